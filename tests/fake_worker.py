@@ -1,0 +1,102 @@
+"""A worker that follows a script instead of training: what the host sees of a worker, without an ML library.
+
+The script comes from ``$FAKE_WORKER``: ok, error, nan, crash, killed, torn, slow (until SIGINT), deaf (to SIGINT
+and SIGTERM), chatty (prints like a framework would).
+"""
+
+import json
+import os
+import signal
+import sys
+import time
+from pathlib import Path
+
+import numpy as np
+
+EPOCHS = 3
+
+
+def emit(event: str, **fields: object) -> None:
+    print(json.dumps({"event": event, "t": time.time(), **fields}), flush=True)
+
+
+def start() -> None:
+    device = {"name": "fake:0", "kind": "cpu", "proof": "nothing", "description": ""}
+    emit("start", versions={"fake": "1.0", "keras": "0.0"}, device=device, python="3.11.0")
+
+
+def epoch(number: int, epochs: int = EPOCHS) -> None:
+    emit("step", epoch=number, epochs=epochs, step=1, steps=1, loss=1 / number, accuracy=0.9, items_per_s=10.0)
+    figures = {
+        "loss": 1 / number,
+        "accuracy": 0.9,
+        "val_loss": 1 / number,
+        "val_accuracy": 0.9 + number / 100,
+    }
+    emit("epoch", epoch=number, epochs=epochs, epoch_s=0.1, items_per_s=10.0, best=True, steps=1,
+         learning_rate=0.001, **figures)  # fmt: skip
+
+
+def done(stopped: str | None = None) -> None:
+    metrics = {} if stopped else {"test_accuracy": 0.93, "test_loss": 0.25}
+    phases = {"import_s": 0.1, "train_s": 0.2}
+    emit("done", metrics=metrics, phases=phases, peak_memory_bytes=1_000_000, stopped=stopped)
+
+
+def train(request: dict[str, object]) -> None:
+    folder = Path(str(request["run_dir"]))
+    np.savez(folder / "weights.npz", **{"dense/kernel": np.ones((2, 2), np.float32)})
+    emit("artifact", kind="weights", path=str(folder / "weights.npz"))
+    for number in range(1, EPOCHS + 1):
+        epoch(number)
+
+
+def infer(request: dict[str, object]) -> None:
+    pixels = np.load(request["data"]["x"])  # type: ignore[index]
+    probabilities = np.eye(10, dtype=np.float32)[pixels.reshape(len(pixels), -1).max(axis=1) % 10]
+    np.save(Path(str(request["run_dir"])) / "probabilities.npy", probabilities)
+
+
+def main() -> int:
+    request = json.loads(Path(sys.argv[1]).read_text())
+    script = os.environ.get("FAKE_WORKER", "ok")
+    asked: list[int] = []
+    signal.signal(signal.SIGINT, lambda number, _: asked.append(number))
+    start()
+    if script == "error":
+        sys.stderr.write("a framework says why, in its own words\n")
+        emit("error", message="it does not work", type="RuntimeError")
+        return 1
+    if script == "nan":
+        epoch(1)
+        emit("error", message="the loss became nan at epoch 2, step 1", type="FloatingPointError")
+        return 1
+    if script == "crash":
+        sys.stderr.write("Fatal: something in C went wrong\n")
+        return 139
+    if script == "killed":
+        epoch(1)
+        os.kill(os.getpid(), signal.SIGKILL)
+    if script == "torn":
+        epoch(1)
+        sys.stdout.write('{"event": "epo')
+        sys.stdout.flush()
+        return 9
+    if script == "slow":
+        epoch(1)
+        while not asked:
+            time.sleep(0.02)
+        done("interrupted")
+        return 0
+    if script == "deaf":
+        signal.signal(signal.SIGTERM, signal.SIG_IGN)
+        epoch(1)
+        while True:
+            time.sleep(0.05)
+    {"train": train, "infer": infer}[str(request["verb"])](request)
+    done()
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

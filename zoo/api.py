@@ -1,0 +1,69 @@
+"""The zoo from Python: the same path as the command line, for scripts and notebooks.
+
+from zoo.api import train, infer
+
+run = train(model="mnist", data="digits", trainer={"epochs": 20})
+run.metrics["test_accuracy"]
+run                                     # in a notebook: the curves
+infer(run=run.folder, input="seven.png").predictions
+"""
+
+from typing import Any
+
+from zoo.runs import Run
+
+__all__ = ["Run", "infer", "train"]
+
+
+def train(**settings: Any) -> Run:
+    """Train a model.
+
+    Args:
+        **settings: as on the command line: ``model="mnist"``, ``backend="cpu"``, ``seed=2``; nested ones as
+            dictionaries, ``trainer={"epochs": 3}``, or by dotted name, ``**{"trainer.epochs": 3}``.
+
+    Returns:
+        The finished run: ``metrics``, ``history``, ``folder``, ``curves``.
+
+    Raises:
+        ZooError: anything that stops the run, with what to do about it.
+    """
+    from zoo import runs
+
+    return runs.train(_overrides(settings))
+
+
+def infer(**settings: Any) -> Run:
+    """Use a trained run on pictures.
+
+    Args:
+        **settings: ``run`` (a :class:`Run`, its folder, or ``"last"``), ``input``, and as on the command line.
+
+    Returns:
+        The finished run; ``predictions`` holds a row an input.
+
+    Raises:
+        ZooError: anything that stops the run, with what to do about it.
+    """
+    from zoo import runs
+
+    return runs.infer(_overrides(settings))
+
+
+def _overrides(settings: dict[str, Any], prefix: str = "") -> list[str]:
+    found: list[str] = []
+    for key, value in settings.items():
+        if isinstance(value, dict):
+            found += _overrides(value, f"{prefix}{key}.")
+        else:
+            found.append(f"{prefix}{key}={_text(value)}")
+    return found
+
+
+def _text(value: Any) -> str:
+    """A value as the command line would have it."""
+    if isinstance(value, Run):
+        value = value.folder
+    if value is None:
+        return "null"
+    return str(value).lower() if isinstance(value, bool) else str(value)

@@ -1,0 +1,222 @@
+"""The command line: verbs, what they print, and the one place where errors are caught."""
+
+import argparse
+import json
+import sys
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any
+
+from zoo.errors import ZooError
+
+if TYPE_CHECKING:
+    from zoo.runs import Run
+
+INTERRUPTED = 130
+BUG = 3
+
+EPILOGUE = """\
+examples:
+  python -m zoo train model=mnist                        the best backend this machine has
+  python -m zoo train model=mnist backend=metal          the GPU of a Mac
+  python -m zoo train model=mnist data=digits trainer.epochs=20 seed=7
+  python -m zoo train model=mnist stack=tf-1.8 preset=smoke
+  python -m zoo train -m model=mnist,mnist_dense         one run after the other
+  python -m zoo infer run=last input=picture.png
+  python -m zoo help trainer                             what can be set, and what it means
+"""
+
+
+def main(arguments: list[str] | None = None) -> int:
+    """Run one command and return its exit code: 0, 1 (can be mended), 3 (a bug of the zoo's), 130 (Ctrl-C)."""
+    try:
+        parsed = _parser().parse_args(arguments)
+        code: int = parsed.act(parsed)
+        return code
+    except ZooError as error:
+        from zoo import progress
+
+        progress.fail(error.message, error.remedy)
+        return error.exit_code
+    except KeyboardInterrupt:
+        from zoo import progress
+
+        progress.say("\nInterrupted.")
+        return INTERRUPTED
+    except BrokenPipeError:
+        # The reader of our output is gone (`| head`); Python would complain once more while closing it.
+        sys.stderr.close()
+        return 1
+    except Exception as error:
+        return _bug(error)
+
+
+def _bug(error: Exception) -> int:
+    """Say that this is the zoo's own fault, and keep the traceback in a file."""
+    import tempfile
+    import traceback
+
+    from zoo import progress
+
+    with tempfile.NamedTemporaryFile("w", prefix="zoo-bug-", suffix=".log", delete=False, encoding="utf-8") as log:
+        log.write(f"{sys.argv}\n{sys.version}\n")
+        traceback.print_exception(error, file=log)
+    progress.fail(
+        f"This is a bug in the zoo: {type(error).__name__}: {error}",
+        f"Please report it with the full log: {log.name}",
+    )
+    return BUG
+
+
+def _parser() -> argparse.ArgumentParser:
+    parser = argparse.ArgumentParser(
+        prog="python -m zoo",
+        description="Train and run Keras models on the GPU you have, each stack in a pinned environment of its own.",
+        epilog=EPILOGUE,
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+        allow_abbrev=False,
+    )
+    verbs = parser.add_subparsers(metavar="VERB", required=True)
+    for verb, act, words in (
+        ("train", _train, "train a model and leave a run folder that tells the whole story"),
+        ("infer", _infer, "use a trained run on pictures, on any stack"),
+    ):
+        added = _verb(verbs, verb, act, words)
+        added.add_argument(
+            "overrides", nargs="*", metavar="KEY=VALUE", help="settings; `python -m zoo help` lists them"
+        )
+        added.add_argument("-m", "--multirun", action="store_true", help="run every combination of KEY=A,B,...")
+        added.add_argument("--cfg", choices=["job"], help="show the composed settings and do nothing")
+        added.add_argument("--json", action="store_true", help="print the run's record as JSON on standard output")
+    listing = _verb(verbs, "list", _list, "models, backends, stacks and recipes, with their evidence")
+    listing.add_argument("what", nargs="?", choices=["models", "backends", "stacks", "recipes"])
+    listing.add_argument("--json", action="store_true", help="as JSON")
+    examining = _verb(verbs, "doctor", _doctor, "this machine, its interpreters, the stacks that fit, disk space")
+    examining.add_argument("--json", action="store_true", help="as JSON")
+    _environment_verbs(_verb(verbs, "env", None, "the environments that the zoo built"))
+    helping = _verb(verbs, "help", _help, "what can be set, group by group")
+    helping.add_argument("topic", nargs="?", help="a group: model, backend, data, preset, trainer, output, ...")
+    return parser
+
+
+def _verb(verbs: Any, name: str, act: Callable[[Any], int] | None, words: str) -> argparse.ArgumentParser:
+    added: argparse.ArgumentParser = verbs.add_parser(name, help=words, description=words, allow_abbrev=False)
+    if act is not None:
+        added.set_defaults(act=act)
+    return added
+
+
+def _environment_verbs(parser: argparse.ArgumentParser) -> None:
+    verbs = parser.add_subparsers(metavar="ACTION", required=True)
+    _verb(verbs, "list", _env_list, "environments, their size and state").add_argument("--json", action="store_true")
+    creating = _verb(verbs, "create", _env_create, "build the environment of a stack now")
+    creating.add_argument("stack", nargs="+", help="name of a stack; `python -m zoo list stacks` lists them")
+    removing = _verb(verbs, "remove", _env_remove, "remove environments; the next run builds them again")
+    removing.add_argument("stack", nargs="*", help="name of a stack or of an environment's folder")
+    removing.add_argument("--all", action="store_true", help="remove all of them")
+
+
+def _train(parsed: Any) -> int:
+    from zoo import runs
+
+    return _runs(parsed, "train", runs.train)
+
+
+def _infer(parsed: Any) -> int:
+    from zoo import runs
+
+    return _runs(parsed, "infer", runs.infer)
+
+
+def _runs(parsed: Any, verb: str, act: "Callable[[list[str]], Run]") -> int:
+    from zoo import config
+
+    if parsed.cfg:
+        return _show_settings(verb, parsed.overrides)
+    if not parsed.multirun:
+        return _finish(act(parsed.overrides), parsed.json)
+    return _sweep(config.expand_sweep(parsed.overrides), act, parsed.json)
+
+
+def _show_settings(verb: str, overrides: list[str]) -> int:
+    from zoo import runs
+
+    print(runs.composed_text(verb, overrides), end="")
+    return 0
+
+
+def _sweep(combinations: list[list[str]], act: "Callable[[list[str]], Run]", as_json: bool) -> int:
+    """Run every combination; one that fails is told and does not stop the others."""
+    from zoo import progress
+
+    worst = 0
+    for number, overrides in enumerate(combinations, 1):
+        progress.say(f"\n[{number}/{len(combinations)}] {' '.join(overrides)}")
+        try:
+            code = _finish(act(overrides), as_json)
+        except ZooError as error:
+            progress.fail(error.message, error.remedy)
+            code = error.exit_code
+        if code == INTERRUPTED:
+            return code
+        worst = max(worst, code)
+    return worst
+
+
+def _finish(run: "Run", as_json: bool) -> int:
+    """Print the result of a run and return the exit code."""
+    if as_json:
+        print(json.dumps(run.record, sort_keys=True))
+    else:
+        from zoo import summary
+
+        print("\n".join(summary.lines(run)))
+    return INTERRUPTED if run.exit == "interrupted" else 0
+
+
+def _list(parsed: Any) -> int:
+    from zoo import listing
+
+    return listing.show(parsed.what, parsed.json)
+
+
+def _doctor(parsed: Any) -> int:
+    from zoo import doctor
+
+    report = doctor.examine()
+    print(json.dumps(report, indent=2, sort_keys=True) if parsed.json else doctor.render(report))
+    return 0
+
+
+def _help(parsed: Any) -> int:
+    from zoo import listing
+
+    print("\n".join(listing.help_lines(parsed.topic)))
+    return 0
+
+
+def _env_list(parsed: Any) -> int:
+    from zoo import listing
+
+    return listing.show_environments(parsed.json)
+
+
+def _env_create(parsed: Any) -> int:
+    from zoo import envs, machine, progress, stacks
+
+    platform = machine.probe().platform
+    for stack in [stacks.load(name) for name in parsed.stack]:
+        made = envs.ensure(stack, platform)
+        state = f"built in {made.build_s:.0f} s" if made.build_s else "ready already"
+        progress.say(f"{stack.name}: {state}")
+        print(made.python)
+    return 0
+
+
+def _env_remove(parsed: Any) -> int:
+    from zoo import envs, progress
+
+    if not parsed.stack and not parsed.all:
+        raise ZooError("No environment is named", "Name stacks, or give --all; `python -m zoo env list` lists them.")
+    for folder in envs.remove(None if parsed.all else parsed.stack):
+        progress.say(f"Removed {folder}")
+    return 0

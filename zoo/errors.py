@@ -1,0 +1,36 @@
+"""What the zoo says when something is wrong: what it is, what was received, what to do."""
+
+
+class ZooError(Exception):
+    """A failure the user can mend. Shown as text, never as a traceback.
+
+    Args:
+        message: what is wrong and what was received.
+        remedy: what to do about it; shown on lines of its own.
+        exit_code: 1 for what the user can mend, 130 for an interruption.
+    """
+
+    def __init__(self, message: str, remedy: str = "", exit_code: int = 1) -> None:
+        super().__init__(message)
+        self.message = message
+        self.remedy = remedy
+        self.exit_code = exit_code
+
+    def __str__(self) -> str:
+        return f"{self.message}\n{self.remedy}" if self.remedy else self.message
+
+
+def nearest(word: str, valid: list[str]) -> str:
+    """Return ``; did you mean 'x'?`` for the closest of the valid words, or an empty string."""
+    import difflib
+
+    found = difflib.get_close_matches(word, valid, n=1, cutoff=0.5)
+    return f"; did you mean {found[0]!r}?" if found else ""
+
+
+def unknown(kind: str, word: str, valid: list[str]) -> ZooError:
+    """The error for a name that does not exist: lists the valid ones and the nearest."""
+    return ZooError(
+        f"There is no {kind} called {word!r}{nearest(word, valid)}",
+        f"Choose one of: {', '.join(sorted(valid))}",
+    )

@@ -1,0 +1,166 @@
+"""Tables of what there is: models, backends, stacks, recipes, environments, settings."""
+
+import dataclasses
+import json
+from typing import Any
+
+import yaml
+
+from zoo import config, paths, progress, stacks
+from zoo.errors import unknown
+
+try:
+    from yaml import CSafeLoader as _Loader
+except ImportError:  # PyYAML built without libyaml: slower, the same result
+    from yaml import SafeLoader as _Loader  # type: ignore[assignment]
+
+Rows = list[dict[str, str]]
+
+
+def _read(path: Any) -> dict[str, Any]:
+    content: dict[str, Any] = yaml.load(path.read_text(encoding="utf-8"), Loader=_Loader) or {}
+    return content
+
+
+def models() -> Rows:
+    """One row a model."""
+    rows = []
+    for name in config.options("model"):
+        settings = _read(paths.CONFIGS / "model" / f"{name}.yaml")
+        rest = {key: value for key, value in settings.items() if key not in ("name", "about")}
+        shown = ", ".join(f"{key}={value}" for key, value in rest.items())
+        rows.append({"model": name, "what": str(settings.get("about", "")), "settings": shown})
+    return rows
+
+
+def backends() -> Rows:
+    """One row a backend."""
+    rows = []
+    for name in config.options("backend"):
+        row = _read(paths.CONFIGS / "backend" / f"{name}.yaml")
+        state = "" if row.get("runnable", True) else "not runnable: "
+        known = [stack if stack in stacks.names() else f"({stack})" for stack in row.get("stacks", [])]
+        rows.append(
+            {"backend": name, "what": state + str(row.get("about", "")), "stacks, best first": " ".join(known),
+             "needs": str(row.get("needs", ""))}
+        )  # fmt: skip
+    return rows
+
+
+def stack_rows() -> Rows:
+    """One row a stack, with its platforms and how it is known to work."""
+    rows = []
+    for stack in stacks.load_all():
+        platforms = [
+            f"{name} (stand-in)" if row.stand_in_for else name for name, row in sorted(stack.platforms.items())
+        ]
+        evidence = [f"{row.grade}: {row.what} ({row.platform})" for row in stack.evidence]
+        rows.append(
+            {"stack": stack.name, "what": stack.about, "Python": stack.python, "locked as of": stack.exclude_newer,
+             "platforms": ", ".join(platforms), "evidence": "; ".join(evidence) or "resolved only"}
+        )  # fmt: skip
+    return rows
+
+
+def recipes() -> Rows:
+    """One row a recipe, with its records of having worked."""
+    rows = []
+    for path in sorted(paths.RECIPES.rglob("*.yaml")):
+        if path.is_relative_to(paths.STACKS):
+            continue
+        model, backend = path.parent.relative_to(paths.RECIPES).as_posix(), path.stem
+        settings = ", ".join(f"{key}={value}" for key, value in _read(path).get("trainer", {}).items())
+        shown = [_evidence_words(row) for row in evidence(model, backend)]
+        rows.append(
+            {
+                "model": model,
+                "backend": backend,
+                "settings": settings,
+                "evidence": "; ".join(shown) or "none yet",
+            }
+        )
+    return rows
+
+
+def evidence(model: str, backend: str) -> list[dict[str, Any]]:
+    """The rows of ``recipes/MODEL/BACKEND.validated.json``."""
+    path = paths.RECIPES / model / f"{backend}.validated.json"
+    if not path.is_file():
+        return []
+    rows: list[dict[str, Any]] = json.loads(path.read_text(encoding="utf-8"))
+    return rows
+
+
+def _evidence_words(row: dict[str, Any]) -> str:
+    return f"{row['grade']}: {row['metric']} {row['value']} on {row['data']}, {row['stack']}, {row['platform']}"
+
+
+TABLES = {"models": models, "backends": backends, "stacks": stack_rows, "recipes": recipes}
+
+
+def show(what: str | None, as_json: bool) -> int:
+    """Print one table, or all of them."""
+    tables = {name: make() for name, make in TABLES.items() if what in (None, name)}
+    if as_json:
+        print(json.dumps(tables, indent=2))
+        return 0
+    for name, rows in tables.items():
+        _draw(name, rows)
+    return 0
+
+
+def show_environments(as_json: bool) -> int:
+    """Print the environments the zoo built."""
+    from zoo import envs
+
+    found = envs.list_environments()
+    if as_json:
+        print(json.dumps([dataclasses.asdict(row) for row in found], indent=2, default=str))
+        return 0
+    if not found:
+        print(f"No environment is built yet; they go to {paths.cache_dir() / 'envs'}")
+        return 0
+    rows = [
+        {"stack": row.stack, "state": row.state, "size": f"{row.size_bytes / 1e6:,.0f} MB", "last used": row.last_used,
+         "folder": str(row.folder)}
+        for row in found
+    ]  # fmt: skip
+    _draw("environments", rows)
+    return 0
+
+
+def _draw(title: str, rows: Rows) -> None:
+    if rows:
+        progress.table(title, list(rows[0]), [list(row.values()) for row in rows])
+
+
+def help_lines(topic: str | None) -> list[str]:
+    """What can be set: all groups, or one of them.
+
+    Raises:
+        ZooError: there is no such group.
+    """
+    sections: dict[str, list[str]] = {}
+    for verb, schema in config.SCHEMAS.items():
+        for group, names in config.groups(verb).items():
+            sections.setdefault(group, [f"{group}=NAME, for {verb}:", *_options(group, names)])
+        for key, default, words in config.documented(schema):
+            group = key.split(".")[0] if "." in key else verb
+            sections.setdefault(group, [f"{group}:"])
+            line = f"  {key:<24} {default:<10} {words}"
+            if line not in sections[group]:
+                sections[group].append(line)
+    if topic is None:
+        return [line for lines in sections.values() for line in [*lines, ""]]
+    if topic not in sections:
+        raise unknown("group of settings", topic, list(sections))
+    return sections[topic]
+
+
+def _options(group: str, names: list[str]) -> list[str]:
+    lines = []
+    for name in names:
+        row = _read(paths.CONFIGS / group / f"{name}.yaml")
+        row = row.get("data", row) if group == "data" else row
+        lines.append(f"  {name:<24} {row.get('about', '')}".rstrip())
+    return lines

@@ -1,0 +1,191 @@
+"""The one place that knows how the Kerases differ, from 2.1 inside TensorFlow 1.8 to today's Keras 3.
+
+``$ZOO_KERAS`` says which package is meant: ``keras`` (the default) or ``tf.keras``.
+"""
+
+import os
+
+import numpy as np
+
+
+def _import_keras():
+    if os.environ.get("ZOO_KERAS") == "tf.keras":
+        import tensorflow
+
+        return tensorflow.keras
+    import keras
+
+    return keras
+
+
+keras = _import_keras()
+
+
+def version():
+    """Version of the Keras in use, such as ``"2.1.6-tf"`` or ``"3.15.1"``."""
+    found = getattr(keras, "__version__", None)
+    if found is None:  # TensorFlow 1.8 keeps it one door further in.
+        from tensorflow.python import keras as inner
+
+        found = inner.__version__
+    return str(found)
+
+
+MAJOR = int(version().split(".")[0])
+
+
+def first_layer(input_shape):
+    """Keyword arguments that give a Sequential model's first layer its input shape, without the batch.
+
+    Keras 3 warns about ``input_shape`` and still takes it; ``batch_input_shape`` it does not.
+    """
+    return {"input_shape": tuple(input_shape)}
+
+
+def seed(number):
+    """Seed Python, numpy and the framework, as far as this framework lets itself be seeded."""
+    import random
+
+    random.seed(number)
+    np.random.seed(number)
+    if MAJOR >= 3:
+        keras.utils.set_random_seed(number)
+        return
+    try:
+        import tensorflow
+    except ImportError:  # PlaidML draws from numpy.
+        return
+    set_seed = getattr(tensorflow, "set_random_seed", None) or tensorflow.random.set_seed
+    set_seed(number)
+
+
+def optimizer(name, learning_rate):
+    """Make an optimizer: ``adam``, ``sgd``, ``momentum`` (SGD with Nesterov momentum 0.9) or ``rmsprop``.
+
+    Raises:
+        ValueError: the name is none of these.
+    """
+    rate = {_rate_keyword(): float(learning_rate)}
+    optimizers = keras.optimizers
+    # TensorFlow 2.11 and 2.12 made new optimizers the default, which are slow on Metal or fail there
+    # (https://github.com/tensorflow/tensorflow/issues/58988); the former ones are still at hand.
+    if MAJOR == 2 and hasattr(optimizers, "legacy"):
+        optimizers = optimizers.legacy
+    makers = {
+        "adam": lambda: optimizers.Adam(**rate),
+        "sgd": lambda: optimizers.SGD(**rate),
+        "momentum": lambda: optimizers.SGD(momentum=0.9, nesterov=True, **rate),
+        "rmsprop": lambda: optimizers.RMSprop(**rate),
+    }
+    if name not in makers:
+        raise ValueError("optimizer must be one of %s, got %r" % (", ".join(sorted(makers)), name))
+    return makers[name]()
+
+
+def _rate_keyword():
+    """``lr`` until Keras 2.3, ``learning_rate`` since."""
+    numbers = version().split("-")[0].split(".")
+    return "learning_rate" if (int(numbers[0]), int(numbers[1])) >= (2, 3) else "lr"
+
+
+def set_learning_rate(model, value):
+    """Give the model's optimizer another learning rate, from the next step on."""
+    if MAJOR >= 3:
+        model.optimizer.learning_rate = float(value)
+        return
+    variable = getattr(model.optimizer, "learning_rate", None)
+    if variable is None:
+        variable = model.optimizer.lr
+    keras.backend.set_value(variable, float(value))
+
+
+def compile_classifier(model, optimizer_name, learning_rate, jit):
+    """Compile for one-hot labels: categorical cross-entropy, accuracy.
+
+    Args:
+        model: a model that ends in probabilities.
+        optimizer_name: see :func:`optimizer`.
+        learning_rate: its first learning rate.
+        jit: Keras 3 only: compile with XLA; never possible on Metal.
+    """
+    extra = {"jit_compile": bool(jit)} if MAJOR >= 3 else {}
+    model.compile(
+        loss="categorical_crossentropy",
+        optimizer=optimizer(optimizer_name, learning_rate),
+        metrics=["accuracy"],
+        **extra,
+    )
+
+
+class RunningMeans:
+    """Loss and accuracy over the batches of an epoch so far."""
+
+    def __init__(self, model):
+        self._model = model
+        self._sums, self._count = np.zeros(2), 0
+        self.loss = self.accuracy = float("nan")
+
+    def train(self, x, y):
+        """Take one optimizer step on a batch and bring ``loss`` and ``accuracy`` up to date."""
+        if MAJOR >= 3:
+            # Some versions of Keras 3 return means since the last reset, others the batch's own values.
+            self._model.reset_metrics()
+        values = [float(value) for value in self._model.train_on_batch(x, y)[:2]]
+        self._sums += np.array(values) * len(x)
+        self._count += len(x)
+        self.loss, self.accuracy = (float(value) for value in self._sums / self._count)
+
+
+def predict(model, x):
+    """Probabilities of one batch, as a float32 array."""
+    return np.asarray(model.predict_on_batch(x), dtype=np.float32)
+
+
+def named_weights(model):
+    """List (path, shape) of every weight, in the order of ``model.get_weights()``.
+
+    Paths are ``layer/weight`` and equal on every Keras, since each layer of the zoo is named.
+    """
+    found = []
+    for layer in model.layers:
+        for weight in layer.weights:
+            short = str(weight.name).split(":")[0].split("/")[-1]
+            found.append((layer.name + "/" + short, _shape(weight)))
+    return found
+
+
+def _shape(weight):
+    """Shape as plain integers; PlaidML's variables have it only in the backend's books."""
+    shape = weight.shape if MAJOR >= 3 else keras.backend.int_shape(weight)
+    return tuple(int(size) for size in shape)
+
+
+def glorot_layers(model):
+    """Paths of the weights that their layer would initialise with Keras's default, Glorot uniform."""
+    found = set()
+    for layer in model.layers:
+        for weight, initializer in (
+            ("kernel", "kernel_initializer"),
+            ("depthwise_kernel", "depthwise_initializer"),
+        ):
+            if _is_glorot_uniform(getattr(layer, initializer, None)):
+                found.add(layer.name + "/" + weight)
+    return found
+
+
+def _is_glorot_uniform(initializer):
+    if initializer is None:
+        return False
+    if type(initializer).__name__ == "GlorotUniform":
+        return True
+    config = initializer.get_config() if hasattr(initializer, "get_config") else {}
+    return (config.get("scale"), config.get("mode"), config.get("distribution")) == (
+        1.0,
+        "fan_avg",
+        "uniform",
+    )
+
+
+def native_suffix():
+    """Suffix of this Keras's own model file."""
+    return ".keras" if MAJOR >= 3 else ".h5"

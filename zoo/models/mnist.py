@@ -1,0 +1,34 @@
+"""The small convolutional network of the Keras "Simple MNIST convnet" example: 34,826 parameters.
+
+Architecture: https://keras.io/examples/vision/mnist_convnet/ (Apache-2.0), which reports 0.9922 test accuracy
+after 15 epochs of Adam at batch 128.
+"""
+
+from zoo.models.pixels import to_unit as preprocess  # noqa: F401
+
+
+def build(compat, input_shape=(28, 28, 1), classes=10, dropout=0.5):
+    """Build conv 32, pool, conv 64, pool, dropout, dense softmax.
+
+    Args:
+        compat: the Keras at hand, ``zoo.models.compat``.
+        input_shape: (height, width, channels) of one picture.
+        classes: number of outputs.
+        dropout: share of features dropped before the last layer, 0 <= dropout < 1.
+
+    Returns:
+        A model from (batch, height, width, channels) float32 in 0..1 to (batch, classes) probabilities.
+    """
+    layers = compat.keras.layers
+    return compat.keras.models.Sequential(
+        [
+            layers.Conv2D(32, (3, 3), activation="relu", name="conv1", **compat.first_layer(input_shape)),
+            layers.MaxPooling2D((2, 2), name="pool1"),
+            layers.Conv2D(64, (3, 3), activation="relu", name="conv2"),
+            layers.MaxPooling2D((2, 2), name="pool2"),
+            layers.Flatten(name="flatten"),
+            layers.Dropout(dropout, name="dropout"),
+            layers.Dense(classes, activation="softmax", name="predictions"),
+        ],
+        name="mnist",
+    )

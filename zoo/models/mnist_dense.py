@@ -1,0 +1,32 @@
+"""The fully connected MNIST network of TensorFlow's beginner tutorial: 101,770 parameters.
+
+Architecture: https://www.tensorflow.org/tutorials/quickstart/beginner (Apache-2.0). The tutorial ends in logits;
+this one ends in a softmax, so that every model of the zoo answers with probabilities.
+"""
+
+from zoo.models.pixels import to_unit as preprocess  # noqa: F401
+
+
+def build(compat, input_shape=(28, 28, 1), classes=10, units=128, dropout=0.2):
+    """Build flatten, dense relu, dropout, dense softmax.
+
+    Args:
+        compat: the Keras at hand, ``zoo.models.compat``.
+        input_shape: (height, width, channels) of one picture.
+        classes: number of outputs.
+        units: width of the hidden layer.
+        dropout: share of hidden units dropped in training, 0 <= dropout < 1.
+
+    Returns:
+        A model from (batch, height, width, channels) float32 in 0..1 to (batch, classes) probabilities.
+    """
+    layers = compat.keras.layers
+    return compat.keras.models.Sequential(
+        [
+            layers.Flatten(name="flatten", **compat.first_layer(input_shape)),
+            layers.Dense(units, activation="relu", name="hidden"),
+            layers.Dropout(dropout, name="dropout"),
+            layers.Dense(classes, activation="softmax", name="predictions"),
+        ],
+        name="mnist_dense",
+    )

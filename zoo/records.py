@@ -1,0 +1,198 @@
+"""The run folder: what a run leaves behind, and reading it again.
+
+``run.json`` tells the whole story; it is there from the first second (``"exit": "running"``) and is only ever
+replaced as a whole, so that a reader never sees half of it.
+"""
+
+import csv
+import datetime
+import hashlib
+import json
+import os
+import re
+import shutil
+import subprocess
+from pathlib import Path
+from typing import Any
+
+from zoo import paths
+from zoo.errors import ZooError
+
+RECORD = "run.json"
+EXITS = ("running", "completed", "interrupted", "failed")
+
+
+def new_folder(root: Path, name: str | None, words: list[str]) -> Path:
+    """Make the folder of a new run: ``name``, else time and words; a number is added where that is taken.
+
+    Raises:
+        ZooError: a named folder exists already, or the place cannot be written.
+    """
+    if name is not None and (not name.strip() or Path(name).name != name):
+        raise ZooError(
+            f"output.name must be the plain name of a folder, got {name!r}", "Set output.root for its place."
+        )
+    stamp = datetime.datetime.now().strftime("%Y-%m-%d_%H-%M-%S")
+    base = name or "_".join([stamp, *(word.replace("/", "-") for word in words)])
+    try:
+        root.mkdir(parents=True, exist_ok=True)
+        return _first_free(root, base, named=name is not None)
+    except FileExistsError as error:
+        raise ZooError(
+            f"The run folder {root / base} is there already",
+            "Choose another output.name, or remove that folder.",
+        ) from error
+    except OSError as error:
+        raise ZooError(
+            f"Cannot make a run folder in {root.absolute()}: {error.strerror or error}",
+            "Choose a place you can write: output.root=FOLDER",
+        ) from error
+
+
+def _first_free(root: Path, base: str, named: bool) -> Path:
+    for number in range(1, 1000):
+        folder = root / (base if number == 1 else f"{base}_{number}")
+        try:
+            folder.mkdir()
+        except FileExistsError:
+            if named:
+                raise
+            continue
+        return folder.resolve()
+    raise ZooError(f"There are 999 run folders called {base} in {root}", "Choose another output.root.")
+
+
+def write_json(path: Path, content: dict[str, Any]) -> None:
+    """Write aside, sync, move into place."""
+    aside = path.with_name(path.name + ".part")
+    with aside.open("w", encoding="utf-8") as out:
+        json.dump(content, out, indent=2, sort_keys=True)
+        out.write("\n")
+        out.flush()
+        os.fsync(out.fileno())
+    os.replace(aside, path)
+
+
+def read(folder: Path) -> dict[str, Any]:
+    """Read a run folder's record.
+
+    Raises:
+        ZooError: there is no such folder, it is no run folder, or its record is damaged.
+    """
+    path = folder / RECORD
+    if not folder.is_dir():
+        raise ZooError(f"There is no run folder {folder}", "`run=last` takes the newest run under output.root.")
+    try:
+        record = json.loads(path.read_text(encoding="utf-8"))
+    except FileNotFoundError as error:
+        raise ZooError(
+            f"{folder} is no run folder: it has no {RECORD}", "Give the folder that `train` made."
+        ) from error
+    except (OSError, ValueError) as error:
+        raise ZooError(f"{path} cannot be read: {error}", "Give another run, or train again.") from error
+    if not isinstance(record, dict) or record.get("exit") not in EXITS:
+        raise ZooError(f"{path} is not the record of a run", "Give another run, or train again.")
+    return record
+
+
+def latest(root: Path, verb: str) -> Path:
+    """The newest run folder of a verb under a root that came to an end with weights.
+
+    Raises:
+        ZooError: there is none.
+    """
+    found = []
+    for path in root.glob(f"*/{RECORD}"):
+        try:
+            record = read(path.parent)
+        except ZooError:  # a damaged record is not the newest good run; naming its folder still tells what is wrong
+            continue
+        if record.get("verb") == verb and (path.parent / "weights.npz").is_file():
+            found.append((str(record.get("started", "")), path.parent))
+    if not found:
+        raise ZooError(f"There is no finished {verb} run under {root.absolute()}", "Train one, or give run=FOLDER.")
+    return max(found)[1]
+
+
+def sha256(path: Path) -> str:
+    """Checksum of a file."""
+    with path.open("rb") as source:
+        return hashlib.file_digest(source, "sha256").hexdigest()
+
+
+def describe_file(folder: Path, path: Path) -> dict[str, Any]:
+    """Name, size and checksum of an artifact, its path relative to the run folder."""
+    return {"path": path.relative_to(folder).as_posix(), "bytes": path.stat().st_size, "sha256": sha256(path)}
+
+
+def write_history(path: Path, epochs: list[dict[str, Any]]) -> None:
+    """Write one row an epoch as CSV; the columns are those that any epoch has."""
+    columns = [
+        "epoch",
+        "loss",
+        "accuracy",
+        "val_loss",
+        "val_accuracy",
+        "learning_rate",
+        "epoch_s",
+        "items_per_s",
+        "best",
+    ]
+    present = [name for name in columns if any(name in row for row in epochs)]
+    with path.open("w", newline="", encoding="utf-8") as out:
+        writer = csv.DictWriter(out, present, extrasaction="ignore")
+        writer.writeheader()
+        writer.writerows(epochs)
+
+
+def read_history(folder: Path) -> list[dict[str, float]]:
+    """Read ``history.csv`` back as numbers; an empty list where the run made no whole epoch."""
+    path = folder / "history.csv"
+    if not path.is_file():
+        return []
+    with path.open(newline="", encoding="utf-8") as source:
+        return [{key: _number(value) for key, value in row.items()} for row in csv.DictReader(source)]
+
+
+def _number(text: str) -> float:
+    if text in ("True", "False"):
+        return float(text == "True")
+    return float(text or "nan")
+
+
+def write_predictions(path: Path, names: list[str], classes: list[str], probabilities: Any) -> list[dict[str, Any]]:
+    """Write ``predictions.csv``: input, class, probability, then the probability of every class.
+
+    Args:
+        names: what each row is about, n of them.
+        classes: class names.
+        probabilities: (n, classes) float32.
+
+    Returns:
+        The rows' first three columns.
+    """
+    rows = []
+    with path.open("w", newline="", encoding="utf-8") as out:
+        writer = csv.writer(out)
+        writer.writerow(["input", "class", "probability", *(f"p_{name}" for name in classes)])
+        for name, values in zip(names, probabilities, strict=True):
+            best = int(values.argmax())
+            row = {"input": name, "class": classes[best], "probability": float(values[best])}
+            rows.append(row)
+            writer.writerow([*row.values(), *(f"{value:.9g}" for value in values)])
+    return rows
+
+
+def git_commit() -> str | None:
+    """Commit of the checkout the zoo runs from, with ``-dirty`` where it was changed; None outside a checkout."""
+    if not (paths.ROOT / ".git").exists() or shutil.which("git") is None:
+        return None
+    command = ["git", "-C", str(paths.ROOT), "describe", "--always", "--dirty", "--abbrev=40", "--exclude=*"]
+    answer = subprocess.run(command, capture_output=True, text=True, timeout=10, check=False)
+    found = answer.stdout.strip()
+    return found if re.fullmatch(r"[0-9a-f]{40}(-dirty)?", found) else None
+
+
+def now() -> str:
+    """The time with its zone, to the second."""
+    return datetime.datetime.now().astimezone().isoformat(timespec="seconds")

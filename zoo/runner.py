@@ -1,0 +1,191 @@
+"""Starting the worker, following its events, stopping it politely."""
+
+import contextlib
+import json
+import signal
+import subprocess
+import threading
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import IO, Any
+
+from zoo import paths, progress
+from zoo.errors import ZooError
+
+EVENTS = ("start", "step", "epoch", "artifact", "warning", "error", "done")
+INTERRUPT_GRACE_S = 30.0
+TERMINATE_GRACE_S = 5.0
+LOG_TAIL_LINES = 20
+
+
+@dataclass
+class Outcome:
+    """What became of a worker.
+
+    Attributes:
+        start: the ``start`` event: versions, device and its proof; empty if the worker did not get that far.
+        done: the ``done`` event; empty if it did not finish.
+        error: the ``error`` event; empty if there was none.
+        epochs: the ``epoch`` events.
+        artifacts: files it announced.
+        interrupted: the user asked it to stop.
+        returncode: exit status; negative for a signal.
+    """
+
+    start: dict[str, Any] = field(default_factory=dict)
+    done: dict[str, Any] = field(default_factory=dict)
+    error: dict[str, Any] = field(default_factory=dict)
+    epochs: list[dict[str, Any]] = field(default_factory=list)
+    artifacts: list[Path] = field(default_factory=list)
+    interrupted: bool = False
+    returncode: int = 0
+
+
+def run(python: Path, environment: dict[str, str], request: Path, show: Callable[[dict[str, Any]], None]) -> Outcome:
+    """Run one request in the worker to its end.
+
+    Args:
+        python: interpreter of the stack's environment.
+        environment: the worker's environment variables, complete.
+        request: path of ``request.json``; ``events.jsonl`` and ``worker.log`` are written beside it.
+        show: called with every event as it comes.
+    """
+    folder, outcome = request.parent, Outcome()
+    command = [str(python), "-I", "-B", str(paths.WORKER), str(request)]
+    with (folder / "events.jsonl").open("ab") as kept, (folder / "worker.log").open("ab") as log:
+        try:
+            # A session of its own: Ctrl-C reaches only the host, which then stops the worker in its own way.
+            worker = subprocess.Popen(
+                command, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=log,
+                env=environment, cwd=folder, start_new_session=True,
+            )  # fmt: skip
+        except OSError as error:
+            raise ZooError(
+                f"Cannot start {python}: {error.strerror or error}",
+                "`python -m zoo env list` shows its state.",
+            ) from error
+        with _stopping(worker, outcome):
+            assert worker.stdout is not None  # noqa: S101  (it was asked for above)
+            for event in _events(worker.stdout, kept):
+                _take(event, outcome)
+                show(event)
+            outcome.returncode = worker.wait()
+    return outcome
+
+
+def _events(stream: IO[bytes], kept: IO[bytes]) -> Iterator[dict[str, Any]]:
+    """Yield the events of a stream and keep every line; what is no event (a torn last line) is said and left out."""
+    for line in stream:
+        kept.write(line)
+        kept.flush()
+        try:
+            event = json.loads(line)
+        except ValueError:
+            event = None
+        if isinstance(event, dict) and event.get("event") in EVENTS:
+            yield event
+        else:
+            progress.warn(f"The worker wrote a line that is no event: {line[:120]!r}")
+
+
+def _take(event: dict[str, Any], outcome: Outcome) -> None:
+    match event["event"]:
+        case "start":
+            outcome.start = event
+        case "epoch":
+            outcome.epochs.append(event)
+        case "artifact":
+            outcome.artifacts.append(Path(event["path"]))
+        case "error":
+            outcome.error = event
+        case "done":
+            outcome.done = event
+
+
+@contextlib.contextmanager
+def _stopping(worker: "subprocess.Popen[bytes]", outcome: Outcome) -> Iterator[None]:
+    """While inside, Ctrl-C, SIGTERM and a closed terminal stop the worker; no way out leaves it running."""
+    stopper = _Stopper(worker, outcome)
+    previous: dict[int, Any] = {}
+    if threading.current_thread() is threading.main_thread():
+        names = [name for name in ("SIGINT", "SIGTERM", "SIGHUP") if hasattr(signal, name)]
+        previous = {getattr(signal, name): signal.signal(getattr(signal, name), stopper.signalled) for name in names}
+    try:
+        yield
+    finally:
+        stopper.rest()
+        for number, handler in previous.items():
+            signal.signal(number, handler)
+        if worker.poll() is None:
+            worker.kill()
+            worker.wait()
+
+
+class _Stopper:
+    """Three polite steps: ask (SIGINT), insist (SIGTERM), end (SIGKILL), each when asked again or out of patience."""
+
+    def __init__(self, worker: "subprocess.Popen[bytes]", outcome: Outcome) -> None:
+        self._worker, self._outcome = worker, outcome
+        self._steps = 0
+        self._timer: threading.Timer | None = None
+
+    def signalled(self, _number: int, _frame: Any) -> None:
+        self._next()
+
+    def _next(self) -> None:
+        self._outcome.interrupted = True
+        self.rest()
+        self._steps += 1
+        if self._steps == 1:
+            progress.say("\nStopping after the step in hand; what was learnt is kept. Ctrl-C again: stop at once.")
+            self._send(signal.SIGINT, INTERRUPT_GRACE_S)
+        elif self._steps == 2:
+            progress.say("Stopping now.")
+            self._send(signal.SIGTERM, TERMINATE_GRACE_S)
+        elif self._worker.poll() is None:
+            self._worker.kill()
+
+    def _send(self, number: signal.Signals, patience_s: float) -> None:
+        if self._worker.poll() is None:
+            self._worker.send_signal(number)
+        self._timer = threading.Timer(patience_s, self._next)
+        self._timer.daemon = True
+        self._timer.start()
+
+    def rest(self) -> None:
+        """Forget about the next step."""
+        if self._timer is not None:
+            self._timer.cancel()
+
+
+def log_tail(folder: Path, lines: int = LOG_TAIL_LINES) -> str:
+    """The last lines of ``worker.log``."""
+    path = folder / "worker.log"
+    if not path.is_file():
+        return ""
+    with path.open("rb") as source:
+        source.seek(max(0, path.stat().st_size - 65_536))
+        text = source.read().decode("utf-8", "replace")
+    return "\n".join(text.splitlines()[-lines:])
+
+
+def failure(outcome: Outcome, folder: Path) -> ZooError:
+    """The error that says why a worker did not finish, with the end of its log."""
+    log = folder / "worker.log"
+    if outcome.error:
+        message = f"The worker stopped: {outcome.error.get('message')}"
+        if outcome.error.get("type") == "FloatingPointError":
+            return ZooError(message, f"The best weights before that are kept in {folder}")
+        return ZooError(message, f"The whole log: {log}\n{_indented(log_tail(folder))}")
+    if outcome.returncode < 0:
+        name = signal.Signals(-outcome.returncode).name
+        why = " (often the system, out of memory: try a smaller batch)" if name == "SIGKILL" else ""
+        message = f"The worker was killed by {name}{why}"
+    else:
+        message = f"The worker ended with status {outcome.returncode} and did not say why"
+    return ZooError(message, f"What it left is in {folder}. The end of {log}:\n{_indented(log_tail(folder))}")
+
+
+def _indented(text: str) -> str:
+    return "\n".join(f"  | {line}" for line in text.splitlines())

@@ -1,0 +1,75 @@
+"""The worker's events, turned into what people see while it works."""
+
+import contextlib
+from collections.abc import Callable, Iterator
+from typing import Any
+
+from zoo import progress
+
+Show = Callable[[dict[str, Any]], None]
+
+
+@contextlib.contextmanager
+def following(what: str) -> Iterator[Show]:
+    """Yield a function that shows one event: a bar with loss, accuracy, speed and time left, and a line an epoch.
+
+    Args:
+        what: shown until the first step, such as ``"Starting tf-2.21"``.
+    """
+    with contextlib.ExitStack() as stack:
+        bars: list[progress.Bar] = [stack.enter_context(progress.bar(what))] if progress.is_terminal() else []
+        drawn = _Drawn()
+
+        def show(event: dict[str, Any]) -> None:
+            match event["event"]:
+                case "start":
+                    device, versions = event["device"], event["versions"]
+                    known = ", ".join(f"{name} {number}" for name, number in sorted(versions.items()))
+                    progress.say(f"Device: {device['name']} ({device['proof']} ran there); {known}")
+                case "step":
+                    if drawn.bar is None and event["steps"] and progress.is_terminal():
+                        # Two live bars at once would fight for the screen: the spinner goes first.
+                        stack.close()
+                        bars.clear()
+                        total = event["steps"] * event.get("epochs", 1)
+                        drawn.bar = stack.enter_context(progress.bar("", total=total))
+                    if drawn.bar is not None:
+                        drawn.move(event)
+                case "epoch":
+                    progress.say(epoch_line(event))
+                case "warning":
+                    progress.warn(event["message"])
+
+        yield show
+
+
+class _Drawn:
+    """The bar of the steps and how far it has moved."""
+
+    def __init__(self) -> None:
+        self.bar: progress.Bar | None = None
+        self._done = 0
+
+    def move(self, event: dict[str, Any]) -> None:
+        assert self.bar is not None  # noqa: S101  (the caller made it)
+        done = (event.get("epoch", 1) - 1) * event["steps"] + event["step"]
+        self.bar.advance(done - self._done)
+        self._done = done
+        if "loss" in event:
+            self.bar.label(f"epoch {event['epoch']}/{event['epochs']}")
+            self.bar.note(
+                f"loss {event['loss']:.4f}  accuracy {event['accuracy']:.4f}  {event['items_per_s']:,.0f} items/s"
+            )
+
+
+def epoch_line(event: dict[str, Any]) -> str:
+    """One line that tells an epoch."""
+    parts = [
+        f"epoch {event['epoch']:>3}/{event['epochs']}",
+        f"loss {event['loss']:.4f}",
+        f"accuracy {event['accuracy']:.4f}",
+    ]
+    if event.get("val_loss") is not None:
+        parts += [f"val_loss {event['val_loss']:.4f}", f"val_accuracy {event['val_accuracy']:.4f}"]
+    parts += [f"{event['items_per_s']:,.0f} items/s", f"{event['epoch_s']:.1f} s"]
+    return "  ".join(parts) + ("  *" if event.get("best") else "")

@@ -1,0 +1,96 @@
+"""The worker: runs one request inside a stack's own interpreter, Python 3.6 or newer.
+
+``python -I -B zoo/worker/__main__.py request.json``. Started by path, never installed, and it never imports the
+host. Events go to standard output, everything else to standard error. Exit 0 after ``done``, 1 after ``error``.
+"""
+
+import importlib
+import json
+import os
+import platform
+import signal
+import sys
+import time
+import traceback
+import types
+
+PROTOCOL = 1
+
+
+def _reach_own_code():
+    """Make ``zoo`` importable without putting its parent folder, full of the host's packages, on the path."""
+    package = types.ModuleType("zoo")
+    package.__path__ = [os.path.dirname(os.path.dirname(os.path.abspath(__file__)))]
+    sys.modules["zoo"] = package
+
+
+class Stop:
+    """Set by Ctrl-C, looked at between steps."""
+
+    def __init__(self):
+        self.asked = False
+
+    def __call__(self, _number, _frame):
+        self.asked = True
+
+
+def main(argv):
+    """Run the request whose path is ``argv[1]`` and return the exit code."""
+    _reach_own_code()
+    from zoo.worker.events import Emitter, take_stdout
+
+    events = Emitter(take_stdout())
+    stop = Stop()
+    signal.signal(signal.SIGINT, stop)
+    try:
+        with open(argv[1], encoding="utf-8") as source:
+            request = json.load(source)
+        if request["protocol"] != PROTOCOL:
+            raise ValueError("this worker speaks protocol %d, the request %r" % (PROTOCOL, request["protocol"]))
+        _run(request, events, stop)
+        return 0
+    except BrokenPipeError:
+        sys.stderr.write("The host is gone; stopping.\n")
+        return 1
+    except Exception as error:
+        traceback.print_exc()
+        events.emit("error", message=str(error) or type(error).__name__, type=type(error).__name__)
+        return 1
+
+
+def _run(request, events, stop):
+    phases = {}
+    began = time.time()
+    os.environ["ZOO_KERAS"] = request["stack"]["keras"]
+    device = importlib.import_module("zoo.worker.devices." + request["device"]["framework"])
+    device.start(request["device"])
+    from zoo.models import compat
+
+    phases["import_s"] = time.time() - began
+    found = device.proof(request["device"])
+    versions = dict(device.versions(), keras=compat.version(), python=platform.python_version())
+    events.emit("start", versions=versions, device=found, python=platform.python_version())
+    if request["device"]["promise"] == "gpu" and found["kind"] != "gpu":
+        raise RuntimeError(
+            "the backend %r promises a GPU, but %s ran on %s"
+            % (request["device"]["backend"], found["proof"], found["name"])
+        )
+    verb = request["verb"]
+    result = {}
+    if verb != "probe":
+        result = importlib.import_module("zoo.worker." + verb).run(request, events, stop, phases)
+    events.emit("done", phases=phases, peak_memory_bytes=_peak_memory(), **result)
+
+
+def _peak_memory():
+    """Largest resident size of this process in bytes, or None where the system does not tell."""
+    try:
+        import resource
+    except ImportError:  # Windows
+        return None
+    peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+    return peak if sys.platform == "darwin" else peak * 1024
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv))

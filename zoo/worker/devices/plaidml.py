@@ -1,0 +1,84 @@
+"""PlaidML 0.7: choosing the device without its interactive set-up.
+
+Settings in the environment outrank ``~/.plaidml``, so nothing of the user's is read or written.
+"""
+
+import logging
+import os
+
+_opened = []
+
+
+class _OpenedDevices(logging.Handler):
+    """PlaidML says which device it really opens in its log, and nowhere else."""
+
+    def emit(self, record):
+        message = record.getMessage()
+        if message.startswith("Opening device"):
+            _opened.append(message.split('"')[1])
+
+
+def start(device):
+    """Choose a device and name it to PlaidML.
+
+    Raises:
+        RuntimeError: no device of the promised kind, or not the one named.
+    """
+    # Configured means at least one setting is in the environment; else PlaidML asks for its set-up.
+    os.environ["PLAIDML_EXPERIMENTAL"] = "1"
+    os.environ["PLAIDML_TELEMETRY"] = "0"
+    os.environ.pop("PLAIDML_DEVICE_IDS", None)
+    import plaidml
+
+    logging.getLogger("plaidml").addHandler(_OpenedDevices())
+    found = [_text(row.id) for row in plaidml.devices(plaidml.Context(), limit=100, return_all=True)[0]]
+    os.environ["PLAIDML_DEVICE_IDS"] = choose(found, device)
+
+
+def choose(found, device):
+    """Pick a device id: the one asked for, else the best of the promised kind.
+
+    Metal before OpenCL: where both see the same Radeon, OpenCL has computed wrong numbers
+    (https://github.com/plaidml/plaidml/issues/175).
+
+    Args:
+        found: ids as PlaidML lists them, such as ``metal_amd_radeon_rx_570.0``.
+        device: the request's device: ``promise`` and, where the user named one, ``id``.
+    """
+    if device.get("id"):
+        if device["id"] not in found:
+            raise RuntimeError("PlaidML has no device %r; it has %s" % (device["id"], ", ".join(found) or "none"))
+        return device["id"]
+    wanted = [name for name in found if kind(name) == device["promise"]]
+    if not wanted:
+        raise RuntimeError(
+            "PlaidML sees no %s; it sees %s" % (device["promise"].upper(), ", ".join(found) or "no device at all")
+        )
+    return sorted(wanted, key=lambda name: (not name.startswith("metal_"), found.index(name)))[0]
+
+
+def kind(name):
+    """``"cpu"`` or ``"gpu"`` from a device id: ``llvm_cpu.0``, ``opencl_cpu.0``, ``metal_intel_iris.0``."""
+    return "cpu" if "_cpu" in name else "gpu"
+
+
+def proof(device):
+    """Multiply two matrices and say which device PlaidML opened for it."""
+    import numpy as np
+    from keras import backend as K
+
+    left = K.variable(np.ones((64, 64), dtype="float32"))
+    K.eval(K.dot(left, left))
+    if not _opened:
+        raise RuntimeError("PlaidML did not say which device it opened")
+    return {"name": _opened[-1], "kind": kind(_opened[-1]), "proof": "matmul", "description": ""}
+
+
+def versions():
+    import plaidml
+
+    return {"plaidml": plaidml.__version__}
+
+
+def _text(value):
+    return value.decode() if isinstance(value, bytes) else value

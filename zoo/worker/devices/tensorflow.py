@@ -1,0 +1,68 @@
+"""TensorFlow 1.8 to 2.21, with or without a plug-in."""
+
+import os
+
+
+def start(device):
+    """Hide the GPUs where the CPU is asked for; else let GPU memory grow as needed.
+
+    Must run before Keras is imported.
+    """
+    if device["promise"] == "cpu":
+        os.environ["CUDA_VISIBLE_DEVICES"] = "-1"
+    import tensorflow as tf
+
+    if not _eager(tf):
+        return
+    gpus = tf.config.list_physical_devices("GPU")
+    if device["promise"] == "cpu":
+        tf.config.set_visible_devices([], "GPU")
+    else:
+        for gpu in gpus:
+            tf.config.experimental.set_memory_growth(gpu, True)
+
+
+def proof(device):
+    """Multiply two matrices and ask TensorFlow where that was done."""
+    import tensorflow as tf
+
+    name = _eager_device(tf) if _eager(tf) else _graph_device(tf)
+    kind = "cpu" if "CPU" in name.upper() else "gpu"
+    return {"name": name, "kind": kind, "proof": "matmul", "description": _description(tf, kind)}
+
+
+def versions():
+    import tensorflow as tf
+
+    return {"tensorflow": tf.__version__}
+
+
+def _eager(tf):
+    return int(tf.__version__.split(".")[0]) >= 2
+
+
+def _eager_device(tf):
+    ones = tf.ones((64, 64))
+    return tf.matmul(ones, ones).device
+
+
+def _graph_device(tf):
+    """TensorFlow 1 tells where an operation ran only in the trace of a session."""
+    with tf.Graph().as_default(), tf.Session() as session:
+        left = tf.placeholder(tf.float32, (64, 64))
+        product = tf.matmul(left, left, name="proof")
+        trace = tf.RunMetadata()
+        options = tf.RunOptions(trace_level=tf.RunOptions.FULL_TRACE)
+        session.run(product, {left: [[1.0] * 64] * 64}, options=options, run_metadata=trace)
+    for stats in trace.step_stats.dev_stats:
+        if any(node.node_name.split(":")[0] == "proof" for node in stats.node_stats):
+            return str(stats.device)
+    raise RuntimeError("TensorFlow did not say where it multiplied the matrices")
+
+
+def _description(tf, kind):
+    """The GPU's own name where TensorFlow knows it (2.3 and newer)."""
+    if kind == "cpu" or not hasattr(tf.config.experimental, "get_device_details"):
+        return ""
+    gpus = tf.config.list_physical_devices("GPU")
+    return str(tf.config.experimental.get_device_details(gpus[0]).get("device_name", "")) if gpus else ""

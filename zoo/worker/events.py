@@ -1,0 +1,62 @@
+"""What the worker tells the host: one JSON object a line, from a closed list of events."""
+
+import json
+import math
+import os
+import sys
+import time
+
+EVENTS = ("start", "step", "epoch", "artifact", "warning", "error", "done")
+STEP_INTERVAL_S = 0.2
+
+
+def take_stdout():
+    """Keep the real standard output for events and send everything else printed there to standard error.
+
+    Frameworks print as they like, some from C; after this none of it can end up between two events.
+    """
+    sys.stdout.flush()
+    kept = os.fdopen(os.dup(1), "w", encoding="utf-8")
+    os.dup2(2, 1)
+    return kept
+
+
+class Emitter:
+    """Writes events to a stream; a host that is gone shows as BrokenPipeError, which ends the worker."""
+
+    def __init__(self, stream):
+        self._stream = stream
+        self._last_step = 0.0
+
+    def emit(self, event, **fields):
+        """Write one event now.
+
+        Raises:
+            ValueError: the event is not in the closed list.
+        """
+        if event not in EVENTS:
+            raise ValueError("unknown event %r" % (event,))
+        record = {"event": event, "t": time.time()}
+        record.update(fields)
+        self._stream.write(json.dumps(_plain(record), sort_keys=True) + "\n")
+        self._stream.flush()
+
+    def step(self, **fields):
+        """Write a ``step`` event, at most five a second: the screen needs no more."""
+        now = time.time()
+        if now - self._last_step >= STEP_INTERVAL_S:
+            self._last_step = now
+            self.emit("step", **fields)
+
+
+def _plain(value):
+    """Numbers as JSON knows them: numpy scalars unpacked, NaN and infinity as null."""
+    if isinstance(value, dict):
+        return {str(key): _plain(item) for key, item in value.items()}
+    if isinstance(value, (list, tuple)):
+        return [_plain(item) for item in value]
+    if hasattr(value, "item") and not isinstance(value, (str, bytes)):
+        value = value.item()
+    if isinstance(value, float) and not math.isfinite(value):
+        return None
+    return value

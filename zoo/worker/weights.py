@@ -1,0 +1,69 @@
+"""Weights as plain arrays: the file every stack writes and every stack reads.
+
+``weights.npz`` holds one float32 array per weight under ``layer/weight``, convolution kernels in Keras order
+(height, width, in, out). No pickle is ever written or read.
+"""
+
+import os
+
+import numpy as np
+
+from zoo.models import compat
+
+
+def initialise(model, seed):
+    """Draw the first weights from numpy, so that the same seed starts every stack from the same numbers.
+
+    Only what Keras would draw as Glorot uniform is replaced (Glorot and Bengio 2010, equation 16).
+    """
+    random = np.random.RandomState(seed)
+    glorot = compat.glorot_layers(model)
+    drawn = []
+    for (path, shape), value in zip(compat.named_weights(model), model.get_weights()):
+        drawn.append(_glorot_uniform(random, shape) if path in glorot else value)
+    model.set_weights(drawn)
+
+
+def _glorot_uniform(random, shape):
+    receptive = int(np.prod(shape[:-2])) if len(shape) > 2 else 1
+    limit = np.sqrt(6.0 / (receptive * (shape[-2] + shape[-1])))
+    return random.uniform(-limit, limit, shape).astype(np.float32)
+
+
+def save(model_or_arrays, model, path):
+    """Write ``weights.npz`` aside and move it into place, so that no half file is ever seen.
+
+    Args:
+        model_or_arrays: the list of arrays to write, or None for the model's present weights.
+        model: gives the paths.
+        path: the file to write.
+    """
+    arrays = model.get_weights() if model_or_arrays is None else model_or_arrays
+    named = {name: np.asarray(value, np.float32) for (name, _), value in zip(compat.named_weights(model), arrays)}
+    aside = path + ".part"
+    with open(aside, "wb") as out:
+        np.savez(out, **named)
+        out.flush()
+        os.fsync(out.fileno())
+    os.replace(aside, path)
+
+
+def load(model, path):
+    """Fill a model from ``weights.npz``.
+
+    Raises:
+        ValueError: weights are missing, surplus or of another shape; all of them are named.
+    """
+    with np.load(path, allow_pickle=False) as stored:
+        arrays = {name: stored[name] for name in stored.files}
+    wanted = compat.named_weights(model)
+    problems = ["missing " + name for name, _ in wanted if name not in arrays]
+    problems += ["surplus " + name for name in sorted(set(arrays) - {name for name, _ in wanted})]
+    problems += [
+        "%s has shape %s, the model needs %s" % (name, arrays[name].shape, shape)
+        for name, shape in wanted
+        if name in arrays and arrays[name].shape != shape
+    ]
+    if problems:
+        raise ValueError("these weights do not fit the model: " + "; ".join(problems))
+    model.set_weights([arrays[name].astype(np.float32) for name, _ in wanted])
