@@ -28,20 +28,17 @@ def new_folder(root: Path, name: str | None, words: list[str]) -> Path:
     Raises:
         ZooError: a named folder exists already, or the place cannot be written.
     """
-    if name is not None and (not name.strip() or Path(name).name != name):
+    if name is not None and (not name.strip(" .") or Path(name).name != name):
         raise ZooError(
             f"output.name must be the plain name of a folder, got {name!r}", "Set output.root for its place."
         )
     stamp = datetime.datetime.now().strftime("%Y-%m-%d_%H-%M-%S")
     base = name or "_".join([stamp, *(word.replace("/", "-") for word in words)])
+    if name is not None and (root / base).exists():
+        raise ZooError(f"The run folder {root / base} is there already", "Choose another output.name, or remove it.")
     try:
         root.mkdir(parents=True, exist_ok=True)
-        return _first_free(root, base, named=name is not None)
-    except FileExistsError as error:
-        raise ZooError(
-            f"The run folder {root / base} is there already",
-            "Choose another output.name, or remove that folder.",
-        ) from error
+        return _first_free(root, base)
     except OSError as error:
         raise ZooError(
             f"Cannot make a run folder in {root.absolute()}: {error.strerror or error}",
@@ -49,14 +46,12 @@ def new_folder(root: Path, name: str | None, words: list[str]) -> Path:
         ) from error
 
 
-def _first_free(root: Path, base: str, named: bool) -> Path:
+def _first_free(root: Path, base: str) -> Path:
     for number in range(1, 1000):
         folder = root / (base if number == 1 else f"{base}_{number}")
         try:
             folder.mkdir()
         except FileExistsError:
-            if named:
-                raise
             continue
         return folder.resolve()
     raise ZooError(f"There are 999 run folders called {base} in {root}", "Choose another output.root.")

@@ -36,6 +36,8 @@ def curves(history: list[dict[str, float]], title: str, path: Path) -> None:
             axes.plot(epochs, values, "s-", ms=4, color="tab:orange", label="validation")
             _mark_best(axes, history, f"val_{name}")
         axes.set(xlabel="epoch", ylabel=label)
+        if name == "loss" and all(row[name] > 0 for row in history):
+            axes.set_yscale("log")  # the last epochs would lie on the axis otherwise
         axes.xaxis.set_major_locator(MaxNLocator(integer=True, min_n_ticks=1))
         axes.grid(alpha=0.3)
         axes.legend()

@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any
 
 from zoo import backends, config, data, envs, machine, progress, records, runner, screen
-from zoo.errors import ZooError
+from zoo.errors import ZooError, unknown
 
 PROTOCOL = 1
 RECORD_FORMAT = 1
@@ -371,7 +371,8 @@ def _raise_if_failed(line: _Line, outcome: runner.Outcome) -> None:
 def _judge(line: _Line, settings: config.TrainConfig) -> None:
     """Hold the result against what the recipe expects of this data set."""
     expected = settings.expect.get(line.record["data"]["name"], {})
-    if settings.preset != "full" or line.record["exit"] != "completed" or not expected:
+    part_only = settings.preset != "full" or settings.data.train_limit or settings.data.test_limit
+    if part_only or not expected or line.record["exit"] != "completed":
         return
     line.record["expected"] = {
         name: {"at_least": least, "met": line.record["metrics"][name] >= least} for name, least in expected.items()
@@ -443,7 +444,7 @@ def _test_set(source: Run) -> _Inputs:
 def _infer_request(line: _Line, settings: config.InferConfig, source: Run, inputs: _Inputs) -> dict[str, Any]:
     import numpy as np
 
-    trained = json.loads((source.folder / "request.json").read_text(encoding="utf-8"))["model"]
+    trained = _trained_model(source)
     x = line.folder / "inputs.npy"
     # A copy inside the run folder: what was asked stays beside what was answered.
     array = np.load(inputs.x, mmap_mode="r")[: len(inputs.names)] if isinstance(inputs.x, Path) else inputs.x
@@ -453,6 +454,19 @@ def _infer_request(line: _Line, settings: config.InferConfig, source: Run, input
         "data": {"x": str(x), "y": str(inputs.y) if inputs.y else None},
         "infer": {"batch_size": settings.batch_size},
     }
+
+
+def _trained_model(source: Run) -> dict[str, Any]:
+    """The model part of the request that the run was trained with; the folder may come from a stranger."""
+    path = source.folder / "request.json"
+    try:
+        model = json.loads(path.read_text(encoding="utf-8"))["model"]
+        name, arguments = model["name"], dict(model["args"])
+    except (OSError, ValueError, KeyError, TypeError) as error:
+        raise ZooError(f"{path} cannot be used: {error}", "Give another run, or train again.") from error
+    if name not in config.options("model"):
+        raise unknown("model", str(name), config.options("model"))
+    return {"name": name, "args": arguments}
 
 
 def _keep_predictions(line: _Line, outcome: runner.Outcome, inputs: _Inputs, source: Run) -> None:

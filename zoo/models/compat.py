@@ -72,7 +72,7 @@ def optimizer(name, learning_rate):
     if MAJOR == 2 and hasattr(optimizers, "legacy"):
         optimizers = optimizers.legacy
     makers = {
-        "adam": lambda: optimizers.Adam(**rate),
+        "adam": lambda: _adam_of_tensorflow_1(learning_rate) if _tensorflow_1() else optimizers.Adam(**rate),
         "sgd": lambda: optimizers.SGD(**rate),
         "momentum": lambda: optimizers.SGD(momentum=0.9, nesterov=True, **rate),
         "rmsprop": lambda: optimizers.RMSprop(**rate),
@@ -80,6 +80,23 @@ def optimizer(name, learning_rate):
     if name not in makers:
         raise ValueError("optimizer must be one of %s, got %r" % (", ".join(sorted(makers)), name))
     return makers[name]()
+
+
+def _tensorflow_1():
+    return MAJOR == 2 and hasattr(keras.backend, "get_session") and "-tf" in version()
+
+
+def _adam_of_tensorflow_1(learning_rate):
+    """TensorFlow's own Adam: the one of tf.keras 1.8 reads its step count while another thread raises it.
+
+    There the first step is 0.74 or 1 times as long as it should be, by chance, and no run repeats another.
+    """
+    import tensorflow
+
+    rate = keras.backend.variable(learning_rate, name="learning_rate")
+    made = tensorflow.train.AdamOptimizer(rate, epsilon=keras.backend.epsilon())
+    made.learning_rate = rate
+    return made
 
 
 def _rate_keyword():
@@ -93,10 +110,9 @@ def set_learning_rate(model, value):
     if MAJOR >= 3:
         model.optimizer.learning_rate = float(value)
         return
-    variable = getattr(model.optimizer, "learning_rate", None)
-    if variable is None:
-        variable = model.optimizer.lr
-    keras.backend.set_value(variable, float(value))
+    optimizer = getattr(model.optimizer, "optimizer", model.optimizer)  # tf.keras 1 wraps TensorFlow's own
+    variable = getattr(optimizer, "learning_rate", None)
+    keras.backend.set_value(optimizer.lr if variable is None else variable, float(value))
 
 
 def compile_classifier(model, optimizer_name, learning_rate, jit):

@@ -1,0 +1,194 @@
+"""Rebuild or check the lock files.
+
+python scripts/lock.py                      rebuild the locks of every stack
+python scripts/lock.py tf-2.21 tf-1.8       of these
+python scripts/lock.py host                 rebuild requirements.lock, this checkout's own environment
+python scripts/lock.py --check              resolve afresh, print what drifted, exit 1 if anything did
+
+Each lock is resolved as of a date (end of that day, UTC), so that it comes out the same on any later day.
+"""
+
+import argparse
+import datetime
+import difflib
+import re
+import sys
+import tempfile
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parent.parent
+sys.path.insert(0, str(ROOT))
+
+from zoo import installer, progress, stacks  # noqa: E402
+from zoo.errors import ZooError  # noqa: E402
+
+HOST = "host"
+HOST_LOCK = ROOT / "requirements.lock"
+HOST_PYTHON = "3.11"
+TRIPLES = {
+    "linux-x86_64": "x86_64-unknown-linux-gnu",
+    "macos-arm64": "aarch64-apple-darwin",
+    "macos-x86_64": "x86_64-apple-darwin",
+}
+
+
+@dataclass(frozen=True)
+class Job:
+    """One lock: where it lies, the comment it opens with, and how uv makes it."""
+
+    lock: Path
+    heading: str
+    arguments: list[str]
+    requirements: list[str]
+    extra: dict[str, str]
+
+
+def stack_job(stack: stacks.Stack, platform: str) -> Job:
+    """How the lock of a stack on one of its platforms is made."""
+    row = stack.platforms[platform]
+    heading = (
+        f"# {stack.name} for {platform}, Python {stack.python}, as of {stack.exclude_newer}.\n"
+        f"# Rebuild: python scripts/lock.py {stack.name} --platform {platform}\n"
+    )
+    arguments = [
+        "-",
+        *("--python-platform", TRIPLES[platform]),
+        *("--python-version", stack.python),
+        *until(stack.exclude_newer),
+    ]
+    if not stack.source_builds:
+        arguments += ["--only-binary", ":all:"]
+    for name in stack.omit:
+        arguments += ["--no-emit-package", name]
+    # uv asks this variable which macOS the wheels must run on.
+    extra = {"MACOSX_DEPLOYMENT_TARGET": row.minimum_os} if row.minimum_os else {}
+    return Job(stack.folder / f"{platform}.lock", heading, arguments, row.requirements, extra)
+
+
+def host_job(date: str | None) -> Job:
+    """How this checkout's own lock is made; without a date, as of the date it already has.
+
+    Raises:
+        ZooError: the date is none.
+    """
+    if date and not re.fullmatch(r"\d{4}-\d\d-\d\d", date):
+        raise ZooError(f"--date must be like 2026-01-31, received {date!r}")
+    date = date or host_date()
+    heading = (
+        f"# This checkout's own environment, Python {HOST_PYTHON} and newer, as of {date}.\n"
+        "# Rebuild: python scripts/lock.py host (--date moves the date)\n"
+    )
+    arguments = [str(ROOT / "pyproject.toml"), "--group", f"{ROOT / 'pyproject.toml'}:dev", "--universal"]
+    return Job(HOST_LOCK, heading, [*arguments, "--python-version", HOST_PYTHON, *until(date)], [], {})
+
+
+def host_date() -> str:
+    """The date in requirements.lock, or yesterday's where there is none: today is not over yet."""
+    found = (
+        re.search(r"as of (\d{4}-\d\d-\d\d)", HOST_LOCK.read_text(encoding="utf-8")) if HOST_LOCK.exists() else None
+    )
+    yesterday = datetime.datetime.now(datetime.UTC) - datetime.timedelta(days=1)
+    return found[1] if found else yesterday.date().isoformat()
+
+
+def until(date: str) -> list[str]:
+    """uv's option for "nothing newer". A bare date would mean the time zone of whoever runs this."""
+    return ["--exclude-newer", f"{date}T23:59:59Z"]
+
+
+def resolve(job: Job) -> str:
+    """The text of a lock, resolved afresh.
+
+    Raises:
+        ZooError: nothing satisfies the requirements, or the index cannot be reached (with uv's words).
+    """
+    with tempfile.TemporaryDirectory() as scratch:
+        fresh, wanted = Path(scratch, "fresh.lock"), Path(scratch, "wanted.in")
+        wanted.write_text("\n".join(job.requirements) + "\n", encoding="utf-8")
+        arguments = [str(wanted) if argument == "-" else argument for argument in job.arguments]
+        common = [
+            "--generate-hashes",
+            "--no-header",
+            "--no-annotate",
+            "--no-emit-index-url",
+            "--no-emit-find-links",
+        ]
+        outcome = installer.run(
+            ["pip", "compile", "-q", "--python", sys.executable, *common, "-o", str(fresh), *arguments],
+            extra=job.extra,
+        )
+        if outcome.code != 0:
+            why, remedy = installer.reason(outcome)
+            raise ZooError(f"{job.lock.relative_to(ROOT)} cannot be resolved: {why}.\n{outcome.tail()}", remedy)
+        return job.heading + fresh.read_text(encoding="utf-8")
+
+
+def drift(job: Job) -> list[str]:
+    """The lines in which the lock on disk differs from a fresh one; empty where it is as it should be."""
+    old = job.lock.read_text(encoding="utf-8").splitlines() if job.lock.exists() else []
+    new = resolve(job).splitlines()
+    lines = difflib.unified_diff(old, new, "on disk", "resolved afresh", lineterm="", n=0)
+    return [line for line in lines if not line.startswith("@@")]
+
+
+def rebuild(job: Job) -> None:
+    """Write a lock anew, in one step."""
+    text = resolve(job)
+    fresh = job.lock.with_name(f".{job.lock.name}.new")
+    fresh.write_text(text, encoding="utf-8")
+    fresh.replace(job.lock)
+
+
+def jobs(names: list[str], platform: str | None, date: str | None) -> Iterator[Job]:
+    """The locks that were asked for; none named means every stack's.
+
+    Raises:
+        ZooError: an unknown stack, or one that does not exist on the platform.
+    """
+    for name in names or [*stacks.names(), *([] if platform else [HOST])]:
+        if name == HOST:
+            yield host_job(date)
+            continue
+        stack = stacks.load(name)
+        if platform and platform not in stack.platforms:
+            if names:
+                raise ZooError(f"Stack {name} has no platform {platform!r}", f"It has: {', '.join(stack.platforms)}")
+            continue
+        yield from (stack_job(stack, each) for each in stack.platforms if platform in (None, each))
+
+
+def check(job: Job) -> bool:
+    """Print how a lock drifted; True where it did."""
+    lines = drift(job)
+    print(f"{'DRIFTED' if lines else 'as resolved'}: {job.lock.relative_to(ROOT)}", *lines, sep="\n", flush=True)
+    return bool(lines)
+
+
+def main(argv: list[str]) -> int:
+    """Run the command line; returns the exit status."""
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("names", nargs="*", metavar="NAME", help="stacks, or host; default: all")
+    parser.add_argument("--check", action="store_true", help="change nothing; exit 1 if a lock drifted")
+    parser.add_argument("--platform", choices=sorted(TRIPLES), help="only the locks for this platform")
+    parser.add_argument("--date", help="as-of date for requirements.lock, YYYY-MM-DD")
+    options = parser.parse_args(argv)
+    try:
+        wanted = list(jobs(options.names, options.platform, options.date))
+        if options.check:
+            return int(sum(check(job) for job in wanted) > 0)
+        for job in wanted:
+            rebuild(job)
+            print(f"wrote {job.lock.relative_to(ROOT)}", flush=True)
+    except ZooError as error:
+        progress.fail(error.message, error.remedy)
+        return error.exit_code
+    return 0
+
+
+if __name__ == "__main__":
+    try:
+        sys.exit(main(sys.argv[1:]))
+    except KeyboardInterrupt:
+        sys.exit(130)

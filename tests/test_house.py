@@ -1,0 +1,78 @@
+"""The rules of the house, checked by the tools that know them."""
+
+import ast
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+CHECKOUT = Path(__file__).resolve().parent.parent
+PACKAGE = CHECKOUT / "zoo"
+WORKER_SIDE = sorted([*(PACKAGE / "models").rglob("*.py"), *(PACKAGE / "worker").rglob("*.py")])
+ML = {"keras", "tensorflow", "torch", "jax", "plaidml", "openvino", "mlx"}
+DOORS = {"hydra": "config.py", "omegaconf": "config.py", "rich": "progress.py", "uv": "installer.py"}
+DOORS |= {"matplotlib": "report.py", "sklearn": "sources.py", "h5py": "weights.py"}
+
+
+def _tool(name: str, *arguments: str) -> str:
+    command = [str(Path(sys.executable).with_name(name)), *arguments]
+    answer = subprocess.run(command, cwd=CHECKOUT, capture_output=True, text=True, check=False)
+    assert answer.returncode == 0, answer.stdout + answer.stderr
+    return answer.stdout
+
+
+def test_ruff_finds_nothing() -> None:
+    _tool("ruff", "check", ".")
+
+
+def test_every_file_is_formatted() -> None:
+    _tool("ruff", "format", "--check", ".")
+
+
+def test_mypy_strict_finds_nothing_on_the_host() -> None:
+    _tool("mypy")
+
+
+def test_imports_keep_their_contracts() -> None:
+    assert "0 broken" in _tool("lint-imports", "--no-cache")
+
+
+def test_the_worker_side_runs_on_python_3_6() -> None:
+    files = [str(path) for path in [*WORKER_SIDE, PACKAGE / "__init__.py"]]
+    _tool("vermin", "--target=3.6-", "--no-tips", "--violations", *files)
+
+
+def _imports(path: Path) -> set[str]:
+    found: set[str] = set()
+    for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+        if isinstance(node, ast.Import):
+            found |= {alias.name.split(".")[0] for alias in node.names}
+        elif isinstance(node, ast.ImportFrom) and node.module and not node.level:
+            found.add(node.module.split(".")[0])
+    return found
+
+
+HOST_SIDE = sorted(path for path in PACKAGE.rglob("*.py") if path not in WORKER_SIDE)
+
+
+@pytest.mark.parametrize("path", HOST_SIDE, ids=lambda path: path.name)
+def test_a_host_module_uses_only_its_own_doors(path: Path) -> None:
+    used = _imports(path)
+    assert not used & ML
+    wrong = [library for library, door in DOORS.items() if library in used and path.name != door]
+    assert not wrong
+
+
+@pytest.mark.parametrize("path", WORKER_SIDE, ids=lambda path: str(path.relative_to(PACKAGE)))
+def test_the_worker_side_imports_only_what_a_stack_has(path: Path) -> None:
+    assert _imports(path) <= set(sys.stdlib_module_names) | ML | {"numpy", "zoo"}
+    for name in re.findall(r"from (zoo[\w.]*) import|import (zoo[\w.]*)", path.read_text(encoding="utf-8")):
+        assert "".join(name).startswith(("zoo.models", "zoo.worker"))
+
+
+def test_the_help_needs_nothing_but_the_standard_library() -> None:
+    code = "import sys, zoo.cli; zoo.cli._parser().format_help(); print(sorted(sys.modules))"
+    answer = subprocess.run([sys.executable, "-c", code], cwd=CHECKOUT, capture_output=True, text=True, check=True)
+    assert not {"numpy", "hydra", "rich", "yaml", "PIL"} & set(ast.literal_eval(answer.stdout))

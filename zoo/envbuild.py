@@ -1,0 +1,161 @@
+"""Builds an environment: aside, checked, moved into place, and only then marked as finished."""
+
+import dataclasses
+import datetime
+import errno
+import os
+import shutil
+import subprocess
+import time
+from collections.abc import Callable
+from pathlib import Path
+
+from zoo import envstate, installer, progress
+from zoo.errors import ZooError
+from zoo.interpreters import Interpreter
+from zoo.stacks import Stack
+
+SPACE_REMEDY = (
+    "Free some space (`python -m zoo env list` shows what the environments hold, `python -m zoo env remove "
+    "NAME` deletes one), or set ZOO_CACHE to a folder on another disk."
+)
+
+HealthCheck = Callable[[Stack, Path], str | None]
+
+
+@dataclasses.dataclass(frozen=True)
+class Plan:
+    """Everything a build needs. ``healthy`` gets the stack and its Python; returns None or what is wrong."""
+
+    stack: Stack
+    platform: str
+    lock: Path
+    lock_sha256: str
+    python: Interpreter
+    folder: Path
+    healthy: HealthCheck
+
+
+def build(plan: Plan) -> float:
+    """Build ``plan.folder``, which must not exist; whatever happens, nothing half-made stays. Returns seconds.
+
+    Raises:
+        ZooError: no space, the installer failed (with its own words), or the libraries do not work here.
+    """
+    started = time.monotonic()
+    aside = plan.folder.with_name(f".{plan.folder.name}.building")
+    try:
+        _check_space(plan)
+        _remove(aside)  # left by a build that was killed
+        with progress.bar(_title(plan), unit="steps,") as bar:
+            _fill(plan, aside, bar)
+        os.replace(aside, plan.folder)
+        seconds = time.monotonic() - started
+        envstate.write_marker(plan.folder, _facts(plan, seconds))
+    except OSError as error:
+        raise unwritable(plan.folder.parent, error) from error
+    finally:
+        _remove(aside)
+    progress.say(f"The environment of {plan.stack.name} is ready ({seconds:.0f} s).")
+    return seconds
+
+
+def unwritable(folder: Path, error: OSError) -> ZooError:
+    """The error for a folder in which nothing can be written."""
+    if error.errno == errno.ENOSPC:
+        return ZooError(f"The disk that holds {folder} is full", SPACE_REMEDY)
+    return ZooError(
+        f"Cannot write below {folder}: {error}", "Mend its permissions, or set ZOO_CACHE to another folder."
+    )
+
+
+def _title(plan: Plan) -> str:
+    megabytes = plan.stack.size_mb
+    size = f"{megabytes / 1000:.1f} GB" if megabytes >= 1000 else f"{megabytes} MB"
+    return f"Building the environment of {plan.stack.name} (about {size}, once only)"
+
+
+def _facts(plan: Plan, seconds: float) -> dict[str, object]:
+    return {
+        "stack": plan.stack.name,
+        "platform": plan.platform,
+        "lock_sha256": plan.lock_sha256,
+        "python": {"version": plan.python.version, "path": str(plan.python.path)},
+        "uv": installer.version(),
+        "created": datetime.datetime.now(datetime.UTC).isoformat(timespec="seconds"),
+        "build_s": round(seconds, 1),
+    }
+
+
+def _remove(folder: Path) -> None:
+    if folder.exists():
+        shutil.rmtree(folder)
+
+
+def _check_space(plan: Plan) -> None:
+    free_mb = shutil.disk_usage(plan.folder.parent).free / 1e6
+    if free_mb < plan.stack.size_mb:
+        raise ZooError(
+            f"The environment of {plan.stack.name} needs about {plan.stack.size_mb} MB; "
+            f"only {free_mb:.0f} MB are free where {plan.folder.parent} lies",
+            SPACE_REMEDY,
+        )
+
+
+def _fill(plan: Plan, aside: Path, bar: progress.Bar) -> None:
+    def follow(line: str) -> None:
+        bar.note(line[:80])
+        bar.advance(1)
+
+    _create(plan, aside, follow)
+    _install(plan, aside, follow)
+    follow("compiling")
+    _compile(aside)
+    follow("checking that it works")
+    words = plan.healthy(plan.stack, envstate.python_of(aside))
+    if words is not None:
+        raise ZooError(
+            f"The libraries of stack {plan.stack.name} were installed, but do not work on this machine. "
+            f"The worker's own words:\n{words}",
+            "`python -m zoo doctor` shows what this machine is and which stacks fit it.",
+        )
+
+
+def _create(plan: Plan, aside: Path, follow: Callable[[str], None]) -> None:
+    # Relocatable, because the folder is moved when it is finished.
+    command = ["venv", "--no-project", "--relocatable", "--python", str(plan.python.path), str(aside)]
+    outcome = installer.run(command, follow)
+    if outcome.code != 0:
+        raise _failed(plan, "An empty environment could not be made", outcome)
+
+
+def _install(plan: Plan, aside: Path, follow: Callable[[str], None]) -> None:
+    command = ["pip", "sync", "--require-hashes", "--python", str(envstate.python_of(aside))]
+    # Hashes decide what may be installed; which of the user's indexes a file comes from does not matter.
+    command += ["--index-strategy", "unsafe-best-match"]
+    if not plan.stack.source_builds:
+        command += ["--only-binary", ":all:"]
+    outcome = installer.run([*command, str(plan.lock)], follow)
+    if outcome.code != 0 and installer.is_network(outcome):
+        # uv asks the index whether its cached pages are fresh; told to stay offline, it takes them as is.
+        cached = installer.run([*command, "--offline", str(plan.lock)], follow)
+        outcome = cached if cached.code == 0 else outcome
+    if outcome.code != 0:
+        raise _failed(plan, "The libraries could not be installed", outcome)
+
+
+def _failed(plan: Plan, what: str, outcome: installer.Outcome) -> ZooError:
+    why, remedy = installer.reason(outcome)
+    words = f"The installer's own words:\n{outcome.tail()}"
+    return ZooError(f"{what} for stack {plan.stack.name}: {why}.\n{words}", remedy)
+
+
+def _compile(aside: Path) -> None:
+    """Byte-compile with the environment's own Python: uv's way fails on 3.6 and saves only seconds elsewhere.
+
+    Without this a worker, which writes no byte code, would compile everything it imports on every run.
+    The exit status is of no importance: it says that some file, a test or a template, is for other Pythons.
+    """
+    site = str(envstate.site_of(aside))
+    command = [str(envstate.python_of(aside)), "-I", "-m", "compileall", "-q", "-j", "0", site]
+    subprocess.run(command, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, check=False)

@@ -1,0 +1,171 @@
+"""The graphics processors of a machine, read from what its own tools print.
+
+Formats were taken from captured outputs (``tests/machines``): ``system_profiler`` prints JSON since macOS
+10.15 and plain text before; 10.13 writes ``_spdisplays_vram`` where later systems write ``spdisplays_vram``;
+Apple silicon names no video memory at all, since it shares the machine's.
+"""
+
+import dataclasses
+import json
+import re
+from collections.abc import Mapping
+from typing import Any
+
+DISPLAYS_JSON = "system_profiler -json SPDisplaysDataType"
+DISPLAYS_TEXT = "system_profiler SPDisplaysDataType"
+# Only fields that every driver knows: asking an old one for compute_cap fails as a whole.
+NVIDIA = "nvidia-smi --query-gpu=name,memory.total,driver_version --format=csv,noheader,nounits"
+LSPCI = "lspci -mm"
+PCI_VENDORS = {"0x1002": "amd", "0x10de": "nvidia", "0x8086": "intel", "0x106b": "apple"}
+VENDOR_WORDS = {"apple": "apple", "nvidia": "nvidia", "geforce": "nvidia", "amd": "amd", "radeon": "amd",
+                "ati": "amd", "firepro": "amd", "intel": "intel"}  # fmt: skip
+
+
+@dataclasses.dataclass(frozen=True)
+class Gpu:
+    """One graphics processor. ``memory_bytes`` is None where it shares the machine's memory."""
+
+    name: str
+    vendor: str
+    memory_bytes: int | None = None
+    metal: str | None = None
+    external: bool = False
+    driver: str | None = None
+
+
+def describe(gpu: Gpu) -> str:
+    """A GPU's name and what sets it apart."""
+    facts = ["external"] if gpu.external else []
+    facts += [size(gpu.memory_bytes)] if gpu.memory_bytes else []
+    facts += [gpu.metal if "Metal" in gpu.metal else f"Metal {gpu.metal}"] if gpu.metal else []
+    facts += [f"driver {gpu.driver}"] if gpu.driver else []
+    return f"{gpu.name} ({', '.join(facts)})" if facts else gpu.name
+
+
+def size(count: int) -> str:
+    """Bytes as GiB, the unit in which Apple and NVIDIA count memory."""
+    return f"{count / 2**30:.3g} GiB"
+
+
+def pairs(text: str, separator: str) -> dict[str, str]:
+    """``key: value`` or ``KEY=value`` lines; the first of each key counts."""
+    found: dict[str, str] = {}
+    for line in text.splitlines():
+        key, mark, value = line.partition(separator)
+        if mark:
+            found.setdefault(key.strip(), value.strip().strip('"'))
+    return found
+
+
+def of_mac(reports: Mapping[str, str], notes: list[str]) -> list[Gpu]:
+    """The GPUs that ``system_profiler`` names, in JSON or in plain text; ``notes`` gets what was left out."""
+    entries = displays(reports.get(DISPLAYS_JSON, ""))
+    if entries is not None:
+        found = [_gpu_from_json(entry) for entry in entries]
+    else:
+        blocks = reports.get(DISPLAYS_TEXT, "").split("Chipset Model:")[1:]
+        found = [_gpu_from_text(block) for block in blocks]
+    # A virtual machine's GPU says it is there, then has no memory for the first tensor.
+    virtual = [gpu.name for gpu in found if "paravirtual" in gpu.name.lower()]
+    notes.extend(f"{name} is a virtual machine's GPU and is not used" for name in virtual)
+    return [gpu for gpu in found if gpu.name and gpu.name not in virtual]
+
+
+def _nvidia_gpus(text: str) -> list[Gpu]:
+    lines = [line.rsplit(",", 2) for line in text.splitlines() if line.count(",") >= 2]
+    rows = [[cell.strip() for cell in line] for line in lines]
+    return [Gpu(row[0], "nvidia", _megabytes(row[1]), driver=row[2]) for row in rows]
+
+
+def _pci_gpus(text: str) -> list[Gpu]:
+    """Display controllers of ``lspci -mm``: address, then class, vendor and device in quotes."""
+    found = []
+    for line in text.splitlines():
+        fields = re.findall(r'"([^"]*)"', line)
+        if len(fields) >= 3 and re.match(r"VGA|3D|Display", fields[0]):
+            found.append(Gpu(fields[2], _vendor(fields[1])))
+    return found
+
+
+def of_linux(reports: Mapping[str, str], notes: list[str]) -> list[Gpu]:
+    """The GPUs that ``nvidia-smi``, ``lspci`` or the kernel name; one with a ``driver`` can compute."""
+    working = _nvidia_gpus(reports.get(NVIDIA, ""))
+    others = _pci_gpus(reports.get(LSPCI, ""))
+    vendors = [PCI_VENDORS.get(code, "unknown") for code in reports.get("/sys/class/drm", "").split()]
+    others += [Gpu(f"{vendor} GPU", vendor) for vendor in vendors]
+    if working:
+        return working + [gpu for gpu in others if gpu.vendor != "nvidia"]
+    if any(gpu.vendor == "nvidia" for gpu in others):
+        notes.append("an NVIDIA GPU is built in, but nvidia-smi did not list it: its driver is not working")
+    return others
+
+
+def displays(text: str) -> list[dict[str, Any]] | None:
+    """The entries of ``system_profiler -json``, or None where the text is not that."""
+    try:
+        found = json.loads(text)["SPDisplaysDataType"]
+    except (ValueError, KeyError, TypeError):
+        return None
+    return [entry for entry in found if isinstance(entry, dict)] if isinstance(found, list) else None
+
+
+def _first(entry: dict[str, Any], *keys: str) -> str:
+    return next((str(entry[key]) for key in keys if entry.get(key)), "")
+
+
+def _gpu_from_json(entry: dict[str, Any]) -> Gpu:
+    name = _first(entry, "sppci_model", "_name")
+    return Gpu(
+        name=name,
+        vendor=_vendor(_first(entry, "spdisplays_vendor"), _first(entry, "spdisplays_vendor-id"), name),
+        memory_bytes=_megabytes(_first(entry, "spdisplays_vram", "_spdisplays_vram", "spdisplays_vram_shared")),
+        metal=_metal(_first(entry, "spdisplays_mtlgpufamilysupport", "spdisplays_metalfamily", "spdisplays_metal")),
+        external=_first(entry, "sppci_device_type") == "spdisplays_egpu",
+    )
+
+
+def _gpu_from_text(block: str) -> Gpu:
+    """A GPU from the plain text that starts after ``Chipset Model:`` and ends before its displays."""
+    name, _, rest = block.split("Displays:")[0].partition("\n")
+    facts = pairs(rest, ":")
+    memory = next((facts[key] for key in facts if key.startswith("VRAM")), "")
+    metal = next((facts[key] for key in facts if key.startswith("Metal")), "")
+    return Gpu(
+        name=name.strip(),
+        vendor=_vendor(facts.get("Vendor", ""), name),
+        memory_bytes=_megabytes(memory),
+        metal=_metal(metal),
+        external="External" in facts.get("Type", ""),
+    )
+
+
+def _vendor(*texts: str) -> str:
+    text = " ".join(texts).lower()
+    for code, vendor in PCI_VENDORS.items():
+        if code in text:
+            return vendor
+    # Underscores separate words here too: "sppci_vendor_amd".
+    words = re.findall(r"[a-z]+", text.replace("_", " "))
+    return next((VENDOR_WORDS[word] for word in words if word in VENDOR_WORDS), "unknown")
+
+
+def _megabytes(text: str) -> int | None:
+    """``8 GB`` or ``1536 MB`` (or a bare count of MB) in bytes; None where nothing useful is said."""
+    found = re.search(r"(\d+)\s*(GB|MB)?", text, re.IGNORECASE)
+    if not found or not int(found.group(1)):
+        return None
+    return int(found.group(1)) * (2**30 if (found.group(2) or "MB").upper() == "GB" else 2**20)
+
+
+def _metal(text: str) -> str | None:
+    """Metal support in a few words, from any of the five ways macOS has written it since 10.12."""
+    text = text.strip()
+    if not text or "notsupported" in text.lower().replace(" ", ""):
+        return None
+    if found := re.search(r"metal\s?(\d)$", text, re.IGNORECASE):
+        return f"Metal {found.group(1)}"
+    if found := re.search(r"featuresetfamily(\d)(\d)$", text):
+        return f"GPUFamily{found.group(1)} v{found.group(2)}"
+    if found := re.search(r"GPUFamily\s?(?:macOS\s?)?(\w.*)$", text, re.IGNORECASE):
+        return f"GPUFamily{found.group(1)}" if found.group(1)[0].isdigit() else f"GPUFamily {found.group(1)}"
+    return "supported"

@@ -1,0 +1,206 @@
+"""Finds the Python interpreters of this machine, by looking where tools put them.
+
+The search path is never used: what lies there are often shims that start something else or abort. Each file
+found is run once before it is believed.
+"""
+
+import os
+import re
+import subprocess
+import sys
+from collections.abc import Iterable, Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+from typing import NamedTuple
+
+ARCHITECTURES = {"x86_64": "x86_64", "amd64": "x86_64", "aarch64": "arm64", "arm64": "arm64"}
+PROBE = "import sys, platform; print(sys.implementation.name, platform.python_version(), platform.machine())"
+PROBE_S = 15.0
+UV_OLDEST = (3, 8)  # uv can download CPython 3.8 and newer
+
+
+class Interpreter(NamedTuple):
+    """A Python that ran: version such as ``"3.8.18"``, its file, and ``"x86_64"`` or ``"arm64"``."""
+
+    version: str
+    path: Path
+    arch: str
+
+
+class Broken(NamedTuple):
+    """A Python that was found and cannot be used, and why."""
+
+    path: Path
+    reason: str
+
+
+def roots() -> list[Path]:
+    """Folders that may hold interpreters, as glob patterns, in the order in which they are preferred.
+
+    Conda environments come last: they belong to somebody's project and go away with it.
+    """
+    home = Path.home()
+    var = os.environ.get
+    uv_folder = var("UV_PYTHON_INSTALL_DIR") or Path(var("XDG_DATA_HOME") or home / ".local/share") / "uv/python"
+    frameworks = "Library/Frameworks/Python.framework/Versions/*/bin"
+    brews = [
+        Path(var("HOMEBREW_PREFIX") or "/opt/homebrew"),
+        Path("/usr/local"),
+        Path("/home/linuxbrew/.linuxbrew"),
+    ]
+    versioned = [
+        Path(uv_folder) / "cpython-*/bin",
+        Path(var("PYENV_ROOT") or home / ".pyenv") / "versions/*/bin",
+        home / ".pyenv/versions/*/bin",
+        Path(var("ASDF_DATA_DIR") or home / ".asdf") / "installs/python/*/bin",
+        home / ".local/share/mise/installs/python/*/bin",
+        Path("/", frameworks),
+        Path("/opt/local", frameworks),
+    ]
+    system = [Path("/usr/local/bin"), Path("/usr/bin"), Path(sys.base_prefix) / "bin"]
+    brewed = [brew / folder / "python@*/bin" for brew in brews for folder in ("opt", "Cellar")]
+    cellar = [brew / "Cellar/python@*/*/bin" for brew in brews]
+    return [*versioned, *brewed, *cellar, *system, *_conda_roots(home)]
+
+
+def _conda_roots(home: Path) -> list[Path]:
+    names = (
+        "miniconda3",
+        "anaconda3",
+        "miniforge3",
+        "mambaforge",
+        "micromamba",
+        "miniconda",
+        "anaconda",
+        "opt/miniconda3",
+    )
+    bases = [home / name for name in names] + [Path("/opt") / name for name in ("conda", *names[:4])]
+    bases += [Path("/opt/homebrew/Caskroom") / name / "base" for name in ("miniconda", "miniforge", "mambaforge")]
+    bases += [Path(os.environ[name]) for name in ("MAMBA_ROOT_PREFIX", "CONDA_ROOT") if os.environ.get(name)]
+    listed = home / ".conda/environments.txt"  # every conda on the machine writes its environments here
+    lines = listed.read_text(encoding="utf-8", errors="replace").splitlines() if listed.is_file() else []
+    environments = [Path(line.strip()) for line in lines if line.strip()]
+    return [path for base in bases for path in (base / "bin", base / "envs/*/bin")] + [
+        e / "bin" for e in environments
+    ]
+
+
+def find(version: str, arch: str | None = None, places: Sequence[Path] | None = None) -> Interpreter | None:
+    """The first working Python of a version.
+
+    Args:
+        version: ``"3.8"`` or ``"3.8.18"``.
+        arch: ``"x86_64"`` or ``"arm64"``; None takes any.
+        places: folders to look in, as glob patterns; None: :func:`roots`.
+    """
+    minor = ".".join(version.split(".")[:2])
+    for path in _candidates(f"python{minor}", roots() if places is None else places):
+        found = verify(path)
+        if isinstance(found, Interpreter) and _serves(found, version, arch):
+            return found
+    return None
+
+
+def _serves(found: Interpreter, version: str, arch: str | None) -> bool:
+    return f"{found.version}.".startswith(f"{version}.") and arch in (None, found.arch)
+
+
+def survey(places: Sequence[Path] | None = None) -> tuple[list[Interpreter], list[Broken]]:
+    """Every Python 3 of this machine, and those that were found but do not work, with the reason."""
+    paths = list(_candidates("python3.*", roots() if places is None else places))
+    with ThreadPoolExecutor(max_workers=8) as pool:
+        results = list(pool.map(verify, paths))
+    working = [result for result in results if isinstance(result, Interpreter)]
+    return working, [result for result in results if isinstance(result, Broken)]
+
+
+def find_all(places: Sequence[Path] | None = None) -> list[Interpreter]:
+    """Every Python 3 of this machine that works."""
+    return survey(places)[0]
+
+
+def verify(path: Path) -> Interpreter | Broken:
+    """Run a Python once and believe only what it says of itself."""
+    environment = {name: value for name, value in os.environ.items() if not name.startswith("PYTHON")}
+    try:
+        done = subprocess.run(
+            [str(path), "-I", "-c", PROBE],
+            capture_output=True,
+            text=True,
+            timeout=PROBE_S,
+            env=environment,
+            check=False,
+        )
+    except subprocess.TimeoutExpired:
+        return Broken(path, f"did not answer within {PROBE_S:g} s")
+    except (OSError, ValueError) as error:
+        return Broken(path, str(error))
+    if done.returncode != 0:
+        words = done.stderr.strip().splitlines()
+        return Broken(path, f"exit status {done.returncode}: {words[-1] if words else 'no message'}")
+    return _understood(path, done.stdout.split())
+
+
+def _understood(path: Path, words: list[str]) -> Interpreter | Broken:
+    if len(words) != 3 or not re.match(r"3\.\d+\.\d+", words[1]):
+        return Broken(path, f"answered {' '.join(words)[:80]!r} instead of its version")
+    implementation, version, machine = words
+    if implementation != "cpython":
+        return Broken(path, f"is {implementation}; the libraries are built for CPython")
+    arch = ARCHITECTURES.get(machine.lower())
+    return Interpreter(version, path, arch) if arch else Broken(path, f"is for {machine} processors")
+
+
+def _candidates(name: str, places: Iterable[Path]) -> Iterator[Path]:
+    """Files called like ``python3.8`` in the folders, each real file once, newest version folders first."""
+    seen: set[Path] = set()
+    for place in places:
+        for path in sorted(_expand(place / name), key=_by_version, reverse=True):
+            if not re.fullmatch(r"python3\.\d+", path.name) or _is_borrowed(path):
+                continue
+            real = path.resolve()
+            if real not in seen:
+                seen.add(real)
+                yield path
+
+
+def _expand(pattern: Path) -> Iterator[Path]:
+    anchor = Path(pattern.anchor or ".")
+    try:
+        yield from anchor.glob(str(pattern.relative_to(anchor)))
+    except (PermissionError, NotADirectoryError):
+        return
+
+
+def _by_version(path: Path) -> list[int]:
+    return [int(number) for number in re.findall(r"\d+", str(path))]
+
+
+def _is_borrowed(path: Path) -> bool:
+    """True for shims, which start something else, and virtual environments, which go away with a project."""
+    return "shims" in path.parts or (path.parent.parent / "pyvenv.cfg").is_file()
+
+
+def is_downloadable(version: str) -> bool:
+    """True where uv offers a build of this version."""
+    return tuple(int(part) for part in version.split(".")[:2]) >= UV_OLDEST
+
+
+def how_to_get(version: str, arch: str | None = None) -> str:
+    """The commands that install a Python of this version, for people to run."""
+    full = {"3.6": "3.6.15", "3.7": "3.7.16", "3.8": "3.8.18"}.get(version, version)
+    rosetta = "arch -x86_64 " if sys.platform == "darwin" and arch == "x86_64" and _machine() == "arm64" else ""
+    subdir = "CONDA_SUBDIR=osx-64 " if rosetta else ""
+    ways = [
+        f"  {rosetta}pyenv install {full}",
+        f"  {subdir}conda create -n python-{version} python={version}",
+    ]
+    if is_downloadable(version):
+        ways.append(f"  uv python install {version}")
+    return "Install it with one of these, then run the same command again:\n" + "\n".join(ways)
+
+
+def _machine() -> str:
+    import platform
+
+    return platform.machine()

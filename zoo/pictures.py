@@ -1,0 +1,316 @@
+"""Pictures of the user's own, of any size and mode, made into what a model was trained on."""
+
+import dataclasses
+import os
+import warnings
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from zoo import progress
+from zoo.errors import ZooError, nearest, unknown
+
+if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
+    from PIL.Image import Image
+
+    Bytes = NDArray[np.uint8]
+
+STYLES = ("digits", "plain")
+SUFFIXES = (".png", ".jpg", ".jpeg", ".bmp", ".gif", ".tif", ".tiff", ".webp", ".ppm", ".pgm", ".pbm")
+FORMATS = ("PNG", "JPEG", "MPO", "BMP", "GIF", "TIFF", "WEBP", "PPM")
+KINDS = f"Give a picture ({', '.join(SUFFIXES)}), a folder of them, or a .npy array."
+# Of the contrast between ink and paper: what is fainter is taken for the grain of the paper or of the JPEG.
+FAINT = 0.25
+# Grey levels, of 255: a picture with less contrast is taken for an empty sheet.
+BLANK = 16
+INK_SIDE = 20
+
+
+class _UnreadableError(Exception):
+    """Why a file cannot be used as a picture."""
+
+
+@dataclasses.dataclass(frozen=True)
+class Inputs:
+    """Pictures for a model: ``array`` is uint8 (n, height, width, 1); ``skipped`` holds (name, reason)."""
+
+    names: list[str]
+    array: "Bytes"
+    skipped: list[tuple[str, str]]
+
+
+def load(source: str, shape: tuple[int, ...], style: str) -> Inputs:
+    """Read a picture, a folder of pictures (with those below it, in the order of their names), or a .npy array.
+
+    Arrays are taken as they are: uint8, or floats of 0 to 1; (n, h, w), (n, h, w, 1), (n, h*w) or (h, w).
+    Pictures become grey, with transparent parts white. A grey picture that has the size already is used byte for
+    byte; else style ``"digits"`` draws it like MNIST, and ``"plain"`` resizes it.
+
+    Args:
+        source: path, as the user gave it.
+        shape: (height, width, 1) of one input of the model.
+        style: ``"digits"`` or ``"plain"``.
+
+    Raises:
+        ZooError: nothing there can be used; says what was found. Unreadable files among readable ones in a folder
+            are listed in ``skipped`` instead.
+    """
+    if style not in STYLES:
+        raise unknown("style of pictures", style, list(STYLES))
+    if len(shape) != 3 or shape[2] != 1:
+        raise ZooError(f"The model takes inputs of shape {shape}", "Pictures can be made for (height, width, 1).")
+    path = Path(source).expanduser() if source.startswith("~/") else Path(source)
+    try:
+        _check_path(path)
+    except (OSError, ValueError) as error:
+        raise ZooError(f"{source!r} cannot be opened: {error}", KINDS) from error
+    if path.is_dir():
+        return _folder(path, shape, style)
+    if path.suffix.lower() == ".npy":
+        array = _array(path, shape)
+        names = [path.name] if len(array) == 1 else [f"{path.name}[{index}]" for index in range(len(array))]
+        return Inputs(names, array, [])
+    try:
+        return Inputs([path.name], _picture(path, shape, style)[None], [])
+    except _UnreadableError as reason:
+        raise ZooError(f"{path} cannot be used: {reason}", KINDS) from reason
+
+
+def _check_path(path: Path) -> None:
+    if not path.exists():
+        there = [entry.name for entry in path.parent.iterdir()] if path.parent.is_dir() else []
+        raise ZooError(f"There is no file or folder {path}{nearest(path.name, there)}", KINDS)
+    if not path.is_file() and not path.is_dir():
+        raise ZooError(f"{path} is neither a file nor a folder", KINDS)
+
+
+def _folder(folder: Path, shape: tuple[int, ...], style: str) -> Inputs:
+    import numpy as np
+
+    found, skipped = _pictures_below(folder)
+    if not found:
+        listed = _listed([f"{name}: {reason}" for name, reason in skipped])
+        raise ZooError(f"The folder {folder} holds no picture" + listed, KINDS)
+    names, arrays = [], []
+    with progress.bar(f"Reading {len(found):,} pictures", len(found)) as bar:
+        for name in found:
+            try:
+                arrays.append(_picture(folder / name, shape, style))
+                names.append(name)
+            except _UnreadableError as reason:
+                skipped.append((name, str(reason)))
+            bar.advance(1)
+    if not arrays:
+        listed = _listed([f"{name}: {reason}" for name, reason in skipped])
+        raise ZooError(f"None of the pictures in {folder} can be used" + listed, KINDS)
+    return Inputs(names, np.stack(arrays), skipped)
+
+
+def _pictures_below(folder: Path) -> tuple[list[str], list[tuple[str, str]]]:
+    """Names of all pictures relative to ``folder``, and the subfolders that cannot be listed."""
+    closed: list[tuple[str, str]] = []
+
+    def keep(error: OSError) -> None:
+        closed.append((str(error.filename), error.strerror or str(error)))
+
+    found = []
+    for root, _, names in os.walk(folder, onerror=keep):
+        # macOS keeps what it knows of photo.png on other file systems in ._photo.png.
+        chosen = (name for name in names if Path(name).suffix.lower() in SUFFIXES and not name.startswith("."))
+        found += [(Path(root) / name).relative_to(folder).as_posix() for name in chosen]
+    return sorted(found), closed
+
+
+def _listed(lines: list[str]) -> str:
+    shown = [f"\n  {line}" for line in lines[:10]]
+    return "".join(shown) + (f"\n  and {len(lines) - 10:,} more" if len(lines) > 10 else "")
+
+
+def _picture(path: Path, shape: tuple[int, ...], style: str) -> "Bytes":
+    """One picture as (height, width, 1)."""
+    import numpy as np
+    from PIL import Image
+
+    opened = _open(path)
+    grey = _grey(opened)
+    height, width = shape[:2]
+    if grey.size == (width, height) and len(opened.getbands()) == 1 and opened.mode != "P":
+        return np.asarray(grey)[..., None]
+    if style == "plain":
+        return np.asarray(grey.resize((width, height), Image.Resampling.LANCZOS))[..., None]
+    drawn = _like_mnist(np.asarray(grey), height, width)
+    if not drawn.any():
+        progress.warn(f"{path.name} is blank: no ink stands out from its background")
+    return drawn[..., None]
+
+
+def _open(path: Path) -> "Image":
+    """Decode the first frame, upright."""
+    from PIL import Image, ImageOps, UnidentifiedImageError
+
+    Image.init()
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        warnings.simplefilter("error", Image.DecompressionBombWarning)
+        try:
+            if path.stat().st_size == 0:
+                raise _UnreadableError("the file is empty")
+            with Image.open(path, formats=[name for name in FORMATS if name in Image.OPEN]) as image:
+                image.load()
+                return ImageOps.exif_transpose(image)
+        except _UnreadableError:
+            raise
+        except (Image.DecompressionBombError, Image.DecompressionBombWarning) as error:
+            raise _UnreadableError(f"it has more than {Image.MAX_IMAGE_PIXELS:,} pixels") from error
+        except UnidentifiedImageError as error:
+            raise _UnreadableError("its content is not that of a picture of a known kind") from error
+        except PermissionError as error:
+            raise _UnreadableError("it may not be read (permission denied)") from error
+        # Decoders meet bytes that nobody foresaw with nearly any exception.
+        except Exception as error:
+            raise _UnreadableError(f"it is damaged or of an unknown variety ({error})") from error
+
+
+def _grey(image: "Image") -> "Image":
+    """8-bit grey, on white where the picture is transparent."""
+    import numpy as np
+    from PIL import Image
+
+    if image.mode in ("I", "F") or image.mode.startswith("I;16"):
+        return Image.fromarray(_eight_bits(np.asarray(image), image.mode))
+    try:
+        if image.has_transparency_data:
+            colours = image.convert("RGBA")
+            image = Image.alpha_composite(Image.new("RGBA", colours.size, "white"), colours)
+        return (image if image.mode in ("1", "L") else image.convert("RGB")).convert("L")
+    except ValueError as error:
+        raise _UnreadableError(f"its colours (mode {image.mode}) cannot be converted") from error
+
+
+def _eight_bits(values: "NDArray[Any]", mode: str) -> "Bytes":
+    """Scale 16-bit, 32-bit and float greys to 0..255 by the range that their values keep within."""
+    import numpy as np
+
+    low, high = float(values.min()), float(values.max())
+    scales = {1.0: 255.0, 255.0: 1.0} if mode == "F" else {255.0: 1.0, 65535.0: 1 / 257}
+    if mode.startswith("I;16"):
+        scales = {65535.0: 1 / 257}
+    for top, scale in scales.items():
+        if low >= 0 and high <= top:
+            return np.rint(values * scale).astype(np.uint8)
+    ranges = " or ".join(f"0 to {top:g}" for top in scales)
+    raise _UnreadableError(f"its grey values go from {low:g} to {high:g}, not {ranges}")
+
+
+def _like_mnist(grey: "Bytes", height: int, width: int) -> "Bytes":
+    """White ink on black, fitted into 20 x 20 and centred by its mass, as the makers of MNIST describe.
+
+    Source: http://yann.lecun.com/exdb/mnist/. There the centre of mass is at row and column 14.0 (measured on the
+    first 20,000 images), and the longer side of the ink is 20 pixels in all but 3 of them.
+    """
+    import numpy as np
+
+    ink = _ink(grey)
+    rows, columns = (np.flatnonzero(ink.any(axis=axis)) for axis in (1, 0))
+    if not len(rows):
+        return np.zeros((height, width), np.uint8)
+    small = _fit(ink[rows[0] : rows[-1] + 1, columns[0] : columns[-1] + 1])
+    top, left = (
+        round(min(max(side / 2 - middle, 0), side - extent))
+        for side, middle, extent in zip((height, width), _centre(small), small.shape, strict=True)
+    )
+    drawn = np.zeros((height, width), np.uint8)
+    drawn[top : top + small.shape[0], left : left + small.shape[1]] = small
+    return drawn
+
+
+def _ink(grey: "Bytes") -> "NDArray[np.float32]":
+    """How far each pixel stands out from the paper, 0 to 1; the paper is what most of the border shows."""
+    import numpy as np
+
+    border = np.concatenate([grey[0], grey[-1], grey[:, 0], grey[:, -1]])
+    paper = float(np.median(border))
+    ink = grey.astype(np.float32) - paper
+    if paper > 127:
+        ink = -ink
+    strongest = float(ink.max())
+    if strongest < BLANK:
+        return np.zeros_like(ink)
+    ink /= strongest
+    return np.where(ink < FAINT, np.float32(0), ink)
+
+
+def _fit(ink: "NDArray[np.float32]") -> "Bytes":
+    """Scale so that the longer side is 20 pixels and the strongest ink 255."""
+    import numpy as np
+    from PIL import Image
+
+    scale = INK_SIDE / max(ink.shape)
+    size = (max(1, round(ink.shape[1] * scale)), max(1, round(ink.shape[0] * scale)))
+    scaled = np.asarray(Image.fromarray(ink).resize(size, Image.Resampling.BICUBIC)).clip(0)
+    drawn: Bytes = np.rint(scaled * (255 / scaled.max())).astype(np.uint8)
+    return drawn
+
+
+def _centre(ink: "Bytes") -> tuple[float, float]:
+    import numpy as np
+
+    mass = ink.astype(np.float64)
+    rows, columns = (np.arange(size) for size in ink.shape)
+    return float(mass.sum(1) @ rows / mass.sum()), float(mass.sum(0) @ columns / mass.sum())
+
+
+def _array(path: Path, shape: tuple[int, ...]) -> "Bytes":
+    """The array of a .npy file as uint8 (n, height, width, 1)."""
+    array = _mapped(path)
+    height, width = shape[:2]
+    tails = ((height, width), (height, width, 1), (height * width,))
+    if array.size == 0 or (array.shape != (height, width) and array.shape[1:] not in tails):
+        raise ZooError(
+            f"The array in {path} has the shape {array.shape}",
+            f"It must be (n, {height}, {width}), (n, {height}, {width}, 1), (n, {height * width}) or "
+            f"({height}, {width}), with n at least 1.",
+        )
+    return _as_bytes(path, array).reshape(-1, *shape)
+
+
+def _mapped(path: Path) -> "NDArray[Any]":
+    """Map the file instead of reading it: a header may claim any size, and no memory is set aside for it."""
+    import numpy as np
+
+    try:
+        with path.open("rb") as stream:
+            magic = stream.read(6)
+        if magic != b"\x93NUMPY":
+            raise ZooError(
+                f"{path} is not a .npy array: it " + (f"begins with {magic!r}" if magic else "is empty"),
+                "Write it with numpy.save.",
+            )
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            array: NDArray[Any] = np.load(path, mmap_mode="r", allow_pickle=False)
+    except ZooError:
+        raise
+    # Headers that nobody foresaw are met with nearly any exception.
+    except Exception as error:
+        raise ZooError(
+            f"The array in {path} cannot be read: {error}",
+            "It must be whole, and of plain numbers (no objects). Write it with numpy.save.",
+        ) from error
+    return array
+
+
+def _as_bytes(path: Path, array: "NDArray[Any]") -> "Bytes":
+    import numpy as np
+
+    if array.dtype == np.uint8:
+        return np.array(array, order="C")
+    remedy = "It must be uint8 (0 to 255), or floats from 0 to 1."
+    if array.dtype.kind != "f":
+        raise ZooError(f"The array in {path} is of the type {array.dtype}", remedy)
+    low, high = float(array.min()), float(array.max())
+    if not (low >= 0.0 and high <= 1.0):
+        raise ZooError(f"The numbers of the array in {path} go from {low:g} to {high:g}", remedy)
+    scaled: Bytes = np.rint(array * 255.0).astype(np.uint8)
+    return np.array(scaled)
