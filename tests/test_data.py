@@ -318,7 +318,7 @@ def test_spoilt_arrays_are_made_again(
     first = data.prepare(row)
     spoil(first.x_train)
     assert data.prepare(row) == first
-    assert "preparing them again" in capsys.readouterr().err
+    assert capsys.readouterr().err.count("were damaged") == 1
     assert np.array_equal(np.load(first.x_train)[..., 0], pictures(30))
 
 

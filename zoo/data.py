@@ -170,18 +170,14 @@ def _shapes(folder: Path) -> dict[str, tuple[int, ...]]:
 
 
 def _intact(folder: Path) -> bool:
-    """True for a folder whose arrays are all there and whole; says so where some are not."""
+    """True for a folder whose arrays are all there and whole."""
     try:
-        if not folder.exists():
-            return False
         shapes = _shapes(folder)
-        if all(shapes[f"x_{part}"] == shapes[f"y_{part}"] + INPUT_SHAPE for part in ("train", "test")):
-            return True
-        found = "they do not fit each other"
-    except (OSError, ValueError, EOFError) as error:
-        found = str(error)
-    progress.warn(f"The prepared arrays in {folder} are damaged ({found}); preparing them again")
-    return False
+    except PermissionError as error:
+        raise storage_error("read", folder, error) from error
+    except (OSError, ValueError, EOFError):  # not there, or not whole
+        return False
+    return all(shapes[f"x_{part}"] == shapes[f"y_{part}"] + INPUT_SHAPE for part in ("train", "test"))
 
 
 def _write(folder: Path, arrays: "sources.Arrays") -> None:
@@ -195,6 +191,7 @@ def _write(folder: Path, arrays: "sources.Arrays") -> None:
         for name, array in arrays.items():
             np.save(aside / f"{name}.npy", array, allow_pickle=False)
         if folder.exists():
+            progress.warn(f"The prepared arrays in {folder} were damaged; these are new")
             shutil.rmtree(folder)
         os.replace(aside, folder)
     except OSError as error:
