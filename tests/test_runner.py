@@ -49,7 +49,7 @@ def test_a_whole_run_is_followed(tmp_path: Path) -> None:
 
 def test_an_error_is_told_with_the_log(tmp_path: Path) -> None:
     outcome, _ = run(tmp_path, "error")
-    told = runner.failure(outcome, tmp_path)
+    told = runner.failure(outcome, tmp_path, "cpu")
     assert "it does not work" in told.message
     assert "a framework says why" in told.remedy
 
@@ -57,12 +57,12 @@ def test_an_error_is_told_with_the_log(tmp_path: Path) -> None:
 def test_a_crash_shows_the_end_of_the_log(tmp_path: Path) -> None:
     outcome, _ = run(tmp_path, "crash")
     assert outcome.returncode == 139
-    assert "Fatal: something in C went wrong" in str(runner.failure(outcome, tmp_path))
+    assert "Fatal: something in C went wrong" in str(runner.failure(outcome, tmp_path, "cpu"))
 
 
 def test_a_killed_worker_is_told_by_the_name_of_the_signal(tmp_path: Path) -> None:
     outcome, _ = run(tmp_path, "killed")
-    assert "SIGKILL" in runner.failure(outcome, tmp_path).message
+    assert "SIGKILL" in runner.failure(outcome, tmp_path, "cpu").message
     assert len(outcome.epochs) == 1
 
 

@@ -156,7 +156,13 @@ def test_damaged_weights_are_refused(
 
 
 def test_a_loss_that_explodes_stops_the_run(root: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    wild = ["model=mnist_conv5", "model.l2=1", "trainer.optimizer=sgd", "trainer.learning_rate=10", "trainer.epochs=3"]
+    wild = [
+        "model=mnist_conv5",
+        "model.l2=1",
+        "trainer.optimizer=sgd",
+        "trainer.learning_rate=10",
+        "trainer.epochs=3",
+    ]
     arguments = ["train", *ready("tf-1.8"), *wild, "data=digits", f"output.root={root}", "output.name=wild"]
     assert cli.main(arguments) == 1
     told = capsys.readouterr().err

@@ -92,6 +92,10 @@ def _parser() -> argparse.ArgumentParser:
     listing.add_argument("--json", action="store_true", help="as JSON")
     examining = _verb(verbs, "doctor", _doctor, "this machine, its interpreters, the stacks that fit, disk space")
     examining.add_argument("--json", action="store_true", help="as JSON")
+    explaining = _verb(verbs, "explain", _explain, "what is known of an error: cause, remedy and source")
+    explaining.add_argument("log", help="a file with the error or the whole log, or - for standard input")
+    explaining.add_argument("--backend", help="the backend it came from, where you know it")
+    explaining.add_argument("--json", action="store_true", help="as JSON")
     _environment_verbs(_verb(verbs, "env", None, "the environments that the zoo built"))
     helping = _verb(verbs, "help", _help, "what can be set, group by group")
     helping.add_argument("topic", nargs="?", help="a group: model, backend, data, preset, trainer, output, ...")
@@ -185,6 +189,34 @@ def _doctor(parsed: Any) -> int:
     report = doctor.examine()
     print(json.dumps(report, indent=2, sort_keys=True) if parsed.json else doctor.render(report))
     return 0
+
+
+def _explain(parsed: Any) -> int:
+    import dataclasses
+
+    from zoo import backend_rows, explain
+    from zoo.errors import unknown
+
+    if parsed.backend is not None and parsed.backend not in backend_rows.names():
+        raise unknown("backend", parsed.backend, backend_rows.names())
+    findings = explain.explain(_log_text(parsed.log), parsed.backend)
+    if parsed.json:
+        print(json.dumps([dataclasses.asdict(found) for found in findings], indent=2))
+    else:
+        print(explain.render(findings))
+    return 0
+
+
+def _log_text(name: str) -> str:
+    if name == "-":
+        return sys.stdin.buffer.read().decode("utf-8", "replace")
+    try:
+        with open(name, "rb") as source:
+            return source.read().decode("utf-8", "replace")
+    except OSError as error:
+        raise ZooError(
+            f"Cannot read {name}: {error.strerror}", "Give the file of a log, or - and paste it."
+        ) from error
 
 
 def _help(parsed: Any) -> int:

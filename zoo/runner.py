@@ -10,7 +10,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import IO, Any
 
-from zoo import paths, progress
+from zoo import explain, paths, progress
 from zoo.errors import ZooError
 
 EVENTS = ("start", "step", "epoch", "artifact", "warning", "error", "done")
@@ -170,21 +170,27 @@ def log_tail(folder: Path, lines: int = LOG_TAIL_LINES) -> str:
     return "\n".join(text.splitlines()[-lines:])
 
 
-def failure(outcome: Outcome, folder: Path) -> ZooError:
-    """The error that says why a worker did not finish, with the end of its log."""
-    log = folder / "worker.log"
+def failure(outcome: Outcome, folder: Path, backend: str) -> ZooError:
+    """The error that says why a worker did not finish: the end of its log, and what is known of such logs."""
+    if outcome.error.get("type") == "FloatingPointError":
+        return ZooError(
+            f"The worker stopped: {outcome.error.get('message')}",
+            f"The best weights before that are kept in {folder}",
+        )
+    tail = log_tail(folder)
+    findings = [found for found in explain.explain(tail, backend) if found.effect != "harmless"]
+    known = f"{explain.render(findings)}\n" if findings else ""
+    return ZooError(_ending(outcome), f"{known}The end of {folder / 'worker.log'}:\n{_indented(tail)}")
+
+
+def _ending(outcome: Outcome) -> str:
     if outcome.error:
-        message = f"The worker stopped: {outcome.error.get('message')}"
-        if outcome.error.get("type") == "FloatingPointError":
-            return ZooError(message, f"The best weights before that are kept in {folder}")
-        return ZooError(message, f"The whole log: {log}\n{_indented(log_tail(folder))}")
+        return f"The worker stopped: {outcome.error.get('message')}"
     if outcome.returncode < 0:
         name = signal.Signals(-outcome.returncode).name
         why = " (often the system, out of memory: try a smaller batch)" if name == "SIGKILL" else ""
-        message = f"The worker was killed by {name}{why}"
-    else:
-        message = f"The worker ended with status {outcome.returncode} and did not say why"
-    return ZooError(message, f"What it left is in {folder}. The end of {log}:\n{_indented(log_tail(folder))}")
+        return f"The worker was killed by {name}{why}"
+    return f"The worker ended with status {outcome.returncode} and did not say why"
 
 
 def _indented(text: str) -> str:

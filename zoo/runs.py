@@ -139,30 +139,34 @@ def infer(overrides: list[str]) -> Run:
 def _prepare(verb: str, overrides: list[str]) -> _Line:
     """Settle on settings, machine, backend and stack; nothing is built yet."""
     here = machine.probe()
-    overrides = _name_backend(overrides, here)
+    overrides, choice = _name_backend(overrides, here)
     settings, text = config.compose_with_text(verb, overrides)
-    choice = backends.choose(settings.backend.name, here, settings.stack, settings.backend.python)
+    if choice is None:
+        choice = backends.choose(settings.backend.name, here, settings.stack, settings.backend.python)
     _say_choice(choice)
     return _Line(verb, settings, text, overrides, choice, here)
-
-
-def _name_backend(overrides: list[str], here: machine.Machine) -> list[str]:
-    """Put the name of the chosen backend where the overrides have none or ``auto``: Hydra needs it for the recipe."""
-    if config.chosen("backend", overrides) not in (None, "auto"):
-        return overrides
-    named = backends.choose(None, here, config.chosen("stack", overrides)).backend.name
-    return [*(text for text in overrides if not text.startswith("backend=")), f"backend={named}"]
-
-
-def composed_text(verb: str, overrides: list[str]) -> str:
-    """The settings that a verb would run with, as YAML."""
-    return config.composed_text(verb, _name_backend(overrides, machine.probe()))
 
 
 def _say_choice(choice: backends.Choice) -> None:
     progress.say(f"Backend {choice.backend.name}, stack {choice.stack.name}")
     for reason in choice.reasons:
         progress.say(f"  {reason}")
+
+
+def _name_backend(overrides: list[str], here: machine.Machine) -> tuple[list[str], backends.Choice | None]:
+    """Put the name of the chosen backend where the overrides have none or ``auto``: Hydra needs it for the recipe."""
+    if config.chosen("backend", overrides) not in (None, "auto"):
+        return overrides, None
+    choice = backends.choose(
+        None, here, config.chosen("stack", overrides), config.chosen("backend.python", overrides)
+    )
+    rest = [text for text in overrides if not text.startswith("backend=")]
+    return [*rest, f"backend={choice.backend.name}"], choice
+
+
+def composed_text(verb: str, overrides: list[str]) -> str:
+    """The settings that a verb would run with, as YAML."""
+    return config.composed_text(verb, _name_backend(overrides, machine.probe())[0])
 
 
 def _data(line: _Line, settings: config.TrainConfig) -> tuple[config.TrainConfig, data.Prepared, str]:
@@ -358,14 +362,15 @@ def _keep_training(line: _Line, outcome: runner.Outcome) -> None:
         records.write_history(line.folder / "history.csv", outcome.epochs)
         from zoo import report
 
-        title = f"{line.record['model']} on {line.choice.backend.name} ({line.choice.stack.name}), {line.record['data']['name']}"
+        told = line.record
+        title = f"{told['model']} on {told['backend']} ({told['stack']['name']}), {told['data']['name']}"
         report.curves(records.read_history(line.folder), title, line.folder / "curves.png")
     _raise_if_failed(line, outcome)
 
 
 def _raise_if_failed(line: _Line, outcome: runner.Outcome) -> None:
     if not outcome.done and not outcome.interrupted:
-        raise runner.failure(outcome, line.folder)
+        raise runner.failure(outcome, line.folder, line.choice.backend.name)
 
 
 def _judge(line: _Line, settings: config.TrainConfig) -> None:
