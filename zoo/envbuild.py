@@ -15,11 +15,6 @@ from zoo.errors import ZooError
 from zoo.interpreters import Interpreter
 from zoo.stacks import Stack
 
-SPACE_REMEDY = (
-    "Free some space (`python -m zoo env list` shows what the environments hold, `python -m zoo env remove "
-    "NAME` deletes one), or set ZOO_CACHE to a folder on another disk."
-)
-
 HealthCheck = Callable[[Stack, Path], str | None]
 
 
@@ -63,7 +58,7 @@ def build(plan: Plan) -> float:
 def unwritable(folder: Path, error: OSError) -> ZooError:
     """The error for a folder in which nothing can be written."""
     if error.errno == errno.ENOSPC:
-        return ZooError(f"The disk that holds {folder} is full", SPACE_REMEDY)
+        return ZooError(f"The disk that holds {folder} is full", installer.SPACE_REMEDY)
     return ZooError(
         f"Cannot write below {folder}: {error}", "Mend its permissions, or set ZOO_CACHE to another folder."
     )
@@ -98,7 +93,7 @@ def _check_space(plan: Plan) -> None:
         raise ZooError(
             f"The environment of {plan.stack.name} needs about {plan.stack.size_mb} MB; "
             f"only {free_mb:.0f} MB are free where {plan.folder.parent} lies",
-            SPACE_REMEDY,
+            installer.SPACE_REMEDY,
         )
 
 

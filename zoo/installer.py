@@ -28,6 +28,11 @@ NETWORK = (
     "tcp connect error", "failed to download", "network was disabled",
 )  # fmt: skip
 
+SPACE_REMEDY = (
+    "Free some space (`python -m zoo env list` shows what the environments hold, `python -m zoo env remove NAME` "
+    "deletes one), or set ZOO_CACHE, and UV_CACHE_DIR for downloads, to folders on another disk."
+)
+
 
 @dataclass(frozen=True)
 class Outcome:
@@ -128,10 +133,7 @@ def reason(outcome: Outcome) -> tuple[str, str]:
     """What made uv fail, in plain words, and what to do about it."""
     text = "\n".join(outcome.words).lower()
     if "no space left on device" in text or "os error 28" in text:
-        return (
-            "the disk is full",
-            "Free some space (`python -m zoo env list` shows what the environments hold).",
-        )
+        return "the disk is full", SPACE_REMEDY
     if "hash mismatch" in text:
         return (
             "a downloaded file is not the one the lock names (hash mismatch), so nothing of it was installed",

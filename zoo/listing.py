@@ -121,8 +121,8 @@ def show_environments(as_json: bool) -> int:
         print(f"No environment is built yet; they go to {paths.cache_dir() / 'envs'}")
         return 0
     rows = [
-        {"stack": row.stack, "state": row.state, "size": f"{row.size_bytes / 1e6:,.0f} MB", "last used": row.last_used,
-         "folder": str(row.folder)}
+        {"stack": row.stack, "state": row.state, "size": f"{row.size_bytes / 1e6:,.0f} MB",
+         "last used": row.last_used, "folder": str(row.folder)}
         for row in found
     ]  # fmt: skip
     _draw("environments", rows)
