@@ -145,7 +145,7 @@ def test_a_failing_tool_is_noted_and_a_missing_one_is_not(tmp_path: Path, monkey
 
 @pytest.mark.skipif(os.name == "nt", reason="the stand-in tools are shell scripts")
 def test_old_macos_without_json_is_asked_again_in_plain_text(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    texts = machines.reports("gtx_750_ti")
+    texts = machine.capture_texts(machines.FOLDER / "gtx_750_ti.txt")
     (tmp_path / "displays.txt").write_text(texts[gpus.DISPLAYS_TEXT], encoding="utf-8")
     (tmp_path / "sysctl.txt").write_text(texts[machine.SYSCTL], encoding="utf-8")
     (tmp_path / "sw_vers.txt").write_text(texts["sw_vers"], encoding="utf-8")

@@ -86,6 +86,10 @@ def _parser() -> argparse.ArgumentParser:
         )
         added.add_argument("-m", "--multirun", action="store_true", help="run every combination of KEY=A,B,...")
         added.add_argument("--cfg", choices=["job"], help="show the composed settings and do nothing")
+        added.add_argument("--dry-run", action="store_true", help="tell every step, path and version, do nothing")
+        added.add_argument(
+            "--machine", metavar="FILE", help="with --dry-run: another machine, as captured in tests/machines"
+        )
         added.add_argument("--json", action="store_true", help="print the run's record as JSON on standard output")
     listing = _verb(verbs, "list", _list, "models, backends, stacks and recipes, with their evidence")
     listing.add_argument("what", nargs="?", choices=["models", "backends", "stacks", "recipes"])
@@ -136,6 +140,15 @@ def _runs(parsed: Any, verb: str, act: "Callable[[list[str]], Run]") -> int:
 
     if parsed.cfg:
         return _show_settings(verb, parsed.overrides)
+    if parsed.machine and not parsed.dry_run:
+        raise ZooError("--machine describes another machine; a run can only be told for it", "Add --dry-run.")
+    if parsed.dry_run:
+        from pathlib import Path
+
+        from zoo import plan
+
+        print("\n".join(plan.lines(verb, parsed.overrides, Path(parsed.machine) if parsed.machine else None)))
+        return 0
     if not parsed.multirun:
         return _finish(act(parsed.overrides), parsed.json)
     return _sweep(config.expand_sweep(parsed.overrides), act, parsed.json)

@@ -14,6 +14,7 @@ from collections.abc import Mapping
 from pathlib import Path
 
 from zoo import gpus
+from zoo.errors import ZooError
 from zoo.gpus import DISPLAYS_JSON, DISPLAYS_TEXT, LSPCI, NVIDIA, Gpu
 
 SECONDS = 10.0
@@ -70,6 +71,38 @@ def from_reports(
     """
     read = {"macos": _macos, "linux": _linux, "windows": _windows}[system]
     return read(reports, _arch(python_arch), notes if notes is not None else [])
+
+
+def from_capture(path: Path) -> Machine:
+    """A machine that is not this one, from a text of what its tools print; see :func:`capture_texts`.
+
+    Raises:
+        ZooError: the file cannot be read or holds no tool's output.
+    """
+    texts = capture_texts(path)
+    system = "macos" if "sw_vers" in texts else "linux"
+    default = "arm64" if "hw.optional.arm64: 1" in str(texts) else "x86_64"
+    return from_reports(system, texts, texts.get("uname -m", default).strip())
+
+
+def capture_texts(path: Path) -> dict[str, str]:
+    """Read captured outputs: lines that begin with ``$ `` name a command or file, and its text follows.
+
+    On a Mac: ``sw_vers``, ``uname -m``, ``system_profiler -json SPDisplaysDataType``, ``sysctl -i ...``; see
+    ``tests/machines``.
+
+    Raises:
+        ZooError: the file cannot be read or holds no such line.
+    """
+    remedy = "Give a text such as tests/machines/m1.txt."
+    try:
+        text = path.read_text(encoding="utf-8")
+    except (OSError, UnicodeDecodeError) as error:
+        raise ZooError(f"Cannot read the machine in {path}: {error}", remedy) from error
+    parts = re.split(r"^\$ (.*)\n", text, flags=re.MULTILINE)
+    if len(parts) < 3:
+        raise ZooError(f"{path} holds no line that begins with '$ '", remedy)
+    return dict(zip(parts[1::2], parts[2::2], strict=True))
 
 
 def describe(machine: Machine) -> str:

@@ -139,12 +139,24 @@ def infer(overrides: list[str]) -> Run:
 def _prepare(verb: str, overrides: list[str]) -> _Line:
     """Settle on settings, machine, backend and stack; nothing is built yet."""
     here = machine.probe()
+    overrides, settings, text, choice = settle(verb, overrides, here)
+    _say_choice(choice)
+    return _Line(verb, settings, text, overrides, choice, here)
+
+
+def settle(
+    verb: str, overrides: list[str], here: machine.Machine
+) -> tuple[list[str], config.Config, str, backends.Choice]:
+    """Settle overrides, settings, their text, backend and stack for a machine.
+
+    Raises:
+        ZooError: wrong settings, or nothing that serves them on that machine.
+    """
     overrides, choice = _name_backend(overrides, here)
     settings, text = config.compose_with_text(verb, overrides)
     if choice is None:
         choice = backends.choose(settings.backend.name, here, settings.stack, settings.backend.python)
-    _say_choice(choice)
-    return _Line(verb, settings, text, overrides, choice, here)
+    return overrides, settings, text, choice
 
 
 def _say_choice(choice: backends.Choice) -> None:

@@ -1,0 +1,95 @@
+"""What a run would do, step by step, with every path and version, and nothing done."""
+
+from pathlib import Path
+
+from zoo import backends, config, envs, interpreters, machine, paths, runs, stacks
+
+
+def lines(verb: str, overrides: list[str], capture: Path | None = None) -> list[str]:
+    """Describe a run.
+
+    Args:
+        verb: ``train`` or ``infer``.
+        overrides: as on the command line.
+        capture: another machine than this one, see :func:`zoo.machine.from_capture`.
+
+    Raises:
+        ZooError: what the run itself would be refused for.
+    """
+    here = machine.probe() if capture is None else machine.from_capture(capture)
+    overrides, settings, _, choice = runs.settle(verb, overrides, here)
+    steps: list[tuple[str, list[str]]] = [
+        ("machine", [machine.describe(here)]),
+        ("settings", _settings(settings)),
+        ("backend", [f"{choice.backend.name}, promised: the {choice.promise.upper()}", *choice.reasons]),
+        ("python", _python(choice.stack, here, own=capture is None)),
+        ("environment", _environment(choice.stack, here, own=capture is None)),
+        ("data", _data(settings)),
+        ("worker", _worker(choice)),
+        ("proof", _proof(choice)),
+        ("run folder", [f"{settings.output.root}/{settings.output.name or 'DATE_TIME_MODEL_BACKEND'}"]),
+        ("evidence", _evidence(choice.stack, here.platform)),
+    ]
+    hang = "\n" + " " * 16
+    told = [f"{number:>2} {name:<12} {hang.join(body)}" for number, (name, body) in enumerate(steps, 1)]
+    return ["Nothing of this is done now:", *told, "To do it: " + " ".join(["python -m zoo", verb, *overrides])]
+
+
+def _settings(settings: config.Config) -> list[str]:
+    if isinstance(settings, config.InferConfig):
+        return [f"run={settings.run} input={settings.input} batch_size={settings.batch_size}"]
+    model = " ".join(f"{key}={value}" for key, value in settings.model.items() if key != "about")
+    recipe = config.recipe_file(str(settings.model["name"]), settings.backend.name)
+    shown = recipe.relative_to(paths.ROOT) if recipe else "none for this model and backend: the defaults"
+    trainer = " ".join(f"{key}={value}" for key, value in vars(settings.trainer).items())
+    return [f"model {model}", f"recipe {shown}", trainer, f"seed={settings.seed} preset={settings.preset}"]
+
+
+def _python(stack: stacks.Stack, here: machine.Machine, own: bool) -> list[str]:
+    wanted = f"{stack.python} ({here.arch})"
+    found = interpreters.find(stack.python, here.arch) if own else None
+    if found:
+        return [f"{wanted}: {found.path} ({found.version})"]
+    if interpreters.is_downloadable(stack.python):
+        return [f"{wanted}: {'not found here: ' if own else 'one found there, else '}downloaded by uv"]
+    return [f"{wanted}: not to be downloaded", *interpreters.how_to_get(stack.python, here.arch).splitlines()]
+
+
+def _environment(stack: stacks.Stack, here: machine.Machine, own: bool) -> list[str]:
+    lock = stacks.lock_file(stack, here.platform)
+    pinned = stacks.pins(lock)
+    built = (
+        [row for row in envs.list_environments() if row.stack == stack.name and row.state == "ready"] if own else []
+    )
+    state = f"ready: {built[0].folder}" if built else f"to be built under {envs.environments_dir()}"
+    packages = ", ".join(f"{name} {version}" for name, version in sorted(pinned.items()))
+    return [
+        state,
+        f"from {lock.relative_to(paths.ROOT)}, as of {stack.exclude_newer}, {len(pinned)} packages:",
+        packages,
+    ]
+
+
+def _data(settings: config.Config) -> list[str]:
+    if isinstance(settings, config.InferConfig):
+        return [str(settings.input)]
+    place = settings.data.root or "the zoo's cache, else downloaded"
+    known = {"auto": "MNIST where it can be had, else the bundled digits", "digits": "bundled with scikit-learn"}
+    return [f"{settings.data.name}: {known.get(settings.data.name, place)}"]
+
+
+def _worker(choice: backends.Choice) -> list[str]:
+    shown = " ".join(f"{name}={value}" for name, value in choice.stack.env.items())
+    return [f"PYTHON -I -B {paths.WORKER.relative_to(paths.PACKAGE.parent)} RUN_FOLDER/request.json", f"with {shown}"]
+
+
+def _proof(choice: backends.Choice) -> list[str]:
+    gpu = f" ({choice.gpu.name})" if choice.gpu else ""
+    if choice.promise == "gpu":
+        return [f"one matrix product must have run on a GPU{gpu}; else the run stops"]
+    return ["one matrix product tells which device does the work"]
+
+
+def _evidence(stack: stacks.Stack, platform: str) -> list[str]:
+    rows = [f"{row.grade}: {row.what} ({row.source})" for row in stack.evidence if row.platform == platform]
+    return rows or [f"none for {stack.name} on {platform}: its lock resolves, which is no evidence"]
