@@ -131,6 +131,7 @@ def write_history(path: Path, epochs: list[dict[str, Any]]) -> None:
         "learning_rate",
         "epoch_s",
         "items_per_s",
+        "peak_memory_bytes",
         "best",
     ]
     present = [name for name in columns if any(name in row for row in epochs)]

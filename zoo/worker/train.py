@@ -7,7 +7,7 @@ import time
 import numpy as np
 
 from zoo.models import compat
-from zoo.worker import weights
+from zoo.worker import memory, weights
 from zoo.worker.model import build, probabilities, score
 
 
@@ -108,6 +108,8 @@ def _fit(model, preprocess, data, settings, keeper, events, stop, phases):
                 break
         record = _end_of_epoch(model, preprocess, data, size, means, phases)
         record.update(epoch=epoch, steps=step + 1, learning_rate=rate, epoch_s=time.time() - began)
+        # A size that grows from epoch to epoch is how memory leaks of GPU plug-ins show.
+        record["peak_memory_bytes"] = memory.peak_bytes()
         keeper.consider(record)
         train_s = record["epoch_s"] - (phases.get("evaluate_s", 0.0) - evaluated)
         record["items_per_s"] = (step + 1) * size / train_s

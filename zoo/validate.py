@@ -1,0 +1,306 @@
+"""Showing that a recipe works on a machine: train it, hold it against what it promises, write the evidence down."""
+
+import dataclasses
+import json
+import os
+import shlex
+from pathlib import Path
+from typing import Any
+
+from zoo import backends, config, evidence, gpus, machine, paths, progress, records, runs
+from zoo.errors import ZooError
+
+INTERRUPTED = 130
+# Settings that a row names by itself, or that say only where files lie on one machine.
+_PLACES = {"data.root": "DATA", "backend.python": "PYTHON", "input": "INPUT", "run": "RUN"}
+
+
+@dataclasses.dataclass(frozen=True)
+class Verdict:
+    """How a validation ended.
+
+    Attributes:
+        overrides: what was validated.
+        row: the evidence; None where the training itself failed.
+        problems: why it does not count, one sentence each; empty where it does.
+        remarks: what is worth knowing besides.
+        folder: the run folder; None where there is none.
+        written: the file that holds the row now.
+    """
+
+    overrides: list[str]
+    row: evidence.Row | None = None
+    problems: list[str] = dataclasses.field(default_factory=list)
+    remarks: list[str] = dataclasses.field(default_factory=list)
+    folder: Path | None = None
+    written: Path | None = None
+
+    @property
+    def passed(self) -> bool:
+        """True where the recipe did what it promises."""
+        return self.row is not None and not self.problems
+
+
+def validate(overrides: list[str]) -> Verdict:
+    """Train a recipe, check the outcome, and write it down as evidence.
+
+    A row that passes goes to ``recipes/MODEL/BACKEND.validated.json``. One that does not, and every row of an
+    installed zoo without a checkout, goes to ``validated.json`` in the run folder, and leaves the recipe's alone.
+
+    Args:
+        overrides: as for ``train``.
+
+    Raises:
+        ZooError: the training failed or was interrupted, or nothing says which zoo this is.
+    """
+    _check_identity()
+    run = runs.train(overrides)
+    if run.exit != "completed":
+        raise ZooError(f"The training was {run.exit}: nothing is recorded of it", "", INTERRUPTED)
+    row = row_of(run.record)
+    found = problems_of(run.record)
+    remarks = _remarks(run.record, row)
+    target, why = _target(run, passed=not found)
+    evidence.add(target, row)
+    return Verdict(overrides, row, found, [*remarks, *why], run.folder, target)
+
+
+def show(combinations: list[list[str]], as_json: bool = False) -> int:
+    """Validate one combination of settings after the other and print one table; return the exit code.
+
+    A combination that fails is told, has a line in the table and does not stop the others.
+    """
+    verdicts = []
+    for number, overrides in enumerate(combinations, 1):
+        if len(combinations) > 1:
+            progress.say(f"\n[{number}/{len(combinations)}] {' '.join(overrides)}")
+        try:
+            verdicts.append(validate(overrides))
+        except ZooError as error:
+            progress.fail(error.message, error.remedy)
+            if error.exit_code == INTERRUPTED:
+                return INTERRUPTED
+            verdicts.append(Verdict(overrides, problems=[error.message.splitlines()[0]]))
+            continue
+        for text in lines(verdicts[-1]):
+            progress.say(text)
+    if as_json:
+        print(json.dumps([as_dict(verdict) for verdict in verdicts], indent=2, sort_keys=True, ensure_ascii=False))
+    else:
+        rows = table(verdicts)
+        progress.table("validated", list(rows[0]), [list(row.values()) for row in rows])
+    return 0 if all(verdict.passed for verdict in verdicts) else 1
+
+
+def table(verdicts: list[Verdict]) -> list[dict[str, str]]:
+    """One line a validation: what ran where, with which figure, in how many seconds."""
+    return [_line(verdict) for verdict in verdicts]
+
+
+def _line(verdict: Verdict) -> dict[str, str]:
+    row = verdict.row
+    if row is None:
+        columns = ("stack", "platform", "device", "data", "preset", "figure", "expected", "train s", "all s", "grade")
+        told = {"recipe": " ".join(verdict.overrides)} | dict.fromkeys(columns, "-")
+        return told | {"result": f"FAILED: {verdict.problems[0]}"}
+    seconds = row["seconds"]
+    return {
+        "recipe": _recipe_of(verdict),
+        "stack": row["stack"],
+        "platform": row["platform"],
+        "device": evidence.device(row),
+        "data": row["data"]["name"],
+        "preset": str(row["preset"]),
+        "figure": f"{row['metric']} {row['value']:.4f}",
+        "expected": "-" if row["expected"] is None else f"{row['expected']:g}",
+        "train s": f"{seconds['train_s']:.1f}" if "train_s" in seconds else "-",
+        "all s": f"{sum(seconds.values()):.1f}",
+        "grade": row["grade"],
+        "result": _result(verdict, row),
+    }
+
+
+def _recipe_of(verdict: Verdict) -> str:
+    chosen = {name: config.chosen(name, shlex.split(str((verdict.row or {})["command"]))[4:]) for name in _RECIPE}
+    return "/".join(str(chosen[name]) for name in _RECIPE)
+
+
+_RECIPE = ("model", "backend")
+
+
+def _result(verdict: Verdict, row: evidence.Row) -> str:
+    if verdict.problems:
+        return f"FAILED: {'; '.join(verdict.problems)}"
+    return evidence.verdict(row) or ("trains" if row["preset"] != "full" else "recorded, nothing expected")
+
+
+def lines(verdict: Verdict) -> list[str]:
+    """What a validation says of itself."""
+    told = [evidence.words(verdict.row)] if verdict.row else []
+    told += [f"FAILED: {problem}" for problem in verdict.problems]
+    told += verdict.remarks
+    return [*told, f"Written to {verdict.written}"] if verdict.written else told
+
+
+def as_dict(verdict: Verdict) -> dict[str, Any]:
+    """A verdict as plain values."""
+    places = {name: str(place) if place else None for name, place in vars(verdict).items() if name in _FILES}
+    return dataclasses.asdict(verdict) | places | {"passed": verdict.passed}
+
+
+_FILES = ("folder", "written")
+
+
+def row_of(record: dict[str, Any]) -> evidence.Row:
+    """The evidence that a finished training is, from its ``run.json``.
+
+    On a stack that stands in for another build the grade is ``stand-in``, whatever the figure.
+    """
+    stack, settings = record["stack"], record["config"]
+    metric = _metric(record)
+    expected = record.get("expected", {}).get(metric, {}) if settings["preset"] == "full" else {}
+    here = _machine(record["machine"])
+    row = {
+        "grade": "stand-in" if stack.get("stand_in_for") else "measured",
+        "stack": stack["name"],
+        "platform": stack["platform"],
+        "machine": machine.describe(here),
+        "os_build": here.os_build or None,
+        "device": _device(record, here),
+        "data": {name: record["data"][name] for name in _DATA},
+        "metric": metric,
+        "value": record["metrics"][metric],
+        "expected": expected.get("at_least"),
+        "seconds": dict(record["phases"]),
+        "versions": dict(record["versions"]),
+        "date": record["finished"][:10],
+        "commit": _identity(record["git_commit"], record["zoo_version"]),
+        "command": _command(record),
+        "source": None,
+        "preset": settings["preset"],
+        "changed": _changed(settings),
+        "lock_sha256": stack.get("lock_sha256"),
+    }
+    more = {"probes": record.get("probes"), "differences": stack.get("differences"), "note": _stands_in(stack)}
+    return row | {name: value for name, value in more.items() if value}
+
+
+_DATA = ("name", "sha256", "train_items", "validation_items", "test_items")
+
+
+def _stands_in(stack: dict[str, Any]) -> str:
+    return f"stands in for {stack['stand_in_for']}" if stack.get("stand_in_for") else ""
+
+
+def _metric(record: dict[str, Any]) -> str:
+    """The figure that the recipe promises; without a promise, the accuracy or whatever comes first."""
+    promised = [name for name in record.get("expected", {}) if name in record["metrics"]]
+    return next(iter([*promised, *(name for name in ("test_accuracy",) if name in record["metrics"]),
+                      *record["metrics"]]))  # fmt: skip
+
+
+def _machine(recorded: dict[str, Any]) -> machine.Machine:
+    return machine.Machine(**{**recorded, "gpus": [gpus.Gpu(**gpu) for gpu in recorded["gpus"]]})
+
+
+def _device(record: dict[str, Any], here: machine.Machine) -> dict[str, Any]:
+    """What the worker said; the GPU's own name from the system where the framework does not know it."""
+    found = dict(record["device"])
+    known = {name: found.get(name) for name in ("name", "kind", "proof")}
+    described = found.get("description") or ""
+    if known["kind"] == "gpu" and not described and len(here.gpus) == 1:
+        described = here.gpus[0].name
+    return known | ({"description": described} if described else {})
+
+
+def _identity(commit: str | None, version: str) -> str:
+    """Which zoo it was: the commit, or the version of an installed one."""
+    return commit or ("" if version == "unknown" else f"version {version}")
+
+
+def _command(record: dict[str, Any]) -> str:
+    """The command that repeats it, without the places of this machine."""
+    given = [text for text in record["command"][4:] if not text.startswith(("output.", "stack="))]
+    told = [f"{name}={_PLACES[name]}" if (name := text.partition("=")[0]) in _PLACES else text for text in given]
+    named = {text.partition("=")[0] for text in told}
+    told = [f"model={record['model']}"] * ("model" not in named) + told
+    told += [f"data={record['data']['name']}"] * ("data" not in named)
+    return shlex.join(["python", "-m", "zoo", "validate", *told, f"stack={record['stack']['name']}"])
+
+
+def _changed(settings: dict[str, Any]) -> list[str]:
+    """The settings that are not the recipe's, as ``key=value``."""
+    groups = {"model": settings["model"]["name"], "backend": settings["backend"]["name"]}
+    groups |= {"data": settings["data"]["name"], "preset": settings["preset"]}
+    plain = config.compose("train", [f"{group}={name}" for group, name in groups.items()])
+    recipe = dict(_leaves(dataclasses.asdict(plain)))
+    return [
+        f"{name}={'null' if value is None else value}"
+        for name, value in sorted(_leaves(settings))
+        if name.startswith(("model.", "trainer.", "data.")) and name != "data.root" and value != recipe.get(name)
+    ]
+
+
+def _leaves(tree: dict[str, Any], prefix: str = "") -> list[tuple[str, Any]]:
+    found: list[tuple[str, Any]] = []
+    for name, value in tree.items():
+        inner = isinstance(value, dict)
+        found += _leaves(value, f"{prefix}{name}.") if inner else [(prefix + name, value)]
+    return found
+
+
+def problems_of(record: dict[str, Any]) -> list[str]:
+    """Why a finished training does not count as the recipe working; empty where it does."""
+    device = record["device"]
+    found = []
+    if record["promise"] == "gpu" and device["kind"] != "gpu":
+        found.append(f"the backend promises a GPU, but {device['proof']} ran on {device['name']}")
+    found += [f"the probe {name} failed" for name in failed_probes(record.get("probes"))]
+    for name, judged in record.get("expected", {}).items():
+        if not judged["met"]:
+            found.append(f"{name} is {record['metrics'][name]:.4f}, the recipe promises {judged['at_least']:g}")
+    return found
+
+
+def failed_probes(probes: Any) -> list[str]:
+    """Names of the numeric probes that failed, from the record of a run (None: none were made)."""
+    named = probes.items() if isinstance(probes, dict) else [(row.get("name"), row) for row in probes or []]
+    return [str(name) for name, row in named if isinstance(row, dict) and not row.get("ok", row.get("passed", True))]
+
+
+def _remarks(record: dict[str, Any], row: evidence.Row) -> list[str]:
+    model, backend, data = record["model"], record["backend"], record["data"]["name"]
+    told = []
+    if config.recipe_file(model, backend) is None:
+        told.append(f"There is no recipe for {model} on {backend}: the defaults were trained.")
+    if row["preset"] != "full":
+        told.append(f"preset={row['preset']} shows that it trains; it is held against no expectation.")
+    elif row["expected"] is None:
+        why = f"with {' '.join(row['changed'])}" if row["changed"] else f"of {data}"
+        told.append(f"The recipe promises nothing {why}: the figure is recorded and not judged.")
+    if row["grade"] == "stand-in":
+        told.append(f"The stack {row['note']}: this shows that the recipe runs on that Keras, and nothing of the GPU.")
+    return told
+
+
+def _target(run: runs.Run, passed: bool) -> tuple[Path, list[str]]:
+    """Where the row goes, and why not to the recipes."""
+    own = run.folder / "validated.json"
+    file = evidence.file(str(run.record["model"]), str(run.record["backend"]))
+    if not passed:
+        return own, ["The recipe's own evidence was left as it is."]
+    if paths.ROOT == paths.PACKAGE:
+        return own, ["This zoo is installed, not a checkout: the row stays with the run."]
+    existing = next(place for place in (file, *file.parents) if place.exists())
+    if not os.access(existing, os.W_OK) or not os.access(existing if existing.is_dir() else file.parent, os.W_OK):
+        return own, [f"{existing} cannot be written: the row stays with the run."]
+    return file, []
+
+
+def _check_identity() -> None:
+    """Evidence names the zoo that it is of; better to find out before an hour of training."""
+    if not _identity(records.git_commit(), runs.version()):
+        raise ZooError(
+            "Nothing says which version of the zoo this is: it is no git checkout and is not installed",
+            "Clone it with git, or install it, and validate again.",
+        )
