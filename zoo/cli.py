@@ -81,6 +81,7 @@ def _parser() -> argparse.ArgumentParser:
         ("infer", _infer, "use a trained run on pictures, on any stack"),
     ):
         added = _verb(verbs, verb, act, words)
+        added.epilog = _groups(verb)
         added.add_argument(
             "overrides", nargs="*", metavar="KEY=VALUE", help="settings; `python -m zoo help` lists them"
         )
@@ -106,8 +107,21 @@ def _parser() -> argparse.ArgumentParser:
     return parser
 
 
+def _groups(verb: str) -> str:
+    from zoo import config
+
+    listed = [f"  {group}={'|'.join(names)}" for group, names in config.groups(verb).items()]
+    return "\n".join(["groups:", *listed, "", "`python -m zoo help GROUP` tells what each is and what can be set"])
+
+
 def _verb(verbs: Any, name: str, act: Callable[[Any], int] | None, words: str) -> argparse.ArgumentParser:
-    added: argparse.ArgumentParser = verbs.add_parser(name, help=words, description=words, allow_abbrev=False)
+    added: argparse.ArgumentParser = verbs.add_parser(
+        name,
+        help=words,
+        description=words,
+        allow_abbrev=False,
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+    )
     if act is not None:
         added.set_defaults(act=act)
     return added

@@ -158,9 +158,22 @@ def help_lines(topic: str | None) -> list[str]:
 
 
 def _options(group: str, names: list[str]) -> list[str]:
+    """Each option with what it is, and what of a model can be set."""
     lines = []
     for name in names:
-        row = _read(paths.CONFIGS / group / f"{name}.yaml")
+        path = paths.CONFIGS / group / f"{name}.yaml"
+        row = _read(path)
         row = row.get("data", row) if group == "data" else row
-        lines.append(f"  {name:<24} {row.get('about', '')}".rstrip())
+        lines.append(f"  {name:<24} {row.get('about') or _comment(path)}".rstrip())
+        if group == "model":
+            settings = [f"model.{key}={value}" for key, value in row.items() if key not in ("name", "about")]
+            lines.append(" " * 27 + " ".join(settings))
     return lines
+
+
+def _comment(path: Any) -> str:
+    """What a file says of itself in its comment lines, Hydra's own one left out."""
+    comments = [
+        line.lstrip("# ").strip() for line in path.read_text(encoding="utf-8").splitlines() if line[:1] == "#"
+    ]
+    return " ".join(line for line in comments if not line.startswith("@package"))
