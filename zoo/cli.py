@@ -2,11 +2,12 @@
 
 import argparse
 import json
+import re
 import sys
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NoReturn
 
-from zoo.errors import ZooError
+from zoo.errors import ZooError, unknown
 
 if TYPE_CHECKING:
     from zoo.runs import Run
@@ -67,8 +68,19 @@ def _bug(error: Exception) -> int:
     return BUG
 
 
+class _Parser(argparse.ArgumentParser):
+    """Tells a wrong word as every other error is told."""
+
+    def error(self, message: str) -> NoReturn:
+        found = re.search(r"argument (\S+): invalid choice: '(.*?)' \(choose from (.*)\)", message)
+        if found:
+            kind = {"VERB": "command", "ACTION": "command"}.get(found[1], f"choice for {found[1]}")
+            raise unknown(kind, found[2], [word.strip("' ") for word in found[3].split(",")])
+        raise ZooError(message, f"`{self.prog} --help` shows how it is used")
+
+
 def _parser() -> argparse.ArgumentParser:
-    parser = argparse.ArgumentParser(
+    parser = _Parser(
         prog="python -m zoo",
         description="Train and run Keras models on the GPU you have, each stack in a pinned environment of its own.",
         epilog=EPILOGUE,
@@ -222,7 +234,6 @@ def _explain(parsed: Any) -> int:
     import dataclasses
 
     from zoo import backend_rows, explain
-    from zoo.errors import unknown
 
     if parsed.backend is not None and parsed.backend not in backend_rows.names():
         raise unknown("backend", parsed.backend, backend_rows.names())

@@ -119,8 +119,10 @@ def inventory(python: Path) -> dict[str, Any]:
         done = subprocess.run(command, capture_output=True, text=True, timeout=60, env=environment, check=True)
         found: dict[str, Any] = json.loads(done.stdout)
     except (OSError, subprocess.SubprocessError, json.JSONDecodeError) as error:
-        words = getattr(error, "stderr", None) or str(error)
-        raise ZooError(f"{python} does not work as a Python: {words.strip()}", "Name another interpreter.") from error
+        # Another program may repeat the whole question in its complaint.
+        words = (getattr(error, "stderr", None) or str(error)).replace(INVENTORY, "...").strip().splitlines()
+        told = words[-1][:200] if words else "it says nothing"
+        raise ZooError(f"{python} does not work as a Python: {told}", "Name another interpreter.") from error
     return found
 
 

@@ -2,6 +2,7 @@
 
 import contextlib
 import dataclasses
+import errno
 import json
 import shutil
 import time
@@ -16,6 +17,7 @@ from zoo.errors import ZooError, unknown
 
 PROTOCOL = 1
 RECORD_FORMAT = 1
+STORAGE = (errno.ENOSPC, errno.EDQUOT, errno.EROFS, errno.EIO)
 
 
 @dataclass
@@ -258,12 +260,24 @@ def _recorded(line: _Line) -> Iterator[None]:
             "exit": "failed",
             "error": {"message": f"{type(error).__name__}: {error}", "remedy": ""},
         }
+        if isinstance(error, OSError) and error.errno in STORAGE:
+            raise ZooError(
+                f"Cannot write the run folder {line.folder}: {error.strerror}",
+                "Make room there, or choose another place: output.root=FOLDER",
+            ) from error
         raise
     finally:
         line.record["finished"] = records.now()
         line.record["seconds"] = round(time.monotonic() - began, 3)
+        _close_record(line)
+
+
+def _close_record(line: _Line) -> None:
+    try:
         _list_artifacts(line)
         records.write_json(line.folder / records.RECORD, line.record)
+    except OSError as error:  # said and no more: what stopped the run is on its way already
+        progress.warn(f"{line.folder / records.RECORD} could not be brought up to date: {error.strerror or error}")
 
 
 def _list_artifacts(line: _Line) -> None:

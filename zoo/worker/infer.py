@@ -19,9 +19,9 @@ def run(request, events, stop, phases):
     weights.load(model, request["weights"])
     phases["build_s"] = time.time() - began
     pixels = np.load(request["data"]["x"], mmap_mode="r", allow_pickle=False)
-    size = min(request["infer"]["batch_size"], len(pixels))
+    size = request["infer"]["batch_size"]
     began = time.time()
-    probabilities(model, preprocess, pixels[:1], size)
+    probabilities(model, preprocess, pixels[:size], size)
     phases["compile_s"] = time.time() - began
     began = time.time()
     predicted = probabilities(

@@ -32,6 +32,7 @@ def probabilities(model, preprocess, pixels, batch_size, stop=None, progress=Non
         (n, classes) float32.
     """
     parts = []
+    batch_size = min(batch_size, len(pixels))
     for begin in range(0, len(pixels), batch_size):
         batch = preprocess(pixels[begin : begin + batch_size])
         missing = batch_size - len(batch)
