@@ -17,6 +17,8 @@ EVENTS = ("start", "step", "epoch", "artifact", "warning", "error", "done")
 INTERRUPT_GRACE_S = 30.0
 TERMINATE_GRACE_S = 5.0
 LOG_TAIL_LINES = 20
+# Errors of the worker that are told without its log: their message is meant for the user.
+PLAIN = ("RefusalError", "FloatingPointError")
 
 
 @dataclass
@@ -172,11 +174,8 @@ def log_tail(folder: Path, lines: int = LOG_TAIL_LINES) -> str:
 
 def failure(outcome: Outcome, folder: Path, backend: str) -> ZooError:
     """The error that says why a worker did not finish: the end of its log, and what is known of such logs."""
-    if outcome.error.get("type") == "FloatingPointError":
-        return ZooError(
-            f"The worker stopped: {outcome.error.get('message')}",
-            f"The best weights before that are kept in {folder}",
-        )
+    if outcome.error.get("type") in PLAIN:
+        return ZooError(_ending(outcome), f"What there is of the run is kept in {folder}")
     tail = log_tail(folder)
     findings = [found for found in explain.explain(tail, backend) if found.effect != "harmless"]
     known = f"{explain.render(findings)}\n" if findings else ""

@@ -5,6 +5,7 @@ import importlib
 import numpy as np
 
 from zoo.models import compat
+from zoo.worker.refusal import RefusalError
 
 
 def build(request):
@@ -12,9 +13,15 @@ def build(request):
 
     Returns:
         (model, preprocess): the Keras model, and the function from stored pixels to its input.
+
+    Raises:
+        RefusalError: the model cannot be built with these settings.
     """
     module = importlib.import_module("zoo.models." + request["model"]["name"])
-    return module.build(compat, **request["model"]["args"]), module.preprocess
+    try:
+        return module.build(compat, **request["model"]["args"]), module.preprocess
+    except ValueError as error:
+        raise RefusalError("the model %s cannot be built: %s" % (request["model"]["name"], error)) from error
 
 
 def probabilities(model, preprocess, pixels, batch_size, stop=None, progress=None):

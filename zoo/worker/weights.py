@@ -5,10 +5,12 @@
 """
 
 import os
+import zipfile
 
 import numpy as np
 
 from zoo.models import compat
+from zoo.worker.refusal import RefusalError
 
 
 def initialise(model, seed):
@@ -52,10 +54,13 @@ def load(model, path):
     """Fill a model from ``weights.npz``.
 
     Raises:
-        ValueError: weights are missing, surplus or of another shape; all of them are named.
+        RefusalError: the file is damaged or no such file; weights are missing, surplus or of another shape, all named.
     """
-    with np.load(path, allow_pickle=False) as stored:
-        arrays = {name: stored[name] for name in stored.files}
+    try:
+        with np.load(path, allow_pickle=False) as stored:
+            arrays = {name: stored[name] for name in stored.files}
+    except (OSError, ValueError, EOFError, AttributeError, zipfile.BadZipFile) as error:
+        raise RefusalError("the weights in %s cannot be read: %s" % (path, error)) from error
     wanted = compat.named_weights(model)
     problems = ["missing " + name for name, _ in wanted if name not in arrays]
     problems += ["surplus " + name for name in sorted(set(arrays) - {name for name, _ in wanted})]
@@ -65,5 +70,5 @@ def load(model, path):
         if name in arrays and arrays[name].shape != shape
     ]
     if problems:
-        raise ValueError("these weights do not fit the model: " + "; ".join(problems))
+        raise RefusalError("these weights do not fit the model: " + "; ".join(problems))
     model.set_weights([arrays[name].astype(np.float32) for name, _ in wanted])
