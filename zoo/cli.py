@@ -104,8 +104,13 @@ def _parser() -> argparse.ArgumentParser:
             "--machine", metavar="FILE", help="with --dry-run: another machine, as captured in tests/machines"
         )
         added.add_argument("--json", action="store_true", help="print the run's record as JSON on standard output")
+    validating = _verb(verbs, "validate", _validate, "train a recipe, hold it to its promise, record the evidence")
+    validating.epilog = _groups("train")
+    validating.add_argument("overrides", nargs="*", metavar="KEY=VALUE", help="settings, as for train")
+    validating.add_argument("-m", "--multirun", action="store_true", help="validate every combination of KEY=A,B,...")
+    validating.add_argument("--json", action="store_true", help="as JSON")
     listing = _verb(verbs, "list", _list, "models, backends, stacks and recipes, with their evidence")
-    listing.add_argument("what", nargs="?", choices=["models", "backends", "stacks", "recipes"])
+    listing.add_argument("what", nargs="?", choices=["models", "backends", "stacks", "recipes", "references"])
     listing.add_argument("--json", action="store_true", help="as JSON")
     examining = _verb(verbs, "doctor", _doctor, "this machine, its interpreters, the stacks that fit, disk space")
     examining.add_argument("--json", action="store_true", help="as JSON")
@@ -214,6 +219,13 @@ def _finish(run: "Run", as_json: bool) -> int:
 
         print("\n".join(summary.lines(run)))
     return INTERRUPTED if run.exit == "interrupted" else 0
+
+
+def _validate(parsed: Any) -> int:
+    from zoo import config, validate
+
+    combinations = config.expand_sweep(parsed.overrides) if parsed.multirun else [parsed.overrides]
+    return validate.show(combinations, parsed.json)
 
 
 def _list(parsed: Any) -> int:

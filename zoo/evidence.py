@@ -54,7 +54,7 @@ OPTIONAL: Kinds = {
     "differences": (list,),
     "lock_sha256": _TEXT,
     "note": (str,),
-    "probes": (dict, list, _NONE),
+    "probes": (dict,),
 }
 REPORTED_KEYS: Kinds = {
     "what": (str,),
@@ -216,11 +216,16 @@ def _own_problems(row: Row) -> Iterator[str]:
 
 
 def _machine_paths(value: Any, where: str = "the row") -> Iterator[tuple[str, str]]:
-    if isinstance(value, str) and _MACHINE_PATH.search(value):
+    if isinstance(value, str) and names_a_place(value):
         yield where, value
     pairs = value.items() if isinstance(value, dict) else enumerate(value) if isinstance(value, list) else ()
     for name, part in pairs:
         yield from _machine_paths(part, str(name))
+
+
+def names_a_place(text: str) -> bool:
+    """True for text with a path of one machine in it."""
+    return _MACHINE_PATH.search(text) is not None
 
 
 def verdict(row: Row) -> str:
@@ -274,10 +279,11 @@ def reported() -> list[Row]:
         rows = yaml.safe_load(path.read_text(encoding="utf-8"))
     except (OSError, ValueError, yaml.YAMLError) as error:
         raise ZooError(f"{path} cannot be read: {error}", "Correct the file.") from error
-    if not isinstance(rows, list):
-        raise ZooError(f"{path} must hold a list of rows, not {type(rows).__name__}", "Correct the file.")
-    _check(path, rows, _figure_problems)
-    return rows
+    figures = rows.get("figures") if isinstance(rows, dict) else None
+    if not isinstance(figures, list):
+        raise ZooError(f"{path} must hold a list called figures", "Correct the file.")
+    _check(path, figures, _figure_problems)
+    return figures
 
 
 def _figure_problems(row: Any) -> list[str]:

@@ -6,7 +6,7 @@ from typing import Any
 
 import yaml
 
-from zoo import config, paths, progress, stacks
+from zoo import config, evidence, paths, progress, references, stacks
 from zoo.errors import unknown
 
 try:
@@ -70,7 +70,7 @@ def recipes() -> Rows:
             continue
         model, backend = path.parent.relative_to(paths.RECIPES).as_posix(), path.stem
         settings = ", ".join(f"{key}={value}" for key, value in _read(path).get("trainer", {}).items())
-        shown = [_evidence_words(row) for row in evidence(model, backend)]
+        shown = [evidence.words(row) for row in evidence.read(model, backend)]
         rows.append(
             {
                 "model": model,
@@ -82,20 +82,13 @@ def recipes() -> Rows:
     return rows
 
 
-def evidence(model: str, backend: str) -> list[dict[str, Any]]:
-    """The rows of ``recipes/MODEL/BACKEND.validated.json``."""
-    path = paths.RECIPES / model / f"{backend}.validated.json"
-    if not path.is_file():
-        return []
-    rows: list[dict[str, Any]] = json.loads(path.read_text(encoding="utf-8"))
-    return rows
-
-
-def _evidence_words(row: dict[str, Any]) -> str:
-    return f"{row['grade']}: {row['metric']} {row['value']} on {row['data']}, {row['stack']}, {row['platform']}"
-
-
-TABLES = {"models": models, "backends": backends, "stacks": stack_rows, "recipes": recipes}
+TABLES = {
+    "models": models,
+    "backends": backends,
+    "stacks": stack_rows,
+    "recipes": recipes,
+    "references": references.rows,
+}
 
 
 def show(what: str | None, as_json: bool) -> int:
@@ -105,7 +98,9 @@ def show(what: str | None, as_json: bool) -> int:
         print(json.dumps(tables, indent=2))
         return 0
     for name, rows in tables.items():
-        _draw(name, rows)
+        # A reference sets a dozen values: too many for a table, all of them in its file and in the JSON.
+        hidden = {"settings"} if name == "references" else set()
+        _draw(name, [{key: value for key, value in row.items() if key not in hidden} for row in rows])
     return 0
 
 

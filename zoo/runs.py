@@ -12,7 +12,7 @@ from importlib import metadata
 from pathlib import Path
 from typing import Any
 
-from zoo import backends, config, data, envs, machine, progress, records, runner, screen
+from zoo import backends, config, data, envs, machine, progress, records, references, runner, screen
 from zoo.errors import ZooError, unknown
 
 PROTOCOL = 1
@@ -85,6 +85,7 @@ class _Line:
     overrides: list[str]
     choice: backends.Choice
     machine: machine.Machine
+    reference: references.Reference | None = None
     folder: Path = Path()
     record: dict[str, Any] = field(default_factory=dict)
     environment: envs.Environment | None = None
@@ -115,6 +116,9 @@ def train(overrides: list[str]) -> Run:
         outcome = _work(line, _train_request(line, settings, prepared))
         _keep_training(line, outcome)
         _judge(line, settings)
+        if line.reference:
+            compared = references.comparison(line.reference.published or [], line.record)
+            line.record["reference"] = {"name": line.reference.name, "compared": compared}
     return Run(line.folder, line.record)
 
 
@@ -141,9 +145,12 @@ def infer(overrides: list[str]) -> Run:
 def _prepare(verb: str, overrides: list[str]) -> _Line:
     """Settle on settings, machine, backend and stack; nothing is built yet."""
     here = machine.probe()
+    reference = references.chosen(overrides)
+    for remark in references.remarks(reference, here) if reference else []:
+        progress.say(remark)
     overrides, settings, text, choice = settle(verb, overrides, here)
     _say_choice(choice)
-    return _Line(verb, settings, text, overrides, choice, here)
+    return _Line(verb, settings, text, overrides, choice, here, reference)
 
 
 def settle(
@@ -154,7 +161,7 @@ def settle(
     Raises:
         ZooError: wrong settings, or nothing that serves them on that machine.
     """
-    overrides, choice = _name_backend(overrides, here)
+    overrides, choice = _name_backend(references.expand(overrides), here)
     settings, text = config.compose_with_text(verb, overrides)
     if choice is None:
         choice = backends.choose(settings.backend.name, here, settings.stack, settings.backend.python)
@@ -180,7 +187,7 @@ def _name_backend(overrides: list[str], here: machine.Machine) -> tuple[list[str
 
 def composed_text(verb: str, overrides: list[str]) -> str:
     """The settings that a verb would run with, as YAML."""
-    return config.composed_text(verb, _name_backend(overrides, machine.probe())[0])
+    return config.composed_text(verb, _name_backend(references.expand(overrides), machine.probe())[0])
 
 
 def _data(line: _Line, settings: config.TrainConfig) -> tuple[config.TrainConfig, data.Prepared, str]:
@@ -314,6 +321,7 @@ def _work(line: _Line, request: dict[str, Any]) -> runner.Outcome:
     with screen.following(f"Starting {line.choice.stack.name}") as show:
         outcome = runner.run(environment.python, envs.child_environment(line.choice.stack, {}), path, show)
     line.record["device"] = outcome.start.get("device")
+    line.record["probes"] = outcome.start.get("probes")
     line.record["versions"] = {**environment.versions, **_spoken_versions(outcome)}
     line.record["phases"] |= {key: round(value, 4) for key, value in outcome.done.get("phases", {}).items()}
     line.record["metrics"] = outcome.done.get("metrics", {})

@@ -34,6 +34,7 @@ def _training(run: Run) -> list[str]:
     for name, judged in record.get("expected", {}).items():
         verdict = "reached" if judged["met"] else "MISSED"
         told.append(f"The recipe expects {name} of at least {judged['at_least']}: {verdict}")
+    told += record.get("reference", {}).get("compared", [])
     phases = record["phases"]
     shown = ", ".join(f"{name.removesuffix('_s')} {seconds:.1f} s" for name, seconds in phases.items())
     told.append(f"Time: {shown}")

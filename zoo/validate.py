@@ -4,15 +4,16 @@ import dataclasses
 import json
 import os
 import shlex
+from importlib import metadata
 from pathlib import Path
 from typing import Any
 
-from zoo import backends, config, evidence, gpus, machine, paths, progress, records, runs
+from zoo import config, evidence, gpus, machine, paths, progress, records, runs
 from zoo.errors import ZooError
 
 INTERRUPTED = 130
-# Settings that a row names by itself, or that say only where files lie on one machine.
-_PLACES = {"data.root": "DATA", "backend.python": "PYTHON", "input": "INPUT", "run": "RUN"}
+# Settings that say only where files lie on one machine, and what stands for them in a command for everybody.
+_PLACES = {"data.root": "DATA", "backend.python": "PYTHON"}
 
 
 @dataclasses.dataclass(frozen=True)
@@ -21,6 +22,7 @@ class Verdict:
 
     Attributes:
         overrides: what was validated.
+        recipe: model and backend; empty where the training itself failed.
         row: the evidence; None where the training itself failed.
         problems: why it does not count, one sentence each; empty where it does.
         remarks: what is worth knowing besides.
@@ -29,6 +31,7 @@ class Verdict:
     """
 
     overrides: list[str]
+    recipe: str = ""
     row: evidence.Row | None = None
     problems: list[str] = dataclasses.field(default_factory=list)
     remarks: list[str] = dataclasses.field(default_factory=list)
@@ -62,7 +65,8 @@ def validate(overrides: list[str]) -> Verdict:
     remarks = _remarks(run.record, row)
     target, why = _target(run, passed=not found)
     evidence.add(target, row)
-    return Verdict(overrides, row, found, [*remarks, *why], run.folder, target)
+    recipe = f"{run.record['model']}/{run.record['backend']}"
+    return Verdict(overrides, recipe, row, found, [*remarks, *why], run.folder, target)
 
 
 def show(combinations: list[list[str]], as_json: bool = False) -> int:
@@ -105,7 +109,7 @@ def _line(verdict: Verdict) -> dict[str, str]:
         return told | {"result": f"FAILED: {verdict.problems[0]}"}
     seconds = row["seconds"]
     return {
-        "recipe": _recipe_of(verdict),
+        "recipe": verdict.recipe,
         "stack": row["stack"],
         "platform": row["platform"],
         "device": evidence.device(row),
@@ -118,14 +122,6 @@ def _line(verdict: Verdict) -> dict[str, str]:
         "grade": row["grade"],
         "result": _result(verdict, row),
     }
-
-
-def _recipe_of(verdict: Verdict) -> str:
-    chosen = {name: config.chosen(name, shlex.split(str((verdict.row or {})["command"]))[4:]) for name in _RECIPE}
-    return "/".join(str(chosen[name]) for name in _RECIPE)
-
-
-_RECIPE = ("model", "backend")
 
 
 def _result(verdict: Verdict, row: evidence.Row) -> str:
@@ -144,11 +140,9 @@ def lines(verdict: Verdict) -> list[str]:
 
 def as_dict(verdict: Verdict) -> dict[str, Any]:
     """A verdict as plain values."""
-    places = {name: str(place) if place else None for name, place in vars(verdict).items() if name in _FILES}
-    return dataclasses.asdict(verdict) | places | {"passed": verdict.passed}
-
-
-_FILES = ("folder", "written")
+    places = {"folder": verdict.folder, "written": verdict.written}
+    named = {name: None if place is None else str(place) for name, place in places.items()}
+    return dataclasses.asdict(verdict) | named | {"passed": verdict.passed}
 
 
 def row_of(record: dict[str, Any]) -> evidence.Row:
@@ -157,7 +151,7 @@ def row_of(record: dict[str, Any]) -> evidence.Row:
     On a stack that stands in for another build the grade is ``stand-in``, whatever the figure.
     """
     stack, settings = record["stack"], record["config"]
-    metric = _metric(record)
+    metric = metric_of(record)
     expected = record.get("expected", {}).get(metric, {}) if settings["preset"] == "full" else {}
     here = _machine(record["machine"])
     row = {
@@ -181,7 +175,7 @@ def row_of(record: dict[str, Any]) -> evidence.Row:
         "changed": _changed(settings),
         "lock_sha256": stack.get("lock_sha256"),
     }
-    more = {"probes": record.get("probes"), "differences": stack.get("differences"), "note": _stands_in(stack)}
+    more = {"probes": _probes(record), "differences": stack.get("differences"), "note": _stands_in(stack)}
     return row | {name: value for name, value in more.items() if value}
 
 
@@ -192,11 +186,10 @@ def _stands_in(stack: dict[str, Any]) -> str:
     return f"stands in for {stack['stand_in_for']}" if stack.get("stand_in_for") else ""
 
 
-def _metric(record: dict[str, Any]) -> str:
-    """The figure that the recipe promises; without a promise, the accuracy or whatever comes first."""
-    promised = [name for name in record.get("expected", {}) if name in record["metrics"]]
-    return next(iter([*promised, *(name for name in ("test_accuracy",) if name in record["metrics"]),
-                      *record["metrics"]]))  # fmt: skip
+def metric_of(record: dict[str, Any]) -> str:
+    """The figure that the recipe promises; without a promise the accuracy, else whatever comes first."""
+    names = [*record.get("expected", {}), "test_accuracy", *record["metrics"]]
+    return str(next(name for name in names if name in record["metrics"]))
 
 
 def _machine(recorded: dict[str, Any]) -> machine.Machine:
@@ -221,11 +214,16 @@ def _identity(commit: str | None, version: str) -> str:
 def _command(record: dict[str, Any]) -> str:
     """The command that repeats it, without the places of this machine."""
     given = [text for text in record["command"][4:] if not text.startswith(("output.", "stack="))]
-    told = [f"{name}={_PLACES[name]}" if (name := text.partition("=")[0]) in _PLACES else text for text in given]
+    told = [_without_place(text) for text in given]
     named = {text.partition("=")[0] for text in told}
     told = [f"model={record['model']}"] * ("model" not in named) + told
     told += [f"data={record['data']['name']}"] * ("data" not in named)
     return shlex.join(["python", "-m", "zoo", "validate", *told, f"stack={record['stack']['name']}"])
+
+
+def _without_place(text: str) -> str:
+    key = text.partition("=")[0]
+    return f"{key}={_PLACES.get(key, 'PATH')}" if key in _PLACES or evidence.names_a_place(text) else text
 
 
 def _changed(settings: dict[str, Any]) -> list[str]:
@@ -255,22 +253,44 @@ def problems_of(record: dict[str, Any]) -> list[str]:
     found = []
     if record["promise"] == "gpu" and device["kind"] != "gpu":
         found.append(f"the backend promises a GPU, but {device['proof']} ran on {device['name']}")
-    found += [f"the probe {name} failed" for name in failed_probes(record.get("probes"))]
+    found += [f"the probe {name} failed" for name, row in _probes(record).items() if not row["ok"]]
     for name, judged in record.get("expected", {}).items():
         if not judged["met"]:
             found.append(f"{name} is {record['metrics'][name]:.4f}, the recipe promises {judged['at_least']:g}")
     return found
 
 
-def failed_probes(probes: Any) -> list[str]:
-    """Names of the numeric probes that failed, from the record of a run (None: none were made)."""
-    named = probes.items() if isinstance(probes, dict) else [(row.get("name"), row) for row in probes or []]
-    return [str(name) for name, row in named if isinstance(row, dict) and not row.get("ok", row.get("passed", True))]
+def _probes(record: dict[str, Any]) -> dict[str, Any]:
+    """Each numeric probe's outcome by name; why one was skipped only where that names no place of this machine."""
+    found = {}
+    for row in record.get("probes") or []:
+        skipped = row.get("skipped")
+        hidden = skipped and evidence.names_a_place(skipped)
+        found[row["name"]] = {
+            "ok": row["ok"],
+            "largest_error": row.get("largest_error"),
+            "tolerance": row.get("tolerance"),
+            "skipped": "see the log of the run" if hidden else skipped,
+        }
+    return found
+
+
+def _probe_words(probes: dict[str, Any]) -> str:
+    if not probes:
+        return "No numeric probe was made."
+    skipped = {name: row["skipped"] for name, row in probes.items() if row["skipped"]}
+    right = [name for name, row in probes.items() if row["ok"] and not row["skipped"]]
+    told = f"Numeric probes: {len(right)} of {len(probes)} right"
+    return told + (
+        f"; not compared: {'; '.join(f'{name} ({why})' for name, why in skipped.items())}" if skipped else ""
+    )
 
 
 def _remarks(record: dict[str, Any], row: evidence.Row) -> list[str]:
     model, backend, data = record["model"], record["backend"], record["data"]["name"]
-    told = []
+    told = [_probe_words(row.get("probes", {}))]
+    if str(row["commit"]).endswith("-dirty"):
+        told.append("The checkout has changes that are not committed: its commit alone does not say what ran.")
     if config.recipe_file(model, backend) is None:
         told.append(f"There is no recipe for {model} on {backend}: the defaults were trained.")
     if row["preset"] != "full":
@@ -279,7 +299,9 @@ def _remarks(record: dict[str, Any], row: evidence.Row) -> list[str]:
         why = f"with {' '.join(row['changed'])}" if row["changed"] else f"of {data}"
         told.append(f"The recipe promises nothing {why}: the figure is recorded and not judged.")
     if row["grade"] == "stand-in":
-        told.append(f"The stack {row['note']}: this shows that the recipe runs on that Keras, and nothing of the GPU.")
+        told.append(
+            f"The stack {row['note']}: this shows that the recipe runs on that Keras, and nothing of the GPU."
+        )
     return told
 
 
@@ -289,18 +311,29 @@ def _target(run: runs.Run, passed: bool) -> tuple[Path, list[str]]:
     file = evidence.file(str(run.record["model"]), str(run.record["backend"]))
     if not passed:
         return own, ["The recipe's own evidence was left as it is."]
-    if paths.ROOT == paths.PACKAGE:
+    if not _is_checkout():
         return own, ["This zoo is installed, not a checkout: the row stays with the run."]
-    existing = next(place for place in (file, *file.parents) if place.exists())
-    if not os.access(existing, os.W_OK) or not os.access(existing if existing.is_dir() else file.parent, os.W_OK):
-        return own, [f"{existing} cannot be written: the row stays with the run."]
+    folder = next(place for place in file.parents if place.exists())
+    if not os.access(folder, os.W_OK):
+        return own, [f"{folder} cannot be written: the row stays with the run."]
     return file, []
+
+
+def _is_checkout() -> bool:
+    return paths.ROOT != paths.PACKAGE
 
 
 def _check_identity() -> None:
     """Evidence names the zoo that it is of; better to find out before an hour of training."""
-    if not _identity(records.git_commit(), runs.version()):
+    if not _identity(records.git_commit(), _version()):
         raise ZooError(
             "Nothing says which version of the zoo this is: it is no git checkout and is not installed",
             "Clone it with git, or install it, and validate again.",
         )
+
+
+def _version() -> str:
+    try:
+        return metadata.version("keras-gpu-zoo")
+    except metadata.PackageNotFoundError:
+        return "unknown"
