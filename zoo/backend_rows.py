@@ -1,16 +1,11 @@
 """The rows of the backends: ``configs/backend/NAME.yaml``, read and checked. The folder is the registry."""
 
 import dataclasses
-import types
-import typing
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-import yaml
-
-from zoo import paths
-from zoo.errors import ZooError, nearest
+from zoo import paths, rows
 
 SYSTEMS = {"macos": "macOS", "linux": "Linux", "windows": "Windows"}
 VENDORS = {"apple": "Apple", "amd": "AMD", "nvidia": "NVIDIA", "intel": "Intel"}
@@ -87,20 +82,9 @@ def load_all(root: Path | None = None) -> list[Backend]:
         ZooError: rows are malformed; every problem of every row is listed at once.
     """
     folder = root or paths.CONFIGS / "backend"
-    rows = {name: _read(folder / f"{name}.yaml") for name in names(root)}
-    problems = [problem for name, row in rows.items() for problem in _problems(name, row)]
-    if problems:
-        listed = "\n".join(f"  - {problem}" for problem in problems)
-        raise ZooError(f"Backends under {folder} are malformed:\n{listed}", "Correct them; every problem is listed.")
-    return [_backend(row) for row in rows.values()]
-
-
-def _read(path: Path) -> Any:
-    loader = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
-    try:
-        return yaml.load(path.read_text(encoding="utf-8"), Loader=loader)  # noqa: S506  (both are safe loaders)
-    except (yaml.YAMLError, UnicodeDecodeError) as error:
-        raise ZooError(f"{path} is not readable as YAML: {error}", "Correct the file.") from error
+    found = {name: rows.read(folder / f"{name}.yaml") for name in names(root)}
+    rows.refuse("folder of backends", folder, [text for name, row in found.items() for text in _problems(name, row)])
+    return [_backend(row) for row in found.values()]
 
 
 def _backend(row: dict[str, Any]) -> Backend:
@@ -108,41 +92,7 @@ def _backend(row: dict[str, Any]) -> Backend:
 
 
 def _problems(name: str, row: Any) -> list[str]:
-    problems = list(_shape(row, Backend, name))
-    if problems:
-        return problems
-    for number, entry in enumerate(row["serves"]):
-        problems += _shape(entry, Serves, f"{name}.serves.{number}")
-    return problems or list(_meaning(name, _backend(row)))
-
-
-def _shape(row: Any, kind: type, where: str) -> Iterator[str]:
-    """Missing keys, unknown keys and wrong types of one mapping, by the dataclass it will become."""
-    if not isinstance(row, dict):
-        yield f"{where}: expected keys and values, got {row!r}"
-        return
-    hints = typing.get_type_hints(kind)
-    for field in dataclasses.fields(kind):
-        absent = field.default is dataclasses.MISSING and field.default_factory is dataclasses.MISSING
-        if absent and field.name not in row:
-            yield f"{where}.{field.name}: missing"
-    for key, value in row.items():
-        if key not in hints:
-            yield f"{where}.{key}: unknown key{nearest(str(key), list(hints))}"
-        elif not _fits(value, hints[key]):
-            yield f"{where}.{key}: expected {hints[key]}, got {value!r}"
-
-
-def _fits(value: Any, hint: Any) -> bool:
-    origin, parts = typing.get_origin(hint), typing.get_args(hint)
-    if origin is types.UnionType:
-        return any(_fits(value, part) for part in parts)
-    if origin is list:
-        return isinstance(value, list) and all(_fits(item, parts[0]) for item in value)
-    if origin is dict:
-        return isinstance(value, dict) and all(_fits(item, str) for pair in value.items() for item in pair)
-    # Entries of "serves" are checked key by key on their own.
-    return dataclasses.is_dataclass(hint) or type(value) is hint
+    return rows.problems(row, Backend, f"{name}.") or list(_meaning(name, _backend(row)))
 
 
 def _meaning(name: str, row: Backend) -> Iterator[str]:

@@ -6,14 +6,10 @@ A folder holds ``stack.yaml`` and one hashed lock file for each platform. The fo
 import dataclasses
 import datetime
 import re
-import types
-import typing
 from pathlib import Path
 from typing import Any
 
-import yaml
-
-from zoo import paths
+from zoo import paths, rows
 from zoo.errors import ZooError, nearest, unknown
 
 PLATFORMS = ("linux-x86_64", "macos-arm64", "macos-x86_64")
@@ -97,13 +93,9 @@ def load(name: str, root: Path | None = None) -> Stack:
     if name not in valid:
         raise unknown("stack", name, valid)
     folder = (root or paths.STACKS) / name
-    row = _read(folder / "stack.yaml")
-    problems = _problems(row)
-    if problems:
-        listed = "\n".join(f"  - {problem}" for problem in problems)
-        raise ZooError(
-            f"{folder / 'stack.yaml'} is malformed:\n{listed}", "Correct the file; every problem is listed."
-        )
+    path = folder / "stack.yaml"
+    row = rows.read(path)
+    rows.refuse("stack", path, rows.problems(row, Stack, given=("name", "folder")) or _meaning(row))
     platforms = {key: Platform(**value) for key, value in row.pop("platforms").items()}
     evidence = [Evidence(**value) for value in row.pop("evidence")]
     return Stack(name=name, folder=folder, platforms=platforms, evidence=evidence, **row)
@@ -138,74 +130,6 @@ def pins(lock: Path) -> dict[str, str]:
 def normal(name: str) -> str:
     """A package's name as registries compare it: lower case, ``-`` for every run of ``-_.``."""
     return re.sub(r"[-_.]+", "-", name).lower()
-
-
-def _read(path: Path) -> dict[str, Any]:
-    try:
-        row = yaml.safe_load(path.read_text(encoding="utf-8"))
-    except (yaml.YAMLError, UnicodeDecodeError) as error:
-        raise ZooError(f"{path} is not readable as YAML: {error}", "Correct the file.") from error
-    if not isinstance(row, dict):
-        raise ZooError(f"{path} must hold keys and values, not {type(row).__name__}", "Correct the file.")
-    return row
-
-
-def _problems(row: dict[str, Any]) -> list[str]:
-    problems = _shape(row, Stack, "", given=("name", "folder"))
-    for key, value in _items(row.get("platforms")):
-        problems += _shape(value, Platform, f"platforms.{key}.")
-    evidence = row.get("evidence")
-    for number, value in enumerate(evidence if isinstance(evidence, list) else []):
-        problems += _shape(value, Evidence, f"evidence.{number}.")
-    return problems or _meaning(row)
-
-
-def _items(value: Any) -> list[tuple[str, Any]]:
-    return list(value.items()) if isinstance(value, dict) else []
-
-
-def _shape(row: Any, kind: type, where: str, given: tuple[str, ...] = ()) -> list[str]:
-    """Missing keys, unknown keys and wrong types of one mapping, by the dataclass it will become."""
-    if not isinstance(row, dict):
-        return [f"{where.rstrip('.')}: expected keys and values, received {row!r}"]
-    hints = {key: hint for key, hint in typing.get_type_hints(kind).items() if key not in given}
-    optional = {
-        field.name
-        for field in dataclasses.fields(kind)
-        if field.default is not dataclasses.MISSING or field.default_factory is not dataclasses.MISSING
-    }
-    problems = [f"{where}{key}: missing" for key in hints if key not in row and key not in optional]
-    for key, value in row.items():
-        if key not in hints:
-            problems.append(f"{where}{key}: unknown key{nearest(str(key), list(hints))}")
-        elif not _fits(value, hints[key]):
-            problems.append(f"{where}{key}: expected {_words(hints[key])}, received {value!r}")
-    return problems
-
-
-def _fits(value: Any, hint: Any) -> bool:
-    origin, parts = typing.get_origin(hint), typing.get_args(hint)
-    if origin is types.UnionType:
-        return any(_fits(value, part) for part in parts)
-    if dataclasses.is_dataclass(hint):
-        return True  # checked on its own, key by key
-    if origin is list:
-        return isinstance(value, list) and all(_fits(item, parts[0]) for item in value)
-    if origin is dict:
-        return isinstance(value, dict) and all(
-            _fits(key, parts[0]) and _fits(item, parts[1]) for key, item in value.items()
-        )
-    return type(value) is hint
-
-
-def _words(hint: Any) -> str:
-    simple = {str: "text (in quotes)", bool: "true or false", int: "a whole number"}
-    if hint in simple:
-        return simple[hint]
-    origin = typing.get_origin(hint)
-    if origin is types.UnionType:
-        return "text (in quotes)"
-    return "a list" if origin is list else "keys and values, both text (in quotes)"
 
 
 def _meaning(row: dict[str, Any]) -> list[str]:
