@@ -20,6 +20,17 @@ TOLD = [
     ("rx_5700_xt", ["backend=plaidml"], ("plaidml-0.7", "macos-x86_64.lock", "keras 2.2.4", "Radeon RX 5700 XT")),
     ("rx_570", ["backend=metal", "stack=tf-2.11"], ("tensorflow-macos 2.11.0", "tensorflow-metal 0.7.1", "RX 570")),
     ("m4", ["backend=metal"], ("tensorflow 2.19.1", "tensorflow-metal 1.2.0", "keras 3.6.0", "Apple M4")),
+    ("m1_pro", ["backend=mps"], ("torch 2.15.0", "keras 3.15.1", "Apple M1 Pro", "KERAS_BACKEND=torch")),
+    (
+        "m1",
+        ["backend=metal", "model=mnist_dense"],
+        ("tf-2.19/macos-arm64.lock", "Apple M1", "must have run on a GPU"),
+    ),
+    (
+        "gtx_750_ti",
+        ["backend=cuda-mac", "backend.python=~/tf-cuda/bin/python"],
+        ("DYLD_LIBRARY_PATH=/usr/local/cuda/lib:", "~/tf-cuda/bin/python", "GeForce GTX 750 Ti"),
+    ),
     ("linux_cpu", [], ("tf-2.21", "linux-x86_64.lock", "keras 3.15.1", "promised: the CPU")),
 ]
 

@@ -28,6 +28,7 @@ class Serves:
         device_id: the device's id in the framework's own words, where it is sure beforehand.
         auto_rank: place in the order of ``backend=auto``, over all backends, lowest first; none:
             never by itself.
+        env: variables that the worker gets there.
         by_hand: stacks that have no lock there and can be had otherwise: stack name -> commands.
     """
 
@@ -41,6 +42,7 @@ class Serves:
     maximum_os: str | None = None
     device_id: str | None = None
     auto_rank: int | None = None
+    env: dict[str, str] = dataclasses.field(default_factory=dict)
     by_hand: dict[str, str] = dataclasses.field(default_factory=dict)
 
 

@@ -36,7 +36,7 @@ class Choice:
     """What a run will use.
 
     ``device_hint`` is an id that the framework certainly has (None: the worker picks one), ``gpu`` the GPU
-    that should do the work.
+    that should do the work, ``env`` the variables that the worker gets for it.
     """
 
     backend: Backend
@@ -45,6 +45,7 @@ class Choice:
     device_hint: str | None
     reasons: list[str]
     gpu: Gpu | None = None
+    env: dict[str, str] = dataclasses.field(default_factory=dict)
 
 
 def choose(wanted: str | None, machine: Machine, stack: str | None = None, python: str | None = None) -> Choice:
@@ -146,7 +147,8 @@ def _choice(verdict: Verdict, machine: Machine, passed: list[str]) -> Choice:
     if machine.rosetta:
         reasons.append("this Python is an x86_64 build that Rosetta translates; the stack gets a native arm64 one")
     device = verdict.serves.device_id
-    return Choice(verdict.backend, verdict.stack, verdict.serves.drives, device, reasons, verdict.gpu)
+    drives, env = verdict.serves.drives, verdict.serves.env
+    return Choice(verdict.backend, verdict.stack, drives, device, reasons, verdict.gpu, env)
 
 
 def _refusal(verdict: Verdict, machine: Machine, available: Mapping[str, Stack], stack: str | None) -> ZooError:

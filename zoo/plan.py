@@ -22,8 +22,7 @@ def lines(verb: str, overrides: list[str], capture: Path | None = None) -> list[
         ("machine", [machine.describe(here)]),
         ("settings", _settings(settings)),
         ("backend", [f"{choice.backend.name}, promised: the {choice.promise.upper()}", *choice.reasons]),
-        ("python", _python(choice.stack, here, own=capture is None)),
-        ("environment", _environment(choice.stack, here, own=capture is None)),
+        *_where(settings, choice.stack, here, own=capture is None),
         ("data", _data(settings)),
         ("worker", _worker(choice)),
         ("proof", _proof(choice)),
@@ -43,6 +42,15 @@ def _settings(settings: config.Config) -> list[str]:
     shown = recipe.relative_to(paths.ROOT) if recipe else "none for this model and backend: the defaults"
     trainer = " ".join(f"{key}={value}" for key, value in vars(settings.trainer).items())
     return [f"model {model}", f"recipe {shown}", trainer, f"seed={settings.seed} preset={settings.preset}"]
+
+
+def _where(
+    settings: config.Config, stack: stacks.Stack, here: machine.Machine, own: bool
+) -> list[tuple[str, list[str]]]:
+    if settings.backend.python:
+        told = ["your own: looked at, compared with the lock of the stack, never changed"]
+        return [("python", [settings.backend.python]), ("environment", told)]
+    return [("python", _python(stack, here, own)), ("environment", _environment(stack, here, own))]
 
 
 def _python(stack: stacks.Stack, here: machine.Machine, own: bool) -> list[str]:
@@ -79,7 +87,7 @@ def _data(settings: config.Config) -> list[str]:
 
 
 def _worker(choice: backends.Choice) -> list[str]:
-    shown = " ".join(f"{name}={value}" for name, value in choice.stack.env.items())
+    shown = " ".join(f"{name}={value}" for name, value in {**choice.stack.env, **choice.env}.items())
     return [f"PYTHON -I -B {paths.WORKER.relative_to(paths.PACKAGE.parent)} RUN_FOLDER/request.json", f"with {shown}"]
 
 

@@ -297,7 +297,7 @@ def _ready_python(line: _Line) -> envs.Environment:
     own = line.settings.backend.python
     if own is None:
         return envs.ensure(line.choice.stack, line.machine.platform)
-    environment, differences = envs.use_own(Path(own), line.choice.stack)
+    environment, differences = envs.use_own(Path(own).expanduser(), line.choice.stack)
     line.record["stack"]["own_python"] = own
     line.record["stack"]["differences"] = differences
     for difference in differences:
@@ -319,7 +319,7 @@ def _work(line: _Line, request: dict[str, Any]) -> runner.Outcome:
     path = line.folder / "request.json"
     path.write_text(json.dumps(request, indent=2), encoding="utf-8")
     with screen.following(f"Starting {line.choice.stack.name}") as show:
-        outcome = runner.run(environment.python, envs.child_environment(line.choice.stack, {}), path, show)
+        outcome = runner.run(environment.python, envs.child_environment(line.choice.stack, line.choice.env), path, show)
     line.record["device"] = outcome.start.get("device")
     line.record["probes"] = outcome.start.get("probes")
     line.record["versions"] = {**environment.versions, **_spoken_versions(outcome)}
