@@ -20,6 +20,8 @@ from zoo.errors import ZooError
 pytestmark = pytest.mark.stacks
 
 STACKS = {"tf-2.21": "cpu", "plaidml-0.7": "plaidml", "tf-1.8": "cpu"}
+# Every other stack that a platform has, with the backend that needs the fewest promises.
+REST = {name: "cpu" for name in stacks.names() if name not in STACKS}
 OTHERS = [(left, right) for left in STACKS for right in STACKS if left != right]
 # Without dropout nothing is drawn by the framework: the first weights and the order come from numpy, and every
 # stack must walk the same path. Measured on tf-2.21, Linux x86_64.
@@ -37,7 +39,7 @@ def ready(stack: str) -> list[str]:
         installer.obtain(row.python, platform.partition("-")[2])
     except ZooError as error:
         pytest.skip(f"{stack}: {error.message}")
-    return [f"backend={STACKS[stack]}", f"stack={stack}"]
+    return [f"backend={(STACKS | REST)[stack]}", f"stack={stack}"]
 
 
 @pytest.fixture(scope="session")
@@ -100,6 +102,22 @@ def test_weights_of_one_stack_give_the_same_probabilities_on_another(
     np.testing.assert_allclose(away, at_home, atol=1e-4, rtol=0)
     accuracies = [record(folder)["metrics"]["test_accuracy"] for folder in (source, home, abroad)]
     assert accuracies[0] == accuracies[1] == accuracies[2]
+
+
+@pytest.mark.parametrize("stack", REST)
+def test_every_other_stack_trains_and_gives_the_same_probabilities(root: Path, stack: str) -> None:
+    chosen = ready(stack)
+    source = short(root, "tf-1.8")
+    home, abroad = infer(root, f"run={source}", "input=test"), infer(root, f"run={source}", "input=test", *chosen)
+    at_home, away = (np.load(folder / "probabilities.npy") for folder in (home, abroad))
+    np.testing.assert_allclose(away, at_home, atol=1e-4, rtol=0)
+    if stacks.load(stack).trains:
+        told = record(train(root, *chosen, "model=mnist_dense", "data=digits", "trainer.epochs=3"))
+        assert told["exit"] == "completed"
+        assert told["metrics"]["test_accuracy"] > 0.85
+        assert all(row["ok"] for row in told["probes"])
+    else:
+        assert cli.main(["train", *chosen, "data=digits", f"output.root={root}"]) == 1
 
 
 @pytest.mark.parametrize("stack", STACKS)

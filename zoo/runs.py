@@ -297,7 +297,7 @@ def _ready_python(line: _Line) -> envs.Environment:
     own = line.settings.backend.python
     if own is None:
         return envs.ensure(line.choice.stack, line.machine.platform)
-    environment, differences = envs.use_own(Path(own).expanduser(), line.choice.stack)
+    environment, differences = envs.use_own(Path(own), line.choice.stack)
     line.record["stack"]["own_python"] = own
     line.record["stack"]["differences"] = differences
     for difference in differences:
