@@ -14,7 +14,7 @@ import numpy as np
 import psutil
 import pytest
 
-from zoo import cli, envs, installer, machine, runs, stacks
+from zoo import cli, envs, installer, machine, runner, runs, stacks
 from zoo.errors import ZooError
 
 pytestmark = pytest.mark.stacks
@@ -244,3 +244,18 @@ def test_real_mnist_reaches_its_figure(root: Path, shared_data: Path) -> None:
     folder = train(root, *ready("tf-2.21"), "model=mnist", "data=mnist", f"data.root={shared_data / 'mnist'}")
     assert record(folder)["metrics"]["test_accuracy"] >= 0.990
     assert record(folder)["data"]["published"] is True
+
+
+def test_a_promised_gpu_that_is_not_there_stops_the_run(tmp_path: Path) -> None:
+    ready("tf-1.8")
+    stack = stacks.load("tf-1.8")
+    environment = envs.ensure(stack, machine.probe().platform)
+    device = {"backend": "cuda-mac", "framework": "tensorflow", "promise": "gpu", "id": None}
+    of_stack = {"framework": stack.framework, "keras": stack.keras}
+    request = tmp_path / "request.json"
+    request.write_text(json.dumps({"protocol": 1, "verb": "probe", "stack": of_stack, "device": device}))
+    outcome = runner.run(environment.python, envs.child_environment(stack), request, lambda event: None)
+    told = runner.failure(outcome, tmp_path, "cuda-mac").message
+    assert outcome.returncode == 1
+    assert "promises a GPU" in told
+    assert "CPU" in told

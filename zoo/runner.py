@@ -174,12 +174,12 @@ def log_tail(folder: Path, lines: int = LOG_TAIL_LINES) -> str:
 
 def failure(outcome: Outcome, folder: Path, backend: str) -> ZooError:
     """The error that says why a worker did not finish: the end of its log, and what is known of such logs."""
-    if outcome.error.get("type") in PLAIN:
-        return ZooError(_ending(outcome), f"What there is of the run is kept in {folder}")
-    tail = log_tail(folder)
+    tail, log = log_tail(folder), folder / "worker.log"
     findings = [found for found in explain.explain(tail, backend) if found.effect != "harmless"]
     known = f"{explain.render(findings)}\n" if findings else ""
-    return ZooError(_ending(outcome), f"{known}The end of {folder / 'worker.log'}:\n{_indented(tail)}")
+    if outcome.error.get("type") in PLAIN:
+        return ZooError(_ending(outcome), f"{known}What there is of the run is kept in {folder}, its log included.")
+    return ZooError(_ending(outcome), f"{known}The end of {log}:\n{_indented(tail)}")
 
 
 def _ending(outcome: Outcome) -> str:

@@ -54,7 +54,7 @@ def load(model, path):
     """Fill a model from ``weights.npz``.
 
     Raises:
-        RefusalError: the file is damaged or no such file; weights are missing, surplus or of another shape, all named.
+        RefusalError: the file is damaged, or weights are missing, surplus or of another shape; all are named.
     """
     try:
         with np.load(path, allow_pickle=False) as stored:
