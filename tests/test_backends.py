@@ -12,7 +12,7 @@ from zoo import backend_rows, backends, config, paths, stacks
 from zoo.errors import ZooError
 from zoo.machine import Machine
 
-CPU, METAL, MPS, CUDA = ["cpu"], ["cpu", "metal"], ["cpu", "mps"], ["cpu", "cuda"]
+CPU, METAL, MPS, CUDA = ["cpu"], ["cpu", "metal"], ["cpu", "mps"], ["cuda"]
 LINUX, ARM, INTEL = stacks.PLATFORMS
 # The stacks the rows are written for, some of later releases: name -> platform -> (devices, minimum macOS).
 PLANNED: dict[str, dict[str, tuple[list[str], str | None]]] = {
@@ -23,9 +23,12 @@ PLANNED: dict[str, dict[str, tuple[list[str], str | None]]] = {
     "tf-2.5": {LINUX: (CPU, None), INTEL: (METAL, "12.0")},
     "tf-1.8": {LINUX: (CPU, None), INTEL: (CPU, "10.13")},
     "plaidml-0.7": {LINUX: (["plaidml"], None), INTEL: (["plaidml"], "10.13")},
-    "torch": {LINUX: (CUDA, None), ARM: (MPS, "14.0")},
+    "torch": {LINUX: (CPU, None), ARM: (MPS, "14.0")},
     "torch-2.2": {LINUX: (CPU, None), ARM: (MPS, "12.3"), INTEL: (MPS, "12.3")},
-    "jax": {LINUX: (CUDA, None)},
+    "jax": {LINUX: (CPU, None), ARM: (CPU, "12.0")},
+    "torch-cuda": {LINUX: (CUDA, None)},
+    "tf-2.21-cuda": {LINUX: (CUDA, None)},
+    "jax-cuda": {LINUX: (CUDA, None)},
     "jax-mps": {ARM: (MPS, "14.0")},
     "openvino": {LINUX: (CPU, None), ARM: (CPU, "12.0")},
 }
@@ -54,7 +57,7 @@ AUTOMATIC = [
     ),
     ("vm", "cpu", "tf-2.21", "cpu", "passed over mps: it needs a GPU made by Apple, this machine has none"),
     ("vm_paravirtual", "cpu", "tf-2.21", "cpu", "passed over metal: it needs a GPU made by Apple"),
-    ("linux_nvidia", "cuda", "torch", "gpu", "cuda computes on the GPU NVIDIA GeForce RTX 3050 Ti"),
+    ("linux_nvidia", "cuda", "torch-cuda", "gpu", "cuda computes on the GPU NVIDIA GeForce RTX 3050 Ti"),
     (
         "linux_nvidia_no_driver",
         "cpu",
@@ -82,7 +85,7 @@ NAMED = [
     ("mps", "two_gpus_sonoma", None, "torch-2.2", "gpu"),
     ("jax", "m4", None, "jax-mps", "gpu"),
     ("jax", "linux_cpu", None, "jax", "cpu"),
-    ("jax", "linux_nvidia", None, "jax", "gpu"),
+    ("jax", "linux_nvidia", None, "jax-cuda", "gpu"),
     ("plaidml", "linux_cpu", None, "plaidml-0.7", "cpu"),
     ("plaidml", "linux_nvidia", None, "plaidml-0.7", "cpu"),
     ("plaidml", "gtx_750_ti", None, "plaidml-0.7", "cpu"),
@@ -99,7 +102,12 @@ REFUSED = [
     ),
     ("metal", "rx_5700_xt", None, ["macOS 12.0 or newer", "10.15.6", "backend=plaidml"]),
     ("cuda", "linux_nvidia_no_driver", None, ["no working driver", "nvidia-smi", "backend=cpu"]),
-    ("cuda", "linux_nvidia", "plaidml-0.7", ["backend cuda does not use it", "fit here: torch, jax"]),
+    (
+        "cuda",
+        "linux_nvidia",
+        "plaidml-0.7",
+        ["backend cuda does not use it", "fit here: torch-cuda, tf-2.21-cuda, jax-cuda"],
+    ),
     ("cuda-mac", "gtx_750_ti", None, ["drives cpu, not cuda", "backend=cpu"]),
     ("cuda-mac", "linux_nvidia", None, ["macOS 10.13", "backend=cuda"]),
     ("plaidml", "m1", None, ["an Intel Mac with an AMD or Intel GPU", "backend=metal"]),
@@ -210,7 +218,7 @@ def test_rows_are_what_the_settings_expect() -> None:
     assert "auto" not in rows
     for name in rows:
         row = yaml.safe_load((paths.CONFIGS / "backend" / f"{name}.yaml").read_text(encoding="utf-8"))
-        assert {field.name for field in dataclasses.fields(config.BackendSettings)} <= set(row)
+        assert {field.name for field in dataclasses.fields(config.BackendSettings)} - {"probes"} <= set(row)
 
 
 def test_auto_ranks_are_never_equal_on_one_kind_of_machine() -> None:

@@ -146,7 +146,8 @@ def test_locks_are_complete(stack: stacks.Stack, platform: str) -> None:
 
 @pytest.mark.parametrize("stack", stacks.load_all(), ids=lambda stack: stack.name)
 def test_rows_tell_what_they_stand_on(stack: stacks.Stack) -> None:
-    assert stack.evidence, "a stack nobody ran or reported is a guess"
+    runs_in_ci = any({"cpu", "plaidml"} & set(row.devices) for row in stack.platforms.values())
+    assert stack.evidence or not runs_in_ci, "a stack that could be run here and was not is a guess"
     for row in stack.evidence:
         assert len(row.what) > 15, "say what was seen"
         assert len(row.source) > 10, "say who saw it, and when"

@@ -35,6 +35,8 @@ def ready(stack: str) -> list[str]:
     row, platform = stacks.load(stack), machine.probe().platform
     if platform not in row.platforms:
         pytest.skip(f"{stack} has no lock for {platform}")
+    if not {"cpu", "plaidml"} & set(row.platforms[platform].devices):
+        pytest.skip(f"{stack} drives {row.platforms[platform].devices} on {platform}, and nothing else")
     try:
         installer.obtain(row.python, platform.partition("-")[2])
         if stack == "torch":  # its CPU wheel lies on an index of its own, which not every machine can reach

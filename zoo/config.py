@@ -51,11 +51,13 @@ class BackendSettings:
     Attributes:
         python: interpreter of an environment of your own, used instead of the zoo's.
         device: name of one device, where the backend has several.
+        probes: compare small operations with numpy before the first step; false skips that.
     """
 
     name: str = "cpu"
     python: str | None = None
     device: str | None = None
+    probes: bool = True
 
 
 @dataclass

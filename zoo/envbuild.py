@@ -130,13 +130,23 @@ def _install(plan: Plan, aside: Path, follow: Callable[[str], None]) -> None:
     command += ["--index-strategy", "unsafe-best-match"]
     if not plan.stack.source_builds:
         command += ["--only-binary", ":all:"]
-    outcome = installer.run([*command, str(plan.lock)], follow)
-    if outcome.code != 0 and installer.is_network(outcome):
-        # uv asks the index whether its cached pages are fresh; told to stay offline, it takes them as is.
-        cached = installer.run([*command, "--offline", str(plan.lock)], follow)
-        outcome = cached if cached.code == 0 else outcome
+    outcome = _sync(command, plan.lock, follow)
+    if installer.missing_cpu_build(outcome):
+        # PyTorch keeps the builds without CUDA on an index of its own, which uv knows under this name. Asked first
+        # it would be the only source, and a folder in UV_FIND_LINKS would not count.
+        other = _sync([*command, "--torch-backend", "cpu"], plan.lock, follow)
+        outcome = other if other.code == 0 else installer.Outcome(other.code, outcome.words + other.words)
     if outcome.code != 0:
         raise _failed(plan, "The libraries could not be installed", outcome)
+
+
+def _sync(command: list[str], lock: Path, follow: Callable[[str], None]) -> installer.Outcome:
+    outcome = installer.run([*command, str(lock)], follow)
+    if outcome.code != 0 and installer.is_network(outcome):
+        # uv asks the index whether its cached pages are fresh; told to stay offline, it takes them as is.
+        cached = installer.run([*command, "--offline", str(lock)], follow)
+        outcome = cached if cached.code == 0 else outcome
+    return outcome
 
 
 def _failed(plan: Plan, what: str, outcome: installer.Outcome) -> ZooError:

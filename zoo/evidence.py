@@ -7,73 +7,103 @@ A file holds a list of rows. Each is one training, in one of three grades that a
 - ``reported``: a named source says so.
 """
 
+import dataclasses
 import json
 import math
 import os
 import re
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
 from zoo import paths
+from zoo import rows as checks
 from zoo.errors import ZooError, nearest
 from zoo.stacks import GRADES
 
 Row = dict[str, Any]
-Kinds = dict[str, tuple[type, ...]]
 
 SUFFIX = ".validated.json"
 REPORTED = "reported.yaml"
 
-_NONE = type(None)
-_NUMBER = (int, float, _NONE)
-_TEXT = (str, _NONE)
-# Every row has these; a value that nobody knows is null.
-KEYS: Kinds = {
-    "grade": (str,),
-    "stack": (str,),
-    "platform": (str,),
-    "machine": (str,),
-    "os_build": _TEXT,
-    "device": (dict,),
-    "data": (dict,),
-    "metric": _TEXT,
-    "value": _NUMBER,
-    "expected": _NUMBER,
-    "seconds": (dict,),
-    "versions": (dict,),
-    "date": (str,),
-    "commit": _TEXT,
-    "command": _TEXT,
-    "source": _TEXT,
-    "preset": _TEXT,
-}
-# What differs from the recipe, in words of the command line; and what else is worth knowing.
-OPTIONAL: Kinds = {
-    "changed": (list,),
-    "differences": (list,),
-    "lock_sha256": _TEXT,
-    "note": (str,),
-    "probes": (dict,),
-}
-REPORTED_KEYS: Kinds = {
-    "what": (str,),
-    "machine": (str,),
-    "platform": _TEXT,
-    "stack": (str,),
-    "figure": _NUMBER,
-    "unit": _TEXT,
-    "date": (str,),
-    "source": (str,),
-}
-_INSIDE: dict[str, Kinds] = {
-    "device": {"name": (str,), "kind": (str,), "proof": _TEXT},
-    "data": {"name": (str,), "sha256": _TEXT},
-}
-_MORE_INSIDE: dict[str, Kinds] = {
-    "device": {"description": (str,)},
-    "data": {"train_items": (int,), "validation_items": (int,), "test_items": (int,)},
-}
+
+@dataclasses.dataclass
+class Device:
+    """Where the work was done: the framework's name, ``cpu`` or ``gpu``, what was run to find out, the GPU's name."""
+
+    name: str
+    kind: str
+    proof: str | None
+    description: str = ""
+
+
+@dataclasses.dataclass
+class Data:
+    """What was trained on; ``sha256`` is over the source files."""
+
+    name: str
+    sha256: str | None
+    train_items: int | None = None
+    validation_items: int | None = None
+    test_items: int | None = None
+
+
+@dataclasses.dataclass
+class Format:
+    """What a row holds; every key that has no default is there, and is null where nobody knows.
+
+    Attributes:
+        machine: in one line.
+        metric: what ``value`` is, such as ``test_accuracy``.
+        expected: what the recipe promises at least; null where it promises nothing or less than all was trained.
+        seconds: by phase.
+        commit: of the zoo, with ``-dirty`` where files were changed, or its version.
+        command: that repeats it; folders of one machine are left out.
+        source: address or publication of what is reported.
+        changed: the settings that are not the recipe's.
+        differences: of an environment of the user's own from the lock.
+        probes: outcome of each numeric probe.
+    """
+
+    grade: str
+    stack: str
+    platform: str
+    machine: str
+    os_build: str | None
+    device: Device
+    data: Data
+    metric: str | None
+    value: float | None
+    expected: float | None
+    seconds: dict[str, float]
+    versions: dict[str, str]
+    date: str
+    commit: str | None
+    command: str | None
+    source: str | None
+    preset: str | None
+    changed: list[str] = dataclasses.field(default_factory=list)
+    differences: list[str] = dataclasses.field(default_factory=list)
+    lock_sha256: str | None = None
+    note: str = ""
+    probes: dict[str, dict[str, Any]] = dataclasses.field(default_factory=dict)
+
+
+@dataclasses.dataclass
+class Figure:
+    """A row of ``recipes/reported.yaml``: a published figure of other work than the recipes."""
+
+    what: str
+    machine: str
+    platform: str | None
+    stack: str
+    figure: float | None
+    unit: str | None
+    date: str
+    source: str
+    note: str = ""
+
+
 _MACHINE_PATH = re.compile(
     r"(?<![\w.:/-])(?:/(?:home|Users|root|tmp|var|private|work|mnt|media|srv|opt|Volumes)/|~/|[A-Za-z]:\\)"
 )
@@ -151,12 +181,13 @@ def key(row: Row) -> tuple[str, str, str, str, str, str, tuple[str, ...]]:
 
 def problems(row: Any) -> list[str]:
     """Everything that is wrong with a row, one sentence each."""
-    found = list(_shape(row, KEYS, OPTIONAL, ""))
+    found = checks.problems(row, Format)
     if found:
         return found
-    for part, required in _INSIDE.items():
-        found += _shape(row[part], required, _MORE_INSIDE[part], f"{part}.")
-    found += [f"seconds.{phase} must be a number, got {value!r}" for phase, value in _odd_seconds(row["seconds"])]
+    figures = {"value": row["value"], "expected": row["expected"], **row["seconds"]}
+    found = [
+        f"{name} is {value}" for name, value in figures.items() if value is not None and not math.isfinite(value)
+    ]
     if row["grade"] not in GRADES:
         found.append(f"grade {row['grade']!r} is not one of {', '.join(GRADES)}{nearest(row['grade'], list(GRADES))}")
     elif row["grade"] == "reported":
@@ -165,30 +196,6 @@ def problems(row: Any) -> list[str]:
         found += _own_problems(row)
     found += [] if re.fullmatch(r"\d{4}(-\d\d(-\d\d)?)?", row["date"]) else [f"date {row['date']!r} is no ISO date"]
     return [*found, *(f"{where} names a path of one machine: {text!r}" for where, text in _machine_paths(row))]
-
-
-def _shape(row: Any, required: Kinds, optional: Kinds, where: str) -> Iterator[str]:
-    if not isinstance(row, dict):
-        yield f"{where.rstrip('.') or 'a row'} must be keys and values, got {row!r}"
-        return
-    valid = required | optional
-    yield from (f"{where}{name} is missing" for name in required if name not in row)
-    for name, value in row.items():
-        if name not in valid:
-            yield f"{where}{name} is an unknown key{nearest(str(name), list(valid))}"
-        elif type(value) not in valid[name] or (isinstance(value, float) and not math.isfinite(value)):
-            yield f"{where}{name} must be {_kinds(valid[name])}, got {value!r}"
-
-
-_KIND_WORDS = {str: "text", int: "a number", dict: "keys and values", list: "a list", _NONE: "null"}
-
-
-def _kinds(kinds: tuple[type, ...]) -> str:
-    return " or ".join(_KIND_WORDS[kind] for kind in kinds if kind in _KIND_WORDS)
-
-
-def _odd_seconds(seconds: dict[str, Any]) -> list[tuple[str, Any]]:
-    return [(phase, value) for phase, value in seconds.items() if type(value) not in (int, float)]
 
 
 def _reported_problems(row: Row) -> Iterator[str]:
@@ -270,16 +277,11 @@ def reported() -> list[Row]:
     Raises:
         ZooError: the file or a row is wrong; every problem is listed.
     """
-    import yaml
-
     path = paths.RECIPES / REPORTED
     if not path.is_file():
         return []
-    try:
-        rows = yaml.safe_load(path.read_text(encoding="utf-8"))
-    except (OSError, ValueError, yaml.YAMLError) as error:
-        raise ZooError(f"{path} cannot be read: {error}", "Correct the file.") from error
-    figures = rows.get("figures") if isinstance(rows, dict) else None
+    content = checks.read(path)
+    figures = content.get("figures") if isinstance(content, dict) else None
     if not isinstance(figures, list):
         raise ZooError(f"{path} must hold a list called figures", "Correct the file.")
     _check(path, figures, _figure_problems)
@@ -287,7 +289,7 @@ def reported() -> list[Row]:
 
 
 def _figure_problems(row: Any) -> list[str]:
-    found = list(_shape(row, REPORTED_KEYS, {"note": (str,)}, ""))
+    found = checks.problems(row, Figure)
     if not found and row["figure"] is None and not row.get("note"):
         found.append("a row without a figure needs a note that says what was reported")
     if not found and row["figure"] is not None and not row["unit"]:
@@ -295,8 +297,10 @@ def _figure_problems(row: Any) -> list[str]:
     return found
 
 
-def _check(path: Path, rows: list[Any], of_row: Any) -> None:
-    found = [f"row {number}: {problem}" for number, row in enumerate(rows, 1) for problem in of_row(row)]
-    if found:
-        listed = "\n".join(f"  - {problem}" for problem in found)
-        raise ZooError(f"{path} is wrong:\n{listed}", "Correct the rows; every problem is listed.")
+def _check(path: Path, rows: list[Any], of_row: Callable[[Any], list[str]]) -> None:
+    found = [
+        f"row {number}: {problem.removeprefix('the file: ')}"
+        for number, row in enumerate(rows, 1)
+        for problem in of_row(row)
+    ]
+    checks.refuse("file", path, found)

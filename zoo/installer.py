@@ -1,6 +1,7 @@
 """The one door to uv: starts it, passes its words on, and says in plain words why it failed."""
 
 import os
+import re
 import subprocess
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
@@ -129,6 +130,12 @@ def is_network(outcome: Outcome) -> bool:
     return any(sign in text for sign in NETWORK) and "hash mismatch" not in text
 
 
+def missing_cpu_build(outcome: Outcome) -> str | None:
+    """The pin of a PyTorch CPU build that was not found, such as ``"torch==2.13.0+cpu"``, else None."""
+    found = re.search(r"no version of (\S+\+cpu)\b", "\n".join(outcome.words))
+    return found[1] if found else None
+
+
 def reason(outcome: Outcome) -> tuple[str, str]:
     """What made uv fail, in plain words, and what to do about it."""
     text = "\n".join(outcome.words).lower()
@@ -138,6 +145,14 @@ def reason(outcome: Outcome) -> tuple[str, str]:
         return (
             "a downloaded file is not the one the lock names (hash mismatch), so nothing of it was installed",
             "If a mirror is configured, it may serve altered files; otherwise try again later.",
+        )
+    pin = missing_cpu_build(outcome)
+    if pin:
+        return (
+            f"{pin}, PyTorch's build without CUDA, is on no package index that could be reached and in no folder "
+            "named by UV_FIND_LINKS",
+            f"PyTorch has an index of its own for CPU wheels. Download the file of {pin} for this Python from it, "
+            "set UV_FIND_LINKS to the folder where it lies, and run the same command again.",
         )
     if is_network(outcome):
         return (

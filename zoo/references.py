@@ -5,16 +5,14 @@ What the user sets besides outranks it, and so do the files of a data set or a p
 """
 
 import types
-import typing
 from collections.abc import Iterator
-from dataclasses import MISSING, dataclass, fields
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-import yaml
-
 from zoo import config, paths
-from zoo.errors import ZooError, nearest, unknown
+from zoo import rows as checks
+from zoo.errors import ZooError, unknown
 from zoo.machine import Machine
 
 KEY = "reference"
@@ -50,6 +48,7 @@ class Published:
         what: the work it was measured at.
         source: address or publication.
         metric: the metric or phase of a run that it can be compared with; None: it is of other work.
+        data: the data set that it was measured on.
     """
 
     what: str
@@ -57,6 +56,7 @@ class Published:
     unit: str
     source: str
     metric: str | None = None
+    data: str | None = None
 
 
 @dataclass(frozen=True)
@@ -94,24 +94,9 @@ def load(name: str) -> Reference:
         ZooError: there is none, or it is wrong: every unknown key, wrong type and value out of range is listed.
     """
     path = _path(name)
-    row = _read(path)
-    _refuse(path, [*_shape(row, Reference, "", given=("name",)), *_setting_problems(row)])
+    row = checks.read(path)
+    checks.refuse(KEY, path, [*_form_problems(row), *_setting_problems(row)])
     return _made(name, row)
-
-
-def _read(path: Path) -> Any:
-    try:
-        return yaml.safe_load(path.read_text(encoding="utf-8"))
-    except (OSError, UnicodeDecodeError, yaml.YAMLError) as error:
-        raise ZooError(
-            f"The reference {path} cannot be read: {error}", "Correct the file, or copy it anew."
-        ) from error
-
-
-def _refuse(path: Path, problems: list[str]) -> None:
-    if problems:
-        listed = "\n".join(f"  - {problem}" for problem in problems)
-        raise ZooError(f"The reference {path} is wrong:\n{listed}", "Correct the file; every problem is listed.")
 
 
 def _made(name: str, row: dict[str, Any]) -> Reference:
@@ -187,7 +172,7 @@ def _keys_of_file(group: str, option: str) -> set[str]:
     path = paths.CONFIGS / group / f"{option}.yaml"
     if not path.is_file():  # composing says so, with the valid names
         return set()
-    return {text.partition("=")[0] for text in _leaves(yaml.safe_load(path.read_text(encoding="utf-8")))}
+    return {text.partition("=")[0] for text in _leaves(checks.read(path))}
 
 
 def rows() -> list[dict[str, str]]:
@@ -197,8 +182,8 @@ def rows() -> list[dict[str, str]]:
 
 def _row(name: str) -> dict[str, str]:
     path = _folder() / f"{name}.yaml"
-    row = _read(path)
-    _refuse(path, list(_shape(row, Reference, "", given=("name",))))
+    row = checks.read(path)
+    checks.refuse(KEY, path, _form_problems(row))
     found = _made(name, row)
     return {
         "reference": name,
@@ -238,18 +223,23 @@ def _same(name: str, wanted: str) -> bool:
     return f" {name}".lower().endswith(f" {wanted}".lower())
 
 
-def comparison(published: list[Published], record: dict[str, typing.Any]) -> list[str]:
+def comparison(published: list[Published], record: dict[str, Any]) -> list[str]:
     """A finished run beside the published figures that can be compared with it, one line each.
+
+    A run on other data, with a preset or on a part of the data is not compared.
 
     Args:
         published: from :class:`Reference`.
         record: the run's ``run.json``.
     """
+    settings, data = record["config"], record["data"]["name"]
+    if settings["preset"] != "full" or settings["data"]["train_limit"] or settings["data"]["test_limit"]:
+        return []
     figures = {**record.get("metrics", {}), **record.get("phases", {})}
     return [
         f"Published: {_words(entry)}. This run: {figures[entry.metric]:.4g}"
         for entry in published
-        if entry.metric in figures
+        if entry.metric in figures and entry.data in (None, data)
     ]
 
 
@@ -258,6 +248,10 @@ def _words(entry: Published) -> str:
 
 
 # -- checking a file
+
+
+def _form_problems(row: Any) -> list[str]:
+    return checks.problems(row, Reference, given=("name",))
 
 
 def _setting_problems(row: Any) -> list[str]:
@@ -313,41 +307,3 @@ def _text(key: str, value: Any) -> str:
     text = str(value)
     plain = not isinstance(value, str) or key in config.PATHS or text.replace("-", "").replace(".", "").isalnum()
     return text if plain else "'" + text.replace("\\", "\\\\").replace("'", "\\'") + "'"
-
-
-def _shape(row: Any, kind: type, where: str, given: tuple[str, ...] = ()) -> Iterator[str]:
-    """Missing keys, unknown keys and wrong types of one mapping, by the dataclass it will become."""
-    if not isinstance(row, dict):
-        yield f"{where.rstrip('.') or 'the file'} must hold keys and values, got {row!r}"
-        return
-    hints = {name: hint for name, hint in typing.get_type_hints(kind).items() if name not in given}
-    needed = [part.name for part in fields(kind) if part.default is MISSING and part.default_factory is MISSING]
-    yield from (f"{where}{name} is missing" for name in needed if name not in row)
-    for name, value in row.items():
-        if name not in hints:
-            yield f"{where}{name} is an unknown key{nearest(str(name), list(hints))}"
-        else:
-            yield from _value(value, hints[name], f"{where}{name}")
-
-
-def _value(value: Any, hint: Any, where: str) -> Iterator[str]:
-    if hint is Needs:
-        yield from _shape(value, Needs, f"{where}.")
-    elif hint == list[Published] | None and isinstance(value, list):
-        for number, entry in enumerate(value, 1):
-            yield from _shape(entry, Published, f"{where}.{number}.")
-    elif not _fits(value, hint):
-        yield f"{where} must be {_kind_words(hint)}, got {value!r}"
-
-
-def _fits(value: Any, hint: Any) -> bool:
-    if typing.get_origin(hint) is types.UnionType:
-        return any(_fits(value, part) for part in typing.get_args(hint))
-    kind = typing.get_origin(hint) or hint
-    return type(value) in ((int, float) if kind is float else (kind,))
-
-
-def _kind_words(hint: Any) -> str:
-    words = {str: "text", float: "a number", types.NoneType: "null", dict: "keys and values", list: "a list"}
-    parts = typing.get_args(hint) if typing.get_origin(hint) is types.UnionType else (hint,)
-    return " or ".join(words[typing.get_origin(part) or part] for part in parts)

@@ -18,7 +18,7 @@ INTERRUPT_GRACE_S = 30.0
 TERMINATE_GRACE_S = 5.0
 LOG_TAIL_LINES = 20
 # Errors of the worker that are told without its log: their message is meant for the user.
-PLAIN = ("RefusalError", "FloatingPointError")
+PLAIN = ("RefusalError", "FloatingPointError", "ProbeError")
 
 
 @dataclass
@@ -176,10 +176,21 @@ def failure(outcome: Outcome, folder: Path, backend: str) -> ZooError:
     """The error that says why a worker did not finish: the end of its log, and what is known of such logs."""
     tail, log = log_tail(folder), folder / "worker.log"
     findings = [found for found in explain.explain(tail, backend) if found.effect != "harmless"]
-    known = f"{explain.render(findings)}\n" if findings else ""
+    told = [explain.render(findings)] if findings else []
+    known = "".join(f"{text}\n" for text in [*told, *_probe_words(outcome)])
     if outcome.error.get("type") in PLAIN:
         return ZooError(_ending(outcome), f"{known}What there is of the run is kept in {folder}, its log included.")
     return ZooError(_ending(outcome), f"{known}The end of {log}:\n{_indented(tail)}")
+
+
+def _probe_words(outcome: Outcome) -> list[str]:
+    """What is known of the probes that failed."""
+    names = {row.get("issue") for row in outcome.start.get("probes") or []} - {None}
+    return [
+        f"{found.id}: {found.cause}\n  what to do: {found.remedy} {found.command}\n  source: {found.source}"
+        for found in explain.issues()
+        if found.id in names
+    ]
 
 
 def _ending(outcome: Outcome) -> str:

@@ -319,7 +319,9 @@ def _work(line: _Line, request: dict[str, Any]) -> runner.Outcome:
     path = line.folder / "request.json"
     path.write_text(json.dumps(request, indent=2), encoding="utf-8")
     with screen.following(f"Starting {line.choice.stack.name}") as show:
-        outcome = runner.run(environment.python, envs.child_environment(line.choice.stack, line.choice.env), path, show)
+        outcome = runner.run(
+            environment.python, envs.child_environment(line.choice.stack, line.choice.env), path, show
+        )
     line.record["device"] = outcome.start.get("device")
     line.record["probes"] = outcome.start.get("probes")
     line.record["versions"] = {**environment.versions, **_spoken_versions(outcome)}
@@ -352,6 +354,7 @@ def _request(line: _Line, model: dict[str, Any]) -> dict[str, Any]:
         "run_dir": str(line.folder),
         "stack": {"framework": line.choice.stack.framework, "keras": line.choice.stack.keras},
         "device": _device(line),
+        "probes": line.settings.backend.probes,
         "model": {"name": model["name"], "args": arguments},
     }
 

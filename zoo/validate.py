@@ -277,10 +277,10 @@ def _probes(record: dict[str, Any]) -> dict[str, Any]:
 
 def _probe_words(probes: dict[str, Any]) -> str:
     if not probes:
-        return "No numeric probe was made."
+        return "No probe was made."
     skipped = {name: row["skipped"] for name, row in probes.items() if row["skipped"]}
     right = [name for name, row in probes.items() if row["ok"] and not row["skipped"]]
-    told = f"Numeric probes: {len(right)} of {len(probes)} right"
+    told = f"Probes: {len(right)} of {len(probes)} right"
     return told + (
         f"; not compared: {'; '.join(f'{name} ({why})' for name, why in skipped.items())}" if skipped else ""
     )

@@ -79,7 +79,8 @@ def optimizer(name, learning_rate):
     }
     if name not in makers:
         raise ValueError("optimizer must be one of %s, got %r" % (", ".join(sorted(makers)), name))
-    return makers[name]()
+    made = makers[name]()
+    return _waiting(made) if _tensorflow_1() and name != "adam" else made
 
 
 def _tensorflow_1():
@@ -99,10 +100,33 @@ def _adam_of_tensorflow_1(learning_rate):
     return made
 
 
+def _waiting(made):
+    """Let no weight change before every gradient is computed; TensorFlow's own optimizers see to that themselves.
+
+    The ones of tf.keras 1.8 do not: a layer's kernel may be new already when the gradient of the layer before it
+    is computed from it. Seen in 2 of 400 steps of a network with two layers, and oftener in the first step.
+    """
+    import tensorflow
+
+    hasty = made.get_gradients
+
+    def get_gradients(loss, parameters):
+        found = hasty(loss, parameters)
+        with tensorflow.control_dependencies([loss, *found]):
+            return [tensorflow.identity(gradient) for gradient in found]
+
+    made.get_gradients = get_gradients
+    return made
+
+
 def _rate_keyword():
     """``lr`` until Keras 2.3, ``learning_rate`` since."""
+    return "learning_rate" if _at_least(2, 3) else "lr"
+
+
+def _at_least(major, minor):
     numbers = version().split("-")[0].split(".")
-    return "learning_rate" if (int(numbers[0]), int(numbers[1])) >= (2, 3) else "lr"
+    return (int(numbers[0]), int(numbers[1])) >= (major, minor)
 
 
 def set_learning_rate(model, value):
@@ -122,15 +146,27 @@ def compile_classifier(model, optimizer_name, learning_rate, jit):
         model: a model that ends in probabilities.
         optimizer_name: see :func:`optimizer`.
         learning_rate: its first learning rate.
-        jit: Keras 3 only: compile with XLA; never possible on Metal.
+        jit: compile with XLA, a choice that Keras 3 leaves on TensorFlow; never possible on Metal.
     """
-    extra = {"jit_compile": bool(jit)} if MAJOR >= 3 else {}
+    extra = {"jit_compile": _jit(jit)} if MAJOR >= 3 else {}
     model.compile(
         loss="categorical_crossentropy",
         optimizer=optimizer(optimizer_name, learning_rate),
         metrics=["accuracy"],
         **extra,
     )
+
+
+def backend_name():
+    """What computes below Keras, such as ``"torch"`` or ``"plaidml"``; Keras 2 inside TensorFlow has no choice."""
+    name = keras.backend.backend()
+    return "plaidml" if name.startswith("plaidml") else name
+
+
+def _jit(asked):
+    """JAX compiles with XLA or computes one operation at a time, many times slower; PyTorch has no XLA."""
+    name = backend_name()
+    return name == "jax" or (name == "tensorflow" and bool(asked))
 
 
 class RunningMeans:
@@ -154,7 +190,62 @@ class RunningMeans:
 
 def predict(model, x):
     """Probabilities of one batch, as a float32 array."""
-    return np.asarray(model.predict_on_batch(x), dtype=np.float32)
+    return np.asarray(outputs(model, x)[0], dtype=np.float32)
+
+
+def outputs(model, x):
+    """Run the compiled predict function on one batch.
+
+    Args:
+        model: the Keras model.
+        x: its input, or a list of them.
+
+    Returns:
+        The list of its outputs, numpy arrays.
+    """
+    if MAJOR >= 3 and not model.compiled and model.predict_function is None:
+        # Left alone, Keras 3 chooses XLA on TensorFlow wherever it sees a GPU, Radeons on Metal included.
+        model.jit_compile = _jit(False)
+    found = model.predict_on_batch(x)
+    return [np.asarray(each) for each in (found if isinstance(found, (list, tuple)) else [found])]
+
+
+def relu6(name):
+    """Layer that clips to 0..6; tf.keras 1.8 has none."""
+    if hasattr(keras.layers, "ReLU"):
+        return keras.layers.ReLU(6.0, name=name)
+
+    def relu6(x):
+        return keras.backend.relu(x, max_value=6.0)
+
+    return keras.layers.Activation(relu6, name=name)
+
+
+def spatial_mean(x, channels):
+    """Mean over height and width, which stay as edges of 1; Keras learnt to keep them in 2.6.
+
+    Each Keras gets the layers that its own MobileNet has.
+    """
+    if _at_least(2, 6):
+        return keras.layers.GlobalAveragePooling2D(keepdims=True)(x)
+    first = keras.backend.image_data_format() == "channels_first"
+    kept = (channels, 1, 1) if first else (1, 1, channels)
+    return keras.layers.Reshape(kept, name="reshape_1")(keras.layers.GlobalAveragePooling2D()(x))
+
+
+def static_shape(x):
+    """Shape of a Keras tensor, batch included, with None where it is open."""
+    shape = x.shape if MAJOR >= 3 else keras.backend.int_shape(x)
+    return tuple(None if size is None else int(size) for size in shape)
+
+
+def source_inputs(x):
+    """Input tensors that a Keras tensor was made from."""
+    if hasattr(keras.utils, "get_source_inputs"):
+        return keras.utils.get_source_inputs(x)
+    from tensorflow.python.keras._impl.keras.engine.network import get_source_inputs  # TensorFlow 1.8
+
+    return get_source_inputs(x)
 
 
 def named_weights(model):
@@ -166,6 +257,8 @@ def named_weights(model):
     for layer in model.layers:
         for weight in layer.weights:
             short = str(weight.name).split(":")[0].split("/")[-1]
+            if short == "kernel" and type(layer).__name__ == "DepthwiseConv2D":
+                short = "depthwise_kernel"  # as Keras 2 and all published files call it
             found.append((layer.name + "/" + short, _shape(weight)))
     return found
 

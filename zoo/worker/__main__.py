@@ -38,6 +38,7 @@ def main(argv):
     """Run the request whose path is ``argv[1]`` and return the exit code."""
     _reach_own_code()
     from zoo.worker.events import Emitter, take_stdout
+    from zoo.worker.refusal import RefusalError
 
     events = Emitter(take_stdout())
     stop = Stop()
@@ -52,6 +53,9 @@ def main(argv):
     except BrokenPipeError:
         sys.stderr.write("The host is gone; stopping.\n")
         return 1
+    except (RefusalError, FloatingPointError) as error:
+        events.emit("error", message=str(error), type=type(error).__name__)
+        return 1
     except Exception as error:
         traceback.print_exc()
         events.emit("error", message=str(error) or type(error).__name__, type=type(error).__name__)
@@ -65,31 +69,27 @@ def _run(request, events, stop):
     device = importlib.import_module("zoo.worker.devices." + request["device"]["framework"])
     device.start(request["device"])
     from zoo.models import compat
+    from zoo.worker import memory, probes
+    from zoo.worker.refusal import RefusalError
 
     phases["import_s"] = time.time() - began
     found = device.proof(request["device"])
     versions = dict(device.versions(), keras=compat.version(), python=platform.python_version())
-    events.emit("start", versions=versions, device=found, python=platform.python_version())
+    began = time.time()
+    rows = probes.run(request, device.place, found["kind"])
+    phases["probes_s"] = time.time() - began
+    events.emit("start", versions=versions, device=found, python=platform.python_version(), probes=rows)
     if request["device"]["promise"] == "gpu" and found["kind"] != "gpu":
-        raise RuntimeError(
+        raise RefusalError(
             "the backend %r promises a GPU, but %s ran on %s"
             % (request["device"]["backend"], found["proof"], found["name"])
         )
+    probes.judge(rows, request["device"], events)
     verb = request["verb"]
     result = {}
     if verb != "probe":
         result = importlib.import_module("zoo.worker." + verb).run(request, events, stop, phases)
-    events.emit("done", phases=phases, peak_memory_bytes=_peak_memory(), **result)
-
-
-def _peak_memory():
-    """Largest resident size of this process in bytes, or None where the system does not tell."""
-    try:
-        import resource
-    except ImportError:  # Windows
-        return None
-    peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
-    return peak if sys.platform == "darwin" else peak * 1024
+    events.emit("done", phases=phases, peak_memory_bytes=memory.peak_bytes(), **result)
 
 
 if __name__ == "__main__":

@@ -6,6 +6,8 @@ Settings in the environment outrank ``~/.plaidml``, so nothing of the user's is 
 import logging
 import os
 
+from zoo.worker.refusal import RefusalError
+
 _opened = []
 
 
@@ -22,7 +24,7 @@ def start(device):
     """Choose a device and name it to PlaidML.
 
     Raises:
-        RuntimeError: no device of the promised kind, or not the one named.
+        RefusalError: no device of the promised kind, or not the one named.
     """
     # Configured means at least one setting is in the environment; else PlaidML asks for its set-up.
     os.environ["PLAIDML_EXPERIMENTAL"] = "1"
@@ -47,11 +49,11 @@ def choose(found, device):
     """
     if device.get("id"):
         if device["id"] not in found:
-            raise RuntimeError("PlaidML has no device %r; it has %s" % (device["id"], ", ".join(found) or "none"))
+            raise RefusalError("PlaidML has no device %r; it has %s" % (device["id"], ", ".join(found) or "none"))
         return device["id"]
     wanted = [name for name in found if kind(name) == device["promise"]]
     if not wanted:
-        raise RuntimeError(
+        raise RefusalError(
             "PlaidML sees no %s; it sees %s" % (device["promise"].upper(), ", ".join(found) or "no device at all")
         )
     return sorted(wanted, key=lambda name: (not name.startswith("metal_"), found.index(name)))[0]
@@ -72,6 +74,10 @@ def proof(device):
     if not _opened:
         raise RuntimeError("PlaidML did not say which device it opened")
     return {"name": _opened[-1], "kind": kind(_opened[-1]), "proof": "matmul", "description": ""}
+
+
+def place(variable):
+    """None: what holds a variable is not to be had."""
 
 
 def versions():

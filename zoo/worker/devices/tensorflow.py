@@ -31,6 +31,14 @@ def proof(device):
     return {"name": name, "kind": kind, "proof": "matmul", "description": _description(tf, kind)}
 
 
+def place(variable):
+    """Name and kind of the device that holds a Keras variable; None where TensorFlow 1 has not settled it."""
+    held = getattr(variable, "value", None)
+    # In Keras 3 this is the TensorFlow variable, in tf.keras a method of it.
+    name = str((variable if callable(held) else held).device)
+    return (name, "cpu" if "CPU" in name.upper() else "gpu") if name else None
+
+
 def versions():
     import tensorflow as tf
 

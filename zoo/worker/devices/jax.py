@@ -1,0 +1,50 @@
+"""Keras 3 on JAX: the CPU, CUDA, or Apple silicon through the plug-in jax-mps."""
+
+import os
+import sys
+
+
+def start(device):
+    """Tell JAX which platforms to open, before it is imported; one that it cannot open is then an error."""
+    os.environ["JAX_PLATFORMS"] = choose(device, sys.platform)
+
+
+def choose(device, system):
+    """Name the JAX platforms for a request, the one to compute on first.
+
+    Args:
+        device: the request's device: ``promise`` and, where the user named one, ``id`` such as ``mps``.
+        system: as in ``sys.platform``.
+    """
+    wanted = device.get("id") or {"cpu": "cpu", "gpu": "mps" if system == "darwin" else "cuda"}[device["promise"]]
+    platform = wanted.split(":")[0]
+    # Keras keeps some things on the CPU even then.
+    return "cpu" if platform == "cpu" else platform + ",cpu"
+
+
+def proof(device):
+    """Multiply two matrices, wait, and ask JAX on which device the product lies."""
+    import jax
+    import jax.numpy as jnp
+
+    product = jax.block_until_ready(jnp.matmul(jnp.ones((64, 64)), jnp.ones((64, 64))))
+    (used,) = product.devices()
+    kind = "cpu" if used.platform == "cpu" else "gpu"
+    return {
+        "name": str(used),
+        "kind": kind,
+        "proof": "matmul",
+        "description": "" if kind == "cpu" else used.device_kind,
+    }
+
+
+def place(variable):
+    """Name and kind of the device that holds a Keras variable."""
+    (held,) = variable.value.devices()
+    return str(held), "cpu" if held.platform == "cpu" else "gpu"
+
+
+def versions():
+    import jax
+
+    return {"jax": jax.__version__}

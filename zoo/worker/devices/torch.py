@@ -1,0 +1,77 @@
+"""Keras 3 on PyTorch: the CPU, Apple's Metal Performance Shaders or CUDA."""
+
+import os
+
+from zoo.worker.refusal import RefusalError
+
+
+def start(device):
+    """Tell Keras its device, which it settles for good when it is imported.
+
+    Raises:
+        RefusalError: a GPU is promised and PyTorch has none that it can use.
+    """
+    import torch
+
+    os.environ["KERAS_TORCH_DEVICE"] = choose(device, torch)
+
+
+def choose(device, torch):
+    """Name the PyTorch device for a request: the one asked for, else ``mps`` or ``cuda`` where a GPU is promised.
+
+    Args:
+        device: the request's device: ``promise`` and, where the user named one, ``id``.
+        torch: the library, which says what it can use.
+    """
+    if device.get("id"):
+        return device["id"]
+    if device["promise"] == "cpu":
+        return "cpu"
+    mps = getattr(torch.backends, "mps", None)
+    if mps is not None and mps.is_available():
+        return "mps"
+    if torch.cuda.is_available():
+        return "cuda"
+    raise RefusalError("PyTorch %s can use no GPU here: %s" % (torch.__version__, _why_not(torch, mps)))
+
+
+def _why_not(torch, mps):
+    if mps is not None and mps.is_built():
+        return "it was built with MPS, but this macOS is too old for it, or there is no Metal GPU"
+    if torch.version.cuda:
+        return "it was built for CUDA %s and finds no NVIDIA GPU or driver" % torch.version.cuda
+    return "it was built for the CPU only"
+
+
+def proof(device):
+    """Multiply two matrices on the device that Keras uses, wait, and ask PyTorch where the product lies."""
+    import keras
+    import torch
+
+    product = keras.ops.matmul(keras.ops.ones((64, 64)), keras.ops.ones((64, 64)))
+    _wait(torch, product.device.type)
+    if float(product[0, 0]) != 64.0:
+        raise RuntimeError(
+            "PyTorch multiplied two matrices of ones on %s and got %r" % (product.device, product[0, 0])
+        )
+    kind = "cpu" if product.device.type == "cpu" else "gpu"
+    description = torch.cuda.get_device_name(product.device) if product.device.type == "cuda" else ""
+    return {"name": str(product.device), "kind": kind, "proof": "matmul", "description": description}
+
+
+def place(variable):
+    """Name and kind of the device that holds a Keras variable."""
+    held = variable.value.device
+    return str(held), "cpu" if held.type == "cpu" else "gpu"
+
+
+def _wait(torch, kind):
+    """GPUs work on while Python goes on; only after this has the product been computed."""
+    if kind in ("cuda", "mps"):
+        getattr(torch, kind).synchronize()
+
+
+def versions():
+    import torch
+
+    return {"torch": str(torch.__version__)}

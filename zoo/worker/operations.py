@@ -1,0 +1,58 @@
+"""What the probes try: tiny models, built and run by the same Keras functions that train and predict."""
+
+import types
+
+from zoo.models import compat
+
+
+def of(place):
+    """The operations of the framework at hand.
+
+    Args:
+        place: from a Keras variable to the name and kind of the device that holds it, or None.
+
+    Returns:
+        A namespace of functions ``predict``, ``step`` and ``place``, and ``backend``, the name that Keras says.
+    """
+    return types.SimpleNamespace(predict=predict, step=step, place=place, backend=compat.backend_name())
+
+
+def predict(build, arrays, weights=(), calls=1):
+    """Build a model and run its compiled predict function.
+
+    Args:
+        build: from Keras's layers and the inputs to the list of outputs.
+        arrays: one an input, the batch first.
+        weights: for ``model.set_weights``.
+        calls: how often to run it.
+
+    Returns:
+        The outputs of every call: a list of lists of arrays.
+    """
+    layers = compat.keras.layers
+    inputs = [layers.Input(array.shape[1:], dtype=str(array.dtype)) for array in arrays]
+    model = compat.keras.models.Model(inputs, build(layers, *inputs))
+    model.set_weights(list(weights))
+    return [compat.outputs(model, arrays) for _ in range(calls)]
+
+
+def step(build, x, y, weights, rate):
+    """Build a classifier and take one step of plain gradient descent.
+
+    Args:
+        build: from Keras's layers and the input to the probabilities.
+        x: the batch.
+        y: its one-hot labels.
+        weights: for ``model.set_weights``.
+        rate: the learning rate.
+
+    Returns:
+        (weights, variable): the new weights as arrays, and the Keras variable of the first of them.
+    """
+    layers = compat.keras.layers
+    start = layers.Input(x.shape[1:])
+    model = compat.keras.models.Model(start, build(layers, start))
+    model.set_weights(list(weights))
+    compat.compile_classifier(model, "sgd", rate, False)
+    model.train_on_batch(x, y)
+    return model.get_weights(), model.trainable_weights[0]
