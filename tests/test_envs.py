@@ -456,11 +456,13 @@ def test_every_python_of_this_machine_lists_what_it_holds(
 
 @pytest.mark.stacks
 @pytest.mark.parametrize("name", stacks.names())
-def test_the_real_environments_are_built_and_work(name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("ZOO_CACHE", str(tmp_path))
+def test_the_real_environments_are_built_and_work(name: str) -> None:
+    """In the user's own cache: the other tests work in the same environments, and building them takes a while."""
     stack = stacks.load(name)
     if PLATFORM not in stack.platforms:
         pytest.skip(f"{name} is not made for {PLATFORM}")
+    if not {"cpu", "plaidml"} & set(stack.platforms[PLATFORM].devices):
+        pytest.skip(f"{name} takes {stack.size_mb / 1000:.0f} GB and a GPU to be of use")
     try:
         built = envs.ensure(stack, PLATFORM)
     except ZooError as error:
@@ -472,6 +474,5 @@ def test_the_real_environments_are_built_and_work(name: str, tmp_path: Path, mon
     assert installed == stacks.pins(built.lock)
     assert envs.ensure(stack, PLATFORM, lambda *_: "checked twice").build_s == 0
     assert envs.use_own(built.python, stack)[1] == []
-    size = envs.list_environments()[0].size_bytes / 1e6
-    envs.remove(None)  # gigabytes, which would stay until the tests have run three times more
+    (size,) = [row.size_bytes / 1e6 for row in envs.list_environments() if row.folder == built.folder]
     assert 0.5 * stack.size_mb < size < stack.size_mb, "size_mb should be a little more than it takes"
