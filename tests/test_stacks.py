@@ -88,6 +88,31 @@ def test_what_is_wrong_with_a_row_is_said(tmp_path: Path, old: str, new: str, pa
     assert part in complaint(tmp_path, ROW.replace(old, new))
 
 
+@pytest.mark.parametrize(
+    ("requirements", "part"),
+    [
+        ("[tensorflow==2.20.0, tensorflow-metal==1.2.0]", "tensorflow 2.20.0 does not work with tensorflow-metal"),
+        ("[tensorflow==2.21.0, tensorflow-metal]", "tensorflow 2.21.0 does not work with tensorflow-metal"),
+        ("[tensorflow>=2.12, tensorflow-metal==1.2.0]", "tensorflow must be pinned beside tensorflow-metal"),
+        ("[tensorflow==2.19.1, keras==3.7.0, tensorflow-metal==1.2.0]", "keras 3.7.0 does not work"),
+    ],
+)
+def test_pairs_that_cannot_work_cannot_be_written(tmp_path: Path, requirements: str, part: str) -> None:
+    (found,) = [line for line in ROW.splitlines() if "requirements:" in line]
+    bad = re.sub(r"requirements: \[.*?\]", f"requirements: {requirements}", found)
+    assert part in complaint(tmp_path, ROW.replace(found, bad))
+
+
+@pytest.mark.parametrize("name", stacks.names())
+def test_no_lock_holds_a_pair_that_cannot_work(name: str) -> None:
+    for platform in stacks.load(name).platforms:
+        pinned = stacks.pins(stacks.lock_file(stacks.load(name), platform))
+        if "tensorflow-metal" in pinned:
+            tensorflow = pinned.get("tensorflow", pinned.get("tensorflow-macos", ""))
+            assert tuple(map(int, tensorflow.split(".")[:2])) < (2, 20)
+            assert tuple(map(int, pinned.get("keras", "0.0").split(".")[:2])) < (3, 7)
+
+
 def test_a_file_that_is_no_yaml_or_no_mapping_is_named(tmp_path: Path) -> None:
     assert "cannot be read" in complaint(tmp_path, "a: [")
     assert "expected keys and values, got [" in complaint(tmp_path, "- a")

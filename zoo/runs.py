@@ -12,7 +12,7 @@ from importlib import metadata
 from pathlib import Path
 from typing import Any
 
-from zoo import backends, config, data, envs, machine, progress, records, references, runner, screen
+from zoo import backends, config, data, envs, explain, machine, progress, records, references, runner, screen
 from zoo.errors import ZooError, unknown
 
 PROTOCOL = 1
@@ -296,13 +296,24 @@ def _ready_python(line: _Line) -> envs.Environment:
     """The environment to work in: the zoo's own, or the user's where ``backend.python`` names one."""
     own = line.settings.backend.python
     if own is None:
-        return envs.ensure(line.choice.stack, line.machine.platform)
+        return _explained(line)
     environment, differences = envs.use_own(Path(own), line.choice.stack)
     line.record["stack"]["own_python"] = own
     line.record["stack"]["differences"] = differences
     for difference in differences:
         progress.warn(f"Your environment differs from the lock: {difference}")
     return environment
+
+
+def _explained(line: _Line) -> envs.Environment:
+    """The zoo's own environment; where it cannot be built, with what is known of such a failure."""
+    try:
+        return envs.ensure(line.choice.stack, line.machine.platform)
+    except ZooError as error:
+        findings = explain.explain(error.message, line.choice.backend.name)
+        if findings:
+            raise ZooError(error.message, f"{explain.render(findings)}\n{error.remedy}") from error
+        raise
 
 
 def _work(line: _Line, request: dict[str, Any]) -> runner.Outcome:

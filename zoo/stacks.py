@@ -157,9 +157,36 @@ def _platform_meaning(name: str, value: dict[str, Any]) -> list[str]:
     where = f"platforms.{name}"
     problems = _one_of(name, PLATFORMS, where)
     problems += [f"{where}.{key}: must not be empty" for key in ("requirements", "devices") if not value[key]]
+    problems += [f"{where}.requirements: {text}" for text in _bad_pairs(value["requirements"])]
     minimum = value.get("minimum_os")
     if name.startswith("macos") and not re.fullmatch(r"\d+\.\d+", minimum or ""):
         problems.append(f'{where}.minimum_os: expected a macOS version like "12.0", received {minimum!r}')
+    return problems
+
+
+# tensorflow-metal asks for no TensorFlow in particular, so the installer never refuses a pair that cannot work.
+# The last plug-in uses symbols that TensorFlow 2.20 no longer has (tensorflow/tensorflow#126360); from 3.7 on Keras
+# adds biases in a way that the plug-in fuses wrongly with ReLU, without an error (keras-team/keras#21668).
+METAL_BEFORE = {"tensorflow": (2, 20), "tensorflow-macos": (2, 20), "keras": (3, 7)}
+
+
+def _bad_pairs(requirements: list[str]) -> list[str]:
+    """What must not stand beside tensorflow-metal, and what must be pinned there."""
+    pinned = dict(text.split("==", 1) for text in requirements if "==" in text)
+    names = {re.split(r"[=<>!~\[; ]", text)[0] for text in requirements}
+    if "tensorflow-metal" not in names:
+        return []
+    problems = [
+        f"{name} must be pinned beside tensorflow-metal"
+        for name in sorted(names & METAL_BEFORE.keys() - pinned.keys())
+    ]
+    for name, first_bad in METAL_BEFORE.items():
+        numbers = tuple(int(part) for part in re.findall(r"\d+", pinned.get(name, "0"))[:2])
+        if numbers >= first_bad:
+            known = ".".join(str(part) for part in first_bad)
+            problems.append(
+                f"{name} {pinned[name]} does not work with tensorflow-metal; it must be older than {known}"
+            )
     return problems
 
 
