@@ -63,12 +63,15 @@ def _others(known: dict[tuple[str, str], list[evidence.Row]], backend: backends.
 
 
 def _grades(rows: list[evidence.Row], stack: str) -> str:
-    found = [
-        f"{row['grade']}{' (smoke)' if row['preset'] == 'smoke' else ''} {row['platform']}"
-        for row in rows
-        if row["stack"] == stack
-    ]
+    found = [f"{row['grade']}{_less(row)} {row['platform']}" for row in rows if row["stack"] == stack]
     return ", ".join(dict.fromkeys(found)) or "-"
+
+
+def _less(row: evidence.Row) -> str:
+    """What keeps a training of the zoo's from being the whole recipe."""
+    if row["preset"] not in ("full", None):
+        return f" ({row['preset']})"
+    return " (changed settings)" if row.get("changed") and not evidence.verdict(row) else ""
 
 
 def _model(model: str) -> str:

@@ -33,6 +33,7 @@ def check(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Check:
     monkeypatch.setattr(paths, "WORKER", FAKE)
     monkeypatch.setattr(paths, "RECIPES", recipes)
     monkeypatch.setattr(records, "git_commit", lambda: COMMIT)
+    monkeypatch.setattr(validate, "_load", lambda: 0.0)
     monkeypatch.setattr(runner, "INTERRUPT_GRACE_S", 1.0)
     monkeypatch.setenv("ZOO_CACHE", str(tmp_path / "cache"))
     monkeypatch.chdir(tmp_path)
@@ -212,6 +213,15 @@ def test_what_does_not_count(changes: dict[str, Any], words: str | None) -> None
     found = validate.problems_of(finished(**changes))
     assert (words is None) == (found == [])
     assert words is None or words in found[0]
+
+
+def test_the_time_on_a_busy_machine_is_told_to_be_wrong(check: Check, monkeypatch: pytest.MonkeyPatch) -> None:
+    assert "note" not in row(check("preset=smoke"))
+    monkeypatch.setattr(validate, "_load", lambda: 1000.0)
+    verdict = check("preset=smoke", "stack=tf-2.5")
+    assert row(verdict)["note"].startswith("stands in for")
+    assert validate.BUSY in row(verdict)["note"]
+    assert any(validate.BUSY in text for text in verdict.remarks)
 
 
 def test_probes_are_kept_and_told(check: Check, monkeypatch: pytest.MonkeyPatch) -> None:

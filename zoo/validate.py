@@ -12,6 +12,7 @@ from zoo import config, evidence, gpus, machine, paths, progress, records, runs
 from zoo.errors import ZooError
 
 INTERRUPTED = 130
+BUSY = "other work ran on the machine, so the seconds are too long"
 # Settings that say only where files lie on one machine, and what stands for them in a command for everybody.
 _PLACES = {"data.root": "DATA", "backend.python": "PYTHON"}
 
@@ -57,10 +58,13 @@ def validate(overrides: list[str]) -> Verdict:
         ZooError: the training failed or was interrupted, or nothing says which zoo this is.
     """
     _check_identity()
+    load = _load()
     run = runs.train(overrides)
     if run.exit != "completed":
         raise ZooError(f"The training was {run.exit}: nothing is recorded of it", "", INTERRUPTED)
     row = row_of(run.record)
+    if _busy(load, _load(), run.record["machine"]["cores"]):
+        row["note"] = "; ".join(filter(None, [row.get("note"), BUSY]))
     found = problems_of(run.record)
     remarks = _remarks(run.record, row)
     target, why = _target(run, passed=not found)
@@ -298,10 +302,11 @@ def _remarks(record: dict[str, Any], row: evidence.Row) -> list[str]:
     elif row["expected"] is None:
         why = f"with {' '.join(row['changed'])}" if row["changed"] else f"of {data}"
         told.append(f"The recipe promises nothing {why}: the figure is recorded and not judged.")
+    if BUSY in row.get("note", ""):
+        told.append(f"Mind the time: {BUSY}.")
     if row["grade"] == "stand-in":
-        told.append(
-            f"The stack {row['note']}: this shows that the recipe runs on that Keras, and nothing of the GPU."
-        )
+        stands_in = _stands_in(record["stack"])
+        told.append(f"The stack {stands_in}: this shows that the recipe runs on that Keras, and nothing of the GPU.")
     return told
 
 
@@ -317,6 +322,16 @@ def _target(run: runs.Run, passed: bool) -> tuple[Path, list[str]]:
     if not os.access(folder, os.W_OK):
         return own, [f"{folder} cannot be written: the row stays with the run."]
     return file, []
+
+
+def _load() -> float:
+    """Processes that were ready to run, on average over the last minute; 0 where the system does not tell."""
+    return os.getloadavg()[0] if hasattr(os, "getloadavg") else 0.0
+
+
+def _busy(before: float, after: float, cores: int) -> bool:
+    """True where the machine did more than this training: it alone keeps about one process a core ready."""
+    return before > 0.5 * cores or after > 1.5 * cores
 
 
 def _is_checkout() -> bool:
