@@ -30,7 +30,7 @@ examples:
 def main(arguments: list[str] | None = None) -> int:
     """Run one command and return its exit code: 0, 1 (can be mended), 3 (a bug of the zoo's), 130 (Ctrl-C)."""
     try:
-        parsed = _parser().parse_args(arguments)
+        parsed = _parse(arguments)
         code: int = parsed.act(parsed)
         return code
     except ZooError as error:
@@ -49,6 +49,17 @@ def main(arguments: list[str] | None = None) -> int:
         return 1
     except Exception as error:
         return _bug(error)
+
+
+def _parse(arguments: list[str] | None) -> argparse.Namespace:
+    """Parse; settings may stand on both sides of options, which argparse by itself does not take."""
+    parser = _parser()
+    parsed, rest = parser.parse_known_args(arguments)
+    if rest and (not hasattr(parsed, "overrides") or any(word.startswith("-") for word in rest)):
+        parser.error(f"unrecognized arguments: {' '.join(rest)}")
+    if rest:
+        parsed.overrides = [*parsed.overrides, *rest]
+    return parsed
 
 
 def _bug(error: Exception) -> int:

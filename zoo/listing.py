@@ -63,22 +63,16 @@ def stack_rows() -> Rows:
 
 
 def recipes() -> Rows:
-    """One row a recipe, with its records of having worked."""
+    """One row a recipe or a record of training without one: its settings, and how it is known to work."""
+    files = {path for path in paths.RECIPES.glob("*/**/*.yaml") if not path.is_relative_to(paths.STACKS)}
+    named = {(path.parent.relative_to(paths.RECIPES).as_posix(), path.stem) for path in files}
     rows = []
-    for path in sorted(paths.RECIPES.rglob("*.yaml")):
-        if path.is_relative_to(paths.STACKS):
-            continue
-        model, backend = path.parent.relative_to(paths.RECIPES).as_posix(), path.stem
-        settings = ", ".join(f"{key}={value}" for key, value in _read(path).get("trainer", {}).items())
-        shown = [evidence.words(row) for row in evidence.read(model, backend)]
-        rows.append(
-            {
-                "model": model,
-                "backend": backend,
-                "settings": settings,
-                "evidence": "; ".join(shown) or "none yet",
-            }
-        )
+    for model, backend in sorted(named | set(evidence.recorded())):
+        path = paths.RECIPES / model / f"{backend}.yaml"
+        trainer = _read(path).get("trainer", {}) if path in files else {}
+        settings = ", ".join(f"{key}={value}" for key, value in trainer.items()) or "the defaults"
+        shown = "; ".join(evidence.words(row) for row in evidence.read(model, backend))
+        rows.append({"model": model, "backend": backend, "settings": settings, "evidence": shown or "none yet"})
     return rows
 
 

@@ -2,7 +2,7 @@
 
 from pathlib import Path
 
-from zoo import backends, config, envs, interpreters, machine, paths, runs, stacks
+from zoo import backends, config, envs, interpreters, machine, paths, references, runs, stacks
 
 
 def lines(verb: str, overrides: list[str], capture: Path | None = None) -> list[str]:
@@ -17,6 +17,8 @@ def lines(verb: str, overrides: list[str], capture: Path | None = None) -> list[
         ZooError: what the run itself would be refused for.
     """
     here = machine.probe() if capture is None else machine.from_capture(capture)
+    reference = references.chosen(overrides)
+    remarks = references.remarks(reference, here) if reference else []
     overrides, settings, _, choice = runs.settle(verb, overrides, here)
     steps: list[tuple[str, list[str]]] = [
         ("machine", [machine.describe(here)]),
@@ -31,7 +33,12 @@ def lines(verb: str, overrides: list[str], capture: Path | None = None) -> list[
     ]
     hang = "\n" + " " * 16
     told = [f"{number:>2} {name:<12} {hang.join(body)}" for number, (name, body) in enumerate(steps, 1)]
-    return ["Nothing of this is done now:", *told, "To do it: " + " ".join(["python -m zoo", verb, *overrides])]
+    return [
+        *remarks,
+        "Nothing of this is done now:",
+        *told,
+        "To do it: " + " ".join(["python -m zoo", verb, *overrides]),
+    ]
 
 
 def _settings(settings: config.Config) -> list[str]:

@@ -103,8 +103,11 @@ def train(overrides: list[str]) -> Run:
     line = _prepare("train", overrides)
     settings = line.settings
     assert isinstance(settings, config.TrainConfig)  # noqa: S101  (composed for this verb)
-    if not line.choice.backend.trains:
-        raise ZooError(f"The backend {line.choice.backend.name} cannot train", line.choice.backend.needs)
+    if not (line.choice.backend.trains and line.choice.stack.trains):
+        what = (
+            f"Stack {line.choice.stack.name}" if line.choice.backend.trains else f"Backend {line.choice.backend.name}"
+        )
+        raise ZooError(f"{what} cannot train: {line.choice.stack.about}", "`python -m zoo doctor` tells what can.")
     settings, prepared, why_data = _data(line, settings)
     _open_folder(line, [str(settings.model["name"]), line.choice.backend.name])
     with _recorded(line):
@@ -132,6 +135,8 @@ def infer(overrides: list[str]) -> Run:
     line = _prepare("infer", overrides)
     settings = line.settings
     assert isinstance(settings, config.InferConfig)  # noqa: S101  (composed for this verb)
+    if line.choice.stack.keras == "none":
+        raise ZooError(f"Stack {line.choice.stack.name} has no Keras", "Choose another: `python -m zoo list stacks`.")
     inputs = _inputs(settings, source)
     trained = source.record["config"]["model"]["name"]
     _open_folder(line, ["infer", trained, line.choice.backend.name])

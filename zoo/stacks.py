@@ -14,7 +14,7 @@ from zoo.errors import ZooError, nearest, unknown
 
 PLATFORMS = ("linux-x86_64", "macos-arm64", "macos-x86_64")
 FRAMEWORKS = ("tensorflow", "plaidml", "torch", "jax", "openvino")
-KERASES = ("keras", "tf.keras")
+KERASES = ("keras", "tf.keras", "none")
 GRADES = ("measured", "stand-in", "reported")
 
 
@@ -137,6 +137,8 @@ def _meaning(row: dict[str, Any]) -> list[str]:
     problems = _one_of(row["framework"], FRAMEWORKS, "framework") + _one_of(row["keras"], KERASES, "keras")
     if not re.fullmatch(r"3\.\d{1,2}", row["python"]):
         problems.append(f'python: expected a version like "3.8", received {row["python"]!r}')
+    if row["keras"] == "none" and row["trains"]:
+        problems.append("trains: nothing is trained without a Keras")
     if row["size_mb"] <= 0:
         problems.append(f"size_mb: must be positive, received {row['size_mb']}")
     try:

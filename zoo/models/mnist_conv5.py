@@ -1,6 +1,6 @@
 """Two wide 5x5 convolutions without pooling, the TFLearn network of the 2018 CUDA-on-macOS reports.
 
-553,802 parameters, nearly all of them in the last layer. Those reports give 0.9780 validation accuracy after
+553,866 parameters, nearly all of them in the last layer. Those reports give 0.9780 validation accuracy after
 one epoch of Adam at 0.01, batch 128: https://github.com/SixQuant/tensorflow-macos-gpu (README of 2018-08-27).
 """
 

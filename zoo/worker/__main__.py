@@ -68,15 +68,24 @@ def _run(request, events, stop):
     os.environ["ZOO_KERAS"] = request["stack"]["keras"]
     device = importlib.import_module("zoo.worker.devices." + request["device"]["framework"])
     device.start(request["device"])
-    from zoo.models import compat
-    from zoo.worker import memory, probes
+    from zoo.worker import memory
     from zoo.worker.refusal import RefusalError
+
+    has_keras = request["stack"]["keras"] != "none"
+    if not has_keras and request["verb"] != "probe":
+        raise RefusalError("this stack has no Keras: it can be compared for speed, and not train or infer")
+    if has_keras:
+        from zoo.models import compat
+        from zoo.worker import probes
 
     phases["import_s"] = time.time() - began
     found = device.proof(request["device"])
-    versions = dict(device.versions(), keras=compat.version(), python=platform.python_version())
+    versions = dict(device.versions(), python=platform.python_version())
     began = time.time()
-    rows = probes.run(request, device.place, found["kind"])
+    rows = []
+    if has_keras:
+        versions["keras"] = compat.version()
+        rows = probes.run(request, device.place, found["kind"])
     phases["probes_s"] = time.time() - began
     events.emit("start", versions=versions, device=found, python=platform.python_version(), probes=rows)
     if request["device"]["promise"] == "gpu" and found["kind"] != "gpu":
@@ -84,7 +93,8 @@ def _run(request, events, stop):
             "the backend %r promises a GPU, but %s ran on %s"
             % (request["device"]["backend"], found["proof"], found["name"])
         )
-    probes.judge(rows, request["device"], events)
+    if has_keras:
+        probes.judge(rows, request["device"], events)
     verb = request["verb"]
     result = {}
     if verb != "probe":

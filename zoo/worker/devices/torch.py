@@ -44,11 +44,14 @@ def _why_not(torch, mps):
 
 
 def proof(device):
-    """Multiply two matrices on the device that Keras uses, wait, and ask PyTorch where the product lies."""
-    import keras
+    """Multiply two matrices on the device that Keras is told to use, wait, and ask PyTorch where the product lies.
+
+    Where Keras then really puts its variables is a probe of its own; a stack without Keras has this alone.
+    """
     import torch
 
-    product = keras.ops.matmul(keras.ops.ones((64, 64)), keras.ops.ones((64, 64)))
+    ones = torch.ones((64, 64), device=os.environ["KERAS_TORCH_DEVICE"])
+    product = torch.matmul(ones, ones)
     _wait(torch, product.device.type)
     if float(product[0, 0]) != 64.0:
         raise RuntimeError(
