@@ -97,16 +97,17 @@ def latest(root: Path, verb: str) -> Path:
         ZooError: there is none.
     """
     found = []
-    for path in root.glob(f"*/{RECORD}"):
+    for path in root.expanduser().resolve().glob(f"*/{RECORD}"):
         try:
             record = read(path.parent)
         except ZooError:  # a damaged record is not the newest good run; naming its folder still tells what is wrong
             continue
         if record.get("verb") == verb and (path.parent / "weights.npz").is_file():
-            found.append((str(record.get("started", "")), path.parent))
+            # Two runs may have begun in the same second; then the one that ended last is the newer.
+            found.append((str(record.get("started", "")), path.stat().st_mtime, path.parent))
     if not found:
         raise ZooError(f"There is no finished {verb} run under {root.absolute()}", "Train one, or give run=FOLDER.")
-    return max(found)[1]
+    return max(found)[-1]
 
 
 def sha256(path: Path) -> str:
