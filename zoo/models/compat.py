@@ -195,8 +195,8 @@ _steps = weakref.WeakKeyDictionary()
 def _train_on_batch(model, x, y):
     """Loss and accuracy of one optimizer step.
 
-    ``train_on_batch`` of Keras 3 before 3.7 hands TensorFlow a new generator each time, which is traced anew: on
-    Keras 3.6 a step of the small MNIST network took ten times as long as in ``fit``.
+    ``train_on_batch`` of Keras 3.6 hands TensorFlow a new generator each time, which is traced anew: a step of the
+    small MNIST network took ten times as long as in ``fit``.
     """
     if MAJOR < 3 or backend_name() != "tensorflow":
         return model.train_on_batch(x, y)[:2]
