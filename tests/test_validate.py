@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from zoo import envs, evidence, paths, records, runner, validate
+from zoo import envs, evidence, paths, records, runner, runs, validate
 from zoo.errors import ZooError
 
 FAKE = Path(__file__).with_name("fake_worker.py")
@@ -177,7 +177,7 @@ def test_an_unknown_zoo_is_refused_before_anything_is_trained(
     check: Check, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
     monkeypatch.setattr(records, "git_commit", lambda: None)
-    monkeypatch.setattr(validate, "_version", lambda: "unknown")
+    monkeypatch.setattr(runs, "version", lambda: "unknown")
     with pytest.raises(ZooError, match="which version of the zoo"):
         check()
     assert not (tmp_path / "runs").exists()

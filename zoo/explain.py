@@ -8,9 +8,8 @@ import dataclasses
 import functools
 import re
 from collections.abc import Iterator
-from typing import Any
 
-from zoo import paths
+from zoo import paths, rows
 
 BEFORE, AFTER = 300, 500
 # A text that stands in a log thousands of times says no more than in its first places.
@@ -108,12 +107,7 @@ def for_probe(name: str, backend: str | None = None) -> Issue | None:
 @functools.cache
 def issues() -> tuple[Issue, ...]:
     """All known issues, in the order in which they are looked for."""
-    import yaml
-
-    loader = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
-    text = (paths.PACKAGE / "known_issues.yaml").read_text(encoding="utf-8")
-    rows: list[dict[str, Any]] = yaml.load(text, Loader=loader)  # noqa: S506  (both are safe loaders)
-    return tuple(Issue(**row) for row in rows)
+    return tuple(Issue(**row) for row in rows.read(paths.PACKAGE / "known_issues.yaml"))
 
 
 def _concerning(backend: str | None) -> list[Issue]:

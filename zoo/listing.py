@@ -2,23 +2,18 @@
 
 import dataclasses
 import json
+from pathlib import Path
 from typing import Any
 
-import yaml
-
 from zoo import config, evidence, paths, progress, references, stacks
+from zoo import rows as row_files
 from zoo.errors import unknown
-
-try:
-    from yaml import CSafeLoader as _Loader
-except ImportError:  # PyYAML built without libyaml: slower, the same result
-    from yaml import SafeLoader as _Loader  # type: ignore[assignment]
 
 Rows = list[dict[str, str]]
 
 
-def _read(path: Any) -> dict[str, Any]:
-    content: dict[str, Any] = yaml.load(path.read_text(encoding="utf-8"), Loader=_Loader) or {}
+def _read(path: Path) -> dict[str, Any]:
+    content: dict[str, Any] = row_files.read(path) or {}
     return content
 
 

@@ -88,7 +88,6 @@ class _Line:
     reference: references.Reference | None = None
     folder: Path = Path()
     record: dict[str, Any] = field(default_factory=dict)
-    environment: envs.Environment | None = None
 
 
 def train(overrides: list[str]) -> Run:
@@ -218,7 +217,7 @@ def _open_folder(line: _Line, words: list[str]) -> None:
     (line.folder / "config.yaml").write_text(line.text, encoding="utf-8")
     line.record = {
         "format": RECORD_FORMAT,
-        "zoo_version": _version(),
+        "zoo_version": version(),
         "verb": line.verb,
         "exit": "running",
         "started": records.now(),
@@ -236,7 +235,8 @@ def _open_folder(line: _Line, words: list[str]) -> None:
     records.write_json(line.folder / records.RECORD, line.record)
 
 
-def _version() -> str:
+def version() -> str:
+    """The zoo's own version; ``unknown`` in a checkout that is not installed."""
     try:
         return metadata.version("keras-gpu-zoo")
     except metadata.PackageNotFoundError:  # run from a checkout that is not installed
@@ -323,7 +323,7 @@ def _explained(line: _Line) -> envs.Environment:
 
 def _work(line: _Line, request: dict[str, Any]) -> runner.Outcome:
     """Make the environment ready, run the worker on the request, and note what it says of itself."""
-    environment = line.environment = _ready_python(line)
+    environment = _ready_python(line)
     shutil.copyfile(environment.lock, line.folder / "requirements.lock")
     line.record["stack"] |= {
         "lock_sha256": environment.lock_sha256,

@@ -4,7 +4,6 @@ import dataclasses
 import json
 import os
 import shlex
-from importlib import metadata
 from pathlib import Path
 from typing import Any
 
@@ -340,15 +339,8 @@ def _is_checkout() -> bool:
 
 def _check_identity() -> None:
     """Evidence names the zoo that it is of; better to find out before an hour of training."""
-    if not _identity(records.git_commit(), _version()):
+    if not _identity(records.git_commit(), runs.version()):
         raise ZooError(
             "Nothing says which version of the zoo this is: it is no git checkout and is not installed",
             "Clone it with git, or install it, and validate again.",
         )
-
-
-def _version() -> str:
-    try:
-        return metadata.version("keras-gpu-zoo")
-    except metadata.PackageNotFoundError:
-        return "unknown"
