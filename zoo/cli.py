@@ -130,6 +130,7 @@ def _parser() -> argparse.ArgumentParser:
     explaining.add_argument("--backend", help="the backend it came from, where you know it")
     explaining.add_argument("--json", action="store_true", help="as JSON")
     _environment_verbs(_verb(verbs, "env", None, "the environments that the zoo built"))
+    _weight_verbs(_verb(verbs, "weights", None, "published and own weights: look into files, convert them"))
     helping = _verb(verbs, "help", _help, "what can be set, group by group")
     helping.add_argument("topic", nargs="?", help="a group: model, backend, data, preset, trainer, output, ...")
     return parser
@@ -163,6 +164,17 @@ def _environment_verbs(parser: argparse.ArgumentParser) -> None:
     removing = _verb(verbs, "remove", _env_remove, "remove environments; the next run builds them again")
     removing.add_argument("stack", nargs="*", help="name of a stack or of an environment's folder")
     removing.add_argument("--all", action="store_true", help="remove all of them")
+
+
+def _weight_verbs(parser: argparse.ArgumentParser) -> None:
+    verbs = parser.add_subparsers(metavar="ACTION", required=True)
+    showing = _verb(verbs, "show", _weights_show, "list the weights in a file, with their shapes")
+    showing.add_argument("file", help=".npz, .safetensors, .h5 of any Keras, .weights.h5 or .keras")
+    converting = _verb(verbs, "convert", _weights_convert, "write the weights in a file as another kind of file")
+    converting.add_argument("source", metavar="IN", help="the file to read; its content tells of what kind it is")
+    converting.add_argument(
+        "target", metavar="OUT", help="the file to write: .npz, .safetensors, .h5 (Keras 2) or .weights.h5 (Keras 3)"
+    )
 
 
 def _train(parsed: Any) -> int:
@@ -312,4 +324,23 @@ def _env_remove(parsed: Any) -> int:
         raise ZooError("No environment is named", "Name stacks, or give --all; `python -m zoo env list` lists them.")
     for folder in envs.remove(None if parsed.all else parsed.stack):
         progress.say(f"Removed {folder}")
+    return 0
+
+
+def _weights_show(parsed: Any) -> int:
+    from pathlib import Path
+
+    from zoo import weights
+
+    print("\n".join(weights.show(Path(parsed.file).expanduser()).lines))
+    return 0
+
+
+def _weights_convert(parsed: Any) -> int:
+    from pathlib import Path
+
+    from zoo import weights
+
+    summary = weights.convert(Path(parsed.source).expanduser(), Path(parsed.target).expanduser())
+    print("\n".join(summary.lines))
     return 0

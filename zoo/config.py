@@ -169,6 +169,9 @@ _MODEL_RANGES: dict[str, tuple[float, float]] = {
     "dropout": (0.0, 0.99),
     "l2": (0.0, 1.0),
     "units": (1, 65_536),
+    "alpha": (0.05, 4.0),
+    "depth_multiplier": (1, 8),
+    "input_size": (32, 1024),
 }
 
 

@@ -164,6 +164,28 @@ def backend_name():
     return "plaidml" if name.startswith("plaidml") else name
 
 
+def _mend_batch_normalisation():
+    """Let PlaidML 0.7 learn through batch normalisation, by computing it without its detour.
+
+    It lays gamma and beta out as (1, 1, 1, channels) first, and their gradients come out too large by the number of
+    values that are averaged, which throws networks off within a step or two
+    (https://github.com/plaidml/plaidml/issues/1753, https://github.com/plaidml/plaidml/issues/1066).
+    """
+    K, whole = keras.backend, keras.backend.normalize_batch_in_training
+
+    def normalize_batch_in_training(x, gamma, beta, reduction_axes, epsilon=1e-3):
+        if list(reduction_axes) != list(range(K.ndim(x) - 1)):
+            return whole(x, gamma, beta, reduction_axes, epsilon)
+        mean, variance = K.mean(x, axis=reduction_axes), K.var(x, axis=reduction_axes)
+        return K.batch_normalization(x, mean, variance, beta, gamma, epsilon=epsilon), mean, variance
+
+    keras.backend.normalize_batch_in_training = normalize_batch_in_training
+
+
+if MAJOR < 3 and backend_name() == "plaidml":
+    _mend_batch_normalisation()
+
+
 def _jit(asked):
     """JAX compiles with XLA or computes one operation at a time, many times slower; PyTorch has no XLA."""
     name = backend_name()
@@ -260,6 +282,12 @@ def static_shape(x):
     """Shape of a Keras tensor, batch included, with None where it is open."""
     shape = x.shape if MAJOR >= 3 else keras.backend.int_shape(x)
     return tuple(None if size is None else int(size) for size in shape)
+
+
+def is_keras_tensor(x):
+    """Whether a tensor came out of a Keras layer."""
+    ask = getattr(keras.backend, "is_keras_tensor", None)  # not to be had in tf.keras 1.8
+    return ask(x) if ask else hasattr(x, "_keras_history")
 
 
 def source_inputs(x):
