@@ -1,34 +1,26 @@
 """Pictures of the user's own, of any size and mode, made into what a model was trained on."""
 
 import dataclasses
-import os
 import warnings
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from zoo import progress
+from zoo import photos, progress
 from zoo.errors import ZooError, nearest, unknown
 
 if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
-    from PIL.Image import Image
 
     Bytes = NDArray[np.uint8]
 
 STYLES = ("digits", "plain")
-SUFFIXES = (".png", ".jpg", ".jpeg", ".bmp", ".gif", ".tif", ".tiff", ".webp", ".ppm", ".pgm", ".pbm")
-FORMATS = ("PNG", "JPEG", "MPO", "BMP", "GIF", "TIFF", "WEBP", "PPM")
-KINDS = f"Give a picture ({', '.join(SUFFIXES)}), a folder of them, or a .npy array."
+KINDS = f"Give a picture ({', '.join(photos.SUFFIXES)}), a folder of them, or a .npy array."
 # Of the contrast between ink and paper: what is fainter is taken for the grain of the paper or of the JPEG.
 FAINT = 0.25
 # Grey levels, of 255: a picture with less contrast is taken for an empty sheet.
 BLANK = 16
 INK_SIDE = 20
-
-
-class _UnreadableError(Exception):
-    """Why a file cannot be used as a picture."""
 
 
 @dataclasses.dataclass(frozen=True)
@@ -73,7 +65,7 @@ def load(source: str, shape: tuple[int, ...], style: str) -> Inputs:
         return Inputs(names, array, [])
     try:
         return Inputs([path.name], _picture(path, shape, style)[None], [])
-    except _UnreadableError as reason:
+    except photos.UnreadableError as reason:
         raise ZooError(f"{path} cannot be used: {reason}", KINDS) from reason
 
 
@@ -88,7 +80,8 @@ def _check_path(path: Path) -> None:
 def _folder(folder: Path, shape: tuple[int, ...], style: str) -> Inputs:
     import numpy as np
 
-    found, skipped = _pictures_below(folder)
+    skipped: list[tuple[str, str]] = []
+    found = list(photos.below(folder, skipped))
     if not found:
         listed = _listed([f"{name}: {reason}" for name, reason in skipped])
         raise ZooError(f"The folder {folder} holds no picture" + listed, KINDS)
@@ -98,28 +91,13 @@ def _folder(folder: Path, shape: tuple[int, ...], style: str) -> Inputs:
             try:
                 arrays.append(_picture(folder / name, shape, style))
                 names.append(name)
-            except _UnreadableError as reason:
+            except photos.UnreadableError as reason:
                 skipped.append((name, str(reason)))
             bar.advance(1)
     if not arrays:
         listed = _listed([f"{name}: {reason}" for name, reason in skipped])
         raise ZooError(f"None of the pictures in {folder} can be used" + listed, KINDS)
     return Inputs(names, np.stack(arrays), skipped)
-
-
-def _pictures_below(folder: Path) -> tuple[list[str], list[tuple[str, str]]]:
-    """Names of all pictures relative to ``folder``, and the subfolders that cannot be listed."""
-    closed: list[tuple[str, str]] = []
-
-    def keep(error: OSError) -> None:
-        closed.append((str(error.filename), error.strerror or str(error)))
-
-    found = []
-    for root, _, names in os.walk(folder, onerror=keep):
-        # macOS keeps what it knows of photo.png on other file systems in ._photo.png.
-        chosen = (name for name in names if Path(name).suffix.lower() in SUFFIXES and not name.startswith("."))
-        found += [(Path(root) / name).relative_to(folder).as_posix() for name in chosen]
-    return sorted(found), closed
 
 
 def _listed(lines: list[str]) -> str:
@@ -132,8 +110,8 @@ def _picture(path: Path, shape: tuple[int, ...], style: str) -> "Bytes":
     import numpy as np
     from PIL import Image
 
-    opened = _open(path)
-    grey = _grey(opened)
+    opened = photos.open_upright(path)
+    grey = photos.opaque(opened).convert("L")
     height, width = shape[:2]
     if grey.size == (width, height) and len(opened.getbands()) == 1 and opened.mode != "P":
         return np.asarray(grey)[..., None]
@@ -143,64 +121,6 @@ def _picture(path: Path, shape: tuple[int, ...], style: str) -> "Bytes":
     if not drawn.any():
         progress.warn(f"{path.name} is blank: no ink stands out from its background")
     return drawn[..., None]
-
-
-def _open(path: Path) -> "Image":
-    """Decode the first frame, upright."""
-    from PIL import Image, ImageOps, UnidentifiedImageError
-
-    Image.init()
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore")
-        warnings.simplefilter("error", Image.DecompressionBombWarning)
-        try:
-            if path.stat().st_size == 0:
-                raise _UnreadableError("the file is empty")
-            with Image.open(path, formats=[name for name in FORMATS if name in Image.OPEN]) as image:
-                image.load()
-                return ImageOps.exif_transpose(image)
-        except _UnreadableError:
-            raise
-        except (Image.DecompressionBombError, Image.DecompressionBombWarning) as error:
-            raise _UnreadableError(f"it has more than {Image.MAX_IMAGE_PIXELS:,} pixels") from error
-        except UnidentifiedImageError as error:
-            raise _UnreadableError("its content is not that of a picture of a known kind") from error
-        except PermissionError as error:
-            raise _UnreadableError("it may not be read (permission denied)") from error
-        # Decoders meet bytes that nobody foresaw with nearly any exception.
-        except Exception as error:
-            raise _UnreadableError(f"it is damaged or of an unknown variety ({error})") from error
-
-
-def _grey(image: "Image") -> "Image":
-    """8-bit grey, on white where the picture is transparent."""
-    import numpy as np
-    from PIL import Image
-
-    if image.mode in ("I", "F") or image.mode.startswith("I;16"):
-        return Image.fromarray(_eight_bits(np.asarray(image), image.mode))
-    try:
-        if image.has_transparency_data:
-            colours = image.convert("RGBA")
-            image = Image.alpha_composite(Image.new("RGBA", colours.size, "white"), colours)
-        return (image if image.mode in ("1", "L") else image.convert("RGB")).convert("L")
-    except ValueError as error:
-        raise _UnreadableError(f"its colours (mode {image.mode}) cannot be converted") from error
-
-
-def _eight_bits(values: "NDArray[Any]", mode: str) -> "Bytes":
-    """Scale 16-bit, 32-bit and float greys to 0..255 by the range that their values keep within."""
-    import numpy as np
-
-    low, high = float(values.min()), float(values.max())
-    scales = {1.0: 255.0, 255.0: 1.0} if mode == "F" else {255.0: 1.0, 65535.0: 1 / 257}
-    if mode.startswith("I;16"):
-        scales = {65535.0: 1 / 257}
-    for top, scale in scales.items():
-        if low >= 0 and high <= top:
-            return np.rint(values * scale).astype(np.uint8)
-    ranges = " or ".join(f"0 to {top:g}" for top in scales)
-    raise _UnreadableError(f"its grey values go from {low:g} to {high:g}, not {ranges}")
 
 
 def _like_mnist(grey: "Bytes", height: int, width: int) -> "Bytes":
