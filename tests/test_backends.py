@@ -8,7 +8,7 @@ import machines
 import pytest
 import yaml
 
-from zoo import backend_rows, backends, config, paths, stacks
+from zoo import backend_rows, backends, paths, settings, stacks
 from zoo.errors import ZooError
 from zoo.machine import Machine
 
@@ -218,7 +218,7 @@ def test_rows_are_what_the_settings_expect() -> None:
     assert "auto" not in rows
     for name in rows:
         row = yaml.safe_load((paths.CONFIGS / "backend" / f"{name}.yaml").read_text(encoding="utf-8"))
-        assert {field.name for field in dataclasses.fields(config.BackendSettings)} - {"probes"} <= set(row)
+        assert {field.name for field in dataclasses.fields(settings.BackendSettings)} - {"probes"} <= set(row)
 
 
 def test_auto_ranks_are_never_equal_on_one_kind_of_machine() -> None:

@@ -3,12 +3,13 @@
 import pytest
 
 from zoo import config
+from zoo import settings as schemas
 from zoo.errors import ZooError
 
 
-def train(*overrides: str) -> config.TrainConfig:
+def train(*overrides: str) -> schemas.TrainConfig:
     settings = config.compose("train", list(overrides))
-    assert isinstance(settings, config.TrainConfig)
+    assert isinstance(settings, schemas.TrainConfig)
     return settings
 
 
@@ -24,7 +25,7 @@ def test_recipe_is_laid_over_the_defaults_and_the_command_line_over_the_recipe()
 
 
 def test_a_model_without_a_recipe_gets_the_defaults() -> None:
-    assert train("model=mnist_dense", "backend=openvino").trainer == config.Trainer()
+    assert train("model=mnist_dense", "backend=openvino").trainer == schemas.Trainer()
 
 
 def test_data_is_laid_over_the_recipe_and_the_preset_over_both() -> None:
@@ -90,7 +91,7 @@ def test_infer_says_what_is_missing() -> None:
 @pytest.mark.parametrize("path", ["/a b/c,d.png", "x=y.png", "[1].png", "it's.png", "${oops}.png", "ü.png", "C:\\x"])
 def test_paths_need_no_quotes(path: str) -> None:
     settings = config.compose("infer", ["run=r", f"input={path}"])
-    assert isinstance(settings, config.InferConfig)
+    assert isinstance(settings, schemas.InferConfig)
     assert settings.input == path
     assert config.chosen("input", [f"input={path}"]) == path
 
@@ -121,7 +122,7 @@ def test_every_data_set_composes_with_every_preset(data: str, preset: str) -> No
 
 
 def test_every_setting_is_documented() -> None:
-    for schema in config.SCHEMAS.values():
+    for schema in (form.schema for _, form in config.forms()):
         told = {key for key, _, _ in config.documented(schema)}
         internal = {"model", "preset", "backend.name", "data.name"}
         assert set(_leaves(schema)) - told <= internal

@@ -9,6 +9,7 @@ import pytest
 import yaml
 
 from zoo import backends, config, paths, references, stacks
+from zoo import settings as schemas
 from zoo.errors import ZooError
 
 NAMES = references.names()
@@ -49,7 +50,7 @@ def test_there_is_one_for_each_machine() -> None:
 @pytest.mark.parametrize("name", NAMES)
 def test_each_composes_with_the_user_s_own_after_it(name: str) -> None:
     settings = config.compose("train", references.expand([f"reference={name}", "seed=2", "trainer.epochs=3"]))
-    assert isinstance(settings, config.TrainConfig)
+    assert isinstance(settings, schemas.TrainConfig)
     assert (settings.seed, settings.trainer.epochs) == (2, 3)
     reference = references.load(name)
     assert settings.model["name"] == reference.settings["model"]["name"]
@@ -70,7 +71,7 @@ def test_each_fits_the_machine_that_it_is_for(name: str) -> None:
 
 def test_the_report_s_settings_are_the_report_s() -> None:
     settings = config.compose("train", references.overrides("cuda-gtx750ti"))
-    assert isinstance(settings, config.TrainConfig)
+    assert isinstance(settings, schemas.TrainConfig)
     assert (settings.trainer.epochs, settings.trainer.batch_size, settings.trainer.learning_rate) == (1, 128, 0.01)
     assert settings.data.validation == 0.0
     figures = {entry.metric: entry.figure for entry in references.load("cuda-gtx750ti").published or []}
@@ -88,7 +89,7 @@ def test_text_reaches_the_settings_as_it_is_written(tmp_path: Path) -> None:
     path = copy_of("cpu-only", tmp_path, settings={"data": data, "backend": {"name": "cpu", "device": "it's {1}, b"}})
     settings = config.compose("train", references.overrides(str(path)))
     assert settings.backend.device == "it's {1}, b"
-    assert isinstance(settings, config.TrainConfig)
+    assert isinstance(settings, schemas.TrainConfig)
     assert settings.data.root == "a folder, (mine)"
 
 
@@ -135,10 +136,10 @@ def test_without_a_reference_nothing_changes() -> None:
 
 def test_a_preset_or_data_set_of_the_user_s_outranks_the_reference() -> None:
     smoke = config.compose("train", references.expand(["reference=metal-m1", "preset=smoke"]))
-    assert isinstance(smoke, config.TrainConfig)
+    assert isinstance(smoke, schemas.TrainConfig)
     assert (smoke.trainer.epochs, smoke.trainer.batch_size) == (1, 32)
     digits = config.compose("train", references.expand(["reference=cuda-gtx750ti", "data=digits"]))
-    assert isinstance(digits, config.TrainConfig)
+    assert isinstance(digits, schemas.TrainConfig)
     assert digits.trainer.epochs == 40
     assert digits.trainer.learning_rate == 0.01
 

@@ -12,7 +12,7 @@ import numpy as np
 import pytest
 from PIL import Image
 
-from zoo import api, cli, envs, paths, runner, runs, screen
+from zoo import api, cli, envs, paths, results, runner, runs, screen
 from zoo.errors import ZooError
 
 FAKE = Path(__file__).with_name("fake_worker.py")
@@ -147,7 +147,7 @@ def test_an_unwritable_output_is_told(zoo: Zoo, tmp_path: Path, capsys: pytest.C
 def test_a_bug_keeps_its_traceback_in_a_file(
     zoo: Zoo, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    def broken(_overrides: list[str]) -> runs.Run:
+    def broken(_overrides: list[str]) -> results.Run:
         raise RuntimeError("unforeseen")
 
     monkeypatch.setattr(runs, "train", broken)
@@ -183,7 +183,7 @@ def test_pictures_are_told_by_class(zoo: Zoo, tmp_path: Path, capsys: pytest.Cap
     np.save(tmp_path / "in, put.npy", array)
     assert zoo("infer", f"run={trained}", "input=in, put.npy", "output.root=out") == 0
     (folder,) = (tmp_path / "out").iterdir()
-    assert [row["class"] for row in runs.open_run(folder).predictions] == ["3", "4", "5"]
+    assert [row["class"] for row in results.open_run(folder).predictions] == ["3", "4", "5"]
     assert "3 pictures" in capsys.readouterr().out
     assert record(folder)["trained_run"] == str(trained)
 

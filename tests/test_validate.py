@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from zoo import envs, evidence, paths, records, runner, runs, validate
+from zoo import envs, evidence, line, paths, records, runner, runs, validate
 from zoo.errors import ZooError
 
 FAKE = Path(__file__).with_name("fake_worker.py")
@@ -52,15 +52,15 @@ def row(verdict: validate.Verdict) -> evidence.Row:
 
 def judged(monkeypatch: pytest.MonkeyPatch, least: float) -> None:
     """The recipe is composed from the checkout: pretend that its promise for the digits is another."""
-    from zoo import runs
+    from zoo import training
 
-    judge = runs._judge
+    judge = training._judge
 
     def other(line: Any, settings: Any) -> None:
         settings.expect["digits"] = {"test_accuracy": least}
         judge(line, settings)
 
-    monkeypatch.setattr(runs, "_judge", other)
+    monkeypatch.setattr(training, "_judge", other)
 
 
 def test_a_kept_promise_is_written_beside_the_recipe(check: Check, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -177,7 +177,7 @@ def test_an_unknown_zoo_is_refused_before_anything_is_trained(
     check: Check, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
     monkeypatch.setattr(records, "git_commit", lambda: None)
-    monkeypatch.setattr(runs, "version", lambda: "unknown")
+    monkeypatch.setattr(line, "version", lambda: "unknown")
     with pytest.raises(ZooError, match="which version of the zoo"):
         check()
     assert not (tmp_path / "runs").exists()
@@ -225,13 +225,13 @@ def test_the_time_on_a_busy_machine_is_told_to_be_wrong(check: Check, monkeypatc
 
 
 def test_probes_are_kept_and_told(check: Check, monkeypatch: pytest.MonkeyPatch) -> None:
-    from zoo import runs
+    from zoo import results
 
     train = runs.train
     outcome = {"name": "dense_relu", "ok": True, "largest_error": 2e-7, "tolerance": 1e-4, "skipped": None}
     failing = outcome | {"name": "conv", "largest_error": None, "skipped": "it failed loudly: /tmp/a/b.so"}
 
-    def probed(overrides: list[str]) -> runs.Run:
+    def probed(overrides: list[str]) -> results.Run:
         run = train(overrides)
         run.record["probes"] = [outcome, failing]
         return run

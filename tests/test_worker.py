@@ -14,7 +14,7 @@ import numpy as np
 import psutil
 import pytest
 
-from zoo import cli, envs, installer, machine, runner, runs, stacks
+from zoo import cli, envs, installer, machine, results, runner, stacks
 from zoo.errors import ZooError
 
 pytestmark = pytest.mark.stacks
@@ -128,7 +128,7 @@ def test_every_other_stack_trains_and_gives_the_same_probabilities(root: Path, s
 
 @pytest.mark.parametrize("stack", STACKS)
 def test_every_stack_walks_the_same_path_from_the_same_seed(root: Path, stack: str) -> None:
-    history = runs.open_run(train(root, *ready(stack), *DENSE)).history
+    history = results.open_run(train(root, *ready(stack), *DENSE)).history
     assert [row["loss"] for row in history] == pytest.approx(DENSE_LOSSES, abs=2e-3)
 
 

@@ -10,7 +10,7 @@ infer(run=run.folder, input="seven.png").predictions
 
 from typing import Any
 
-from zoo.runs import Run
+from zoo.results import Run
 
 __all__ = ["Run", "infer", "train"]
 

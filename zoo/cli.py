@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, NoReturn
 from zoo.errors import ZooError, unknown
 
 if TYPE_CHECKING:
-    from zoo.runs import Run
+    from zoo.results import Run
 
 INTERRUPTED = 130
 BUG = 3
@@ -139,7 +139,9 @@ def _parser() -> argparse.ArgumentParser:
 def _groups(verb: str) -> str:
     from zoo import config
 
-    listed = [f"  {group}={'|'.join(names)}" for group, names in config.groups(verb).items()]
+    # Named here and not read from the files: help is to come at once, and reading YAML takes its time.
+    groups = ("model", "backend", "data", "preset") if verb == "train" else ("backend",)
+    listed = [f"  {group}={'|'.join(config.options(group))}" for group in groups]
     return "\n".join(["groups:", *listed, "", "`python -m zoo help GROUP` tells what each is and what can be set"])
 
 

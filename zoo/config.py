@@ -9,193 +9,63 @@ import itertools
 import re
 import typing
 from collections.abc import Iterator
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from zoo import paths
+from zoo import paths, rows
 from zoo.errors import ZooError, nearest, unknown
+from zoo.settings import InferConfig, Settings, TrainConfig
 
-OPTIMIZERS = ("adam", "momentum", "rmsprop", "sgd")
-SCHEDULES = ("constant", "cosine")
+# What a model is made for when its file names no task.
+USUAL_TASK = "classify"
 PATHS = ("input", "run", "data.root", "output.root", "output.name", "backend.python")
 
 
-@dataclass
-class Trainer:
-    """How to train.
+@dataclass(frozen=True)
+class Form:
+    """A verb for one task: the file under ``configs/`` to start from, the schema, and the module that does it."""
 
-    Attributes:
-        epochs: passes over the training pictures.
-        batch_size: pictures per optimizer step.
-        optimizer: adam, momentum (SGD with Nesterov momentum 0.9), rmsprop or sgd.
-        learning_rate: the highest learning rate.
-        schedule: constant, or cosine: falls to a hundredth along half a cosine.
-        warmup: share of all steps that climb to the learning rate.
-        jit: compile with XLA where Keras 3 can. Slower for small networks on a CPU, impossible on Metal.
-    """
-
-    epochs: int = 12
-    batch_size: int = 128
-    optimizer: str = "adam"
-    learning_rate: float = 0.001
-    schedule: str = "constant"
-    warmup: float = 0.0
-    jit: bool = False
+    file: str
+    schema: type[Any]
+    module: str
 
 
-@dataclass
-class BackendSettings:
-    """What can be set of a backend; the rest of its row is not for the user to change.
-
-    Attributes:
-        python: interpreter of an environment of your own, used instead of the zoo's.
-        device: name of one device, where the backend has several.
-        probes: compare small operations with numpy before the first step; false skips that.
-    """
-
-    name: str = "cpu"
-    python: str | None = None
-    device: str | None = None
-    probes: bool = True
-
-
-@dataclass
-class DataSettings:
-    """What can be set of a data set; the rest of its row is not for the user to change.
-
-    Attributes:
-        root: folder that holds the files; null means the zoo's cache, filled by download.
-        train_limit: use only so many training pictures.
-        test_limit: use only so many test pictures.
-        validation: share of the training pictures set aside to choose the best epoch.
-    """
-
-    name: str = "auto"
-    root: str | None = None
-    train_limit: int | None = None
-    test_limit: int | None = None
-    validation: float = 0.1
-
-
-@dataclass
-class Output:
-    """Where the run folder goes.
-
-    Attributes:
-        root: folder of all run folders.
-        name: name of this run's folder; null means date, time, model and backend.
-    """
-
-    root: str = "runs"
-    name: str | None = None
-
-
-@dataclass
-class TrainConfig:
-    """Everything ``train`` is told.
-
-    Attributes:
-        stack: name of the stack to use; null means the backend's best for this machine.
-        seed: of the split, the first weights, the order of the pictures and the framework.
-        expect: the result that the recipe promises, by data set.
-    """
-
-    model: dict[str, Any] = field(default_factory=dict)
-    backend: BackendSettings = field(default_factory=BackendSettings)
-    data: DataSettings = field(default_factory=DataSettings)
-    trainer: Trainer = field(default_factory=Trainer)
-    output: Output = field(default_factory=Output)
-    preset: str = "full"
-    stack: str | None = None
-    seed: int = 1
-    expect: dict[str, Any] = field(default_factory=dict)
-
-    def problems(self) -> list[str]:
-        """Everything out of range, one sentence each."""
-        trainer, data = self.trainer, self.data
-        found = [
-            _within("trainer.epochs", trainer.epochs, 1, 100_000),
-            _within("trainer.batch_size", trainer.batch_size, 1, 65_536),
-            _within("trainer.learning_rate", trainer.learning_rate, 1e-9, 10.0),
-            _within("trainer.warmup", trainer.warmup, 0.0, 0.9),
-            _one_of("trainer.optimizer", trainer.optimizer, OPTIMIZERS),
-            _one_of("trainer.schedule", trainer.schedule, SCHEDULES),
-            _within("data.validation", data.validation, 0.0, 0.9),
-            _within("seed", self.seed, 0, 2**31 - 1),
-        ]
-        for key in ("train_limit", "test_limit"):
-            limit = getattr(data, key)
-            found.append(None if limit is None else _within(f"data.{key}", limit, 1, 10**9))
-        found += [_model_argument(key, value) for key, value in self.model.items()]
-        return [problem for problem in found if problem]
-
-
-@dataclass
-class InferConfig:
-    """Everything ``infer`` is told.
-
-    Attributes:
-        run: folder of a training run, or ``last``: the newest one under output.root.
-        input: picture, folder of pictures, .npy array, or ``test``: the test set that the run was made with.
-        stack: name of the stack to use; null means the run's own where the backend has it.
-        batch_size: pictures at a time.
-    """
-
-    run: str | None = None
-    input: str | None = None
-    backend: BackendSettings = field(default_factory=BackendSettings)
-    output: Output = field(default_factory=Output)
-    stack: str | None = None
-    batch_size: int = 128
-
-    def problems(self) -> list[str]:
-        """Everything missing or out of range, one sentence each."""
-        found = [_within("batch_size", self.batch_size, 1, 65_536)]
-        found.append(None if self.run else "run is missing: give run=RUN_FOLDER, or run=last")
-        found.append(
-            None if self.input else "input is missing: give input=PICTURE, a folder, a .npy array, or input=test"
-        )
-        return [problem for problem in found if problem]
-
-
-Config = TrainConfig | InferConfig
-SCHEMAS: dict[str, type[TrainConfig] | type[InferConfig]] = {"train": TrainConfig, "infer": InferConfig}
-
-_PARTS: dict[str, type[Any]] = {"backend": BackendSettings, "data": DataSettings}
-
-# Builders take keywords of these names; the same name has the same range in every model.
-_MODEL_RANGES: dict[str, tuple[float, float]] = {
-    "dropout": (0.0, 0.99),
-    "l2": (0.0, 1.0),
-    "units": (1, 65_536),
-    "alpha": (0.05, 4.0),
-    "depth_multiplier": (1, 8),
-    "input_size": (32, 1024),
+# task -> verb -> form. The task is the model's, as its file tells.
+TASKS: dict[str, dict[str, Form]] = {
+    "classify": {
+        "train": Form("train", TrainConfig, "zoo.training"),
+        "infer": Form("infer", InferConfig, "zoo.inference"),
+    },
 }
 
 
-def _within(key: str, value: float, low: float, high: float) -> str | None:
-    if low <= value <= high:
-        return None
-    return f"{key} must be from {low:g} to {high:g}, got {value!r}"
+def forms() -> list[tuple[str, Form]]:
+    """Every verb with each of its forms."""
+    return [(verb, form) for verbs in TASKS.values() for verb, form in verbs.items()]
 
 
-def _one_of(key: str, value: str, valid: tuple[str, ...]) -> str | None:
-    if value in valid:
-        return None
-    return f"{key} must be one of {', '.join(valid)}, got {value!r}{nearest(value, list(valid))}"
+def task_of(model: str | None) -> str:
+    """The task of a model; the usual one where there is no such model, which composing then tells."""
+    path = paths.CONFIGS / "model" / f"{model}.yaml"
+    return str(rows.read(path).get("task", USUAL_TASK)) if model and path.is_file() else USUAL_TASK
 
 
-def _model_argument(key: str, value: Any) -> str | None:
-    if key not in _MODEL_RANGES or isinstance(value, bool) or not isinstance(value, int | float):
-        return None
-    return _within(f"model.{key}", value, *_MODEL_RANGES[key])
+def form(verb: str, task: str) -> Form:
+    """The form of a verb for a task.
+
+    Raises:
+        ZooError: the task has no such verb.
+    """
+    if verb not in TASKS[task]:
+        raise ZooError(f"`{verb}` has no use for models made to {task}", f"They can {' and '.join(TASKS[task])}.")
+    return TASKS[task][verb]
 
 
-def groups(verb: str) -> dict[str, list[str]]:
-    """The config groups of a verb and the options of each, from the folders."""
-    names = ("model", "backend", "data", "preset") if verb == "train" else ("backend",)
+def groups(form: Form) -> dict[str, list[str]]:
+    """The config groups of a form and the options of each, from its defaults list and the folders."""
+    entries = rows.read(paths.CONFIGS / f"{form.file}.yaml")["defaults"]
+    names = [name for entry in entries if isinstance(entry, dict) for name in entry if " " not in name]
     return {name: options(name) for name in names}
 
 
@@ -241,44 +111,44 @@ class _Path:
         return None if inside in ("", "null") else inside
 
 
-def compose(verb: str, overrides: list[str]) -> Config:
+def compose(verb: str, overrides: list[str], task: str | None = None) -> Settings:
     """Compose and check the settings of a run.
 
     Args:
-        verb: ``train`` or ``infer``.
+        verb: such as ``train`` or ``infer``.
         overrides: ``group=option`` and ``key.path=value``, as on the command line.
+        task: None means that of the model among the overrides.
 
     Raises:
         ZooError: misspelt keys, unknown options, wrong types and values out of range, all of them at once.
     """
-    return compose_with_text(verb, overrides)[0]
+    return compose_with_text(verb, overrides, task)[0]
 
 
-def compose_with_text(verb: str, overrides: list[str]) -> tuple[Config, str]:
+def compose_with_text(verb: str, overrides: list[str], task: str | None = None) -> tuple[Settings, str]:
     """As :func:`compose`, with the composed settings as YAML, comments left out."""
     from omegaconf import OmegaConf
 
-    tree = _tree(verb, overrides)
-    config = OmegaConf.to_object(tree)
-    assert isinstance(config, TrainConfig | InferConfig)  # noqa: S101  (the schema's own type)
-    problems = config.problems()
+    tree = _tree(form(verb, task or task_of(chosen("model", overrides))), overrides)
+    settings: Any = OmegaConf.to_object(tree)
+    problems = settings.problems()
     if problems:
         raise _all_at_once(problems)
-    return config, OmegaConf.to_yaml(tree)
+    return settings, OmegaConf.to_yaml(tree)
 
 
-def composed_text(verb: str, overrides: list[str]) -> str:
+def composed_text(verb: str, overrides: list[str], task: str | None = None) -> str:
     """The composed settings as YAML, ranges not yet checked."""
     from omegaconf import OmegaConf
 
-    return OmegaConf.to_yaml(_tree(verb, overrides))
+    return OmegaConf.to_yaml(_tree(form(verb, task or task_of(chosen("model", overrides))), overrides))
 
 
-def _tree(verb: str, overrides: list[str]) -> Any:
+def _tree(form: Form, overrides: list[str]) -> Any:
     """Compose; names and types are right in what is returned."""
-    picked, values, problems = _sort_overrides(verb, overrides)
+    picked, values, problems = _sort_overrides(form, overrides)
     # A group whose option does not exist is composed with its default, so that the other values are checked too.
-    tree = _base(verb, picked)
+    tree = _base(form, picked)
     problems += [problem for problem in (_lay_on(tree, parsed) for parsed in values) if problem]
     if problems:
         raise _all_at_once(problems)
@@ -313,9 +183,9 @@ def _parse(overrides: list[str]) -> list[Any]:
     return found
 
 
-def _sort_overrides(verb: str, overrides: list[str]) -> tuple[list[str], list[Any], list[str]]:
+def _sort_overrides(form: Form, overrides: list[str]) -> tuple[list[str], list[Any], list[str]]:
     """Split overrides into choices of a group (as text) and single values (parsed); collect what is wrong."""
-    valid, picked, values, problems = groups(verb), [], [], []
+    valid, picked, values, problems = groups(form), [], [], []
     for text, parsed in zip(overrides, _parse(overrides), strict=True):
         key = parsed.get_key_element()
         if parsed.is_sweep_override():
@@ -329,7 +199,7 @@ def _sort_overrides(verb: str, overrides: list[str]) -> tuple[list[str], list[An
     return picked, values, problems
 
 
-def _base(verb: str, picked: list[str]) -> Any:
+def _base(form: Form, picked: list[str]) -> Any:
     """Let Hydra compose the chosen files, and give the result its types."""
     from hydra import compose as hydra_compose
     from hydra import initialize_config_dir
@@ -340,18 +210,20 @@ def _base(verb: str, picked: list[str]) -> Any:
     root = str(paths.ROOT).replace("\\", "/").replace("'", "\\'")
     try:
         with initialize_config_dir(config_dir=str(paths.CONFIGS), version_base="1.3"):
-            composed = hydra_compose(verb, overrides=[*picked, f"hydra.searchpath=['file://{root}']"])
-        for group in [name for name in _PARTS if name in composed]:
-            settable = {part.name for part in dataclasses.fields(_PARTS[group])}
-            composed[group] = {key: value for key, value in composed[group].items() if key in settable}
-        tree = OmegaConf.merge(OmegaConf.structured(SCHEMAS[verb]), composed)
+            composed = hydra_compose(form.file, overrides=[*picked, f"hydra.searchpath=['file://{root}']"])
+        for group, kind in typing.get_type_hints(form.schema).items():
+            if group in groups(form) and dataclasses.is_dataclass(kind):
+                # The rest of such a row is not for the user to change.
+                settable = {part.name for part in dataclasses.fields(kind)}
+                composed[group] = {key: value for key, value in composed[group].items() if key in settable}
+        tree = OmegaConf.merge(OmegaConf.structured(form.schema), composed)
     except (HydraException, OmegaConfBaseException) as error:
         raise ZooError(
             f"The files under {paths.CONFIGS} and {paths.RECIPES} do not fit together: {error}",
             "If you changed one of them, change it back; else please report this.",
         ) from error
     OmegaConf.set_struct(tree, True)
-    if verb == "train":
+    if "model" in tree:
         OmegaConf.set_struct(tree.model, True)
     return tree
 

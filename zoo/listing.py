@@ -125,11 +125,11 @@ def help_lines(topic: str | None) -> list[str]:
         ZooError: there is no such group.
     """
     sections: dict[str, list[str]] = {}
-    for verb, schema in config.SCHEMAS.items():
-        for group, names in config.groups(verb).items():
+    for verb, form in config.forms():
+        for group, names in config.groups(form).items():
             sections.setdefault(group, [f"{group}=NAME, for {verb}:", *_options(group, names)])
-        for key, default, words in config.documented(schema):
-            group = key.split(".")[0] if "." in key else verb
+        for key, default, words in config.documented(form.schema):
+            group = key.split(".")[0] if "." in key else form.file
             sections.setdefault(group, [f"{group}:"])
             line = f"  {key:<24} {default:<10} {words}"
             if line not in sections[group]:
@@ -150,7 +150,7 @@ def _options(group: str, names: list[str]) -> list[str]:
         row = row.get("data", row) if group == "data" else row
         lines.append(f"  {name:<24} {row.get('about') or _comment(path)}".rstrip())
         if group == "model":
-            settings = [f"model.{key}={value}" for key, value in row.items() if key not in ("name", "about")]
+            settings = [f"model.{key}={value}" for key, value in row.items() if key not in ("name", "about", "task")]
             lines.append(" " * 27 + " ".join(settings))
     return lines
 

@@ -1,8 +1,10 @@
 """What a run would do, step by step, with every path and version, and nothing done."""
 
+import dataclasses
 from pathlib import Path
 
-from zoo import backends, config, envs, interpreters, machine, paths, references, runs, stacks
+from zoo import backends, config, envs, interpreters, line, machine, paths, references, runs, stacks
+from zoo.settings import InferConfig, Settings, TrainConfig
 
 
 def lines(verb: str, overrides: list[str], capture: Path | None = None) -> list[str]:
@@ -19,7 +21,8 @@ def lines(verb: str, overrides: list[str], capture: Path | None = None) -> list[
     here = machine.probe() if capture is None else machine.from_capture(capture)
     reference = references.chosen(overrides)
     remarks = references.remarks(reference, here) if reference else []
-    overrides, settings, _, choice = runs.settle(verb, overrides, here)
+    task = runs.task_of(verb, overrides)
+    overrides, settings, _, choice = line.settle(verb, overrides, task, here, reference)
     steps: list[tuple[str, list[str]]] = [
         ("machine", [machine.describe(here)]),
         ("settings", _settings(settings)),
@@ -41,9 +44,11 @@ def lines(verb: str, overrides: list[str], capture: Path | None = None) -> list[
     ]
 
 
-def _settings(settings: config.Config) -> list[str]:
-    if isinstance(settings, config.InferConfig):
+def _settings(settings: Settings) -> list[str]:
+    if isinstance(settings, InferConfig):
         return [f"run={settings.run} input={settings.input} batch_size={settings.batch_size}"]
+    if not isinstance(settings, TrainConfig):
+        return [f"{key}={value}" for key, value in vars(settings).items() if not dataclasses.is_dataclass(value)]
     model = " ".join(f"{key}={value}" for key, value in settings.model.items() if key != "about")
     recipe = config.recipe_file(str(settings.model["name"]), settings.backend.name)
     shown = recipe.relative_to(paths.ROOT) if recipe else "none for this model and backend: the defaults"
@@ -51,9 +56,7 @@ def _settings(settings: config.Config) -> list[str]:
     return [f"model {model}", f"recipe {shown}", trainer, f"seed={settings.seed} preset={settings.preset}"]
 
 
-def _where(
-    settings: config.Config, stack: stacks.Stack, here: machine.Machine, own: bool
-) -> list[tuple[str, list[str]]]:
+def _where(settings: Settings, stack: stacks.Stack, here: machine.Machine, own: bool) -> list[tuple[str, list[str]]]:
     if settings.backend.python:
         told = ["your own: looked at, compared with the lock of the stack, never changed"]
         return [("python", [settings.backend.python]), ("environment", told)]
@@ -85,9 +88,11 @@ def _environment(stack: stacks.Stack, here: machine.Machine, own: bool) -> list[
     ]
 
 
-def _data(settings: config.Config) -> list[str]:
-    if isinstance(settings, config.InferConfig):
+def _data(settings: Settings) -> list[str]:
+    if isinstance(settings, InferConfig):
         return [str(settings.input)]
+    if not isinstance(settings, TrainConfig):
+        return ["as the settings say"]
     place = settings.data.root or "the zoo's cache, else downloaded"
     known = {"auto": "MNIST where it can be had, else the bundled digits", "digits": "bundled with scikit-learn"}
     return [f"{settings.data.name}: {known.get(settings.data.name, place)}"]

@@ -280,7 +280,7 @@ def _odd(tree: dict[str, Any], prefix: str = "") -> Iterator[tuple[str, Any]]:
 
 def _flat(settings: dict[str, Any]) -> Iterator[str]:
     """Choices of groups first: single values are laid over them."""
-    groups = config.groups("train")
+    groups = config.groups(config.form("train", config.task_of(None)))
     for key, value in settings.items():
         if key in groups:
             option = value.get("name") if isinstance(value, dict) else value

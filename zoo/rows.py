@@ -6,8 +6,6 @@ import typing
 from pathlib import Path
 from typing import Any
 
-import yaml
-
 from zoo.errors import ZooError, nearest
 
 WORDS = {
@@ -27,6 +25,8 @@ def read(path: Path) -> Any:
     Raises:
         ZooError: it cannot be read, or is no YAML.
     """
+    import yaml  # takes longer than all that --help needs
+
     loader = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
     try:
         return yaml.load(path.read_text(encoding="utf-8"), Loader=loader)  # noqa: S506  (both are safe loaders)

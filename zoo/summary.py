@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from zoo.runs import Run
+from zoo.results import Run
 
 SHOWN_PREDICTIONS = 20
 

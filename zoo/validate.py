@@ -7,7 +7,7 @@ import shlex
 from pathlib import Path
 from typing import Any
 
-from zoo import config, evidence, gpus, machine, paths, progress, records, runs
+from zoo import config, evidence, gpus, line, machine, paths, progress, records, results, runs
 from zoo.errors import ZooError
 
 INTERRUPTED = 130
@@ -309,7 +309,7 @@ def _remarks(record: dict[str, Any], row: evidence.Row) -> list[str]:
     return told
 
 
-def _target(run: runs.Run, passed: bool) -> tuple[Path, list[str]]:
+def _target(run: results.Run, passed: bool) -> tuple[Path, list[str]]:
     """Where the row goes, and why not to the recipes."""
     own = run.folder / "validated.json"
     file = evidence.file(str(run.record["model"]), str(run.record["backend"]))
@@ -339,7 +339,7 @@ def _is_checkout() -> bool:
 
 def _check_identity() -> None:
     """Evidence names the zoo that it is of; better to find out before an hour of training."""
-    if not _identity(records.git_commit(), runs.version()):
+    if not _identity(records.git_commit(), line.version()):
         raise ZooError(
             "Nothing says which version of the zoo this is: it is no git checkout and is not installed",
             "Clone it with git, or install it, and validate again.",

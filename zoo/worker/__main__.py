@@ -95,10 +95,9 @@ def _run(request, events, stop):
         )
     if has_keras:
         probes.judge(rows, request["device"], events)
-    verb = request["verb"]
     result = {}
-    if verb != "probe":
-        result = importlib.import_module("zoo.worker." + verb).run(request, events, stop, phases)
+    if request["verb"] != "probe":
+        result = importlib.import_module("zoo.worker." + request["work"]).run(request, events, stop, phases)
     events.emit("done", phases=phases, peak_memory_bytes=memory.peak_bytes(), **result)
 
 

@@ -1,13 +1,13 @@
-"""Training a classifier, the same loop on every stack."""
+"""Training a classifier of pictures."""
 
-import math
 import os
 import time
 
 import numpy as np
 
 from zoo.models import compat
-from zoo.worker import memory, weights
+from zoo.worker import weights
+from zoo.worker.loop import Keeper, fit
 from zoo.worker.model import build, probabilities, score
 
 
@@ -36,8 +36,8 @@ def run(request, events, stop, phases):
     compat.compile_classifier(model, settings["optimizer"], settings["learning_rate"], settings["jit"])
     phases["build_s"] = time.time() - began
     data = _open(request["data"])
-    keeper = _Keeper(model, folder, events)
-    _fit(model, preprocess, data, settings, keeper, events, stop, phases)
+    keeper = Keeper(model, folder)
+    fit(model, _Feed(data, preprocess, settings), settings, keeper, events, stop, phases)
     keeper.restore_best()
     metrics = dict(keeper.best or {}, parameters=int(model.count_params()))
     if not stop.asked:
@@ -47,20 +47,6 @@ def run(request, events, stop, phases):
         phases["evaluate_s"] = phases.get("evaluate_s", 0.0) + time.time() - began
     _save_all(model, folder, events)
     return {"metrics": metrics, "stopped": "interrupted" if stop.asked else None}
-
-
-def learning_rate(settings, step, steps):
-    """Learning rate at a step: ``constant``, or ``cosine`` from the given rate down to a hundredth of it.
-
-    A ``warmup`` share of the steps climbs linearly to the given rate first.
-    """
-    rate, warm = settings["learning_rate"], int(settings["warmup"] * steps)
-    if step < warm:
-        return rate * (step + 1) / warm
-    if settings["schedule"] == "constant":
-        return rate
-    turn = (step - warm) / max(1, steps - warm)
-    return rate * (0.01 + 0.99 * 0.5 * (1 + math.cos(math.pi * turn)))
 
 
 def _open(paths):
@@ -78,67 +64,33 @@ def _open(paths):
     }
 
 
-def _fit(model, preprocess, data, settings, keeper, events, stop, phases):
-    size = min(settings["batch_size"], len(data["train"]))
-    # The rest of an epoch that does not fill a batch is left out: it differs from epoch to epoch, and another
-    # batch size would make most frameworks compile once more.
-    steps = len(data["train"]) // size
-    for epoch in range(1, settings["epochs"] + 1):
-        began, evaluated = time.time(), phases.get("evaluate_s", 0.0)
-        order = np.random.RandomState([settings["seed"], epoch]).permutation(data["train"])
-        means = compat.RunningMeans(model)
-        for step in range(steps):
-            rate = learning_rate(settings, (epoch - 1) * steps + step, settings["epochs"] * steps)
-            _step(model, preprocess, data, order[step * size : (step + 1) * size], rate, means, phases)
-            if not math.isfinite(means.loss):
-                raise FloatingPointError(
-                    "the loss became %s at epoch %d, step %d; a lower trainer.learning_rate than %g usually helps"
-                    % (means.loss, epoch, step + 1, settings["learning_rate"])
-                )
-            events.step(
-                epoch=epoch,
-                epochs=settings["epochs"],
-                step=step + 1,
-                steps=steps,
-                loss=means.loss,
-                accuracy=means.accuracy,
-                items_per_s=(step + 1) * size / max(1e-9, time.time() - began),
-            )
-            if stop.asked:
-                break
-        record = _end_of_epoch(model, preprocess, data, size, means, phases)
-        record.update(epoch=epoch, steps=step + 1, learning_rate=rate, epoch_s=time.time() - began)
-        # A size that grows from epoch to epoch is how memory leaks of GPU plug-ins show.
-        record["peak_memory_bytes"] = memory.peak_bytes()
-        keeper.consider(record)
-        train_s = record["epoch_s"] - (phases.get("evaluate_s", 0.0) - evaluated)
-        record["items_per_s"] = (step + 1) * size / train_s
-        phases["train_s"] = phases.get("train_s", 0.0) + train_s
-        events.emit("epoch", epochs=settings["epochs"], **record)
-        if stop.asked:
-            break
-    phases["train_s"] -= phases["compile_s"]
+class _Feed:
+    """Batches of pictures in a new order each epoch, the same for the same seed."""
 
+    def __init__(self, data, preprocess, settings):
+        self._data, self._preprocess, self._seed = data, preprocess, settings["seed"]
+        self._size = min(settings["batch_size"], len(data["train"]))
 
-def _step(model, preprocess, data, chosen, rate, means, phases):
-    labels = np.eye(data["classes"], dtype=np.float32)[data["y"][chosen]]
-    batch = preprocess(data["x"][chosen])
-    compat.set_learning_rate(model, rate)
-    began = time.time()
-    means.train(batch, labels)
-    # The first step is where frameworks trace and compile.
-    phases.setdefault("compile_s", time.time() - began)
+    def steps(self, epoch):
+        # The rest of an epoch that does not fill a batch is left out: it differs from epoch to epoch, and another
+        # batch size would make most frameworks compile once more.
+        return len(self._data["train"]) // self._size
 
+    def batches(self, epoch):
+        data = self._data
+        order = np.random.RandomState([self._seed, epoch]).permutation(data["train"])
+        for step in range(self.steps(epoch)):
+            chosen = order[step * self._size : (step + 1) * self._size]
+            labels = np.eye(data["classes"], dtype=np.float32)[data["y"][chosen]]
+            yield self._preprocess(data["x"][chosen]), labels
 
-def _end_of_epoch(model, preprocess, data, size, means, phases):
-    record = {"loss": means.loss, "accuracy": means.accuracy}
-    chosen = data["validation"]
-    if len(chosen):
-        began = time.time()
-        predicted = probabilities(model, preprocess, _Rows(data["x"], chosen), size)
-        record["val_loss"], record["val_accuracy"] = score(predicted, data["y"][chosen])
-        phases["evaluate_s"] = phases.get("evaluate_s", 0.0) + time.time() - began
-    return record
+    def evaluate(self, model):
+        chosen = self._data["validation"]
+        if not len(chosen):
+            return {}
+        predicted = probabilities(model, self._preprocess, _Rows(self._data["x"], chosen), self._size)
+        loss, accuracy = score(predicted, self._data["y"][chosen])
+        return {"val_loss": loss, "val_accuracy": accuracy}
 
 
 class _Rows:
@@ -152,38 +104,6 @@ class _Rows:
 
     def __getitem__(self, part):
         return self._array[self._chosen[part]]
-
-
-class _Keeper:
-    """Holds the best weights so far, in memory and on disk: a killed run loses only what came after them."""
-
-    def __init__(self, model, folder, events):
-        self._model, self._path, self._events = model, os.path.join(folder, "weights.npz"), events
-        self._arrays = None
-        self.best = None
-
-    def consider(self, record):
-        """Keep the present weights if they are the best, and mark the epoch's record with ``best``."""
-        record["best"] = self.best is None or _better(record, self.best)
-        if record["best"]:
-            self._arrays = [np.array(value) for value in self._model.get_weights()]
-            self.best = {name: record[name] for name in _KEPT if name in record}
-            self.best["best_epoch"] = record["epoch"]
-            weights.save(self._arrays, self._model, self._path)
-
-    def restore_best(self):
-        if self._arrays is not None:
-            self._model.set_weights(self._arrays)
-
-
-_KEPT = ("loss", "accuracy", "val_loss", "val_accuracy")
-
-
-def _better(record, best):
-    """More validation accuracy, then less validation loss; without a validation set the latest is best."""
-    if "val_accuracy" not in record:
-        return True
-    return (record["val_accuracy"], -record["val_loss"]) > (best["val_accuracy"], -best["val_loss"])
 
 
 def _save_all(model, folder, events):

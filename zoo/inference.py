@@ -1,0 +1,134 @@
+"""Using a trained classifier on pictures of the user's own, or on the test set that it was trained beside."""
+
+import json
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from zoo import config, progress, records, runner, training
+from zoo.errors import ZooError, unknown
+from zoo.line import Line, open_folder, prepare, raise_if_failed, recorded, request_of, work
+from zoo.results import Run, named
+from zoo.settings import DataSettings, InferConfig
+
+
+def infer(overrides: list[str]) -> Run:
+    """Use a trained run on pictures.
+
+    Raises:
+        ZooError: anything that stops the run, with what to do about it.
+    """
+    source, overrides = _source_run(overrides)
+    line = prepare("infer", overrides, "classify")
+    settings = line.settings
+    assert isinstance(settings, InferConfig)  # noqa: S101  (composed for this verb)
+    if line.choice.stack.keras == "none":
+        raise ZooError(f"Stack {line.choice.stack.name} has no Keras", "Choose another: `python -m zoo list stacks`.")
+    inputs = _inputs(settings, source)
+    trained = source.record["config"]["model"]["name"]
+    open_folder(line, ["infer", trained, line.choice.backend.name])
+    with recorded(line):
+        line.record |= {"model": trained, "trained_run": str(source.folder), "data": inputs.record}
+        outcome = work(line, _infer_request(line, settings, source, inputs))
+        _keep_predictions(line, outcome, inputs, source)
+    return Run(line.folder, line.record)
+
+
+@dataclass
+class _Inputs:
+    names: list[str]
+    x: Path | Any
+    y: Path | None
+    record: dict[str, Any]
+
+
+def _source_run(overrides: list[str]) -> tuple[Run, list[str]]:
+    """Open the run that ``run=`` names; its backend and stack are the default."""
+    told = config.chosen("run", overrides)
+    if not told:
+        config.compose("infer", [*(text for text in overrides if not text.startswith("backend=auto"))], "classify")
+        raise AssertionError("compose refuses settings without a run")
+    source = named(told, config.chosen("output.root", overrides))
+    if source.record.get("verb") != "train" or not (source.folder / "weights.npz").is_file():
+        raise ZooError(f"{source.folder} holds no trained weights", "Give the folder of a training run, or run=last.")
+    if config.chosen("backend", overrides) is None:
+        overrides = [*overrides, f"backend={source.record['backend']}"]
+        if config.chosen("stack", overrides) is None:
+            overrides = [*overrides, f"stack={source.record['stack']['name']}"]
+    return source, overrides
+
+
+def _inputs(settings: InferConfig, source: Run) -> _Inputs:
+    trained = source.record["data"]
+    if settings.input == "test":
+        return _test_set(source)
+    from zoo import pictures
+
+    style = "digits" if trained["name"] in ("mnist", "digits") else "plain"
+    loaded = pictures.load(str(settings.input), tuple(trained["input_shape"]), style)
+    for name, reason in loaded.skipped:
+        progress.warn(f"Left out {name}: {reason}")
+    record = {
+        "name": str(settings.input),
+        "items": len(loaded.names),
+        "skipped": [list(row) for row in loaded.skipped],
+    }
+    return _Inputs(loaded.names, loaded.array, None, record | {"class_names": trained["class_names"]})
+
+
+def _test_set(source: Run) -> _Inputs:
+    prepared = training.prepared(DataSettings(**source.record["config"]["data"]))
+    if prepared.sha256 != source.record["data"]["sha256"]:
+        raise ZooError(
+            f"The data set {prepared.name} is no longer the one that {source.folder} was trained with",
+            "Restore the files under data.root, or train again.",
+        )
+    count = source.record["data"]["test_items"]
+    names = [f"test[{index}]" for index in range(count)]
+    record = {
+        "name": prepared.name,
+        "items": count,
+        "sha256": prepared.sha256,
+        "class_names": prepared.class_names,
+    }
+    return _Inputs(names, prepared.x_test, prepared.y_test, record)
+
+
+def _infer_request(line: Line, settings: InferConfig, source: Run, inputs: _Inputs) -> dict[str, Any]:
+    import numpy as np
+
+    trained = _trained_model(source)
+    x = line.folder / "inputs.npy"
+    # A copy inside the run folder: what was asked stays beside what was answered.
+    array = np.load(inputs.x, mmap_mode="r")[: len(inputs.names)] if isinstance(inputs.x, Path) else inputs.x
+    np.save(x, array, allow_pickle=False)
+    return request_of(line, trained["args"] | {"name": trained["name"]}, "infer") | {
+        "weights": str(source.folder / "weights.npz"),
+        "data": {"x": str(x), "y": str(inputs.y) if inputs.y else None},
+        "infer": {"batch_size": settings.batch_size},
+    }
+
+
+def _trained_model(source: Run) -> dict[str, Any]:
+    """The model part of the request that the run was trained with; the folder may come from a stranger."""
+    path = source.folder / "request.json"
+    try:
+        model = json.loads(path.read_text(encoding="utf-8"))["model"]
+        name, arguments = model["name"], dict(model["args"])
+    except (OSError, ValueError, KeyError, TypeError) as error:
+        raise ZooError(f"{path} cannot be used: {error}", "Give another run, or train again.") from error
+    if name not in config.options("model"):
+        raise unknown("model", str(name), config.options("model"))
+    return {"name": name, "args": arguments}
+
+
+def _keep_predictions(line: Line, outcome: runner.Outcome, inputs: _Inputs, source: Run) -> None:
+    raise_if_failed(line, outcome)
+    path = line.folder / "probabilities.npy"
+    if path.is_file():
+        import numpy as np
+
+        probabilities = np.load(path, allow_pickle=False)
+        names = inputs.names[: len(probabilities)]
+        classes = source.record["data"]["class_names"]
+        records.write_predictions(line.folder / "predictions.csv", names, classes, probabilities)
