@@ -1,9 +1,12 @@
 """What every test may ask for."""
 
 import os
+import sys
 from pathlib import Path
 
 import pytest
+
+from zoo import envs, paths, runner
 
 CHECKOUT = Path(__file__).resolve().parent.parent
 
@@ -17,3 +20,21 @@ def shared_data() -> Path:
             f"real data not present at {folder}; set ZOO_TEST_DATA to a folder that holds mnist/ and fashion/"
         )
     return folder
+
+
+@pytest.fixture
+def pretending(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """An empty working folder, an environment that is ready, and a worker that pretends as ``$FAKE_WORKER`` says."""
+    lock = tmp_path / "fake.lock"
+    lock.write_text("six==1.17.0 --hash=sha256:0\n")
+    ready = envs.Environment(
+        python=Path(sys.executable), folder=tmp_path, lock=lock, lock_sha256="0" * 64,
+        versions={"six": "1.17.0"}, build_s=0.0, python_version="3.11.0",
+    )  # fmt: skip
+    monkeypatch.setattr(envs, "ensure", lambda stack, platform: ready)
+    monkeypatch.setattr(paths, "WORKER", Path(__file__).with_name("fake_worker.py"))
+    monkeypatch.setattr(runner, "INTERRUPT_GRACE_S", 1.0)
+    monkeypatch.setenv("ZOO_CACHE", str(tmp_path / "cache"))
+    monkeypatch.setenv("FAKE_WORKER", "ok")
+    monkeypatch.chdir(tmp_path)
+    return tmp_path

@@ -3,7 +3,6 @@
 import json
 import os
 import signal
-import sys
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -12,27 +11,15 @@ import numpy as np
 import pytest
 from PIL import Image
 
-from zoo import api, cli, envs, paths, results, runner, runs, screen
+from zoo import api, cli, results, runs, screen
 from zoo.errors import ZooError
 
-FAKE = Path(__file__).with_name("fake_worker.py")
 Zoo = Callable[..., int]
 
 
 @pytest.fixture
-def zoo(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Zoo:
-    """The command line, in an empty folder, with an environment that is ready and a worker that pretends."""
-    lock = tmp_path / "fake.lock"
-    lock.write_text("six==1.17.0 --hash=sha256:0\n")
-    ready = envs.Environment(
-        python=Path(sys.executable), folder=tmp_path, lock=lock, lock_sha256="0" * 64,
-        versions={"six": "1.17.0"}, build_s=0.0, python_version="3.11.0",
-    )  # fmt: skip
-    monkeypatch.setattr(envs, "ensure", lambda stack, platform: ready)
-    monkeypatch.setattr(paths, "WORKER", FAKE)
-    monkeypatch.setattr(runner, "INTERRUPT_GRACE_S", 1.0)
-    monkeypatch.setenv("ZOO_CACHE", str(tmp_path / "cache"))
-    monkeypatch.chdir(tmp_path)
+def zoo(pretending: Path, monkeypatch: pytest.MonkeyPatch) -> Zoo:
+    """The command line, with a worker that pretends."""
 
     def run(*arguments: str, script: str = "ok") -> int:
         monkeypatch.setenv("FAKE_WORKER", script)

@@ -2,41 +2,28 @@
 
 import json
 import shutil
-import sys
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from zoo import envs, evidence, line, paths, records, runner, runs, validate
+from zoo import evidence, line, paths, records, runs, validate
 from zoo.errors import ZooError
 
-FAKE = Path(__file__).with_name("fake_worker.py")
 COMMIT = "0123456789" * 4
 Check = Callable[..., validate.Verdict]
 
 
 @pytest.fixture
-def check(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Check:
-    """Validate in an empty folder, with a copy of the recipes and a worker that pretends."""
-    lock = tmp_path / "fake.lock"
-    lock.write_text("six==1.17.0 --hash=sha256:0\n")
-    ready = envs.Environment(
-        python=Path(sys.executable), folder=tmp_path, lock=lock, lock_sha256="0" * 64,
-        versions={"six": "1.17.0"}, build_s=0.0, python_version="3.11.0",
-    )  # fmt: skip
-    recipes = tmp_path / "recipes"
+def check(pretending: Path, monkeypatch: pytest.MonkeyPatch) -> Check:
+    """Validate with a copy of the recipes and a worker that pretends."""
+    recipes = pretending / "recipes"
     (recipes / "mnist").mkdir(parents=True)
     shutil.copy(paths.RECIPES / "mnist" / "cpu.yaml", recipes / "mnist")
-    monkeypatch.setattr(envs, "ensure", lambda stack, platform: ready)
-    monkeypatch.setattr(paths, "WORKER", FAKE)
     monkeypatch.setattr(paths, "RECIPES", recipes)
     monkeypatch.setattr(records, "git_commit", lambda: COMMIT)
     monkeypatch.setattr(validate, "_load", lambda: 0.0)
-    monkeypatch.setattr(runner, "INTERRUPT_GRACE_S", 1.0)
-    monkeypatch.setenv("ZOO_CACHE", str(tmp_path / "cache"))
-    monkeypatch.chdir(tmp_path)
 
     def run(*overrides: str, script: str = "ok") -> validate.Verdict:
         monkeypatch.setenv("FAKE_WORKER", script)

@@ -5,7 +5,7 @@ import re
 from collections.abc import Mapping
 from typing import Any
 
-from zoo import paths
+from zoo import paths, rows
 from zoo.errors import ZooError, unknown
 
 ROLES = ("train_images", "train_labels", "test_images", "test_labels")
@@ -66,11 +66,9 @@ def load_row(name: str) -> DataRow:
     Raises:
         ZooError: there is none of that name.
     """
-    import yaml
-
     if name not in names():
         raise unknown("data set", name, names())
-    return as_row(yaml.safe_load((paths.CONFIGS / "data" / f"{name}.yaml").read_text("utf-8"))["data"])
+    return as_row(rows.read(paths.CONFIGS / "data" / f"{name}.yaml")["data"])
 
 
 def as_row(values: DataRow | Mapping[str, Any]) -> DataRow:
