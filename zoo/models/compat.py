@@ -73,7 +73,7 @@ def optimizer(name, learning_rate):
     if MAJOR == 2 and hasattr(optimizers, "legacy"):
         optimizers = optimizers.legacy
     makers = {
-        "adam": lambda: _adam_of_tensorflow_1(learning_rate) if _tensorflow_1() else optimizers.Adam(**rate),
+        "adam": lambda: _adam(learning_rate, optimizers, rate),
         "sgd": lambda: optimizers.SGD(**rate),
         "momentum": lambda: optimizers.SGD(momentum=0.9, nesterov=True, **rate),
         "rmsprop": lambda: optimizers.RMSprop(**rate),
@@ -82,6 +82,16 @@ def optimizer(name, learning_rate):
         raise ValueError("optimizer must be one of %s, got %r" % (", ".join(sorted(makers)), name))
     made = makers[name]()
     return _waiting(made) if _tensorflow_1() and name != "adam" else made
+
+
+def _adam(learning_rate, optimizers, rate):
+    if _tensorflow_1():
+        return _adam_of_tensorflow_1(learning_rate)
+    made = optimizers.Adam(**rate)
+    if backend_name() == "plaidml":
+        # It raises the step count before it reads it: its first step would be 0.74 as long as it should be.
+        keras.backend.set_value(made.iterations, -1)
+    return made
 
 
 def _tensorflow_1():
@@ -349,3 +359,67 @@ def _is_glorot_uniform(initializer):
 def native_suffix():
     """Suffix of this Keras's own model file."""
     return ".keras" if MAJOR >= 3 else ".h5"
+
+
+class _Ops:
+    """The few operations that losses are written in, over whichever Keras is at hand."""
+
+    def __init__(self):
+        K = keras.ops if MAJOR >= 3 else keras.backend
+        self.reshape, self.square = K.reshape, K.square
+        self.power = K.power if MAJOR >= 3 else K.pow
+
+    @staticmethod
+    def sum_rows(x):
+        """(batch, n) -> (batch, 1)."""
+        if MAJOR >= 3:
+            return keras.ops.sum(x, axis=1, keepdims=True)
+        return keras.backend.sum(x, axis=1, keepdims=True)
+
+    @staticmethod
+    def pairs(a, b):
+        """(batch, places, m) and (batch, places, n) -> (batch, m, n): products of channels, summed over places."""
+        if MAJOR >= 3:
+            return keras.ops.matmul(keras.ops.transpose(a, (0, 2, 1)), b)
+        return keras.backend.batch_dot(keras.backend.permute_dimensions(a, (0, 2, 1)), b, axes=[2, 1])
+
+
+ops = _Ops()
+
+
+def computed(function, x, shape, name=None):
+    """Layer of a function over tensors, written in :data:`ops`.
+
+    Args:
+        function: from a tensor, or a list of them, to a tensor.
+        x: the tensor or the list.
+        shape: of the result, without the batch.
+        name: of the layer.
+    """
+    return keras.layers.Lambda(function, output_shape=tuple(shape), name=name)(x)
+
+
+class Held(keras.layers.Layer):
+    """Gives the same array whatever its input: a picture to be optimised, or a target to reach.
+
+    Args:
+        shape: of the array, (1, ...); it starts as zeros, ``set_weights`` fills it.
+        trainable: whether training changes it.
+        name: of the layer.
+    """
+
+    def __init__(self, shape, trainable, name):
+        super(Held, self).__init__(name=name)
+        self._held_shape, self.trainable = tuple(shape), trainable
+
+    def build(self, input_shape):
+        self.value = self.add_weight(
+            name="value", shape=self._held_shape, initializer="zeros", trainable=self.trainable
+        )
+        self.built = True
+
+    def call(self, inputs):
+        return keras.ops.convert_to_tensor(self.value) if MAJOR >= 3 else self.value + 0.0
+
+    def compute_output_shape(self, input_shape):
+        return self._held_shape

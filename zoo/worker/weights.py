@@ -56,14 +56,51 @@ def load(model, path):
     Raises:
         RefusalError: the file is damaged, or weights are missing, surplus or of another shape; all are named.
     """
+    arrays = _read(path)
+    wanted = compat.named_weights(model)
+    problems = ["surplus " + name for name in sorted(set(arrays) - {name for name, _ in wanted})]
+    model.set_weights(_fitting(arrays, wanted, problems))
+
+
+def load_part(model, path, own):
+    """Fill a model from ``weights.npz`` that may hold more than the model has.
+
+    Args:
+        model: the Keras model, perhaps the first layers of a network only.
+        path: the file.
+        own: names of layers that keep the weights they have.
+
+    Raises:
+        RefusalError: the file is damaged, or weights are missing or of another shape; all are named.
+    """
+    arrays = _read(path)
+    wanted = compat.named_weights(model)
+    for (name, _), value in zip(wanted, model.get_weights()):
+        if name.split("/")[0] in own:
+            arrays[name] = value
+    model.set_weights(_fitting(arrays, wanted, []))
+
+
+def names(path):
+    """Names of the weights in ``weights.npz``.
+
+    Raises:
+        RefusalError: the file is damaged.
+    """
+    return list(_read(path))
+
+
+def _read(path):
     try:
         with np.load(path, allow_pickle=False) as stored:
-            arrays = {name: stored[name] for name in stored.files}
+            return {name: stored[name] for name in stored.files}
     except (OSError, ValueError, EOFError, AttributeError, zipfile.BadZipFile) as error:
         raise RefusalError("the weights in %s cannot be read: %s" % (path, error)) from error
-    wanted = compat.named_weights(model)
-    problems = ["missing " + name for name, _ in wanted if name not in arrays]
-    problems += ["surplus " + name for name in sorted(set(arrays) - {name for name, _ in wanted})]
+
+
+def _fitting(arrays, wanted, problems):
+    """The arrays in the model's order; refuses, naming all that is wrong, where they do not fit."""
+    problems = ["missing " + name for name, _ in wanted if name not in arrays] + problems
     problems += [
         "%s has shape %s, the model needs %s" % (name, arrays[name].shape, shape)
         for name, shape in wanted
@@ -71,4 +108,4 @@ def load(model, path):
     ]
     if problems:
         raise RefusalError("these weights do not fit the model: " + "; ".join(problems))
-    model.set_weights([arrays[name].astype(np.float32) for name, _ in wanted])
+    return [arrays[name].astype(np.float32) for name, _ in wanted]

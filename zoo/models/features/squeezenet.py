@@ -1,0 +1,47 @@
+"""SqueezeNet 1.1 without its top: 722,496 weights, a thirtieth of the work of VGG19.
+
+Iandola et al. 2016, https://arxiv.org/abs/1602.07360; version 1.1 is the one of
+https://github.com/forresti/SqueezeNet, trained in Caffe. Its published Keras weights
+(https://github.com/rcmalli/keras-squeezenet) call a layer ``fire2/squeeze1x1``, which Keras 3 no longer takes: here
+it is ``fire2_squeeze1x1``.
+"""
+
+from zoo.models.features import caffe
+
+# Squeezed and expanded channels of the fire modules, and after which of them the maps are halved.
+FIRES = ((16, 64), (16, 64), (32, 128), (32, 128), (48, 192), (48, 192), (64, 256), (64, 256))
+HALVED = ("conv1", "fire3", "fire5")
+
+LAYERS = ("conv1", *("fire%d" % number for number in range(2, 10)))
+STYLE = ("conv1", "fire2", "fire3", "fire4", "fire6", "fire8")
+CONTENT = ("fire4",)
+
+
+def trunk(compat, x, layers, seed):
+    """Lay the network up to the last wanted layer over a tensor of pictures; the seed is not used.
+
+    Returns:
+        ``{layer: feature map}``, and the weights of the fixed layer.
+    """
+    x, fixed = caffe.prepare(compat, x)
+    wanted, found = set(layers), {}
+    for number, name in enumerate(LAYERS):
+        if wanted <= set(found):
+            break
+        if number and LAYERS[number - 1] in HALVED:
+            x = compat.keras.layers.MaxPooling2D((3, 3), strides=(2, 2), name="pool%d" % number)(x)
+        x = found[name] = _fire(compat, x, name, *FIRES[number - 1]) if number else _first(compat, x)
+    return found, fixed
+
+
+def _first(compat, x):
+    return compat.keras.layers.Conv2D(64, (3, 3), strides=(2, 2), activation="relu", name="conv1")(x)
+
+
+def _fire(compat, x, name, squeezed, expanded):
+    """Squeeze to few channels, then expand by 1x1 and by 3x3 side by side."""
+    make = compat.keras.layers.Conv2D
+    x = make(squeezed, (1, 1), activation="relu", name=name + "_squeeze1x1")(x)
+    narrow = make(expanded, (1, 1), activation="relu", name=name + "_expand1x1")(x)
+    wide = make(expanded, (3, 3), padding="same", activation="relu", name=name + "_expand3x3")(x)
+    return compat.keras.layers.Concatenate(name=name)([narrow, wide])
