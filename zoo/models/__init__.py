@@ -4,10 +4,12 @@ Each file has ``build(compat, ...)``, which returns an uncompiled Keras model, a
 stored uint8 pixels into what that model takes. Everything that differs between Keras versions is in ``compat``.
 
 ``MobileNet`` and ``MobileNetV2`` are for direct use beside your own Keras, in place of those of
-``keras.applications``. Nothing here imports Keras before one of them is called.
+``keras.applications``, ``TransformerEncoder`` in place of ``torch.nn``'s. Nothing here imports Keras before one of
+them is called.
 """
 
 from zoo.models.mobilenet import MobileNet
 from zoo.models.mobilenet_v2 import MobileNetV2
+from zoo.models.transformer import TransformerEncoder
 
-__all__ = ["MobileNet", "MobileNetV2"]
+__all__ = ["MobileNet", "MobileNetV2", "TransformerEncoder"]

@@ -330,16 +330,21 @@ def _shape(weight):
     return tuple(int(size) for size in shape)
 
 
-def glorot_layers(model):
-    """Paths of the weights that their layer would initialise with Keras's default, Glorot uniform."""
-    found = set()
+def drawn_weights(model):
+    """Weights that their layer draws at random: path -> standard deviation of a normal draw, None for Glorot uniform.
+
+    Layers of the zoo's own say so in ``drawn``; of Keras's own, kernels with Keras's default are taken.
+    """
+    found = {}
     for layer in model.layers:
         for weight, initializer in (
             ("kernel", "kernel_initializer"),
             ("depthwise_kernel", "depthwise_initializer"),
         ):
             if _is_glorot_uniform(getattr(layer, initializer, None)):
-                found.add(layer.name + "/" + weight)
+                found[layer.name + "/" + weight] = None
+        for weight, deviation in getattr(layer, "drawn", {}).items():
+            found[layer.name + "/" + weight] = deviation
     return found
 
 

@@ -17,7 +17,7 @@ def build(request):
     Raises:
         RefusalError: the model cannot be built with these settings.
     """
-    module = importlib.import_module("zoo.models." + request["model"]["name"])
+    module = importlib.import_module("zoo.models." + request["model"]["name"].replace("/", "."))
     try:
         return module.build(compat, **request["model"]["args"]), module.preprocess
     except ValueError as error:

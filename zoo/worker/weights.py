@@ -16,14 +16,21 @@ from zoo.worker.refusal import RefusalError
 def initialise(model, seed):
     """Draw the first weights from numpy, so that the same seed starts every stack from the same numbers.
 
-    Only what Keras would draw as Glorot uniform is replaced (Glorot and Bengio 2010, equation 16).
+    Only what Keras would draw as Glorot uniform is replaced (Glorot and Bengio 2010, equation 16), and what layers
+    of the zoo's own draw.
     """
     random = np.random.RandomState(seed)
-    glorot = compat.glorot_layers(model)
+    deviations = compat.drawn_weights(model)
     drawn = []
     for (path, shape), value in zip(compat.named_weights(model), model.get_weights()):
-        drawn.append(_glorot_uniform(random, shape) if path in glorot else value)
+        drawn.append(_draw(random, shape, deviations[path]) if path in deviations else value)
     model.set_weights(drawn)
+
+
+def _draw(random, shape, deviation):
+    if deviation is None:
+        return _glorot_uniform(random, shape)
+    return (random.standard_normal(shape) * deviation).astype(np.float32)
 
 
 def _glorot_uniform(random, shape):
