@@ -8,6 +8,17 @@ import math
 
 import numpy as np
 
+DEFAULTS = {
+    "layers": 4,
+    "d_model": 128,
+    "heads": 4,
+    "d_ff": None,
+    "activation": "gelu",
+    "norm_first": True,
+    "tied": True,
+    "deviation": 0.02,
+}
+
 
 def preprocess(tokens):
     """Token numbers of any integer type as int32."""
@@ -18,17 +29,17 @@ def build(
     compat,
     vocabulary,
     length,
-    layers=4,
-    d_model=128,
-    heads=4,
-    d_ff=None,
+    layers=DEFAULTS["layers"],
+    d_model=DEFAULTS["d_model"],
+    heads=DEFAULTS["heads"],
+    d_ff=DEFAULTS["d_ff"],
     dropout=0.0,
-    activation="gelu",
-    norm_first=True,
-    tied=True,
+    activation=DEFAULTS["activation"],
+    norm_first=DEFAULTS["norm_first"],
+    tied=DEFAULTS["tied"],
     fixed=False,
     probabilities=False,
-    deviation=0.02,
+    deviation=DEFAULTS["deviation"],
 ):
     """Build the language model.
 
