@@ -75,7 +75,7 @@ def row_in(root: Path, **changes: object) -> data.DataRow:
 
 def test_rows_have_the_same_keys_and_no_problems() -> None:
     blocks = {path.stem: yaml.safe_load(path.read_text()) for path in (paths.CONFIGS / "data").glob("*.yaml")}
-    assert set(blocks) == {"mnist", "fashion", "digits", "auto"} == set(data.names())
+    assert set(blocks) == {"mnist", "fashion", "digits", "folder", "auto"} == set(data.names())
     fields = [field.name for field in dataclasses.fields(data.DataRow)]
     for name, block in blocks.items():
         assert sorted(block["data"]) == sorted(fields), name

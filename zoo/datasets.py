@@ -9,7 +9,7 @@ from zoo import paths, rows
 from zoo.errors import ZooError, unknown
 
 ROLES = ("train_images", "train_labels", "test_images", "test_labels")
-KINDS = ("idx", "bundled", "auto")
+KINDS = ("idx", "bundled", "folder", "auto")
 
 
 @dataclasses.dataclass
@@ -100,7 +100,7 @@ def problems(row: DataRow) -> list[str]:
         wrong.append(f"data.kind is {row.kind!r}; it must be one of {', '.join(KINDS)}")
     if row.kind == "idx" and set(row.files) != set(ROLES):
         wrong.append(f"data.files names {', '.join(row.files) or 'nothing'}; it must name {', '.join(ROLES)}")
-    if not row.class_names:
+    if not row.class_names and row.kind != "folder":
         wrong.append("data.class_names is empty; it must name each class")
     if row.kind == "bundled" and row.root is not None:
         wrong.append(f"data.root is {row.root!r}, but {row.name} comes with scikit-learn and reads no folder")

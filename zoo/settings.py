@@ -9,7 +9,10 @@ from typing import Any
 from zoo.errors import nearest
 
 OPTIMIZERS = ("adam", "momentum", "rmsprop", "sgd")
-SCHEDULES = ("constant", "cosine")
+SCHEDULES = ("constant", "cosine", "one_cycle")
+PRECISIONS = ("float32", "mixed_bfloat16", "mixed_float16")
+RESIZES = ("stretch", "crop", "nearest")
+NORMALISATIONS = ("model", "unit", "symmetric", "standard")
 
 
 @dataclass
@@ -21,8 +24,11 @@ class Trainer:
         batch_size: pictures per optimizer step.
         optimizer: adam, momentum (SGD with Nesterov momentum 0.9), rmsprop or sgd.
         learning_rate: the highest learning rate.
-        schedule: constant, or cosine: falls to a hundredth along half a cosine.
-        warmup: share of all steps that climb to the learning rate.
+        schedule: constant; cosine: falls to a hundredth; one_cycle: begins at a 25th and ends at a 10,000th.
+        warmup: share of all steps that climb to the learning rate; 0 means 0.3 for one_cycle.
+        label_smoothing: share of every label that is spread over all classes.
+        patience: stop after so many epochs without a better one; null trains all of them.
+        precision: float32; mixed_bfloat16 or mixed_float16 compute with half as many bits where the stack can.
         jit: compile with XLA where Keras 3 can. Slower for small networks on a CPU, impossible on Metal.
     """
 
@@ -32,7 +38,65 @@ class Trainer:
     learning_rate: float = 0.001
     schedule: str = "constant"
     warmup: float = 0.0
+    label_smoothing: float = 0.0
+    patience: int | None = None
+    precision: str = "float32"
     jit: bool = False
+
+    def problems(self) -> list[str | None]:
+        """What is out of range, and None for what is not."""
+        return [
+            within("trainer.epochs", self.epochs, 1, 100_000),
+            within("trainer.batch_size", self.batch_size, 1, 65_536),
+            within("trainer.learning_rate", self.learning_rate, 1e-9, 10.0),
+            within("trainer.warmup", self.warmup, 0.0, 0.9),
+            within("trainer.label_smoothing", self.label_smoothing, 0.0, 0.9),
+            None if self.patience is None else within("trainer.patience", self.patience, 1, 100_000),
+            one_of("trainer.optimizer", self.optimizer, OPTIMIZERS),
+            one_of("trainer.schedule", self.schedule, SCHEDULES),
+            one_of("trainer.precision", self.precision, PRECISIONS),
+        ]
+
+
+@dataclass
+class FineTune:
+    """How to train a network that knows something already; used where there are weights to start from.
+
+    Attributes:
+        head_epochs: passes over the training pictures, unaltered, in which only the last layer learns; 0 for none.
+        head_learning_rate: the highest learning rate of these.
+        unfreeze_from: the first layer that learns after them; null means all. 0 epochs after them: trainer.epochs=0.
+    """
+
+    head_epochs: int = 0
+    head_learning_rate: float = 0.003
+    unfreeze_from: str | None = None
+
+    def problems(self) -> list[str | None]:
+        """What is out of range, and None for what is not."""
+        return [
+            within("fine_tune.head_epochs", self.head_epochs, 0, 100_000),
+            within("fine_tune.head_learning_rate", self.head_learning_rate, 1e-9, 10.0),
+        ]
+
+
+@dataclass
+class Augment:
+    """How to alter pictures while training on them, differently each time.
+
+    Attributes:
+        flip: mirror every other picture, left to right.
+        crop: share of the edge by which pictures are moved at most; what comes in is mirrored.
+        colour: share by which brightness, contrast and saturation change at most.
+    """
+
+    flip: bool = False
+    crop: float = 0.0
+    colour: float = 0.0
+
+    def problems(self) -> list[str | None]:
+        """What is out of range, and None for what is not."""
+        return [within("augment.crop", self.crop, 0.0, 0.5), within("augment.colour", self.colour, 0.0, 0.9)]
 
 
 @dataclass
@@ -60,6 +124,12 @@ class DataSettings:
         train_limit: use only so many training pictures.
         test_limit: use only so many test pictures.
         validation: share of the training pictures set aside to choose the best epoch.
+        test: share of all pictures set aside to test on, of a folder without a part for that.
+        size: edge of your own pictures in pixels; null means what the model asks for.
+        resize: how they get it: stretch; crop, which keeps the middle and the proportions; nearest.
+        normalise: model, as it was made for; unit, 0 to 1; symmetric, -1 to 1; standard, mean 0 and deviation 1.
+        strict: refuse a folder with pictures that cannot be read, instead of leaving them out.
+        balance: weigh the training pictures so that every class counts the same.
     """
 
     name: str = "auto"
@@ -67,6 +137,24 @@ class DataSettings:
     train_limit: int | None = None
     test_limit: int | None = None
     validation: float = 0.1
+    test: float = 0.1
+    size: int | None = None
+    resize: str = "stretch"
+    normalise: str = "model"
+    strict: bool = False
+    balance: bool = False
+
+    def problems(self) -> list[str | None]:
+        """What is out of range, and None for what is not."""
+        limits = {key: getattr(self, key) for key in ("train_limit", "test_limit")}
+        return [
+            within("data.validation", self.validation, 0.0, 0.9),
+            within("data.test", self.test, 0.0, 0.9),
+            None if self.size is None else within("data.size", self.size, 4, 1024),
+            one_of("data.resize", self.resize, RESIZES),
+            one_of("data.normalise", self.normalise, NORMALISATIONS),
+            *(None if most is None else within(f"data.{key}", most, 1, 10**9) for key, most in limits.items()),
+        ]
 
 
 @dataclass
@@ -101,6 +189,7 @@ class TrainConfig(Settings):
 
     Attributes:
         stack: name of the stack to use; null means the backend's best for this machine.
+        weights: to start from: imagenet, the published ones; a file; none, which draws them at random.
         seed: of the split, the first weights, the order of the pictures and the framework.
         expect: the result that the recipe promises, by data set.
     """
@@ -108,28 +197,27 @@ class TrainConfig(Settings):
     model: dict[str, Any] = field(default_factory=dict)
     data: DataSettings = field(default_factory=DataSettings)
     trainer: Trainer = field(default_factory=Trainer)
+    fine_tune: FineTune = field(default_factory=FineTune)
+    augment: Augment = field(default_factory=Augment)
+    weights: str = "none"
     preset: str = "full"
     seed: int = 1
     expect: dict[str, Any] = field(default_factory=dict)
 
     def problems(self) -> list[str]:
         """Everything out of range, one sentence each."""
-        trainer, data = self.trainer, self.data
-        found = [
-            within("trainer.epochs", trainer.epochs, 1, 100_000),
-            within("trainer.batch_size", trainer.batch_size, 1, 65_536),
-            within("trainer.learning_rate", trainer.learning_rate, 1e-9, 10.0),
-            within("trainer.warmup", trainer.warmup, 0.0, 0.9),
-            one_of("trainer.optimizer", trainer.optimizer, OPTIMIZERS),
-            one_of("trainer.schedule", trainer.schedule, SCHEDULES),
-            within("data.validation", data.validation, 0.0, 0.9),
-            within("seed", self.seed, 0, 2**31 - 1),
-        ]
-        for key in ("train_limit", "test_limit"):
-            limit = getattr(data, key)
-            found.append(None if limit is None else within(f"data.{key}", limit, 1, 10**9))
+        parts = (self.trainer, self.fine_tune, self.augment, self.data)
+        found = [problem for part in parts for problem in part.problems()]
+        found.append(within("seed", self.seed, 0, 2**31 - 1))
+        found.append(self._of_size())
         found += [model_argument(key, value) for key, value in self.model.items()]
         return [problem for problem in found if problem]
+
+    def _of_size(self) -> str | None:
+        asked = self.model.get("input_size")
+        if asked is None or self.data.size in (None, asked):
+            return None
+        return f"data.size is {self.data.size}, but model.input_size is {asked}: leave data.size out"
 
 
 @dataclass

@@ -54,7 +54,9 @@ def _data(line: Line, settings: TrainConfig) -> tuple[TrainConfig, data.Prepared
 
 def prepared(settings: DataSettings) -> data.Prepared:
     """Lay out the arrays that the settings name."""
-    return data.prepare(dataclasses.replace(data.load_row(settings.name), **dataclasses.asdict(settings)))
+    row = data.load_row(settings.name)
+    told = {key: value for key, value in dataclasses.asdict(settings).items() if hasattr(row, key)}
+    return data.prepare(dataclasses.replace(row, **told))
 
 
 def _train_request(line: Line, settings: TrainConfig, prepared: data.Prepared) -> dict[str, Any]:

@@ -35,6 +35,27 @@ def version():
 MAJOR = int(version().split(".")[0])
 
 
+def set_precision(name):
+    """Choose the numbers that layers compute with: ``float32``, ``mixed_bfloat16`` or ``mixed_float16``.
+
+    Weights are float32 in any case. Must be called before a model is built.
+
+    Raises:
+        ValueError: this Keras has no mixed precision.
+    """
+    if name == "float32":
+        return
+    chooser = getattr(keras, "mixed_precision", None)
+    if not hasattr(chooser, "set_global_policy"):
+        raise ValueError("Keras %s computes in float32 only, and %s was asked for" % (version(), name))
+    chooser.set_global_policy(name)
+
+
+def full_precision():
+    """Keyword arguments of a layer, such as the last, that computes in float32 whatever the others do."""
+    return {"dtype": "float32"} if _at_least(2, 4) else {}
+
+
 def first_layer(input_shape):
     """Keyword arguments that give a Sequential model's first layer its input shape, without the batch.
 
@@ -210,36 +231,40 @@ class RunningMeans:
         self._sums, self._count = np.zeros(2), 0
         self.loss = self.accuracy = float("nan")
 
-    def train(self, x, y):
-        """Take one optimizer step on a batch and bring ``loss`` and ``accuracy`` up to date."""
+    def train(self, *batch):
+        """Take one optimizer step on a batch and bring ``loss`` and ``accuracy`` up to date.
+
+        Args:
+            batch: x, y and, where its items do not count the same, their weights.
+        """
         if MAJOR >= 3:
             # Some versions of Keras 3 return means since the last reset, others the batch's own values.
             self._model.reset_metrics()
-        values = [float(value) for value in _train_on_batch(self._model, x, y)]
-        self._sums += np.array(values) * len(x)
-        self._count += len(x)
+        values = [float(value) for value in _train_on_batch(self._model, *batch)]
+        self._sums += np.array(values) * len(batch[1])
+        self._count += len(batch[1])
         self.loss, self.accuracy = (float(value) for value in self._sums / self._count)
 
 
 _steps = weakref.WeakKeyDictionary()
 
 
-def _train_on_batch(model, x, y):
+def _train_on_batch(model, *batch):
     """Loss and accuracy of one optimizer step.
 
     ``train_on_batch`` of Keras 3.6 hands TensorFlow a new generator each time, which is traced anew: a step of the
     small MNIST network took ten times as long as in ``fit``.
     """
     if MAJOR < 3 or backend_name() != "tensorflow":
-        return model.train_on_batch(x, y)[:2]
+        return model.train_on_batch(*batch)[:2]
     if model not in _steps:
         import tensorflow
 
         # The first step goes Keras's own way, which makes the variables of optimizer and metrics.
-        values = model.train_on_batch(x, y)[:2]
-        _steps[model] = tensorflow.function(lambda x, y: model.train_step((x, y)), jit_compile=model.jit_compile)
+        values = model.train_on_batch(*batch)[:2]
+        _steps[model] = tensorflow.function(lambda *batch: model.train_step(batch), jit_compile=model.jit_compile)
         return values
-    logs = _steps[model](x, y)
+    logs = _steps[model](*batch)
     return logs["loss"], logs["accuracy"]
 
 

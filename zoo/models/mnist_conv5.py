@@ -36,7 +36,7 @@ def build(compat, input_shape=(28, 28, 1), classes=10, l2=0.0005):
                 64, (5, 5), padding="same", activation="relu", kernel_regularizer=penalty(l2), name="conv2"
             ),
             layers.Flatten(name="flatten"),
-            layers.Dense(classes, activation="softmax", name="predictions"),
+            layers.Dense(classes, activation="softmax", name="predictions", **compat.full_precision()),
         ],
         name="mnist_conv5",
     )

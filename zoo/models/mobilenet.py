@@ -132,4 +132,4 @@ def _top(compat, x, alpha, classes, dropout, activation):
     x = layers.Dropout(dropout, name="dropout")(x)
     x = layers.Conv2D(classes, (1, 1), padding="same", name="conv_preds")(x)
     x = layers.Reshape((classes,), name="reshape_2")(x)
-    return layers.Activation(activation, name="predictions")(x)
+    return layers.Activation(activation, name="predictions", **compat.full_precision())(x)

@@ -165,4 +165,4 @@ def _padding(compat, x):
 
 def _top(compat, x, classes, activation):
     x = compat.keras.layers.GlobalAveragePooling2D()(x)
-    return compat.keras.layers.Dense(classes, activation=activation, name="predictions")(x)
+    return compat.keras.layers.Dense(classes, activation=activation, name="predictions", **compat.full_precision())(x)

@@ -1,9 +1,9 @@
 """The training loop, the same for every model and every stack.
 
 It takes a feed: an object that knows the data. ``steps(epoch)`` is the number of optimizer steps of an epoch;
-``batches(epoch)`` iterates over (x, y), numpy arrays for one step each, the same ones in the same order whenever
-it is asked for that epoch; ``evaluate(model)`` returns figures such as ``val_loss`` and ``val_accuracy``, or nothing
-where no data is set aside.
+``batches(epoch)`` iterates over (x, y), or (x, y, weights) where items do not count the same: numpy arrays for one
+step each, the same ones in the same order whenever it is asked for that epoch; ``evaluate(model)`` returns figures
+such as ``val_loss`` and ``val_accuracy``, or nothing where no data is set aside.
 """
 
 import math
@@ -16,29 +16,38 @@ from zoo.models import compat
 from zoo.worker import memory, weights
 
 
-def fit(model, feed, settings, keeper, events, stop, phases):
+def fit(model, feed, settings, keeper, events, stop, phases, first=1, last=None):
     """Train for all epochs, or until asked to stop; one ``epoch`` event each, ``step`` events between.
 
     Args:
         model: compiled.
         feed: see above.
-        settings: ``epochs``, ``learning_rate``, ``schedule`` and ``warmup``.
+        settings: ``epochs``, ``learning_rate``, ``schedule``, ``warmup`` and ``patience``.
         keeper: is shown the record of every epoch.
         events: where to report.
         stop: when asked to, training ends after the step in hand.
         phases: seconds by phase, filled in.
+        first: number of the first epoch, where there were others before.
+        last: number of the last one of the whole run, where others follow; shown.
+
+    Returns:
+        The number of epochs.
 
     Raises:
         FloatingPointError: the loss is no longer a number.
     """
-    total, done = sum(feed.steps(epoch) for epoch in range(1, settings["epochs"] + 1)), 0
-    for epoch in range(1, settings["epochs"] + 1):
+    epochs = range(first, first + settings["epochs"])
+    last, stale = last or epochs[-1], 0
+    total, done = sum(feed.steps(epoch) for epoch in epochs), 0
+    for epoch in epochs:
         began, evaluated = time.time(), phases.get("evaluate_s", 0.0)
         means, items = compat.RunningMeans(model), 0
-        for step, (x, y) in enumerate(feed.batches(epoch), 1):
+        for step, batch in enumerate(feed.batches(epoch), 1):
             rate = learning_rate(settings, done, total)
-            _step(model, x, y, rate, means, phases)
-            done, items = done + 1, items + len(y)
+            step_s = _step(model, batch, rate, means)
+            if not done:  # the first step is where frameworks trace and compile
+                compile_s = step_s
+            done, items = done + 1, items + len(batch[1])
             if not math.isfinite(means.loss):
                 raise FloatingPointError(
                     "the loss became %s at epoch %d, step %d; a lower trainer.learning_rate than %g usually helps"
@@ -46,7 +55,7 @@ def fit(model, feed, settings, keeper, events, stop, phases):
                 )
             events.step(
                 epoch=epoch,
-                epochs=settings["epochs"],
+                epochs=last,
                 step=step,
                 steps=feed.steps(epoch),
                 loss=means.loss,
@@ -66,32 +75,47 @@ def fit(model, feed, settings, keeper, events, stop, phases):
         train_s = record["epoch_s"] - (phases["evaluate_s"] - evaluated)
         record["items_per_s"] = items / train_s
         phases["train_s"] = phases.get("train_s", 0.0) + train_s
-        events.emit("epoch", epochs=settings["epochs"], **record)
-        if stop.asked:
+        events.emit("epoch", epochs=last, **record)
+        stale = 0 if record["best"] else stale + 1
+        if stop.asked or (settings.get("patience") and stale >= settings["patience"]):
             break
-    phases["train_s"] -= phases["compile_s"]
+    phases["train_s"] -= compile_s
+    phases["compile_s"] = phases.get("compile_s", 0.0) + compile_s
+    return epoch - first + 1
 
 
 def learning_rate(settings, step, steps):
-    """Learning rate at a step: ``constant``, or ``cosine`` from the given rate down to a hundredth of it.
+    """Learning rate at a step.
 
-    A ``warmup`` share of the steps climbs linearly to the given rate first.
+    ``constant``; ``cosine``: from the given rate down to a hundredth of it; ``one_cycle``: from a 25th up to it and
+    down to a 10,000th (Smith 2018, https://arxiv.org/abs/1803.09820, without its cycle of momentum), both along half
+    a cosine. A ``warmup`` share of the steps climbs to the given rate first, linearly but for ``one_cycle``.
     """
-    rate, warm = settings["learning_rate"], int(settings["warmup"] * steps)
+    rate, schedule, warmup = settings["learning_rate"], settings["schedule"], settings["warmup"]
+    cycle = schedule == "one_cycle"
+    warm = int((warmup or (0.3 if cycle else 0.0)) * steps)
     if step < warm:
-        return rate * (step + 1) / warm
-    if settings["schedule"] == "constant":
+        return _between(rate / 25, rate, step / warm) if cycle else rate * (step + 1) / warm
+    if schedule == "constant":
         return rate
-    turn = (step - warm) / max(1, steps - warm)
-    return rate * (0.01 + 0.99 * 0.5 * (1 + math.cos(math.pi * turn)))
+    return _between(rate, rate * (1e-4 if cycle else 0.01), (step - warm) / max(1, steps - warm))
 
 
-def _step(model, x, y, rate, means, phases):
+def _between(start, end, share):
+    """A point on the half cosine from one value to another."""
+    return end + (start - end) * 0.5 * (1 + math.cos(math.pi * share))
+
+
+def smooth(labels, share):
+    """Spread a share of every one-hot label over all classes (Szegedy et al. 2015, https://arxiv.org/abs/1512.00567)."""
+    return labels if not share else labels * np.float32(1 - share) + np.float32(share / labels.shape[-1])
+
+
+def _step(model, batch, rate, means):
     compat.set_learning_rate(model, rate)
     began = time.time()
-    means.train(x, y)
-    # The first step is where frameworks trace and compile.
-    phases.setdefault("compile_s", time.time() - began)
+    means.train(*batch)
+    return time.time() - began
 
 
 class Keeper:
