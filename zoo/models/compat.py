@@ -94,7 +94,7 @@ def optimizer(name, learning_rate):
     if MAJOR == 2 and hasattr(optimizers, "legacy"):
         optimizers = optimizers.legacy
     makers = {
-        "adam": lambda: _adam(learning_rate, optimizers, rate),
+        "adam": lambda: _adam_of_tensorflow_1(learning_rate) if _tensorflow_1() else optimizers.Adam(**rate),
         "sgd": lambda: optimizers.SGD(**rate),
         "momentum": lambda: optimizers.SGD(momentum=0.9, nesterov=True, **rate),
         "rmsprop": lambda: optimizers.RMSprop(**rate),
@@ -103,16 +103,6 @@ def optimizer(name, learning_rate):
         raise ValueError("optimizer must be one of %s, got %r" % (", ".join(sorted(makers)), name))
     made = makers[name]()
     return _waiting(made) if _tensorflow_1() and name != "adam" else made
-
-
-def _adam(learning_rate, optimizers, rate):
-    if _tensorflow_1():
-        return _adam_of_tensorflow_1(learning_rate)
-    made = optimizers.Adam(**rate)
-    if backend_name() == "plaidml":
-        # It raises the step count before it reads it: its first step would be 0.74 as long as it should be.
-        keras.backend.set_value(made.iterations, -1)
-    return made
 
 
 def _tensorflow_1():
