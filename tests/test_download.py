@@ -260,3 +260,10 @@ def test_two_processes_fetch_once(site: Site, tmp_path: Path) -> None:
     assert [process.returncode for process in both] == [0, 0], told
     assert len(site.asked) == 1
     assert (tmp_path / "file.gz").read_bytes() == CONTENT
+
+
+def test_an_md5_is_held_against_the_file_where_no_more_is_known(site: Site, tmp_path: Path) -> None:
+    md5 = hashlib.md5(CONTENT, usedforsecurity=False).hexdigest()
+    assert download.fetch("file.gz", [site.url("good")], md5, tmp_path).read_bytes() == CONTENT
+    with pytest.raises(ZooError, match=f"it serves another file \\(md5 {md5}\\)"):
+        download.fetch("other.gz", [site.url("good")], "0" * 32, tmp_path)

@@ -39,7 +39,8 @@ def fetch(name: str, urls: Sequence[str], sha256: str, folder: Path, size: int |
     Args:
         name: bare file name.
         urls: the whole address of the file on each mirror, best first; https, or http on this machine.
-        sha256: lower-case hexadecimal checksum that the file must have.
+        sha256: lower-case hexadecimal checksum that the file must have; one of 32 digits is taken for an md5, all
+            that is known of some files.
         folder: where it is kept; made if missing.
         size: bytes of the file, where known; a mirror that announces or sends another size is left at once.
 
@@ -64,11 +65,24 @@ def file_sha256(path: Path) -> str:
     Raises:
         ZooError: the file cannot be read.
     """
+    return _digest(path, "sha256")
+
+
+def _digest(path: Path, kind: str) -> str:
     try:
         with path.open("rb") as stream:
-            return hashlib.file_digest(stream, "sha256").hexdigest()
+            return hashlib.file_digest(stream, kind).hexdigest()
     except OSError as error:
         raise storage_error("read", path, error) from error
+
+
+def _kind(checksum: str) -> str:
+    return "md5" if len(checksum) == 32 else "sha256"
+
+
+def _checksum(path: Path, like: str) -> str:
+    """Checksum of a file, of the same kind as another."""
+    return _digest(path, _kind(like))
 
 
 @contextlib.contextmanager
@@ -130,7 +144,7 @@ def _intact(path: Path, sha256: str) -> bool:
     try:
         if path.is_dir():
             raise ZooError(f"{path} is a folder where a file belongs", "Move it away and repeat.")
-        return path.exists() and file_sha256(path) == sha256
+        return path.exists() and _checksum(path, sha256) == sha256
     except OSError as error:
         raise storage_error("read", path, error) from error
 
@@ -149,7 +163,7 @@ def _from_mirrors(target: Path, urls: Sequence[str], sha256: str, size: int | No
             raise storage_error("write", target, error) from error
     raise ZooError(
         f"{target.name} could not be fetched:\n" + "\n".join(reasons),
-        f"Check the network and repeat, or put the file there yourself: {target} (sha256 {sha256}).",
+        f"Check the network and repeat, or put the file there yourself: {target} ({_kind(sha256)} {sha256}).",
     )
 
 
@@ -163,12 +177,12 @@ def _from_mirror(url: str, part: Path, sha256: str, size: int | None) -> None:
             if tries_left and _length(part) > before:
                 continue
             raise
-        found = file_sha256(part)
+        found = _checksum(part, sha256)
         if found == sha256:
             return
         part.unlink()
         if whole:
-            raise _MirrorError(f"it serves another file (sha256 {found})")
+            raise _MirrorError(f"it serves another file ({_kind(sha256)} {found})")
     raise _MirrorError("what was kept of an earlier transfer does not fit its file")
 
 

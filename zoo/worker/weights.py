@@ -57,8 +57,13 @@ def save(model_or_arrays, model, path):
     os.replace(aside, path)
 
 
-def load(model, path):
+def load(model, path, hint=""):
     """Fill a model from ``weights.npz``.
+
+    Args:
+        model: the Keras model.
+        path: the file.
+        hint: said where they do not fit: what the host can tell of the file.
 
     Raises:
         RefusalError: the file is damaged, or weights are missing, surplus or of another shape; all are named.
@@ -66,7 +71,7 @@ def load(model, path):
     arrays = _read(path)
     wanted = compat.named_weights(model)
     problems = ["surplus " + name for name in sorted(set(arrays) - {name for name, _ in wanted})]
-    model.set_weights(_fitting(arrays, wanted, problems))
+    model.set_weights(_fitting(arrays, wanted, problems, hint))
 
 
 def load_part(model, path, own):
@@ -105,7 +110,7 @@ def _read(path):
         raise RefusalError("the weights in %s cannot be read: %s" % (path, error)) from error
 
 
-def _fitting(arrays, wanted, problems):
+def _fitting(arrays, wanted, problems, hint=""):
     """The arrays in the model's order; refuses, naming all that is wrong, where they do not fit."""
     problems = ["missing " + name for name, _ in wanted if name not in arrays] + problems
     problems += [
@@ -114,5 +119,6 @@ def _fitting(arrays, wanted, problems):
         if name in arrays and arrays[name].shape != shape
     ]
     if problems:
-        raise RefusalError("these weights do not fit the model: " + "; ".join(problems))
+        why = "these weights do not fit the model" + (" (%s)" % hint if hint else "")
+        raise RefusalError(why + ": " + "; ".join(problems))
     return [arrays[name].astype(np.float32) for name, _ in wanted]

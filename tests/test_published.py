@@ -1,0 +1,135 @@
+"""What ``weights=`` means, with the downloading pretended."""
+
+import hashlib
+import shutil
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from zoo import published, rows, weights
+from zoo.errors import ZooError
+from zoo.models import mobilenet, mobilenet_v2
+
+FULL = {"name": "mobilenet", "alpha": 1.0, "input_size": 224}
+
+
+@pytest.fixture(autouse=True)
+def cache(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    monkeypatch.setenv("ZOO_CACHE", str(tmp_path / "cache"))
+    return tmp_path / "cache"
+
+
+def file_of_weights(path: Path, alpha: float = 0.25, classes: int = 1000) -> Path:
+    """The two weights that tell of what model a file is."""
+    arrays = {
+        "conv_pw_13/kernel": np.ones((1, 1, 8, round(1024 * alpha)), np.float32),
+        "conv_preds/kernel": np.ones((1, 1, round(1024 * alpha), classes), np.float32),
+    }
+    weights.write(path, weights.Weights(arrays, "drawn"))
+    return path
+
+
+@pytest.mark.parametrize("model", [mobilenet, mobilenet_v2])
+def test_the_table_agrees_with_the_models(model: Any) -> None:
+    name = model.__name__.rpartition(".")[2]
+    row, told = rows.read(published.TABLE)[name], model.PUBLISHED
+    assert row["address"] == told.address
+    assert tuple(row["alphas"]) == told.alphas
+    assert tuple(row["sizes"]) == told.sizes
+    files = {told.file_name(alpha, size, True) for alpha in told.alphas for size in told.sizes}
+    spelt = {row["file"].format(alpha=word, size=size) for word in row["alphas"].values() for size in row["sizes"]}
+    assert files == spelt
+    assert set(row["checksums"]) <= files
+    for entry in row["checksums"].values():
+        assert len(entry.get("sha256") or entry["md5"]) in (64, 32)
+        assert entry["source"]
+
+
+def test_class_names() -> None:
+    # The checksum that Keras itself holds the file against.
+    index = hashlib.md5(published.CLASS_INDEX.read_bytes(), usedforsecurity=False)
+    assert index.hexdigest() == "c2c37ea517e94d9795004a39431a14cb"
+    names = published.class_names(1000)
+    assert (names[0], names[281], names[999]) == ("tench", "tabby", "toilet_tissue")
+    assert published.class_names(2) == ["class 0", "class 1"]
+
+
+def test_published_files_are_asked_for_with_their_checksum(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    asked: list[Any] = []
+
+    def fetch(*arguments: Any) -> Path:
+        asked.append(arguments)
+        return file_of_weights(tmp_path / "fetched.npz", alpha=1.0)
+
+    monkeypatch.setattr(published, "fetch", fetch)
+    chosen = published.choose("imagenet", FULL)
+    assert chosen is not None
+    assert chosen.classes == 1000
+    assert chosen.hint == ""
+    assert chosen.record["source"] == "imagenet"
+    published.choose("imagenet", {"name": "mobilenet_v2", "alpha": 1.0, "input_size": 224})
+    (v1, urls, checksum, *_), (v2, _, other, *_) = asked
+    assert urls == [f"https://storage.googleapis.com/tensorflow/keras-applications/mobilenet/{v1}"]
+    assert (v1, len(checksum)) == ("mobilenet_1_0_224_tf.h5", 32)
+    assert (v2, len(other)) == ("mobilenet_v2_weights_tf_dim_ordering_tf_kernels_1.0_224.h5", 64)
+
+
+@pytest.mark.parametrize(
+    ("told", "model", "words"),
+    [
+        ("imagenet", FULL | {"alpha": 0.5}, ["No checksum of mobilenet_5_0_224_tf.h5", "weights=FOLDER/"]),
+        ("imagenet", FULL | {"alpha": 0.3}, ["model.alpha=0.3", "0.25, 0.5, 0.75, 1.0"]),
+        ("imagenet", FULL | {"input_size": 200}, ["model.input_size=200", "128, 160, 192, 224"]),
+        ("imagenet", {"name": "mnist"}, ["No weights were published for mnist", "mobilenet_v2"]),
+        ("imagent", FULL, ["There is no file of weights imagent", "did you mean 'imagenet'"]),
+        ("/nowhere/w.h5", FULL, ["There is no file of weights /nowhere/w.h5"]),
+        (str(Path(__file__).parent), FULL, ["is a folder", "run=FOLDER"]),
+        (__file__, FULL, ["is refused"]),
+    ],
+)
+def test_what_cannot_be_had_is_told(told: str, model: dict[str, Any], words: list[str]) -> None:
+    with pytest.raises(ZooError) as error:
+        published.choose(told, model)
+    assert all(word in str(error.value) for word in words), error.value
+
+
+def test_none_is_none() -> None:
+    assert published.choose("none", FULL) is None
+    assert published.choose(None, FULL) is None
+
+
+def test_a_file_of_the_users_own_is_read_once(tmp_path: Path, cache: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    path = file_of_weights(tmp_path / "my weights é.safetensors", classes=7)
+    first = published.choose(str(path), FULL | {"alpha": 0.25})
+    assert first is not None
+    assert first.classes == 7
+    assert first.hint == ""
+    assert first.npz.is_relative_to(cache)
+    assert list(weights.read(first.npz).arrays) == list(weights.read(path).arrays)
+    read: list[Path] = []
+    plain = weights.read
+    monkeypatch.setattr(weights, "read", lambda path: read.append(path) or plain(path))
+    assert published.choose(str(path), FULL | {"alpha": 0.25}) == first
+    assert read == [first.npz]
+    first.npz.write_bytes(b"PK\x03\x04 damaged")
+    assert published.choose(str(path), FULL | {"alpha": 0.25}) == first
+    shutil.copyfile(file_of_weights(tmp_path / "other.npz", classes=9), path.with_suffix(".npz"))
+    other = published.choose(str(path.with_suffix(".npz")), FULL)
+    assert other is not None
+    assert other.npz != first.npz
+
+
+def test_the_file_tells_which_model_it_is_of(tmp_path: Path) -> None:
+    path = str(file_of_weights(tmp_path / "w.npz", alpha=0.5))
+    hints = {
+        "alpha": published.choose(path, FULL),
+        "model": published.choose(path, {"name": "mobilenet_v2", "alpha": 1.0}),
+        "nothing": published.choose(path, {"name": "mnist"}),
+    }
+    assert {key: found.hint for key, found in hints.items() if found} == {
+        "alpha": "these are the weights of alpha 0.5: model.alpha=0.5",
+        "model": "these are the weights of mobilenet: model=mobilenet",
+        "nothing": "",
+    }
