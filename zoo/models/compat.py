@@ -8,6 +8,8 @@ import weakref
 
 import numpy as np
 
+from zoo.models import draws
+
 
 def _import_keras():
     if os.environ.get("ZOO_KERAS") == "tf.keras":
@@ -70,6 +72,7 @@ def seed(number):
 
     random.seed(number)
     np.random.seed(number)
+    draws.begin(number)
     if MAJOR >= 3:
         keras.utils.set_random_seed(number)
         return
@@ -79,6 +82,33 @@ def seed(number):
         return
     set_seed = getattr(tensorflow, "set_random_seed", None) or tensorflow.random.set_seed
     set_seed(number)
+
+
+def dropout(rate, name):
+    """Dropout layer whose draws go on where they were when training is resumed; models must use this one.
+
+    Keras 3 and PlaidML keep the state of their draws in variables, TensorFlow's Keras 2 out of reach, inside the
+    operation: there each draw is computed from the seed, the layer's name and the number of the step.
+
+    Args:
+        rate: share of values dropped in training, 0 <= rate < 1.
+        name: name of the layer.
+    """
+    kind = keras.layers.Dropout if MAJOR >= 3 or backend_name() == "plaidml" else draws.dropout_of_tensorflow(keras)
+    return kind(rate, name=name)
+
+
+def dropped(x, rate, place):
+    """Drop a share of a tensor's numbers, for layers of our own under Keras 2; see :func:`dropout`.
+
+    Args:
+        x: the tensor.
+        rate: share of values dropped.
+        place: a name that no other dropout of the model has.
+    """
+    if backend_name() == "plaidml":
+        return keras.backend.dropout(x, rate)
+    return draws.dropped(keras, x, rate, place)
 
 
 def optimizer(name, learning_rate):
@@ -205,6 +235,7 @@ def _mend_batch_normalisation():
 
 if MAJOR < 3 and backend_name() == "plaidml":
     _mend_batch_normalisation()
+    draws.watch_plaidml()
 
 
 def _jit(asked):
@@ -230,10 +261,24 @@ class RunningMeans:
         if MAJOR >= 3:
             # Some versions of Keras 3 return means since the last reset, others the batch's own values.
             self._model.reset_metrics()
+        draws.advance(keras)
         values = [float(value) for value in _train_on_batch(self._model, *batch)]
         self._sums += np.array(values) * len(batch[1])
         self._count += len(batch[1])
-        self.loss, self.accuracy = (float(value) for value in self._sums / self._count)
+        self._average()
+
+    def _average(self):
+        if self._count:
+            self.loss, self.accuracy = (float(value) for value in self._sums / self._count)
+
+    def state(self):
+        """What :meth:`go_on` needs, as JSON knows it."""
+        return {"sums": [float(value) for value in self._sums], "count": self._count}
+
+    def go_on(self, state):
+        """Take up the means where another process left them."""
+        self._sums, self._count = np.array(state["sums"]), state["count"]
+        self._average()
 
 
 _steps = weakref.WeakKeyDictionary()

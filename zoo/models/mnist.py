@@ -27,7 +27,7 @@ def build(compat, input_shape=(28, 28, 1), classes=10, dropout=0.5):
             layers.Conv2D(64, (3, 3), activation="relu", name="conv2"),
             layers.MaxPooling2D((2, 2), name="pool2"),
             layers.Flatten(name="flatten"),
-            layers.Dropout(dropout, name="dropout"),
+            compat.dropout(dropout, "dropout"),
             layers.Dense(classes, activation="softmax", name="predictions", **compat.full_precision()),
         ],
         name="mnist",

@@ -25,7 +25,7 @@ def build(compat, input_shape=(28, 28, 1), classes=10, units=128, dropout=0.2):
         [
             layers.Flatten(name="flatten", **compat.first_layer(input_shape)),
             layers.Dense(units, activation="relu", name="hidden"),
-            layers.Dropout(dropout, name="dropout"),
+            compat.dropout(dropout, "dropout"),
             layers.Dense(classes, activation="softmax", name="predictions", **compat.full_precision()),
         ],
         name="mnist_dense",

@@ -129,7 +129,7 @@ def _top(compat, x, alpha, classes, dropout, activation):
     if not 0 <= dropout < 1:
         raise ValueError("`dropout` should be at least 0 and below 1. Received dropout=%r" % (dropout,))
     x = compat.spatial_mean(x, int(BLOCKS[-1][0] * alpha))
-    x = layers.Dropout(dropout, name="dropout")(x)
+    x = compat.dropout(dropout, "dropout")(x)
     x = layers.Conv2D(classes, (1, 1), padding="same", name="conv_preds")(x)
     x = layers.Reshape((classes,), name="reshape_2")(x)
     return layers.Activation(activation, name="predictions", **compat.full_precision())(x)

@@ -100,7 +100,7 @@ def _erf(x):
     return K.sign(x) * (1.0 - series * K.exp(-size * size))
 
 
-def dropout(x, rate, generator, training):
+def dropout(x, rate, generator, training, place):
     """Drop a share of the numbers while training and scale up the rest.
 
     Args:
@@ -108,12 +108,13 @@ def dropout(x, rate, generator, training):
         rate: share that is dropped; 0 leaves the tensor alone.
         generator: Keras 3's generator of seeds; earlier Kerases draw by themselves.
         training: as a layer's ``call`` gets it.
+        place: a name that no other dropout of the model has.
     """
     if not rate:
         return x
     if compat.MAJOR >= 3:
         return keras.random.dropout(x, rate, seed=generator) if training else x
-    return K.in_train_phase(lambda: K.dropout(x, rate), x, training=training)
+    return K.in_train_phase(lambda: compat.dropped(x, rate, place), x, training=training)
 
 
 def take(table, numbers):

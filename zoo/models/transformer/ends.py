@@ -52,7 +52,7 @@ class Embedding(Own):
             found = found + tensors.begin(self.positions, tensors.shape(tokens)[1])
         else:
             found = found + tensors.take(self.positions, places)
-        return self._drop(found, self.settings["dropout"], training)
+        return self._drop(found, self.settings["dropout"], training, "found")
 
     def compute_output_shape(self, input_shape):
         first = tensors.first_shape(input_shape)

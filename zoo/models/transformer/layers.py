@@ -41,8 +41,8 @@ class Own(Layer):
         self.uses_learning_phase = any(rates)
         self.seed_generator = compat.keras.random.SeedGenerator() if compat.MAJOR >= 3 and any(rates) else None
 
-    def _drop(self, x, rate, training):
-        return tensors.dropout(x, rate, self.seed_generator, training)
+    def _drop(self, x, rate, training, place):
+        return tensors.dropout(x, rate, self.seed_generator, training, self.name + "/" + place)
 
 
 @saved
@@ -139,20 +139,20 @@ class EncoderLayer(Own):
 
     def _project(self, attended, training):
         projected = tensors.linear(attended, self.output_kernel, self.output_bias)
-        return self._drop(projected, self.settings["dropout"], training)
+        return self._drop(projected, self.settings["dropout"], training, "projected")
 
     def _drop_weights(self, training):
         """What drops attention weights; None where that cannot happen, so that fused attention can be used."""
         rate = self.settings["attention_dropout"]
         if not rate or (compat.MAJOR >= 3 and not training):
             return None
-        return lambda weights: self._drop(weights, rate, training)
+        return lambda weights: self._drop(weights, rate, training, "weights")
 
     def _feed(self, x, training):
         inner = tensors.activate(tensors.linear(x, self.inner_kernel, self.inner_bias), self.settings["activation"])
-        inner = self._drop(inner, self.settings["dropout"], training)
+        inner = self._drop(inner, self.settings["dropout"], training, "inner")
         outer = tensors.linear(inner, self.outer_kernel, self.outer_bias)
-        return self._drop(outer, self.settings["dropout"], training)
+        return self._drop(outer, self.settings["dropout"], training, "outer")
 
     def _normalise(self, x, name):
         gamma, beta = getattr(self, name + "_gamma"), getattr(self, name + "_beta")
