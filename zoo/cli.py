@@ -23,6 +23,7 @@ examples:
   python -m zoo train model=mnist stack=tf-1.8 preset=smoke
   python -m zoo train -m model=mnist,mnist_dense         one run after the other
   python -m zoo infer run=last input=picture.png
+  python -m zoo report last                              one page that tells of a run
   python -m zoo help trainer                             what can be set, and what it means
 """
 
@@ -120,6 +121,7 @@ def _parser() -> argparse.ArgumentParser:
     validating.add_argument("overrides", nargs="*", metavar="KEY=VALUE", help="settings, as for train")
     validating.add_argument("-m", "--multirun", action="store_true", help="validate every combination of KEY=A,B,...")
     validating.add_argument("--json", action="store_true", help="as JSON")
+    _report_verb(_verb(verbs, "report", _report, "one page of a run, or of several held against each other"))
     listing = _verb(verbs, "list", _list, "models, backends, stacks and recipes, with their evidence")
     listing.add_argument("what", nargs="?", choices=["models", "backends", "stacks", "recipes", "references"])
     listing.add_argument("--json", action="store_true", help="as JSON")
@@ -156,6 +158,16 @@ def _verb(verbs: Any, name: str, act: Callable[[Any], int] | None, words: str) -
     if act is not None:
         added.set_defaults(act=act)
     return added
+
+
+def _report_verb(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("run", nargs="*", metavar="RUN", help="folder of a run, its name, or last (the default)")
+    parser.add_argument("--output", metavar="FILE", help="the page to write; RUN/report.html by itself")
+    parser.add_argument("--root", metavar="FOLDER", help="the folder of all run folders; runs by itself")
+    parser.add_argument("--list", action="store_true", help="a table of all runs instead of a page")
+    parser.add_argument("--sort", metavar="KEY", help="with --list: run, started (the default), model, value, ...")
+    parser.add_argument("--reverse", action="store_true", help="with --list: the largest first")
+    parser.add_argument("--json", action="store_true", help="with --list: as JSON")
 
 
 def _environment_verbs(parser: argparse.ArgumentParser) -> None:
@@ -251,6 +263,19 @@ def _validate(parsed: Any) -> int:
 
     combinations = config.expand_sweep(parsed.overrides) if parsed.multirun else [parsed.overrides]
     return validate.show(combinations, parsed.json)
+
+
+def _report(parsed: Any) -> int:
+    from zoo import overview
+
+    if parsed.list:
+        if parsed.run or parsed.output:
+            raise ZooError("--list tells of all runs and writes no page", "Leave out the runs and --output.")
+        return overview.show(parsed.root, parsed.sort or "started", parsed.reverse, parsed.json)
+    if parsed.sort or parsed.reverse or parsed.json:
+        raise ZooError("--sort, --reverse and --json are for the table of all runs", "Add --list.")
+    print(overview.write(parsed.run, parsed.root, parsed.output))
+    return 0
 
 
 def _list(parsed: Any) -> int:

@@ -91,7 +91,12 @@ class Format:
 
 @dataclasses.dataclass
 class Figure:
-    """A row of ``recipes/reported.yaml``: a published figure of other work than the recipes."""
+    """A row of ``recipes/reported.yaml``: a published figure of other work than the recipes.
+
+    Attributes:
+        about: the models whose own figures it may stand beside, by name or by the folder of their names; or the
+            benchmarks that need no model, such as ``matmul``.
+    """
 
     what: str
     machine: str
@@ -102,6 +107,7 @@ class Figure:
     date: str
     source: str
     note: str = ""
+    about: list[str] = dataclasses.field(default_factory=list)
 
 
 _MACHINE_PATH = re.compile(
@@ -286,6 +292,11 @@ def reported() -> list[Row]:
         raise ZooError(f"{path} must hold a list called figures", "Correct the file.")
     _check(path, figures, _figure_problems)
     return figures
+
+
+def reported_about(name: str) -> list[Row]:
+    """The published figures that are about a model or a benchmark; raises as :func:`reported`."""
+    return [row for row in reported() if any(f"{name}/".startswith(f"{about}/") for about in row.get("about", []))]
 
 
 def _figure_problems(row: Any) -> list[str]:

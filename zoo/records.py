@@ -83,7 +83,7 @@ def read(folder: Path) -> dict[str, Any]:
         raise ZooError(
             f"{folder} is no run folder: it has no {RECORD}", "Give the folder that `train` made."
         ) from error
-    except (OSError, ValueError) as error:
+    except (OSError, ValueError, RecursionError) as error:
         raise ZooError(f"{path} cannot be read: {error}", "Give another run, or train again.") from error
     if not isinstance(record, dict) or record.get("exit") not in EXITS:
         raise ZooError(f"{path} is not the record of a run", "Give another run, or train again.")
