@@ -22,8 +22,8 @@ from zoo.page import charts, markup, whole
 
 Tree = dict[str, Any]
 TAGS = (
-    " html head meta title style body header main footer nav section p h1 h2 h3 ul li a dl dt dd div span strong code "
-    "pre table caption thead tbody tr th td data figure figcaption img details summary "
+    " html head meta title style body header main footer nav section p h1 h2 h3 ul li a dl dt dd div span strong "
+    "code pre table caption thead tbody tr th td data figure figcaption img details summary "
     "svg g line text polyline polygon circle rect "
 )
 VOID = {"br", "img", "meta"}
