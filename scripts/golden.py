@@ -1,9 +1,11 @@
 """Make assets/golden anew: what the MobileNets say of five random pictures with random weights, and how they learn.
 
     python3 scripts/run.py python scripts/golden.py
+    python3 scripts/run.py python scripts/golden.py transformer   # what torch.nn.TransformerEncoder makes of vectors
 
 Run it when a network is meant to give other numbers than before, never to make a test pass. The stack that computes
-them is tf-2.21 on the CPU; pictures and weights are drawn from a seed by tests/golden_worker.py.
+them is tf-2.21 on the CPU; pictures and weights are drawn from a seed by tests/golden_worker.py. For the transformer
+it is PyTorch's own module, asked by tests/transformer_worker.py.
 """
 
 import json
@@ -30,20 +32,15 @@ JOBS: list[dict[str, Any]] = [
 ]
 
 
-def main() -> int:
-    """Compute and write every golden file."""
-    from zoo import envs, machine, stacks
-
-    stack = stacks.load(STACK)
-    environment = envs.ensure(stack, machine.probe().platform)
+def main(arguments: list[str]) -> int:
+    """Compute and write the golden files: of the MobileNets, or ``transformer``."""
+    if arguments == ["transformer"]:
+        _run("torch", "transformer_worker.py", {"golden_out": str(GOLDEN / "transformer.npz")})
+        return 0
     with tempfile.TemporaryDirectory() as folder:
         out = Path(folder)
         jobs = [COMMON | job for job in JOBS]
-        request = {"zoo": str(ROOT / "zoo"), "keras": stack.keras, "framework": stack.framework, "out": folder}
-        (out / "jobs.json").write_text(json.dumps(request | {"jobs": jobs, "step": True}), encoding="utf-8")
-        worker = ROOT / "tests" / "golden_worker.py"
-        command = [str(environment.python), "-I", "-B", str(worker), str(out / "jobs.json")]
-        subprocess.run(command, check=True, env=envs.child_environment(stack))
+        _run(STACK, "golden_worker.py", {"out": folder, "jobs": jobs, "step": True})
         GOLDEN.mkdir(parents=True, exist_ok=True)
         for job in jobs:
             _write(job, out)
@@ -51,6 +48,20 @@ def main() -> int:
     rounded = {name: float(f"{length:.6g}") for name, length in lengths.items()}
     (GOLDEN / "learning_step.json").write_text(json.dumps(rounded, indent=0) + "\n", encoding="utf-8")
     return 0
+
+
+def _run(stack_name: str, worker: str, request: dict[str, Any]) -> None:
+    """Run a script of tests/ in a stack's interpreter."""
+    from zoo import envs, machine, stacks
+
+    stack = stacks.load(stack_name)
+    environment = envs.ensure(stack, machine.probe().platform)
+    request = {"zoo": str(ROOT / "zoo"), "keras": stack.keras, "framework": stack.framework} | request
+    with tempfile.TemporaryDirectory() as folder:
+        asked = Path(folder) / "request.json"
+        asked.write_text(json.dumps(request), encoding="utf-8")
+        command = [str(environment.python), "-I", "-B", str(ROOT / "tests" / worker), str(asked)]
+        subprocess.run(command, check=True, env=envs.child_environment(stack))
 
 
 def _write(job: dict[str, Any], out: Path) -> None:
@@ -71,4 +82,4 @@ def _write(job: dict[str, Any], out: Path) -> None:
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    sys.exit(main(sys.argv[1:]))

@@ -171,7 +171,7 @@ def compare_arguments(cases, out):
         found.append([outcome(make, arguments) for make in pair])
     signatures = {
         name: [str(inspect.signature(getattr(each, name))) for each in (zoo.models, compat.keras.applications)]
-        for name in zoo.models.__all__
+        for name in ("MobileNet", "MobileNetV2")
     }
     with open(os.path.join(out, "arguments.json"), "w") as stream:
         json.dump({"outcomes": found, "signatures": signatures}, stream)

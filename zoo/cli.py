@@ -189,6 +189,12 @@ def _weight_verbs(parser: argparse.ArgumentParser) -> None:
     converting.add_argument(
         "target", metavar="OUT", help="the file to write: .npz, .safetensors, .h5 (Keras 2) or .weights.h5 (Keras 3)"
     )
+    converting.add_argument(
+        "--names",
+        choices=["zoo", "torch"],
+        default="zoo",
+        help="an encoder's weights by the zoo's names or PyTorch's",
+    )
 
 
 def _train(parsed: Any) -> int:
@@ -368,6 +374,7 @@ def _weights_convert(parsed: Any) -> int:
 
     from zoo import weights
 
-    summary = weights.convert(Path(parsed.source).expanduser(), Path(parsed.target).expanduser())
+    source, target = Path(parsed.source).expanduser(), Path(parsed.target).expanduser()
+    summary = weights.convert(source, target, parsed.names)
     print("\n".join(summary.lines))
     return 0

@@ -22,7 +22,7 @@ from typing import TYPE_CHECKING, Any
 import h5py  # type: ignore[import-untyped]
 import numpy as np
 
-from zoo import apart, keras2_layout, keras3_layout, weightfiles
+from zoo import apart, keras2_layout, keras3_layout, torch_names, weightfiles
 from zoo.download import storage_error
 from zoo.errors import ZooError
 from zoo.hdf5_order import names_as_made
@@ -116,7 +116,7 @@ def read(path: Path) -> Weights:
             found = apart.read(path)
         elif head.startswith(b"PK"):
             with zipfile.ZipFile(path) as archive:
-                found = weightfiles.read_npz(path, archive)
+                found = weightfiles.read_npz(path, _without_pickle(path, archive))
         else:
             found = _read_rest(path, head)
     if not found.arrays:
@@ -134,6 +134,16 @@ def _told(path: Path) -> Iterator[None]:
         raise storage_error("read", path, error) from error
     except _BROKEN as error:
         raise refused(path, f"it is damaged ({type(error).__name__}: {str(error)[:200]})") from error
+
+
+def _without_pickle(path: Path, archive: zipfile.ZipFile) -> zipfile.ZipFile:
+    if any(name.endswith("/data.pkl") for name in archive.namelist()):
+        raise ZooError(
+            f"{path} is refused: it is a file of torch.save, a Python pickle, which could run anything "
+            "and is never opened",
+            'Save it where it was made: safetensors.torch.save_file(model.state_dict(), "weights.safetensors").',
+        )
+    return archive
 
 
 def _is_keras(path: Path, head: bytes) -> bool:
@@ -343,17 +353,22 @@ def _write_hdf5(path: Path, tree: Tree) -> None:
             file.create_dataset(name, data=array, track_times=False)
 
 
-def convert(source: Path, target: Path) -> Summary:
+def convert(source: Path, target: Path, names: str = "zoo") -> Summary:
     """Read weights of any kind and write them as the kind that the target's name ends in.
+
+    Args:
+        source: the file to read. Weights of ``torch.nn.TransformerEncoder`` are known by their names.
+        target: the file to write.
+        names: ``zoo``, the names of the zoo's own encoder, or ``torch``, those of PyTorch's.
 
     Raises:
         ZooError: the source cannot be read, or cannot become what was asked for.
     """
     _writer(target)
-    weights = read(source)
+    weights = torch_names.to_zoo(read(source))
     if target.exists() and target.samefile(source):
         raise ZooError(f"{source} would be written over itself", "Name another file to write.")
-    write(target, weights)
+    write(target, torch_names.to_torch(weights) if names == "torch" else weights)
     lines = [f"{source}: {_described(weights)}", f"{target}: written, {target.stat().st_size:,} bytes"]
     if target.name.endswith(".weights.h5"):
         counted = ", ".join(f"{count} {kind}" for kind, count in keras3_layout.classes_of(weights).items())
