@@ -64,16 +64,16 @@ def compare(request):
 
     found, told = {}, {"keras": compat.version(), "backend": compat.backend_name()}
     stored = np.load(request["golden"])
-    x, keep, fast = stored["x"], stored["keep"], request["fast"]
+    x, keep, fused = stored["x"], stored["keep"], compat.backend_name() == "torch"
     for name, settings in ENCODERS:
         for causal in (False, True):
             models = {}
-            for masked in (True, False) if fast else (True,):
+            for masked in (True, False) if fused else (True,):
                 arguments = dict(SIZES, length=LENGTH, causal=causal, masked=masked, **settings)
                 models[masked] = transformer.build(compat, **arguments)
                 weights.load(models[masked], request["weights"] % name)
             found[name_of(name, causal, True)] = compat.outputs(models[True], [x, keep])[0]
-            whole = compat.outputs(models[not fast], x if fast else [x, np.ones_like(keep)])[0]
+            whole = compat.outputs(models[not fused], x if fused else [x, np.ones_like(keep)])[0]
             found[name_of(name, causal, False)] = whole
             if causal:
                 found[name + "_nothing"] = compat.outputs(models[True], [x, np.zeros_like(keep)])[0]
@@ -128,7 +128,7 @@ def saved(found, tokens, model, request):
     """The model's own file, read again."""
     from zoo.models import compat
 
-    if not request["fast"]:
+    if not request["trains"]:
         return
     path = os.path.join(request["out"], "own" + compat.native_suffix())
     found["before"] = compat.outputs(model, tokens)[0]

@@ -54,7 +54,7 @@ def build(
         raise ValueError("`pooling` should be mean, max or first. Received pooling=%r" % (pooling,))
     tokens = compat.keras.layers.Input(shape=(length if fixed else None,), dtype="int32", name="text")
     keep = ends.Kept(name="kept")(tokens)
-    x = ends.Embedding(vocabulary, length, d_model, dropout, name="embedding")(tokens)
+    x = ends.TextEmbedding(vocabulary, length, d_model, dropout, name="embedding")(tokens)
     x = transformer.encode(
         compat, x, keep, layers, heads, d_ff, dropout, activation, norm_first, final_norm=norm_first
     )

@@ -7,7 +7,7 @@ PADDING = 0
 
 
 @saved
-class Embedding(Own):
+class TextEmbedding(Own):
     """Rows of two tables, one by token and one by position, summed; and back, by the same table of tokens.
 
     Called with tokens (batch, length) it gives (batch, length, width); with [tokens, positions] the positions are
@@ -23,7 +23,7 @@ class Embedding(Own):
     """
 
     def __init__(self, vocabulary, length, width, dropout=0.1, deviation=0.02, **kwargs):
-        super(Embedding, self).__init__(**kwargs)
+        super(TextEmbedding, self).__init__(**kwargs)
         self.settings = {
             "vocabulary": vocabulary,
             "length": length,
@@ -41,7 +41,7 @@ class Embedding(Own):
                 "positions": ((self.settings["length"], width), deviation),
             }
         )
-        super(Embedding, self).build(input_shape)
+        super(TextEmbedding, self).build(input_shape)
 
     def call(self, inputs, training=None):
         tokens, places = inputs if isinstance(inputs, (list, tuple)) else (inputs, None)
@@ -60,7 +60,7 @@ class Embedding(Own):
         return (first[0], first[1], last)
 
     def get_config(self):
-        return dict(super(Embedding, self).get_config(), **self.settings)
+        return dict(super(TextEmbedding, self).get_config(), **self.settings)
 
 
 @saved

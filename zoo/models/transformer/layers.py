@@ -10,11 +10,12 @@ Layer = compat.keras.layers.Layer
 
 
 def saved(cls):
-    """Tell this Keras of a class, where it wants to know in order to read model files."""
+    """Tell this Keras of a class, so that it can read its own model files."""
     for place in ("saving", "utils"):
         register = getattr(getattr(compat.keras, place, None), "register_keras_serializable", None)
         if register:
             return register(package="zoo")(cls)
+    compat.keras.utils.get_custom_objects()[cls.__name__] = cls
     return cls
 
 

@@ -67,7 +67,7 @@ def build(
 
     ends.check(vocabulary, length)
     tokens = compat.keras.layers.Input(shape=(length if fixed else None,), dtype="int32", name="text")
-    embedding = ends.Embedding(vocabulary, length, d_model, dropout, deviation, name="embedding")
+    embedding = ends.TextEmbedding(vocabulary, length, d_model, dropout, deviation, name="embedding")
     x = transformer.encode(
         compat,
         embedding(tokens),

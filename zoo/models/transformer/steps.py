@@ -46,7 +46,7 @@ def build(compat, vocabulary, length, **settings):
     width, make = given["d_model"], compat.keras.layers.Input
     tokens, places = make(shape=(1,), dtype="int32", name="text"), make(shape=(1,), dtype="int32", name="places")
     filled, kept, made = make(shape=(length + 1,), name="filled"), [], []
-    embedding = ends.Embedding(vocabulary, length, width, 0.0, name="embedding")
+    embedding = ends.TextEmbedding(vocabulary, length, width, 0.0, name="embedding")
     x = embedding([tokens, places])
     for number in range(1, given["layers"] + 1):
         old = [make(shape=(length, width), name="%s%d" % (kind, number)) for kind in ("keys", "values")]
