@@ -13,7 +13,7 @@ from typing import IO, Any
 from zoo import explain, paths, progress
 from zoo.errors import ZooError
 
-EVENTS = ("start", "step", "epoch", "artifact", "warning", "error", "done")
+EVENTS = ("start", "step", "epoch", "artifact", "resume", "warning", "error", "done")
 INTERRUPT_GRACE_S = 30.0
 TERMINATE_GRACE_S = 5.0
 LOG_TAIL_LINES = 20

@@ -10,11 +10,13 @@ import os
 import platform
 import signal
 import sys
+import threading
 import time
 import traceback
 import types
 
 PROTOCOL = 1
+HOST_GRACE_S = 10.0
 
 
 def _reach_own_code():
@@ -25,13 +27,26 @@ def _reach_own_code():
 
 
 class Stop:
-    """Set by Ctrl-C, looked at between steps."""
+    """Set by Ctrl-C, by a limit or when the host is gone; looked at between steps."""
 
     def __init__(self):
-        self.asked = False
+        self.asked, self.reason = False, "interrupted"
 
     def __call__(self, _number, _frame):
         self.asked = True
+
+
+def _watch_host(stop):
+    """The host holds the other end of standard input: when that closes, no matter how, the host is gone.
+
+    A training then has some seconds to write a checkpoint; after them nothing keeps this process alive.
+    """
+    os.read(0, 1)
+    stop.asked = True
+    time.sleep(HOST_GRACE_S)
+    sys.stderr.write("The host is gone; stopping at once.\n")
+    sys.stderr.flush()
+    os._exit(1)
 
 
 def main(argv):
@@ -43,6 +58,10 @@ def main(argv):
     events = Emitter(take_stdout())
     stop = Stop()
     signal.signal(signal.SIGINT, stop)
+    if os.environ.get("ZOO_WATCH_HOST"):
+        watching = threading.Thread(target=_watch_host, args=(stop,))
+        watching.daemon = True
+        watching.start()
     try:
         with open(argv[1], encoding="utf-8") as source:
             request = json.load(source)
@@ -53,13 +72,18 @@ def main(argv):
     except BrokenPipeError:
         sys.stderr.write("The host is gone; stopping.\n")
         return 1
-    except (RefusalError, FloatingPointError) as error:
-        events.emit("error", message=str(error), type=type(error).__name__)
-        return 1
     except Exception as error:
-        traceback.print_exc()
+        if not isinstance(error, (RefusalError, FloatingPointError)):
+            traceback.print_exc()
+        return _tell(events, error)
+
+
+def _tell(events, error):
+    try:
         events.emit("error", message=str(error) or type(error).__name__, type=type(error).__name__)
-        return 1
+    except BrokenPipeError:
+        sys.stderr.write("The host is gone; stopping.\n")
+    return 1
 
 
 def _run(request, events, stop):

@@ -51,7 +51,10 @@ class Checkpoints:
         write(os.path.join(self._folder, name + ".npz"), data)
         told = {"format": FORMAT, "number": number, "bytes": len(data), "sha256": hashlib.sha256(data).hexdigest()}
         told["state"] = state
-        write(os.path.join(self._folder, name + ".json"), json.dumps(told, sort_keys=True, indent=1).encode("utf-8"))
+        write(
+            os.path.join(self._folder, name + ".json"),
+            json.dumps(told, sort_keys=True, indent=1, default=_number).encode("utf-8"),
+        )
         self._remove_surplus(number)
 
     def _leave_reserve(self, size):
@@ -88,6 +91,10 @@ class Checkpoints:
             except (OSError, ValueError, KeyError, TypeError, EOFError, zipfile.BadZipFile) as error:
                 warn("The checkpoint %s.npz is damaged (%s); the one before is taken" % (path, error))
         return None
+
+
+def _number(value):
+    return value.item()  # of numpy
 
 
 def read(path):

@@ -6,7 +6,7 @@ import os
 import sys
 import time
 
-EVENTS = ("start", "step", "epoch", "artifact", "warning", "error", "done")
+EVENTS = ("start", "step", "epoch", "artifact", "resume", "warning", "error", "done")
 STEP_INTERVAL_S = 0.2
 
 
@@ -26,7 +26,7 @@ class Emitter:
 
     def __init__(self, stream):
         self._stream = stream
-        self._last_step = 0.0
+        self._last_step = -STEP_INTERVAL_S
 
     def emit(self, event, **fields):
         """Write one event now.
@@ -43,7 +43,7 @@ class Emitter:
 
     def step(self, **fields):
         """Write a ``step`` event, at most five a second: the screen needs no more."""
-        now = time.time()
+        now = time.monotonic()  # the clock on the wall may be set back by hours
         if now - self._last_step >= STEP_INTERVAL_S:
             self._last_step = now
             self.emit("step", **fields)

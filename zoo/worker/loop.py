@@ -2,18 +2,71 @@
 
 It takes a feed: an object that knows the data. ``steps(epoch)`` is the number of optimizer steps of an epoch;
 ``batches(epoch)`` iterates over (x, y), or (x, y, weights) where items do not count the same: numpy arrays for one
-step each, the same ones in the same order whenever it is asked for that epoch; ``evaluate(model)`` returns figures
-such as ``val_loss`` and ``val_accuracy``, or nothing where no data is set aside.
+step each; ``evaluate(model)`` returns figures such as ``val_loss`` and ``val_accuracy``, or nothing where no data is
+set aside.
+
+A run that was cut off goes on in the middle of an epoch as if nothing had happened. So whatever a feed draws, be it
+order, crops or noise, must be a function of (seed, epoch, step) alone: ``batches(epoch)`` yields the same batches
+whenever it is asked, and the loop may pass over the first ones. Nothing may be drawn from a generator that lives
+longer than one call of ``batches``.
 """
 
+import itertools
 import math
-import os
 import time
 
 import numpy as np
 
 from zoo.models import compat
-from zoo.worker import memory, weights
+from zoo.worker import memory
+from zoo.worker.keeper import Keeper
+
+__all__ = ["Keeper", "fit", "learning_rate", "smooth"]
+
+
+class Course:
+    """Where the training of one stage is, and everything a checkpoint must hold of it beside arrays."""
+
+    _NUMBERS = ("epoch", "step", "done", "items", "stale", "scale", "rollbacks", "rate", "seconds", "steps", "told")
+
+    def __init__(self, model, feed, first):
+        self._model, self._feed = model, feed
+        self.first = self.epoch = first
+        self.step = self.done = self.items = self.stale = self.rollbacks = 0
+        self.scale, self.rate, self.seconds = 1.0, 0.0, 0.0
+        self.compiled, self.told = False, None
+        self.steps = feed.steps(first)
+        self.means = compat.RunningMeans(model)
+
+    def count(self, batch):
+        """A step was taken on a batch."""
+        self.step, self.done, self.items = self.step + 1, self.done + 1, self.items + len(batch[1])
+
+    def turn(self, best):
+        """An epoch is over; go on to the next."""
+        self.stale = 0 if best else self.stale + 1
+        self.epoch, self.step, self.items, self.seconds = self.epoch + 1, 0, 0, 0.0
+        self.steps = self._feed.steps(self.epoch)
+        self.means = compat.RunningMeans(self._model)
+
+    def state(self):
+        """All of it, as JSON knows it."""
+        return dict({name: getattr(self, name) for name in self._NUMBERS}, means=self.means.state())
+
+    def go_on(self, state):
+        """Take up what :meth:`state` told; with batches of another size, at the same share of the epoch."""
+        for name in self._NUMBERS:
+            setattr(self, name, state[name])
+        self.means = compat.RunningMeans(self._model)
+        self.means.go_on(state["means"])
+        self.steps = self._feed.steps(self.epoch)
+        if self.steps != state["steps"]:
+            self.step = self.step * self.steps // state["steps"]
+            self.done = sum(self._feed.steps(epoch) for epoch in range(self.first, self.epoch)) + self.step
+
+    def words(self, what):
+        """What is wrong, and where."""
+        return "%s at epoch %d, step %d" % (what, self.epoch, self.step)
 
 
 def fit(model, feed, settings, keeper, events, stop, phases, first=1, last=None):
@@ -22,8 +75,9 @@ def fit(model, feed, settings, keeper, events, stop, phases, first=1, last=None)
     Args:
         model: compiled.
         feed: see above.
-        settings: ``epochs``, ``learning_rate``, ``schedule``, ``warmup`` and ``patience``.
-        keeper: is shown the record of every epoch.
+        settings: ``epochs``, ``learning_rate``, ``schedule``, ``warmup`` and ``patience``, ``max_minutes`` and
+            ``max_memory_gb``, and what the keeper needs.
+        keeper: is shown the record of every epoch, and writes checkpoints.
         events: where to report.
         stop: when asked to, training ends after the step in hand.
         phases: seconds by phase, filled in.
@@ -35,53 +89,123 @@ def fit(model, feed, settings, keeper, events, stop, phases, first=1, last=None)
 
     Raises:
         FloatingPointError: the loss is no longer a number.
+        OutOfMemoryError: the device or this machine has no more, or the run may not take more.
     """
-    epochs = range(first, first + settings["epochs"])
-    last, stale = last or epochs[-1], 0
-    total, done = sum(feed.steps(epoch) for epoch in epochs), 0
-    for epoch in epochs:
-        began, evaluated = time.time(), phases.get("evaluate_s", 0.0)
-        means, items = compat.RunningMeans(model), 0
-        for step, batch in enumerate(feed.batches(epoch), 1):
-            rate = learning_rate(settings, done, total)
-            step_s = _step(model, batch, rate, means)
-            if not done:  # the first step is where frameworks trace and compile
-                compile_s = step_s
-            done, items = done + 1, items + len(batch[1])
-            if not math.isfinite(means.loss):
-                raise FloatingPointError(
-                    "the loss became %s at epoch %d, step %d; a lower trainer.learning_rate than %g usually helps"
-                    % (means.loss, epoch, step, settings["learning_rate"])
-                )
-            events.step(
-                epoch=epoch,
-                epochs=last,
-                step=step,
-                steps=feed.steps(epoch),
-                loss=means.loss,
-                accuracy=means.accuracy,
-                items_per_s=items / max(1e-9, time.time() - began),
-            )
-            if stop.asked:
+    keeper.begin(settings, events, phases)
+    if keeper.finished(first) is not None:
+        return keeper.finished(first)
+    course = Course(model, feed, first)
+    stage = _Stage(course, feed, settings, keeper, events, stop, phases, last)
+    keeper.enter(course)
+    if course.told:  # it may have been saved and never said
+        events.emit("epoch", **course.told)
+    while stage.goes_on():
+        try:
+            stage.train_epoch(model)
+        except FloatingPointError as error:
+            keeper.roll_back(course, error)
+        except BrokenPipeError:  # the host is gone: what was learnt stays
+            keeper.save(course)
+            raise
+        except Exception as error:
+            memory.judge(error, settings)
+            raise
+    keeper.leave(course)
+    return course.epoch - first
+
+
+class _Stage:
+    """What the epochs of one stage share."""
+
+    def __init__(self, course, feed, settings, keeper, events, stop, phases, last):
+        self._course, self._feed, self._settings, self._keeper = course, feed, settings, keeper
+        self._events, self._stop, self._phases = events, stop, phases
+        epochs = range(course.first, course.first + settings["epochs"])
+        self._final, self._last = epochs[-1], last or epochs[-1]
+        self._total = sum(feed.steps(epoch) for epoch in epochs)
+        self._began = time.monotonic()
+
+    def goes_on(self):
+        patience = self._settings.get("patience")
+        stale = patience and self._course.stale >= patience
+        return self._course.epoch <= self._final and not self._stop.asked and not stale
+
+    def train_epoch(self, model):
+        """Train what is left of the epoch in hand, evaluate, report and keep."""
+        course, began, before = self._course, time.monotonic(), self._course.seconds
+        known = self._phases.get("compile_s", 0.0) + self._phases.get("checkpoint_s", 0.0)
+        for batch in itertools.islice(self._feed.batches(course.epoch), course.step, None):
+            self._take_step(model, batch)
+            course.seconds = before + time.monotonic() - began
+            self._report()
+            self._heed_limits()
+            if self._stop.asked:
                 break
-        record = {"loss": means.loss, "accuracy": means.accuracy}
-        evaluating = time.time()
-        record.update(feed.evaluate(model))
-        phases["evaluate_s"] = phases.get("evaluate_s", 0.0) + time.time() - evaluating
-        record.update(epoch=epoch, steps=step, learning_rate=rate, epoch_s=time.time() - began)
+            if self._keeper.due():
+                self._keeper.save(course)
+        partly = self._stop.asked and course.step < course.steps
+        if partly:  # what follows must not get into the checkpoint
+            self._keeper.save(course)
+        evaluating = time.monotonic()
+        record = dict({"loss": course.means.loss, "accuracy": course.means.accuracy}, **self._feed.evaluate(model))
+        evaluate_s = time.monotonic() - evaluating
+        record.update(epoch=course.epoch, steps=course.step, learning_rate=course.rate)
+        record["epoch_s"] = course.seconds + evaluate_s
+        record["items_per_s"] = course.items / max(1e-9, course.seconds)
         # A size that grows from epoch to epoch is how memory leaks of GPU plug-ins show.
         record["peak_memory_bytes"] = memory.peak_bytes()
-        keeper.consider(record)
-        train_s = record["epoch_s"] - (phases["evaluate_s"] - evaluated)
-        record["items_per_s"] = items / train_s
-        phases["train_s"] = phases.get("train_s", 0.0) + train_s
-        events.emit("epoch", epochs=last, **record)
-        stale = 0 if record["best"] else stale + 1
-        if stop.asked or (settings.get("patience") and stale >= settings["patience"]):
-            break
-    phases["train_s"] -= compile_s
-    phases["compile_s"] = phases.get("compile_s", 0.0) + compile_s
-    return epoch - first + 1
+        known = self._phases.get("compile_s", 0.0) + self._phases.get("checkpoint_s", 0.0) - known
+        self._add("train_s", evaluating - began - known)
+        self._add("evaluate_s", evaluate_s)
+        self._keeper.consider(record)
+        told = dict(record, epochs=self._last)
+        if not partly:
+            course.turn(record["best"])
+            course.told = told
+            self._keeper.save_epoch(course, self._stop.asked)
+        self._events.emit("epoch", **told)
+
+    def _add(self, phase, seconds):
+        self._phases[phase] = self._phases.get(phase, 0.0) + seconds
+
+    def _take_step(self, model, batch):
+        course = self._course
+        course.rate = learning_rate(self._settings, course.done, self._total) * course.scale
+        compat.set_learning_rate(model, course.rate)
+        began = time.monotonic()
+        course.means.train(*batch)
+        if not course.compiled:  # the first step is where frameworks trace and compile
+            self._add("compile_s", time.monotonic() - began)
+            course.compiled = True
+        course.count(batch)
+        if not math.isfinite(course.means.loss):
+            words = course.words("the loss became %s" % course.means.loss)
+            rate = self._settings["learning_rate"]
+            raise FloatingPointError(words + "; a lower trainer.learning_rate than %g usually helps" % rate)
+
+    def _report(self):
+        course = self._course
+        self._events.step(
+            epoch=course.epoch,
+            epochs=self._last,
+            step=course.step,
+            steps=course.steps,
+            loss=course.means.loss,
+            accuracy=course.means.accuracy,
+            items_per_s=course.items / max(1e-9, course.seconds),
+        )
+
+    def _heed_limits(self):
+        """Stop in time; leave off before memory runs out, with a checkpoint to go on from."""
+        minutes, gigabytes = self._settings.get("max_minutes"), self._settings.get("max_memory_gb")
+        if minutes and time.monotonic() - self._began >= 60 * minutes and not self._stop.asked:
+            self._stop.asked, self._stop.reason = True, "max_minutes"
+        peak = memory.peak_bytes() if gigabytes else None
+        if peak and peak > gigabytes * 2**30:
+            self._keeper.save(self._course)
+            raise memory.OutOfMemoryError(
+                "the worker has taken %.2f GB, trainer.max_memory_gb is %g" % (peak / 2**30, gigabytes)
+            )
 
 
 def learning_rate(settings, step, steps):
@@ -109,42 +233,3 @@ def _between(start, end, share):
 def smooth(labels, share):
     """Spread a share of every one-hot label over all classes (Szegedy et al. 2015, https://arxiv.org/abs/1512.00567)."""
     return labels if not share else labels * np.float32(1 - share) + np.float32(share / labels.shape[-1])
-
-
-def _step(model, batch, rate, means):
-    compat.set_learning_rate(model, rate)
-    began = time.time()
-    means.train(*batch)
-    return time.time() - began
-
-
-class Keeper:
-    """Holds the best weights so far, in memory and on disk: a killed run loses only what came after them."""
-
-    def __init__(self, model, folder):
-        self._model, self._path = model, os.path.join(folder, "weights.npz")
-        self._arrays = None
-        self.best = None
-
-    def consider(self, record):
-        """Keep the present weights if they are the best, and mark the epoch's record with ``best``."""
-        record["best"] = self.best is None or _better(record, self.best)
-        if record["best"]:
-            self._arrays = [np.array(value) for value in self._model.get_weights()]
-            self.best = {name: record[name] for name in _KEPT if name in record}
-            self.best["best_epoch"] = record["epoch"]
-            weights.save(self._arrays, self._model, self._path)
-
-    def restore_best(self):
-        if self._arrays is not None:
-            self._model.set_weights(self._arrays)
-
-
-_KEPT = ("loss", "accuracy", "val_loss", "val_accuracy")
-
-
-def _better(record, best):
-    """More validation accuracy, then less validation loss; without a validation set the latest is best."""
-    if "val_accuracy" not in record:
-        return True
-    return (record["val_accuracy"], -record["val_loss"]) > (best["val_accuracy"], -best["val_loss"])

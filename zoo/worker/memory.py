@@ -1,6 +1,19 @@
-"""How much memory this process takes."""
+"""How much memory this process takes, and how frameworks say that there is no more."""
 
 import sys
+
+EXHAUSTED = (
+    "out of memory",
+    "resource_exhausted",
+    "resource exhausted",
+    "failed to allocate",
+    "bad_alloc",
+    "oom when",
+)
+
+
+class OutOfMemoryError(Exception):
+    """There is no more memory, or the run may not take more; the host can try again with smaller batches."""
 
 
 def peak_bytes():
@@ -11,3 +24,16 @@ def peak_bytes():
         return None
     peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
     return peak if sys.platform == "darwin" else peak * 1024
+
+
+def judge(error, settings):
+    """Say plainly what TensorFlow, PyTorch, JAX, PlaidML and numpy each say in a way of their own.
+
+    Raises:
+        OutOfMemoryError: the error is that memory ran out.
+    """
+    words = ("%s %s" % (type(error).__name__, error)).lower()
+    if isinstance(error, MemoryError) or any(phrase in words for phrase in EXHAUSTED):
+        told = str(error).strip().split("\n")[0][:300] or type(error).__name__
+        size = settings.get("batch_size")
+        raise OutOfMemoryError("no memory left with trainer.batch_size=%s: %s" % (size, told)) from error

@@ -40,13 +40,13 @@ def run(request, events, stop, phases):
     fit(model, _Feed(data, preprocess, settings), settings, keeper, events, stop, phases)
     keeper.restore_best()
     metrics = dict(keeper.best or {}, parameters=int(model.count_params()))
-    if not stop.asked:
+    if not stop.asked or stop.reason == "max_minutes":
         began = time.time()
         predicted = probabilities(model, preprocess, data["x_test"], settings["batch_size"])
         metrics["test_loss"], metrics["test_accuracy"] = score(predicted, data["y_test"])
         phases["evaluate_s"] = phases.get("evaluate_s", 0.0) + time.time() - began
     _save_all(model, folder, events)
-    return {"metrics": metrics, "stopped": "interrupted" if stop.asked else None}
+    return {"metrics": metrics, "stopped": stop.reason if stop.asked else None}
 
 
 def _open(paths):
