@@ -1,5 +1,7 @@
 """Composing settings: what is laid over what, and every mistake at once."""
 
+from typing import Any
+
 import pytest
 
 from zoo import config
@@ -109,7 +111,7 @@ def test_sweeps_expand_to_every_combination() -> None:
 @pytest.mark.parametrize("model", config.options("model"))
 @pytest.mark.parametrize("backend", config.options("backend"))
 def test_every_model_composes_with_every_backend(model: str, backend: str) -> None:
-    settings = train(f"model={model}", f"backend={backend}")
+    settings: Any = config.compose("train", [f"model={model}", f"backend={backend}"])
     assert (settings.model["name"], settings.backend.name) == (model, backend)
     assert settings.model["about"]
 

@@ -15,11 +15,24 @@ from typing import Any
 
 from zoo import paths, rows
 from zoo.errors import ZooError, nearest, unknown
+from zoo.restyle_settings import RestyleConfig, StyleNetworkConfig
 from zoo.settings import InferConfig, Settings, TrainConfig
 
 # What a model is made for when its file names no task.
 USUAL_TASK = "classify"
-PATHS = ("input", "run", "data.root", "output.root", "output.name", "backend.python")
+PATHS = (
+    "input",
+    "run",
+    "save",
+    "weights",
+    "style",
+    "photos",
+    "feature_weights",
+    "data.root",
+    "output.root",
+    "output.name",
+    "backend.python",
+)
 
 
 @dataclass(frozen=True)
@@ -36,6 +49,10 @@ TASKS: dict[str, dict[str, Form]] = {
     "classify": {
         "train": Form("train", TrainConfig, "zoo.training"),
         "infer": Form("infer", InferConfig, "zoo.inference"),
+    },
+    "restyle": {
+        "train": Form("style_network", StyleNetworkConfig, "zoo.style_training"),
+        "infer": Form("restyle", RestyleConfig, "zoo.restyle"),
     },
 }
 

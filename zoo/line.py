@@ -216,8 +216,14 @@ def _explained(line: Line) -> envs.Environment:
         raise
 
 
-def work(line: Line, request: dict[str, Any]) -> runner.Outcome:
-    """Make the environment ready, run the worker on the request, and note what it says of itself."""
+def work(line: Line, request: dict[str, Any], watch: screen.Show | None = None) -> runner.Outcome:
+    """Make the environment ready, run the worker on the request, and note what it says of itself.
+
+    Args:
+        line: the run.
+        request: see :func:`request_of`.
+        watch: called with every event of the worker, after it is shown.
+    """
     environment = _ready_python(line)
     shutil.copyfile(environment.lock, line.folder / "requirements.lock")
     line.record["stack"] |= {
@@ -230,8 +236,14 @@ def work(line: Line, request: dict[str, Any]) -> runner.Outcome:
     path = line.folder / "request.json"
     path.write_text(json.dumps(request, indent=2), encoding="utf-8")
     with screen.following(f"Starting {line.choice.stack.name}") as show:
+
+        def told(event: dict[str, Any]) -> None:
+            show(event)
+            if watch is not None:
+                watch(event)
+
         outcome = runner.run(
-            environment.python, envs.child_environment(line.choice.stack, line.choice.env), path, show
+            environment.python, envs.child_environment(line.choice.stack, line.choice.env), path, told
         )
     line.record["device"] = outcome.start.get("device")
     line.record["probes"] = outcome.start.get("probes")

@@ -6,6 +6,9 @@ from typing import Any
 
 from zoo import progress
 
+# Figures of a step or an epoch, in the order in which they are shown.
+FIGURES = ("loss", "accuracy", "val_loss", "val_accuracy", "content", "style", "roughness")
+
 Show = Callable[[dict[str, Any]], None]
 
 
@@ -56,20 +59,21 @@ class _Drawn:
         self.bar.advance(done - self._done)
         self._done = done
         if "loss" in event:
-            self.bar.label(f"epoch {event['epoch']}/{event['epochs']}")
-            self.bar.note(
-                f"loss {event['loss']:.4f}  accuracy {event['accuracy']:.4f}  {event['items_per_s']:,.0f} items/s"
-            )
+            self.bar.label(f"epoch {event['epoch']}/{event['epochs']}" if "epoch" in event else "")
+            self.bar.note("  ".join([*_figures(event), _speed(event)]))
 
 
 def epoch_line(event: dict[str, Any]) -> str:
     """One line that tells an epoch."""
-    parts = [
-        f"epoch {event['epoch']:>3}/{event['epochs']}",
-        f"loss {event['loss']:.4f}",
-        f"accuracy {event['accuracy']:.4f}",
-    ]
-    if event.get("val_loss") is not None:
-        parts += [f"val_loss {event['val_loss']:.4f}", f"val_accuracy {event['val_accuracy']:.4f}"]
-    parts += [f"{event['items_per_s']:,.0f} items/s", f"{event['epoch_s']:.1f} s"]
+    parts = [f"epoch {event['epoch']:>3}/{event['epochs']}", *_figures(event)]
+    parts += [_speed(event), f"{event['epoch_s']:.1f} s"]
     return "  ".join(parts) + ("  *" if event.get("best") else "")
+
+
+def _figures(event: dict[str, Any]) -> list[str]:
+    return [f"{name} {event[name]:.4f}" for name in FIGURES if event.get(name) is not None]
+
+
+def _speed(event: dict[str, Any]) -> str:
+    speed = event["items_per_s"]
+    return f"{speed:,.0f} items/s" if speed >= 10 else f"{speed:.2f} items/s"

@@ -9,7 +9,10 @@ SHOWN_PREDICTIONS = 20
 
 def lines(run: Run) -> list[str]:
     """The result of a run, its place, and what is worth knowing about it."""
-    told = _training(run) if run.record["verb"] == "train" else _inference(run)
+    if "told" in run.record:  # the words of a task of its own
+        told = [_where(run.record), *run.record["told"]]
+    else:
+        told = _training(run) if run.record["verb"] == "train" else _inference(run)
     return [*told, f"Run folder: {run.folder}"]
 
 

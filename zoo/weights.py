@@ -22,7 +22,7 @@ from typing import TYPE_CHECKING, Any
 import h5py  # type: ignore[import-untyped]
 import numpy as np
 
-from zoo import apart, keras2_layout, keras3_layout, torch_names, weightfiles
+from zoo import apart, keras2_layout, keras3_layout, manifest, torch_names, weightfiles
 from zoo.download import storage_error
 from zoo.errors import ZooError
 from zoo.hdf5_order import names_as_made
@@ -104,12 +104,15 @@ def match(wanted: "Mapping[str, tuple[int, ...]]", arrays: "Mapping[str, NDArray
 def read(path: Path) -> Weights:
     """Read a file of weights; its content tells of what kind it is, not its name.
 
-    Keras 1 and 2 weights and models (``.h5``), Keras 3 (``.weights.h5``, ``.keras``), ``.npz``, ``.safetensors``.
+    Keras 1 and 2 weights and models (``.h5``), Keras 3 (``.weights.h5``, ``.keras``), ``.npz``, ``.safetensors``,
+    or the folder of a ``manifest.json``.
 
     Raises:
         ZooError: it cannot be read, is damaged, or holds what weights have no use for.
     """
     with _told(path):
+        if manifest.describes(path):
+            return manifest.read(path)
         with path.open("rb") as stream:
             head = stream.read(32)
         if head.startswith(HDF5_MAGIC) or _is_keras(path, head):

@@ -281,26 +281,60 @@ class RunningMeans:
         self._average()
 
 
+def compile_terms(model, names, optimizer_name, learning_rate):
+    """Compile a model whose output, (batch, 1 + n), is the loss first and then the terms it is made of.
+
+    Args:
+        model: the model.
+        names: of the n terms.
+        optimizer_name: see :func:`optimizer`.
+        learning_rate: its first learning rate.
+    """
+
+    def column(index, name):
+        def value(_, found):
+            return found[:, index]
+
+        value.__name__ = name
+        return value
+
+    extra = {"jit_compile": _jit(False)} if MAJOR >= 3 else {}
+    model.compile(
+        loss=column(0, "loss"),
+        optimizer=optimizer(optimizer_name, learning_rate),
+        metrics=[column(index, name) for index, name in enumerate(names, 1)],
+        **extra,
+    )
+
+
+def train_terms(model, names, x):
+    """Take one optimizer step of a model from :func:`compile_terms`; its loss and terms, as a list of numbers."""
+    if MAJOR >= 3:
+        model.reset_metrics()
+    y = np.zeros((len(x), 1 + len(names)), np.float32)
+    return [float(value) for value in _train_on_batch(model, x, y, names=names)]
+
+
 _steps = weakref.WeakKeyDictionary()
 
 
-def _train_on_batch(model, *batch):
-    """Loss and accuracy of one optimizer step.
+def _train_on_batch(model, *batch, names=("accuracy",)):
+    """Loss and metrics of one optimizer step.
 
     ``train_on_batch`` of Keras 3.6 hands TensorFlow a new generator each time, which is traced anew: a step of the
     small MNIST network took ten times as long as in ``fit``.
     """
     if MAJOR < 3 or backend_name() != "tensorflow":
-        return model.train_on_batch(*batch)[:2]
+        return model.train_on_batch(*batch)[: 1 + len(names)]
     if model not in _steps:
         import tensorflow
 
         # The first step goes Keras's own way, which makes the variables of optimizer and metrics.
-        values = model.train_on_batch(*batch)[:2]
+        values = model.train_on_batch(*batch)[: 1 + len(names)]
         _steps[model] = tensorflow.function(lambda *batch: model.train_step(batch), jit_compile=model.jit_compile)
         return values
     logs = _steps[model](*batch)
-    return logs["loss"], logs["accuracy"]
+    return [logs[name] for name in ("loss", *names)]
 
 
 def predict(model, x):
@@ -431,8 +465,12 @@ class _Ops:
 
     def __init__(self):
         K = keras.ops if MAJOR >= 3 else keras.backend
-        self.reshape, self.square = K.reshape, K.square
+        self.reshape, self.square, self.sqrt, self.tanh, self._mean = K.reshape, K.square, K.sqrt, K.tanh, K.mean
         self.power = K.power if MAJOR >= 3 else K.pow
+
+    def mean_of_places(self, x):
+        """(batch, height, width, channels) -> (batch, 1, 1, channels)."""
+        return self._mean(x, axis=(1, 2), keepdims=True)
 
     @staticmethod
     def sum_rows(x):

@@ -1,0 +1,26 @@
+"""Instance normalisation, which no Keras before 3.2 has: Ulyanov et al. 2016, https://arxiv.org/abs/1607.08022.
+
+Written from means, products and sums alone, which every Keras computes alike.
+"""
+
+from zoo.models import compat
+
+EPSILON = 1e-3
+
+
+class InstanceNormalization(compat.keras.layers.Layer):
+    """Bring every channel of every picture to mean 0 and variance 1, then to a learnt ``scale`` and ``shift``."""
+
+    def build(self, input_shape):
+        channels = (int(input_shape[-1]),)
+        self.shift = self.add_weight(name="shift", shape=channels, initializer="zeros", trainable=True)
+        self.scale = self.add_weight(name="scale", shape=channels, initializer="ones", trainable=True)
+        self.built = True
+
+    def call(self, inputs):
+        centred = inputs - compat.ops.mean_of_places(inputs)
+        variance = compat.ops.mean_of_places(compat.ops.square(centred))
+        return centred / compat.ops.sqrt(variance + EPSILON) * self.scale + self.shift
+
+    def compute_output_shape(self, input_shape):
+        return input_shape

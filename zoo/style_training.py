@@ -1,0 +1,188 @@
+"""Training a feed-forward style network: the painting, the photos, the worker, the samples on the way."""
+
+import dataclasses
+import importlib.util
+import shutil
+import tempfile
+from pathlib import Path
+from typing import Any
+
+from zoo import crops, featureweights, photos, picture_files, progress, records
+from zoo.download import storage_error
+from zoo.errors import ZooError, nearest
+from zoo.lane import Lane
+from zoo.line import Line, open_folder, prepare, raise_if_failed, recorded, refuse_untrainable, request_of, work
+from zoo.restyle_settings import StyleNetworkConfig
+from zoo.results import Run
+
+MODEL = "style_transfer/fast"
+# Layers that Johnson et al. 2016 take of VGG16, and what stands for them elsewhere.
+LAYERS: dict[str, dict[str, list[str]]] = {
+    "vgg16": {
+        "style": ["block1_conv2", "block2_conv2", "block3_conv3", "block4_conv3"],
+        "content": ["block3_conv3"],
+    },
+    "vgg19": {
+        "style": ["block1_conv2", "block2_conv2", "block3_conv3", "block4_conv3"],
+        "content": ["block3_conv3"],
+    },
+    "squeezenet": {"style": ["conv1", "fire2", "fire3", "fire4", "fire6"], "content": ["fire4"]},
+    "random": {"style": [f"octave{number}" for number in range(1, 6)], "content": ["octave2"]},
+}
+
+
+def train(overrides: list[str]) -> Run:
+    """Train as told.
+
+    Raises:
+        ZooError: anything that stops the run, with what to do about it; the run folder then holds its record.
+    """
+    line = prepare("train", overrides, "restyle")
+    settings = line.settings
+    assert isinstance(settings, StyleNetworkConfig)  # noqa: S101  (composed for this verb)
+    refuse_untrainable(line)
+    painting, files = _painting(settings), _files(settings.photos)
+    features, arrays = _features(settings)
+    open_folder(line, [MODEL, line.choice.backend.name])
+    with recorded(line):
+        if arrays is not None:
+            features["weights"] = str(line.folder / "features.npz")
+            featureweights.write(Path(features["weights"]), arrays)
+        _store(line.folder / "painting.npy", painting)
+        line.record["data"] = {"name": settings.photos or "scikit-learn's photos", "train_items": len(files)}
+        line.record["data"] |= {"style": settings.style, "features": features}
+        _work(line, settings, files, features)
+    return Run(line.folder, line.record)
+
+
+def _painting(settings: StyleNetworkConfig) -> Any:
+    """The painting as uint8, its shorter side scaled to what is asked."""
+    import numpy as np
+    from PIL import Image
+
+    if not settings.style:
+        raise ZooError("style is missing", "Give the painting: style=PICTURE")
+    path = _path(settings.style)
+    if not path.exists():
+        there = [entry.name for entry in path.parent.iterdir()] if path.parent.is_dir() else []
+        raise ZooError(f"There is no painting {path}{nearest(path.name, there)}", "Give style=PAINTING.")
+    try:
+        image = picture_files.true_colours(photos.open_upright(path))
+    except photos.UnreadableError as reason:
+        raise ZooError(f"{path} cannot be used: {reason}", "Give another painting: style=PATH") from reason
+    scale = settings.style_size / min(image.size)
+    size = (max(1, round(image.width * scale)), max(1, round(image.height * scale)))
+    if max(size) > 20 * min(size):
+        raise ZooError(f"{path} is {image.width} x {image.height}, a mere strip", "Cut a piece out of it.")
+    return np.asarray(image.resize(size, Image.Resampling.LANCZOS))
+
+
+def _path(told: str) -> Path:
+    return Path(told).expanduser() if told.startswith("~/") else Path(told)
+
+
+def _files(told: str | None) -> list[Path]:
+    """The photos to learn from.
+
+    Raises:
+        ZooError: there are none.
+    """
+    if told is None:
+        progress.warn("No photos are given: two that come with scikit-learn are used. photos=FOLDER is far better.")
+        return _bundled()
+    folder = _path(told)
+    if not folder.is_dir():
+        raise ZooError(f"There is no folder {folder}", "Give a folder of photos: photos=FOLDER")
+    closed: list[tuple[str, str]] = []
+    found = [folder / name for name in photos.below(folder, closed)]
+    for name, reason in closed:
+        progress.warn(f"Left out {name}: {reason}")
+    if not found:
+        raise ZooError(f"The folder {folder} holds no picture", "Give a folder of photos: photos=FOLDER")
+    return found
+
+
+def _bundled() -> list[Path]:
+    """The two photos inside scikit-learn, found without importing it."""
+    place = importlib.util.find_spec("sklearn")
+    assert place is not None  # noqa: S101  (a dependency)
+    assert place.origin  # noqa: S101
+    return sorted((Path(place.origin).parent / "datasets" / "images").glob("*.jpg"))
+
+
+def _features(settings: StyleNetworkConfig) -> tuple[dict[str, Any], Any]:
+    """What the worker is told of the feature network, and its weights."""
+    name = settings.features
+    told: dict[str, Any] = {"network": name, "seed": settings.seed, "weights": None, **LAYERS[name]}
+    if name == "random":
+        progress.warn(
+            "features=random: no trained network judges the style; little but colours and fine texture is learnt"
+        )
+        return told, None
+    arrays = featureweights.read(_path(str(settings.feature_weights)))
+    held = {weight.split("/")[0] for weight in arrays}
+    missing = [layer for layer in told["style"] if not any(each.startswith(layer) for each in held)]
+    if missing:
+        progress.warn(f"The weights have no {', '.join(missing)}: the style is judged without")
+    told["style"] = [layer for layer in told["style"] if layer not in missing]
+    if not told["style"] or not any(each.startswith(told["content"][0]) for each in held):
+        raise ZooError(f"{settings.feature_weights} holds too little of {name}", "Give weights of that network.")
+    return told, arrays
+
+
+def _store(path: Path, array: Any) -> None:
+    import numpy as np
+
+    try:
+        np.save(path, array, allow_pickle=False)
+    except OSError as error:
+        raise storage_error("write", path, error) from error
+
+
+def _work(line: Line, settings: StyleNetworkConfig, files: list[Path], features: dict[str, Any]) -> None:
+    trainer = settings.trainer
+
+    def feed(lane: Lane) -> None:
+        crops.feed(lane, files, trainer.size, trainer.batch_size, trainer.steps, settings.seed)
+
+    def watch(event: dict[str, Any]) -> None:
+        if event["event"] == "artifact" and event.get("kind") == "batch":
+            lane.taken()
+        elif event["event"] == "artifact" and event.get("kind") == "sample":
+            _keep_sample(Path(event["path"]))
+
+    inbox = Path(tempfile.mkdtemp(prefix="batches-", dir=line.folder))
+    try:
+        with Lane(inbox, crops.AHEAD, feed) as lane:
+            told = dataclasses.asdict(trainer) | {"seed": settings.seed, "features": features, "inbox": str(inbox)}
+            told |= {"strength": vars(settings.strength), "painting": str(line.folder / "painting.npy")}
+            request = request_of(line, settings.model | {"name": "style_network"}, "train_style_network")
+            outcome = work(line, request | {"train": told}, watch)
+    finally:
+        shutil.rmtree(inbox, ignore_errors=True)
+    line.record["model"] = MODEL
+    if outcome.epochs:
+        records.write_history(line.folder / "history.csv", outcome.epochs)
+    line.record["told"] = _words(line)
+    lane.check()
+    raise_if_failed(line, outcome)
+
+
+def _keep_sample(path: Path) -> None:
+    """Turn a sample, a photo and its restyled self, into a picture."""
+    import numpy as np
+
+    picture_files.write(path.with_suffix(".png"), [np.load(path, allow_pickle=False)], picture_files.Told())
+    path.unlink()
+
+
+def _words(line: Line) -> list[str]:
+    metrics = line.record["metrics"]
+    if "step" not in metrics:
+        return ["Interrupted before the first step"]
+    figures = ", ".join(f"{name} {metrics[name]:.4f}" for name in ("loss", "content", "style", "roughness"))
+    begun = "Interrupted after" if line.record["exit"] == "interrupted" else "Trained"
+    return [
+        f"{begun} {metrics['step']:,} steps: {figures}",
+        f"Restyle with it: python -m zoo infer run={line.folder} input=PHOTO",
+    ]
