@@ -143,7 +143,7 @@ def test_hostile_files_are_refused_with_a_reason(tmp_path: Path) -> None:
     reasons = {
         "text.jpg": "not that of a picture", "cut.jpg": "damaged.*truncated", "empty.png": "is empty",
         "program.jpg": "not that of a picture", "photo.heic": "HEIC", "pipe.jpg": "not a file",
-        "folder.jpg": "not a file", "link.jpg": "No such file",
+        "folder.jpg": "not a file", "link.jpg": "no such file",
         "bomb.png": "more than 89,478,485 pixels", "odd.png": "10,000 x 10,000",
     }  # fmt: skip
     tracemalloc.start()

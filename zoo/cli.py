@@ -258,8 +258,10 @@ def _finish(run: "Run", as_json: bool) -> int:
     if as_json:
         print(json.dumps(run.record, sort_keys=True))
     else:
-        from zoo import summary
+        from zoo import progress, summary
 
+        for title, headings, rows in summary.tables(run):
+            progress.table(title, headings, rows)
         print("\n".join(summary.lines(run)))
     return INTERRUPTED if run.exit == "interrupted" else 0
 

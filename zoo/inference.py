@@ -5,25 +5,30 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from zoo import config, progress, records, runner, training
+from zoo import config, progress, recognition, records, runner, training
 from zoo.errors import ZooError, unknown
 from zoo.line import Line, open_folder, prepare, raise_if_failed, recorded, request_of, work
 from zoo.results import Run, named
 from zoo.settings import DataSettings, InferConfig
 
+USUAL_BATCH = 128
+
 
 def infer(overrides: list[str]) -> Run:
-    """Use a trained run on pictures.
+    """Use a trained run, or published weights, on pictures.
 
     Raises:
         ZooError: anything that stops the run, with what to do about it.
     """
-    source, overrides = _source_run(overrides)
-    line = prepare("infer", overrides, "classify")
-    settings = line.settings
-    assert isinstance(settings, InferConfig)  # noqa: S101  (composed for this verb)
-    if line.choice.stack.keras == "none":
-        raise ZooError(f"Stack {line.choice.stack.name} has no Keras", "Choose another: `python -m zoo list stacks`.")
+    if config.chosen("model", overrides):
+        line, settings = _prepared(recognition.fastest(overrides))
+        return recognition.recognise(line, recognition.of_weights(settings))
+    source = _source_run(overrides)
+    trained = _trained_model(source)
+    if _sees_photos(trained, config.chosen("input", overrides)):
+        line, settings = _prepared(_as_trained(source, overrides))
+        return recognition.recognise(line, _subject(source, trained))
+    line, settings = _prepared(_on_its_backend(source, overrides))
     inputs = _inputs(settings, source)
     trained = source.record["config"]["model"]["name"]
     open_folder(line, ["infer", trained, line.choice.backend.name])
@@ -34,6 +39,14 @@ def infer(overrides: list[str]) -> Run:
     return Run(line.folder, line.record)
 
 
+def _prepared(overrides: list[str]) -> tuple[Line, InferConfig]:
+    line = prepare("infer", overrides, "classify")
+    assert isinstance(line.settings, InferConfig)  # noqa: S101  (composed for this verb)
+    if line.choice.stack.keras == "none":
+        raise ZooError(f"Stack {line.choice.stack.name} has no Keras", "Choose another: `python -m zoo list stacks`.")
+    return line, line.settings
+
+
 @dataclass
 class _Inputs:
     names: list[str]
@@ -42,8 +55,8 @@ class _Inputs:
     record: dict[str, Any]
 
 
-def _source_run(overrides: list[str]) -> tuple[Run, list[str]]:
-    """Open the run that ``run=`` names; its backend and stack are the default."""
+def _source_run(overrides: list[str]) -> Run:
+    """Open the run that ``run=`` names."""
     told = config.chosen("run", overrides)
     if not told:
         config.compose("infer", [*(text for text in overrides if not text.startswith("backend=auto"))], "classify")
@@ -51,11 +64,39 @@ def _source_run(overrides: list[str]) -> tuple[Run, list[str]]:
     source = named(told, config.chosen("output.root", overrides))
     if source.record.get("verb") != "train" or not (source.folder / "weights.npz").is_file():
         raise ZooError(f"{source.folder} holds no trained weights", "Give the folder of a training run, or run=last.")
+    return source
+
+
+def _on_its_backend(source: Run, overrides: list[str]) -> list[str]:
+    """Backend and stack of the run are the default."""
     if config.chosen("backend", overrides) is None:
         overrides = [*overrides, f"backend={source.record['backend']}"]
         if config.chosen("stack", overrides) is None:
             overrides = [*overrides, f"stack={source.record['stack']['name']}"]
-    return source, overrides
+    return overrides
+
+
+def _as_trained(source: Run, overrides: list[str]) -> list[str]:
+    """Photos come to the run's size as in training; where a processor did that, the fastest one predicts."""
+    resize = source.record["config"]["data"].get("resize", "stretch")
+    if config.chosen("resize", overrides) is None:
+        overrides = [*overrides, f"resize={resize}"]
+    return recognition.fastest(overrides) if source.record["promise"] == "cpu" else _on_its_backend(source, overrides)
+
+
+def _sees_photos(trained: dict[str, Any], source: str | None) -> bool:
+    """Whether pictures of ``input=`` are to be decoded in colour, one after the other."""
+    shape = trained["args"].get("input_shape") or []
+    return (
+        len(shape) == 3 and shape[2] == 3 and bool(source) and source != "test" and not str(source).endswith(".npy")
+    )
+
+
+def _subject(source: Run, trained: dict[str, Any]) -> recognition.Subject:
+    height, width, _ = trained["args"]["input_shape"]
+    classes = list(source.record["data"]["class_names"])
+    weights = source.folder / "weights.npz"
+    return recognition.Subject(trained, (height, width), weights, "", classes, {"trained_run": str(source.folder)})
 
 
 def _inputs(settings: InferConfig, source: Run) -> _Inputs:
@@ -105,7 +146,7 @@ def _infer_request(line: Line, settings: InferConfig, source: Run, inputs: _Inpu
     return request_of(line, trained["args"] | {"name": trained["name"]}, "infer") | {
         "weights": str(source.folder / "weights.npz"),
         "data": {"x": str(x), "y": str(inputs.y) if inputs.y else None},
-        "infer": {"batch_size": settings.batch_size},
+        "infer": {"batch_size": settings.batch_size or USUAL_BATCH},
     }
 
 

@@ -216,13 +216,16 @@ def _explained(line: Line) -> envs.Environment:
         raise
 
 
-def work(line: Line, request: dict[str, Any], watch: screen.Show | None = None) -> runner.Outcome:
+def work(
+    line: Line, request: dict[str, Any], watch: screen.Show | None = None, feed: runner.Feed | None = None
+) -> runner.Outcome:
     """Make the environment ready, run the worker on the request, and note what it says of itself.
 
     Args:
         line: the run.
         request: see :func:`request_of`.
         watch: called with every event of the worker, after it is shown.
+        feed: see :func:`zoo.runner.run`.
     """
     environment = _ready_python(line)
     shutil.copyfile(environment.lock, line.folder / "requirements.lock")
@@ -243,7 +246,7 @@ def work(line: Line, request: dict[str, Any], watch: screen.Show | None = None) 
                 watch(event)
 
         outcome = runner.run(
-            environment.python, envs.child_environment(line.choice.stack, line.choice.env), path, told
+            environment.python, envs.child_environment(line.choice.stack, line.choice.env), path, told, feed
         )
     line.record["device"] = outcome.start.get("device")
     line.record["probes"] = outcome.start.get("probes")

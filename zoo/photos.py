@@ -8,6 +8,8 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from zoo.errors import ZooError, nearest
+
 if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
@@ -46,12 +48,25 @@ def decode(path: Path, size: tuple[int, int], resize: str = "stretch") -> "Bytes
     Raises:
         UnreadableError: it is empty, cut short, damaged, too large, no picture, or may not be read.
     """
+    return decode_with_thumb(path, size, resize)[0]
+
+
+def decode_with_thumb(
+    path: Path, size: tuple[int, int], resize: str = "stretch", thumb: int = 0
+) -> "tuple[Bytes, Bytes | None]":
+    """As :func:`decode`, with a small copy of the whole picture, its proportions kept, in a square of ``thumb``."""
     import numpy as np
+    from PIL import Image
 
     # Twice the size wanted: what the JPEG decoder leaves out is then below what resizing smooths away.
-    hint = None if resize == "nearest" else (2 * max(size), 2 * max(size))
+    edge = 2 * max(*size, thumb)
     try:
-        return np.array(fit(colours(open_upright(path, hint)), size, resize))
+        image = colours(open_upright(path, None if resize == "nearest" else (edge, edge)))
+        pixels = np.array(fit(image, size, resize))
+        if not thumb:
+            return pixels, None
+        image.thumbnail((thumb, thumb), Image.Resampling.BILINEAR, reducing_gap=3.0)
+        return pixels, np.array(image)
     except (OSError, MemoryError) as error:
         raise UnreadableError(f"it cannot be converted ({error})") from error
 
@@ -91,6 +106,8 @@ def open_upright(path: Path, hint: tuple[int, int] | None = None) -> "Image":
     except UnidentifiedImageError as error:
         heic = " (HEIC: save it as JPEG)" if path.suffix.lower() in (".heic", ".heif") else ""
         raise UnreadableError(f"its content is not that of a picture of a known kind{heic}") from error
+    except FileNotFoundError as error:
+        raise UnreadableError("there is no such file") from error
     except PermissionError as error:
         raise UnreadableError("it may not be read (permission denied)") from error
     # Decoders meet bytes that nobody foresaw with nearly any exception.
@@ -170,6 +187,28 @@ def _eight_bits(values: "NDArray[Any]", mode: str) -> "Bytes":
             return np.rint(values * scale).astype(np.uint8)
     ranges = " or ".join(f"0 to {top:g}" for top in scales)
     raise UnreadableError(f"its grey values go from {low:g} to {high:g}, not {ranges}")
+
+
+def located(source: str, kinds: str) -> Path:
+    """The file or folder that ``input=`` names.
+
+    Args:
+        source: as the user gave it.
+        kinds: what would do, for the message.
+
+    Raises:
+        ZooError: there is none, or it is neither a file nor a folder.
+    """
+    path = Path(source).expanduser() if source.startswith("~/") else Path(source)
+    try:
+        if not path.exists():
+            there = [entry.name for entry in path.parent.iterdir()] if path.parent.is_dir() else []
+            raise ZooError(f"There is no file or folder {path}{nearest(path.name, there)}", kinds)
+        if not path.is_file() and not path.is_dir():
+            raise ZooError(f"{path} is neither a file nor a folder", kinds)
+    except (OSError, ValueError) as error:
+        raise ZooError(f"{source!r} cannot be opened: {error}", kinds) from error
+    return path
 
 
 def below(folder: Path, closed: list[tuple[str, str]] | None = None) -> Iterator[str]:

@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from zoo import photos, progress
-from zoo.errors import ZooError, nearest, unknown
+from zoo.errors import ZooError, unknown
 
 if TYPE_CHECKING:
     import numpy as np
@@ -52,11 +52,7 @@ def load(source: str, shape: tuple[int, ...], style: str) -> Inputs:
         raise unknown("style of pictures", style, list(STYLES))
     if len(shape) != 3 or shape[2] != 1:
         raise ZooError(f"The model takes inputs of shape {shape}", "Pictures can be made for (height, width, 1).")
-    path = Path(source).expanduser() if source.startswith("~/") else Path(source)
-    try:
-        _check_path(path)
-    except (OSError, ValueError) as error:
-        raise ZooError(f"{source!r} cannot be opened: {error}", KINDS) from error
+    path = photos.located(source, KINDS)
     if path.is_dir():
         return _folder(path, shape, style)
     if path.suffix.lower() == ".npy":
@@ -67,14 +63,6 @@ def load(source: str, shape: tuple[int, ...], style: str) -> Inputs:
         return Inputs([path.name], _picture(path, shape, style)[None], [])
     except photos.UnreadableError as reason:
         raise ZooError(f"{path} cannot be used: {reason}", KINDS) from reason
-
-
-def _check_path(path: Path) -> None:
-    if not path.exists():
-        there = [entry.name for entry in path.parent.iterdir()] if path.parent.is_dir() else []
-        raise ZooError(f"There is no file or folder {path}{nearest(path.name, there)}", KINDS)
-    if not path.is_file() and not path.is_dir():
-        raise ZooError(f"{path} is neither a file nor a folder", KINDS)
 
 
 def _folder(folder: Path, shape: tuple[int, ...], style: str) -> Inputs:

@@ -46,7 +46,9 @@ def lines(verb: str, overrides: list[str], capture: Path | None = None) -> list[
 
 def _settings(settings: Settings) -> list[str]:
     if isinstance(settings, InferConfig):
-        return [f"run={settings.run} input={settings.input} batch_size={settings.batch_size}"]
+        model = " ".join(f"{key}={value}" for key, value in settings.model.items() if key != "about")
+        who = f"run={settings.run}" if settings.run else f"model {model}\nweights={settings.weights}"
+        return [*who.splitlines(), f"input={settings.input} batch_size={settings.batch_size or 'as usual'}"]
     if not isinstance(settings, TrainConfig):
         return [f"{key}={value}" for key, value in vars(settings).items() if not dataclasses.is_dataclass(value)]
     model = " ".join(f"{key}={value}" for key, value in settings.model.items() if key != "about")

@@ -1,6 +1,7 @@
 """What a run left behind, opened for whoever asks."""
 
 import csv
+from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -45,12 +46,15 @@ class Run:
 
     @property
     def predictions(self) -> list[dict[str, str]]:
-        """Rows of ``predictions.csv``: input, class, probability and each class's probability."""
+        """Rows of ``predictions.csv``: input, class, probability, and those of each class or the next best."""
+        return list(self.each_prediction())
+
+    def each_prediction(self) -> Iterator[dict[str, str]]:
+        """The same, one after the other."""
         path = self.folder / "predictions.csv"
-        if not path.is_file():
-            return []
-        with path.open(newline="", encoding="utf-8") as source:
-            return list(csv.DictReader(source))
+        if path.is_file():
+            with path.open(newline="", encoding="utf-8") as source:
+                yield from csv.DictReader(source)
 
     def _repr_png_(self) -> bytes | None:
         """Notebooks show the curves."""

@@ -8,12 +8,12 @@ import threading
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import IO, Any
+from typing import IO, Any, Protocol
 
 from zoo import explain, paths, progress
 from zoo.errors import ZooError
 
-EVENTS = ("start", "step", "epoch", "artifact", "resume", "warning", "error", "done")
+EVENTS = ("start", "ready", "step", "batch", "epoch", "artifact", "resume", "warning", "error", "done")
 INTERRUPT_GRACE_S = 30.0
 TERMINATE_GRACE_S = 5.0
 LOG_TAIL_LINES = 20
@@ -44,7 +44,26 @@ class Outcome:
     returncode: int = 0
 
 
-def run(python: Path, environment: dict[str, str], request: Path, show: Callable[[dict[str, Any]], None]) -> Outcome:
+class Feed(Protocol):
+    """What hands a worker more work while it runs."""
+
+    def begin(self, stdin: IO[bytes]) -> None:
+        """The worker has started and reads ``stdin``, which the feed closes; must return at once."""
+
+    def event(self, event: dict[str, Any]) -> None:
+        """The worker said something."""
+
+    def stop(self) -> None:
+        """The user asked to stop."""
+
+
+def run(
+    python: Path,
+    environment: dict[str, str],
+    request: Path,
+    show: Callable[[dict[str, Any]], None],
+    feed: Feed | None = None,
+) -> Outcome:
     """Run one request in the worker to its end.
 
     Args:
@@ -52,6 +71,7 @@ def run(python: Path, environment: dict[str, str], request: Path, show: Callable
         environment: the worker's environment variables, complete.
         request: path of ``request.json``; ``events.jsonl`` and ``worker.log`` are written beside it.
         show: called with every event as it comes.
+        feed: speaks to the worker while it runs, where the request needs that.
     """
     folder, outcome = request.parent, Outcome()
     command = [str(python), "-I", "-B", str(paths.WORKER), str(request)]
@@ -59,7 +79,7 @@ def run(python: Path, environment: dict[str, str], request: Path, show: Callable
         try:
             # A session of its own: Ctrl-C reaches only the host, which then stops the worker in its own way.
             worker = subprocess.Popen(
-                command, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=log,
+                command, stdin=subprocess.PIPE if feed else subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=log,
                 env=environment, cwd=folder, start_new_session=True,
             )  # fmt: skip
         except OSError as error:
@@ -67,10 +87,14 @@ def run(python: Path, environment: dict[str, str], request: Path, show: Callable
                 f"Cannot start {python}: {error.strerror or error}",
                 "`python -m zoo env list` shows its state.",
             ) from error
-        with _stopping(worker, outcome):
+        with _stopping(worker, outcome, feed):
             assert worker.stdout is not None  # noqa: S101  (it was asked for above)
+            if feed and worker.stdin:
+                feed.begin(worker.stdin)
             for event in _events(worker.stdout, kept):
                 _take(event, outcome)
+                if feed:
+                    feed.event(event)
                 show(event)
             outcome.returncode = worker.wait()
     return outcome
@@ -106,9 +130,9 @@ def _take(event: dict[str, Any], outcome: Outcome) -> None:
 
 
 @contextlib.contextmanager
-def _stopping(worker: "subprocess.Popen[bytes]", outcome: Outcome) -> Iterator[None]:
+def _stopping(worker: "subprocess.Popen[bytes]", outcome: Outcome, feed: Feed | None) -> Iterator[None]:
     """While inside, Ctrl-C, SIGTERM and a closed terminal stop the worker; no way out leaves it running."""
-    stopper = _Stopper(worker, outcome)
+    stopper = _Stopper(worker, outcome, feed)
     previous: dict[int, Any] = {}
     if threading.current_thread() is threading.main_thread():
         names = [name for name in ("SIGINT", "SIGTERM", "SIGHUP") if hasattr(signal, name)]
@@ -127,8 +151,8 @@ def _stopping(worker: "subprocess.Popen[bytes]", outcome: Outcome) -> Iterator[N
 class _Stopper:
     """Three polite steps: ask (SIGINT), insist (SIGTERM), end (SIGKILL), each when asked again or out of patience."""
 
-    def __init__(self, worker: "subprocess.Popen[bytes]", outcome: Outcome) -> None:
-        self._worker, self._outcome = worker, outcome
+    def __init__(self, worker: "subprocess.Popen[bytes]", outcome: Outcome, feed: Feed | None) -> None:
+        self._worker, self._outcome, self._feed = worker, outcome, feed
         self._steps = 0
         self._timer: threading.Timer | None = None
 
@@ -141,6 +165,8 @@ class _Stopper:
         self._steps += 1
         if self._steps == 1:
             progress.say("\nStopping after the step in hand; what was learnt is kept. Ctrl-C again: stop at once.")
+            if self._feed:
+                self._feed.stop()
             self._send(signal.SIGINT, INTERRUPT_GRACE_S)
         elif self._steps == 2:
             progress.say("Stopping now.")

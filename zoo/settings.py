@@ -226,23 +226,49 @@ class InferConfig(Settings):
 
     Attributes:
         run: folder of a training run, or ``last``: the newest one under output.root.
-        input: picture, folder of pictures, .npy array, or ``test``: the test set that the run was made with.
-        stack: name of the stack to use; null means the run's own where the backend has it.
-        batch_size: pictures at a time.
+        weights: without a run: imagenet, the published ones; or a file.
+        input: picture, folder of pictures, ``-`` for paths on standard input, .npy array, or ``test``, the run's.
+        stack: name of the stack to use; null means the fastest here, or the run's own where the backend has it.
+        batch_size: pictures at a time; null means 32 of colours, 128 others.
+        resize: how pictures get the network's size: stretch; crop, which keeps the middle; nearest, as Keras does.
+        precision: float32; bfloat16, faster where the processor multiplies it by itself; auto, the faster of them.
+        sheets: contact sheets are made of so many pages of pictures at most.
+        probabilities: keep all of them, in probabilities.npy, and not only the best five.
     """
 
+    model: dict[str, Any] = field(default_factory=dict)
     run: str | None = None
+    weights: str = "none"
     input: str | None = None
-    batch_size: int = 128
+    batch_size: int | None = None
+    resize: str = "stretch"
+    precision: str = "float32"
+    sheets: int = 10
+    probabilities: bool = False
 
     def problems(self) -> list[str]:
         """Everything missing or out of range, one sentence each."""
-        found = [within("batch_size", self.batch_size, 1, 65_536)]
-        found.append(None if self.run else "run is missing: give run=RUN_FOLDER, or run=last")
-        found.append(
-            None if self.input else "input is missing: give input=PICTURE, a folder, a .npy array, or input=test"
-        )
+        found = [
+            None if self.batch_size is None else within("batch_size", self.batch_size, 1, 65_536),
+            within("sheets", self.sheets, 0, 10_000),
+            one_of("resize", self.resize, RESIZES),
+            one_of("precision", self.precision, ("float32", "bfloat16", "auto")),
+            self._subject(),
+            None if self.input else "input is missing: give input=PICTURE, a folder, -, a .npy array, or input=test",
+            *(model_argument(key, value) for key, value in self.model.items()),
+        ]
         return [problem for problem in found if problem]
+
+    def _subject(self) -> str | None:
+        if not self.run and not self.model:
+            return (
+                "run is missing: give run=RUN_FOLDER, run=last, or model=NAME with weights=imagenet or weights=PATH"
+            )
+        if self.run and (self.model or self.weights != "none"):
+            return f"run={self.run} has its model and weights: leave model= and weights= out, or run="
+        if self.model and self.weights == "none":
+            return "weights is missing: give weights=imagenet, or weights=PATH"
+        return None
 
 
 # Builders take keywords of these names; the same name has the same range in every model.

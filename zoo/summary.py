@@ -1,5 +1,6 @@
 """What a finished run says on standard output."""
 
+import itertools
 from typing import Any
 
 from zoo.results import Run
@@ -45,6 +46,8 @@ def _training(run: Run) -> list[str]:
 
 
 def _inference(run: Run) -> list[str]:
+    if "skipped_items" in run.record.get("data", {}):
+        return _recognition(run)
     record, rows = run.record, run.predictions
     width = max((len(row["input"]) for row in rows[:SHOWN_PREDICTIONS]), default=0)
     told = [
@@ -56,4 +59,39 @@ def _inference(run: Run) -> list[str]:
     told.append(f"{_where(record)}: {len(rows):,} pictures, {run.metrics.get('items_per_s', 0):,.0f} a second")
     if "test_accuracy" in run.metrics:
         told.append(f"test accuracy {run.metrics['test_accuracy']:.4f}, loss {run.metrics['test_loss']:.4f}")
+    return told
+
+
+def tables(run: Run) -> list[tuple[str, list[str], list[list[str]]]]:
+    """Title, headings and rows of what is best shown as a table: the answers to photos, best first."""
+    if run.record["verb"] != "infer" or "skipped_items" not in run.record.get("data", {}):
+        return []
+    rows = [_best(row) for row in itertools.islice(run.each_prediction(), SHOWN_PREDICTIONS)]
+    ranks = ["1st", "2nd", "3rd", "4th", "5th"][: max((len(row) - 1 for row in rows), default=0)]
+    return [("", ["picture", *ranks], rows)] if rows else []
+
+
+def _best(row: dict[str, str]) -> list[str]:
+    places = [""] + [f"_{rank}" for rank in range(2, 6) if f"class_{rank}" in row]
+    return [row["input"], *(f"{row['class' + place]} {float(row['probability' + place]):.2f}" for place in places)]
+
+
+def _recognition(run: Run) -> list[str]:
+    record, metrics, data = run.record, run.metrics, run.record["data"]
+    told = ["Interrupted; what was answered until then is kept."] if run.exit == "interrupted" else []
+    if data["items"] > SHOWN_PREDICTIONS:
+        told.append(f"... and {data['items'] - SHOWN_PREDICTIONS:,} more in predictions.csv")
+    sheets = sorted(run.folder.glob("contact_sheet_*.png"))
+    if sheets:
+        pages = sheets[0].name if len(sheets) == 1 else f"{sheets[0].name} to {sheets[-1].name}"
+        told.append(f"Contact sheet: {pages}; the tables: predictions.csv, predictions.json")
+    if data["skipped_items"]:
+        told.append(f"Left out, with reasons in skipped.csv: {data['skipped_items']:,}")
+    told.append(f"{_where(record)}, {metrics.get('precision', 'float32')}: {data['items']:,} pictures")
+    if "end_to_end_items_per_s" in metrics:
+        told.append(
+            f"{metrics['end_to_end_items_per_s']:,.0f} pictures a second, decoding included; the network alone "
+            f"{metrics['items_per_s']:,.0f}, a batch of {metrics['batch_size']} in {metrics['batch_ms_p50']:.1f} ms "
+            f"(nine of ten within {metrics['batch_ms_p90']:.1f} ms)"
+        )
     return told

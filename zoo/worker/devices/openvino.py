@@ -1,9 +1,13 @@
 """Keras 3 on OpenVINO: predictions on the processor. It cannot train."""
 
+import numpy as np
+
 # On processors that multiply bfloat16 or float16 by themselves OpenVINO would round every weight to that.
 EXACT = {"INFERENCE_PRECISION_HINT": "f32"}
+HINTS = {"float32": "f32", "bfloat16": "bf16"}
 
 _used = []
+_graphs = []
 
 
 def start(device):
@@ -16,6 +20,7 @@ def start(device):
     plain = openvino.compile_model
 
     def compile_model(model, device_name="CPU", config=None):
+        _graphs[:] = [model]
         compiled = plain(model, device_name, dict(EXACT, **(config or {})))
         _used[:] = compiled.get_property("EXECUTION_DEVICES")
         return compiled
@@ -25,7 +30,6 @@ def start(device):
 
 def proof(device):
     """Multiply two matrices in a compiled model and ask it which devices execute it."""
-    import numpy as np
     from keras import layers, models
 
     ones = np.ones((64, 64), dtype="float32")
@@ -36,6 +40,57 @@ def proof(device):
     name = ", ".join(_used)
     kind = "cpu" if all(used.upper().startswith("CPU") for used in _used) else "gpu"
     return {"name": name, "kind": kind, "proof": "matmul", "description": ""}
+
+
+def predictor(predict, preprocess, shape, precision):
+    """Compile what Keras compiles once more, for one shape only, with the making of its input inside.
+
+    Keras leaves the size of the batch open and hands over float32; a fixed size and bytes are faster.
+
+    Args:
+        predict: Keras's own, from a batch of inputs to probabilities.
+        preprocess: from bytes to inputs.
+        shape: (batch, height, width, channels) of every batch to come.
+        precision: ``float32``, ``bfloat16``, or ``auto``: bfloat16 where the processor multiplies it by itself.
+
+    Returns:
+        (function, precision): from pixels, uint8 of that shape, to probabilities, and what it computes in.
+    """
+    import openvino
+
+    predict(preprocess(np.zeros((1, *shape[1:]), np.uint8)))
+    graph = _graphs[0]
+    graph.reshape({graph.input(0): list(shape)})
+    scale, offset = _straight_line(preprocess)
+    if scale is not None:
+        steps = openvino.preprocess.PrePostProcessor(graph)
+        steps.input().tensor().set_element_type(openvino.Type.u8)
+        steps.input().preprocess().convert_element_type(openvino.Type.f32).mean(-offset / scale).scale(1 / scale)
+        graph = steps.build()
+    if precision == "auto":
+        precision = (
+            "bfloat16" if "BF16" in openvino.Core().get_property("CPU", "OPTIMIZATION_CAPABILITIES") else "float32"
+        )
+    settings = {"INFERENCE_PRECISION_HINT": HINTS[precision], "PERFORMANCE_HINT": "LATENCY"}
+    request = openvino.Core().compile_model(graph, "CPU", settings).create_infer_request()
+
+    def infer(pixels):
+        x = pixels if scale is not None else preprocess(pixels)
+        # A copy, since the request computes into the same memory each time.
+        return np.array(request.infer([np.asarray(x)], share_inputs=True)[0], dtype=np.float32)
+
+    return infer, precision
+
+
+def _straight_line(preprocess):
+    """(scale, offset) of a preprocessing that is one for every byte, else (None, None)."""
+    every = np.arange(256, dtype=np.uint8).reshape(1, 256, 1, 1)
+    made = np.asarray(preprocess(np.repeat(every, 3, axis=3)), dtype=np.float64)
+    scale, offset = (made[0, 255, 0, 0] - made[0, 0, 0, 0]) / 255, made[0, 0, 0, 0]
+    straight = (
+        made.shape == (1, 256, 1, 3) and np.abs(made[0, :, 0, :].T - (scale * every.ravel() + offset)).max() < 1e-6
+    )
+    return (scale, offset) if straight and scale else (None, None)
 
 
 def place(variable):

@@ -1,0 +1,93 @@
+"""Contact sheets: pages of small pictures with what a network said of them, as PNG."""
+
+import importlib.util
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
+    from PIL import ImageDraw, ImageFont
+
+    Bytes = NDArray[np.uint8]
+
+COLUMNS = 5
+ROWS = 4
+CELL = 224
+MARGIN = 12
+LINE = 17
+LINES = 4
+PAPER, INK, FAINT, BAR = "#ffffff", "#1a1a1a", "#6a6a6a", "#c9d8f0"
+
+
+@dataclass(frozen=True)
+class Entry:
+    """One picture on a sheet: its small copy, uint8 (height, width, 3), its name, and (label, share) best first."""
+
+    thumb: "Bytes"
+    name: str
+    labels: list[tuple[str, float]]
+
+
+def per_page() -> int:
+    """How many pictures a page holds."""
+    return COLUMNS * ROWS
+
+
+def draw(entries: list[Entry], title: str, path: Path) -> None:
+    """Draw a page.
+
+    Args:
+        entries: at most :func:`per_page` pictures.
+        title: printed above them.
+        path: the PNG to write.
+    """
+    from PIL import Image, ImageDraw
+
+    rows = -(-len(entries) // COLUMNS)
+    columns = min(COLUMNS, len(entries))
+    wide, high = CELL + MARGIN, CELL + LINES * LINE + MARGIN
+    width = max(columns * wide + MARGIN, 560)
+    page = Image.new("RGB", (width, rows * high + 3 * MARGIN + LINE), PAPER)
+    pen, letters, heading = ImageDraw.Draw(page), _font(12), _font(15)
+    pen.text((MARGIN, MARGIN), _fitted(pen, title, heading, width - 2 * MARGIN), INK, heading)
+    for number, entry in enumerate(entries):
+        left = MARGIN + number % COLUMNS * wide
+        top = 2 * MARGIN + LINE + number // COLUMNS * high
+        small = Image.fromarray(entry.thumb)
+        # At the foot of its cell, next to its labels, whatever its proportions.
+        page.paste(small, (left, top + CELL - small.height - 4))
+        _label(pen, letters, entry, left, top + CELL)
+    page.save(path, optimize=False, compress_level=3)
+
+
+def _label(pen: "ImageDraw.ImageDraw", letters: "ImageFont.FreeTypeFont", entry: Entry, left: int, top: int) -> None:
+    pen.text((left, top), _fitted(pen, entry.name, letters, CELL), FAINT, letters)
+    for number, (label, share) in enumerate(entry.labels[: LINES - 1], 1):
+        y = top + number * LINE
+        pen.rectangle((left, y, left + max(1, round(share * CELL)), y + LINE - 3), BAR)
+        told = f"{share:.0%}"
+        room = CELL - pen.textlength(told, letters) - 8
+        pen.text((left + 3, y), _fitted(pen, label.replace("_", " "), letters, room), INK, letters)
+        pen.text((left + CELL - 3, y), told, INK, letters, anchor="ra")
+
+
+def _fitted(pen: "ImageDraw.ImageDraw", text: str, letters: "ImageFont.FreeTypeFont", room: float) -> str:
+    """The text, cut short where it is wider than the room."""
+    # Names may hold line breaks, which would be drawn as such.
+    text = " ".join(text.split())
+    if pen.textlength(text, letters) <= room:
+        return text
+    while text and pen.textlength(text + "…", letters) > room:
+        text = text[:-1]
+    return text + "…"
+
+
+def _font(size: int) -> "ImageFont.FreeTypeFont":
+    """DejaVu Sans, which comes with matplotlib and knows more letters than Pillow's own."""
+    from PIL import ImageFont
+
+    found = importlib.util.find_spec("matplotlib")
+    folder = Path(found.origin).parent if found and found.origin else Path()
+    return ImageFont.truetype(folder / "mpl-data" / "fonts" / "ttf" / "DejaVuSans.ttf", size)

@@ -1,0 +1,108 @@
+"""Running a classifier over pictures that the host decodes while this computes; memory does not grow with them.
+
+Pixels and probabilities lie in two files that both sides map, each of a few slots that hold a batch. The host writes
+a line ``{"slot": 0, "count": 32}`` to standard input for every slot it has filled, and ends its writing when there
+are no more; the worker answers each with a ``batch`` event, after which the host may fill the slot again.
+"""
+
+import importlib
+import json
+import os
+import select
+import time
+
+import numpy as np
+
+from zoo.models import compat
+from zoo.worker import weights
+from zoo.worker.model import build
+from zoo.worker.refusal import RefusalError
+
+POLICIES = {"float32": "float32", "bfloat16": "mixed_bfloat16"}
+
+
+def run(request, events, stop, phases):
+    """Answer every slot; the ``done`` event carries how fast the network alone was.
+
+    Args:
+        request: its ``stream`` part names the files ``pixels`` (uint8) and ``probabilities`` (float32), their
+            ``shape`` (slots, batch, height, width, channels) and ``classes``, how many ``items`` there are (None:
+            unknown), and the ``precision`` to compute in.
+        events: where to report.
+        stop: when asked to, the slot in hand is the last.
+        phases: seconds by phase, filled in.
+
+    Raises:
+        RefusalError: the weights do not fit, or this stack cannot compute in that precision.
+    """
+    asked = request["stream"]
+    slots, batch = asked["shape"][:2]
+    shape = tuple(asked["shape"])
+    pixels = np.memmap(asked["pixels"], np.uint8, "r", shape=shape)
+    answers = np.memmap(asked["probabilities"], np.float32, "r+", shape=(slots, batch, asked["classes"]))
+    began = time.time()
+    predict, precision = _predictor(request, shape[1:], phases)
+    predict(np.zeros(shape[1:], np.uint8))
+    phases["compile_s"] = time.time() - began - phases["build_s"]
+    events.emit("ready")
+    took, done = [], 0
+    for slot, count in _slots(stop):
+        began = time.time()
+        answers[slot, :count] = predict(pixels[slot])[:count]
+        took.append((time.time() - began, count))
+        done += count
+        events.emit("batch", slot=slot, count=count)
+        if asked["items"]:
+            events.step(step=done, steps=asked["items"])
+    phases["infer_s"] = sum(seconds for seconds, _ in took)
+    metrics = dict(_speed([seconds for seconds, count in took], done), precision=precision, batch_size=batch)
+    return {"metrics": metrics, "stopped": "interrupted" if stop.asked else None}
+
+
+def _predictor(request, shape, phases):
+    """From a batch of pixels to probabilities, in the best way that the framework has, and its precision."""
+    began = time.time()
+    wanted = request["stream"]["precision"]
+    device = importlib.import_module("zoo.worker.devices." + request["device"]["framework"])
+    own = hasattr(device, "predictor")
+    if not own:
+        wanted = "float32" if wanted == "auto" else wanted
+        try:
+            compat.set_precision(POLICIES[wanted])
+        except ValueError as error:
+            raise RefusalError("%s: precision=float32 works everywhere" % error) from error
+    model, preprocess = build(request)
+    weights.load(model, request["weights"], request.get("weights_hint", ""))
+    phases["build_s"] = time.time() - began
+    if own:
+        return device.predictor(lambda x: compat.predict(model, x), preprocess, shape, wanted)
+    return lambda pixels: compat.predict(model, preprocess(pixels)), wanted
+
+
+def _slots(stop):
+    """Yield (slot, count) for every line that comes, until the host ends its writing or someone asks to stop."""
+    rest, ended = b"", False
+    while not ended and not stop.asked:
+        # A plain read would be taken up again after Ctrl-C and never look at `stop`.
+        if not select.select([0], [], [], 0.1)[0]:
+            continue
+        more = os.read(0, 65536)
+        ended = not more
+        *lines, rest = (rest + more).split(b"\n")
+        for line in lines:
+            if not stop.asked:
+                filled = json.loads(line.decode("ascii"))
+                yield filled["slot"], filled["count"]
+
+
+def _speed(seconds, items):
+    """Figures of the network alone: the making of its input included, decoding not."""
+    if not seconds:
+        return {"items": 0}
+    ordered = np.sort(seconds)
+    return {
+        "items": items,
+        "items_per_s": items / max(1e-9, float(ordered.sum())),
+        "batch_ms_p50": 1000 * float(ordered[len(ordered) // 2]),
+        "batch_ms_p90": 1000 * float(ordered[min(len(ordered) - 1, int(0.9 * len(ordered)))]),
+    }
