@@ -10,7 +10,8 @@ from typing import Any
 from zoo import progress, records
 from zoo.errors import ZooError, unknown
 from zoo.page import quantities, whole
-from zoo.page.told import Told, record
+from zoo.page.facts import device_name
+from zoo.page.told import record
 from zoo.settings import Output
 
 PAGE = "report.html"
@@ -107,13 +108,9 @@ def _line(folder: Path) -> Line:
     metric = next((name for name in METRICS if told.number("metrics", name) is not None), "")
     return Line(
         folder.name, told.text("started"), told.text("verb"), told.text("model"), told.text("backend"),
-        told.text("stack", "name"), _device(told), told.text("data", "name"), told.text("exit"), metric,
+        told.text("stack", "name"), device_name(told), told.text("data", "name"), told.text("exit"), metric,
         told.number("metrics", metric) if metric else None, told.number("seconds"), told.number("peak_memory_bytes"),
     )  # fmt: skip
-
-
-def _device(told: Told) -> str:
-    return told.text("device", "description") or told.text("device", "name").rpartition("device:")[2]
 
 
 def ordered(rows: list[Line], key: str, backwards: bool) -> list[Line]:

@@ -6,7 +6,7 @@ from pathlib import Path
 from zoo.page import facts, results
 from zoo.page.bars import shares
 from zoo.page.charts import Axis, Series, lines
-from zoo.page.markup import Child, Html, join, table, tag
+from zoo.page.markup import Child, Html, folded, join, table, tag
 from zoo.page.quantities import label, named
 from zoo.page.told import Told
 
@@ -23,29 +23,44 @@ SAME: tuple[tuple[str, Callable[[Told], str], str], ...] = (
 
 
 def figures(runs: Runs) -> Html:
-    """A row a run, a column a figure."""
+    """A row a run, a column a figure; what is the same of all runs is said once, above."""
     names = _names(runs)
+    told = {what: [find(run) for _, run in runs] for what, find in WORDS.items()}
+    same = [f"{what} {values[0]}" for what, values in told.items() if len(set(values)) == 1 and values[0]]
+    apart = [what for what, values in told.items() if len(set(values)) > 1]
     cells: list[list[Child]] = [
-        [name, told.text("verb"), told.text("model"), told.text("backend"), told.text("stack", "name"),
-         told.text("device", "description") or told.text("device", "name"), told.text("data", "name"),
-         facts.badge(told.text("exit")), *(_figure(told, where, key) for where, key in names)]
-        for name, told in runs
-    ]  # fmt: skip
-    headings = ["run", "verb", "model", "backend", "stack", "device", "data", "exit"]
-    shown = [label(key) for _, key in names]
-    return table("Figures of the runs", [*headings, *shown], cells, range(len(headings), len(headings) + len(shown)))
+        [name, *(told[what][at] for what in apart), *(_figure(run, where, key) for where, key in names)]
+        for at, (name, run) in enumerate(runs)
+    ]
+    headings = ["run", *apart, *(label(key) for _, key in names)]
+    drawn = table("Figures of the runs", headings, cells, range(1 + len(apart), len(headings)))
+    return join([tag("p", f"The same for all: {', '.join(same)}.") if same else None, drawn])
+
+
+WORDS: dict[str, Callable[[Told], str]] = {
+    "verb": lambda told: told.text("verb"),
+    "model": lambda told: told.text("model"),
+    "backend": lambda told: told.text("backend"),
+    "stack": lambda told: told.text("stack", "name"),
+    "device": facts.device_name,
+    "data": lambda told: told.text("data", "name"),
+    "grade": facts.grade,
+    "exit": lambda told: told.text("exit"),
+}
 
 
 def _names(runs: Runs) -> list[tuple[str, str]]:
-    """Which figures are worth a column: those that most runs have, results before times."""
+    """Which figures are worth a column: of the test set, then times and memory, then what most runs have."""
     count: dict[tuple[str, str], int] = {}
     for _, told in runs:
         for name, row in told.items("metrics"):
             if row.number() is not None:
                 count[("metrics", name)] = count.get(("metrics", name), 0) + 1
-    order = sorted(count, key=lambda pair: (not pair[1].startswith("test"), -count[pair]))
+    order = sorted(count, key=lambda pair: (pair[1] in ("loss", "accuracy"), -count[pair]))
+    tested = [pair for pair in order if pair[1].startswith("test")]
     times = [("phases", name) for name in ("train_s", "infer_s") if any(t.number("phases", name) for _, t in runs)]
-    return [*order[:MOST_FIGURES], *times, ("", "seconds"), ("", "peak_memory_bytes")]
+    rest = [pair for pair in order if pair not in tested]
+    return [*tested, *times, ("", "seconds"), ("", "peak_memory_bytes"), *rest][:MOST_FIGURES]
 
 
 def _figure(told: Told, where: str, key: str) -> Html:
@@ -84,11 +99,23 @@ def time(runs: Runs) -> Html | None:
 
 
 def differences(runs: Runs) -> Html | None:
-    """The settings that are not the same in all runs."""
+    """The settings that are not the same in all runs; those that only some of them know, folded away."""
     flat = [facts.settings(told) for _, told in runs]
-    keys = [key for key in dict.fromkeys(key for each in flat for key in each)
-            if len({each.get(key) for each in flat}) > 1 and not key.startswith("output.")]  # fmt: skip
-    if not keys:
-        return None
+    keys = [key for key in dict.fromkeys(key for each in flat for key in each) if not _is_idle(key)]
+    shared = [key for key in keys if all(key in each for each in flat) and len({each[key] for each in flat}) > 1]
+    partial = [key for key in keys if not all(key in each for each in flat)]
+    drawn = [_settings("Settings that differ", shared, runs, flat) if shared else None]
+    if partial:
+        words = "Settings that only some of the runs have"
+        drawn.append(folded(words, _settings(words, partial, runs, flat)))
+    return join(drawn) if any(drawn) else None
+
+
+def _is_idle(key: str) -> bool:
+    """True for settings that change nothing of what is done."""
+    return key.startswith("output.") or key.endswith(".about")
+
+
+def _settings(words: str, keys: list[str], runs: Runs, flat: list[dict[str, str]]) -> Html:
     rows: list[list[Child]] = [[key, *(each.get(key, "") for each in flat)] for key in keys]
-    return join([table("Settings that differ", ["setting", *(name for name, _ in runs)], rows)])
+    return table(words, ["setting", *(name for name, _ in runs)], rows)

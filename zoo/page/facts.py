@@ -48,6 +48,11 @@ def machine_line(told: Told) -> str:
     return ", ".join(part for part in parts if part.strip())
 
 
+def device_name(told: Told) -> str:
+    """The device as people call it: ``Apple M1``, ``CPU:0``."""
+    return told.text("device", "description") or told.text("device", "name").rpartition("device:")[2]
+
+
 def _gpu(gpu: Told) -> str:
     return gpu.text("name") or gpu.text("vendor") or "of unknown name"
 

@@ -44,8 +44,7 @@ def read(path: Path) -> Picture:
     from PIL import Image
 
     try:
-        with warnings.catch_warnings(), Image.open(path, formats=list(KINDS)) as image:
-            warnings.simplefilter("ignore")
+        with warnings.catch_warnings(action="ignore"), Image.open(path, formats=list(KINDS)) as image:
             kind, (width, height) = str(image.format), image.size
             frames = int(getattr(image, "n_frames", 1))
     except Exception as error:  # decoders meet bytes that nobody foresaw with nearly any exception

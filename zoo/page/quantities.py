@@ -11,7 +11,7 @@ def short(value: float | None) -> str:
         return ""
     if value == int(value) and abs(value) < 1e12:
         return f"{int(value):,}"
-    return f"{value:,.0f}" if 1e4 <= abs(value) < 1e12 else f"{value:.4g}"
+    return f"{value:,.0f}" if 1e3 <= abs(value) < 1e12 else f"{value:.4g}"
 
 
 def data(value: float | None, shown: str = "") -> Html:

@@ -133,6 +133,8 @@ def _cell(row: Row, name: str) -> Child:
     value = number_in(row.get(name))
     if value is None:
         return {"True": "yes", "False": ""}.get(row.get(name, ""), row.get(name, ""))
+    if name == "probability":
+        return data(value, f"{value:.4f}")
     return data(value, size(value) if name.endswith("_bytes") else short(value))
 
 

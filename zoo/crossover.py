@@ -1,0 +1,58 @@
+"""From which size on one device is faster than another, in numbers and in words."""
+
+import math
+from collections.abc import Mapping
+
+
+def crossover(slower_start: Mapping[float, float], challenger: Mapping[float, float]) -> float | None:
+    """The size from which on the challenger is faster at every size that both were timed at.
+
+    Between two sizes the times are taken to be straight lines on paper with logarithmic axes.
+
+    Args:
+        slower_start: size -> time of the device that it is held against.
+        challenger: size -> time, in the same unit.
+
+    Returns:
+        None where the challenger is not faster at the largest size, or nothing was timed on both; 0.0 where it is
+        faster from the smallest size on.
+    """
+    sizes = sorted(size for size in slower_start.keys() & challenger.keys() if size > 0)
+    ratios = [math.log(challenger[size] / slower_start[size]) for size in sizes]  # below zero: the challenger wins
+    if not ratios or ratios[-1] >= 0:
+        return None
+    lost = [index for index, ratio in enumerate(ratios) if ratio >= 0]
+    if not lost:
+        return 0.0
+    last = lost[-1]
+    share = ratios[last] / (ratios[last] - ratios[last + 1])
+    return float(math.exp(math.log(sizes[last]) + share * math.log(sizes[last + 1] / sizes[last])))
+
+
+def words(slower_start: Mapping[float, float], challenger: Mapping[float, float], names: tuple[str, str]) -> str:
+    """The crossover as a sentence: ``From n = 3e6 on the GPU wins over the CPU: 4.2 times as fast at n = 1e8.``
+
+    Args:
+        slower_start: size -> time.
+        challenger: size -> time.
+        names: of the one and of the other.
+    """
+    shared = sorted(slower_start.keys() & challenger.keys())
+    if not shared:
+        return f"{names[1]} and {names[0]} were timed at no size in common."
+    largest = shared[-1]
+    gain = slower_start[largest] / challenger[largest]
+    found = crossover(slower_start, challenger)
+    if found is None:
+        return f"Up to n = {scientific(largest)} {names[1]} never wins over {names[0]} for good: " \
+               f"it is {1 / gain:.2g} times as slow there."  # fmt: skip
+    start = "At every size" if found == 0.0 else f"From n = {scientific(found)} on"
+    return f"{start} {names[1]} wins over {names[0]}: {gain:.2g} times as fast at n = {scientific(largest)}."
+
+
+def scientific(value: float) -> str:
+    """``3e6``; small numbers as they are."""
+    if value < 10_000:
+        return f"{value:.2g}" if value < 100 else f"{value:.0f}"
+    head, _, power = f"{value:.1e}".partition("e")
+    return f"{head.removesuffix('.0')}e{int(power)}"

@@ -1,0 +1,25 @@
+"""JAX: the processor, CUDA, or Apple silicon through its plug-in. Compiled by XLA, as everything in JAX is."""
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+
+
+def places():
+    chosen = jax.devices()[0]
+    return [("cpu", "cpu")] + ([] if chosen.platform == "cpu" else [(chosen.platform, "gpu")])
+
+
+def prepare(what, arrays, place):
+    device = jax.devices(place)[0]
+    tensors = [jax.device_put(array, device) for array in arrays]
+    operation, held = jax.jit(jnp.matmul if what == "product" else _convolution), []
+
+    def call():
+        held[:] = [jax.block_until_ready(operation(*tensors))]
+
+    return call, lambda: np.asarray(held[0])
+
+
+def _convolution(x, kernel):
+    return jax.lax.conv_general_dilated(x, kernel, (1, 1), "SAME", dimension_numbers=("NHWC", "HWIO", "NHWC"))

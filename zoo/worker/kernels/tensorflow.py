@@ -1,0 +1,53 @@
+"""TensorFlow 1.8 to 2.21: the processor and whatever GPU its plug-ins know."""
+
+import tensorflow as tf
+
+_EAGER = int(tf.__version__.split(".")[0]) >= 2
+
+
+def places():
+    """The processor, and the first GPU that was not hidden."""
+    if _EAGER:
+        gpus = [row.name for row in tf.config.list_logical_devices("GPU")]
+    else:
+        from tensorflow.python.client import device_lib
+
+        gpus = [row.name for row in device_lib.list_local_devices() if row.device_type == "GPU"]
+    return [("/device:CPU:0", "cpu")] + [(name, "gpu") for name in gpus[:1]]
+
+
+def prepare(what, arrays, place):
+    return (_eager if _EAGER else _graph)(what, arrays, place)
+
+
+def _compute(what, x, y):
+    return tf.matmul(x, y) if what == "product" else tf.nn.conv2d(x, y, strides=[1, 1, 1, 1], padding="SAME")
+
+
+def _eager(what, arrays, place):
+    with tf.device(place):
+        tensors = [tf.constant(array) for array in arrays]
+    held, on_gpu = [], "GPU" in place
+
+    def call():
+        with tf.device(place):
+            held[:] = [_compute(what, *tensors)]
+            if on_gpu:
+                # The GPU works on while Python goes on; one number read back is there only when all are.
+                tf.reshape(held[0], [-1])[0].numpy()
+
+    return call, lambda: held[0].numpy()
+
+
+def _graph(what, arrays, place):
+    """TensorFlow 1: a session of its own; arrays are variables, for a graph cannot hold constants of their size."""
+    graph = tf.Graph()
+    with graph.as_default(), tf.device(place):
+        fed = [tf.placeholder(tf.float32, array.shape) for array in arrays]
+        variables = [tf.Variable(each) for each in fed]
+        product = _compute(what, *variables)
+        first = tf.reshape(product, [-1])[:1]
+    session = tf.Session(graph=graph)
+    for variable, each, array in zip(variables, fed, arrays):
+        session.run(variable.initializer, {each: array})
+    return (lambda: session.run(first)), (lambda: session.run(product))
