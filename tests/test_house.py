@@ -13,6 +13,7 @@ PACKAGE = CHECKOUT / "zoo"
 WORKER_SIDE = sorted([*(PACKAGE / "models").rglob("*.py"), *(PACKAGE / "worker").rglob("*.py")])
 ML = {"keras", "tensorflow", "torch", "jax", "plaidml", "openvino", "mlx"}
 DOORS = {"hydra": "config.py", "omegaconf": "config.py", "rich": "progress.py", "uv": "installer.py"}
+DOORS |= {"tokenizers": "tokenisers.py"}
 DOORS |= {"matplotlib": "report.py", "sklearn": "sources.py", "h5py": "weights.py"}
 
 

@@ -17,11 +17,13 @@ from zoo import paths, rows
 from zoo.errors import ZooError, nearest, unknown
 from zoo.restyle_settings import RestyleConfig, StyleNetworkConfig
 from zoo.settings import InferConfig, Settings, TrainConfig
+from zoo.text_config import GenerateConfig, LanguageTrainConfig, TextInferConfig, TextTrainConfig
 
 # What a model is made for when its file names no task.
 USUAL_TASK = "classify"
 PATHS = (
     "input",
+    "prompt",
     "run",
     "save",
     "weights",
@@ -53,6 +55,14 @@ TASKS: dict[str, dict[str, Form]] = {
     "restyle": {
         "train": Form("style_network", StyleNetworkConfig, "zoo.style_training"),
         "infer": Form("restyle", RestyleConfig, "zoo.restyle"),
+    },
+    "text_classifier": {
+        "train": Form("text_train", TextTrainConfig, "zoo.texts"),
+        "infer": Form("text_infer", TextInferConfig, "zoo.text_inference"),
+    },
+    "language_model": {
+        "train": Form("language_train", LanguageTrainConfig, "zoo.language"),
+        "infer": Form("language_infer", GenerateConfig, "zoo.language"),
     },
 }
 
@@ -316,7 +326,8 @@ def documented(schema: Any) -> Iterator[tuple[str, str, str]]:
         if dataclasses.is_dataclass(kind):
             yield from ((f"{part.name}.{key}", default, words) for key, default, words in documented(kind))
         else:
-            words = _attribute_words(schema.__doc__ or "", part.name)
+            told = (_attribute_words(kind.__dict__.get("__doc__") or "", part.name) for kind in schema.__mro__)
+            words = next(filter(None, told), "")
             if words:
                 yield part.name, _default_words(part), words
 

@@ -56,8 +56,9 @@ def _source_file(role: str, values: SourceFile | Mapping[str, Any]) -> SourceFil
 
 
 def names() -> list[str]:
-    """The data sets there are, by the files of ``configs/data``."""
-    return sorted(path.stem for path in (paths.CONFIGS / "data").glob("*.yaml"))
+    """The data sets of pictures that there are, by the files of ``configs/data``; those of texts are elsewhere."""
+    found = {path.stem: rows.read(path)["data"] for path in (paths.CONFIGS / "data").glob("*.yaml")}
+    return sorted(name for name, row in found.items() if row["kind"] != "text")
 
 
 def load_row(name: str) -> DataRow:

@@ -34,6 +34,11 @@ def say(text: str) -> None:
     print(text, file=sys.stderr, flush=True)
 
 
+def write(text: str) -> None:
+    """Go on with the line; signs that would steer the terminal are left out."""
+    print("".join(sign for sign in text if sign.isprintable() or sign in "\n\t"), end="", file=sys.stderr, flush=True)
+
+
 def warn(text: str) -> None:
     """Print a warning that should not be overlooked."""
     if is_terminal():

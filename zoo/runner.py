@@ -13,7 +13,7 @@ from typing import IO, Any, Protocol
 from zoo import explain, paths, progress
 from zoo.errors import ZooError
 
-EVENTS = ("start", "ready", "step", "batch", "epoch", "artifact", "resume", "warning", "error", "done")
+EVENTS = ("start", "ready", "step", "batch", "epoch", "artifact", "text", "resume", "warning", "error", "done")
 INTERRUPT_GRACE_S = 30.0
 TERMINATE_GRACE_S = 5.0
 LOG_TAIL_LINES = 20

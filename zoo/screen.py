@@ -7,7 +7,7 @@ from typing import Any
 from zoo import progress
 
 # Figures of a step or an epoch, in the order in which they are shown.
-FIGURES = ("loss", "accuracy", "val_loss", "val_accuracy", "content", "style", "roughness")
+FIGURES = ("loss", "accuracy", "val_loss", "val_accuracy", "val_token_accuracy", "content", "style", "roughness")
 
 Show = Callable[[dict[str, Any]], None]
 
@@ -40,6 +40,11 @@ def following(what: str) -> Iterator[Show]:
                         drawn.move(event)
                 case "epoch":
                     progress.say(epoch_line(event))
+                case "text":
+                    if bars:
+                        stack.close()
+                        bars.clear()
+                    progress.write(event["text"])
                 case "warning":
                     progress.warn(event["message"])
 

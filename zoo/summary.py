@@ -31,13 +31,14 @@ def _training(run: Run) -> list[str]:
         told.append(f"Interrupted: {_where(record)}")
         told += [f"The best weights so far are kept: {run.folder / 'weights.npz'}"] if run.history else []
         return told
-    told.append(f"{_where(record)}: test accuracy {metrics['test_accuracy']:.4f}, loss {metrics['test_loss']:.4f}")
-    told.append(f"Data: {data['name']}, {data['train_items']:,} pictures to train, {data['test_items']:,} to test")
+    told.append(f"{_where(record)}: {_result(metrics)}")
+    what = data.get("what", "pictures")
+    told.append(f"Data: {data['name']}, {data['train_items']:,} {what} to train, {data['test_items']:,} to test")
     if data["reason"] and data["name"] != "mnist":
         told.append(f"  not MNIST: {data['reason']}")
     for name, judged in record.get("expected", {}).items():
         verdict = "reached" if judged["met"] else "MISSED"
-        told.append(f"The recipe expects {name} of at least {judged['at_least']}: {verdict}")
+        told.append(f"The recipe expects {name} of {_bound(judged)}: {verdict}")
     told += record.get("reference", {}).get("compared", [])
     phases = record["phases"]
     shown = ", ".join(f"{name.removesuffix('_s')} {seconds:.1f} s" for name, seconds in phases.items())
@@ -45,10 +46,25 @@ def _training(run: Run) -> list[str]:
     return told
 
 
+def _result(metrics: dict[str, Any]) -> str:
+    if "test_accuracy" in metrics:
+        return f"test accuracy {metrics['test_accuracy']:.4f}, loss {metrics['test_loss']:.4f}"
+    if "val_loss" not in metrics:
+        return f"training loss {metrics['loss']:.4f}"
+    return f"validation loss {metrics['val_loss']:.4f}, perplexity {metrics.get('val_perplexity', 0):.2f}"
+
+
+def _bound(judged: dict[str, Any]) -> str:
+    return f"at most {judged['at_most']}" if "at_most" in judged else f"at least {judged['at_least']}"
+
+
 def _inference(run: Run) -> list[str]:
     if "skipped_items" in run.record.get("data", {}):
         return _recognition(run)
     record, rows = run.record, run.predictions
+    if "prompt" in record["data"]:
+        speed = f"{run.metrics.get('items', 0):,} tokens, {run.metrics.get('items_per_s', 0):,.0f} a second"
+        return [f"\n{_where(record)}: {speed}; the text is in generated.txt"]
     width = max((len(row["input"]) for row in rows[:SHOWN_PREDICTIONS]), default=0)
     told = [
         f"{row['input']:<{width}}  {row['class']}  {float(row['probability']):.4f}"
@@ -56,7 +72,8 @@ def _inference(run: Run) -> list[str]:
     ]
     if len(rows) > SHOWN_PREDICTIONS:
         told.append(f"... and {len(rows) - SHOWN_PREDICTIONS:,} more in predictions.csv")
-    told.append(f"{_where(record)}: {len(rows):,} pictures, {run.metrics.get('items_per_s', 0):,.0f} a second")
+    speed = f"{run.metrics.get('items_per_s', 0):,.0f} a second"
+    told.append(f"{_where(record)}: {len(rows):,} {record['data'].get('what', 'pictures')}, {speed}")
     if "test_accuracy" in run.metrics:
         told.append(f"test accuracy {run.metrics['test_accuracy']:.4f}, loss {run.metrics['test_loss']:.4f}")
     return told

@@ -111,20 +111,40 @@ def dropped(x, rate, place):
     return draws.dropped(keras, x, rate, place)
 
 
-def optimizer(name, learning_rate):
+def optimizer(name, learning_rate, clip=None, beta_2=0.999, weight_decay=0.0):
     """Make an optimizer: ``adam``, ``sgd``, ``momentum`` (SGD with Nesterov momentum 0.9) or ``rmsprop``.
 
+    Args:
+        name: one of these.
+        learning_rate: the first one.
+        clip: largest norm of all gradients together; None leaves them as they are.
+        beta_2: how long Adam remembers squared gradients.
+        weight_decay: share, times the learning rate, that weights shrink by in a step (Loshchilov and Hutter 2019,
+            https://arxiv.org/abs/1711.05101).
+
     Raises:
-        ValueError: the name is none of these.
+        ValueError: the name is none of these, or this Keras cannot do what is asked for.
     """
+    if weight_decay and MAJOR < 3:
+        raise ValueError("weight decay needs Keras 3, this is %s: set trainer.weight_decay=0" % version())
+    if clip and _tensorflow_1() and name != "adam":
+        raise ValueError("on TensorFlow 1 gradients can be clipped with adam only: set trainer.clip=null")
     rate = {_rate_keyword(): float(learning_rate)}
+    if clip and not _tensorflow_1():
+        rate["global_clipnorm" if _at_least(2, 4) else "clipnorm"] = float(clip)
+    if weight_decay:
+        rate["weight_decay"] = float(weight_decay)
     optimizers = keras.optimizers
     # TensorFlow 2.11 and 2.12 made new optimizers the default, which are slow on Metal or fail there
     # (https://github.com/tensorflow/tensorflow/issues/58988); the former ones are still at hand.
     if MAJOR == 2 and hasattr(optimizers, "legacy"):
         optimizers = optimizers.legacy
     makers = {
-        "adam": lambda: _adam_of_tensorflow_1(learning_rate) if _tensorflow_1() else optimizers.Adam(**rate),
+        "adam": lambda: (
+            _adam_of_tensorflow_1(learning_rate, clip, beta_2)
+            if _tensorflow_1()
+            else optimizers.Adam(beta_2=beta_2, **rate)
+        ),
         "sgd": lambda: optimizers.SGD(**rate),
         "momentum": lambda: optimizers.SGD(momentum=0.9, nesterov=True, **rate),
         "rmsprop": lambda: optimizers.RMSprop(**rate),
@@ -139,7 +159,7 @@ def _tensorflow_1():
     return MAJOR == 2 and hasattr(keras.backend, "get_session") and "-tf" in version()
 
 
-def _adam_of_tensorflow_1(learning_rate):
+def _adam_of_tensorflow_1(learning_rate, clip, beta_2):
     """TensorFlow's own Adam: the one of tf.keras 1.8 reads its step count while another thread raises it.
 
     There the first step is 0.74 or 1 times as long as it should be, by chance, and no run repeats another.
@@ -147,8 +167,22 @@ def _adam_of_tensorflow_1(learning_rate):
     import tensorflow
 
     rate = keras.backend.variable(learning_rate, name="learning_rate")
-    made = tensorflow.train.AdamOptimizer(rate, epsilon=keras.backend.epsilon())
+    made = tensorflow.train.AdamOptimizer(rate, beta2=beta_2, epsilon=keras.backend.epsilon())
     made.learning_rate = rate
+    return _clipping(made, clip) if clip else made
+
+
+def _clipping(made, clip):
+    """Let TensorFlow's own optimizer keep the norm of all gradients together below a bound."""
+    import tensorflow
+
+    whole = made.compute_gradients
+
+    def compute_gradients(*arguments, **named):
+        gradients, variables = zip(*whole(*arguments, **named))
+        return list(zip(tensorflow.clip_by_global_norm(gradients, clip)[0], variables))
+
+    made.compute_gradients = compute_gradients
     return made
 
 
@@ -191,7 +225,7 @@ def set_learning_rate(model, value):
     keras.backend.set_value(optimizer.lr if variable is None else variable, float(value))
 
 
-def compile_classifier(model, optimizer_name, learning_rate, jit):
+def compile_classifier(model, optimizer_name, learning_rate, jit, **settings):
     """Compile for one-hot labels: categorical cross-entropy, accuracy.
 
     Args:
@@ -199,11 +233,18 @@ def compile_classifier(model, optimizer_name, learning_rate, jit):
         optimizer_name: see :func:`optimizer`.
         learning_rate: its first learning rate.
         jit: compile with XLA, a choice that Keras 3 leaves on TensorFlow; never possible on Metal.
+        settings: the rest of :func:`optimizer`. Weights of one axis, biases and scales, do not decay.
+
+    Raises:
+        ValueError: as :func:`optimizer`.
     """
     extra = {"jit_compile": _jit(jit)} if MAJOR >= 3 else {}
+    made = optimizer(optimizer_name, learning_rate, **settings)
+    if settings.get("weight_decay"):
+        made.exclude_from_weight_decay([weight for weight in model.trainable_weights if len(weight.shape) < 2])
     model.compile(
         loss="categorical_crossentropy",
-        optimizer=optimizer(optimizer_name, learning_rate),
+        optimizer=made,
         metrics=["accuracy"],
         **extra,
     )

@@ -6,7 +6,7 @@ import os
 import sys
 import time
 
-EVENTS = ("start", "ready", "step", "batch", "epoch", "artifact", "resume", "warning", "error", "done")
+EVENTS = ("start", "ready", "step", "batch", "epoch", "artifact", "text", "resume", "warning", "error", "done")
 STEP_INTERVAL_S = 0.2
 
 

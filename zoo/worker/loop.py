@@ -211,9 +211,10 @@ class _Stage:
 def learning_rate(settings, step, steps):
     """Learning rate at a step.
 
-    ``constant``; ``cosine``: from the given rate down to a hundredth of it; ``one_cycle``: from a 25th up to it and
-    down to a 10,000th (Smith 2018, https://arxiv.org/abs/1803.09820, without its cycle of momentum), both along half
-    a cosine. A ``warmup`` share of the steps climbs to the given rate first, linearly but for ``one_cycle``.
+    ``constant``; ``cosine``: from the given rate down to the ``final`` share of it, a hundredth; ``one_cycle``: from
+    a 25th up to it and down to a 10,000th (Smith 2018, https://arxiv.org/abs/1803.09820, without its cycle of
+    momentum), both along half a cosine. A ``warmup`` share of the steps climbs to the given rate first, linearly but
+    for ``one_cycle``.
     """
     rate, schedule, warmup = settings["learning_rate"], settings["schedule"], settings["warmup"]
     cycle = schedule == "one_cycle"
@@ -222,7 +223,9 @@ def learning_rate(settings, step, steps):
         return _between(rate / 25, rate, step / warm) if cycle else rate * (step + 1) / warm
     if schedule == "constant":
         return rate
-    return _between(rate, rate * (1e-4 if cycle else 0.01), (step - warm) / max(1, steps - warm))
+    return _between(
+        rate, rate * (1e-4 if cycle else settings.get("final", 0.01)), (step - warm) / max(1, steps - warm)
+    )
 
 
 def _between(start, end, share):

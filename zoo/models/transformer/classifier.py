@@ -21,6 +21,7 @@ def build(
     heads=4,
     d_ff=512,
     dropout=0.1,
+    attention_dropout=0.0,
     activation="gelu",
     norm_first=True,
     pooling="mean",
@@ -35,6 +36,7 @@ def build(
         length: most tokens of a text.
         classes: number of outputs.
         layers, heads, d_ff, dropout, activation, norm_first: see ``zoo.models.transformer.encode``.
+        attention_dropout: share of attention weights dropped; 0 lets the framework's fused attention train.
         d_model: width of embeddings and encoder.
         pooling: mean or max over the tokens, or first.
         fixed: all inputs have ``length`` tokens, which PlaidML asks for; else any number up to it.
@@ -56,7 +58,17 @@ def build(
     keep = ends.Kept(name="kept")(tokens)
     x = ends.TextEmbedding(vocabulary, length, d_model, dropout, name="embedding")(tokens)
     x = transformer.encode(
-        compat, x, keep, layers, heads, d_ff, dropout, activation, norm_first, final_norm=norm_first
+        compat,
+        x,
+        keep,
+        layers,
+        heads,
+        d_ff,
+        dropout,
+        activation,
+        norm_first,
+        final_norm=norm_first,
+        attention_dropout=attention_dropout,
     )
     x = ends.Pooling(pooling, name="pooling")([x, keep])
     x = compat.keras.layers.Dropout(dropout, name="dropout")(x)

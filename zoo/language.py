@@ -1,0 +1,81 @@
+"""Language models: training one on a text, and letting it go on with another."""
+
+from typing import Any
+
+from zoo import progress, runner, text_inference, textdata, texts, tokenisers
+from zoo.errors import ZooError
+from zoo.line import Line, open_folder, prepare, raise_if_failed, recorded, request_of, work
+from zoo.results import Run
+from zoo.text_config import GenerateConfig, LanguageData
+
+GENERATED = "generated.txt"
+
+
+def train(overrides: list[str]) -> Run:
+    """Train a language model as told.
+
+    Args:
+        overrides: as on the command line, ``group=option`` and ``key=value``.
+
+    Raises:
+        ZooError: anything that stops the run, with what to do about it; the run folder then holds its record.
+    """
+    line, settings = texts.begin(overrides, "language_model")
+    prepared = textdata.prepare(settings.data)
+    texts.remark(prepared)
+    assert isinstance(settings.data, LanguageData)  # noqa: S101  (composed for this task)
+    parts = textdata.cut(prepared, settings.data)
+    open_folder(line, [str(settings.model["name"]), line.choice.backend.name])
+    with recorded(line):
+        sizes = {f"{name}_items": end - begin for name, (begin, end) in parts.items()}
+        line.record["data"] = texts.record_of(prepared, settings) | sizes | {"test_items": 0}
+        request = texts.request_for(line, settings, prepared, "language_train")
+        request["data"]["parts"] = parts
+        texts.finish(line, settings, work(line, request))
+    return Run(line.folder, line.record)
+
+
+def infer(overrides: list[str]) -> Run:
+    """Let a trained language model go on with a prompt; the text is shown as it comes.
+
+    Raises:
+        ZooError: anything that stops the run, with what to do about it.
+    """
+    source, overrides = text_inference.source_run(overrides, "language_model")
+    tokeniser = tokenisers.load(source.folder / textdata.VOCABULARY)
+    line = prepare("infer", overrides, "language_model")
+    settings = line.settings
+    assert isinstance(settings, GenerateConfig)  # noqa: S101  (composed for this verb)
+    text_inference.refuse_without_keras(line)
+    tokens = _prompt(tokeniser, settings.prompt)
+    trained = text_inference.trained_model(source)
+    if settings.top_k is not None and settings.top_k > len(tokeniser):
+        raise ZooError(f"top_k={settings.top_k} is more than the {len(tokeniser)} tokens there are", "Give less.")
+    if len(tokens) > trained["args"]["length"]:
+        progress.warn(f"The model sees {trained['args']['length']} tokens: only the end of the prompt counts")
+    open_folder(line, ["infer", trained["name"], line.choice.backend.name])
+    with recorded(line):
+        line.record |= {"model": trained["name"], "trained_run": str(source.folder)}
+        line.record["data"] = {"name": "prompt", "what": "tokens", "items": len(tokens), "prompt": settings.prompt}
+        request = request_of(line, trained["args"] | {"name": trained["name"]}, "language_infer")
+        request |= {"weights": str(source.folder / "weights.npz"), "pieces": tokeniser.bytes_of()}
+        chosen = ("length", "temperature", "top_k", "seed")
+        request["infer"] = {key: getattr(settings, key) for key in chosen}
+        request["infer"] |= {"tokens": tokens, "prompt": settings.prompt}
+        _keep(line, work(line, request), settings.prompt)
+    return Run(line.folder, line.record)
+
+
+def _prompt(tokeniser: tokenisers.Tokeniser, prompt: str) -> list[int]:
+    """Numbers of the prompt's tokens; nothing becomes the end of a line, or where there is none the first token."""
+    missing = tokeniser.missing(prompt)
+    if missing:
+        shown = " ".join(repr(each) for each in missing[:10])
+        raise ZooError(f"The vocabulary of the run lacks {shown} of the prompt", "Use what it was trained with.")
+    return tokeniser.encode(prompt) or [each for each in tokeniser.encode("\n") if each != tokenisers.UNKNOWN] or [2]
+
+
+def _keep(line: Line, outcome: runner.Outcome, prompt: str) -> None:
+    raise_if_failed(line, outcome)
+    generated: Any = outcome.done.get("text", "")
+    (line.folder / GENERATED).write_text(prompt + generated, encoding="utf-8")

@@ -1,0 +1,121 @@
+"""Training a classifier of texts; what training on texts has in common is here, language models in ``language``."""
+
+import dataclasses
+from typing import Any
+
+from zoo import progress, records, runner, textdata
+from zoo.line import Line, open_folder, prepare, raise_if_failed, recorded, refuse_untrainable, request_of, work
+from zoo.results import Run
+from zoo.text_config import LabelledData, TextTrainConfig
+
+# Share of unknown tokens from which on a vocabulary is surely too small, or of another language.
+MANY_UNKNOWN = 0.2
+
+
+def train(overrides: list[str]) -> Run:
+    """Train a classifier of texts as told.
+
+    Args:
+        overrides: as on the command line, ``group=option`` and ``key=value``.
+
+    Raises:
+        ZooError: anything that stops the run, with what to do about it; the run folder then holds its record.
+    """
+    line, settings = begin(overrides, "text_classifier")
+    texts = textdata.prepare(settings.data)
+    remark(texts)
+    assert isinstance(settings.data, LabelledData)  # noqa: S101  (composed for this task)
+    parts = textdata.split(texts, settings.data, settings.seed)
+    open_folder(line, [str(settings.model["name"]), line.choice.backend.name])
+    with recorded(line):
+        _save_split(line, parts)
+        line.record["data"] = record_of(texts, settings) | {
+            f"{name}_items": len(part) for name, part in parts.items()
+        }
+        request = request_for(line, settings, texts, "text_train")
+        request["model"]["args"]["classes"] = len(texts.about["class_names"])
+        request["data"]["split"] = str(line.folder / "split.npz")
+        finish(line, settings, work(line, request))
+    return Run(line.folder, line.record)
+
+
+def begin(overrides: list[str], task: str) -> tuple[Line, TextTrainConfig]:
+    """Settle on everything; nothing is read or built yet.
+
+    Raises:
+        ZooError: wrong settings, or nothing here can train.
+    """
+    line = prepare("train", overrides, task)
+    assert isinstance(line.settings, TextTrainConfig)  # noqa: S101  (composed for this task)
+    refuse_untrainable(line)
+    return line, line.settings
+
+
+def remark(texts: textdata.Prepared) -> None:
+    """Warn of what is odd about prepared texts."""
+    about = texts.about
+    if about["blank"]:
+        progress.warn(f"Left out {about['blank']:,} blank texts of {texts.source}")
+    if about["unknown"] > MANY_UNKNOWN:
+        progress.warn(f"The vocabulary of {len(texts.tokeniser):,} lacks {about['unknown']:.0%} of all tokens")
+
+
+def _save_split(line: Line, parts: dict[str, Any]) -> None:
+    import numpy as np
+
+    np.savez(line.folder / "split.npz", **parts)
+
+
+def record_of(texts: textdata.Prepared, settings: TextTrainConfig) -> dict[str, Any]:
+    """What the record of a run says of its texts."""
+    return {
+        "name": texts.name,
+        "reason": "",
+        "what": "texts" if texts.about["class_names"] else "tokens",
+        "sha256": texts.sha256,
+        "source": texts.source,
+        "class_names": texts.about["class_names"],
+        "tokeniser": texts.tokeniser.kind,
+        "vocabulary": len(texts.tokeniser),
+        "unknown": texts.about["unknown"],
+        "blank": texts.about["blank"],
+        "split_told": texts.about["told"],
+        "split_seed": settings.seed,
+    }
+
+
+def request_for(line: Line, settings: TextTrainConfig, texts: textdata.Prepared, module: str) -> dict[str, Any]:
+    """The request; the vocabulary goes into the run folder, which is all that inference needs."""
+    texts.tokeniser.save(line.folder / textdata.VOCABULARY)
+    request = request_of(line, settings.model, module)
+    request["model"]["args"] |= {"vocabulary": len(texts.tokeniser), "probabilities": True}
+    arrays = sorted(path for path in texts.folder.glob("*.npy"))
+    return request | {
+        "train": dataclasses.asdict(settings.trainer) | {"seed": settings.seed},
+        "data": {path.stem: str(path) for path in arrays},
+        "weights": None,
+    }
+
+
+def finish(line: Line, settings: TextTrainConfig, outcome: runner.Outcome) -> None:
+    """Write history and curves, say why where the worker did not finish, hold the result to the recipe's promise."""
+    if outcome.epochs:
+        records.write_history(line.folder / "history.csv", outcome.epochs)
+        from zoo import report
+
+        told = line.record
+        title = f"{told['model']} on {told['backend']} ({told['stack']['name']}), {told['data']['name']}"
+        report.curves(records.read_history(line.folder), title, line.folder / "curves.png")
+    raise_if_failed(line, outcome)
+    expected = settings.expect.get(settings.data.name, {})
+    part_only = settings.preset != "full" or settings.data.train_limit or settings.data.test_limit
+    if expected and not part_only and line.record["exit"] == "completed":
+        line.record["expected"] = {name: _judged(line, name, bound) for name, bound in expected.items()}
+
+
+def _judged(line: Line, name: str, bound: float) -> dict[str, Any]:
+    """A loss is to stay below what is promised, an accuracy above."""
+    found = line.record["metrics"][name]
+    if name.endswith("loss"):
+        return {"at_most": bound, "met": found <= bound}
+    return {"at_least": bound, "met": found >= bound}

@@ -1,0 +1,71 @@
+"""Texts of all lengths, cut to what the model reads and laid side by side in batches of equal length."""
+
+import numpy as np
+
+# Lengths of batches, as shares of the longest: every other length would make most frameworks compile once more.
+SHARES = 8
+# Batches whose texts are sorted by their length together: more would leave little chance in who meets whom.
+SORTED_TOGETHER = 50
+UNKNOWN = 1
+
+
+class Texts:
+    """Token numbers of many texts.
+
+    Args:
+        tokens: (tokens,) all texts one after the other.
+        offsets: (texts + 1,) where each begins.
+        length: most tokens that the model reads; of a longer text the first and the last half of that are read.
+        fixed: every batch is as long as that.
+    """
+
+    def __init__(self, tokens, offsets, length, fixed=False):
+        self._tokens, self._offsets, self._length, self._fixed = tokens, offsets, length, fixed
+        self.sizes = np.minimum(np.diff(offsets), length)
+
+    def __len__(self):
+        return len(self.sizes)
+
+    def batch(self, chosen):
+        """(texts, positions) int32 of some texts, padded with 0 behind."""
+        rows = np.zeros((len(chosen), self._width(chosen)), np.int32)
+        for row, number in zip(rows, chosen):
+            begin, end = self._offsets[number], self._offsets[number + 1]
+            if end - begin > self._length:
+                first = self._length // 2
+                row[:first] = self._tokens[begin : begin + first]
+                row[first : self._length] = self._tokens[end - (self._length - first) : end]
+            else:
+                row[: end - begin] = self._tokens[begin:end]
+        return rows
+
+    def _width(self, chosen):
+        if self._fixed:
+            return self._length
+        step = -(-self._length // SHARES)
+        longest = max(1, int(self.sizes[chosen].max()))
+        return min(self._length, -(-longest // step) * step)
+
+    def dealt(self, chosen, size, random):
+        """Full batches of some texts in a random order, texts of like length together; the rest is left out."""
+        order, batches = random.permutation(chosen), []
+        for begin in range(0, len(order), size * SORTED_TOGETHER):
+            part = order[begin : begin + size * SORTED_TOGETHER]
+            part = part[np.argsort(self.sizes[part], kind="stable")]
+            batches += [part[first : first + size] for first in range(0, len(part) - size + 1, size)]
+        return [batches[number] for number in random.permutation(len(batches))]
+
+    def batches_of(self, chosen, size):
+        """All of some texts in batches, the longest first; yields (places in ``chosen``, batch)."""
+        order = np.argsort(-self.sizes[chosen], kind="stable")
+        for begin in range(0, len(order), size):
+            places = order[begin : begin + size]
+            yield places, self.batch(chosen[places])
+
+
+def hide(batch, share, random):
+    """The same batch with a share of its tokens unknown."""
+    if not share:
+        return batch
+    hidden = (random.random_sample(batch.shape) < share) & (batch != 0)
+    return np.where(hidden, np.int32(UNKNOWN), batch)
