@@ -28,8 +28,10 @@ class Layers:
         bias = next(self.weights) if use_bias else np.float32(0)
         return lambda x: activated(self.rounded(x) @ kernel + bias, activation)
 
-    def Conv2D(self, _filters: int, _size: Any, activation: str = "", **_: Any) -> Any:
-        kernel, bias = self.rounded(next(self.weights)), next(self.weights)
+    def Conv2D(self, _filters: int, size: Any, activation: str = "", use_bias: bool = True, **_: Any) -> Any:
+        kernel, bias = self.rounded(next(self.weights)), next(self.weights) if use_bias else np.float32(0)
+        if size == (1, 1):
+            return lambda x: activated(self.rounded(x) @ kernel[0, 0] + bias, activation)
         return lambda x: activated(np.einsum("nhwiab,abio->nhwo", self.windows(x), kernel) + bias, activation)
 
     def DepthwiseConv2D(self, _size: Any, **_: Any) -> Any:
@@ -39,6 +41,14 @@ class Layers:
     def windows(self, x: np.ndarray) -> np.ndarray:
         padded = np.pad(self.rounded(x), ((0, 0), (1, 1), (1, 1), (0, 0)))
         return np.lib.stride_tricks.sliding_window_view(padded, (3, 3), axis=(1, 2))
+
+    def BatchNormalization(self, epsilon: float) -> Any:
+        gamma, beta, _, _ = (next(self.weights) for _ in range(4))
+        places = (0, 1, 2)
+        return lambda x: (x - x.mean(places)) / np.sqrt(x.var(places) + epsilon) * gamma + beta
+
+    def GlobalAveragePooling2D(self) -> Any:
+        return lambda x: x.mean(axis=(1, 2))
 
     def MaxPooling2D(self, _size: Any) -> Any:
         return lambda x: np.maximum.reduce([x[:, i::2, j::2] for i in (0, 1) for j in (0, 1)])
@@ -141,7 +151,7 @@ def test_right_numbers_pass(probes: Any) -> None:
     rows = probes.examine(by_numpy(), METAL)
     assert [row["name"] for row in rows] == [
         "backend", "dense_relu", "convolution", "depthwise", "attention", "argmax", "integers", "wide_integers",
-        "dropout", "train_step", "variable",
+        "dropout", "train_step", "normalised_step", "variable",
     ]  # fmt: skip
     assert not failed(rows)
     assert not [row for row in rows if row["skipped"]]
@@ -238,6 +248,12 @@ class NotANumber(Layers):
         return lambda pair: super(NotANumber, self).Dot(axes)(pair) * np.nan
 
 
+class KeptMeans(Layers):
+    def BatchNormalization(self, epsilon: float) -> Any:
+        gamma, beta, mean, variance = (next(self.weights) for _ in range(4))
+        return lambda x: (x - mean) / np.sqrt(variance + epsilon) * gamma + beta
+
+
 class MissingRow(Layers):
     def MaxPooling2D(self, size: Any) -> Any:
         return lambda x: Layers.MaxPooling2D(self, size)(x)[:, 1:]
@@ -250,6 +266,7 @@ class MissingRow(Layers):
         (NeighboursChannel, {"depthwise"}), (OtherAxis, {"attention"}), (NoPlace, {"argmax"}),
         (CountingInFloats, {"integers"}),
         (HalfWidth, {"wide_integers"}), (SameMask, {"dropout"}), (DeafToSeeds, {"dropout"}),
+        (KeptMeans, {"normalised_step"}),
         (NothingDropped, {"dropout"}), (NotANumber, {"attention"}), (MissingRow, {"convolution"}),
     ],
 )  # fmt: skip

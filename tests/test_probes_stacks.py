@@ -37,6 +37,7 @@ class Undropped(real.Dropout):
 
 class Wrong:
     Input, Dot, MaxPooling2D, Dropout = real.Input, real.Dot, real.MaxPooling2D, Undropped
+    BatchNormalization, GlobalAveragePooling2D = real.BatchNormalization, real.GlobalAveragePooling2D
 
     def Dense(self, units, activation=None, **names):
         return real.Dense(units, activation=None if activation == "relu" else activation, **names)
@@ -117,7 +118,7 @@ def test_every_probe_catches_a_wrong_operation_of_a_real_framework(tmp_path: Pat
 
 REAL = {
     "tf-2.21": set(), "tf-1.8": {"variable"}, "plaidml-0.7": {"variable"}, "torch": set(), "jax": {"wide_integers"},
-    "openvino": {"wide_integers", "dropout", "train_step", "variable"},
+    "openvino": {"wide_integers", "dropout", "train_step", "normalised_step", "variable"},
 }  # fmt: skip
 
 
@@ -131,6 +132,32 @@ def test_probes_pass_on_real_frameworks(tmp_path: Path, name: str) -> None:
     assert all(row["ok"] for row in rows)
     assert {row["name"] for row in rows if row["skipped"]} == REAL[name]
     assert max(row["largest_error"] for row in rows if not row["skipped"]) < 1e-5
+
+
+# PlaidML with its own batch normalisation, which the zoo has mended.
+UNMENDED = """
+import importlib.util, os, sys
+spec = importlib.util.spec_from_file_location("worker", sys.argv[1])
+worker = importlib.util.module_from_spec(spec)
+spec.loader.exec_module(worker)
+worker._reach_own_code()
+os.environ["ZOO_KERAS"] = "keras"
+from zoo.models import compat
+from plaidml.keras import backend
+compat.keras.backend.normalize_batch_in_training = backend.normalize_batch_in_training
+sys.exit(worker.main(["worker", sys.argv[2]]))
+"""
+
+
+def test_wrong_gradients_of_batch_normalisation_are_caught(tmp_path: Path) -> None:
+    script = tmp_path / "unmended.py"
+    script.write_text(UNMENDED)
+    device = {**CPU, "backend": "plaidml", "framework": "plaidml"}
+    asked = {"verb": "probe", "probes": True, "device": device}
+    _, events = work("plaidml-0.7", tmp_path, asked, str(script), str(paths.WORKER))
+    failed = [row for row in events[0]["probes"] if not row["ok"]]
+    assert [(row["name"], row["issue"]) for row in failed] == [("normalised_step", "plaidml-batch-norm-gradients")]
+    assert failed[0]["largest_error"] > 1
 
 
 # Steps of gradient descent from the same weights; prints how far apart the first kernel ends.

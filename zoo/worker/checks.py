@@ -135,6 +135,25 @@ def train_step(tried, device):
     return _relative([_wide(after) - before for after, before in zip(new, old)], wanted)
 
 
+def normalised_step(tried, device):
+    """The same through a 1x1 convolution and a batch normalisation: how each weight that learns changes."""
+    x, kernel, gamma, beta, *top = _draw(7, (16, 4, 4, 8), (1, 1, 8, 12), (12,), (12,), (12, 10), (10,))
+    old = [kernel / 8, 0.5 + gamma / 8, beta / 8, np.zeros(12, "float32"), np.ones(12, "float32")]
+    old += [each / 2 for each in top]
+    y = np.eye(10, dtype="float32")[np.arange(16) % 10]
+
+    def build(layers, x):
+        x = layers.Conv2D(12, (1, 1), use_bias=False, kernel_initializer="zeros")(x)
+        x = layers.Activation("relu")(layers.BatchNormalization(epsilon=1e-3)(x))
+        return layers.Dense(10, activation="softmax", kernel_initializer="zeros")(layers.GlobalAveragePooling2D()(x))
+
+    new, _ = tried.step(build, x, y, old, 1.0)
+    slopes = _normalised_slopes(_wide(x), y, [_wide(each) for each in old])
+    learning = (0, 1, 2, 5, 6)  # the means and variances that are kept for predicting are another matter
+    changes = [_wide(new[place]) - old[place] for place in learning]
+    return _relative(changes, [-slope for slope in slopes])
+
+
 def variable(tried, device):
     """A trained variable lies where the proof was computed."""
     if not hasattr(tried, "variable"):
@@ -148,7 +167,8 @@ def variable(tried, device):
 # A probe and its tolerance; None: the one for float32.
 PROBES = (
     (backend, 0), (dense_relu, None), (convolution, None), (depthwise, None), (attention, None), (argmax, 0),
-    (integers, 0), (wide_integers, 0), (dropout, 0), (train_step, None), (variable, 0),
+    (integers, 0), (wide_integers, 0), (dropout, 0), (train_step, None),
+    (normalised_step, None), (variable, 0),
 )  # fmt: skip
 
 
@@ -184,6 +204,23 @@ def _slopes(x, y, weights):
     back = (_softmax(hidden @ w2 + b2) - y) / len(x)
     through = (back @ w2.T) * (hidden > 0)
     return [x.T @ through, through.sum(axis=0), hidden.T @ back, back.sum(axis=0)]
+
+
+def _normalised_slopes(x, y, weights):
+    """Gradients of what ``normalised_step`` builds: kernel, gamma, beta, and the weights of the last layer."""
+    kernel, gamma, beta, _, _, w, b = weights
+    mixed = x @ kernel[0, 0]
+    places = (0, 1, 2)
+    root = np.sqrt(mixed.var(axis=places) + 1e-3)
+    level = (mixed - mixed.mean(axis=places)) / root
+    above = gamma * level + beta
+    pooled = np.maximum(above, 0).mean(axis=(1, 2))
+    back = (_softmax(pooled @ w + b) - y) / len(x)
+    through = (back @ w.T)[:, None, None, :] / (x.shape[1] * x.shape[2]) * (above > 0)
+    down = through * gamma
+    down = (down - down.mean(axis=places) - level * (down * level).mean(axis=places)) / root
+    own = [(through * level).sum(axis=places), through.sum(axis=places)]
+    return [np.einsum("nhwi,nhwo->io", x, down)[None, None], *own, pooled.T @ back, back.sum(axis=0)]
 
 
 def _relative(got, wanted):

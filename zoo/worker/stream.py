@@ -13,12 +13,8 @@ import time
 
 import numpy as np
 
-from zoo.models import compat
-from zoo.worker import weights
+from zoo.worker import predictors, weights
 from zoo.worker.model import build
-from zoo.worker.refusal import RefusalError
-
-POLICIES = {"float32": "float32", "bfloat16": "mixed_bfloat16"}
 
 
 def run(request, events, stop, phases):
@@ -64,19 +60,11 @@ def _predictor(request, shape, phases):
     began = time.time()
     wanted = request["stream"]["precision"]
     device = importlib.import_module("zoo.worker.devices." + request["device"]["framework"])
-    own = hasattr(device, "predictor")
-    if not own:
-        wanted = "float32" if wanted == "auto" else wanted
-        try:
-            compat.set_precision(POLICIES[wanted])
-        except ValueError as error:
-            raise RefusalError("%s: precision=float32 works everywhere" % error) from error
+    predictors.prepare(device, wanted)
     model, preprocess = build(request)
     weights.load(model, request["weights"], request.get("weights_hint", ""))
     phases["build_s"] = time.time() - began
-    if own:
-        return device.predictor(lambda x: compat.predict(model, x), preprocess, shape, wanted)
-    return lambda pixels: compat.predict(model, preprocess(pixels)), wanted
+    return predictors.of(device, model, preprocess, shape, wanted)
 
 
 def _slots(stop):

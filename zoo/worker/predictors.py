@@ -1,0 +1,44 @@
+"""The fastest way from pixels to probabilities that a framework has."""
+
+from zoo.models import compat
+from zoo.worker.refusal import RefusalError
+
+# What Keras calls the precisions; ``auto`` leaves Keras at its usual.
+POLICIES = {"float32": "float32", "auto": "float32", "bfloat16": "mixed_bfloat16"}
+
+
+def prepare(device, precision):
+    """Settle on a precision; to be called before the model is built.
+
+    Args:
+        device: the framework's module in ``zoo.worker.devices``.
+        precision: ``float32``, ``bfloat16`` or ``auto``.
+
+    Raises:
+        RefusalError: this Keras cannot compute in it.
+    """
+    if hasattr(device, "predictor"):
+        return
+    try:
+        compat.set_precision(POLICIES[precision])
+    except ValueError as error:
+        raise RefusalError("%s; precision=float32 works everywhere" % error) from error
+
+
+def of(device, model, preprocess, shape, precision):
+    """Make a model ready for batches of one shape.
+
+    Args:
+        device: the framework's module in ``zoo.worker.devices``.
+        model: the Keras model, with its weights.
+        preprocess: from stored pixels to its input.
+        shape: (batch, height, width, channels).
+        precision: as given to :func:`prepare`.
+
+    Returns:
+        (predict, precision): from uint8 of that shape to float32 (batch, classes), and what it computes in.
+    """
+    if hasattr(device, "predictor"):
+        return device.predictor(lambda x: compat.predict(model, x), preprocess, shape, precision)
+    settled = "float32" if precision == "auto" else precision
+    return lambda pixels: compat.predict(model, preprocess(pixels)), settled
