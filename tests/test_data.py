@@ -388,13 +388,13 @@ def test_split_leaves_something_to_train_on() -> None:
 
 def test_saved_split_needs_no_pickle(tmp_path: Path) -> None:
     train, validation = data.split(100, 0.1, 0)
-    path = data.save_split(tmp_path / "split.npz", train, validation)
+    path = data.save_split(tmp_path / "split.npz", train=train, validation=validation)
     with np.load(path, allow_pickle=False) as saved:
         assert np.array_equal(saved["train"], train)
         assert np.array_equal(saved["validation"], validation)
     assert [entry.name for entry in tmp_path.iterdir()] == ["split.npz"]
     with pytest.raises(ZooError, match="Cannot write"):
-        data.save_split(tmp_path / "absent" / "split.npz", train, validation)
+        data.save_split(tmp_path / "absent" / "split.npz", train=train, validation=validation)
 
 
 # Arbitrary bytes: an array or a ZooError, never anything else

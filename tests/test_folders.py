@@ -270,7 +270,7 @@ def test_hidden_files_and_folders_are_passed_over(tmp_path: Path) -> None:
 def test_means_and_deviations_are_those_of_the_pixels(tmp_path: Path) -> None:
     found = prepare(fill(tmp_path / "fruit"))
     rows = np.arange(0, 30, 2)
-    mean, deviation = folders.channel_statistics(found, rows)
+    mean, deviation = folders.channel_statistics(found.pictures, rows)
     pixels = picturecache.rows(found.pictures, rows).reshape(-1, 3).astype(float)
     np.testing.assert_allclose(mean, pixels.mean(0))
     np.testing.assert_allclose(deviation, pixels.std(0))

@@ -139,8 +139,8 @@ def split(
     return chosen[held:], chosen[:held]
 
 
-def save_split(path: Path, train_index: "NDArray[np.int64]", validation_index: "NDArray[np.int64]") -> Path:
-    """Write a split as ``train`` and ``validation`` in an .npz file without pickle; return its path.
+def save_split(path: Path, **parts: "NDArray[np.int64]") -> Path:
+    """Write the indices of each part in an .npz file without pickle; return its path.
 
     Raises:
         ZooError: it cannot be written.
@@ -150,7 +150,7 @@ def save_split(path: Path, train_index: "NDArray[np.int64]", validation_index: "
     aside = path.with_name(f".{path.name}.part")
     try:
         with aside.open("wb") as stream:
-            np.savez(stream, train=train_index, validation=validation_index)
+            np.savez(stream, **parts)  # type: ignore[arg-type]
         os.replace(aside, path)
     except OSError as error:
         raise storage_error("write", path, error) from error

@@ -116,16 +116,16 @@ def _share(rows: "NDArray[np.int64]", share: float) -> "tuple[NDArray[np.int64],
     return rows[held:], rows[:held]
 
 
-def channel_statistics(folder: Folder, rows: "NDArray[np.int64]") -> tuple[list[float], list[float]]:
-    """Mean and standard deviation of each colour over some rows, 0..255, from at most 10,000 of them."""
+def channel_statistics(pictures: Path, rows: "NDArray[np.int64]") -> tuple[list[float], list[float]]:
+    """Mean and standard deviation of each channel over some rows of an array of pictures, from at most 10,000."""
     import numpy as np
 
     chosen = rows[:: -(-len(rows) // 10_000)]
-    sums = np.zeros((2, 3))
+    parts = []
     for begin in range(0, len(chosen), 100):
-        pictures = picturecache.rows(folder.pictures, chosen[begin : begin + 100]).astype(np.float64)
-        sums += [pictures.mean((1, 2)).sum(0), np.square(pictures).mean((1, 2)).sum(0)]
-    mean, square = sums / len(chosen)
+        some = picturecache.rows(pictures, chosen[begin : begin + 100]).astype(np.float64)
+        parts.append([some.mean((1, 2)).sum(0), np.square(some).mean((1, 2)).sum(0)])
+    mean, square = np.sum(parts, axis=0) / len(chosen)
     return [float(value) for value in mean], [float(value) for value in np.sqrt(square - mean**2)]
 
 

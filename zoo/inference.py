@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from zoo import config, progress, recognition, records, runner, training
+from zoo import config, materials, progress, recognition, records, runner
 from zoo.errors import ZooError, unknown
 from zoo.line import Line, open_folder, prepare, raise_if_failed, recorded, request_of, work
 from zoo.results import Run, named
@@ -118,7 +118,7 @@ def _inputs(settings: InferConfig, source: Run) -> _Inputs:
 
 
 def _test_set(source: Run) -> _Inputs:
-    prepared = training.prepared(DataSettings(**source.record["config"]["data"]))
+    prepared = materials.prepared(DataSettings(**source.record["config"]["data"]))
     if prepared.sha256 != source.record["data"]["sha256"]:
         raise ZooError(
             f"The data set {prepared.name} is no longer the one that {source.folder} was trained with",

@@ -1,7 +1,16 @@
 """Pictures of a run. The one module that plots."""
 
 from pathlib import Path
+from typing import TYPE_CHECKING, Any
 
+if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
+
+# With more classes than this, numbers in the cells of a confusion matrix could not be read.
+MOST_NUMBERS = 20
+MOST_NAMES = 60
+COLUMNS = 6
 PANELS = (("loss", "loss", "loss (cross-entropy)"), ("accuracy", "accuracy", "accuracy"))
 
 
@@ -13,12 +22,9 @@ def curves(history: list[dict[str, float]], title: str, path: Path) -> None:
         title: printed above the panels.
         path: the PNG to write.
     """
-    import matplotlib as mpl
-
-    mpl.use("agg")  # no window system is needed or wanted
-    from matplotlib import pyplot
     from matplotlib.ticker import MaxNLocator
 
+    pyplot = _pyplot()
     epochs = [int(row["epoch"]) for row in history]
     figure, panels = pyplot.subplots(1, 2, figsize=(10, 4), layout="constrained")
     for axes, (_, name, label) in zip(panels, PANELS, strict=True):
@@ -53,3 +59,75 @@ def _mark_best(axes: "object", history: list[dict[str, float]], name: str) -> No
         axes.plot(  # type: ignore[attr-defined]
             [last["epoch"]], [last[name]], "o", ms=12, mfc="none", mec="tab:green", mew=2, label="kept"
         )
+
+
+def confusion(matrix: "NDArray[np.int64]", names: list[str], title: str, path: Path) -> None:
+    """Draw a confusion matrix as PNG, coloured by the share of each row.
+
+    Args:
+        matrix: (n, n), how many of each class (row) were taken for each (column).
+        names: of the classes.
+        title: printed above.
+        path: the PNG to write.
+    """
+    import numpy as np
+
+    pyplot = _pyplot()
+    count = len(names)
+    edge = min(max(4.0, 0.55 * count + 2), 14.0)
+    figure, axes = pyplot.subplots(figsize=(edge + 1, edge), layout="constrained")
+    share = matrix / np.maximum(matrix.sum(axis=1, keepdims=True), 1)
+    drawn = axes.imshow(share, cmap="Blues", vmin=0, vmax=1)
+    figure.colorbar(drawn, ax=axes, label="share of what it is", shrink=0.8)
+    axes.set(xlabel="taken for", ylabel="is")
+    if count <= MOST_NAMES:
+        size = 9 if count <= MOST_NUMBERS else 6
+        axes.set_xticks(range(count), [_shown(name) for name in names], rotation=90, fontsize=size)
+        axes.set_yticks(range(count), [_shown(name) for name in names], fontsize=size)
+    if count <= MOST_NUMBERS:
+        for row, column in zip(*np.nonzero(matrix), strict=True):
+            colour = "white" if share[row, column] > 0.5 else "black"
+            axes.text(column, row, f"{matrix[row, column]}", ha="center", va="center", color=colour, fontsize=8)
+    figure.suptitle(_shown(title, 200))
+    figure.savefig(path, dpi=120)
+    pyplot.close(figure)
+
+
+def sheet(pictures: "NDArray[np.uint8]", words: list[str], title: str, path: Path) -> None:
+    """Draw pictures in rows with words under each, as PNG.
+
+    Args:
+        pictures: (n, height, width, 1 or 3) uint8, n at least 1.
+        words: one or two lines for each.
+        title: printed above.
+        path: the PNG to write.
+    """
+    pyplot = _pyplot()
+    columns = min(COLUMNS, len(pictures))
+    rows = -(-len(pictures) // columns)
+    figure, panels = pyplot.subplots(
+        rows, columns, figsize=(max(2.1 * columns, 5), 2.5 * rows + 0.5), layout="constrained", squeeze=False
+    )
+    for axes in panels.flat:
+        axes.set(xticks=[], yticks=[], frame_on=False)
+    for axes, picture, word in zip(panels.flat, pictures, words, strict=False):
+        axes.imshow(picture.squeeze(), cmap="gray", vmin=0, vmax=255)
+        axes.set_xlabel("\n".join(_shown(line, 30) for line in word.split("\n")), fontsize=8)
+    figure.suptitle(_shown(title, 200), fontsize=11)
+    figure.savefig(path, dpi=120)
+    pyplot.close(figure)
+
+
+def _shown(text: str, most: int = 24) -> str:
+    """Text that matplotlib prints as it is: not too long, and no ``$`` that would begin a formula."""
+    whole = text.encode("utf-8", "replace").decode("utf-8").replace("$", r"\$")
+    return whole if len(whole) <= most else whole[: most - 1] + "\N{HORIZONTAL ELLIPSIS}"
+
+
+def _pyplot() -> Any:
+    import matplotlib as mpl
+
+    mpl.use("agg")  # no window system is needed or wanted
+    from matplotlib import pyplot
+
+    return pyplot

@@ -46,7 +46,7 @@ class Trainer:
     def problems(self) -> list[str | None]:
         """What is out of range, and None for what is not."""
         return [
-            within("trainer.epochs", self.epochs, 1, 100_000),
+            within("trainer.epochs", self.epochs, 0, 100_000),
             within("trainer.batch_size", self.batch_size, 1, 65_536),
             within("trainer.learning_rate", self.learning_rate, 1e-9, 10.0),
             within("trainer.warmup", self.warmup, 0.0, 0.9),
@@ -65,12 +65,14 @@ class FineTune:
     Attributes:
         head_epochs: passes over the training pictures, unaltered, in which only the last layer learns; 0 for none.
         head_learning_rate: the highest learning rate of these.
-        unfreeze_from: the first layer that learns after them; null means all. 0 epochs after them: trainer.epochs=0.
+        unfreeze_from: the first layer that learns in the epochs after them, trainer.epochs; null means all layers.
+        freeze_normalisation: keep the normalisation, its statistics included, as it is in these too.
     """
 
     head_epochs: int = 0
     head_learning_rate: float = 0.003
     unfreeze_from: str | None = None
+    freeze_normalisation: bool = True
 
     def problems(self) -> list[str | None]:
         """What is out of range, and None for what is not."""
@@ -209,9 +211,14 @@ class TrainConfig(Settings):
         parts = (self.trainer, self.fine_tune, self.augment, self.data)
         found = [problem for part in parts for problem in part.problems()]
         found.append(within("seed", self.seed, 0, 2**31 - 1))
-        found.append(self._of_size())
+        found += [self._of_size(), self._of_epochs()]
         found += [model_argument(key, value) for key, value in self.model.items()]
         return [problem for problem in found if problem]
+
+    def _of_epochs(self) -> str | None:
+        if self.trainer.epochs or (self.fine_tune.head_epochs and self.weights != "none"):
+            return None
+        return "trainer.epochs must be at least 1 where no epochs of the last layer alone come before them, got 0"
 
     def _of_size(self) -> str | None:
         asked = self.model.get("input_size")

@@ -32,8 +32,8 @@ def _training(run: Run) -> list[str]:
         told += [f"The best weights so far are kept: {run.folder / 'weights.npz'}"] if run.history else []
         return told
     told.append(f"{_where(record)}: {_result(metrics)}")
-    what = data.get("what", "pictures")
-    told.append(f"Data: {data['name']}, {data['train_items']:,} {what} to train, {data['test_items']:,} to test")
+    told.append(_data(data))
+    told += _mistakes(run)
     if data["reason"] and data["name"] != "mnist":
         told.append(f"  not MNIST: {data['reason']}")
     for name, judged in record.get("expected", {}).items():
@@ -47,11 +47,35 @@ def _training(run: Run) -> list[str]:
 
 
 def _result(metrics: dict[str, Any]) -> str:
-    if "test_accuracy" in metrics:
-        return f"test accuracy {metrics['test_accuracy']:.4f}, loss {metrics['test_loss']:.4f}"
+    """Accuracy and loss of the first that there is of the test, validation and training part; or loss alone."""
+    for prefix, name in (("test_", "test"), ("val_", "validation"), ("", "training")):
+        if f"{prefix}accuracy" in metrics:
+            top = f", top-5 {metrics[f'{prefix}top5']:.4f}" if f"{prefix}top5" in metrics else ""
+            return f"{name} accuracy {metrics[f'{prefix}accuracy']:.4f}{top}, loss {metrics[f'{prefix}loss']:.4f}"
     if "val_loss" not in metrics:
         return f"training loss {metrics['loss']:.4f}"
     return f"validation loss {metrics['val_loss']:.4f}, perplexity {metrics.get('val_perplexity', 0):.2f}"
+
+
+def _data(data: dict[str, Any]) -> str:
+    parts = {"train": "train", "validation": "validate", "test": "test"}
+    sizes = ", ".join(
+        f"{data[f'{part}_items']:,} to {verb}" for part, verb in parts.items() if data.get(f"{part}_items")
+    )
+    told = f"Data: {data['name']}, {data.get('what', 'pictures')}: {sizes}"
+    told += f", {data['skipped_items']:,} left out (skipped.csv)" if data.get("skipped_items") else ""
+    return f"{told}\n  {data['split']}" if data.get("split") else told
+
+
+def _mistakes(run: Run) -> list[str]:
+    """Which classes are told apart worst, and where that can be seen."""
+    judged = run.record.get("judgement")
+    if not judged or not judged["mistakes"]:
+        return []
+    worst = sorted(judged["accuracy_by_class"].items(), key=lambda row: row[1])[:3]
+    shown = ", ".join(f"{name} {share:.2f}" for name, share in worst)
+    told = f"Mistakes: {judged['mistakes']:,} of {judged['items']:,} (mistakes.png)"
+    return [f"{told}; least often right: {shown} (confusion.png)"]
 
 
 def _bound(judged: dict[str, Any]) -> str:

@@ -3,10 +3,11 @@
 import dataclasses
 from typing import Any
 
-from zoo import config, data, progress, records, references, runner
+from zoo import config, data, judgement, materials, progress, published, records, references, runner
 from zoo.line import Line, open_folder, prepare, raise_if_failed, recorded, refuse_untrainable, request_of, work
+from zoo.materials import Material
 from zoo.results import Run
-from zoo.settings import DataSettings, TrainConfig
+from zoo.settings import TrainConfig
 
 
 def train(overrides: list[str]) -> Run:
@@ -22,16 +23,15 @@ def train(overrides: list[str]) -> Run:
     settings = line.settings
     assert isinstance(settings, TrainConfig)  # noqa: S101  (composed for this verb)
     refuse_untrainable(line)
-    settings, arrays, why_data = _data(line, settings)
+    settings, why_data = _settled(line, settings)
+    weights = _weights(settings)
+    material = materials.prepare(settings)
     open_folder(line, [str(settings.model["name"]), line.choice.backend.name])
     with recorded(line):
-        indices = data.split(
-            arrays.counts["train"], settings.data.validation, settings.seed, settings.data.train_limit
-        )
-        data.save_split(line.folder / "split.npz", *indices)
-        line.record["data"] = _data_record(arrays, settings, why_data, [len(part) for part in indices])
-        outcome = work(line, _train_request(line, settings, arrays))
-        _keep_training(line, outcome)
+        line.record["data"] = material.record | {"reason": why_data}
+        line.record["weights"] = weights.record if weights else None
+        outcome = work(line, _train_request(line, settings, material, weights))
+        _keep_training(line, outcome, material)
         _judge(line, settings)
         if line.reference:
             compared = references.comparison(line.reference.published or [], line.record)
@@ -39,70 +39,56 @@ def train(overrides: list[str]) -> Run:
     return Run(line.folder, line.record)
 
 
-def _data(line: Line, settings: TrainConfig) -> tuple[TrainConfig, data.Prepared, str]:
-    """Resolve ``data=auto``, compose again for what it resolved to, and prepare the arrays."""
-    why = ""
-    if settings.data.name == "auto":
-        name, why = data.resolve("auto", settings.data.root)
-        line.overrides = [*(text for text in line.overrides if not text.startswith("data=")), f"data={name}"]
-        composed, line.text = config.compose_with_text("train", line.overrides)
-        assert isinstance(composed, TrainConfig)  # noqa: S101  (composed for this verb)
-        line.settings = settings = composed
-        (progress.say if name == "mnist" else progress.warn)(f"data=auto: {why}")
-    return settings, prepared(settings.data), why
+def _settled(line: Line, settings: TrainConfig) -> tuple[TrainConfig, str]:
+    """Resolve ``data=auto``, and compose again for what it resolved to."""
+    if settings.data.name != "auto":
+        return settings, ""
+    name, why = data.resolve("auto", settings.data.root)
+    line.overrides = [*(text for text in line.overrides if not text.startswith("data=")), f"data={name}"]
+    composed, line.text = config.compose_with_text("train", line.overrides)
+    assert isinstance(composed, TrainConfig)  # noqa: S101  (composed for this verb)
+    line.settings = composed
+    (progress.say if name == "mnist" else progress.warn)(f"data=auto: {why}")
+    return composed, why
 
 
-def prepared(settings: DataSettings) -> data.Prepared:
-    """Lay out the arrays that the settings name."""
-    row = data.load_row(settings.name)
-    told = {key: value for key, value in dataclasses.asdict(settings).items() if hasattr(row, key)}
-    return data.prepare(dataclasses.replace(row, **told))
+def _weights(settings: TrainConfig) -> published.Chosen | None:
+    """The weights to start from; without any, what is told of fine-tuning has no meaning."""
+    chosen, told = published.choose(settings.weights, settings.model), settings.fine_tune
+    if chosen is None and (told.head_epochs or told.unfreeze_from):
+        progress.say("weights=none: there is nothing to fine-tune, so all layers learn from the first epoch")
+    return chosen
 
 
-def _train_request(line: Line, settings: TrainConfig, prepared: data.Prepared) -> dict[str, Any]:
+def _train_request(
+    line: Line, settings: TrainConfig, material: Material, weights: published.Chosen | None
+) -> dict[str, Any]:
     request = request_of(line, settings.model, "train")
-    request["model"]["args"] |= {"input_shape": list(prepared.input_shape), "classes": prepared.classes}
-    files = {name: str(getattr(prepared, name)) for name in ("x_train", "y_train", "x_test", "y_test")}
-    rest = {
-        "split": str(line.folder / "split.npz"),
-        "classes": prepared.classes,
-        "test_limit": settings.data.test_limit,
-    }
+    classes = len(material.class_names)
+    request["model"]["args"] |= {"input_shape": list(material.input_shape), "classes": classes}
+    if material.normalise:
+        request["model"]["args"]["normalise"] = material.normalise
+    alike = {"classes": classes, "balance": settings.data.balance, "augment": dataclasses.asdict(settings.augment)}
     return request | {
         "train": dataclasses.asdict(settings.trainer) | {"seed": settings.seed},
-        "data": files | rest,
-        "weights": None,
+        "fine_tune": dataclasses.asdict(settings.fine_tune) if weights else None,
+        "data": materials.save(material, line.folder) | alike,
+        "weights": str(weights.npz) if weights else None,
+        "weights_hint": weights.hint if weights else "",
     }
 
 
-def _data_record(prepared: data.Prepared, settings: TrainConfig, why: str, sizes: list[int]) -> dict[str, Any]:
-    test = min(prepared.counts["test"], settings.data.test_limit or prepared.counts["test"])
-    return {
-        "name": prepared.name,
-        "reason": why,
-        "sha256": prepared.sha256,
-        "published": prepared.published,
-        "source": prepared.source,
-        "licence": prepared.licence,
-        "class_names": prepared.class_names,
-        "input_shape": list(prepared.input_shape),
-        "train_items": sizes[0],
-        "validation_items": sizes[1],
-        "test_items": test,
-        "split_seed": settings.seed,
-    }
-
-
-def _keep_training(line: Line, outcome: runner.Outcome) -> None:
-    """Write history and curves; say why where the worker did not finish."""
+def _keep_training(line: Line, outcome: runner.Outcome, material: Material) -> None:
+    """Write history, curves and mistakes; say why where the worker did not finish."""
+    told = line.record
+    title = f"{told['model']} on {told['backend']} ({told['stack']['name']}), {told['data']['name']}"
     if outcome.epochs:
         records.write_history(line.folder / "history.csv", outcome.epochs)
         from zoo import report
 
-        told = line.record
-        title = f"{told['model']} on {told['backend']} ({told['stack']['name']}), {told['data']['name']}"
         report.curves(records.read_history(line.folder), title, line.folder / "curves.png")
     raise_if_failed(line, outcome)
+    line.record["judgement"] = judgement.keep(line.folder, material, title)
 
 
 def _judge(line: Line, settings: TrainConfig) -> None:

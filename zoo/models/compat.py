@@ -250,6 +250,33 @@ def compile_classifier(model, optimizer_name, learning_rate, jit, **settings):
     )
 
 
+def freeze(model, names):
+    """Keep some layers as they are: neither their weights nor the statistics of their normalisation change.
+
+    Returns:
+        The model to compile and train instead. It has the same layers, so what it learns the first one knows.
+    """
+    for layer in model.layers:
+        layer.trainable = layer.name not in names
+    if not names or MAJOR >= 3 or _at_least(2, 4):
+        return model
+    # Before TensorFlow 2 a frozen normalisation still took mean and variance from the batch it was trained with.
+    for layer in model.layers:
+        if layer.name in names.intersection(normalisations(model)):
+            layer.call = _at_rest(layer.call)
+    start = keras.layers.Input(shape=static_shape(model.inputs[0])[1:])
+    return keras.models.Model(inputs=start, outputs=model(start))
+
+
+def normalisations(model):
+    """Names of the layers that normalise by statistics of what they have seen."""
+    return [layer.name for layer in model.layers if type(layer).__name__.startswith("BatchNormalization")]
+
+
+def _at_rest(call):
+    return lambda inputs, *_, **__: call(inputs, training=False)
+
+
 def backend_name():
     """What computes below Keras, such as ``"torch"`` or ``"plaidml"``; Keras 2 inside TensorFlow has no choice."""
     name = keras.backend.backend()

@@ -10,28 +10,33 @@ import numpy as np
 from zoo.models import compat, draws
 
 
-def gather(model):
-    """Weights, optimizer state and random states of a compiled model: name -> array, exact to the bit."""
+def gather(model, trained):
+    """Weights, optimizer state and random states: name -> array, exact to the bit.
+
+    Args:
+        model: the whole model.
+        trained: the compiled model that is trained: the same, or one of layers of it.
+    """
     found = {"weights/%05d" % n: np.array(value) for n, value in enumerate(model.get_weights())}
-    found.update(("optimizer/%05d" % n, value) for n, value in enumerate(_optimizer_state(model)))
+    found.update(("optimizer/%05d" % n, value) for n, value in enumerate(_optimizer_state(trained)))
     found.update(("seeds/%05d" % n, _array(variable)) for n, variable in enumerate(_seeds(model)))
     found.update(("draws/" + name, value) for name, value in draws.state(compat.keras).items())
     found.update(("random/" + name, value) for name, value in _random_states().items())
     return found
 
 
-def take_up(model, arrays):
-    """Put a compiled model, and the random states of this process, where :func:`gather` found them.
+def take_up(model, trained, arrays):
+    """Put the models, and the random states of this process, where :func:`gather` found them.
 
     Raises:
         ValueError: the arrays come from another model or optimizer; what differs is named.
     """
     parts = {kind: _part(arrays, kind) for kind in ("weights", "optimizer", "seeds", "draws", "random")}
     _fit("weights", parts["weights"], model.get_weights())
-    _fit("states of the optimizer", parts["optimizer"], _optimizer_state(model))
+    _fit("states of the optimizer", parts["optimizer"], _optimizer_state(trained))
     _fit("seeds", parts["seeds"], [_array(variable) for variable in _seeds(model)])
     take_weights(model, arrays)
-    _set_optimizer_state(model, list(parts["optimizer"].values()))
+    _set_optimizer_state(trained, list(parts["optimizer"].values()))
     for variable, value in zip(_seeds(model), parts["seeds"].values()):
         variable.assign(value)
     draws.go_on(compat.keras, parts["draws"])

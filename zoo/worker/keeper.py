@@ -20,7 +20,8 @@ class Keeper:
     """Holds the best weights so far, and writes them and checkpoints: a killed run loses only what came after."""
 
     def __init__(self, model, folder):
-        self._model, self._folder = model, folder
+        self._model = self._trained = model
+        self._folder = folder
         self._path = os.path.join(folder, "weights.npz")
         self._arrays, self._written = None, True
         self.best = None
@@ -59,7 +60,11 @@ class Keeper:
         return self._finished.get(str(first)) if self._loaded is not None else None
 
     def enter(self, course):
-        """Put model and course where the checkpoint found them, if there is one of this stage."""
+        """Put model and course where the checkpoint found them, if there is one of this stage.
+
+        The stage may train another model than the keeper's that shares its layers: the optimizer is its own.
+        """
+        self._trained = course.model
         self._saved = time.monotonic()
         if self._loaded is not None:
             self._take_up(course, *self._loaded)
@@ -72,7 +77,7 @@ class Keeper:
         here = _stack()
         if state["stack"] == here:
             try:
-                states.take_up(self._model, arrays)
+                states.take_up(self._model, self._trained, arrays)
             except (ValueError, KeyError) as error:
                 raise RefusalError("the run cannot go on from its checkpoint: %s" % error) from error
         else:
@@ -99,7 +104,7 @@ class Keeper:
             FloatingPointError: the weights are no longer numbers, and no checkpoint is made of them.
         """
         began = time.monotonic()
-        arrays = states.gather(self._model)
+        arrays = states.gather(self._model, self._trained)
         if not all(np.isfinite(value).all() for name, value in arrays.items() if name.startswith("weights/")):
             raise FloatingPointError(course.words("the weights are no longer numbers"))
         if self._arrays is not None:
@@ -174,7 +179,7 @@ def _stack():
     return ["Keras " + compat.version(), compat.backend_name()]
 
 
-_KEPT = ("loss", "accuracy", "val_loss", "val_accuracy")
+_KEPT = ("loss", "accuracy", "val_loss", "val_accuracy", "val_top5")
 
 
 def _better(record, best):

@@ -30,7 +30,7 @@ class Course:
     _NUMBERS = ("epoch", "step", "done", "items", "stale", "scale", "rollbacks", "rate", "seconds", "steps", "told")
 
     def __init__(self, model, feed, first):
-        self._model, self._feed = model, feed
+        self.model, self._feed = model, feed
         self.first = self.epoch = first
         self.step = self.done = self.items = self.stale = self.rollbacks = 0
         self.scale, self.rate, self.seconds = 1.0, 0.0, 0.0
@@ -47,7 +47,7 @@ class Course:
         self.stale = 0 if best else self.stale + 1
         self.epoch, self.step, self.items, self.seconds = self.epoch + 1, 0, 0, 0.0
         self.steps = self._feed.steps(self.epoch)
-        self.means = compat.RunningMeans(self._model)
+        self.means = compat.RunningMeans(self.model)
 
     def state(self):
         """All of it, as JSON knows it."""
@@ -57,7 +57,7 @@ class Course:
         """Take up what :meth:`state` told; with batches of another size, at the same share of the epoch."""
         for name in self._NUMBERS:
             setattr(self, name, state[name])
-        self.means = compat.RunningMeans(self._model)
+        self.means = compat.RunningMeans(self.model)
         self.means.go_on(state["means"])
         self.steps = self._feed.steps(self.epoch)
         if self.steps != state["steps"]:

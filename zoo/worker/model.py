@@ -11,6 +11,9 @@ from zoo.worker.refusal import RefusalError
 def build(request):
     """Build the request's model.
 
+    Among the arguments of the model there may be ``normalise``: (mean, scale) by channel, of pixels 0..255, instead
+    of what the network was made for.
+
     Returns:
         (model, preprocess): the Keras model, and the function from stored pixels to its input.
 
@@ -18,10 +21,18 @@ def build(request):
         RefusalError: the model cannot be built with these settings.
     """
     module = importlib.import_module("zoo.models." + request["model"]["name"].replace("/", "."))
+    arguments = dict(request["model"]["args"])
+    own = arguments.pop("normalise", None)
     try:
-        return module.build(compat, **request["model"]["args"]), module.preprocess
+        return module.build(compat, **arguments), normalising(*own) if own else module.preprocess
     except ValueError as error:
         raise RefusalError("the model %s cannot be built: %s" % (request["model"]["name"], error)) from error
+
+
+def normalising(mean, scale):
+    """The function from pixels, channels last, to (pixels - mean) / scale as float32."""
+    mean, scale = np.array(mean, np.float32), np.array(scale, np.float32)
+    return lambda pixels: (np.asarray(pixels, np.float32) - mean) / scale
 
 
 def probabilities(model, preprocess, pixels, batch_size, stop=None, progress=None):

@@ -1,21 +1,26 @@
-"""Training a classifier of pictures."""
+"""Training a classifier of pictures: from random weights, or from others' in stages."""
 
+import difflib
 import os
+import shutil
+import tempfile
 import time
 
 import numpy as np
 
 from zoo.models import compat
-from zoo.worker import weights
+from zoo.worker import head, judging, pictures, weights
+from zoo.worker.augment import altering
 from zoo.worker.loop import Keeper, fit
-from zoo.worker.model import build, probabilities, score
+from zoo.worker.model import build
+from zoo.worker.refusal import RefusalError
 
 
 def run(request, events, stop, phases):
-    """Train, keep the best weights, evaluate once on the test set.
+    """Train, keep the best weights, evaluate once on what was set aside.
 
     Args:
-        request: the request; its ``train`` and ``data`` parts are used here.
+        request: the request; its ``train``, ``fine_tune``, ``weights`` and ``data`` parts are used here.
         events: where to report.
         stop: when asked to, training ends after the step in hand and what was learnt is kept.
         phases: seconds by phase, filled in.
@@ -25,88 +30,130 @@ def run(request, events, stop, phases):
 
     Raises:
         FloatingPointError: the loss is no longer a number.
+        RefusalError: the model cannot be built, trained or filled as asked.
     """
     settings, folder = request["train"], request["run_dir"]
     compat.seed(settings["seed"])
     began = time.time()
-    model, preprocess = build(request)
-    weights.initialise(model, settings["seed"])
-    if request.get("weights"):
-        weights.load(model, request["weights"])
-    compat.compile_classifier(model, settings["optimizer"], settings["learning_rate"], settings["jit"])
+    model, preprocess = _model(request, events)
+    frozen = _frozen(model, request["fine_tune"])
     phases["build_s"] = time.time() - began
-    data = _open(request["data"])
-    keeper = Keeper(model, folder)
-    fit(model, _Feed(data, preprocess, settings), settings, keeper, events, stop, phases)
+    parts, keeper = pictures.parts(request["data"]), Keeper(model, folder)
+    keeper.begin(settings, events, phases)
+    training = _Training(request, model, preprocess, parts, keeper, events, stop, phases)
+    epochs = training.head() if request["fine_tune"] and request["fine_tune"]["head_epochs"] else 0
+    if settings["epochs"] and not stop.asked:
+        epochs += training.all_but(frozen, epochs)
     keeper.restore_best()
-    metrics = dict(keeper.best or {}, parameters=int(model.count_params()))
+    metrics = dict(keeper.best or {}, epochs=epochs, parameters=int(model.count_params()))
     if not stop.asked or stop.reason == "max_minutes":
         began = time.time()
-        predicted = probabilities(model, preprocess, data["x_test"], settings["batch_size"])
-        metrics["test_loss"], metrics["test_accuracy"] = score(predicted, data["y_test"])
+        metrics.update(_judge(model, preprocess, parts, settings["batch_size"], folder, events))
         phases["evaluate_s"] = phases.get("evaluate_s", 0.0) + time.time() - began
     _save_all(model, folder, events)
     return {"metrics": metrics, "stopped": stop.reason if stop.asked else None}
 
 
-def _open(paths):
-    """Map the arrays into memory and limit them to what this run uses."""
-    split = np.load(paths["split"], allow_pickle=False)
-    test = slice(0, paths["test_limit"])
-    return {
-        "x": np.load(paths["x_train"], mmap_mode="r", allow_pickle=False),
-        "y": np.load(paths["y_train"], allow_pickle=False),
-        "train": split["train"],
-        "validation": split["validation"],
-        "x_test": np.load(paths["x_test"], mmap_mode="r", allow_pickle=False)[test],
-        "y_test": np.load(paths["y_test"], allow_pickle=False)[test],
-        "classes": paths["classes"],
-    }
+def _model(request, events):
+    """Build the model and fill it: with random numbers, then with the weights to start from."""
+    settings = request["train"]
+    try:
+        compat.set_precision(settings["precision"])
+    except ValueError as error:
+        raise RefusalError("trainer.precision: %s" % error) from error
+    model, preprocess = build(request)
+    weights.initialise(model, settings["seed"])
+    if request["weights"]:
+        last = head.name_of(model)
+        if weights.load_but_head(model, request["weights"], last, request.get("weights_hint", "")):
+            message = "The last layer, %s, is new: it tells %d classes apart, and the weights are for others"
+            events.emit("warning", message=message % (last, request["data"]["classes"]))
+    return model, preprocess
 
 
-class _Feed:
-    """Batches of pictures in a new order each epoch, the same for the same seed."""
+def _frozen(model, plan):
+    """Names of the layers that do not learn after the head did: those before ``unfreeze_from``, and normalisation."""
+    names = [layer.name for layer in model.layers]
+    wanted = (plan and plan["unfreeze_from"]) or names[0]
+    if wanted not in names:
+        near = difflib.get_close_matches(wanted, names, 1, 0.5)
+        raise RefusalError(
+            "the model has no layer %r (fine_tune.unfreeze_from)%s; its layers are %s"
+            % (wanted, "; did you mean %r?" % near[0] if near else "", ", ".join(names))
+        )
+    frozen = set(names[: names.index(wanted)])
+    return frozen | set(compat.normalisations(model)) if plan and plan["freeze_normalisation"] else frozen
 
-    def __init__(self, data, preprocess, settings):
-        self._data, self._preprocess, self._seed = data, preprocess, settings["seed"]
-        self._size = min(settings["batch_size"], len(data["train"]))
 
-    def steps(self, epoch):
-        # The rest of an epoch that does not fill a batch is left out: it differs from epoch to epoch, and another
-        # batch size would make most frameworks compile once more.
-        return len(self._data["train"]) // self._size
+class _Training:
+    """What the stages of a training have in common."""
 
-    def batches(self, epoch):
+    def __init__(self, request, model, preprocess, parts, keeper, events, stop, phases):
+        self._settings, self._plan, self._data = request["train"], request["fine_tune"], request["data"]
+        self._model, self._preprocess, self._parts = model, preprocess, parts
+        self._loop = {"keeper": keeper, "events": events, "stop": stop, "phases": phases}
+        self._last = self._settings["epochs"] + (self._plan["head_epochs"] if self._plan else 0)
+        self._scratch = request["run_dir"]
+
+    def head(self):
+        """Train the last layer on the features of the pictures as they are; return the number of epochs."""
+        done = self._loop["keeper"].finished(1)
+        if done is not None:  # by the process that was cut off
+            return done
+        trunk, last, _ = head.cut(self._model)
+        settings = dict(self._settings, epochs=self._plan["head_epochs"])
+        settings["learning_rate"] = self._plan["head_learning_rate"]
+        scratch = tempfile.mkdtemp(prefix=".features-", dir=self._scratch)
+        stop, phases, began = self._loop["stop"], self._loop["phases"], time.time()
+        try:
+            seen = {
+                name: head.features(
+                    trunk, self._preprocess, self._parts[name], settings["batch_size"],
+                    os.path.join(scratch, name + ".npy"), stop,
+                )
+                for name in ("train", "validation")
+            }  # fmt: skip
+            phases["features_s"] = time.time() - began
+            if stop.asked:
+                return 0
+            compat.compile_classifier(last, settings["optimizer"], settings["learning_rate"], settings["jit"])
+            feed = self._feed(seen["train"], seen["validation"], _as_they_are, None)
+            return fit(last, feed, settings, last=self._last, **self._loop)
+        finally:
+            shutil.rmtree(scratch)
+
+    def all_but(self, frozen, before):
+        """Train all layers but the frozen ones, after so many epochs; return the number of epochs."""
+        settings = self._settings
+        model = compat.freeze(self._model, frozen)
+        compat.compile_classifier(model, settings["optimizer"], settings["learning_rate"], settings["jit"])
+        parts = self._parts
+        feed = self._feed(parts["train"], parts["validation"], self._preprocess, altering(self._data["augment"]))
+        return fit(model, feed, settings, first=before + 1, last=self._last, **self._loop)
+
+    def _feed(self, train, validation, preprocess, alter):
         data = self._data
-        order = np.random.RandomState([self._seed, epoch]).permutation(data["train"])
-        for step in range(self.steps(epoch)):
-            chosen = order[step * self._size : (step + 1) * self._size]
-            labels = np.eye(data["classes"], dtype=np.float32)[data["y"][chosen]]
-            yield self._preprocess(data["x"][chosen]), labels
-
-    def evaluate(self, model):
-        chosen = self._data["validation"]
-        if not len(chosen):
-            return {}
-        predicted = probabilities(model, self._preprocess, _Rows(self._data["x"], chosen), self._size)
-        loss, accuracy = score(predicted, self._data["y"][chosen])
-        return {"val_loss": loss, "val_accuracy": accuracy}
+        return pictures.Feed(train, validation, preprocess, self._settings, data["classes"], alter, data["balance"])
 
 
-class _Rows:
-    """Some rows of a memory-mapped array, fetched a batch at a time."""
+def _as_they_are(rows):
+    return rows
 
-    def __init__(self, array, chosen):
-        self._array, self._chosen = array, chosen
 
-    def __len__(self):
-        return len(self._chosen)
-
-    def __getitem__(self, part):
-        return self._array[self._chosen[part]]
+def _judge(model, preprocess, parts, batch_size, folder, events):
+    """Figures of the test part; what is needed to show the mistakes of it, or where there is none of validation."""
+    name = "test" if len(parts["test"]) else "validation"
+    if not len(parts[name]):
+        return {}
+    found = judging.judge(model, preprocess, parts[name], batch_size)
+    path = os.path.join(folder, "judged_%s.npz" % name)
+    np.savez(path, **found)
+    events.emit("artifact", kind="judged", path=path)
+    return judging.figures(found, "test_" if name == "test" else "val_")
 
 
 def _save_all(model, folder, events):
+    compat.freeze(model, set())
     path = os.path.join(folder, "weights.npz")
     weights.save(None, model, path)
     events.emit("artifact", kind="weights", path=path)

@@ -93,6 +93,32 @@ def load_part(model, path, own):
     model.set_weights(_fitting(arrays, wanted, []))
 
 
+def load_but_head(model, path, head, hint=""):
+    """Fill a model from ``weights.npz``; its last layer keeps its own weights where the file's are of another shape.
+
+    Args:
+        model: the Keras model.
+        path: the file.
+        head: name of the last layer.
+        hint: as for :func:`load`.
+
+    Returns:
+        Whether the last layer kept its own.
+
+    Raises:
+        RefusalError: the file is damaged, or anything else does not fit; all is named.
+    """
+    arrays = _read(path)
+    wanted = compat.named_weights(model)
+    own = {name: value for (name, _), value in zip(wanted, model.get_weights()) if name.split("/")[0] == head}
+    kept = any(name not in arrays or arrays[name].shape != value.shape for name, value in own.items())
+    if kept:
+        arrays.update(own)
+    problems = ["surplus " + name for name in sorted(set(arrays) - {name for name, _ in wanted})]
+    model.set_weights(_fitting(arrays, wanted, problems, hint))
+    return kept
+
+
 def names(path):
     """Names of the weights in ``weights.npz``.
 
