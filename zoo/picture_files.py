@@ -81,9 +81,7 @@ def _exif(image: "Image") -> bytes:
 
 def _durations(path: Path) -> tuple[int, ...]:
     """Milliseconds of every frame of a moving picture; empty for one that stands still."""
-    from PIL import Image
-
-    with _readable(), Image.open(path, formats=list(photos.FORMATS)) as image:
+    with _readable(), _open(path) as image:
         count = getattr(image, "n_frames", 1)
         if count == 1:
             return ()
@@ -97,15 +95,20 @@ def _durations(path: Path) -> tuple[int, ...]:
 
 def _frames(path: Path, first: "Image", count: int) -> "Iterator[Bytes]":
     import numpy as np
-    from PIL import Image
 
     yield np.asarray(true_colours(first))
     if count < 2:
         return
-    with _readable(), Image.open(path, formats=list(photos.FORMATS)) as image:
+    with _readable(), _open(path) as image:
         for number in range(1, count):
             image.seek(number)
             yield np.asarray(true_colours(image.copy()))
+
+
+def _open(path: Path) -> "Image":
+    from PIL import Image
+
+    return Image.open(path, formats=[name for name in photos.FORMATS if name in Image.OPEN])
 
 
 @contextlib.contextmanager
@@ -157,11 +160,11 @@ def write(path: Path, pictures: Iterable["Bytes"], about: Told) -> None:
     from PIL import Image
 
     kind, options = form(path)
-    images = (Image.fromarray(each) for each in pictures)
-    first = next(images)
+    # All frames at once: the encoders want to look at them more than once.
+    first, *rest = (Image.fromarray(each) for each in pictures)
     extra: dict[str, Any] = {"exif": about.exif} if about.exif and kind in _EXIF else {}
     if len(about.durations) > 1 and path.suffix.lower() in MOVING:
-        extra |= {"save_all": True, "append_images": images, "duration": list(about.durations), "loop": 0}
+        extra |= {"save_all": True, "append_images": rest, "duration": list(about.durations), "loop": 0}
     aside = path.with_name(f".{path.name}.part")
     try:
         path.parent.mkdir(parents=True, exist_ok=True)

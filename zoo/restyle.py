@@ -48,6 +48,8 @@ def _source(overrides: list[str]) -> tuple[Run | None, list[str]]:
     told = config.chosen("run", overrides)
     if not told:
         return None, overrides
+    if config.chosen("weights", overrides):
+        raise ZooError("Both run= and weights= are given", "Give either run=RUN_FOLDER or weights=FILE_OR_FOLDER.")
     source = named(told, config.chosen("output.root", overrides))
     if source.record.get("verb") != "train" or not (source.folder / "weights.npz").is_file():
         raise ZooError(f"{source.folder} holds no trained weights", "Give the folder of a training run, or run=last.")
