@@ -176,6 +176,10 @@ def test_no_room_for_the_results_is_told(
 STACKS = ("tf-2.21", "tf-1.8", "tf-2.5", "torch", "jax", "openvino", "plaidml-0.7")
 
 
+# Of the three training steps of style_worker.py, as tf-2.21 computed them; the others differ by at most 1e-5 of them.
+GOLDEN_LOSS = [4.045079, 2.784697, 2.260301]
+
+
 @pytest.mark.stacks
 @pytest.mark.parametrize("name", STACKS)
 def test_the_network_and_its_tiles_compute_what_numpy_does(tmp_path: Path, name: str) -> None:
@@ -191,7 +195,7 @@ def test_the_network_and_its_tiles_compute_what_numpy_does(tmp_path: Path, name:
     published(tmp_path / "net", filters=3, blocks=1, edge=5)
     weights.convert(tmp_path / "net", tmp_path / "net.npz")
     request = {"zoo": str(paths.PACKAGE), "keras": row.keras, "framework": row.framework, "folder": str(tmp_path)}
-    request |= {"model": {"filters": 3, "blocks": 1, "edge": 5}, "trains": row.trains}
+    request |= {"model": {"filters": 3, "blocks": 1, "edge": 5}, "trains": row.trains, "narrow": name == STACKS[0]}
     (tmp_path / "request.json").write_text(json.dumps(request))
     script = CHECKOUT / "tests" / "style_worker.py"
     command = [str(python), "-I", "-B", str(script), str(tmp_path / "request.json")]
@@ -200,9 +204,7 @@ def test_the_network_and_its_tiles_compute_what_numpy_does(tmp_path: Path, name:
     told = json.loads((tmp_path / "answer.json").read_text())
     assert told["whole"] < 0.01, told  # grey levels, the largest difference
     assert told["tiles"] < 0.51, told  # half a grey level is what rounding takes
-    assert told["narrow"] > 2, told  # tiles that overlap too little are seen
+    if name == STACKS[0]:
+        assert told["narrow"] > 2, told  # tiles that overlap too little are seen
     if row.trains:
-        assert told["loss"] == pytest.approx(GOLDEN_LOSS, rel=0.01)
-
-
-GOLDEN_LOSS = [0.0]
+        assert told["loss"] == pytest.approx(GOLDEN_LOSS, rel=1e-4)
