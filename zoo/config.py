@@ -25,6 +25,7 @@ PATHS = (
     "input",
     "prompt",
     "run",
+    "resume",
     "save",
     "weights",
     "style",

@@ -3,7 +3,6 @@
 import contextlib
 import dataclasses
 import errno
-import json
 import shutil
 import time
 from collections.abc import Iterator
@@ -12,7 +11,22 @@ from importlib import metadata
 from pathlib import Path
 from typing import Any
 
-from zoo import backends, config, envs, explain, machine, progress, records, references, runner, screen
+from zoo import (
+    backends,
+    config,
+    enduring,
+    envs,
+    explain,
+    guard,
+    machine,
+    progress,
+    records,
+    references,
+    resuming,
+    runlock,
+    runner,
+    screen,
+)
 from zoo.errors import ZooError
 from zoo.settings import Settings
 
@@ -34,6 +48,9 @@ class Line:
     reference: references.Reference | None = None
     folder: Path = Path()
     record: dict[str, Any] = field(default_factory=dict)
+    resumes: Path | None = None
+    before: dict[str, Any] = field(default_factory=dict)
+    lock: int | None = None
 
 
 def prepare(verb: str, overrides: list[str], task: str) -> Line:
@@ -43,12 +60,14 @@ def prepare(verb: str, overrides: list[str], task: str) -> Line:
         ZooError: as :func:`settle`.
     """
     here = machine.probe()
+    resumes = resuming.folder_of(overrides) if resuming.told(overrides) else None
+    overrides = [text for text in overrides if text.partition("=")[0] != resuming.KEY]
     reference = references.chosen(overrides)
     for remark in references.remarks(reference, here) if reference else []:
         progress.say(remark)
     overrides, settings, text, choice = settle(verb, overrides, task, here, reference)
     _say_choice(choice)
-    return Line(verb, settings, text, overrides, choice, here, reference)
+    return Line(verb, settings, text, overrides, choice, here, reference, resumes=resumes)
 
 
 def refuse_untrainable(line: Line) -> None:
@@ -106,9 +125,19 @@ def composed_text(verb: str, overrides: list[str], task: str) -> str:
 
 
 def open_folder(line: Line, words: list[str]) -> None:
-    """Make the run folder, named by the time and these words, with the settings and a first record in it."""
+    """Make the run folder, named by the time and these words, with the settings and a first record in it.
+
+    Where a run is resumed it is the folder of that run, and its record goes on.
+
+    Raises:
+        ZooError: another process writes there, nothing can be written there, or the settings are another run's.
+    """
+    if line.resumes:
+        _open_again(line, line.resumes)
+        return
     output = line.settings.output
     line.folder = records.new_folder(Path(output.root).expanduser(), output.name, words)
+    line.lock = runlock.take(line.folder, ["python", "-m", "zoo", line.verb, *line.overrides])
     (line.folder / "config.yaml").write_text(line.text, encoding="utf-8")
     line.record = {
         "format": RECORD_FORMAT,
@@ -128,6 +157,22 @@ def open_folder(line: Line, words: list[str]) -> None:
         "phases": {},
     }
     records.write_json(line.folder / records.RECORD, line.record)
+
+
+def _open_again(line: Line, folder: Path) -> None:
+    resuming.refuse_changes(line.settings, records.read(folder))
+    line.folder = folder
+    line.lock = runlock.take(folder, ["python", "-m", "zoo", line.verb, f"{resuming.KEY}={folder}"])
+    line.before = records.read(folder)
+    now: dict[str, Any] = {
+        "backend": line.choice.backend.name,
+        "promise": line.choice.promise,
+        "reasons": line.choice.reasons,
+    }
+    now |= {"stack": _stack_record(line), "machine": dataclasses.asdict(line.machine)}
+    line.record = resuming.reopened(line.before) | now
+    records.write_json(folder / records.RECORD, line.record)
+    progress.say(f"Going on with {folder}")
 
 
 def version() -> str:
@@ -175,8 +220,10 @@ def recorded(line: Line) -> Iterator[None]:
         raise
     finally:
         line.record["finished"] = records.now()
-        line.record["seconds"] = round(time.monotonic() - began, 3)
+        line.record["seconds"] = round(line.before.get("seconds", 0.0) + time.monotonic() - began, 3)
         _close_record(line)
+        if line.lock is not None:
+            runlock.release(line.lock)
 
 
 def _close_record(line: Line) -> None:
@@ -188,8 +235,12 @@ def _close_record(line: Line) -> None:
 
 
 def _list_artifacts(line: Line) -> None:
-    files = sorted(path for path in line.folder.iterdir() if path.is_file() and path.name != records.RECORD)
+    files = sorted(path for path in line.folder.iterdir() if path.is_file() and _is_artifact(path.name))
     line.record["artifacts"] = [records.describe_file(line.folder, path) for path in files]
+
+
+def _is_artifact(name: str) -> bool:
+    return name != records.RECORD and not name.startswith(".") and not name.endswith(".part")
 
 
 def _ready_python(line: Line) -> envs.Environment:
@@ -236,8 +287,10 @@ def work(
     }
     line.record["versions"] = environment.versions
     line.record["phases"]["environment_s"] = round(environment.build_s, 3)
-    path = line.folder / "request.json"
-    path.write_text(json.dumps(request, indent=2), encoding="utf-8")
+    if line.resumes:
+        resuming.refuse_other_data(line.before, line.record)
+        request = enduring.resumed(request)
+    variables = envs.child_environment(line.choice.stack, line.choice.env)
     with screen.following(f"Starting {line.choice.stack.name}") as show:
 
         def told(event: dict[str, Any]) -> None:
@@ -245,17 +298,35 @@ def work(
             if watch is not None:
                 watch(event)
 
-        outcome = runner.run(
-            environment.python, envs.child_environment(line.choice.stack, line.choice.env), path, told, feed
-        )
+        def once(path: Path) -> runner.Outcome:
+            return runner.run(environment.python, variables, path, told, feed, _guard(line))
+
+        outcome = enduring.until_done(line.folder, line.record, request, once)
     line.record["device"] = outcome.start.get("device")
     line.record["probes"] = outcome.start.get("probes")
     line.record["versions"] = {**environment.versions, **_spoken_versions(outcome)}
-    line.record["phases"] |= {key: round(value, 4) for key, value in outcome.done.get("phases", {}).items()}
+    line.record["phases"] |= _phases(line, outcome)
     line.record["metrics"] = outcome.done.get("metrics", {})
     line.record["peak_memory_bytes"] = outcome.done.get("peak_memory_bytes")
     line.record["exit"] = "interrupted" if outcome.interrupted else "completed" if outcome.done else "failed"
+    if outcome.done.get("stopped"):
+        line.record["stopped"] = outcome.done["stopped"]
     return outcome
+
+
+def _guard(line: Line) -> guard.Guard:
+    trainer = getattr(line.settings, "trainer", None)
+    return guard.Guard(
+        lock=line.lock,
+        hang_s=60 * getattr(trainer, "hang_minutes", 0.0),
+        outlives_terminal=getattr(trainer, "on_hangup", "stop") == "continue",
+    )
+
+
+def _phases(line: Line, outcome: runner.Outcome) -> dict[str, float]:
+    """Seconds by phase, those before interruptions included."""
+    spent = line.before.get("phases", {})
+    return {key: round(spent.get(key, 0.0) + value, 4) for key, value in outcome.done.get("phases", {}).items()}
 
 
 def _spoken_versions(outcome: runner.Outcome) -> dict[str, str]:
@@ -293,4 +364,5 @@ def raise_if_failed(line: Line, outcome: runner.Outcome) -> None:
         ZooError: with the worker's words and what is known of them.
     """
     if not outcome.done and not outcome.interrupted:
-        raise runner.failure(outcome, line.folder, line.choice.backend.name)
+        error = runner.failure(outcome, line.folder, line.choice.backend.name)
+        raise ZooError(error.message, "\n".join([error.remedy, *enduring.ways_on(line.folder, outcome, line.record)]))

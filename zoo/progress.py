@@ -4,9 +4,11 @@ Results go to standard output, so a script that reads them is never disturbed by
 """
 
 import contextlib
+import os
 import sys
 import time
 from collections.abc import Iterator
+from pathlib import Path
 from typing import Any, Protocol
 
 
@@ -56,6 +58,14 @@ def fail(message: str, remedy: str) -> None:
             console.print(remedy, markup=False)
     else:
         say(f"error: {message}" + (f"\n{remedy}" if remedy else ""))
+
+
+def leave_terminal(log: Path) -> None:
+    """Write what would be shown into a file from now on: the terminal is gone, and writing there would fail."""
+    handle = os.open(log, os.O_WRONLY | os.O_CREAT | os.O_APPEND, 0o600)
+    for stream in (1, 2):
+        os.dup2(handle, stream)
+    os.close(handle)
 
 
 class _Drawn:

@@ -90,8 +90,13 @@ def read(folder: Path) -> dict[str, Any]:
     return record
 
 
-def latest(root: Path, verb: str) -> Path:
-    """The newest run folder of a verb under a root that came to an end with weights.
+def latest(root: Path, verb: str, trained: bool = True) -> Path:
+    """The newest run folder of a verb under a root.
+
+    Args:
+        root: folder of all run folders.
+        verb: such as ``train``.
+        trained: only those that hold weights.
 
     Raises:
         ZooError: there is none.
@@ -102,7 +107,7 @@ def latest(root: Path, verb: str) -> Path:
             record = read(path.parent)
         except ZooError:  # a damaged record is not the newest good run; naming its folder still tells what is wrong
             continue
-        if record.get("verb") == verb and (path.parent / "weights.npz").is_file():
+        if record.get("verb") == verb and ((path.parent / "weights.npz").is_file() or not trained):
             # Two runs may have begun in the same second; then the one that ended last is the newer.
             found.append((str(record.get("started", "")), path.stat().st_mtime, path.parent))
     if not found:

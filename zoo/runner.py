@@ -1,7 +1,6 @@
 """Starting the worker, following its events, stopping it politely."""
 
 import contextlib
-import json
 import signal
 import subprocess
 import threading
@@ -10,15 +9,17 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import IO, Any, Protocol
 
-from zoo import explain, paths, progress
+from zoo import eventlog, explain, paths, progress
 from zoo.errors import ZooError
+from zoo.guard import Guard, Keep, watched
 
 EVENTS = ("start", "ready", "step", "batch", "epoch", "artifact", "text", "resume", "warning", "error", "done")
 INTERRUPT_GRACE_S = 30.0
 TERMINATE_GRACE_S = 5.0
 LOG_TAIL_LINES = 20
 # Errors of the worker that are told without its log: their message is meant for the user.
-PLAIN = ("RefusalError", "FloatingPointError", "ProbeError")
+PLAIN = ("RefusalError", "FloatingPointError", "ProbeError", "OutOfMemoryError")
+UNGUARDED = Guard()
 
 
 @dataclass
@@ -32,6 +33,7 @@ class Outcome:
         epochs: the ``epoch`` events.
         artifacts: files it announced.
         interrupted: the user asked it to stop.
+        silent_s: it was ended after so many seconds without a sign of life; 0 otherwise.
         returncode: exit status; negative for a signal.
     """
 
@@ -41,7 +43,12 @@ class Outcome:
     epochs: list[dict[str, Any]] = field(default_factory=list)
     artifacts: list[Path] = field(default_factory=list)
     interrupted: bool = False
+    silent_s: float = 0.0
     returncode: int = 0
+
+    def hung(self, seconds: float) -> None:
+        """It is about to be ended after so many seconds of silence."""
+        self.silent_s = seconds
 
 
 class Feed(Protocol):
@@ -63,6 +70,7 @@ def run(
     request: Path,
     show: Callable[[dict[str, Any]], None],
     feed: Feed | None = None,
+    guard: Guard = UNGUARDED,
 ) -> Outcome:
     """Run one request in the worker to its end.
 
@@ -72,26 +80,34 @@ def run(
         request: path of ``request.json``; ``events.jsonl`` and ``worker.log`` are written beside it.
         show: called with every event as it comes.
         feed: speaks to the worker while it runs, where the request needs that.
+        guard: what the worker is held to.
     """
     folder, outcome = request.parent, Outcome()
     command = [str(python), "-I", "-B", str(paths.WORKER), str(request)]
-    with (folder / "events.jsonl").open("ab") as kept, (folder / "worker.log").open("ab") as log:
+    # Unbuffered: a line that a full disk does not take must not come back when the file is closed.
+    with (
+        (folder / "events.jsonl").open("ab", buffering=0) as kept,
+        (folder / "worker.log").open("ab") as log,
+        guard.tied() as (inherited, variable),
+    ):
         try:
             # A session of its own: Ctrl-C reaches only the host, which then stops the worker in its own way.
             worker = subprocess.Popen(
                 command, stdin=subprocess.PIPE if feed else subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=log,
-                env=environment, cwd=folder, start_new_session=True,
+                env={**environment, **variable}, cwd=folder, start_new_session=True, pass_fds=inherited,
             )  # fmt: skip
         except OSError as error:
             raise ZooError(
                 f"Cannot start {python}: {error.strerror or error}",
                 "`python -m zoo env list` shows its state.",
             ) from error
-        with _stopping(worker, outcome, feed):
+        log_of_host = folder / "host.log" if guard.outlives_terminal else None
+        with _stopping(worker, outcome, feed, log_of_host), watched(worker, guard.hang_s, outcome.hung) as alive:
             assert worker.stdout is not None  # noqa: S101  (it was asked for above)
             if feed and worker.stdin:
                 feed.begin(worker.stdin)
             for event in _events(worker.stdout, kept):
+                alive()
                 _take(event, outcome)
                 if feed:
                     feed.event(event)
@@ -102,14 +118,11 @@ def run(
 
 def _events(stream: IO[bytes], kept: IO[bytes]) -> Iterator[dict[str, Any]]:
     """Yield the events of a stream and keep every line; what is no event (a torn last line) is said and left out."""
+    keep = Keep(kept)
     for line in stream:
-        kept.write(line)
-        kept.flush()
-        try:
-            event = json.loads(line)
-        except ValueError:
-            event = None
-        if isinstance(event, dict) and event.get("event") in EVENTS:
+        keep(line)
+        event = eventlog.parse(line)
+        if event is not None and event["event"] in EVENTS:
             yield event
         else:
             progress.warn(f"The worker wrote a line that is no event: {line[:120]!r}")
@@ -130,13 +143,20 @@ def _take(event: dict[str, Any], outcome: Outcome) -> None:
 
 
 @contextlib.contextmanager
-def _stopping(worker: "subprocess.Popen[bytes]", outcome: Outcome, feed: Feed | None) -> Iterator[None]:
-    """While inside, Ctrl-C, SIGTERM and a closed terminal stop the worker; no way out leaves it running."""
+def _stopping(
+    worker: "subprocess.Popen[bytes]", outcome: Outcome, feed: Feed | None, log: Path | None
+) -> Iterator[None]:
+    """While inside, Ctrl-C, SIGTERM and a closed terminal stop the worker; no way out leaves it running.
+
+    With a log, a closed terminal stops nothing: what would be shown is written there from then on.
+    """
     stopper = _Stopper(worker, outcome, feed)
     previous: dict[int, Any] = {}
     if threading.current_thread() is threading.main_thread():
         names = [name for name in ("SIGINT", "SIGTERM", "SIGHUP") if hasattr(signal, name)]
         previous = {getattr(signal, name): signal.signal(getattr(signal, name), stopper.signalled) for name in names}
+        if log is not None:
+            signal.signal(signal.SIGHUP, lambda _number, _frame: progress.leave_terminal(log))
     try:
         yield
     finally:
@@ -222,6 +242,11 @@ def _probe_words(outcome: Outcome) -> list[str]:
 def _ending(outcome: Outcome) -> str:
     if outcome.error:
         return f"The worker stopped: {outcome.error.get('message')}"
+    if outcome.silent_s:
+        return (
+            f"The worker showed no sign of life for {outcome.silent_s / 60:.1f} minutes and was ended: its device or"
+            " driver hangs, or a step takes longer than trainer.hang_minutes allows"
+        )
     if outcome.returncode < 0:
         name = signal.Signals(-outcome.returncode).name
         why = " (often the system, out of memory: try a smaller batch)" if name == "SIGKILL" else ""

@@ -2,7 +2,7 @@
 
 import importlib
 
-from zoo import config, line, references, results
+from zoo import config, line, references, results, resuming
 from zoo.results import Run
 
 
@@ -10,7 +10,7 @@ def train(overrides: list[str]) -> Run:
     """Train as told.
 
     Args:
-        overrides: as on the command line, ``group=option`` and ``key=value``.
+        overrides: as on the command line, ``group=option`` and ``key=value``; ``resume=RUN`` goes on with a run.
 
     Raises:
         ZooError: anything that stops the run, with what to do about it; the run folder then holds its record.
@@ -33,6 +33,8 @@ def act(verb: str, overrides: list[str]) -> Run:
     Raises:
         ZooError: the task has no such verb, and whatever the module raises.
     """
+    if verb == "train" and resuming.told(overrides):
+        overrides = resuming.expand(overrides)
     form = config.form(verb, task_of(verb, overrides))
     run: Run = getattr(importlib.import_module(form.module), verb)(overrides)
     return run

@@ -15,8 +15,57 @@ RESIZES = ("stretch", "crop", "nearest")
 NORMALISATIONS = ("model", "unit", "symmetric", "standard")
 
 
+ON_NAN = ("stop", "rollback")
+ON_OOM = ("stop", "halve")
+ON_HANGUP = ("stop", "continue")
+
+
 @dataclass
-class Trainer:
+class Endurance:
+    """How a training survives, and what it may take; no part of what is trained.
+
+    Attributes:
+        checkpoint_minutes: time between two checkpoints within an epoch; each epoch ends with one as well.
+        keep_checkpoints: how many of the last checkpoints stay on the disk.
+        disk_reserve_gb: room on the disk that checkpoints leave alone.
+        max_minutes: stop after so long, with what was learnt; resume=RUN goes on.
+        max_memory_gb: memory that the worker may take; what happens then, on_oom says.
+        on_nan: stop; or rollback: go back to the last checkpoint with half the learning rate, five times at most.
+        on_oom: stop; or halve: where memory runs out, go on from the last checkpoint with batches of half the size.
+        on_hangup: stop when the terminal is closed; or continue: `python -m zoo attach RUN` shows the rest.
+        hang_minutes: end a worker that shows no sign of life for so long; 0 never does.
+        restarts: how often a worker that was killed or hung is started again from its last checkpoint.
+    """
+
+    checkpoint_minutes: float = 10.0
+    keep_checkpoints: int = 2
+    disk_reserve_gb: float = 0.1
+    max_minutes: float | None = None
+    max_memory_gb: float | None = None
+    on_nan: str = "stop"
+    on_oom: str = "stop"
+    on_hangup: str = "stop"
+    hang_minutes: float = 30.0
+    restarts: int = 0
+
+    def endurance_problems(self) -> list[str | None]:
+        """What is out of range, and None for what is not."""
+        most = {key: getattr(self, key) for key in ("max_minutes", "max_memory_gb")}
+        return [
+            within("trainer.checkpoint_minutes", self.checkpoint_minutes, 0.0, 10_000.0),
+            within("trainer.keep_checkpoints", self.keep_checkpoints, 1, 1000),
+            within("trainer.disk_reserve_gb", self.disk_reserve_gb, 0.0, 1e6),
+            within("trainer.hang_minutes", self.hang_minutes, 0.0, 1e6),
+            within("trainer.restarts", self.restarts, 0, 1000),
+            one_of("trainer.on_nan", self.on_nan, ON_NAN),
+            one_of("trainer.on_oom", self.on_oom, ON_OOM),
+            one_of("trainer.on_hangup", self.on_hangup, ON_HANGUP),
+            *(None if value is None else within(f"trainer.{key}", value, 1e-3, 1e6) for key, value in most.items()),
+        ]
+
+
+@dataclass
+class Trainer(Endurance):
     """How to train.
 
     Attributes:
@@ -55,6 +104,7 @@ class Trainer:
             one_of("trainer.optimizer", self.optimizer, OPTIMIZERS),
             one_of("trainer.schedule", self.schedule, SCHEDULES),
             one_of("trainer.precision", self.precision, PRECISIONS),
+            *self.endurance_problems(),
         ]
 
 

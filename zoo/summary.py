@@ -30,7 +30,7 @@ def _training(run: Run) -> list[str]:
     if run.exit == "interrupted":
         told.append(f"Interrupted: {_where(record)}")
         told += [f"The best weights so far are kept: {run.folder / 'weights.npz'}"] if run.history else []
-        return told
+        return [*told, f"To go on: python -m zoo train resume={run.folder}"]
     told.append(f"{_where(record)}: {_result(metrics)}")
     told.append(_data(data))
     told += _mistakes(run)
@@ -40,6 +40,8 @@ def _training(run: Run) -> list[str]:
         verdict = "reached" if judged["met"] else "MISSED"
         told.append(f"The recipe expects {name} of {_bound(judged)}: {verdict}")
     told += record.get("reference", {}).get("compared", [])
+    if record.get("stopped"):
+        told.append(f"Stopped by trainer.{record['stopped']}; to go on: python -m zoo train resume={run.folder}")
     phases = record["phases"]
     shown = ", ".join(f"{name.removesuffix('_s')} {seconds:.1f} s" for name, seconds in phases.items())
     told.append(f"Time: {shown}")

@@ -36,12 +36,12 @@ class Stop:
         self.asked = True
 
 
-def _watch_host(stop):
-    """The host holds the other end of standard input: when that closes, no matter how, the host is gone.
+def _watch_host(pipe, stop):
+    """The host holds the other end of a pipe: when that closes, no matter how, the host is gone.
 
     A training then has some seconds to write a checkpoint; after them nothing keeps this process alive.
     """
-    os.read(0, 1)
+    os.read(pipe, 1)
     stop.asked = True
     time.sleep(HOST_GRACE_S)
     sys.stderr.write("The host is gone; stopping at once.\n")
@@ -58,8 +58,9 @@ def main(argv):
     events = Emitter(take_stdout())
     stop = Stop()
     signal.signal(signal.SIGINT, stop)
-    if os.environ.get("ZOO_WATCH_HOST"):
-        watching = threading.Thread(target=_watch_host, args=(stop,))
+    pipe = os.environ.pop("ZOO_WATCH_HOST", None)
+    if pipe:
+        watching = threading.Thread(target=_watch_host, args=(int(pipe), stop))
         watching.daemon = True
         watching.start()
     try:

@@ -21,6 +21,9 @@ from zoo.models import compat
 from zoo.worker import memory
 from zoo.worker.keeper import Keeper
 
+# So many epochs are told again by a run that goes on.
+TOLD = 100
+
 __all__ = ["Keeper", "fit", "learning_rate", "smooth"]
 
 
@@ -34,7 +37,7 @@ class Course:
         self.first = self.epoch = first
         self.step = self.done = self.items = self.stale = self.rollbacks = 0
         self.scale, self.rate, self.seconds = 1.0, 0.0, 0.0
-        self.compiled, self.told = False, None
+        self.compiled, self.told = False, []
         self.steps = feed.steps(first)
         self.means = compat.RunningMeans(model)
 
@@ -97,15 +100,16 @@ def fit(model, feed, settings, keeper, events, stop, phases, first=1, last=None)
     course = Course(model, feed, first)
     stage = _Stage(course, feed, settings, keeper, events, stop, phases, last)
     keeper.enter(course)
-    if course.told:  # it may have been saved and never said
-        events.emit("epoch", **course.told)
+    for told in course.told:  # the host may have died before it heard of them
+        events.emit("epoch", **told)
     while stage.goes_on():
         try:
             stage.train_epoch(model)
         except FloatingPointError as error:
             keeper.roll_back(course, error)
         except BrokenPipeError:  # the host is gone: what was learnt stays
-            keeper.save(course)
+            if not stage.parted:
+                keeper.save(course)
             raise
         except Exception as error:
             memory.judge(error, settings)
@@ -123,7 +127,7 @@ class _Stage:
         epochs = range(course.first, course.first + settings["epochs"])
         self._final, self._last = epochs[-1], last or epochs[-1]
         self._total = sum(feed.steps(epoch) for epoch in epochs)
-        self._began = time.monotonic()
+        self._began, self.parted = time.monotonic(), False
 
     def goes_on(self):
         patience = self._settings.get("patience")
@@ -143,8 +147,8 @@ class _Stage:
                 break
             if self._keeper.due():
                 self._keeper.save(course)
-        partly = self._stop.asked and course.step < course.steps
-        if partly:  # what follows must not get into the checkpoint
+        self.parted = self._stop.asked and course.step < course.steps
+        if self.parted:  # what follows must not get into the checkpoint
             self._keeper.save(course)
         evaluating = time.monotonic()
         record = dict({"loss": course.means.loss, "accuracy": course.means.accuracy}, **self._feed.evaluate(model))
@@ -159,9 +163,9 @@ class _Stage:
         self._add("evaluate_s", evaluate_s)
         self._keeper.consider(record)
         told = dict(record, epochs=self._last)
-        if not partly:
+        if not self.parted:
             course.turn(record["best"])
-            course.told = told
+            course.told = [*course.told, told][-TOLD:]
             self._keeper.save_epoch(course, self._stop.asked)
         self._events.emit("epoch", **told)
 
