@@ -64,3 +64,12 @@ def test_a_text_that_is_no_machine_is_told(tmp_path: Path, content: bytes) -> No
     (tmp_path / "m.txt").write_bytes(content)
     with pytest.raises(ZooError, match=r"m\.txt"):
         plan.lines("train", [], tmp_path / "m.txt")
+
+
+def test_photos_are_planned_for_the_fastest_stack(capsys: pytest.CaptureFixture[str]) -> None:
+    told = "\n".join(plan.lines("infer", ["model=mobilenet", "weights=imagenet", "input=photos"]))
+    assert "backend      openvino" in told
+    assert "weights=imagenet" in told
+    mac = Path(__file__).parent / "machines" / "m1.txt"
+    told = "\n".join(plan.lines("infer", ["model=mobilenet", "weights=imagenet", "input=photos"], mac))
+    assert "promised: the GPU" in told

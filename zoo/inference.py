@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from zoo import config, materials, progress, recognition, records, runner
+from zoo import config, machine, materials, progress, recognition, records, runner
 from zoo.errors import ZooError, unknown
 from zoo.line import Line, open_folder, prepare, raise_if_failed, recorded, request_of, work
 from zoo.results import Run, named
@@ -21,7 +21,7 @@ def infer(overrides: list[str]) -> Run:
         ZooError: anything that stops the run, with what to do about it.
     """
     if config.chosen("model", overrides):
-        line, settings = _prepared(recognition.fastest(overrides))
+        line, settings = _prepared(recognition.fastest(overrides, machine.probe()))
         return recognition.recognise(line, recognition.of_weights(settings))
     source = _source_run(overrides)
     trained = _trained_model(source)
@@ -81,7 +81,9 @@ def _as_trained(source: Run, overrides: list[str]) -> list[str]:
     resize = source.record["config"]["data"].get("resize", "stretch")
     if config.chosen("resize", overrides) is None:
         overrides = [*overrides, f"resize={resize}"]
-    return recognition.fastest(overrides) if source.record["promise"] == "cpu" else _on_its_backend(source, overrides)
+    if source.record["promise"] == "cpu":
+        return recognition.fastest(overrides, machine.probe())
+    return _on_its_backend(source, overrides)
 
 
 def _sees_photos(trained: dict[str, Any], source: str | None) -> bool:

@@ -3,7 +3,7 @@
 import dataclasses
 from pathlib import Path
 
-from zoo import backends, config, envs, interpreters, line, machine, paths, references, runs, stacks
+from zoo import backends, config, envs, interpreters, line, machine, paths, recognition, references, runs, stacks
 from zoo.settings import InferConfig, Settings, TrainConfig
 
 
@@ -22,6 +22,8 @@ def lines(verb: str, overrides: list[str], capture: Path | None = None) -> list[
     reference = references.chosen(overrides)
     remarks = references.remarks(reference, here) if reference else []
     task = runs.task_of(verb, overrides)
+    if verb == "infer" and task == "classify" and config.chosen("model", overrides):
+        overrides = recognition.fastest(overrides, here)
     overrides, settings, _, choice = line.settle(verb, overrides, task, here, reference)
     steps: list[tuple[str, list[str]]] = [
         ("machine", [machine.describe(here)]),

@@ -5,10 +5,11 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from zoo import backends, config, machine, photofeed, progress, published, stacks
+from zoo import backends, config, photofeed, progress, published, stacks
 from zoo.answers import Answers
 from zoo.errors import ZooError
 from zoo.line import Line, open_folder, raise_if_failed, recorded, request_of, work
+from zoo.machine import Machine
 from zoo.photofeed import Feed
 from zoo.results import Run
 from zoo.settings import InferConfig
@@ -37,8 +38,13 @@ class Subject:
     record: dict[str, Any]
 
 
-def fastest(overrides: list[str]) -> list[str]:
-    """Add the backend that predicts fastest where none is named: OpenVINO where the processor has to do it."""
+def fastest(overrides: list[str], here: Machine) -> list[str]:
+    """Add the backend that predicts fastest where none is named: OpenVINO where the processor has to do it.
+
+    Args:
+        overrides: as on the command line.
+        here: the machine to choose for.
+    """
     stack = config.chosen("stack", overrides)
     if config.chosen("backend", overrides) not in (None, "auto"):
         return overrides
@@ -46,14 +52,13 @@ def fastest(overrides: list[str]) -> list[str]:
     if stack:
         owners = [row.name for row in backends.load_all() if stack in row.stacks]
         return [*rest, f"backend={owners[0]}"] if len(owners) == 1 else overrides
-    here = machine.probe()
     if config.chosen("backend.python", overrides) or backends.choose(None, here).promise != "cpu":
         return overrides
     available = {found.name: found for found in stacks.load_all()}
     (row,) = (row for row in backends.load_all() if row.name == "openvino")
     if backends.judge(row, here, available).stack is None:
         return overrides
-    progress.say("No GPU of the zoo's here: OpenVINO predicts fastest on a processor (backend=cpu for another)")
+    progress.say("On a processor OpenVINO predicts fastest; backend=cpu takes TensorFlow")
     return [*rest, "backend=openvino"]
 
 
