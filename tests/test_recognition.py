@@ -94,6 +94,19 @@ def test_a_folder_with_all_that_folders_hold(zoo: Zoo, tmp_path: Path, capsys: p
     assert "Left out text.jpg: its content is not that of a picture" in shown.err
 
 
+def test_names_that_cannot_be_printed(zoo: Zoo, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    names = ["a\nb.png", "c\x1b[31m.png", os.fsdecode(b"d\xff.png")]
+    for number, name in enumerate(names):
+        photo(tmp_path / "in" / "x.png", number).rename(tmp_path / "in" / name)
+    (tmp_path / "in" / os.fsdecode(b"\xfe.png")).touch()
+    assert zoo("input=in") == 0
+    told = [row["input"] for row in rows(only_run(tmp_path))]
+    assert told == ["a\\nb.png", "c\\x1b[31m.png", "d\\udcff.png"]
+    shown = capsys.readouterr()
+    assert "\x1b" not in shown.out + shown.err
+    assert "Left out \\udcfe.png" in shown.err
+
+
 def test_sheets_have_pages_and_an_end(zoo: Zoo, tmp_path: Path) -> None:
     for number in range(47):
         photo(tmp_path / "in" / f"{number:02}.png", number)

@@ -78,8 +78,10 @@ class Feed:
         self._pool = ThreadPoolExecutor(max(2, os.cpu_count() or 2), "decode")
         self._decoded = self._decode(iter(names))
         self._waiting: dict[int, list[Picture]] = {}
-        self._free: queue.Queue[int | None] = queue.Queue()
-        self._ended = threading.Event()
+        # One that a signal handler may use while it is in use.
+        self._free: queue.SimpleQueue[int | None] = queue.SimpleQueue()
+        self._ended = False
+        self._files: list[Path] = []
         self._thread: threading.Thread | None = None
         self._error: BaseException | None = None
         self._began = self._ready = self._last = 0.0
@@ -131,7 +133,7 @@ class Feed:
 
     def stop(self) -> None:
         """Decode no more; the worker is told that nothing comes any more."""
-        self._ended.set()
+        self._ended = True
         self._free.put(None)
 
     def close(self) -> None:
@@ -140,7 +142,6 @@ class Feed:
         if self._thread is not None:
             self._thread.join()
         self._pool.shutdown(cancel_futures=True)
-        del self._pixels, self._answers
         for path in self._files:
             with contextlib.suppress(OSError):
                 path.unlink()
@@ -185,7 +186,7 @@ class Feed:
 
     def _fill_slots(self, stdin: IO[bytes]) -> None:
         batches = self._batches()
-        while not self._ended.is_set():
+        while not self._ended:
             slot = self._free.get()
             began = time.monotonic()
             chosen = next(batches, [])
@@ -210,7 +211,7 @@ class Feed:
             if len(batch) == self._batch:
                 yield batch
                 batch = []
-            if self._ended.is_set():
+            if self._ended:
                 return
         if batch:
             yield batch
@@ -228,13 +229,18 @@ def listed(source: str, lines: Iterable[str] = ()) -> tuple[Callable[[], Iterato
     """
     if source == "-":
         given = (line.rstrip("\n") for line in lines)
-        return lambda: ((line, Path(line).expanduser()) for line in given if line.strip()), None
+        return lambda: ((shown(line), Path(line).expanduser()) for line in given if line.strip()), None
     path = photos.located(source, KINDS)
     if path.is_file():
-        return lambda: iter([(path.name, path)]), 1
+        return lambda: iter([(shown(path.name), path)]), 1
     closed: list[tuple[str, str]] = []
     count = sum(1 for _ in photos.below(path, closed))
     if not count:
         shut = "".join(f"\n  {name}: {reason}" for name, reason in closed[:10])
         raise ZooError(f"The folder {path} holds no picture{shut}", KINDS)
-    return lambda: ((name, path / name) for name in photos.below(path)), count
+    return lambda: ((shown(name), path / name) for name in photos.below(path)), count
+
+
+def shown(name: str) -> str:
+    """A name that can be printed and written: bytes that are no UTF-8 and control characters as escapes."""
+    return "".join(each if each.isprintable() else each.encode("unicode_escape").decode("ascii") for each in name)

@@ -115,15 +115,16 @@ def recognise(line: Line, subject: Subject) -> Run:
 def _ask(line: Line, subject: Subject, feed: Feed, count: int | None) -> None:
     settings = line.settings
     assert isinstance(settings, InferConfig)  # noqa: S101  (composed for this verb)
-    if not feed.prime():
-        raise ZooError("None of the pictures can be used", f"{line.folder / 'skipped.csv'} says why.")
-    request = request_of(line, subject.model, "stream")
-    request |= {"model": subject.model, "weights": str(subject.weights), "weights_hint": subject.hint}
-    request["stream"] = feed.share(line.folder, len(subject.classes)) | {
-        "items": count,
-        "precision": settings.precision,
-    }
     try:
+        if not feed.prime():
+            raise ZooError("None of the pictures can be used", f"{line.folder / 'skipped.csv'} says why.")
+        shared = feed.share(line.folder, len(subject.classes))
+        request = request_of(line, subject.model, "stream") | {
+            "model": subject.model,
+            "weights": str(subject.weights),
+            "weights_hint": subject.hint,
+            "stream": shared | {"items": count, "precision": settings.precision},
+        }
         outcome = work(line, request, feed=feed)
     finally:
         feed.close()
