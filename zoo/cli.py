@@ -132,6 +132,11 @@ def _parser() -> argparse.ArgumentParser:
     explaining.add_argument("--backend", help="the backend it came from, where you know it")
     explaining.add_argument("--json", action="store_true", help="as JSON")
     _environment_verbs(_verb(verbs, "env", None, "the environments that the zoo built"))
+    attaching = _verb(verbs, "attach", _attach, "watch a run that goes on elsewhere")
+    attaching.add_argument("run", metavar="RUN", help="folder of a run, or last: the newest under --root")
+    attaching.add_argument("--root", metavar="FOLDER", default="runs", help="the folder of all run folders")
+    _storage_verbs(_verb(verbs, "runs", None, "run folders: their sizes, and removing them"), "runs")
+    _storage_verbs(_verb(verbs, "cache", None, "what is cached beside environments: sizes, and removing it"), "cache")
     _weight_verbs(_verb(verbs, "weights", None, "published and own weights: look into files, convert them"))
     helping = _verb(verbs, "help", _help, "what can be set, group by group")
     helping.add_argument("topic", nargs="?", help="a group: model, backend, data, preset, trainer, output, ...")
@@ -178,6 +183,20 @@ def _environment_verbs(parser: argparse.ArgumentParser) -> None:
     removing = _verb(verbs, "remove", _env_remove, "remove environments; the next run builds them again")
     removing.add_argument("stack", nargs="*", help="name of a stack or of an environment's folder")
     removing.add_argument("--all", action="store_true", help="remove all of them")
+
+
+def _storage_verbs(parser: argparse.ArgumentParser, what: str) -> None:
+    verbs = parser.add_subparsers(metavar="ACTION", required=True)
+    listing = _verb(verbs, "list", _storage_list, "names and sizes")
+    listing.add_argument("--json", action="store_true", help="as JSON")
+    removing = _verb(verbs, "remove", _storage_remove, "remove what is named, and nothing else")
+    removing.add_argument("name", nargs="*", help=f"as `python -m zoo {what} list` shows it")
+    if what == "cache":
+        removing.add_argument("--all", action="store_true", help="all but the environments")
+    for added in (listing, removing):
+        added.set_defaults(what=what)
+        if what == "runs":
+            added.add_argument("--root", metavar="FOLDER", default="runs", help="the folder of all run folders")
 
 
 def _weight_verbs(parser: argparse.ArgumentParser) -> None:
@@ -358,6 +377,41 @@ def _env_remove(parsed: Any) -> int:
     if not parsed.stack and not parsed.all:
         raise ZooError("No environment is named", "Name stacks, or give --all; `python -m zoo env list` lists them.")
     for folder in envs.remove(None if parsed.all else parsed.stack):
+        progress.say(f"Removed {folder}")
+    return 0
+
+
+def _attach(parsed: Any) -> int:
+    from pathlib import Path
+
+    from zoo import attach, records
+
+    newest = parsed.run == "last"
+    root = Path(parsed.root)
+    folder = records.latest(root, "train", trained=False) if newest else Path(parsed.run).expanduser().resolve()
+    print(f"{folder}: {attach.follow(folder)}")
+    return 0
+
+
+def _storage_list(parsed: Any) -> int:
+    from zoo import listing
+
+    return listing.show_storage(parsed.what, getattr(parsed, "root", ""), parsed.json)
+
+
+def _storage_remove(parsed: Any) -> int:
+    from pathlib import Path
+
+    from zoo import progress, storage
+
+    everything = getattr(parsed, "all", False)
+    if not parsed.name and not everything:
+        raise ZooError("Nothing is named", f"`python -m zoo {parsed.what} list` lists what there is.")
+    if parsed.what == "runs":
+        gone = storage.remove_runs(Path(parsed.root), parsed.name)
+    else:
+        gone = storage.remove_cached(None if everything else parsed.name)
+    for folder in gone:
         progress.say(f"Removed {folder}")
     return 0
 

@@ -113,6 +113,23 @@ def show_environments(as_json: bool) -> int:
     return 0
 
 
+def show_storage(what: str, root: str, as_json: bool) -> int:
+    """Print the run folders under a root, or the parts of the cache, with their sizes."""
+    from zoo import storage
+
+    found = storage.runs(Path(root)) if what == "runs" else storage.cache()
+    if as_json:
+        print(json.dumps([dataclasses.asdict(row) for row in found], indent=2, default=str))
+        return 0
+    if not found:
+        print("Nothing is kept there")
+    _draw(what, [
+        {"name": row.name, "what": row.about, "size": f"{row.size_bytes / 1e6:,.1f} MB", "begun": row.started}
+        for row in found
+    ])  # fmt: skip
+    return 0
+
+
 def _draw(title: str, rows: Rows) -> None:
     if rows:
         progress.table(title, list(rows[0]), [list(row.values()) for row in rows])

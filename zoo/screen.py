@@ -38,6 +38,8 @@ def following(what: str) -> Iterator[Show]:
                         drawn.bar = stack.enter_context(progress.bar("", total=total))
                     if drawn.bar is not None:
                         drawn.move(event)
+                case "resume":
+                    progress.say(f"Going on with epoch {event['epoch']} after step {event['step']}")
                 case "epoch":
                     progress.say(epoch_line(event))
                 case "text":

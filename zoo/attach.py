@@ -1,0 +1,70 @@
+"""Watching a run that another process does: its events so far, then each as it comes."""
+
+import contextlib
+import time
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+from zoo import eventlog, progress, records, runlock, screen
+
+PAUSE_S = 0.3
+
+
+def follow(folder: Path) -> str:
+    """Show a run until it ends, or what it was where it has ended; nothing in the folder is changed.
+
+    Returns:
+        How it ended: ``completed``, ``interrupted``, ``failed`` or ``killed``.
+
+    Raises:
+        ZooError: it is no run folder.
+    """
+    record = records.read(folder)
+    running = runlock.is_held(folder)
+    progress.say(f"{folder}: {record.get('model')}, begun {record.get('started')}")
+    if running:
+        progress.say("Ctrl-C leaves it alone and ends the watching.")
+    with screen.following("Waiting for its next step") as show:
+        for event in _events(folder):
+            # The folder may come from a stranger: what cannot be shown is passed over.
+            with contextlib.suppress(KeyError, TypeError, ValueError, AttributeError):
+                show(_printable(event))
+    return state(folder, records.read(folder))
+
+
+def state(folder: Path, record: dict[str, Any]) -> str:
+    """How a run stands: what its record says, but for one that says it runs while nobody works on it."""
+    told = str(record["exit"])
+    return "killed" if told == "running" and not runlock.is_held(folder) else told
+
+
+def _events(folder: Path) -> Iterator[dict[str, Any]]:
+    path = folder / "events.jsonl"
+    while not path.is_file() and runlock.is_held(folder):
+        time.sleep(PAUSE_S)
+    if not path.is_file():
+        return
+    begun = b""
+    with path.open("rb") as source:
+        while True:
+            held = runlock.is_held(folder)  # asked first: what was written before it was let go is still read
+            line = begun + source.readline(eventlog.LONGEST)
+            if line.endswith(b"\n"):
+                event, begun = eventlog.parse(line), b""
+                if event is not None:
+                    yield event
+            elif not held or len(line) > eventlog.LONGEST:
+                return
+            else:
+                begun = line
+                time.sleep(PAUSE_S)
+
+
+def _printable(value: Any) -> Any:
+    """The same with no character that would move a terminal's cursor or change its colours."""
+    if isinstance(value, str):
+        return "".join(letter if letter.isprintable() or letter in "\n\t" else "?" for letter in value)
+    if isinstance(value, dict):
+        return {key: _printable(item) for key, item in value.items()}
+    return [_printable(item) for item in value] if isinstance(value, list) else value
