@@ -4,7 +4,7 @@
     python3 scripts/run.py python scripts/golden.py transformer   # what torch.nn.TransformerEncoder makes of vectors
 
 Run it when a network is meant to give other numbers than before, never to make a test pass. The stack that computes
-them is tf-2.21 on the CPU; pictures and weights are drawn from a seed by tests/golden_worker.py. For the transformer
+them is tf-2.21 on the CPU; pictures and weights are drawn from a seed by zoo/worker/golden.py. For the transformer
 it is PyTorch's own module, asked by tests/transformer_worker.py.
 """
 

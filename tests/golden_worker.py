@@ -23,31 +23,6 @@ def reach_zoo(folder):
     sys.modules["zoo"] = package
 
 
-def draw_weights(named, seed, gain):
-    """Numbers that keep a deep network's values at a size where a mistake shows; numpy promises to repeat them."""
-    random = np.random.RandomState(seed)
-    drawn = []
-    for name, shape in named:
-        layer, kind = name.split("/")
-        if kind == "kernel":
-            scale = gain if layer in ("conv_preds", "predictions") else 1.0
-            value = random.randn(*shape) * scale * np.sqrt(2.0 / np.prod(shape[:-1]))
-        elif kind == "depthwise_kernel":
-            value = random.randn(*shape) * np.sqrt(2.0 / 9)
-        elif kind in ("gamma", "moving_variance"):
-            value = random.uniform(0.5, 1.5, shape)
-        else:
-            value = random.randn(*shape) * 0.1
-        drawn.append(value.astype(np.float32))
-    return drawn
-
-
-def draw_pictures(seed, count, size):
-    """Squares of random colours, a sixth of the edge wide: more unlike each other than noise is."""
-    colours = np.random.RandomState(seed).randint(0, 256, (count, 6, 6, 3)).astype(np.uint8)
-    return colours.repeat(size // 6 + 1, axis=1).repeat(size // 6 + 1, axis=2)[:, :size, :size]
-
-
 MODELS = {}
 
 
@@ -67,6 +42,7 @@ def run(job, out):
     """Build one model, fill it, and write what it says of the pictures, five at a time."""
     from zoo.models import compat
     from zoo.worker import weights
+    from zoo.worker.golden import draw_pictures, draw_weights
     from zoo.worker.model import probabilities
 
     model, preprocess = model_of(job)
@@ -88,6 +64,7 @@ def run(job, out):
 def step(out, rate=0.01):
     """Lengths of the gradients of one step of a small network made of MobileNet's pieces, by weight."""
     from zoo.models import compat, layers
+    from zoo.worker.golden import draw_weights
 
     start = compat.keras.layers.Input(shape=(16, 16, 3))
     x = layers.normalise(compat, layers.convolve(compat, start, 8, "conv", size=3, stride=2), "conv_bn")

@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import Any
 
 from zoo import paths, rows
+from zoo.bench_kinds import MatmulConfig, NetworksConfig, StartupConfig
 from zoo.errors import ZooError, nearest, unknown
 from zoo.restyle_settings import RestyleConfig, StyleNetworkConfig
 from zoo.settings import InferConfig, Settings, TrainConfig
@@ -47,6 +48,13 @@ class Form:
     module: str
 
 
+# Benchmarks that need no model: what ``bench=`` names.
+BENCHES: dict[str, dict[str, Form]] = {
+    "matmul": {"bench": Form("bench_matmul", MatmulConfig, "zoo.bench_matmul")},
+    "networks": {"bench": Form("bench_networks", NetworksConfig, "zoo.bench_networks")},
+    "startup": {"bench": Form("bench_startup", StartupConfig, "zoo.bench_startup")},
+}
+
 # task -> verb -> form. The task is the model's, as its file tells.
 TASKS: dict[str, dict[str, Form]] = {
     "classify": {
@@ -65,6 +73,7 @@ TASKS: dict[str, dict[str, Form]] = {
         "train": Form("language_train", LanguageTrainConfig, "zoo.language"),
         "infer": Form("language_infer", GenerateConfig, "zoo.language"),
     },
+    **BENCHES,
 }
 
 

@@ -44,10 +44,10 @@ def words(slower_start: Mapping[float, float], challenger: Mapping[float, float]
     gain = slower_start[largest] / challenger[largest]
     found = crossover(slower_start, challenger)
     if found is None:
-        return f"Up to n = {scientific(largest)} {names[1]} never wins over {names[0]} for good: " \
-               f"it is {1 / gain:.2g} times as slow there."  # fmt: skip
+        slower = f"at n = {scientific(largest)} it takes {scientific(1 / gain)} times as long"
+        return f"Up to n = {scientific(largest)} {names[1]} does not win over {names[0]}: {slower}."
     start = "At every size" if found == 0.0 else f"From n = {scientific(found)} on"
-    return f"{start} {names[1]} wins over {names[0]}: {gain:.2g} times as fast at n = {scientific(largest)}."
+    return f"{start} {names[1]} wins over {names[0]}: {scientific(gain)} times as fast at n = {scientific(largest)}."
 
 
 def scientific(value: float) -> str:

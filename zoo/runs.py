@@ -3,6 +3,7 @@
 import importlib
 
 from zoo import config, line, references, results, resuming
+from zoo.errors import unknown
 from zoo.results import Run
 
 
@@ -47,10 +48,19 @@ def task_of(verb: str, overrides: list[str]) -> str:
         ZooError: there is no such run.
     """
     overrides = references.expand(overrides)
+    kind = config.chosen("bench", overrides) if verb == "bench" else None
+    if kind:
+        return _benchmark(kind)
     told = config.chosen("run", overrides)
     if verb == "train" or config.chosen("model", overrides) or not told:
         return config.task_of(config.chosen("model", overrides))
     return config.task_of(results.named(told, config.chosen("output.root", overrides)).record.get("model"))
+
+
+def _benchmark(kind: str) -> str:
+    if kind not in config.BENCHES:
+        raise unknown("benchmark", kind, list(config.BENCHES))
+    return kind
 
 
 def composed_text(verb: str, overrides: list[str]) -> str:

@@ -19,7 +19,7 @@ def lines(run: Run) -> list[str]:
 
 def _where(record: dict[str, Any]) -> str:
     device = (record.get("device") or {}).get("name", "unknown device")
-    told = f"{record['model']} on {record['backend']} ({record['stack']['name']}, {device})"
+    told = f"{record.get('bench') or record['model']} on {record['backend']} ({record['stack']['name']}, {device})"
     stood_for = record["stack"].get("stand_in_for")
     return f"{told}, standing in for {stood_for}" if stood_for else told
 

@@ -1,7 +1,7 @@
 """Charts as inline SVG: they take the colours of the page, need no script, and differ by more than colour."""
 
 import math
-from collections.abc import Iterable, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
 from zoo.page.markup import Html, tag
@@ -65,27 +65,32 @@ def lines(series: Sequence[Series], x: Axis, y: Axis, caption: str, marks: Seque
         caption: what it shows, in words; read aloud for the picture.
         marks: places to point out.
     """
-    kept = [Series(each.name, _drawable(each.points, x, y), each.apart) for each in series]
-    kept = [each for each in kept if each.points]
+    drawable = [Series(each.name, _drawable(each.points, x, y), each.apart) for each in series]
+    kept = {number: each for number, each in enumerate(drawable) if each.points}
     if not kept:
         return Html("")
-    points = [point for each in kept for point in each.points]
+    points = [point for each in kept.values() for point in each.points]
     across = _scale(x, [point[0] for point in points], LEFT, WIDTH - LEFT - RIGHT)
     up = _scale(y, [point[1] for point in points], HEIGHT - BOTTOM, TOP + BOTTOM - HEIGHT)
     drawn = [
         *_grid(across, up),
-        *(_line(number, each, across, up) for number, each in enumerate(kept)),
+        *(_line(number, each, across, up) for number, each in kept.items()),
         *(_mark(each, across, up) for each in marks if _inside(each, across, up)),
     ]
-    told = f"{caption}. {x.label} from {short(across.low)} to {short(across.high)}. {_spoken(kept)}"
+    told = f"{caption}. {x.label} from {short(across.low)} to {short(across.high)}. {_spoken(list(kept.values()))}"
     picture = tag("svg", drawn, viewBox=f"0 0 {WIDTH} {HEIGHT}", role="img", aria_label=told, class_="chart")
-    return tag("figure", picture, legend([(each.name, each.apart) for each in kept]), tag("figcaption", caption))
+    return tag(
+        "figure",
+        picture,
+        legend({number: (each.name, each.apart) for number, each in kept.items()}),
+        tag("figcaption", caption),
+    )
 
 
-def legend(names: Iterable[tuple[str, bool]]) -> Html:
-    """What each colour and dash stands for."""
+def legend(names: Mapping[int, tuple[str, bool]]) -> Html:
+    """What each colour and dash stands for; by the number of the series."""
     rows = []
-    for number, (name, apart) in enumerate(names):
+    for number, (name, apart) in names.items():
         style = _style(number, apart)
         key = [tag("line", x1=0, y1=6, x2=28, y2=6, class_=f"line {style}"), _marker(number, 14, 6, style)]
         rows.append(tag("li", tag("svg", key, viewBox="0 0 28 12", class_="key", aria_hidden="true"), " ", name))

@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from zoo.page import comparison, facts, results
+from zoo.page import bench, comparison, facts, results
 from zoo.page.markup import Html, join, tag
 from zoo.page.quantities import seconds
 from zoo.page.told import Told, record
@@ -58,7 +58,7 @@ def _document(title: str, body: Html) -> str:
 
 def _title(run: Shown) -> str:
     told = run.told
-    model, backend = told.text("model") or told.text("verb"), told.text("backend")
+    model, backend = told.text("model") or told.text("bench") or told.text("verb"), told.text("backend")
     return f"{model} on {backend}" if backend else model or run.name
 
 
@@ -97,6 +97,7 @@ def _parts(run: Shown, prefix: str) -> Iterator[tuple[str, str, Html | None]]:
     told, folder = run.told, run.folder
     makers: list[tuple[str, str, Callable[[], Html | None]]] = [
         ("result", "Result", lambda: join([results.headline(told), results.log_end(told, folder)])),
+        ("bench", "Benchmark", lambda: bench.section(told, folder)),
         ("curves", "Curves", lambda: results.curves(folder)),
         ("pictures", "Pictures", lambda: results.pictures(folder)),
         ("text", "Text", lambda: results.texts(folder)),

@@ -4,6 +4,8 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
+OPERATIONS = ("product", "convolution")
+
 
 def places():
     chosen = jax.devices()[0]

@@ -4,6 +4,8 @@ from keras import backend as K
 
 from zoo.worker.devices import plaidml as device
 
+OPERATIONS = ("product", "convolution")
+
 
 def places():
     import os

@@ -2,6 +2,8 @@
 
 import tensorflow as tf
 
+OPERATIONS = ("product", "convolution")
+
 _EAGER = int(tf.__version__.split(".")[0]) >= 2
 
 

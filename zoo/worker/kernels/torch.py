@@ -5,6 +5,8 @@ import os
 import numpy as np
 import torch
 
+OPERATIONS = ("product", "convolution")
+
 
 def places():
     """The processor, and the device that Keras was told to use where that is another."""
