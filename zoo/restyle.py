@@ -186,6 +186,8 @@ def _words(record: dict[str, Any]) -> list[str]:
     """The result, for people."""
     metrics, results = record["metrics"], record["results"]
     told = [*results[:5], *([f"... and {metrics['written'] - 5:,} more"] if metrics["written"] > 5 else [])]
+    skipped = len(record["data"]["skipped"])
+    told += [f"{skipped:,} could not be used and were left out"] if skipped else []
     if record["exit"] == "interrupted":
         told.append(f"Interrupted after {metrics['written']:,} of {record['data']['items']:,}")
     if "s_per_megapixel" in metrics:
