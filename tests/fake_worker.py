@@ -1,7 +1,8 @@
 """A worker that follows a script instead of training: what the host sees of a worker, without an ML library.
 
 The script comes from ``$FAKE_WORKER``: ok, error, nan, crash, killed, torn, slow (until SIGINT), deaf (to SIGINT
-and SIGTERM), chatty (prints like a framework would).
+and SIGTERM), chatty (prints like a framework would), hung (says nothing more), oom (with more than 40 pictures a
+batch), dies-once (killed, unless it goes on). A run that goes on begins with epoch 2.
 """
 
 import json
@@ -47,7 +48,10 @@ def train(request: dict[str, object]) -> None:
     folder = Path(str(request["run_dir"]))
     np.savez(folder / "weights.npz", **{"dense/kernel": np.ones((2, 2), np.float32)})
     emit("artifact", kind="weights", path=str(folder / "weights.npz"))
-    for number in range(1, EPOCHS + 1):
+    resumes = request["train"].get("resume")  # type: ignore[attr-defined]
+    if resumes:
+        emit("resume", epoch=2, step=0, done=1)
+    for number in range(2 if resumes else 1, EPOCHS + 1):
         epoch(number)
 
 
@@ -99,6 +103,18 @@ def main() -> int:
     if script == "killed":
         epoch(1)
         os.kill(os.getpid(), signal.SIGKILL)
+    settings: dict[str, object] = request.get("train", {})
+    if script == "dies-once" and not settings.get("resume"):
+        epoch(1)
+        epoch(2)
+        os.kill(os.getpid(), signal.SIGKILL)
+    if script == "oom" and int(str(settings["batch_size"])) > 40:
+        epoch(1)
+        emit("error", message="no memory left", type="OutOfMemoryError")
+        return 1
+    if script == "hung":
+        epoch(1)
+        time.sleep(600)
     if script == "torn":
         epoch(1)
         sys.stdout.write('{"event": "epo')
