@@ -18,6 +18,7 @@ from zoo.bench_kinds import MatmulConfig, NetworksConfig, StartupConfig
 from zoo.errors import ZooError, nearest, unknown
 from zoo.restyle_settings import RestyleConfig, StyleNetworkConfig
 from zoo.settings import InferConfig, Settings, TrainConfig
+from zoo.stylize_settings import StyleConfig
 from zoo.text_config import GenerateConfig, LanguageTrainConfig, TextInferConfig, TextTrainConfig
 
 # What a model is made for when its file names no task.
@@ -32,6 +33,8 @@ PATHS = (
     "style",
     "photos",
     "feature_weights",
+    "content",
+    "start",
     "data.root",
     "output.root",
     "output.name",
@@ -61,6 +64,7 @@ TASKS: dict[str, dict[str, Form]] = {
         "train": Form("train", TrainConfig, "zoo.training"),
         "infer": Form("infer", InferConfig, "zoo.inference"),
     },
+    "stylize": {"train": Form("style", StyleConfig, "zoo.stylize")},
     "restyle": {
         "train": Form("style_network", StyleNetworkConfig, "zoo.style_training"),
         "infer": Form("restyle", RestyleConfig, "zoo.restyle"),

@@ -1,5 +1,6 @@
 """Pictures of a run. The one module that plots."""
 
+from itertools import pairwise
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -114,6 +115,34 @@ def sheet(pictures: "NDArray[np.uint8]", words: list[str], title: str, path: Pat
         axes.imshow(picture.squeeze(), cmap="gray", vmin=0, vmax=255)
         axes.set_xlabel("\n".join(_shown(line, 30) for line in word.split("\n")), fontsize=8)
     figure.suptitle(_shown(title, 200), fontsize=11)
+    figure.savefig(path, dpi=120)
+    pyplot.close(figure)
+
+
+def losses(history: Path, title: str, path: Path) -> None:
+    """Plot the losses of style transfer by step, with a line where the picture grew, as PNG.
+
+    Args:
+        history: ``losses.csv`` with the columns step, height, width, loss, style, content and roughness.
+        title: printed above.
+        path: the PNG to write.
+    """
+    import csv
+
+    pyplot = _pyplot()
+    with history.open(newline="", encoding="utf-8") as source:
+        rows = [{key: float(value) for key, value in row.items()} for row in csv.DictReader(source)]
+    steps = [row["step"] for row in rows]
+    figure, axes = pyplot.subplots(figsize=(8, 4), layout="constrained")
+    for name in ("loss", "style", "content", "roughness"):
+        axes.plot(steps, [row[name] or float("nan") for row in rows], label=name, lw=2 if name == "loss" else 1)
+    for before, after in pairwise(rows):
+        if before["width"] != after["width"]:
+            axes.axvline(after["step"], color="grey", ls=":")
+            axes.annotate(f" {after['width']:.0f} px wide", (after["step"], 0.97), xycoords=("data", "axes fraction"))
+    axes.set(xlabel="step", ylabel="loss, weighted", yscale="log", title=title)
+    axes.grid(alpha=0.3)
+    axes.legend()
     figure.savefig(path, dpi=120)
     pyplot.close(figure)
 

@@ -72,7 +72,8 @@ class _Drawn:
 
 def epoch_line(event: dict[str, Any]) -> str:
     """One line that tells an epoch."""
-    parts = [f"epoch {event['epoch']:>3}/{event['epochs']}", *_figures(event)]
+    name = f"size {event['size']}, " if "size" in event else "epoch "
+    parts = [f"{name}{event['epoch']:>3}/{event['epochs']}", *_figures(event)]
     parts += [_speed(event), f"{event['epoch_s']:.1f} s"]
     return "  ".join(parts) + ("  *" if event.get("best") else "")
 

@@ -3,6 +3,7 @@
 ``$ZOO_KERAS`` says which package is meant: ``keras`` (the default) or ``tf.keras``.
 """
 
+import contextlib
 import os
 import weakref
 
@@ -594,3 +595,118 @@ class Held(keras.layers.Layer):
 
     def compute_output_shape(self, input_shape):
         return self._held_shape
+
+
+@contextlib.contextmanager
+def computing_in(precision):
+    """Layers made inside compute in ``float32`` or, on Keras 3, in ``bfloat16``."""
+    if MAJOR < 3:
+        if precision != "float32":
+            raise ValueError("Keras %s computes in float32 here, not in %s" % (version(), precision))
+        yield
+        return
+    before = keras.config.dtype_policy()
+    keras.config.set_dtype_policy(precision)
+    try:
+        yield
+    finally:
+        keras.config.set_dtype_policy(before)
+
+
+def losses_and_gradient(model, held):
+    """The function that a model computes of the array held by one of its layers, compiled where the stack compiles.
+
+    Args:
+        model: takes a (1, 1) array that it makes no use of, gives (1, 1) losses.
+        held: its one trainable :class:`Held` layer, of shape (1, ...).
+
+    Returns:
+        A function from an array (...) to the list of losses and the gradient of their sum, (...) float32.
+    """
+    name = backend_name()
+    if MAJOR < 3 and (_tensorflow_1() or name == "plaidml"):
+        compute = _of_graph(model, held)
+    elif name == "jax":
+        compute = _of_jax(model, held)
+    elif name == "torch":
+        compute = _of_torch(model, held)
+    else:
+        compute = _of_tensorflow(model, held)
+
+    def function(x):
+        found, slope = compute(np.asarray(x, np.float32)[None])
+        return [float(np.asarray(each).reshape(())) for each in found], np.asarray(slope, np.float32)[0]
+
+    return function
+
+
+_NOTHING = np.zeros((1, 1), np.float32)
+
+
+def _of_graph(model, held):
+    K = keras.backend
+    total = model.outputs[0]
+    for each in model.outputs[1:]:
+        total = total + each
+    slopes = K.gradients(K.sum(total), [held.value])
+    run = K.function([model.inputs[0]], list(model.outputs) + list(slopes))
+
+    def compute(x):
+        held.set_weights([x])
+        found = run([_NOTHING])
+        return found[:-1], found[-1]
+
+    return compute
+
+
+def _of_tensorflow(model, held):
+    import tensorflow
+
+    variable = held.value.value if MAJOR >= 3 else held.value
+
+    @tensorflow.function
+    def run():
+        with tensorflow.GradientTape() as tape:
+            found = model(tensorflow.constant(_NOTHING), training=False)
+            total = tensorflow.add_n([tensorflow.reduce_sum(each) for each in found])
+        return found, tape.gradient(total, variable)
+
+    def compute(x):
+        variable.assign(x)
+        return run()
+
+    return compute
+
+
+def _of_torch(model, held):
+    import torch
+
+    variable = held.value.value
+
+    def compute(x):
+        with torch.no_grad():
+            variable.copy_(torch.from_numpy(x))
+        variable.grad = None
+        found = model(_NOTHING, training=False)
+        sum(each.sum() for each in found).backward()
+        return [each.detach().cpu().numpy() for each in found], variable.grad.cpu().numpy()
+
+    return compute
+
+
+def _of_jax(model, held):
+    import jax
+
+    fixed = [variable.value for variable in model.non_trainable_variables]
+
+    def total(x, fixed):
+        found, _ = model.stateless_call([x], fixed, _NOTHING, training=False)
+        return sum(each.sum() for each in found), found
+
+    run = jax.jit(jax.value_and_grad(total, has_aux=True))
+
+    def compute(x):
+        (_, found), slope = run(x, fixed)
+        return found, slope
+
+    return compute

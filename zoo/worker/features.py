@@ -11,7 +11,7 @@ def frozen(settings, layers, input_shape):
 
     Args:
         settings: ``network``, one of ``zoo.models.features.NETWORKS``; ``weights``, path of an ``.npz`` or None;
-            ``seed`` of what is drawn.
+            ``seed`` of what is drawn; ``precision``, float32 where it is not told.
         layers: names of the feature layers wanted.
         input_shape: (height, width, 3) of one picture.
 
@@ -22,7 +22,8 @@ def frozen(settings, layers, input_shape):
         RefusalError: there are no such layers, or the weights do not fit.
     """
     try:
-        model = features.build(compat, settings["network"], layers, input_shape, settings["seed"])
+        precision = settings.get("precision") or "float32"
+        model = features.build(compat, settings["network"], layers, input_shape, settings["seed"], precision)
     except ValueError as error:
         raise RefusalError(str(error)) from error
     if settings.get("weights"):

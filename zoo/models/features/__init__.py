@@ -21,7 +21,7 @@ def network(name):
     return importlib.import_module("zoo.models.features." + ("random_filters" if name == "random" else name))
 
 
-def build(compat, name, layers, input_shape=(None, None, 3), seed=0):
+def build(compat, name, layers, input_shape=(None, None, 3), seed=0, precision="float32"):
     """Build a frozen feature network, with fresh weights where it has published ones: fill it before use.
 
     Args:
@@ -30,6 +30,7 @@ def build(compat, name, layers, input_shape=(None, None, 3), seed=0):
         layers: names from the network's ``LAYERS``; what lies behind the last of them is left out.
         input_shape: (height, width, 3) of one picture; height and width may be None.
         seed: of the filters of ``random``.
+        precision: what the network computes in, ``float32`` or ``bfloat16`` (Keras 3); pictures are float32.
 
     Returns:
         A model from (batch, height, width, 3) RGB 0..255 to the list of feature maps, in the order of ``layers``,
@@ -43,7 +44,8 @@ def build(compat, name, layers, input_shape=(None, None, 3), seed=0):
     if unknown or not layers:
         raise ValueError("layers of %s are %s, got %s" % (name, ", ".join(module.LAYERS), ", ".join(unknown)))
     inputs = compat.keras.layers.Input(shape=tuple(input_shape))
-    found, fixed = module.trunk(compat, inputs, layers, seed)
+    with compat.computing_in(precision):
+        found, fixed = module.trunk(compat, inputs, layers, seed)
     model = compat.keras.models.Model(inputs=inputs, outputs=[found[layer] for layer in layers], name=name)
     for layer, arrays in fixed.items():
         model.get_layer(layer).set_weights(arrays)

@@ -14,5 +14,5 @@ def prepare(compat, x):
         way that every Keras can differentiate, save and place on its device.
     """
     turned = np.eye(3, dtype=np.float32)[::-1].reshape(1, 1, 3, 3)
-    x = compat.keras.layers.Conv2D(3, (1, 1), name=NAME)(x)
+    x = compat.keras.layers.Conv2D(3, (1, 1), name=NAME, dtype="float32")(x)
     return x, {NAME: [turned, -np.array(MEAN_BGR, np.float32)]}

@@ -1,0 +1,97 @@
+"""Which feature network judges pictures, and where its weights come from."""
+
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from zoo import featureweights, progress
+from zoo.errors import ZooError
+
+if TYPE_CHECKING:
+    from zoo.weightfiles import Arrays
+
+# The first layer of each network, which tells weights apart, and the number of convolutions of block 3.
+FIRST = {"squeezenet": "fire2_squeeze1x1/kernel", "vgg": "block1_conv1/kernel"}
+# Where Keras itself keeps what it once downloaded, by the name of the published file.
+PUBLISHED = {
+    "vgg19": "vgg19_weights_tf_dim_ordering_tf_kernels_notop.h5",
+    "vgg16": "vgg16_weights_tf_dim_ordering_tf_kernels_notop.h5",
+    "squeezenet": "squeezenet_weights_tf_dim_ordering_tf_kernels_notop.h5",
+}
+SOURCES = {
+    "vgg19": "https://storage.googleapis.com/tensorflow/keras-applications/vgg19/",
+    "vgg16": "https://storage.googleapis.com/tensorflow/keras-applications/vgg16/",
+    "squeezenet": "https://github.com/rcmalli/keras-squeezenet/releases/download/v1.0/",
+}
+
+
+@dataclass(frozen=True)
+class Choice:
+    """A network and its weights; ``arrays`` is None where it needs none. ``source`` says where they come from."""
+
+    network: str
+    source: str
+    arrays: "Arrays | None" = None
+
+
+def choose(wanted: str, weights: str | None) -> Choice:
+    """Settle on a network.
+
+    Args:
+        wanted: its name, or ``auto``: that of the weights at hand, else ``random``, said loudly.
+        weights: path of its weights, or None: what Keras once downloaded for the user, if anything.
+
+    Raises:
+        ZooError: the weights cannot be read, are another network's, or are not at hand.
+    """
+    if wanted == "random":
+        if weights:
+            raise ZooError("features=random has no use for weights", "Leave feature_weights out, or name a network.")
+        return Choice("random", "drawn by the seed")
+    if weights:
+        return _read(wanted, Path(weights).expanduser())
+    for network in PUBLISHED if wanted == "auto" else (wanted,):
+        kept = Path.home() / ".keras" / "models" / PUBLISHED[network]
+        if kept.is_file():
+            return _read(network, kept)
+    if wanted == "auto":
+        progress.warn(
+            "No weights of VGG or SqueezeNet are at hand: features=random judges the style, by untrained filters. "
+            "Trained ones see more: feature_weights=FILE."
+        )
+        return Choice("random", "drawn by the seed")
+    raise ZooError(
+        f"There are no weights of {wanted} at hand. The zoo does not download them: it knows no checksum of the "
+        "published file, so what came could not be verified",
+        f"Get {PUBLISHED[wanted]} from {SOURCES[wanted]} and name it: feature_weights=FILE; or use features=random.",
+    )
+
+
+def _read(wanted: str, path: Path) -> Choice:
+    if not path.exists():
+        raise ZooError(f"There are no weights at {path}", "Give a file or folder: feature_weights=PATH.")
+    arrays = featureweights.read(path)
+    found = _network(arrays)
+    if found is None:
+        raise ZooError(
+            f"The weights in {path} are not of VGG or SqueezeNet; they begin with {', '.join(list(arrays)[:3])}",
+            "Give weights of vgg19, vgg16 or squeezenet.",
+        )
+    if wanted not in ("auto", found):
+        raise ZooError(f"The weights in {path} are of {found}, not of {wanted}", f"Say features={found}.")
+    return Choice(found, str(path), arrays)
+
+
+def _network(arrays: "Arrays") -> str | None:
+    """Whose weights these are. VGG16 and VGG19 are told apart by the last convolution of block 3."""
+    if FIRST["squeezenet"] in arrays:
+        return "squeezenet"
+    if FIRST["vgg"] not in arrays:
+        return None
+    return "vgg19" if "block3_conv4/kernel" in arrays or "block3_conv1/kernel" not in arrays else "vgg16"
+
+
+def write(path: Path, choice: Choice) -> None:
+    """Write the weights for the worker."""
+    assert choice.arrays is not None  # noqa: S101  (asked before)
+    featureweights.write(path, choice.arrays)

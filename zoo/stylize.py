@@ -1,0 +1,274 @@
+"""Style transfer by optimisation: pictures in, settings checked, worker, and all that people want to see of it."""
+
+import contextlib
+import importlib.util
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from zoo import (
+    artwork,
+    backends,
+    config,
+    featurechoice,
+    machine,
+    paths,
+    picture_files,
+    progress,
+    report,
+    runner,
+    stacks,
+)
+from zoo.errors import ZooError
+from zoo.line import Line, open_folder, prepare, raise_if_failed, recorded, refuse_untrainable, request_of, work
+from zoo.results import Run
+from zoo.stylize_settings import StyleConfig
+
+if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
+
+    Bytes = NDArray[np.uint8]
+
+# On processors PyTorch's convolutions are the fastest of all stacks (scripts/bench/style_transfer.py).
+FASTEST_ON_CPU = "torch"
+ASSETS = paths.ROOT / "assets"
+
+
+@dataclass
+class _Job:
+    """The pictures of a run."""
+
+    content: artwork.Picture
+    styles: list[artwork.Picture]
+    masks: "list[Bytes | None]"
+    shares: list[float]
+    longer: int
+    save: Path | None
+    start: artwork.Picture | None = None
+    folder: Path = field(default_factory=Path)
+
+
+def train(overrides: list[str]) -> Run:
+    """Make a picture in the style of others.
+
+    Args:
+        overrides: as on the command line.
+
+    Raises:
+        ZooError: anything that stops the run, with what to do about it; what there is of the picture is kept.
+    """
+    line = prepare("train", _fastest(overrides), "stylize")
+    settings = line.settings
+    assert isinstance(settings, StyleConfig)  # noqa: S101  (composed for this verb)
+    refuse_untrainable(line)
+    job = _job(settings)
+    features = featurechoice.choose(settings.features, settings.feature_weights)
+    open_folder(line, ["style_transfer", line.choice.backend.name])
+    with recorded(line):
+        line.record["data"] = {"content": str(job.content.path), "styles": [str(style.path) for style in job.styles]}
+        line.record["features"] = {"network": features.network, "weights": features.source}
+        outcome = work(line, _request(line, settings, job, features))
+        _finish(line, settings, job, outcome, features)
+    return Run(line.folder, line.record)
+
+
+def _fastest(overrides: list[str]) -> list[str]:
+    """Name the stack that is fastest at this, where the user named none and the processor computes."""
+    if any(config.chosen(key, overrides) for key in ("stack", "backend.python", "reference")):
+        return overrides
+    here, wanted = machine.probe(), config.chosen("backend", overrides)
+    if wanted in (None, "auto"):
+        wanted = backends.choose(None, here).backend.name
+    if wanted != "cpu" or here.platform not in stacks.load(FASTEST_ON_CPU).platforms:
+        return overrides
+    return [*(text for text in overrides if text != "backend=auto"), "backend=cpu", f"stack={FASTEST_ON_CPU}"]
+
+
+def _job(settings: StyleConfig) -> _Job:
+    """Open every picture before anything is built, and settle where the result goes."""
+    content = artwork.opened(_path(settings.content) or sample_photo(), "content")
+    names = settings.styles or ([settings.style] if settings.style else [])
+    named = [Path(name).expanduser() for name in names]
+    styles = [artwork.opened(path, "style") for path in named or [ASSETS / "style_waves.jpg"]]
+    masks = [_mask(name, content) for name in settings.masks or [""] * len(styles)]
+    weights = settings.style_weights or [1.0] * len(styles)
+    start = (
+        None if settings.start in ("content", "noise") else artwork.opened(Path(settings.start).expanduser(), "start")
+    )
+    save = target(settings, [content, *styles, *([start] if start else [])])
+    longer = settings.size or content.longer
+    return _Job(content, styles, masks, [weight / sum(weights) for weight in weights], longer, save, start)
+
+
+def _path(name: str | None) -> Path | None:
+    return Path(name).expanduser() if name else None
+
+
+def sample_photo() -> Path:
+    """One of the two photos that come with scikit-learn, found without importing it.
+
+    Raises:
+        ZooError: scikit-learn is not there.
+    """
+    found = importlib.util.find_spec("sklearn")
+    path = Path(str(found.origin)).parent / "datasets" / "images" / "china.jpg" if found else None
+    if path is None or not path.is_file():
+        raise ZooError("No content is named, and scikit-learn with its photos is not installed", "Give content=FILE.")
+    return path
+
+
+def _mask(name: str, content: artwork.Picture) -> "Bytes | None":
+    if not name:
+        return None
+    import numpy as np
+    from PIL import Image
+
+    picture = artwork.opened(Path(name).expanduser(), "mask")
+    grey = np.asarray(Image.fromarray(picture.pixels).convert("L"))
+    if not grey.any():
+        raise ZooError(f"The mask {picture.path} is black everywhere", "Make it white where the style is to be used.")
+    return artwork.sized(grey, *content.pixels.shape[:2])
+
+
+def target(settings: StyleConfig, used: list[artwork.Picture]) -> Path | None:
+    """Where the result is saved; another name where that file is there and was not to be replaced.
+
+    Raises:
+        ZooError: it is one of the pictures used, its suffix is unknown, or its folder does not exist.
+    """
+    path = _path(settings.save)
+    if path is None:
+        return None
+    picture_files.form(path)
+    if not path.parent.is_dir():
+        raise ZooError(f"There is no folder {path.parent.absolute()} to save {path.name} in", "Make it first.")
+    if path.is_dir():
+        raise ZooError(f"{path} is a folder", "Name a file to save the picture in: save=out.png")
+    for picture in used:
+        if path.exists() and path.samefile(picture.path):
+            raise ZooError(f"{path} is one of the pictures used and would be lost", "Save under another name.")
+    if not path.exists():
+        return path
+    if settings.overwrite:
+        progress.warn(f"{path} will be replaced when the picture is done")
+        return path
+    free = next(
+        other
+        for number in range(2, 10_000)
+        if not (other := path.with_name(f"{path.stem}_{number}{path.suffix}")).exists()
+    )
+    progress.warn(f"{path} is there already; the picture will be saved as {free.name} (overwrite=true replaces it)")
+    return free
+
+
+def _request(line: Line, settings: StyleConfig, job: _Job, features: featurechoice.Choice) -> dict[str, Any]:
+    work_dir = line.folder / "work"
+    work_dir.mkdir()
+    if features.arrays is not None:
+        featurechoice.write(work_dir / "features.npz", features)
+    longer = artwork.sizes(job.longer, settings.smallest)
+    style = {
+        "features": {
+            "network": features.network,
+            "weights": str(work_dir / "features.npz") if features.arrays is not None else None,
+            "seed": settings.seed,
+            "precision": settings.precision,
+        },
+        "layers": {"style": settings.layers.style, "content": settings.layers.content},
+        "weights": dict(vars(settings.strength)),
+        "shares": job.shares,
+        "sizes": [
+            _laid_down(work_dir, job, edge, settings.steps * 2 ** (len(longer) - 1 - index), settings.style_scale)
+            for index, edge in enumerate(longer)
+        ],
+        "start": settings.start if job.start is None else "picture",
+        **{key: getattr(settings, key) for key in ("optimizer", "rate", "every", "seed")},
+    }
+    return request_of(line, settings.model, "stylize") | {"style": style}
+
+
+def _laid_down(folder: Path, job: _Job, longer: int, steps: int, style_scale: float) -> dict[str, Any]:
+    """The arrays of one size, as files for the worker."""
+    import numpy as np
+
+    def keep(name: str, pixels: "Bytes") -> str:
+        path = folder / f"{name}_{longer}.npy"
+        np.save(path, pixels, allow_pickle=False)
+        return str(path)
+
+    content = artwork.fitted(job.content.pixels, longer)
+    rows, columns = content.shape[:2]
+    # A style is as large as the photo in area, so that a panorama meets no strokes as long as itself.
+    edge = (rows * columns) ** 0.5 * style_scale
+    styles = [_style_of(style.pixels, edge) for style in job.styles]
+    return {
+        "content": keep("content", content),
+        "styles": [keep(f"style{index}", pixels) for index, pixels in enumerate(styles)],
+        "masks": [
+            None if mask is None else keep(f"mask{index}", artwork.sized(mask, rows, columns))
+            for index, mask in enumerate(job.masks)
+        ],
+        "start": keep("start", artwork.sized(job.start.pixels, rows, columns)) if job.start else None,
+        "steps": steps,
+    }
+
+
+def _style_of(pixels: "Bytes", edge: float) -> "Bytes":
+    """A style with the area of a square of ``edge`` pixels, and no side below 16 or above 4096."""
+    rows, columns = pixels.shape[:2]
+    scale = edge / (rows * columns) ** 0.5
+    return artwork.sized(pixels, *(min(4096, max(16, round(side * scale))) for side in (rows, columns)))
+
+
+def _finish(
+    line: Line, settings: StyleConfig, job: _Job, outcome: runner.Outcome, features: featurechoice.Choice
+) -> None:
+    """Write the result, the sheet, the film and the curves from what the worker left, also where it failed."""
+    made = line.folder / "picture.png"
+    if made.is_file():
+        _write_out(line, settings, job, made)
+    raise_if_failed(line, outcome)
+    metrics = line.record["metrics"]
+    if not metrics:  # stopped before the end of the first size
+        line.record["told"] = ["Stopped before there was a picture to keep."]
+        return
+    losses = ", ".join(f"{name} {metrics[name]:.4f}" for name in ("loss", "style", "content", "roughness"))
+    used = "; ".join(f"{kind}: {', '.join(names)}" for kind, names in metrics["layers"].items())
+    line.record["told"] = [
+        f"Features: {features.network} ({features.source}), computed in {metrics['precision']}; {used}",
+        f"After {metrics['steps']} steps: {losses}",
+        f"Picture: {line.record.get('saved') or made}",
+        f"Beside it: {', '.join(line.record['made'])}",
+    ]
+
+
+def _write_out(line: Line, settings: StyleConfig, job: _Job, made: Path) -> None:
+    result = artwork.opened(made, "result").pixels
+    content = artwork.sized(artwork.fitted(job.content.pixels, job.longer), *result.shape[:2])
+    if settings.colours == "content":
+        result = artwork.recoloured(result, content)
+    picture_files.write(made, [result], picture_files.Told(job.content.told.exif))
+    if job.save is not None:
+        picture_files.write(job.save, [result], job.content.told)
+        line.record["saved"] = str(job.save)
+    words = [("content", content), *(("style", style.pixels) for style in job.styles), ("result", result)]
+    picture_files.write(line.folder / "sheet.jpg", [artwork.sheet(words)], picture_files.Told())
+    line.record["made"] = ["sheet.jpg"]
+    steps = sorted((line.folder / "steps").glob("*.png"))
+    if len(steps) > 1:
+        artwork.film(line.folder / "making.gif", steps, result)
+        line.record["made"].append("making.gif")
+    losses = line.folder / "losses.csv"
+    if losses.is_file():
+        report.losses(losses, f"style_transfer on {line.choice.backend.name}", line.folder / "losses.png")
+        line.record["made"].append("losses.png")
+    _tidy(line.folder / "work")
+
+
+def _tidy(folder: Path) -> None:
+    """Remove the arrays that were laid down for the worker: the pictures they came from are the user's."""
+    for path in folder.iterdir():
+        path.unlink()
+    with contextlib.suppress(OSError):
+        folder.rmdir()

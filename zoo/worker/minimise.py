@@ -1,0 +1,104 @@
+"""Two ways down: L-BFGS and Adam, in numpy, so that a picture takes the same path on every stack.
+
+Both look at a function of one array that returns ``(terms, gradient)``; the loss is the sum of the terms. Both step
+in units of the array (grey levels of a picture). scipy's L-BFGS would do, but half of the stacks have no scipy.
+"""
+
+import math
+
+import numpy as np
+
+REMEMBERED = 10
+SMALLEST_STEP = 1.0 / 64
+
+
+def adam(function, x, steps, rate, after):
+    """Kingma and Ba 2014, https://arxiv.org/abs/1412.6980, algorithm 1.
+
+    Args:
+        function: from an array to ``(terms, gradient)``.
+        x: float32 array to start from; it is not changed.
+        steps: how many.
+        rate: about how far each value moves in a step; falls to a tenth along half a cosine.
+        after: called with (step, x, terms) after each step, the terms being those before it; stops when it returns
+            true.
+
+    Returns:
+        The array after the last step.
+
+    Raises:
+        FloatingPointError: the loss is no longer a number.
+    """
+    first, second = np.zeros_like(x), np.zeros_like(x)
+    x = x.copy()
+    for step in range(1, steps + 1):
+        terms, slope = _finite(function(x), step)
+        slope = slope / (np.abs(slope).mean() + 1e-30)  # so that epsilon means the same whatever the loss's unit
+        first += 0.1 * (slope - first)
+        second += 0.001 * (slope * slope - second)
+        now = rate * (0.1 + 0.9 * 0.5 * (1 + math.cos(math.pi * (step - 1) / steps)))
+        scale = now * math.sqrt(1 - 0.999**step) / (1 - 0.9**step)
+        x -= (scale * first / (np.sqrt(second) + 1e-8)).astype(x.dtype)
+        if after(step, x, terms):
+            break
+    return x
+
+
+def lbfgs(function, x, steps, rate, after):
+    """Limited-memory BFGS with backtracking: Nocedal and Wright, Numerical Optimization, algorithms 7.4 and 3.1.
+
+    Arguments, result and errors as for :func:`adam`; ``rate`` is the mean length of the first move only, a step is
+    one look at the function, and ``after`` is told of every point that was better than all before it.
+    """
+    terms, slope = _finite(function(x), 0)
+    loss, pairs, step, length = sum(terms), [], 1, 1.0
+    stopped = after(1, x, terms)
+    direction = -slope * (rate / (np.abs(slope).mean() + 1e-30))
+    while step < steps and not stopped:
+        tried = x + np.float32(length) * direction
+        found, there = _finite(function(tried), step, allowed=length > SMALLEST_STEP)
+        step += 1
+        gain = _dot(slope, direction)
+        if not sum(found) <= loss + 1e-4 * length * gain:
+            length /= 2.0 if math.isfinite(sum(found)) else 8.0
+            if length < SMALLEST_STEP:
+                if not pairs:
+                    break  # not even a small step straight down helps: this is the bottom
+                pairs, length, direction = [], 1.0, -slope * (rate / 4 / (np.abs(slope).mean() + 1e-30))
+            continue
+        moved, bent = tried - x, there - slope
+        x, slope, terms, loss = tried, there, found, sum(found)
+        curved = _dot(moved, bent)
+        if curved > 1e-10 * _dot(bent, bent):
+            pairs = [*pairs[1 - REMEMBERED :], (moved, bent, 1.0 / curved)]
+        direction, length = -_times_inverse(pairs, slope), 1.0
+        if _dot(direction, slope) >= 0:
+            pairs, direction = [], -slope * (rate / 4 / (np.abs(slope).mean() + 1e-30))
+        stopped = after(step, x, terms)
+    return x
+
+
+def _times_inverse(pairs, slope):
+    """The remembered curvature's inverse times the gradient: the two loops of algorithm 7.4."""
+    found, shares = slope.copy(), []
+    for moved, bent, inverse in reversed(pairs):
+        share = inverse * _dot(moved, found)
+        found -= np.float32(share) * bent
+        shares.append(share)
+    if pairs:
+        moved, bent, inverse = pairs[-1]
+        found *= np.float32(1.0 / (inverse * _dot(bent, bent)))
+    for (moved, bent, inverse), share in zip(pairs, reversed(shares)):
+        found += np.float32(share - inverse * _dot(bent, found)) * moved
+    return found
+
+
+def _dot(a, b):
+    return float(np.dot(a.reshape(-1), b.reshape(-1)))
+
+
+def _finite(answer, step, allowed=False):
+    terms, slope = answer
+    if not allowed and not (all(math.isfinite(term) for term in terms) and np.isfinite(slope).all()):
+        raise FloatingPointError("the loss became %s at step %d" % (sum(terms), step))
+    return [float(term) for term in terms], slope

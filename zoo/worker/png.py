@@ -1,0 +1,44 @@
+"""Pictures written by the worker itself, which has no imaging library."""
+
+import os
+import struct
+import zlib
+
+import numpy as np
+
+
+def write(path, picture):
+    """Write an RGB picture as PNG, aside and then into place: there is never half a picture.
+
+    Args:
+        path: the file.
+        picture: (height, width, 3), 0..255; rounded and clipped.
+
+    Raises:
+        OSError: it cannot be written; what was at ``path`` is still there.
+    """
+    pixels = np.clip(np.rint(picture), 0, 255).astype(np.uint8)
+    rows, columns, _ = pixels.shape
+    # Every row is stored as its difference to the row above (filter 2), which packs better than the row itself.
+    above = np.concatenate([np.zeros_like(pixels[:1]), pixels[:-1]])
+    filtered = np.full((rows, 1 + 3 * columns), 2, np.uint8)
+    filtered[:, 1:] = (pixels - above).reshape(rows, -1)
+    aside = path + ".part"
+    try:
+        with open(aside, "wb") as out:
+            out.write(b"\x89PNG\r\n\x1a\n")
+            out.write(_chunk(b"IHDR", struct.pack(">IIBBBBB", columns, rows, 8, 2, 0, 0, 0)))
+            out.write(_chunk(b"IDAT", zlib.compress(filtered.tobytes(), 4)))
+            out.write(_chunk(b"IEND", b""))
+            out.flush()
+            os.fsync(out.fileno())
+        os.replace(aside, path)
+    except OSError:
+        if os.path.exists(aside):
+            os.remove(aside)
+        raise
+
+
+def _chunk(kind, content):
+    checksum = zlib.crc32(kind + content) & 0xFFFFFFFF
+    return struct.pack(">I", len(content)) + kind + content + struct.pack(">I", checksum)
