@@ -139,7 +139,9 @@ def test_a_sheet_and_a_film_are_made(tmp_path: Path) -> None:
     pixels = np.full((50, 3000, 3), 9, np.uint8)
     sheet = artwork.sheet([("content", pixels), ("result", pixels[:, :70])])
     assert sheet.shape[0] < 450
-    steps = [photo(tmp_path / f"{number}.png") for number in range(3)]
+    steps = [tmp_path / f"{number}.png" for number in range(3)]
+    for number, step in enumerate(steps):
+        Image.new("RGB", (66, 50), (80 * number, 40, 0)).save(step)
     artwork.film(tmp_path / "making.gif", steps, pixels[:, :66])
     with Image.open(tmp_path / "making.gif") as film:
         assert film.n_frames == 4  # type: ignore[attr-defined]
