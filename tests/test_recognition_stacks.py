@@ -76,16 +76,22 @@ def test_photos_are_named_as_by_keras_applications(
     assert run.metrics["items"] == 10
 
 
+@pytest.mark.parametrize(("precision", "off"), [("float16", 0.06), ("bfloat16", 0.16)])
 def test_half_the_bits_agree_on_what_is_certain(
-    tmp_path: Path, published: Path, photos: Path, theirs: np.ndarray
+    tmp_path: Path, published: Path, photos: Path, theirs: np.ndarray, precision: str, off: float
 ) -> None:
-    words = [f"weights={published}", f"input={photos}", "backend=openvino", "precision=bfloat16"]
-    run = ask(tmp_path, *words)
+    words = [f"weights={published}", f"input={photos}", "backend=openvino", f"precision={precision}"]
+    try:
+        run = ask(tmp_path, *words)
+    except ZooError as error:
+        if "does not multiply" not in error.message:
+            raise
+        pytest.skip(error.message)
     ours = np.load(run.folder / "probabilities.npy")
-    assert run.metrics["precision"] == "bfloat16"
-    assert 1e-4 < np.abs(ours - theirs).max() < 0.15
+    assert run.metrics["precision"] == precision
+    assert 1e-4 < np.abs(ours - theirs).max() < off
     ordered = np.sort(theirs, axis=1)
-    certain = ordered[:, -1] - ordered[:, -2] > 0.15
+    certain = ordered[:, -1] - ordered[:, -2] > off
     assert certain.sum() >= 4
     np.testing.assert_array_equal(ours.argmax(axis=1)[certain], theirs.argmax(axis=1)[certain])
 

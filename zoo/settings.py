@@ -288,7 +288,7 @@ class InferConfig(Settings):
         stack: name of the stack to use; null means the fastest here, or the run's own where the backend has it.
         batch_size: pictures at a time; null means 32 of colours, 128 others.
         resize: how pictures get the network's size: stretch; crop, which keeps the middle; nearest, as Keras does.
-        precision: float32; bfloat16, faster where the processor multiplies it by itself; auto, the faster of them.
+        precision: float32; float16 or bfloat16, faster and coarser, where the processor multiplies them by itself.
         sheets: contact sheets are made of so many pages of pictures at most.
         probabilities: keep all of them, in probabilities.npy, and not only the best five.
     """
@@ -309,7 +309,7 @@ class InferConfig(Settings):
             None if self.batch_size is None else within("batch_size", self.batch_size, 1, 65_536),
             within("sheets", self.sheets, 0, 10_000),
             one_of("resize", self.resize, RESIZES),
-            one_of("precision", self.precision, ("float32", "bfloat16", "auto")),
+            one_of("precision", self.precision, ("float32", "bfloat16", "float16")),
             self._subject(),
             None if self.input else "input is missing: give input=PICTURE, a folder, -, a .npy array, or input=test",
             *(model_argument(key, value) for key, value in self.model.items()),

@@ -91,7 +91,7 @@ def main() -> int:
     told = parser.parse_args()
     ways = [Way(STOCK, "tf-2.21", "stock", "float32")]
     for stack in told.stacks.split(","):
-        precisions = ("float32", "bfloat16") if stack == "openvino" else ("float32",)
+        precisions = ("float32", "float16", "bfloat16") if stack == "openvino" else ("float32",)
         ways += [Way(f"zoo on {stack}, {precision}", stack, "zoo", precision) for precision in precisions]
     questions = {f"batch {batch}": {"batch": batch, "seconds": told.seconds} for batch in BATCHES}
     aside = tempfile.TemporaryDirectory()
@@ -99,7 +99,8 @@ def main() -> int:
         files = {"photos": str(told.photos.resolve()), "weights": draw(Path(aside.name)), "output": aside.name}
         questions["files, batch 32"] = files
     peaks = [way for way in ways if "openvino" in way.name]
-    for _ in range(told.rounds):
+    for number in range(told.rounds):
+        print(f"round {number + 1} of {told.rounds}", file=sys.stderr, flush=True)
         for key, question in questions.items():
             for way in ways:
                 way.measure(key, question)

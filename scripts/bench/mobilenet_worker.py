@@ -73,7 +73,7 @@ class Zoo:
         of: Any = importlib.import_module("zoo.worker.predictors").of
         if batch not in self.ready:
             shape = (batch, *SHAPE)
-            self.ready[batch] = of(self.device, self.model, self.preprocess, shape, self.request["precision"])[0]
+            self.ready[batch] = of(self.device, self.model, self.preprocess, shape, self.request["precision"])
         return self.ready[batch]
 
     def pictures(self, batch: int) -> Act:
@@ -91,7 +91,7 @@ def peak(size: int, precision: str) -> tuple[Act, float]:
     left = ops.parameter([size, size], openvino.Type.f32)
     right = ops.constant(np.random.RandomState(0).standard_normal((size, size)).astype("float32"))
     graph = openvino.Model([ops.result(ops.matmul(left, right, False, False))], [left])
-    hint = {"float32": "f32", "bfloat16": "bf16"}[precision]
+    hint = {"float32": "f32", "float16": "f16", "bfloat16": "bf16"}[precision]
     compiled = openvino.Core().compile_model(graph, "CPU", {"INFERENCE_PRECISION_HINT": hint})
     x = np.ones((size, size), "float32")
     return lambda: compiled([x]), 2e-9 * size**3

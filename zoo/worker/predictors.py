@@ -3,8 +3,8 @@
 from zoo.models import compat
 from zoo.worker.refusal import RefusalError
 
-# What Keras calls the precisions; ``auto`` leaves Keras at its usual.
-POLICIES = {"float32": "float32", "auto": "float32", "bfloat16": "mixed_bfloat16"}
+# What Keras calls the precisions.
+POLICIES = {"float32": "float32", "bfloat16": "mixed_bfloat16", "float16": "mixed_float16"}
 
 
 def prepare(device, precision):
@@ -12,7 +12,7 @@ def prepare(device, precision):
 
     Args:
         device: the framework's module in ``zoo.worker.devices``.
-        precision: ``float32``, ``bfloat16`` or ``auto``.
+        precision: ``float32``, ``float16`` or ``bfloat16``.
 
     Raises:
         RefusalError: this Keras cannot compute in it.
@@ -36,9 +36,8 @@ def of(device, model, preprocess, shape, precision):
         precision: as given to :func:`prepare`.
 
     Returns:
-        (predict, precision): from uint8 of that shape to float32 (batch, classes), and what it computes in.
+        The function from uint8 of that shape to float32 (batch, classes).
     """
     if hasattr(device, "predictor"):
         return device.predictor(lambda x: compat.predict(model, x), preprocess, shape, precision)
-    settled = "float32" if precision == "auto" else precision
-    return lambda pixels: compat.predict(model, preprocess(pixels)), settled
+    return lambda pixels: compat.predict(model, preprocess(pixels))

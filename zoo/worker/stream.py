@@ -37,7 +37,7 @@ def run(request, events, stop, phases):
     pixels = np.memmap(asked["pixels"], np.uint8, "r", shape=shape)
     answers = np.memmap(asked["probabilities"], np.float32, "r+", shape=(slots, batch, asked["classes"]))
     began = time.time()
-    predict, precision = _predictor(request, shape[1:], phases)
+    predict = _predictor(request, shape[1:], phases)
     predict(np.zeros(shape[1:], np.uint8))
     phases["compile_s"] = time.time() - began - phases["build_s"]
     events.emit("ready")
@@ -51,12 +51,12 @@ def run(request, events, stop, phases):
         if asked["items"]:
             events.step(step=done, steps=asked["items"])
     phases["infer_s"] = sum(seconds for seconds, _ in took)
-    metrics = dict(_speed([seconds for seconds, count in took], done), precision=precision, batch_size=batch)
+    metrics = dict(_speed([seconds for seconds, count in took], done), precision=asked["precision"], batch_size=batch)
     return {"metrics": metrics, "stopped": "interrupted" if stop.asked else None}
 
 
 def _predictor(request, shape, phases):
-    """From a batch of pixels to probabilities, in the best way that the framework has, and its precision."""
+    """From a batch of pixels to probabilities, in the best way that the framework has."""
     began = time.time()
     wanted = request["stream"]["precision"]
     device = importlib.import_module("zoo.worker.devices." + request["device"]["framework"])

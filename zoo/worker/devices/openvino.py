@@ -2,9 +2,11 @@
 
 import numpy as np
 
+from zoo.worker.refusal import RefusalError
+
 # On processors that multiply bfloat16 or float16 by themselves OpenVINO would round every weight to that.
 EXACT = {"INFERENCE_PRECISION_HINT": "f32"}
-HINTS = {"float32": "f32", "bfloat16": "bf16"}
+HINTS = {"float32": "f32", "bfloat16": "bf16", "float16": "f16"}
 
 _used = []
 _graphs = []
@@ -51,10 +53,13 @@ def predictor(predict, preprocess, shape, precision):
         predict: Keras's own, from a batch of inputs to probabilities.
         preprocess: from bytes to inputs.
         shape: (batch, height, width, channels) of every batch to come.
-        precision: ``float32``, ``bfloat16``, or ``auto``: bfloat16 where the processor multiplies it by itself.
+        precision: ``float32``, ``float16`` or ``bfloat16``.
 
     Returns:
-        (function, precision): from pixels, uint8 of that shape, to probabilities, and what it computes in.
+        The function from pixels, uint8 of that shape, to probabilities.
+
+    Raises:
+        RefusalError: the processor does not multiply such numbers by itself.
     """
     import openvino
 
@@ -67,19 +72,19 @@ def predictor(predict, preprocess, shape, precision):
         steps.input().tensor().set_element_type(openvino.Type.u8)
         steps.input().preprocess().convert_element_type(openvino.Type.f32).mean(-offset / scale).scale(1 / scale)
         graph = steps.build()
-    if precision == "auto":
-        precision = (
-            "bfloat16" if "BF16" in openvino.Core().get_property("CPU", "OPTIMIZATION_CAPABILITIES") else "float32"
-        )
     settings = {"INFERENCE_PRECISION_HINT": HINTS[precision], "PERFORMANCE_HINT": "LATENCY"}
-    request = openvino.Core().compile_model(graph, "CPU", settings).create_infer_request()
+    compiled = openvino.Core().compile_model(graph, "CPU", settings)
+    settled = compiled.get_property("INFERENCE_PRECISION_HINT").to_string()
+    if settled != HINTS[precision]:
+        raise RefusalError("this processor does not multiply %s by itself (OpenVINO took %s)" % (precision, settled))
+    request = compiled.create_infer_request()
 
     def infer(pixels):
         x = pixels if scale is not None else preprocess(pixels)
         # A copy, since the request computes into the same memory each time.
         return np.array(request.infer([np.asarray(x)], share_inputs=True)[0], dtype=np.float32)
 
-    return infer, precision
+    return infer
 
 
 def _straight_line(preprocess):
