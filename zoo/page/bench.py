@@ -36,14 +36,12 @@ def rows(folder: Path) -> list[Row]:
 
 
 def section(told: Told, folder: Path) -> Html | None:
-    """What the benchmark found: in words, in charts, in rows; figures of others apart."""
+    """What the benchmark found: in charts and in rows; figures of others apart."""
     found = rows(folder)
     if not found:
         return None
-    words = [tag("li", text) for text in told.words("told")]
     charts = [chart for draw in (_operations, _networks, _startup, _passes) if (chart := draw(found))]
     return join([
-        tag("ul", words) if words else None,
         tag("div", charts, class_="pair") if charts else None,
         _table(found),
         facts.reported(told.text("bench"), []) if told.text("bench") else None,

@@ -15,7 +15,7 @@ MOST_CARDS = 12
 MOST_PREDICTIONS = 20
 MOST_CLASSES = 40
 # Drawn anew here, or of no use to the eye.
-DRAWN = {"curves.png"}
+DRAWN = {"curves.png", "confusion.png"}
 PICTURES = {
     "mistakes": "Test pictures that the network got wrong, with what they are and what it said",
     "contact": "The pictures that were looked at, each with what the network said",
@@ -36,17 +36,22 @@ def headline(told: Told) -> Html:
         tag("div", tag("dt", label(name)), tag("dd", named(name, value)), class_="card")
         for name, value in shown[:MOST_CARDS]
     ]
-    return join([tag("dl", cards, class_="cards") if cards else None, *_promises(told), *_failure(told)])
+    words = [tag("li", text) for text in told.words("told")]
+    return join([
+        tag("dl", cards, class_="cards") if cards else None, tag("ul", words) if words else None, *_promises(told),
+        *_failure(told),
+    ])  # fmt: skip
 
 
 def _ordered(told: Told) -> list[tuple[str, float]]:
-    """Metrics, those of the test set first; then the time of the work and the memory it took."""
+    """Metrics of the test set, the time of the work and the memory it took, then the other metrics."""
     metrics = [(name, value) for name, row in told.items("metrics") if (value := row.number()) is not None]
-    metrics.sort(key=lambda pair: (not pair[0].startswith("test"), pair[0].startswith(("loss", "accuracy"))))
-    phases = [(name, told.number("phases", name)) for name in ("train_s", "infer_s")]
-    rest = [*phases, ("seconds_in_all_s", told.number("seconds")), ("peak_memory_bytes",
-            told.number("peak_memory_bytes"))]  # fmt: skip
-    return [*metrics, *((name, value) for name, value in rest if value is not None)]
+    tested = [pair for pair in metrics if pair[0].startswith("test")]
+    spent = [*((name, told.number("phases", name)) for name in ("train_s", "infer_s")),
+             ("all_in_all_s", told.number("seconds")),
+             ("peak_memory_bytes", told.number("peak_memory_bytes"))]  # fmt: skip
+    rest = sorted((pair for pair in metrics if pair not in tested), key=lambda pair: pair[0] in ("loss", "accuracy"))
+    return [*tested, *((name, value) for name, value in spent if value is not None), *rest]
 
 
 def _promises(told: Told) -> list[Html]:
@@ -103,11 +108,24 @@ def curves(folder: Path) -> Html | None:
     if not rows:
         return None
     loss = all(y > 0 for name in ("loss", "val_loss") for _, y in points(rows, name))
-    drawn = [
-        _panel(rows, "loss", Axis("loss (cross-entropy)", log=loss)),
-        _panel(rows, "accuracy", Axis("accuracy")),
-    ]
-    return join([tag("div", drawn, class_="pair"), _numbers(rows)])
+    drawn = [_panel(rows, "loss", Axis("loss", log=loss)), _panel(rows, "accuracy", Axis("accuracy")), _terms(rows)]
+    return join([tag("div", [panel for panel in drawn if panel], class_="pair"), _numbers(rows)])
+
+
+# Drawn in panels of their own, or of no use as a curve.
+KNOWN = {
+    "epoch", "loss", "accuracy", "val_loss", "val_accuracy", "learning_rate", "epoch_s", "items_per_s",
+    "peak_memory_bytes", "best", "steps", "stage",
+}  # fmt: skip
+
+
+def _terms(rows: list[Row]) -> Html:
+    """Whatever else was written down by epoch, such as the terms of a loss."""
+    found = {name: points(rows, name) for name in list(rows[0])[:20] if name not in KNOWN}
+    found = {name: each for name, each in found.items() if len({y for _, y in each}) > 1}
+    log = all(y > 0 for each in found.values() for _, y in each)
+    series = [Series(label(name), each) for name, each in found.items()]
+    return lines(series, Axis("epoch", whole=True), Axis("value", log=log), "Other figures by epoch")
 
 
 def _panel(rows: list[Row], name: str, axis: Axis) -> Html:
@@ -156,10 +174,16 @@ def predictions(folder: Path) -> Html | None:
 
 
 def confusion(folder: Path) -> Html | None:
-    """How often each class was taken for each other, from ``confusion.csv``: a row for each true class."""
+    """How often each class was taken for each other, from ``confusion.csv``: a row for each true class.
+
+    With very many classes it is shown as the picture that the run drew of it.
+    """
     rows = telling.table(folder, "confusion.csv", MOST_CLASSES + 1)
-    if not rows or len(rows) > MOST_CLASSES:
+    if not rows:
         return None
+    if len(rows) > MOST_CLASSES:
+        drawn = images.shown(folder, "confusion.png", "How often each class was taken for each other")
+        return join([drawn, _mistakes(folder)])
     first, *classes = list(rows[0])
     counts = [[number_in(row.get(name)) or 0.0 for name in classes] for row in rows]
     cells: list[list[Child]] = [
@@ -169,7 +193,17 @@ def confusion(folder: Path) -> Html | None:
     ]  # fmt: skip
     drawn = table("Confusion: each row is a true class, each column what the network said, with its count",
                   ["true", *classes], cells, range(1, len(classes) + 1))  # fmt: skip
-    return tag("div", drawn, class_="confusion")
+    return join([tag("div", drawn, class_="confusion"), _mistakes(folder)])
+
+
+def _mistakes(folder: Path) -> Html | None:
+    """The surest mistakes."""
+    rows = telling.table(folder, "mistakes.csv", MOST_PREDICTIONS)
+    if not rows:
+        return None
+    headings = list(rows[0])[:8]
+    words = f"The {len(rows)} surest mistakes" if len(rows) > 1 else "The only mistake"
+    return folded(words, table(words, headings, [[_cell(row, name) for name in headings] for row in rows]))
 
 
 def _share(value: float, total: float, right: bool) -> Html:
