@@ -15,7 +15,11 @@ MOST_FIGURES = 8
 # What makes times comparable, and what makes results comparable.
 SAME: tuple[tuple[str, Callable[[Told], str], str], ...] = (
     ("machine", facts.machine_line, "their times say nothing of each other"),
-    ("data", lambda told: told.text("data", "sha256") or told.text("data", "name"), "nor do their results"),
+    (
+        "data",
+        lambda told: told.text("data", "sha256") or told.text("data", "name"),
+        "their results are of different questions",
+    ),
     ("preset", lambda told: told.text("config", "preset"), "a shortened run shows only that it works"),
     ("grade", facts.grade, "a stand-in tells nothing of the GPU"),
     ("zoo", lambda told: told.text("git_commit"), "the code may have changed between them"),
@@ -73,7 +77,8 @@ def remarks(runs: Runs) -> Html | None:
     for what, value, meaning in SAME:
         found: dict[str, list[str]] = {}
         for name, told in runs:
-            found.setdefault(value(told) or "unknown", []).append(name)
+            found.setdefault(value(told), []).append(name)
+        found.pop("", None)
         if len(found) > 1:
             rows = [tag("li", f"{each}: {', '.join(names)}") for each, names in found.items()]
             said.append(tag("li", tag("strong", f"Not the same {what}"), f"; {meaning}.", tag("ul", rows)))

@@ -21,7 +21,9 @@ def badge(word: str) -> Html:
 
 
 def grade(told: Told) -> str:
-    """``measured``, or ``stand-in`` where the stack stands in for another build."""
+    """``measured``, or ``stand-in`` where the stack stands in for another build; nothing for what did not end."""
+    if told.text("exit") != "completed":
+        return ""
     return "stand-in" if told.text("stack", "stand_in_for") else "measured"
 
 
@@ -118,6 +120,7 @@ def recorded(told: Told) -> Html:
     """How this is known to work: the grade of this run, and what is recorded of its recipe; what others reported."""
     model, backend = told.text("model"), told.text("backend")
     meaning = {
+        "": "The run did not come to its end: it is no evidence",
         "measured": "this run was made on this machine and device",
         "stand-in": "the stack stands in for another build: it shows that the code runs, nothing of the GPU",
     }
