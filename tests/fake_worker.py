@@ -62,6 +62,24 @@ def infer(request: dict[str, object]) -> None:
     np.save(Path(str(request["run_dir"])) / "probabilities.npy", probabilities)
 
 
+def read_texts(request: dict[str, object]) -> None:
+    """Say of every text that it is of the class of its number of tokens."""
+    offsets = np.load(request["data"]["offsets"])  # type: ignore[index]
+    classes = request["model"]["args"]["classes"]  # type: ignore[index]
+    answers = np.full((len(offsets) - 1, classes), 0.25 / (classes - 1), np.float32)
+    answers[np.arange(len(answers)), np.diff(offsets) % classes] = 0.75
+    np.save(Path(str(request["run_dir"])) / "probabilities.npy", answers)
+
+
+def write_text(request: dict[str, object]) -> None:
+    told: dict[str, object] = request["infer"]  # type: ignore[assignment]
+    emit("text", text=told["prompt"])
+    for _ in range(int(str(told["length"]))):
+        emit("text", text="la \x1b[31m")
+    figures = {"items": told["length"], "items_per_s": 5.0}
+    emit("done", metrics=figures, phases={}, peak_memory_bytes=1, stopped=None, text="la " * int(str(told["length"])))
+
+
 def stream(request: dict[str, object], script: str, asked: list[int]) -> None:
     """Say of every picture that it is of the class of its mean grey; ``slow`` waits after the first batch."""
     told: dict[str, object] = request["stream"]  # type: ignore[assignment]
@@ -124,6 +142,13 @@ def main() -> int:
         stream(request, script, asked)
         done("interrupted" if asked else None, {"items_per_s": 9.0, "batch_ms_p50": 1.0, "batch_ms_p90": 2.0,
                                                 "precision": "float32", "batch_size": 4})  # fmt: skip
+        return 0
+    if request.get("work") == "text_infer":
+        read_texts(request)
+        done(None, {"items_per_s": 9.0})
+        return 0
+    if request.get("work") == "language_infer":
+        write_text(request)
         return 0
     if script == "slow":
         epoch(1)

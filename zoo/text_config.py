@@ -87,7 +87,7 @@ class LabelledData(TextData):
         classes: class folders or labels to take; [] takes all.
         text_column: column of a table that holds the texts.
         label_column: column of a table that holds the classes.
-        files: files of one class each, one text a line; [] takes all that end in .txt.
+        class_files: files of one class each, one text a line; [] takes all that end in .txt.
         folds: where nothing says which texts are to test on: parts that they are cut into, class by class.
         fold: the part to test on, from 0 on; all of them one after the other are a cross-validation.
     """
@@ -95,7 +95,7 @@ class LabelledData(TextData):
     classes: list[str] = field(default_factory=list)
     text_column: str = "text"
     label_column: str = "label"
-    files: list[str] = field(default_factory=list)
+    class_files: list[str] = field(default_factory=list)
     folds: int = 10
     fold: int = 0
 

@@ -179,4 +179,8 @@ def _keep(line: Line, inputs: _Inputs, classes: list[str]) -> None:
     if path.is_file():
         probabilities = np.load(path, allow_pickle=False)
         names = inputs.names[: len(probabilities)]
-        records.write_predictions(line.folder / "predictions.csv", names, classes, probabilities)
+        rows = records.write_predictions(line.folder / "predictions.csv", names, classes, probabilities)
+        for row, values in zip(rows, probabilities, strict=True):
+            row["probabilities"] = {name: float(value) for name, value in zip(classes, values, strict=True)}
+        text = json.dumps(rows, ensure_ascii=False, indent=1)
+        (line.folder / "predictions.json").write_text(text, encoding="utf-8")

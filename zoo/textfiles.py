@@ -113,7 +113,8 @@ def inside(archive: Path, suffix: str) -> Iterator[tuple[tuple[str, ...], bytes]
     """
     total = 0
     try:
-        with tarfile.open(archive, "r|*") as opened:
+        # Not as a stream ("r|*"): so read, an archive that was cut off would look like a shorter one.
+        with tarfile.open(archive, "r:*") as opened:
             for member in opened:
                 parts = _checked(archive, member)
                 total += member.size

@@ -107,7 +107,9 @@ def finish(line: Line, settings: TextTrainConfig, outcome: runner.Outcome) -> No
         title = f"{told['model']} on {told['backend']} ({told['stack']['name']}), {told['data']['name']}"
         report.curves(records.read_history(line.folder), title, line.folder / "curves.png")
     raise_if_failed(line, outcome)
-    expected = settings.expect.get(settings.data.name, {})
+    expected = dict(settings.expect.get(settings.data.name, {}))
+    if expected.pop("sha256", None) != line.record["data"]["sha256"]:  # promised of other texts than these
+        expected = {}
     part_only = settings.preset != "full" or settings.data.train_limit or settings.data.test_limit
     if expected and not part_only and line.record["exit"] == "completed":
         line.record["expected"] = {name: _judged(line, name, bound) for name, bound in expected.items()}

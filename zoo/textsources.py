@@ -146,14 +146,14 @@ def _class_files(row: LabelledData) -> list[tuple[str, str, Path]]:
     root = textfiles.existing(row.root, "a folder with one file a class, one text a line")
     if not root.is_dir():
         raise ZooError(f"data.root={row.root} is a file", "Name the folder that holds one file a class.")
-    names = row.files or sorted(path.name for path in root.glob(f"*{SUFFIX}") if not path.name.startswith("."))
+    names = row.class_files or sorted(path.name for path in root.glob(f"*{SUFFIX}") if not path.name.startswith("."))
     missing = [name for name in names if Path(name).name != name or not (root / name).is_file()]
     if missing:
-        raise ZooError(f"{root} holds no file {', '.join(missing)}", "data.files names files of that folder.")
+        raise ZooError(f"{root} holds no file {', '.join(missing)}", "data.class_files names files of that folder.")
     if len(names) < 2:
         raise ZooError(
             f"{root} holds {len(names)} files that end in {SUFFIX}; one class needs no classifier",
-            "Name one file a class, such as data.files=[good.txt,bad.txt].",
+            "Name one file a class, such as data.class_files=[good.txt,bad.txt].",
         )
     return [("", label, root / name) for label, name in zip(class_labels(names), names, strict=True)]
 
