@@ -128,11 +128,11 @@ def optimizer(name, learning_rate, clip=None, beta_2=0.999, weight_decay=0.0):
     """
     if weight_decay and MAJOR < 3:
         raise ValueError("weight decay needs Keras 3, this is %s: set trainer.weight_decay=0" % version())
-    if clip and _tensorflow_1() and name != "adam":
-        raise ValueError("on TensorFlow 1 gradients can be clipped with adam only: set trainer.clip=null")
+    if clip and backend_name() == "plaidml":  # the shapes it tells of gradients are not those they have
+        raise ValueError("PlaidML cannot clip gradients: set trainer.clip=null")
     rate = {_rate_keyword(): float(learning_rate)}
-    if clip and not _tensorflow_1():
-        rate["global_clipnorm" if _at_least(2, 4) else "clipnorm"] = float(clip)
+    if clip and _at_least(2, 4):
+        rate["global_clipnorm"] = float(clip)
     if weight_decay:
         rate["weight_decay"] = float(weight_decay)
     optimizers = keras.optimizers
@@ -153,7 +153,10 @@ def optimizer(name, learning_rate, clip=None, beta_2=0.999, weight_decay=0.0):
     if name not in makers:
         raise ValueError("optimizer must be one of %s, got %r" % (", ".join(sorted(makers)), name))
     made = makers[name]()
-    return _waiting(made) if _tensorflow_1() and name != "adam" else made
+    if _tensorflow_1() and name == "adam":
+        return made
+    made = _waiting(made) if _tensorflow_1() else made
+    return _clipping(made, clip) if clip and not _at_least(2, 4) else made
 
 
 def _tensorflow_1():
@@ -170,11 +173,25 @@ def _adam_of_tensorflow_1(learning_rate, clip, beta_2):
     rate = keras.backend.variable(learning_rate, name="learning_rate")
     made = tensorflow.train.AdamOptimizer(rate, beta2=beta_2, epsilon=keras.backend.epsilon())
     made.learning_rate = rate
-    return _clipping(made, clip) if clip else made
+    return _clipping_of_tensorflow_1(made, clip) if clip else made
 
 
 def _clipping(made, clip):
-    """Let TensorFlow's own optimizer keep the norm of all gradients together below a bound."""
+    """Let an optimizer of early Keras keep the norm of all gradients together below a bound."""
+    K, whole = keras.backend, made.get_gradients
+
+    def get_gradients(loss, parameters):
+        found = whole(loss, parameters)
+        norm = K.sqrt(sum(K.sum(K.square(gradient)) for gradient in found))
+        share = clip / K.maximum(norm, K.constant(clip))
+        return [gradient * share for gradient in found]
+
+    made.get_gradients = get_gradients
+    return made
+
+
+def _clipping_of_tensorflow_1(made, clip):
+    """The same for TensorFlow's own optimizer."""
     import tensorflow
 
     whole = made.compute_gradients
