@@ -1,7 +1,9 @@
 """What ``weights=`` means, with the downloading pretended."""
 
 import hashlib
+import http.server
 import shutil
+import threading
 from pathlib import Path
 from typing import Any
 
@@ -133,3 +135,36 @@ def test_the_file_tells_which_model_it_is_of(tmp_path: Path) -> None:
         "model": "these are the weights of mobilenet: model=mobilenet",
         "nothing": "",
     }
+
+
+def test_a_published_file_is_downloaded_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    name = "mobilenet_2_5_224_tf.h5"
+    content = file_of_weights(tmp_path / "w.npz").read_bytes()
+    asked: list[str] = []
+
+    class Handler(http.server.BaseHTTPRequestHandler):
+        def do_GET(self) -> None:
+            asked.append(self.path)
+            self.send_response(200)
+            self.send_header("Content-Length", str(len(content)))
+            self.end_headers()
+            self.wfile.write(content)
+
+        def log_message(self, *_: object) -> None: ...
+
+    with http.server.HTTPServer(("127.0.0.1", 0), Handler) as server:
+        threading.Thread(target=server.serve_forever, kwargs={"poll_interval": 0.02}, daemon=True).start()
+        table = rows.read(published.TABLE)
+        table["mobilenet"]["address"] = f"http://127.0.0.1:{server.server_port}/"
+        table["mobilenet"]["checksums"][name] = {"sha256": hashlib.sha256(content).hexdigest()}
+        monkeypatch.setattr(published, "_table", lambda: table)
+        first = published.choose("imagenet", FULL | {"alpha": 0.25})
+        assert published.choose("imagenet", FULL | {"alpha": 0.25}) == first
+        table["mobilenet"]["checksums"]["mobilenet_5_0_224_tf.h5"] = {"md5": "0" * 32}
+        with pytest.raises(ZooError, match="it serves another file") as error:
+            published.choose("imagenet", FULL | {"alpha": 0.5})
+        assert "weights=PATH" in error.value.remedy
+        server.shutdown()
+    assert asked == [f"/{name}", "/mobilenet_5_0_224_tf.h5"]
+    assert first is not None
+    assert Path(first.record["file"]).name == name

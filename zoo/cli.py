@@ -23,6 +23,7 @@ examples:
   python -m zoo train model=mnist stack=tf-1.8 preset=smoke
   python -m zoo train -m model=mnist,mnist_dense         one run after the other
   python -m zoo infer run=last input=picture.png
+  python -m zoo infer model=mobilenet weights=imagenet input=photos/
   python -m zoo report last                              one page that tells of a run
   python -m zoo help trainer                             what can be set, and what it means
 """
@@ -102,7 +103,7 @@ def _parser() -> argparse.ArgumentParser:
     verbs = parser.add_subparsers(metavar="VERB", required=True)
     for verb, act, words in (
         ("train", _train, "train a model and leave a run folder that tells the whole story"),
-        ("infer", _infer, "use a trained run on pictures, on any stack"),
+        ("infer", _infer, "use a trained run, or published weights, on any stack"),
     ):
         added = _verb(verbs, verb, act, words)
         added.epilog = _groups(verb)
@@ -147,7 +148,7 @@ def _groups(verb: str) -> str:
     from zoo import config
 
     # Named here and not read from the files: help is to come at once, and reading YAML takes its time.
-    groups = ("model", "backend", "data", "preset") if verb == "train" else ("backend",)
+    groups = ("model", "backend", "data", "preset") if verb == "train" else ("model", "backend")
     listed = [f"  {group}={'|'.join(config.options(group))}" for group in groups]
     return "\n".join(["groups:", *listed, "", "`python -m zoo help GROUP` tells what each is and what can be set"])
 

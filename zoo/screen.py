@@ -35,7 +35,7 @@ def following(what: str) -> Iterator[Show]:
                         stack.close()
                         bars.clear()
                         total = event["steps"] * event.get("epochs", 1)
-                        drawn.bar = stack.enter_context(progress.bar("", total=total))
+                        drawn.bar = stack.enter_context(progress.bar(event.get("of", ""), total=total))
                     if drawn.bar is not None:
                         drawn.move(event)
                 case "resume":

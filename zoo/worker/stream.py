@@ -49,7 +49,7 @@ def run(request, events, stop, phases):
         done += count
         events.emit("batch", slot=slot, count=count)
         if asked["items"]:
-            events.step(step=done, steps=asked["items"])
+            events.step(step=done, steps=asked["items"], of="pictures")
     phases["infer_s"] = sum(seconds for seconds, _ in took)
     metrics = dict(_speed([seconds for seconds, count in took], done), precision=asked["precision"], batch_size=batch)
     return {"metrics": metrics, "stopped": "interrupted" if stop.asked else None}
