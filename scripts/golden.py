@@ -1,6 +1,7 @@
-"""Make assets/golden anew: what the MobileNets say of five random pictures with random weights, and how they learn.
+"""Make assets/golden anew: what the classifiers say of five random pictures with random weights, and how they learn.
 
     python3 scripts/run.py python scripts/golden.py
+    python3 scripts/run.py python scripts/golden.py mnist         # one of them
     python3 scripts/run.py python scripts/golden.py transformer   # what torch.nn.TransformerEncoder makes of vectors
 
 Run it when a network is meant to give other numbers than before, never to make a test pass. The stack that computes
@@ -22,6 +23,7 @@ GOLDEN = ROOT / "assets" / "golden"
 STACK = "tf-2.21"
 VALUES = 8
 COMMON = {"seed": 1, "count": 5}
+DIGITS = {"input_shape": [28, 28, 1], "classes": 10}
 # The gain of the last layer spreads the probabilities, so that they are not all near a thousandth.
 JOBS: list[dict[str, Any]] = [
     *(
@@ -29,17 +31,20 @@ JOBS: list[dict[str, Any]] = [
         for alpha in (0.25, 0.5, 0.75, 1.0)
     ),
     {"key": "mobilenet_v2_1.0", "model": "mobilenet_v2", "gain": 2, "args": {"alpha": 1.0, "input_size": 224}},
+    {"key": "mnist", "model": "mnist", "gain": 1, "args": DIGITS},
+    {"key": "mnist_conv5", "model": "mnist_conv5", "gain": 1, "args": DIGITS},
+    {"key": "mnist_dense", "model": "mnist_dense", "gain": 1, "args": DIGITS | {"units": 128}},
 ]
 
 
 def main(arguments: list[str]) -> int:
-    """Compute and write the golden files: of the MobileNets, or ``transformer``."""
+    """Compute and write the golden files: of the classifiers, all or those named, or ``transformer``."""
     if arguments == ["transformer"]:
         _run("torch", "transformer_worker.py", {"golden_out": str(GOLDEN / "transformer.npz")})
         return 0
     with tempfile.TemporaryDirectory() as folder:
         out = Path(folder)
-        jobs = [COMMON | job for job in JOBS]
+        jobs = [COMMON | job for job in JOBS if not arguments or job["key"] in arguments]
         _run(STACK, "golden_worker.py", {"out": folder, "jobs": jobs, "step": True})
         GOLDEN.mkdir(parents=True, exist_ok=True)
         for job in jobs:

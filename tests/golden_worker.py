@@ -52,7 +52,8 @@ def run(job, out):
         pictures = np.load(job["pictures"])
     else:
         model.set_weights(draw_weights(named, job["seed"], job["gain"]))
-        pictures = draw_pictures(job["seed"], job["count"], job["args"]["input_size"])
+        shape = job["args"].get("input_shape") or [job["args"]["input_size"]] * 2 + [3]
+        pictures = draw_pictures(job["seed"], job["count"], shape[0])[..., : shape[2]]
     np.save(os.path.join(out, job["key"] + ".npy"), probabilities(model, preprocess, pictures, BATCH))
     told = {"parameters": int(model.count_params()), "weights": named, "keras": compat.version()}
     if job.get("against"):

@@ -188,7 +188,9 @@ def test_wrong_settings_are_told_before_anything_is_done(
 def test_networks_know_their_arguments_and_answers() -> None:
     found = {name: bench_networks._network(name) for name in ("mnist", "mobilenet")}
     assert found["mnist"]["args"]["input_shape"] == [28, 28, 1]
-    assert found["mnist"]["golden"] is None
+    assert found["mnist"]["golden"]["args"]["classes"] == 10
+    assert bench_networks._golden("mobilenet", {"alpha": 1.0, "input_size": 128}) is None
+    assert bench_networks._golden("mnist", {"input_shape": [32, 32, 1], "classes": 10}) is None
     assert found["mobilenet"]["golden"]["model"] == "mobilenet"
     answers = np.zeros((5, 1000))
     answers[:, found["mobilenet"]["golden"]["classes"]] = found["mobilenet"]["golden"]["probabilities"]
@@ -238,6 +240,7 @@ def test_operations_and_networks_on_real_stacks(tmp_path: Path, monkeypatch: pyt
     assert all(row["correct"] and not row["error"] for row in rows), rows
     rows = results(runs.act("bench", ["bench=networks", *where, "networks=[mnist]", "batch_sizes=[8]"]).folder)
     assert [row["mode"] for row in rows] == ["inference", "training"]
+    assert [row["correct"] for row in rows] == [True, None]
     assert all(row["gflop_per_item"] == pytest.approx(0.00488, rel=0.01) and not row["error"] for row in rows), rows
 
 

@@ -69,11 +69,12 @@ def _network(name: str) -> dict[str, Any]:
 
 def _golden(name: str, arguments: dict[str, Any]) -> dict[str, Any] | None:
     """What the network is known to say; None where nobody wrote that down, or in a wheel, which has no assets."""
-    path = paths.ROOT / "assets" / "golden" / f"{name}_{arguments.get('alpha')}.json"
+    key = f"{name}_{arguments['alpha']}" if "alpha" in arguments else name
+    path = paths.ROOT / "assets" / "golden" / f"{key}.json"
     if not path.is_file():
         return None
     known: dict[str, Any] = json.loads(path.read_text(encoding="utf-8"))
-    return known if known["args"].get("input_size") == arguments.get("input_size") else None
+    return known if all(arguments.get(name) == value for name, value in known["args"].items()) else None
 
 
 def sentences(rows: list[Row], peak: float | None) -> Iterator[str]:
