@@ -107,6 +107,25 @@ def test_names_that_cannot_be_printed(zoo: Zoo, tmp_path: Path, capsys: pytest.C
     assert "Left out \\udcfe.png" in shown.err
 
 
+def test_a_folder_that_may_not_be_listed_is_told(zoo: Zoo, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    photo(tmp_path / "in" / "a.png", 3)
+    (tmp_path / "in" / "shut").mkdir()
+    plain = os.scandir
+
+    def scandir(path: Any = ".") -> Any:
+        if Path(path).name == "shut":
+            raise PermissionError(13, "Permission denied")
+        return plain(path)
+
+    monkeypatch.setattr(os, "scandir", scandir)
+    assert zoo("input=in") == 0
+    (row,) = rows(only_run(tmp_path), "skipped.csv")
+    assert row["input"].endswith("in/shut")
+    assert row["reason"] == "Permission denied"
+    with pytest.raises(ZooError, match="Permission denied"):
+        photofeed.listed(str(tmp_path / "in" / "shut"))
+
+
 def test_sheets_have_pages_and_an_end(zoo: Zoo, tmp_path: Path) -> None:
     for number in range(47):
         photo(tmp_path / "in" / f"{number:02}.png", number)

@@ -217,28 +217,44 @@ class Feed:
             yield batch
 
 
-def listed(source: str, lines: Iterable[str] = ()) -> tuple[Callable[[], Iterator[tuple[str, Path]]], int | None]:
-    """The pictures that ``input=`` means: a way to go through their names and paths, and how many there are.
+@dataclass(frozen=True)
+class Listed:
+    """The pictures that ``input=`` means.
+
+    Attributes:
+        names: (name to show, path) of every one, to be gone through once.
+        count: how many; None where that is not known beforehand.
+        closed: folders that cannot be listed.
+    """
+
+    names: Iterator[tuple[str, Path]]
+    count: int | None
+    closed: list[Skipped]
+
+
+def listed(source: str, lines: Iterable[str] = ()) -> Listed:
+    """Find the pictures that ``input=`` means, without holding more than a folder's names.
 
     Args:
         source: a picture, a folder, or ``-``.
-        lines: for ``-``: a path each; how many is not known beforehand.
+        lines: for ``-``: a path each.
 
     Raises:
         ZooError: there is nothing of that name, or a folder without pictures.
     """
     if source == "-":
         given = (line.rstrip("\n") for line in lines)
-        return lambda: ((shown(line), Path(line).expanduser()) for line in given if line.strip()), None
+        return Listed(((shown(line), Path(line).expanduser()) for line in given if line.strip()), None, [])
     path = photos.located(source, KINDS)
     if path.is_file():
-        return lambda: iter([(shown(path.name), path)]), 1
+        return Listed(iter([(shown(path.name), path)]), 1, [])
     closed: list[tuple[str, str]] = []
     count = sum(1 for _ in photos.below(path, closed))
     if not count:
         shut = "".join(f"\n  {name}: {reason}" for name, reason in closed[:10])
         raise ZooError(f"The folder {path} holds no picture{shut}", KINDS)
-    return lambda: ((shown(name), path / name) for name in photos.below(path)), count
+    skipped = [Skipped(shown(name), reason) for name, reason in closed]
+    return Listed(((shown(name), path / name) for name in photos.below(path)), count, skipped)
 
 
 def shown(name: str) -> str:

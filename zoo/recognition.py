@@ -90,17 +90,19 @@ def recognise(line: Line, subject: Subject) -> Run:
     """
     settings = line.settings
     assert isinstance(settings, InferConfig)  # noqa: S101  (composed for this verb)
-    names, count = photofeed.listed(str(settings.input), sys.stdin)
+    found = photofeed.listed(str(settings.input), sys.stdin)
     name = str(subject.model["name"])
     open_folder(line, ["infer", name, line.choice.backend.name])
     with recorded(line):
         line.record |= {"model": name, **subject.record}
         title = f"{name} on {line.choice.stack.name}: {settings.input}"
         with Answers(line.folder, subject.classes, title, settings.sheets, settings.probabilities) as answers:
-            batch = min(settings.batch_size or USUAL_BATCH, count or 65_536)
-            feed = Feed(names(), subject.size, batch, settings.resize, answers.thumbs, answers.take, answers.skip)
+            for folder in found.closed:
+                answers.skip(folder)
+            batch = min(settings.batch_size or USUAL_BATCH, found.count or 65_536)
+            feed = Feed(found.names, subject.size, batch, settings.resize, answers.thumbs, answers.take, answers.skip)
             try:
-                _ask(line, subject, feed, count)
+                _ask(line, subject, feed, found.count)
             finally:
                 line.record["data"] = {
                     "name": str(settings.input),
