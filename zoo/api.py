@@ -12,7 +12,7 @@ from typing import Any
 
 from zoo.results import Run
 
-__all__ = ["Run", "infer", "train"]
+__all__ = ["Run", "bench", "infer", "train"]
 
 
 def train(**settings: Any) -> Run:
@@ -48,6 +48,23 @@ def infer(**settings: Any) -> Run:
     from zoo import runs
 
     return runs.infer(_overrides(settings))
+
+
+def bench(**settings: Any) -> Run:
+    """Time a model.
+
+    Args:
+        **settings: as on the command line: ``model="transformer"``, ``implementation="both"``, ``beside=["jax"]``.
+
+    Returns:
+        The finished run; ``results.csv`` and ``results.json`` in its folder hold a row a timing.
+
+    Raises:
+        ZooError: nothing could be timed, with what to do about it.
+    """
+    from zoo import runs
+
+    return runs.bench(_overrides(settings))
 
 
 def _overrides(settings: dict[str, Any], prefix: str = "") -> list[str]:

@@ -25,6 +25,7 @@ examples:
   python -m zoo infer run=last input=picture.png
   python -m zoo infer model=mobilenet weights=imagenet input=photos/
   python -m zoo report last                              one page that tells of a run
+  python -m zoo bench model=transformer implementation=both stack=torch beside=[jax,openvino] rounds=2
   python -m zoo help trainer                             what can be set, and what it means
 """
 
@@ -104,6 +105,7 @@ def _parser() -> argparse.ArgumentParser:
     for verb, act, words in (
         ("train", _train, "train a model and leave a run folder that tells the whole story"),
         ("infer", _infer, "use a trained run, or published weights, on any stack"),
+        ("bench", _bench, "time a model, on one stack or on several in turn, beside figures that others published"),
     ):
         added = _verb(verbs, verb, act, words)
         added.epilog = _groups(verb)
@@ -227,6 +229,12 @@ def _infer(parsed: Any) -> int:
     from zoo import runs
 
     return _runs(parsed, "infer", runs.infer)
+
+
+def _bench(parsed: Any) -> int:
+    from zoo import runs
+
+    return _runs(parsed, "bench", runs.bench)
 
 
 def _runs(parsed: Any, verb: str, act: "Callable[[list[str]], Run]") -> int:

@@ -15,6 +15,7 @@ from typing import Any
 
 from zoo import paths, rows
 from zoo.bench_kinds import MatmulConfig, NetworksConfig, StartupConfig
+from zoo.bench_settings import EncoderBenchConfig
 from zoo.errors import ZooError, nearest, unknown
 from zoo.restyle_settings import RestyleConfig, StyleNetworkConfig
 from zoo.settings import InferConfig, Settings, TrainConfig
@@ -78,6 +79,9 @@ TASKS: dict[str, dict[str, Form]] = {
         "infer": Form("language_infer", GenerateConfig, "zoo.language"),
     },
     **BENCHES,
+    "encode": {
+        "bench": Form("bench_encoder", EncoderBenchConfig, "zoo.bench_encoder"),
+    },
 }
 
 
@@ -311,9 +315,7 @@ def _flat(tree: Any, prefix: str = "") -> dict[str, Any]:
 
 def _wrong_type(key: str, default: Any, value: Any) -> str | None:
     """Model arguments have no schema of their own: the default in their file gives the type."""
-    if default is None or (
-        isinstance(value, type(default)) and not (type(default) is int and value in (True, False))
-    ):
+    if default is None or (isinstance(value, type(default)) and isinstance(value, bool) == isinstance(default, bool)):
         return None
     if isinstance(default, float) and isinstance(value, int) and not isinstance(value, bool):
         return None

@@ -28,6 +28,15 @@ def infer(overrides: list[str]) -> Run:
     return act("infer", overrides)
 
 
+def bench(overrides: list[str]) -> Run:
+    """Time as told.
+
+    Raises:
+        ZooError: anything that stops all of it; what one stack cannot do is a row of the results.
+    """
+    return act("bench", overrides)
+
+
 def act(verb: str, overrides: list[str]) -> Run:
     """Do a verb with the module of the model's task: its function of the verb's name.
 
@@ -51,6 +60,8 @@ def task_of(verb: str, overrides: list[str]) -> str:
     kind = config.chosen("bench", overrides) if verb == "bench" else None
     if kind:
         return _benchmark(kind)
+    if verb == "bench" and not config.chosen("model", overrides):
+        return "encode"
     told = config.chosen("run", overrides)
     if verb == "train" or config.chosen("model", overrides) or not told:
         return config.task_of(config.chosen("model", overrides))

@@ -97,7 +97,7 @@ def _run(request, events, stop):
     from zoo.worker.refusal import RefusalError
 
     has_keras = request["stack"]["keras"] != "none"
-    if not has_keras and request["verb"] != "probe":
+    if not has_keras and request["verb"] not in ("probe", "bench"):
         raise RefusalError("this stack has no Keras: it can be compared for speed, and not train or infer")
     if has_keras:
         from zoo.models import compat

@@ -1,0 +1,104 @@
+"""Timing: what is told, what is written, and one real run of it."""
+
+import csv
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from zoo import api, bench_table, benchrows, config, runs
+from zoo.errors import ZooError
+
+TINY = ["length=16", "passes=2", "repeats=2", "model.layers=1", "model.d_model=16", "model.heads=2", "model.d_ff=32"]
+
+
+def row(implementation: str, taken: list[float], precision: str = "float32", **rest: Any) -> benchrows.Row:
+    known = {"implementation": implementation, "precision": precision, "device_kind": "cpu", "stack": "torch"}
+    return (
+        known
+        | {"mode": "evaluation", "device": "cpu", "grade": "measured"}
+        | benchrows.figures(taken, 10, 5e10)
+        | rest
+    )
+
+
+def test_figures_are_the_median_of_all_repeats_and_name_their_units() -> None:
+    told = benchrows.figures([3.0, 1.0, 2.0], 10, 5e10)
+    assert (told["median_s"], told["fastest_s"], told["slowest_s"], told["repeats"]) == (2.0, 1.0, 3.0, 3)
+    assert (told["pass_ms"], told["gflop_per_pass"], told["tflop_per_s"]) == (200.0, 50.0, 0.25)
+
+
+def test_the_share_of_the_peak_is_that_of_the_same_precision() -> None:
+    rows = [row("zoo", [2.0]), row("matrix product", [1.0, 0.5]), row("zoo", [2.0], "bfloat16")]
+    benchrows.share_of_peak(rows)
+    assert rows[0]["peak_tflop_per_s"] == 1.0
+    assert rows[0]["share_of_peak"] == 0.25
+    assert "share_of_peak" not in rows[2]
+
+
+def test_every_row_stands_alone(tmp_path: Path) -> None:
+    rows = [row("zoo", [2.0]), row("torch", [], error="out of memory"), *benchrows.published("transformer")]
+    bench_table.write(tmp_path, benchrows.COLUMNS, rows)
+    columns = [*benchrows.COLUMNS, "error", *bench_table.KNOWN]
+    assert all(list(each) == columns for each in benchrows.read(tmp_path))
+    with (tmp_path / "results.csv").open(newline="") as stream:
+        written = list(csv.DictReader(stream))
+    assert [each["error"] for each in written[:2]] == ["", "out of memory"]
+    assert {each["grade"] for each in written[2:]} == {"reported"}
+    assert all(each["source"] and each["date"] and float(each["median_s"]) > 0 for each in written[2:])
+    assert "failed: out of memory" in benchrows.cells(rows[1])
+
+
+def test_published_figures_of_the_encoder_are_the_six_of_their_source() -> None:
+    seconds = [each["median_s"] for each in benchrows.published("transformer")]
+    assert seconds == [0.658, 1.261, 4.325, 4.158, 1.894, 5.251]
+
+
+@pytest.mark.parametrize(
+    ("overrides", "word"),
+    [
+        (["modes=[evaluating]"], "evaluating"),
+        (["precisions=[float64]"], "float64"),
+        (["implementation=tensorflow"], "implementation"),
+        (["passes=0"], "passes"),
+        (["modes=[]"], "modes is empty"),
+        (["model=mnist"], "bench"),
+    ],
+)
+def test_wrong_settings_are_told(overrides: list[str], word: str) -> None:
+    with pytest.raises(ZooError, match=word):
+        runs.bench(["model=transformer", *overrides] if "model=mnist" not in overrides else overrides)
+
+
+def test_one_layer_can_be_asked_for() -> None:
+    settings: Any = config.compose("bench", ["model=transformer", "model.layers=1"])
+    assert settings.model["layers"] == 1
+
+
+def test_the_bare_encoder_is_not_trained() -> None:
+    with pytest.raises(ZooError, match="train"):
+        api.train(model="transformer")
+
+
+@pytest.mark.stacks
+def test_both_implementations_are_timed_and_what_cannot_be_is_a_row(tmp_path: Path) -> None:
+    told = ["model=transformer", "stack=torch", "implementation=both", "beside=[openvino]", "compiled=false", *TINY]
+    run = runs.bench([*told, "precisions=[float32,bfloat16]", "rounds=2", f"output.root={tmp_path}"])
+    rows = benchrows.read(run.folder)
+    done = {
+        (each["stack"], each["implementation"], each["mode"], each["precision"]) for each in rows if not each["error"]
+    }
+    for precision in ("float32", "bfloat16"):
+        for mode in ("evaluation", "training"):
+            assert {("torch", "zoo", mode, precision), ("torch", "torch", mode, precision)} <= done
+        assert ("openvino", "zoo", "evaluation", precision) in done
+    assert ("torch", "torch", "as published", "float32") in done
+    assert all(each["repeats"] == 4 and each["median_s"] > 0 for each in rows if not each["error"])
+    failed = [each for each in rows if each["error"]]
+    assert {(each["stack"], each["mode"]) for each in failed} == {("openvino", "training"), ("openvino", "")}
+    assert all(each["machine"] and each["python"] and each["framework"] for each in rows)
+    assert not any(each["grade"] == "reported" for each in rows)  # these are of other sizes
+    record = json.loads((run.folder / "run.json").read_text())
+    assert record["exit"] == "completed"
+    assert [place["stack"]["name"] for place in record["places"]] == ["torch", "openvino"]

@@ -1,0 +1,195 @@
+"""Timing the transformer's encoder on one stack or on several, in turn, with the processor always beside a GPU."""
+
+import copy
+import dataclasses
+import json
+from typing import Any
+
+from zoo import backends, bench_table, benchrows, progress, runner
+from zoo.bench_settings import IMPLEMENTATIONS, EncoderBenchConfig
+from zoo.benchrows import Row
+from zoo.errors import ZooError
+from zoo.line import Line, open_folder, prepare, raise_if_failed, recorded, request_of, work
+from zoo.results import Run
+
+TORCH = "torch"
+# Published figures stand beside one's own only where the same was done: ten passes over 1,024 vectors.
+PUBLISHED = {"length": 1024, "batch": 1, "passes": 10, "layers": 6, "d_model": 512, "heads": 8, "d_ff": 2048}
+
+
+def bench(overrides: list[str]) -> Run:
+    """Time as told.
+
+    Args:
+        overrides: as on the command line, ``group=option`` and ``key=value``.
+
+    Raises:
+        ZooError: nothing could be timed; what a single stack could not do is a row of the results.
+    """
+    line = prepare("bench", overrides, "encode")
+    settings = line.settings
+    assert isinstance(settings, EncoderBenchConfig)  # noqa: S101  (composed for this verb)
+    choices = _choices(line, settings)
+    open_folder(line, [str(settings.model["name"]), line.choice.backend.name])
+    with recorded(line):
+        places = [_place(line, choice, number) for number, choice in enumerate(choices)]
+        for turn in range(settings.rounds):
+            for place in places:
+                _visit(place, settings, turn)
+        rows = [row for place in places for row in place.rows(settings)]
+        benchrows.share_of_peak(rows)
+        if _is_published(settings):
+            rows += benchrows.published(str(settings.model["name"]))
+        bench_table.write(line.folder, benchrows.COLUMNS, rows)
+        line.record |= {"told": _told(rows), "timings": len(rows)}
+        _conclude(line, places)
+    return Run(line.folder, line.record)
+
+
+@dataclasses.dataclass
+class _Place:
+    """One stack on one device, and what came of timing there."""
+
+    line: Line
+    outcome: runner.Outcome | None = None
+    found: list[Row] = dataclasses.field(default_factory=list)
+    error: str | None = None
+
+    def rows(self, settings: EncoderBenchConfig) -> list[Row]:
+        """Its results, each of them complete in itself."""
+        known = _known(self.line)
+        if self.error:
+            blank = {"implementation": settings.implementation, "mode": "", "precision": "", "error": self.error}
+            return [known | blank]
+        names = ("implementation", "way", "mode", "precision", "first_s", "error")
+        return [
+            known
+            | {name: row[name] for name in names}
+            | (benchrows.figures(row["taken_s"], settings.passes, row["flops"]) if not row["error"] else {})
+            for row in self.found
+        ]
+
+
+def _choices(line: Line, settings: EncoderBenchConfig) -> list[backends.Choice]:
+    """Every stack that takes part, the first being the one that was chosen; each only once."""
+    found = [line.choice]
+    if line.choice.promise == "gpu":
+        found.append(_on_processor(line, line.choice.stack.name))
+    found += [_on_processor(line, name) for name in settings.beside]
+    wanted = IMPLEMENTATIONS[settings.implementation]
+    if TORCH in wanted and not any(choice.stack.framework == TORCH for choice in found):
+        progress.say("PyTorch's own module needs a stack of PyTorch; it is timed beside")
+        found.append(_on_processor(line, TORCH))
+    if wanted == [TORCH]:
+        found = [choice for choice in found if choice.stack.framework == TORCH]
+    return list({(choice.stack.name, choice.promise): choice for choice in found}.values())
+
+
+def _on_processor(line: Line, stack: str) -> backends.Choice:
+    """That stack on the processor."""
+    return backends.choose("cpu", line.machine, stack)
+
+
+def _place(line: Line, choice: backends.Choice, number: int) -> _Place:
+    """A line of its own for one choice, in a folder inside of the run's."""
+    folder = line.folder / f"{number + 1}_{choice.stack.name}_{choice.promise}"
+    folder.mkdir()
+    own = dataclasses.replace(line, choice=choice, folder=folder, record=copy.deepcopy(line.record))
+    platform = choice.stack.platforms.get(line.machine.platform)
+    own.record["backend"] = choice.backend.name
+    own.record["stack"] = {
+        "name": choice.stack.name,
+        "framework": choice.stack.framework,
+        "stand_in_for": platform.stand_in_for if platform else None,
+    }
+    if number:  # an environment of the user's own is for the stack it was named for
+        own.settings = dataclasses.replace(
+            line.settings, backend=dataclasses.replace(line.settings.backend, python=None)
+        )
+    return _Place(own)
+
+
+def _visit(place: _Place, settings: EncoderBenchConfig, turn: int) -> None:
+    """Let a stack take its turn; what goes wrong is kept."""
+    if place.error:
+        return
+    try:
+        place.outcome = work(place.line, _request(place.line, settings, turn))
+        raise_if_failed(place.line, place.outcome)
+    except ZooError as error:
+        place.error = error.message.splitlines()[0]
+        progress.warn(f"{place.line.choice.stack.name}: {error.message}")
+        return
+    if place.outcome.interrupted:
+        raise KeyboardInterrupt
+    fresh = json.loads((place.line.folder / "rows.json").read_text(encoding="utf-8"))
+    for old, new in zip(place.found, fresh, strict=False):
+        old["taken_s"] += new["taken_s"]
+        old["error"] = old["error"] or new["error"]
+    place.found = place.found or fresh
+
+
+def _request(line: Line, settings: EncoderBenchConfig, turn: int) -> dict[str, Any]:
+    named = ("modes", "precisions", "compiled", "length", "batch", "passes", "repeats")
+    told = {name: getattr(settings, name) for name in named}
+    told |= {"implementations": IMPLEMENTATIONS[settings.implementation], "as_published": True, "turn": turn}
+    return request_of(line, settings.model, "encoder") | {"bench": told}
+
+
+def _known(line: Line) -> Row:
+    """What is true of every row of a stack."""
+    device = line.record.get("device") or {}
+    own = {"device": device.get("name"), "device_kind": device.get("kind", line.choice.promise)}
+    return bench_table.known(line) | own | {"model": line.record["model"]}
+
+
+def _conclude(line: Line, places: list[_Place]) -> None:
+    """Bring what the places said together in the run's record.
+
+    Raises:
+        ZooError: not one of them could time anything.
+    """
+    line.record["places"] = [
+        {
+            "stack": place.line.record["stack"],
+            "device": place.line.record.get("device"),
+            "versions": place.line.record.get("versions"),
+            "phases": place.line.record["phases"],
+            "folder": place.line.folder.name,
+            "error": place.error,
+        }
+        for place in places
+    ]
+    first = places[0].line.record
+    line.record |= {key: first[key] for key in ("device", "versions", "probes", "phases") if key in first}
+    line.record["stack"] |= first["stack"]
+    if all(place.error for place in places):
+        raise ZooError(
+            "Nothing could be timed: " + "; ".join(str(place.error) for place in places),
+            f"The logs are in {line.folder}",
+        )
+    line.record["exit"] = "completed"
+
+
+def _is_published(settings: EncoderBenchConfig) -> bool:
+    told = vars(settings) | settings.model
+    return all(told[key] == value for key, value in PUBLISHED.items())
+
+
+def _told(rows: list[Row]) -> list[str]:
+    """The fastest of each implementation, mode and precision, and how the zoo's stands to PyTorch's."""
+    best: dict[tuple[str, str, str], Row] = {}
+    for row in rows:
+        key = (str(row["implementation"]), str(row["mode"]), str(row["precision"]))
+        if row["grade"] != "reported" and row.get("median_s") and key[0] in ("zoo", "torch"):
+            best[key] = min(best.get(key, row), row, key=lambda each: float(each["median_s"]))
+    told = []
+    for (name, mode, precision), row in best.items():
+        theirs = best.get(("torch", mode, precision))
+        if name == "zoo" and theirs:
+            ratio = row["median_s"] / theirs["median_s"]
+            told.append(
+                f"{mode}, {precision}: the zoo's fastest ({row['stack']} {row['way']}) takes {ratio:.2f} "
+                f"of the time of PyTorch's fastest ({theirs['way']})"
+            )
+    return told
