@@ -38,10 +38,11 @@ def main() -> int:
     parser.add_argument("--backend", default="cpu")
     parser.add_argument("--kills", type=int, default=10)
     parser.add_argument("--seed", type=int, default=1)
+    parser.add_argument("--minutes", type=float, default=1e6, help="begin no other run after so long")
     parser.add_argument("--output", type=Path)
     told = parser.parse_args()
     with tempfile.TemporaryDirectory() as root:
-        result = matrix(Path(root), told.stack, told.backend, told.kills, told.seed)
+        result = matrix(Path(root), told.stack, told.backend, told.kills, told.seed, told.minutes)
     text = json.dumps(result, indent=1)
     if told.output:
         told.output.write_text(text)
@@ -49,7 +50,7 @@ def main() -> int:
     return 0 if result["good"] == result["runs"] else 1
 
 
-def matrix(root: Path, stack: str, backend: str, kills: int, seed: int) -> dict[str, Any]:
+def matrix(root: Path, stack: str, backend: str, kills: int, seed: int, minutes: float = 1e6) -> dict[str, Any]:
     """Kill so many times and tell how it ended."""
     chosen, draw = [*SETTINGS, f"backend={backend}", f"stack={stack}", f"output.root={root}"], random.Random(seed)  # noqa: S311
     began = time.monotonic()
@@ -57,7 +58,7 @@ def matrix(root: Path, stack: str, backend: str, kills: int, seed: int) -> dict[
     worked = _training_s(root / "whole")
     runs: list[dict[str, Any]] = []
     left = kills
-    while left > 0:
+    while left > 0 and time.monotonic() - began < 60 * minutes:
         name, count = f"run{len(runs)}", min(KILLS_A_RUN, left)
         runs.append(_one(root / name, [*chosen, f"output.name={name}"], count, draw, worked, root / "whole"))
         left -= runs[-1]["kills"] or count
