@@ -158,7 +158,7 @@ def _trained_model(source: Run) -> dict[str, Any]:
     try:
         model = json.loads(path.read_text(encoding="utf-8"))["model"]
         name, arguments = model["name"], dict(model["args"])
-    except (OSError, ValueError, KeyError, TypeError) as error:
+    except (OSError, ValueError, KeyError, TypeError, RecursionError) as error:
         raise ZooError(f"{path} cannot be used: {error}", "Give another run, or train again.") from error
     if name not in config.options("model"):
         raise unknown("model", str(name), config.options("model"))

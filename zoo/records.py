@@ -85,9 +85,22 @@ def read(folder: Path) -> dict[str, Any]:
         ) from error
     except (OSError, ValueError, RecursionError) as error:
         raise ZooError(f"{path} cannot be read: {error}", "Give another run, or train again.") from error
-    if not isinstance(record, dict) or record.get("exit") not in EXITS:
+    if not isinstance(record, dict) or record.get("exit") not in EXITS or not _is_sound(record):
         raise ZooError(f"{path} is not the record of a run", "Give another run, or train again.")
     return record
+
+
+# What others rely on, where it is there.
+_KINDS: dict[str, type | tuple[type, ...]] = {
+    "verb": str, "model": (str, type(None)), "backend": str, "started": str, "config": dict, "data": dict,
+    "stack": dict, "metrics": dict, "phases": dict, "seconds": (int, float), "command": list, "machine": dict,
+    "interruptions": list, "attempts": list, "went_on_with": dict, "artifacts": list,
+}  # fmt: skip
+
+
+def _is_sound(record: dict[str, Any]) -> bool:
+    """Whether a record, which may be a stranger's, holds values of the right types."""
+    return all(isinstance(record[key], kind) for key, kind in _KINDS.items() if key in record)
 
 
 def latest(root: Path, verb: str, trained: bool = True) -> Path:
@@ -156,8 +169,12 @@ def read_history(folder: Path) -> list[dict[str, float]]:
     path = folder / "history.csv"
     if not path.is_file():
         return []
-    with path.open(newline="", encoding="utf-8") as source:
-        return [{key: _number(value) for key, value in row.items()} for row in csv.DictReader(source)]
+    try:
+        with path.open(newline="", encoding="utf-8") as source:
+            rows = list(csv.DictReader(source, restkey="rest", strict=True))
+            return [{str(key): _number(value) for key, value in row.items() if key != "rest"} for row in rows]
+    except (OSError, ValueError, csv.Error) as error:
+        raise ZooError(f"{path} cannot be read: {error}", "Remove it, or train again.") from error
 
 
 def _number(text: str) -> float:

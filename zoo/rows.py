@@ -1,6 +1,8 @@
 """Rows of data in YAML, read and held against the dataclass they will become; every problem is listed at once."""
 
 import dataclasses
+import itertools
+import re
 import types
 import typing
 from pathlib import Path
@@ -8,6 +10,8 @@ from typing import Any
 
 from zoo.errors import ZooError, nearest
 
+MOST_BYTES = 1 << 18
+DEEPEST = 100
 WORDS = {
     str: "text (in quotes)",
     int: "a whole number",
@@ -29,9 +33,20 @@ def read(path: Path) -> Any:
 
     loader = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
     try:
-        return yaml.load(path.read_text(encoding="utf-8"), Loader=loader)  # noqa: S506  (both are safe loaders)
-    except (OSError, UnicodeDecodeError, yaml.YAMLError) as error:
+        if path.stat().st_size > MOST_BYTES:
+            raise ZooError(f"{path} has more than {MOST_BYTES:,} bytes", "Such files are small; is it another?")
+        text = path.read_text(encoding="utf-8")
+        if _depth(text) > DEEPEST:
+            raise ZooError(f"{path} nests brackets more than {DEEPEST} deep", "Such files are flat; is it another?")
+        return yaml.load(text, Loader=loader)  # noqa: S506  (both are safe loaders)
+    except (OSError, UnicodeDecodeError, yaml.YAMLError, RecursionError) as error:
         raise ZooError(f"{path} cannot be read: {error}", "Correct the file, or copy it anew.") from error
+
+
+def _depth(text: str) -> int:
+    """How deep brackets are nested: what makes parsers of YAML slow, or overflow."""
+    steps = (1 if found[0] in "[{" else -1 for found in re.finditer(r"[][{}]", text))
+    return max(itertools.accumulate(steps), default=0)
 
 
 def refuse(what: str, path: Path, problems: list[str]) -> None:

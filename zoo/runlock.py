@@ -82,7 +82,7 @@ def _holder(folder: Path) -> dict[str, Any] | None:
     try:
         found = json.loads((folder / NAME).read_text(encoding="utf-8"))
         return {"pid": int(found["pid"]), "command": [str(word) for word in found["command"]]}
-    except (OSError, ValueError, KeyError, TypeError):
+    except (OSError, ValueError, KeyError, TypeError, RecursionError):
         return None
 
 

@@ -97,7 +97,7 @@ def trained_model(source: Run) -> dict[str, Any]:
         model = json.loads(path.read_text(encoding="utf-8"))["model"]
         name, arguments = model["name"], dict(model["args"])
         arguments["length"] = int(arguments["length"])
-    except (OSError, ValueError, KeyError, TypeError) as error:
+    except (OSError, ValueError, KeyError, TypeError, RecursionError) as error:
         raise ZooError(f"{path} cannot be used: {error}", "Give another run, or train again.") from error
     if name not in config.options("model"):
         raise unknown("model", str(name), config.options("model"))
@@ -150,7 +150,7 @@ def _test_set(source: Run) -> _Inputs:
     try:
         with np.load(source.folder / "split.npz", allow_pickle=False) as stored:
             chosen = stored["test"]
-    except (OSError, ValueError, KeyError) as error:
+    except (OSError, ValueError, KeyError, RecursionError) as error:
         raise ZooError(f"{source.folder / 'split.npz'} cannot be used: {error}", "Train again.") from error
     tokens = np.load(prepared.folder / "tokens.npy", mmap_mode="r")
     offsets, labels = (np.load(prepared.folder / f"{name}.npy") for name in ("offsets", "labels"))

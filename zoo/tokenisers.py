@@ -179,7 +179,7 @@ def load(path: Path) -> Tokeniser:
         if not right or not all(isinstance(piece, str) for piece in pieces):
             raise ValueError("it is not of the format that this zoo writes")
         return Tokeniser(kind, bool(content["lowercase"]), pieces, rules)
-    except (OSError, ValueError, KeyError, TypeError) as error:
+    except (OSError, ValueError, KeyError, TypeError, RecursionError) as error:
         raise ZooError(
             f"The vocabulary {path} cannot be used: {error}", "Give another run, or train again."
         ) from error

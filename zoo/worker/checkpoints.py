@@ -16,6 +16,7 @@ import numpy as np
 
 FOLDER = "checkpoints"
 FORMAT = 1
+DAMAGE = (OSError, ValueError, KeyError, TypeError, EOFError, RecursionError, zipfile.BadZipFile)
 
 
 class Checkpoints:
@@ -88,7 +89,7 @@ class Checkpoints:
             path = os.path.join(self._folder, "%010d" % number)
             try:
                 return read(path)
-            except (OSError, ValueError, KeyError, TypeError, EOFError, zipfile.BadZipFile) as error:
+            except DAMAGE as error:
                 warn("The checkpoint %s.npz is damaged (%s); the one before is taken" % (path, error))
         return None
 
@@ -104,7 +105,7 @@ def read(path):
         path: without its suffix.
 
     Raises:
-        OSError, ValueError, KeyError, TypeError, EOFError, zipfile.BadZipFile: it is damaged.
+        one of ``DAMAGE``: it is damaged.
     """
     with open(path + ".json", "rb") as source:
         told = json.loads(source.read().decode("utf-8"))

@@ -1,0 +1,157 @@
+"""Every parser of a file that may come from a stranger, with good files to damage."""
+
+import gzip
+import io
+import json
+import random
+import tarfile
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+from PIL import Image
+
+from zoo import eventlog, idx, inference, pictures, records, rows, textfiles, tokenisers, weights
+from zoo.errors import ZooError
+from zoo.results import Run
+from zoo.worker.checkpoints import Checkpoints
+
+
+@dataclass(frozen=True)
+class Parser:
+    """One parser.
+
+    Attributes:
+        name: of the file that it reads.
+        seeds: contents that it takes.
+        parse: reads the file at a path; raises ZooError, and nothing else.
+    """
+
+    name: str
+    seeds: list[bytes]
+    parse: Callable[[Path], object]
+
+
+def _idx() -> list[bytes]:
+    plain = bytes([0, 0, 8, 3, 0, 0, 0, 2, 0, 0, 0, 4, 0, 0, 0, 4]) + bytes(range(32))
+    return [plain, gzip.compress(plain, mtime=0)]
+
+
+def _pictures() -> list[bytes]:
+    found = []
+    picture = Image.fromarray((np.arange(16 * 16 * 3) % 251).astype(np.uint8).reshape(16, 16, 3))
+    for kind in ("PNG", "JPEG", "GIF", "BMP", "TIFF", "WEBP"):
+        out = io.BytesIO()
+        picture.save(out, kind)
+        found.append(out.getvalue())
+    return found
+
+
+def _saved(write: Callable[[io.BytesIO], object]) -> bytes:
+    out = io.BytesIO()
+    write(out)
+    return out.getvalue()
+
+
+def _safetensors() -> bytes:
+    head = json.dumps({"a/kernel": {"dtype": "F32", "shape": [2, 2], "data_offsets": [0, 16]}}).encode()
+    return len(head).to_bytes(8, "little") + head + bytes(16)
+
+
+def _tar(mode: str) -> bytes:
+    out = io.BytesIO()
+    with tarfile.open(fileobj=out, mode=mode) as archive:  # type: ignore[call-overload]
+        for name in ("a/pos/1.txt", "a/neg/2.txt"):
+            member = tarfile.TarInfo(name)
+            member.size = 5
+            archive.addfile(member, io.BytesIO(b"words"))
+    return out.getvalue()
+
+
+def _beside(read: Callable[[Path], object]) -> Callable[[Path], object]:
+    """For readers that are given a folder."""
+    return lambda path: read(path.parent)
+
+
+EVENTS = (
+    b'{"event": "epoch", "epoch": 1, "loss": 0.5, "t": 1.0}\n{"event": "resume", "epoch": 1}\n{"event": "step"}\n'
+)
+RECORD = json.dumps({"exit": "completed", "verb": "train", "command": ["python", "-m", "zoo", "train"]}).encode()
+REQUEST = json.dumps({"model": {"name": "mnist", "args": {"input_shape": [8, 8, 1], "classes": 10}}}).encode()
+HISTORY = b"epoch,loss,accuracy,best\n1,0.5,0.9,True\n2,0.4,0.95,False\n"
+VOCABULARY = json.dumps(
+    {"format": 1, "kind": "words", "pieces": ["", "?", "a"], "rules": "", "lowercase": True}
+).encode()
+CHECKPOINT = json.dumps({"format": 1, "number": 1, "sha256": "0" * 64, "state": {}}).encode()
+
+
+def _lines(path: Path) -> object:
+    return list(eventlog.read(path)), eventlog.epochs(path)
+
+
+PARSERS = {
+    "idx": Parser("x.idx", _idx(), lambda path: idx.read(path, (4, 4))),
+    "picture": Parser("x.png", _pictures(), lambda path: pictures.load(str(path), (8, 8, 1), "plain")),
+    "array": Parser(
+        "x.npy",
+        [_saved(lambda out: np.save(out, np.zeros((2, 4, 4), np.uint8)))],
+        lambda path: pictures.load(str(path), (4, 4, 1), "plain"),
+    ),
+    "npz": Parser(
+        "w.npz", [_saved(lambda out: np.savez(out, **{"a/kernel": np.ones((2, 2), np.float32)}))], weights.read
+    ),
+    "safetensors": Parser("w.safetensors", [_safetensors()], weights.read),
+    "manifest": Parser("manifest.json", [b'{"a": {"filename": "a", "shape": [1]}}'], weights.read),
+    "text": Parser("x.txt", ["wörds\nand\n".encode(), b"\xef\xbb\xbfx"], lambda path: textfiles.read(path, "utf-8")),
+    "archive": Parser(
+        "x.tar.gz", [_tar("w:gz"), _tar("w")], lambda path: list(textfiles.inside(path, ".txt"))
+    ),
+    "vocabulary": Parser("v.json", [VOCABULARY], tokenisers.load),
+    "record": Parser("run.json", [RECORD], _beside(records.read)),
+    "request": Parser("request.json", [REQUEST], lambda path: inference._trained_model(Run(path.parent, {}))),
+    "history": Parser("history.csv", [HISTORY], _beside(records.read_history)),
+    "events": Parser("events.jsonl", [EVENTS], _lines),
+    "row": Parser("x.yaml", [b"a: 1\nb: [1, 2]\nc:\n  d: x\n"], rows.read),
+    "checkpoint": Parser(
+        "checkpoints/0000000001.json", [CHECKPOINT],
+        lambda path: Checkpoints(str(path.parent.parent)).load(lambda words: None),
+    ),
+}  # fmt: skip
+
+DEEP = (b"[" * 50, b"[" * 20_000, b'{"a":' * 5000)
+PIECES = (b"\x00", b"\xff\xff\xff\xff", b"\x7f\xff\xff\xff", b"{", b'"', b"\n", b"PK\x03\x04", b"1e999", b"../x",
+          b"null", b"-1", b"\x1f\x8b", b"!!python/object:os.system", b"<!", *DEEP)  # fmt: skip
+
+
+def damaged(seed: bytes, draw: random.Random) -> bytes:
+    """Another file: cut, flipped, spliced, or nothing but noise."""
+    content = bytearray(seed)
+    for _ in range(draw.randint(1, 6)):
+        place = draw.randrange(len(content) + 1)
+        way = draw.randrange(6)
+        if way == 0:
+            del content[place:]
+        elif way == 1 and content:
+            content[place % len(content)] ^= 1 << draw.randrange(8)
+        elif way == 2:
+            content[place:place] = draw.choice(PIECES)
+        elif way == 3:
+            content[place : place + draw.randint(1, 9)] = draw.choice(PIECES)
+        elif way == 4:
+            content[place:place] = content[draw.randrange(len(content) + 1) :][:64]
+        elif draw.random() < 0.1:
+            content = bytearray(draw.randbytes(draw.randint(0, 200)))
+    return bytes(content)
+
+
+def survives(parser: Parser, content: bytes, folder: Path) -> str:
+    """Give a parser a file: ``taken`` or ``refused``; whatever else it raises is let through."""
+    path = folder / parser.name
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_bytes(content)
+    try:
+        parser.parse(path)
+    except ZooError:
+        return "refused"
+    return "taken"

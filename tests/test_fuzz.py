@@ -1,0 +1,75 @@
+"""No parser is escaped by a damaged file; scripts/fuzz.py does the same by the ten thousand."""
+
+import contextlib
+from pathlib import Path
+
+import hostile
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from zoo import config, eventlog
+from zoo.errors import ZooError
+
+FEW = settings(max_examples=60, deadline=3000, suppress_health_check=list(HealthCheck), derandomize=True)
+
+
+@pytest.mark.parametrize("name", hostile.PARSERS)
+def test_good_files_are_taken(name: str, tmp_path: Path) -> None:
+    """Otherwise everything that follows would be refused at the door."""
+    parser = hostile.PARSERS[name]
+    needs_more = name in ("manifest", "checkpoint", "vocabulary")  # the files beside, which are not there
+    for content in parser.seeds:
+        assert hostile.survives(parser, content, tmp_path) == "taken" or needs_more
+
+
+@pytest.mark.parametrize("name", hostile.PARSERS)
+def test_damaged_files_are_taken_or_refused(name: str, tmp_path: Path) -> None:
+    parser = hostile.PARSERS[name]
+
+    @FEW
+    @given(st.randoms(use_true_random=False), st.sampled_from(parser.seeds))
+    def check(draw: object, seed: bytes) -> None:
+        assert hostile.survives(parser, hostile.damaged(seed, draw), tmp_path) in ("taken", "refused")
+
+    check()
+
+
+@pytest.mark.parametrize("name", hostile.PARSERS)
+def test_noise_is_taken_or_refused(name: str, tmp_path: Path) -> None:
+    parser = hostile.PARSERS[name]
+
+    @FEW
+    @given(st.binary(max_size=300))
+    def check(content: bytes) -> None:
+        assert hostile.survives(parser, content, tmp_path) in ("taken", "refused")
+
+    check()
+
+
+@settings(FEW, max_examples=15)
+@given(
+    st.lists(st.text(max_size=30) | st.from_regex(r"[a-z.]{1,20}=\S{0,20}", fullmatch=True), min_size=1, max_size=3)
+)
+def test_any_words_on_the_command_line_compose_or_are_refused(words: list[str]) -> None:
+    with contextlib.suppress(ZooError):
+        config.compose("train", words)
+
+
+@FEW
+@given(st.lists(st.integers(1, 9), max_size=12), st.integers(0, 400))
+def test_a_torn_log_gives_the_epochs_before_the_tear(epochs: list[int], cut: int) -> None:
+    import json
+    import tempfile
+
+    lines = [json.dumps({"event": "epoch", "epoch": number}).encode() + b"\n" for number in epochs]
+    content = b"".join(lines)[:cut]
+    whole = [number for number, end in zip(epochs, _ends(lines), strict=True) if end - 1 <= len(content)]
+    with tempfile.TemporaryDirectory() as folder:
+        path = Path(folder, "events.jsonl")
+        path.write_bytes(content)
+        assert [row["epoch"] for row in eventlog.epochs(path)] == sorted(set(whole))
+
+
+def _ends(lines: list[bytes]) -> list[int]:
+    return [sum(len(line) for line in lines[: number + 1]) for number in range(len(lines))]
