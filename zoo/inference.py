@@ -2,14 +2,13 @@
 
 import json
 from dataclasses import dataclass
-from pathlib import Path
 from typing import Any
 
 from zoo import config, machine, materials, progress, recognition, records, runner
 from zoo.errors import ZooError, unknown
 from zoo.line import Line, open_folder, prepare, raise_if_failed, recorded, request_of, work
 from zoo.results import Run, named
-from zoo.settings import DataSettings, InferConfig
+from zoo.settings import DataSettings, InferConfig, TrainConfig
 
 USUAL_BATCH = 128
 
@@ -50,8 +49,8 @@ def _prepared(overrides: list[str]) -> tuple[Line, InferConfig]:
 @dataclass
 class _Inputs:
     names: list[str]
-    x: Path | Any
-    y: Path | None
+    x: Any
+    y: Any
     record: dict[str, Any]
 
 
@@ -120,34 +119,36 @@ def _inputs(settings: InferConfig, source: Run) -> _Inputs:
 
 
 def _test_set(source: Run) -> _Inputs:
-    prepared = materials.prepared(DataSettings(**source.record["config"]["data"]))
-    if prepared.sha256 != source.record["data"]["sha256"]:
+    """The test part that the run was made with."""
+    told = source.record["config"]
+    data, model = DataSettings(**told["data"]), told["model"]
+    material = materials.prepare(TrainConfig(model=model, data=data, seed=told["seed"]))
+    if material.record["sha256"] != source.record["data"]["sha256"]:
         raise ZooError(
-            f"The data set {prepared.name} is no longer the one that {source.folder} was trained with",
+            f"The data set {data.name} is no longer the one that {source.folder} was trained with",
             "Restore the files under data.root, or train again.",
         )
-    count = source.record["data"]["test_items"]
-    names = [f"test[{index}]" for index in range(count)]
-    record = {
-        "name": prepared.name,
-        "items": count,
-        "sha256": prepared.sha256,
-        "class_names": prepared.class_names,
-    }
-    return _Inputs(names, prepared.x_test, prepared.y_test, record)
+    rows = material.parts["test"]
+    if not len(rows):
+        raise ZooError(f"{source.folder} was trained without a test part", "Give input= a picture or a folder.")
+    pixels, labels = materials.part(material, "test")
+    names = [material.names[row] if material.names else f"test[{row}]" for row in rows]
+    record = {"name": data.name, "items": len(rows), "sha256": material.record["sha256"]}
+    return _Inputs(names, pixels, labels, record | {"class_names": material.class_names})
 
 
 def _infer_request(line: Line, settings: InferConfig, source: Run, inputs: _Inputs) -> dict[str, Any]:
     import numpy as np
 
     trained = _trained_model(source)
-    x = line.folder / "inputs.npy"
-    # A copy inside the run folder: what was asked stays beside what was answered.
-    array = np.load(inputs.x, mmap_mode="r")[: len(inputs.names)] if isinstance(inputs.x, Path) else inputs.x
-    np.save(x, array, allow_pickle=False)
+    # Copies inside the run folder: what was asked stays beside what was answered.
+    files = {"x": line.folder / "inputs.npy", "y": line.folder / "labels.npy"}
+    for name, path in files.items():
+        if getattr(inputs, name) is not None:
+            np.save(path, getattr(inputs, name), allow_pickle=False)
     return request_of(line, trained["args"] | {"name": trained["name"]}, "infer") | {
         "weights": str(source.folder / "weights.npz"),
-        "data": {"x": str(x), "y": str(inputs.y) if inputs.y else None},
+        "data": {"x": str(files["x"]), "y": None if inputs.y is None else str(files["y"])},
         "infer": {"batch_size": settings.batch_size or USUAL_BATCH},
     }
 

@@ -5,7 +5,7 @@ import dataclasses
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from zoo import data, folders
+from zoo import data, folders, picturecache
 from zoo.download import storage_error
 from zoo.errors import ZooError
 from zoo.settings import DataSettings, TrainConfig
@@ -144,6 +144,15 @@ def _normalisation(
         return [fixed[0]] * channels, [fixed[1]] * channels
     # A channel that is the same everywhere would be divided by nothing.
     return statistics and (statistics[0], [max(value, 1.0) for value in statistics[1]])
+
+
+def part(material: Material, name: str) -> "tuple[NDArray[np.uint8], NDArray[np.int64]]":
+    """Pictures and labels of a part, in memory."""
+    import numpy as np
+
+    rows, kept = material.parts[name], "test" if name == "test" else "train"
+    labels = np.load(material.files[f"y_{kept}"]) if material.labels is None else material.labels
+    return picturecache.rows(material.files[f"x_{kept}"], rows), labels[rows]
 
 
 def save(material: Material, folder: Path) -> dict[str, str]:
