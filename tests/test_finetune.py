@@ -176,7 +176,7 @@ def test_weights_of_another_width_and_layers_that_are_not_there_are_refused(
     train(root, "wide", *TUNED, f"weights={PUBLISHED}", "model.alpha=0.5", code=1)
     assert "model.alpha=0.25" in capsys.readouterr().err
     train(root, "unknown", *TUNED, f"weights={PUBLISHED}", "fine_tune.unfreeze_from=conv_pw_14", code=1)
-    assert "did you mean 'conv_pw_1" in capsys.readouterr().err
+    assert "did you mean 'conv_pw_" in capsys.readouterr().err
 
 
 def test_half_precision_trains_and_impatience_ends_a_stage(root: Path) -> None:

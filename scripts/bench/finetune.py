@@ -5,7 +5,7 @@ python scripts/bench/finetune.py --fashion FOLDER --weights mobilenet_v1_0.25_22
 The pictures are Fashion-MNIST's, written as PNG in a folder for each class: grey and small, as far from ImageNet's as
 pictures of clothes can be. First the recipe fine-tunes the network from the weights. Then the same network learns
 from random weights, with the recipe's other settings, for as many epochs as fit into the time that fine-tuning took
-to compute features, compile, train and judge; a run of three epochs tells how long an epoch takes.
+to compute features, compile, train and judge, or into a multiple of it; a run of two epochs tells how long one takes.
 """
 
 import argparse
@@ -33,6 +33,9 @@ def main() -> int:
     parser.add_argument("--pictures", type=int, default=6000, help="to write, as many of each class")
     parser.add_argument("--size", type=int, default=96, help="edge that the network sees, in pixels")
     parser.add_argument("--work", type=Path, default=Path("bench-finetune"), help="where pictures and runs go")
+    parser.add_argument(
+        "--times", type=float, nargs="+", default=[1.0], help="the time from scratch, in that of tuning"
+    )
     parser.add_argument("--settings", nargs="*", default=[], help="laid over the recipe, for both")
     told = parser.parse_args()
     root = told.work / f"fashion-{told.pictures}"
@@ -40,18 +43,24 @@ def main() -> int:
         write_pictures(told.fashion, root, told.pictures)
     alike = [*COMMON, f"data.root={root}", f"model.input_size={told.size}", f"output.root={told.work / 'runs'}"]
     tuned = train([*alike, *told.settings, f"weights={told.weights}"])
-    trial = train([*alike, *told.settings, *FROM_SCRATCH, "trainer.epochs=3"])
+    say("fine-tuned", tuned)
+    trial = train([*alike, *told.settings, *FROM_SCRATCH, "trainer.epochs=2"])
     compile_s = float(trial.record["phases"]["compile_s"])
-    epochs = max(1, int((seconds(tuned) - compile_s) / (seconds(trial) - compile_s) * 3))
-    scratch = train([*alike, *told.settings, *FROM_SCRATCH, f"trainer.epochs={epochs}"])
-    for name, one in (("fine-tuned", tuned), ("from scratch", scratch)):
-        found = one.metrics
-        print(
-            f"{name:<13} {seconds(one):6.1f} s, {len(one.history):>2} epochs: "
-            f"test accuracy {found['test_accuracy']:.4f}, top-5 {found['test_top5']:.4f}, "
-            f"best validation accuracy {found['val_accuracy']:.4f}; {one.folder}"
-        )
+    for times in told.times:
+        epochs = max(1, int((times * seconds(tuned) - compile_s) / (seconds(trial) - compile_s) * 2))
+        say(f"from scratch, {times:g} x", train([*alike, *told.settings, *FROM_SCRATCH, f"trainer.epochs={epochs}"]))
     return 0
+
+
+def say(name: str, one: Run) -> None:
+    """One line about a training."""
+    found = one.metrics
+    print(
+        f"{name:<18} {seconds(one):6.1f} s, {len(one.history):>2} epochs: "
+        f"test accuracy {found['test_accuracy']:.4f}, top-5 {found['test_top5']:.4f}, "
+        f"best validation accuracy {found['val_accuracy']:.4f}; {one.folder}",
+        flush=True,
+    )
 
 
 def write_pictures(source: Path, root: Path, count: int) -> None:

@@ -541,6 +541,14 @@ def _is_glorot_uniform(initializer):
     )
 
 
+def save(model, path):
+    """Write a model in this Keras's own format, with its optimizer where it was trained itself."""
+    if MAJOR >= 3:
+        model.save(path)
+    else:  # tf.keras 1.8 stumbles over a model that was never compiled
+        model.save(path, include_optimizer=getattr(model, "optimizer", None) is not None)
+
+
 def native_suffix():
     """Suffix of this Keras's own model file."""
     return ".keras" if MAJOR >= 3 else ".h5"

@@ -158,5 +158,5 @@ def _save_all(model, folder, events):
     weights.save(None, model, path)
     events.emit("artifact", kind="weights", path=path)
     native = os.path.join(folder, "model" + compat.native_suffix())
-    model.save(native)
+    compat.save(model, native)
     events.emit("artifact", kind="model", path=native)
