@@ -30,7 +30,7 @@ if TYPE_CHECKING:
 KINDS = f"Give a picture ({', '.join(photos.SUFFIXES)}), a folder of them, or - for a list of paths to be read."
 SLOTS = 3
 AHEAD = 8
-THUMB = 216
+THUMB = 224
 
 
 @dataclass(frozen=True)

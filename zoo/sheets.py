@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
-    from PIL import ImageDraw, ImageFont
+    from PIL import Image, ImageDraw, ImageFont
 
     Bytes = NDArray[np.uint8]
 
@@ -45,25 +45,40 @@ def draw(entries: list[Entry], title: str, path: Path) -> None:
     """
     from PIL import Image, ImageDraw
 
-    rows = -(-len(entries) // COLUMNS)
-    columns = min(COLUMNS, len(entries))
-    wide, high = CELL + MARGIN, CELL + LINES * LINE + MARGIN
-    width = max(columns * wide + MARGIN, 560)
-    page = Image.new("RGB", (width, rows * high + 3 * MARGIN + LINE), PAPER)
+    thumbs = [_enlarged(Image.fromarray(entry.thumb)) for entry in entries]
+    rows = [thumbs[begin : begin + COLUMNS] for begin in range(0, len(thumbs), COLUMNS)]
+    highest = [max(thumb.height for thumb in row) for row in rows]
+    width = max(min(COLUMNS, len(entries)) * (CELL + MARGIN) + MARGIN, 560)
+    height = sum(highest) + len(rows) * (LINES * LINE + 2 * MARGIN) + 3 * MARGIN + LINE
+    page = Image.new("RGB", (width, height), PAPER)
     pen, letters, heading = ImageDraw.Draw(page), _font(12), _font(15)
     pen.text((MARGIN, MARGIN), _fitted(pen, title, heading, width - 2 * MARGIN), INK, heading)
-    for number, entry in enumerate(entries):
-        left = MARGIN + number % COLUMNS * wide
-        top = 2 * MARGIN + LINE + number // COLUMNS * high
-        small = Image.fromarray(entry.thumb)
-        # At the foot of its cell, next to its labels, whatever its proportions.
-        page.paste(small, (left, top + CELL - small.height - 4))
-        _label(pen, letters, entry, left, top + CELL)
+    foot = 3 * MARGIN + LINE
+    for number, row in enumerate(rows):
+        foot += highest[number]
+        for column, thumb in enumerate(row):
+            left = MARGIN + column * (CELL + MARGIN)
+            # At the foot of its row, next to its labels, whatever its proportions.
+            page.paste(thumb, (left, foot - thumb.height))
+            _label(pen, letters, entries[number * COLUMNS + column], left, foot + 3)
+        foot += LINES * LINE + 2 * MARGIN
     page.save(path, optimize=False, compress_level=3)
 
 
+def _enlarged(thumb: "Image.Image") -> "Image.Image":
+    """Tiny pictures a whole number of times as large, pixel by pixel."""
+    from PIL import Image
+
+    times = CELL // max(thumb.size)
+    if times < 2:
+        return thumb
+    return thumb.resize((thumb.width * times, thumb.height * times), Image.Resampling.NEAREST)
+
+
 def _label(pen: "ImageDraw.ImageDraw", letters: "ImageFont.FreeTypeFont", entry: Entry, left: int, top: int) -> None:
-    pen.text((left, top), _fitted(pen, entry.name, letters, CELL), FAINT, letters)
+    # Of a long path the end tells more; the text is turned round to be cut there.
+    name = _fitted(pen, entry.name[::-1], letters, CELL)[::-1]
+    pen.text((left, top), name, FAINT, letters)
     for number, (label, share) in enumerate(entry.labels[: LINES - 1], 1):
         y = top + number * LINE
         pen.rectangle((left, y, left + max(1, round(share * CELL)), y + LINE - 3), BAR)
