@@ -15,6 +15,7 @@ from typing import Any
 import numpy as np
 import pytest
 from PIL import Image
+from test_photos import bomb
 
 from zoo import cli, photofeed, published, runs, weights
 from zoo.errors import ZooError
@@ -65,6 +66,7 @@ def test_a_folder_with_all_that_folders_hold(zoo: Zoo, tmp_path: Path, capsys: p
         photo(tmp_path / "in" / name, grey)
     (tmp_path / "in" / "text.jpg").write_text("no picture")
     (tmp_path / "in" / "empty.png").touch()
+    bomb(tmp_path / "in" / "bomb.png", 20_000)
     (tmp_path / "in" / "cut.png").write_bytes((tmp_path / "in" / "z.png").read_bytes()[:60])
     assert zoo("input=in", "batch_size=2") == 0
     folder, names = only_run(tmp_path), published.class_names(1000)
@@ -76,13 +78,14 @@ def test_a_folder_with_all_that_folders_hold(zoo: Zoo, tmp_path: Path, capsys: p
     assert [entry["top"][0]["class"] for entry in entries] == list(greys.values())
     assert [len(entry["top"]) for entry in entries] == [5, 5, 5]
     assert {row["input"]: row["reason"][:20] for row in rows(folder, "skipped.csv")} == {
+        "bomb.png": "it has more than 89,",
         "cut.png": "it is damaged or of ",
         "empty.png": "the file is empty",
         "text.jpg": "its content is not t",
     }
     kept = record(folder)
     assert kept["exit"] == "completed"
-    assert kept["data"]["items"] == kept["data"]["skipped_items"] == 3
+    assert (kept["data"]["items"], kept["data"]["skipped_items"]) == (3, 4)
     assert kept["metrics"]["end_to_end_items_per_s"] > 0
     assert kept["weights"]["sha256"]
     assert not list(folder.glob("*.ring"))
@@ -90,7 +93,7 @@ def test_a_folder_with_all_that_folders_hold(zoo: Zoo, tmp_path: Path, capsys: p
         assert len(sheet.convert("RGB").getcolors(1 << 20) or []) > 20
     shown = capsys.readouterr()
     assert "│ a b.png" in shown.out
-    assert "skipped.csv: 3" in shown.out
+    assert "skipped.csv: 4" in shown.out
     assert "Left out text.jpg: its content is not that of a picture" in shown.err
 
 
