@@ -24,6 +24,7 @@ def train(overrides: list[str]) -> Run:
     line, settings = begin(overrides, "text_classifier")
     texts = textdata.prepare(settings.data)
     remark(texts)
+    _tell_longer(texts, settings)
     assert isinstance(settings.data, LabelledData)  # noqa: S101  (composed for this task)
     parts = textdata.split(texts, settings.data, settings.seed)
     open_folder(line, [str(settings.model["name"]), line.choice.backend.name])
@@ -58,6 +59,16 @@ def remark(texts: textdata.Prepared) -> None:
         progress.warn(f"Left out {about['blank']:,} blank texts of {texts.source}")
     if about["unknown"] > MANY_UNKNOWN:
         progress.warn(f"The vocabulary of {len(texts.tokeniser):,} lacks {about['unknown']:.0%} of all tokens")
+
+
+def _tell_longer(texts: textdata.Prepared, settings: TextTrainConfig) -> None:
+    import numpy as np
+
+    sizes, most = np.diff(np.load(texts.folder / "offsets.npy")), settings.model["length"]
+    longer = int((sizes > most).sum())
+    if longer:
+        told = f"{longer:,} of {len(sizes):,} texts have more than {most} tokens"
+        progress.say(f"{told}: their beginning and end are read")
 
 
 def _save_split(line: Line, parts: dict[str, Any]) -> None:
