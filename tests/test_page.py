@@ -406,3 +406,27 @@ def test_a_browser_shows_it_without_a_complaint(chromium: str, folder: Path, tmp
     assert "CONSOLE" not in answer.stderr, answer.stderr
     with Image.open(picture) as shot:
         assert len(shot.convert("RGB").getcolors(1 << 24) or []) > 50, "the style or the charts are missing"
+
+
+def luminance(colour: str) -> float:
+    """Relative luminance of ``#rrggbb`` as WCAG 2 defines it."""
+    parts = [int(colour[at : at + 2], 16) / 255 for at in (1, 3, 5)]
+    red, green, blue = (part / 12.92 if part <= 0.04045 else ((part + 0.055) / 1.055) ** 2.4 for part in parts)
+    return 0.2126 * red + 0.7152 * green + 0.0722 * blue
+
+
+def contrast(one: str, other: str) -> float:
+    dark, light = sorted([luminance(one), luminance(other)])
+    return (light + 0.05) / (dark + 0.05)
+
+
+@pytest.mark.parametrize("scheme", ["light", "dark", "paper"])
+def test_text_and_lines_stand_out_from_what_is_behind_them(scheme: str) -> None:
+    blocks = re.findall(r":root \{(.*?)\}", whole.STYLE.read_text(encoding="utf-8"), re.S)
+    colours = dict(re.findall(r"--([\w-]+): (#[0-9a-f]{6})", blocks[["light", "dark", "paper"].index(scheme)]))
+    texts = [("ink", "paper"), ("ink", "card"), ("soft", "paper"), ("soft", "card"), ("link", "paper")]
+    texts += [(name, f"{name}-bg") for name in ("good", "bad", "note")]
+    for one, other in texts:
+        assert contrast(colours[one], colours[other]) >= 4.5, (one, other)
+    for number in range(charts.COLOURS):
+        assert contrast(colours[f"c{number}"], colours["paper"]) >= 3

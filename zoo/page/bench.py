@@ -1,6 +1,5 @@
 """Benchmarks on the page: the rows of ``results.csv``, and the charts that belong to them."""
 
-from collections.abc import Callable
 from pathlib import Path
 
 from zoo import bench_matmul, crossover
@@ -13,6 +12,9 @@ from zoo.page.quantities import data, label, named
 from zoo.page.told import Told, number_in
 
 Row = dict[str, str]
+Place = tuple[str, str, str]
+# In comparisons: the name of the run that a row is of. No column of a file is called so.
+RUN = "\x00run"
 MOST_COLUMNS = 16
 # Told elsewhere on the page.
 ELSEWHERE = {
@@ -40,7 +42,7 @@ def section(told: Told, folder: Path) -> Html | None:
     found = rows(folder)
     if not found:
         return None
-    charts = [chart for draw in (_operations, _networks, _startup, _passes) if (chart := draw(found))]
+    charts = _charts(found)
     return join([
         tag("div", charts, class_="pair") if charts else None,
         _table(found),
@@ -79,9 +81,15 @@ def _cell(row: Row, name: str) -> Child:
     return named(name, value) if name.endswith("_bytes") else data(value)
 
 
-def _numbers(found: list[Row], wanted: Callable[[Row], bool], x: str, y: str) -> dict[float, float]:
-    pairs = [(number_in(row.get(x)), number_in(row.get(y))) for row in found if wanted(row)]
-    return {left: right for left, right in pairs if left is not None and right is not None and min(left, right) > 0}
+def compared(runs: list[tuple[str, Path]]) -> Html | None:
+    """The charts of several benchmarks, the same kind of work in one chart."""
+    found = [row | {RUN: name} for name, folder in runs for row in rows(folder)]
+    charts = _charts(found)
+    return tag("div", charts, class_="pair") if charts else None
+
+
+def _charts(found: list[Row]) -> list[Html]:
+    return [chart for draw in (_operations, _networks, _startup, _passes) if (chart := draw(found))]
 
 
 def _operations(found: list[Row]) -> Html | None:
@@ -91,68 +99,63 @@ def _operations(found: list[Row]) -> Html | None:
 
 
 def _operation(found: list[Row], operation: str) -> Html:
-    places = list(dict.fromkeys((row.get("device", ""), row.get("device_kind", "")) for row in found))
-    curves = {
-        place: _numbers(found, lambda row, at=place: _is_of(row, operation, at), "size", "median_ms")  # type: ignore[misc]
-        for place in places
-    }
+    curves: dict[Place, dict[float, float]] = {}
+    for row in found:
+        size, taken = number_in(row.get("size")), number_in(row.get("median_ms"))
+        if row.get("operation") == operation and size and taken and min(size, taken) > 0:
+            place = row.get(RUN, ""), row.get("device", ""), row.get("device_kind", "")
+            curves.setdefault(place, {})[size] = taken
     series = [Series(_called(place), sorted(times.items())) for place, times in curves.items()]
     words = bench_matmul.WORDS.get(operation, operation)
     return lines(series, Axis("n", log=True), Axis("milliseconds", log=True), f"Time of {words}", _marks(curves))
 
 
-def _is_of(row: Row, operation: str, place: tuple[str, str]) -> bool:
-    return row.get("operation") == operation and (row.get("device"), row.get("device_kind")) == place
+def _called(place: Place) -> str:
+    run, device, kind = place
+    name = device if device == bench_matmul.PLAIN else f"{kind.upper()} ({device})"
+    return f"{run}: {name}" if run else name
 
 
-def _called(place: tuple[str, str]) -> str:
-    return place[0] if place[0] == bench_matmul.PLAIN else f"{place[1].upper()} ({place[0]})"
-
-
-def _marks(curves: dict[tuple[str, str], dict[float, float]]) -> list[Mark]:
+def _marks(curves: dict[Place, dict[float, float]]) -> list[Mark]:
     """Where the accelerator begins to win over the processor; without one, the processor over numpy."""
-    plain = [place for place in curves if place[0] == bench_matmul.PLAIN]
-    slow = [place for place in curves if place[1] == "cpu" and place not in plain]
-    fast = [place for place in curves if place[1] == "gpu"]
+    if len({run for run, _, _ in curves}) > 1:
+        return []  # several runs have several crossovers: their own parts of the page tell them
+    plain = [place for place in curves if place[1] == bench_matmul.PLAIN]
+    slow = [place for place in curves if place[2] == "cpu" and place not in plain]
+    fast = [place for place in curves if place[2] == "gpu"]
     pairs = [(one, other) for one in slow for other in fast] or [(one, other) for one in plain for other in slow]
-    found = [(other, crossover.crossover(curves[one], curves[other])) for one, other in pairs]
-    return [
-        Mark(at, None, f"from n = {crossover.scientific(at)} the {other[1].upper()} wins")
-        for other, at in found
-        if at
-    ]
+    found = [(other[2].upper(), crossover.crossover(curves[one], curves[other])) for one, other in pairs]
+    return [Mark(at, None, f"from n = {crossover.scientific(at)} the {name} wins") for name, at in found if at]
 
 
 def _networks(found: list[Row]) -> Html | None:
     """Items a second of every network, mode and batch size."""
-    rows = [
-        (f"{row['network']}, {row.get('mode', '')}, batch {row.get('batch_size', '')}", value, _is_reported(row))
-        for row in found
-        if row.get("network") and (value := number_in(row.get("items_per_s"))) is not None
-    ]
-    return side_by_side(rows, "Items per second: longer is faster", "items/s") if rows else None
+    return _bars(found, "items_per_s", ("network", "mode", "batch_size"), "Items per second: longer is faster")
 
 
 def _startup(found: list[Row]) -> Html | None:
     """Seconds of every part of a start."""
-    rows = [(row["what"], value, False) for row in found
-            if row.get("what") and (value := number_in(row.get("median_s"))) is not None]  # fmt: skip
-    return side_by_side(rows, "Seconds: shorter is faster", "s") if rows else None
+    return _bars([row for row in found if row.get("what")], "median_s", ("what",), "Seconds: shorter is faster")
 
 
 def _passes(found: list[Row]) -> Html | None:
     """Milliseconds a pass of an encoder, one's own figures and those of others."""
-    rows = [
-        (" ".join(part for part in (row.get("stack"), row.get("implementation"), row.get("way"), row.get("mode"),
-                                    row.get("precision"), _place(row)) if part), value, _is_reported(row))
-        for row in found if (value := number_in(row.get("pass_ms"))) is not None
-    ]  # fmt: skip
-    return side_by_side(rows, "Milliseconds a pass: shorter is faster", "ms") if rows else None
+    names = ("stack", "implementation", "way", "mode", "precision", "device_kind")
+    return _bars(found, "pass_ms", names, "Milliseconds a pass: shorter is faster")
 
 
-def _place(row: Row) -> str:
-    return telling.cut(row.get("machine", ""), 60) if _is_reported(row) else row.get("device_kind", "")
+_BAR_UNITS = {"items_per_s": "items/s", "median_s": "s", "pass_ms": "ms"}
 
 
-def _is_reported(row: Row) -> bool:
-    return row.get("grade") == "reported"
+def _bars(found: list[Row], figure: str, names: tuple[str, ...], caption: str) -> Html | None:
+    """A bar for every row with a figure, called by what these columns say; what others reported is drawn apart."""
+    drawn = []
+    for row in found:
+        value = number_in(row.get(figure))
+        if value is not None:
+            reported = row.get("grade") == "reported"
+            parts = [row.get(name, "") for name in (RUN, *names)] + (
+                [telling.cut(row.get("machine", ""), 60)] * reported
+            )
+            drawn.append((", ".join(part for part in parts if part), value, reported))
+    return side_by_side(drawn, caption, _BAR_UNITS[figure]) if drawn else None

@@ -74,6 +74,7 @@ def _several(runs: list[Shown]) -> Html:
     own = [
         ("figures", "Side by side", comparison.figures(pairs)),
         ("remarks", "Before comparing", comparison.remarks(pairs)),
+        ("bench", "Benchmarks", bench.compared([(run.name, run.folder) for run in runs])),
         ("curves", "Curves", comparison.curves([(run.name, run.folder) for run in runs])),
         ("time", "Where the time went", comparison.time(pairs)),
         ("differences", "What was set differently", comparison.differences(pairs)),
