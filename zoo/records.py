@@ -74,6 +74,18 @@ def read(folder: Path) -> dict[str, Any]:
     Raises:
         ZooError: there is no such folder, it is no run folder, or its record is damaged.
     """
+    record = as_written(folder)
+    if not _is_sound(record):
+        raise _no_record(folder / RECORD)
+    return record
+
+
+def _no_record(path: Path) -> ZooError:
+    return ZooError(f"{path} is not the record of a run", "Give another run, or train again.")
+
+
+def as_written(folder: Path) -> dict[str, Any]:
+    """A run folder's record, of which nothing but its ``exit`` is known to be right; raises as :func:`read`."""
     path = folder / RECORD
     if not folder.is_dir():
         raise ZooError(f"There is no run folder {folder}", "`run=last` takes the newest run under output.root.")
@@ -85,8 +97,8 @@ def read(folder: Path) -> dict[str, Any]:
         ) from error
     except (OSError, ValueError, RecursionError) as error:
         raise ZooError(f"{path} cannot be read: {error}", "Give another run, or train again.") from error
-    if not isinstance(record, dict) or record.get("exit") not in EXITS or not _is_sound(record):
-        raise ZooError(f"{path} is not the record of a run", "Give another run, or train again.")
+    if not isinstance(record, dict) or record.get("exit") not in EXITS:
+        raise _no_record(path)
     return record
 
 

@@ -95,7 +95,7 @@ def record(folder: Path) -> Told:
         size = 0  # reading it tells what is wrong
     if size > MOST_RECORD_BYTES:
         raise ZooError(f"{path} has {size:,} bytes: that is not the record of a run", "Give another run.")
-    return Told(records.read(folder))
+    return Told(records.as_written(folder))
 
 
 def own_file(folder: Path, name: str, most: int = MOST_FILE_BYTES) -> Path | None:
