@@ -20,6 +20,7 @@ SMALL = ("trainer.steps=3", "trainer.report=1", "trainer.batch_size=2", "trainer
 @pytest.fixture
 def zoo(pretending: Path, monkeypatch: pytest.MonkeyPatch) -> Zoo:
     monkeypatch.setattr(paths, "WORKER", Path(__file__).with_name("fake_restyler.py"))
+    monkeypatch.setattr(Path, "home", lambda: pretending)  # where Keras keeps feature networks
     Image.new("RGB", (120, 80), (200, 50, 20)).save(pretending / "painting.png")
     return lambda *arguments: cli.main(["train", "model=style_transfer/fast", "backend=cpu", *arguments])
 
@@ -57,26 +58,28 @@ def test_photos_painting_and_features_reach_the_worker(
     assert not [each for each in folder.iterdir() if each.is_dir()]
 
 
-def test_without_photos_the_bundled_ones_are_used_and_it_is_said(
+def test_without_photos_and_painting_the_bundled_ones_are_used_and_it_is_said(
     zoo: Zoo, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    assert zoo("style=painting.png", *SMALL) == 0
-    assert "two that come with scikit-learn" in capsys.readouterr().err
+    assert zoo(*SMALL) == 0
+    shown = capsys.readouterr().err
+    assert "two that come with scikit-learn" in shown
+    assert "one that comes with the zoo" in shown
     assert record(tmp_path)["data"]["train_items"] == 2
 
 
 @pytest.mark.parametrize(
     ("arguments", "words"),
     [
-        ((), "style is missing"),
-        (("style=paintings.png",), "did you mean 'painting.png'"),
+        (("style=paintings.png",), "There is no picture"),
         (("style=broken.png",), "cannot be used"),
         (("style=strip.png",), "a mere strip"),
         (("style=painting.png", "photos=nowhere"), "There is no folder"),
         (("style=painting.png", "photos=empty"), "holds no picture"),
         (("style=painting.png", "photos=spoilt"), "None of the photos can be used"),
-        (("style=painting.png", "features=vgg19"), "needs feature_weights"),
-        (("style=painting.png", "feature_weights=x.h5"), "takes no feature_weights"),
+        (("style=painting.png", "features=vgg19"), "There are no weights of vgg19"),
+        (("style=painting.png", "feature_weights=x.h5"), "There are no weights at"),
+        (("style=painting.png", "features=random", "feature_weights=x.h5"), "no use for weights"),
         (("style=painting.png", "features=vgg20"), "features must be one of"),
         (("style=painting.png", "trainer.size=33"), "a multiple of 4"),
         (("style=painting.png", "model.edge=4"), "must be odd"),

@@ -6,7 +6,7 @@ from typing import Any
 from zoo.settings import OPTIMIZERS, Settings, one_of, within
 
 TILES = (64, 4096)
-NETWORKS = ("vgg19", "vgg16", "squeezenet", "random")
+NETWORKS = ("auto", "vgg19", "vgg16", "squeezenet", "random")
 SCHEDULES = ("constant", "cosine")
 
 
@@ -55,10 +55,10 @@ class StyleNetworkConfig(Settings):
     """Everything ``train`` is told where a feed-forward style network is trained.
 
     Attributes:
-        style: the painting.
+        style: the painting; null means one that comes with the zoo.
         style_size: its shorter side in pixels, to which it is scaled first; larger gives larger strokes.
         photos: folder of photos; null means two that come with scikit-learn.
-        features: network that judges content and style: vgg19, vgg16, squeezenet or random.
+        features: what judges the pictures: vgg19, vgg16, squeezenet, random; auto: what there are weights of.
         feature_weights: its weights: a file, or the folder of a model.json; random needs none.
         seed: of the first weights, the random features and the pieces of the photos.
         stack: name of the stack to use; null means the backend's best for this machine.
@@ -68,7 +68,7 @@ class StyleNetworkConfig(Settings):
     style: str | None = None
     style_size: int = 256
     photos: str | None = None
-    features: str = "random"
+    features: str = "auto"
     feature_weights: str | None = None
     strength: Strength = field(default_factory=Strength)
     trainer: StyleTrainer = field(default_factory=StyleTrainer)
@@ -98,10 +98,6 @@ class StyleNetworkConfig(Settings):
             found.append(f"trainer.size must be a multiple of 4, got {trainer.size}")
         if model["edge"] % 2 == 0:
             found.append(f"model.edge must be odd, got {model['edge']}")
-        if (self.features == "random") == bool(self.feature_weights):
-            found.append(
-                f"features={self.features} " + ("takes no" if self.feature_weights else "needs") + " feature_weights"
-            )
         return [problem for problem in found if problem]
 
 

@@ -7,15 +7,18 @@ import tempfile
 from pathlib import Path
 from typing import Any
 
-from zoo import crops, featureweights, photos, picture_files, progress, records
+from zoo import artwork, crops, featurechoice, paths, photos, picture_files, progress, records
 from zoo.download import storage_error
-from zoo.errors import ZooError, nearest
+from zoo.errors import ZooError
 from zoo.lane import Lane
 from zoo.line import Line, open_folder, prepare, raise_if_failed, recorded, refuse_untrainable, request_of, work
 from zoo.restyle_settings import StyleNetworkConfig
 from zoo.results import Run
 
 MODEL = "style_transfer/fast"
+ASSETS = paths.ROOT / "assets"
+# A painting longer than so many times its width tells little of a style.
+MOST_LENGTH = 20
 # Layers that Johnson et al. 2016 take of VGG16, and what stands for them elsewhere.
 LAYERS: dict[str, dict[str, list[str]]] = {
     "vgg16": {
@@ -42,39 +45,32 @@ def train(overrides: list[str]) -> Run:
     assert isinstance(settings, StyleNetworkConfig)  # noqa: S101  (composed for this verb)
     refuse_untrainable(line)
     painting, files = _painting(settings), _files(settings.photos)
-    features, arrays = _features(settings)
+    chosen = featurechoice.choose(settings.features, settings.feature_weights)
+    features = {"network": chosen.network, "seed": settings.seed, "weights": None, **_layers(chosen)}
     open_folder(line, [MODEL, line.choice.backend.name])
     with recorded(line):
-        if arrays is not None:
+        if chosen.arrays is not None:
             features["weights"] = str(line.folder / "features.npz")
-            featureweights.write(Path(features["weights"]), arrays)
-        _store(line.folder / "painting.npy", painting)
+            featurechoice.write(line.folder / "features.npz", chosen)
+        _store(line.folder / "painting.npy", painting.pixels)
         line.record["data"] = {"name": settings.photos or "scikit-learn's photos", "train_items": len(files)}
-        line.record["data"] |= {"style": settings.style, "features": features}
+        line.record["data"] |= {"style": str(painting.path)}
+        line.record["features"] = features | {"source": chosen.source}
         _work(line, settings, files, features)
     return Run(line.folder, line.record)
 
 
-def _painting(settings: StyleNetworkConfig) -> Any:
-    """The painting as uint8, its shorter side scaled to what is asked."""
-    import numpy as np
-    from PIL import Image
-
+def _painting(settings: StyleNetworkConfig) -> artwork.Picture:
+    """The painting, its shorter side scaled to what is asked; without one, that of the zoo's own."""
     if not settings.style:
-        raise ZooError("style is missing", "Give the painting: style=PICTURE")
-    path = _path(settings.style)
-    if not path.exists():
-        there = [entry.name for entry in path.parent.iterdir()] if path.parent.is_dir() else []
-        raise ZooError(f"There is no painting {path}{nearest(path.name, there)}", "Give style=PAINTING.")
-    try:
-        image = picture_files.true_colours(photos.open_upright(path))
-    except photos.UnreadableError as reason:
-        raise ZooError(f"{path} cannot be used: {reason}", "Give another painting: style=PATH") from reason
-    scale = settings.style_size / min(image.size)
-    size = (max(1, round(image.width * scale)), max(1, round(image.height * scale)))
-    if max(size) > 20 * min(size):
-        raise ZooError(f"{path} is {image.width} x {image.height}, a mere strip", "Cut a piece out of it.")
-    return np.asarray(image.resize(size, Image.Resampling.LANCZOS))
+        progress.warn("No painting is given: one that comes with the zoo is used. style=PICTURE names yours.")
+    painting = artwork.opened(_path(settings.style) if settings.style else ASSETS / "style_waves.jpg", "style")
+    rows, columns = painting.pixels.shape[:2]
+    if max(rows, columns) > MOST_LENGTH * min(rows, columns):
+        raise ZooError(f"{painting.path} is {columns} x {rows}, a mere strip", "Cut a piece out of it.")
+    scale = settings.style_size / min(rows, columns)
+    pixels = artwork.sized(painting.pixels, round(rows * scale), round(columns * scale))
+    return dataclasses.replace(painting, pixels=pixels)
 
 
 def _path(told: str) -> Path:
@@ -110,24 +106,24 @@ def _bundled() -> list[Path]:
     return sorted((Path(place.origin).parent / "datasets" / "images").glob("*.jpg"))
 
 
-def _features(settings: StyleNetworkConfig) -> tuple[dict[str, Any], Any]:
-    """What the worker is told of the feature network, and its weights."""
-    name = settings.features
-    told: dict[str, Any] = {"network": name, "seed": settings.seed, "weights": None, **LAYERS[name]}
-    if name == "random":
-        progress.warn(
-            "features=random: no trained network judges the style; little but colours and fine texture is learnt"
-        )
-        return told, None
-    arrays = featureweights.read(_path(str(settings.feature_weights)))
-    held = {weight.split("/")[0] for weight in arrays}
-    missing = [layer for layer in told["style"] if not any(each.startswith(layer) for each in held)]
+def _layers(chosen: featurechoice.Choice) -> dict[str, list[str]]:
+    """The layers of a feature network that are compared, as far as its weights reach.
+
+    Raises:
+        ZooError: they do not even reach the layer of the content.
+    """
+    told = LAYERS[chosen.network]
+    if chosen.arrays is None:
+        return told
+    held = {name.split("/")[0].split("_squeeze")[0] for name in chosen.arrays}
+    missing = [layer for layer in told["style"] if layer not in held]
     if missing:
         progress.warn(f"The weights have no {', '.join(missing)}: the style is judged without")
-    told["style"] = [layer for layer in told["style"] if layer not in missing]
-    if not told["style"] or not any(each.startswith(told["content"][0]) for each in held):
-        raise ZooError(f"{settings.feature_weights} holds too little of {name}", "Give weights of that network.")
-    return told, arrays
+    if not set(told["content"]) <= held or len(missing) == len(told["style"]):
+        raise ZooError(
+            f"{chosen.source} holds too little of {chosen.network}", f"It must reach to {told['content'][-1]}."
+        )
+    return {"style": [layer for layer in told["style"] if layer not in missing], "content": told["content"]}
 
 
 def _store(path: Path, array: Any) -> None:
