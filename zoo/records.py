@@ -159,6 +159,7 @@ def write_history(path: Path, epochs: list[dict[str, Any]]) -> None:
         "accuracy",
         "val_loss",
         "val_accuracy",
+        "val_token_accuracy",
         "val_top5",
         "content",
         "style",

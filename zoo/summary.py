@@ -51,13 +51,15 @@ def _training(run: Run) -> list[str]:
 
 def _result(metrics: dict[str, Any]) -> str:
     """Accuracy and loss of the first that there is of the test, validation and training part; or loss alone."""
+    if "val_perplexity" in metrics:
+        return f"validation loss {metrics['val_loss']:.4f}, perplexity {metrics['val_perplexity']:.2f}"
     for prefix, name in (("test_", "test"), ("val_", "validation"), ("", "training")):
         if f"{prefix}accuracy" in metrics:
             top = f", top-5 {metrics[f'{prefix}top5']:.4f}" if f"{prefix}top5" in metrics else ""
             return f"{name} accuracy {metrics[f'{prefix}accuracy']:.4f}{top}, loss {metrics[f'{prefix}loss']:.4f}"
     if "val_loss" not in metrics:
         return f"training loss {metrics['loss']:.4f}"
-    return f"validation loss {metrics['val_loss']:.4f}, perplexity {metrics.get('val_perplexity', 0):.2f}"
+    return f"validation loss {metrics['val_loss']:.4f}"
 
 
 def _data(data: dict[str, Any]) -> str:

@@ -179,7 +179,7 @@ def _stack():
     return ["Keras " + compat.version(), compat.backend_name()]
 
 
-_KEPT = ("loss", "accuracy", "val_loss", "val_accuracy", "val_top5")
+_KEPT = ("loss", "accuracy", "val_loss", "val_accuracy", "val_token_accuracy", "val_top5")
 
 
 def _better(record, best):
