@@ -7,8 +7,10 @@ from typing import Any
 
 import pytest
 
-from zoo import api, bench_table, benchrows, config, runs
+from zoo import api, bench_encoder, bench_table, benchrows, config, runner, runs, summary
 from zoo.errors import ZooError
+from zoo.line import Line
+from zoo.worker import encoder
 
 TINY = ["length=16", "passes=2", "repeats=2", "model.layers=1", "model.d_model=16", "model.heads=2", "model.d_ff=32"]
 
@@ -79,6 +81,80 @@ def test_one_layer_can_be_asked_for() -> None:
 def test_the_bare_encoder_is_not_trained() -> None:
     with pytest.raises(ZooError, match="train"):
         api.train(model="transformer")
+
+
+def test_the_work_of_a_pass_is_counted() -> None:
+    sizes = {"layers": 6, "d_model": 512, "heads": 8, "d_ff": 2048}
+    assert encoder.flops(sizes, 1024, 1) == 6 * (2 * 1024 * (4 * 512**2 + 2 * 512 * 2048) + 4 * 1024**2 * 512)
+
+
+def test_pytorchs_module_is_timed_on_pytorch_alone_and_once_as_it_was_published() -> None:
+    told = {"precisions": ["float32", "bfloat16"], "implementations": ["zoo", "torch"], "modes": ["training"]}
+    told |= {"compiled": False, "as_published": True}
+    found = [(case["implementation"], case["mode"], case["precision"]) for case in encoder.cases(told, "torch")]
+    assert found == [
+        ("zoo", "training", "float32"),
+        ("torch", encoder.PUBLISHED, "float32"),
+        ("torch", "training", "float32"),
+        ("matrix product", "", "float32"),
+        ("zoo", "training", "bfloat16"),
+        ("torch", "training", "bfloat16"),
+        ("matrix product", "", "bfloat16"),
+    ]
+    assert {case["implementation"] for case in encoder.cases(told, "jax")} == {"zoo", "matrix product"}
+
+
+class Workers:
+    """What stacks answer in turn: seconds, an error, or an interruption."""
+
+    def __init__(self, answers: dict[str, list[Any]]) -> None:
+        self._answers = answers
+        self.asked: list[str] = []
+
+    def __call__(self, line: Line, request: dict[str, Any]) -> runner.Outcome:
+        name = line.choice.stack.name
+        self.asked.append(name)
+        answer = self._answers[name].pop(0)
+        if isinstance(answer, ZooError):
+            raise answer
+        line.record["device"] = {"name": "cpu", "kind": "cpu"}
+        case = {"implementation": "zoo", "way": "eager", "mode": "evaluation", "precision": "float32"}
+        told = [case | {"taken_s": answer, "first_s": 0.1, "error": None, "flops": 1e9}]
+        (line.folder / "rows.json").write_text(json.dumps(told))
+        return runner.Outcome(start={"device": {}}, done={"event": "done"}, interrupted=not answer)
+
+
+def timed(monkeypatch: pytest.MonkeyPatch, answers: dict[str, list[Any]]) -> tuple[Workers, Any]:
+    workers = Workers(answers)
+    monkeypatch.setattr(bench_encoder, "work", workers)
+    return workers, runs.bench(["model=transformer", "stack=torch", "beside=[jax]", "rounds=2", "length=8"])
+
+
+def test_stacks_take_turns_and_one_that_fails_is_a_row(pretending: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    answers = {"torch": [[1.0, 2.0], [3.0]], "jax": [[4.0], ZooError("it fell over", "")]}
+    workers, run = timed(monkeypatch, answers)
+    assert workers.asked == ["torch", "jax", "torch", "jax"]
+    rows = benchrows.read(run.folder)
+    assert [(row["stack"], row["median_s"], row["repeats"]) for row in rows[:2]] == [
+        ("torch", 2.0, 3),
+        ("jax", 4.0, 1),
+    ]
+    assert (rows[2]["stack"], rows[2]["error"]) == ("jax", "it fell over")
+    assert run.exit == "completed"
+    assert len(summary.tables(run)[0][2]) == 3
+
+
+def test_what_was_timed_before_ctrl_c_is_kept(pretending: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    workers, run = timed(monkeypatch, {"torch": [[1.0]], "jax": [[]]})
+    assert workers.asked == ["torch", "jax"]
+    assert [row["median_s"] for row in benchrows.read(run.folder)] == [1.0, None]
+    assert run.exit == "interrupted"
+    assert "stopped before it was timed" in summary.tables(run)[0][2][1]
+
+
+def test_nothing_at_all_is_an_error(pretending: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    with pytest.raises(ZooError, match="Nothing could be timed"):
+        timed(monkeypatch, {"torch": [ZooError("no", "")], "jax": [ZooError("nor here", "")]})
 
 
 @pytest.mark.stacks

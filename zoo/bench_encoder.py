@@ -5,7 +5,7 @@ import dataclasses
 import json
 from typing import Any
 
-from zoo import backends, bench_table, benchrows, progress, runner
+from zoo import backends, bench_table, benchrows, progress
 from zoo.bench_settings import IMPLEMENTATIONS, EncoderBenchConfig
 from zoo.benchrows import Row
 from zoo.errors import ZooError
@@ -33,9 +33,8 @@ def bench(overrides: list[str]) -> Run:
     open_folder(line, [str(settings.model["name"]), line.choice.backend.name])
     with recorded(line):
         places = [_place(line, choice, number) for number, choice in enumerate(choices)]
-        for turn in range(settings.rounds):
-            for place in places:
-                _visit(place, settings, turn)
+        turns = (_visit(place, settings) for _ in range(settings.rounds) for place in places)
+        whole = all(turns)
         rows = [row for place in places for row in place.rows(settings)]
         benchrows.share_of_peak(rows)
         if _is_published(settings):
@@ -43,6 +42,7 @@ def bench(overrides: list[str]) -> Run:
         bench_table.write(line.folder, benchrows.COLUMNS, rows)
         line.record |= {"told": _told(rows), "timings": len(rows)}
         _conclude(line, places)
+        line.record["exit"] = "completed" if whole else "interrupted"
     return Run(line.folder, line.record)
 
 
@@ -51,23 +51,21 @@ class _Place:
     """One stack on one device, and what came of timing there."""
 
     line: Line
-    outcome: runner.Outcome | None = None
     found: list[Row] = dataclasses.field(default_factory=list)
     error: str | None = None
 
     def rows(self, settings: EncoderBenchConfig) -> list[Row]:
         """Its results, each of them complete in itself."""
         known = _known(self.line)
-        if self.error:
-            blank = {"implementation": settings.implementation, "mode": "", "precision": "", "error": self.error}
-            return [known | blank]
         names = ("implementation", "way", "mode", "precision", "first_s", "error")
-        return [
+        told = [
             known
             | {name: row[name] for name in names}
             | (benchrows.figures(row["taken_s"], settings.passes, row["flops"]) if not row["error"] else {})
             for row in self.found
         ]
+        failed = {"implementation": settings.implementation, "mode": "", "precision": "", "error": self.error}
+        return [*told, known | failed] if self.error else told
 
 
 def _choices(line: Line, settings: EncoderBenchConfig) -> list[backends.Choice]:
@@ -109,30 +107,31 @@ def _place(line: Line, choice: backends.Choice, number: int) -> _Place:
     return _Place(own)
 
 
-def _visit(place: _Place, settings: EncoderBenchConfig, turn: int) -> None:
-    """Let a stack take its turn; what goes wrong is kept."""
+def _visit(place: _Place, settings: EncoderBenchConfig) -> bool:
+    """Let a stack take its turn; what goes wrong is kept. False means that the user wants to stop."""
     if place.error:
-        return
+        return True
     try:
-        place.outcome = work(place.line, _request(place.line, settings, turn))
-        raise_if_failed(place.line, place.outcome)
+        outcome = work(place.line, _request(place.line, settings))
+        raise_if_failed(place.line, outcome)
     except ZooError as error:
         place.error = error.message.splitlines()[0]
         progress.warn(f"{place.line.choice.stack.name}: {error.message}")
-        return
-    if place.outcome.interrupted:
-        raise KeyboardInterrupt
-    fresh = json.loads((place.line.folder / "rows.json").read_text(encoding="utf-8"))
-    for old, new in zip(place.found, fresh, strict=False):
-        old["taken_s"] += new["taken_s"]
-        old["error"] = old["error"] or new["error"]
-    place.found = place.found or fresh
+        return True
+    told = place.line.folder / "rows.json"
+    if outcome.done:  # one that was stopped before has left the rows of its turn before, or none
+        fresh = json.loads(told.read_text(encoding="utf-8"))
+        for old, new in zip(place.found, fresh, strict=False):
+            old["taken_s"] += new["taken_s"]
+            old["error"] = old["error"] or new["error"]
+        place.found = place.found or fresh
+    return not outcome.interrupted
 
 
-def _request(line: Line, settings: EncoderBenchConfig, turn: int) -> dict[str, Any]:
+def _request(line: Line, settings: EncoderBenchConfig) -> dict[str, Any]:
     named = ("modes", "precisions", "compiled", "length", "batch", "passes", "repeats")
     told = {name: getattr(settings, name) for name in named}
-    told |= {"implementations": IMPLEMENTATIONS[settings.implementation], "as_published": True, "turn": turn}
+    told |= {"implementations": IMPLEMENTATIONS[settings.implementation], "as_published": True}
     return request_of(line, settings.model, "encoder") | {"bench": told}
 
 
@@ -168,7 +167,6 @@ def _conclude(line: Line, places: list[_Place]) -> None:
             "Nothing could be timed: " + "; ".join(str(place.error) for place in places),
             f"The logs are in {line.folder}",
         )
-    line.record["exit"] = "completed"
 
 
 def _is_published(settings: EncoderBenchConfig) -> bool:

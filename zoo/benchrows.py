@@ -87,6 +87,8 @@ def cells(row: Row) -> list[str]:
     where = f"{row['stack']}: {row['machine']}" if reported else f"{row['stack']}, {row['device']}"
     if row.get("error"):
         return [what, row["mode"] or "", row["precision"], where, f"failed: {row['error']}", "", "", "", ""]
+    if row.get("median_s") is None:
+        return [what, row["mode"] or "", row["precision"], where, "stopped before it was timed", "", "", "", ""]
     spread = f"{row['median_s']:.3f}"
     if row.get("repeats", 0) and row["repeats"] > 1:
         spread += f" ({row['fastest_s']:.3f} to {row['slowest_s']:.3f})"
