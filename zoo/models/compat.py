@@ -668,6 +668,10 @@ def losses_and_gradient(model, held):
 _NOTHING = np.zeros((1, 1), np.float32)
 
 
+def _listed(outputs):
+    return list(outputs) if isinstance(outputs, (list, tuple)) else [outputs]
+
+
 def _of_graph(model, held):
     K = keras.backend
     total = model.outputs[0]
@@ -692,7 +696,7 @@ def _of_tensorflow(model, held):
     @tensorflow.function
     def run():
         with tensorflow.GradientTape() as tape:
-            found = model(tensorflow.constant(_NOTHING), training=False)
+            found = _listed(model(tensorflow.constant(_NOTHING), training=False))
             total = tensorflow.add_n([tensorflow.reduce_sum(each) for each in found])
         return found, tape.gradient(total, variable)
 
@@ -712,7 +716,7 @@ def _of_torch(model, held):
         with torch.no_grad():
             variable.copy_(torch.from_numpy(x))
         variable.grad = None
-        found = model(_NOTHING, training=False)
+        found = _listed(model(_NOTHING, training=False))
         sum(each.sum() for each in found).backward()
         return [each.detach().cpu().numpy() for each in found], variable.grad.cpu().numpy()
 
@@ -725,7 +729,7 @@ def _of_jax(model, held):
     fixed = [variable.value for variable in model.non_trainable_variables]
 
     def total(x, fixed):
-        found, _ = model.stateless_call([x], fixed, _NOTHING, training=False)
+        found = _listed(model.stateless_call([x], fixed, _NOTHING, training=False)[0])
         return sum(each.sum() for each in found), found
 
     run = jax.jit(jax.value_and_grad(total, has_aux=True))

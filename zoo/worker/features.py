@@ -21,6 +21,11 @@ def frozen(settings, layers, input_shape):
     Raises:
         RefusalError: there are no such layers, or the weights do not fit.
     """
+    if compat.backend_name() == "plaidml" and settings["network"] == "squeezenet":
+        raise RefusalError(
+            "PlaidML 0.7 computes the unpadded convolutions of SqueezeNet wrong, or dies in them; "
+            "say features=random, or use another stack"
+        )
     try:
         precision = settings.get("precision") or "float32"
         model = features.build(compat, settings["network"], layers, input_shape, settings["seed"], precision)

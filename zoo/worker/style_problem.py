@@ -10,11 +10,14 @@ import numpy as np
 from zoo.models import compat
 from zoo.models import style_losses as losses
 from zoo.worker.features import frozen
+from zoo.worker.refusal import RefusalError
 from zoo.worker.resample import pad, resize
 
 MULTIPLE, LEAST, MARGIN = 16, 64, 8
 # Brings the roughness of an everyday photo near one.
 ROUGH = 1000.0
+# Losses may differ by this share from what numpy computes; bfloat16 takes a hundredth.
+TOLERANCE = 0.05
 
 
 def padded(picture):
@@ -44,11 +47,12 @@ class Target:
 def grams(features, layers, picture):
     """Gram matrices of a style picture, (height, width, 3) float32 from :func:`padded`."""
     model = frozen(features, layers, picture.shape)
-    found = []
-    for maps in compat.outputs(model, picture[None]):
-        flat = maps.reshape(-1, maps.shape[-1]).astype(np.float32)
-        found.append(flat.T.dot(flat) / len(flat))
-    return found
+    return [_gram(maps) for maps in compat.outputs(model, picture[None])]
+
+
+def _gram(maps):
+    flat = maps.reshape(-1, maps.shape[-1]).astype(np.float32)
+    return flat.T.dot(flat) / len(flat)
 
 
 def build(features, layers, target, weights):
@@ -63,6 +67,9 @@ def build(features, layers, target, weights):
     Returns:
         A function from (height, width, 3) float32 to ``([style, content, roughness], gradient)``, each loss times its
         weight.
+
+    Raises:
+        RefusalError: the stack computes wrong losses.
     """
     wanted = list(layers["style"]) + [name for name in layers["content"] if name not in layers["style"]]
     network = frozen(features, wanted, target.content.shape)
@@ -78,7 +85,28 @@ def build(features, layers, target, weights):
         _rough(picture, target.content.shape, weights["roughness"]),
     ]
     model = compat.keras.models.Model(inputs=start, outputs=terms)
-    return compat.losses_and_gradient(model, held)
+    function = compat.losses_and_gradient(model, held)
+    if not any(mask is not None for mask in target.masks):
+        _prove(function, layers, target, aims, weights)
+    return function
+
+
+def _prove(function, layers, target, aims, weights):
+    """Hold the losses of the content itself against what numpy makes of its feature maps.
+
+    PlaidML 0.7 was seen to compute every layer of VGG19 right, and with several of them in one graph wrong losses.
+    """
+    wanted = 0.0
+    for number, name in enumerate(layers["style"]):
+        mean = sum(share * grams[number] for share, grams in zip(target.shares, target.grams))
+        apart = float(np.square(_gram(aims[name]) - mean, dtype=np.float64).sum())
+        wanted += weights["style"] / len(layers["style"]) * apart * _inverse(mean)
+    (style, content, _), _ = function(target.content)
+    if not (abs(style - wanted) <= TOLERANCE * wanted and abs(content) <= TOLERANCE * weights["content"]):
+        raise RefusalError(
+            "this stack computes wrong losses: style %.6g where %.6g is right, content %.6g where 0 is right; "
+            "use another stack, or features=random" % (style, wanted, content)
+        )
 
 
 def _style(names, maps, target, weight, start):
