@@ -8,6 +8,7 @@ unnamed files where it is not: 96 bytes for every pixel of the picture.
 
 import errno
 import tempfile
+import weakref
 
 import numpy as np
 
@@ -104,14 +105,16 @@ class _Job:
         self.norms[stages[-1].name] = moments.normalisation(*norm.get_weights())
 
 
-_parts = {}
+# Parts of every model that is in use: building them anew for each picture would compile them anew.
+_parts = weakref.WeakKeyDictionary()
 
 
 def _part(model, stages, raw):
-    key = (id(model), tuple(stage.name for stage in stages))
-    if key not in _parts:
-        _parts[key] = network.part(compat, model, stages, raw)
-    return _parts[key]
+    parts = _parts.setdefault(model, {})
+    key = tuple(stage.name for stage in stages)
+    if key not in parts:
+        parts[key] = network.part(compat, model, stages, raw)
+    return parts[key]
 
 
 def _halo(stages, grain):
@@ -166,9 +169,15 @@ class Moments:
     def add(self, piece):
         """Take in (rows, columns, channels)."""
         count = piece.shape[0] * piece.shape[1]
-        mean = piece.sum(axis=1).sum(axis=0, dtype=np.float64) / count
-        centred = piece - mean.astype(np.float32)
-        squares = np.square(centred, out=centred).sum(axis=1).sum(axis=0, dtype=np.float64)
+        # Reckoned from a value near the mean, so that float32 keeps enough digits; row by row it stays in the cache.
+        near, ones = piece[::16, ::16].mean(axis=(0, 1)), np.ones(piece.shape[1], np.float32)
+        sums, squares = np.zeros((2, piece.shape[2]))
+        for row in piece:
+            centred = row - near
+            sums += ones.dot(centred)
+            squares += ones.dot(np.square(centred, out=centred))
+        mean = near + sums / count
+        squares -= np.square(sums) / count
         total, apart = self._count + count, mean - self._mean
         self._mean = self._mean + apart * (count / total)
         self._squares = self._squares + squares + np.square(apart) * (self._count * count / total)
