@@ -194,6 +194,7 @@ def finished(**changes: Any) -> dict[str, Any]:
         ({"probes": [{"name": "dense", "ok": True}, {"name": "conv", "ok": False}]}, "the probe conv failed"),
         ({"device": {"name": "CPU:0", "kind": "cpu", "proof": "matmul"}}, "promises a GPU, but matmul ran on CPU:0"),
         ({"expected": {"test_accuracy": {"at_least": 0.995, "met": False}}}, "the recipe promises 0.995"),
+        ({"metrics": {"val_loss": 2.0}, "expected": {"val_loss": {"at_most": 1.9, "met": False}}}, "promises 1.9"),
     ],
 )
 def test_what_does_not_count(changes: dict[str, Any], words: str | None) -> None:

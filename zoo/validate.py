@@ -259,7 +259,8 @@ def problems_of(record: dict[str, Any]) -> list[str]:
     found += [f"the probe {name} failed" for name, row in _probes(record).items() if not row["ok"]]
     for name, judged in record.get("expected", {}).items():
         if not judged["met"]:
-            found.append(f"{name} is {record['metrics'][name]:.4f}, the recipe promises {judged['at_least']:g}")
+            bound = judged["at_most"] if "at_most" in judged else judged["at_least"]
+            found.append(f"{name} is {record['metrics'][name]:.4f}, the recipe promises {bound:g}")
     return found
 
 
