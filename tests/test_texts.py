@@ -160,6 +160,12 @@ def test_a_language_model_is_trained_on_one_text(folder: Path, capsys: pytest.Ca
     }
 
 
+def test_a_text_shorter_than_the_model_reads_is_refused(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    shown = refusal(capsys, "train", *LANGUAGE, "model.length=1000")
+    assert "The model reads 1000 tokens, and there are 774 to train with" in shown
+    assert not (folder / "runs").exists()
+
+
 def test_what_is_written_is_shown_as_it_comes_and_kept(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
     run = trained(folder, *LANGUAGE)
     asked = ("prompt=To be, or", "length=3", "temperature=0.5", "top_k=4", "seed=7", "output.name=written")

@@ -25,6 +25,11 @@ def train(overrides: list[str]) -> Run:
     texts.remark(prepared)
     assert isinstance(settings.data, LanguageData)  # noqa: S101  (composed for this task)
     parts = textdata.cut(prepared, settings.data)
+    if parts["train"][1] <= settings.model["length"]:
+        raise ZooError(
+            f"The model reads {settings.model['length']} tokens, and there are {parts['train'][1]} to train with",
+            "Lower model.length, or give a longer text.",
+        )
     open_folder(line, [str(settings.model["name"]), line.choice.backend.name])
     with recorded(line):
         sizes = {f"{name}_items": end - begin for name, (begin, end) in parts.items()}

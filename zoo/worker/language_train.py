@@ -47,20 +47,15 @@ class Feed:
     """Windows from anywhere in a text, each with what follows every token of it; the same for the same seed.
 
     Args:
-        parts: ``train`` and ``validation``, tokens each.
+        parts: ``train``, more tokens than a window has, and ``validation``.
         length: tokens of a window.
         vocabulary: number of tokens there are.
         settings: ``batch_size``, ``steps``, ``seed``, ``label_smoothing``.
-
-    Raises:
-        ValueError: the text is shorter than one window.
     """
 
     def __init__(self, parts, length, vocabulary, settings):
         self._parts, self._length, self._settings = parts, length, settings
         self._rows = np.eye(vocabulary, dtype=np.float32)
-        if len(parts["train"]) <= length:
-            raise ValueError("a window has %d tokens, the text only %d" % (length, len(parts["train"])))
 
     def steps(self, epoch):
         return self._settings["steps"]
