@@ -84,13 +84,16 @@ def sentences(rows: list[Row], peak: float | None) -> Iterator[str]:
         if row.get("error"):
             yield f"{what}: {row['error']}"
         else:
-            share = f", {100 * row['share_of_peak']:.0f} % of the peak" if row.get("share_of_peak") else ""
-            yield (
-                f"{what}: {row['median_ms']:.3g} ms ({row['q1_ms']:.3g} to {row['q3_ms']:.3g}), "
-                f"{row['items_per_s']:,.0f} items/s, {row['gflop_per_s']:.3g} GFLOP/s{share}; {_verdict(row)}"
-            )
+            share = f", {_short(100 * row['share_of_peak'])} % of the peak" if row.get("share_of_peak") else ""
+            times = f"{_short(row['median_ms'])} ms ({_short(row['q1_ms'])} to {_short(row['q3_ms'])})"
+            rates = f"{_short(row['items_per_s'])} items/s, {_short(row['gflop_per_s'])} GFLOP/s"
+            yield f"{what}: {times}, {rates}{share}; {_verdict(row)}"
     if peak:
         yield f"Peak: {peak:.4g} GFLOP/s in a product of square matrices of the same run"
+
+
+def _short(value: float) -> str:
+    return f"{value:,.0f}" if value >= 100 else f"{value:.3g}"
 
 
 def _verdict(row: Row) -> str:

@@ -25,6 +25,7 @@ examples:
   python -m zoo infer run=last input=picture.png
   python -m zoo infer model=mobilenet weights=imagenet input=photos/
   python -m zoo report last                              one page that tells of a run
+  python -m zoo bench bench=matmul                       from which size on the GPU wins
   python -m zoo bench model=transformer implementation=both stack=torch beside=[jax,openvino] rounds=2
   python -m zoo help trainer                             what can be set, and what it means
 """
@@ -105,7 +106,7 @@ def _parser() -> argparse.ArgumentParser:
     for verb, act, words in (
         ("train", _train, "train a model and leave a run folder that tells the whole story"),
         ("infer", _infer, "use a trained run, or published weights, on any stack"),
-        ("bench", _bench, "time a model, on one stack or on several in turn, beside figures that others published"),
+        ("bench", _bench, "time a model on one stack or several, single operations, all networks, or the start"),
     ):
         added = _verb(verbs, verb, act, words)
         added.epilog = _groups(verb)

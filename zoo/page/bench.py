@@ -55,11 +55,11 @@ def _table(found: list[Row]) -> Html:
     names = [name for name in found[0] if name not in ELSEWHERE and any(row.get(name) for row in found)]
     constant = [name for name in names if len({row.get(name) for row in found}) == 1] if len(found) > 1 else []
     shown = [name for name in names if name not in constant][:MOST_COLUMNS]
-    same = ", ".join(f"{label(name)} {found[0][name]}" for name in constant)
+    same = [[", " if at else "", label(name), " ", _cell(found[0], name)] for at, name in enumerate(constant)]
     figures = [at for at, name in enumerate(shown) if at and all(_is_figure(row.get(name, "")) for row in found)]
     cells: list[list[Child]] = [[_cell(row, name) for name in shown] for row in found]
     drawn = table("All results", [_heading(name) for name in shown], cells, figures)
-    return join([drawn, tag("p", f"In every row: {same}.") if same else None])
+    return join([drawn, tag("p", "In every row: ", same, ".") if same else None])
 
 
 def _is_figure(text: str) -> bool:
@@ -144,6 +144,10 @@ def _passes(found: list[Row]) -> Html | None:
     return _bars(found, "pass_ms", names, "Milliseconds a pass: shorter is faster")
 
 
+def _said(row: Row, name: str) -> str:
+    return f"batch {row[name]}" if name == "batch_size" and row.get(name) else row.get(name, "")
+
+
 _BAR_UNITS = {"items_per_s": "items/s", "median_s": "s", "pass_ms": "ms"}
 
 
@@ -154,8 +158,7 @@ def _bars(found: list[Row], figure: str, names: tuple[str, ...], caption: str) -
         value = number_in(row.get(figure))
         if value is not None:
             reported = row.get("grade") == "reported"
-            parts = [row.get(name, "") for name in (RUN, *names)] + (
-                [telling.cut(row.get("machine", ""), 60)] * reported
-            )
+            where = telling.cut(row.get("machine", ""), 60) if reported else ""
+            parts = [*(_said(row, name) for name in (RUN, *names)), where]
             drawn.append((", ".join(part for part in parts if part), value, reported))
     return side_by_side(drawn, caption, _BAR_UNITS[figure]) if drawn else None
