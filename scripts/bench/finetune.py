@@ -5,10 +5,12 @@ python scripts/bench/finetune.py --fashion FOLDER --weights mobilenet_v1_0.25_22
 The pictures are Fashion-MNIST's, written as PNG in a folder for each class: grey and small, as far from ImageNet's as
 pictures of clothes can be. First the recipe fine-tunes the network from the weights. Then the same network learns
 from random weights, with the recipe's other settings, for as many epochs as fit into the time that fine-tuning took
-to compute features, compile, train and judge, or into a multiple of it; a run of two epochs tells how long one takes.
+to compute features, compile, train and judge, or into a multiple of it, rounded up; a run of two
+epochs tells how long one takes.
 """
 
 import argparse
+import math
 import sys
 from pathlib import Path
 
@@ -47,7 +49,7 @@ def main() -> int:
     trial = train([*alike, *told.settings, *FROM_SCRATCH, "trainer.epochs=2"])
     compile_s = float(trial.record["phases"]["compile_s"])
     for times in told.times:
-        epochs = max(1, int((times * seconds(tuned) - compile_s) / (seconds(trial) - compile_s) * 2))
+        epochs = math.ceil((times * seconds(tuned) - compile_s) / (seconds(trial) - compile_s) * 2)
         say(f"from scratch, {times:g} x", train([*alike, *told.settings, *FROM_SCRATCH, f"trainer.epochs={epochs}"]))
     return 0
 
