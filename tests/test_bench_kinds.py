@@ -48,7 +48,7 @@ def test_every_size_is_a_row_with_its_spread_and_a_right_result(tmp_path: Path) 
 
 
 def test_a_wrong_product_is_found(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(np, "dot", lambda left, right: left @ right * 1.001)
+    monkeypatch.setattr(np, "dot", lambda left, right: left @ right * 1.01)
     matmul.run(request(tmp_path, square=[16]), Silent(), Silent(), {})
     assert not any(row["correct"] for row in json.loads((tmp_path / "rows.json").read_text()))
 
@@ -95,9 +95,12 @@ def test_the_crossover_is_said_in_words() -> None:
 
 
 def test_wrong_and_failed_rows_are_said() -> None:
-    rows = [OPERATIONS[4] | {"correct": False}, {**OPERATIONS[5], "median_ms": None, "error": "OSError: no"}]
+    rows = [
+        OPERATIONS[4] | {"correct": False, "largest_error": 0.16},
+        {**OPERATIONS[5], "median_ms": None, "error": "OSError: no"},
+    ]
     said = " ".join(bench_matmul.sentences(rows))
-    assert "WRONG results: row_column 100 on /CPU:0" in said
+    assert "row_column 100 on /CPU:0 (off by 16 %)" in said
     assert "OSError: no" in said
 
 

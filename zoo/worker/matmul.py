@@ -18,8 +18,9 @@ from zoo.worker.refusal import RefusalError
 PICTURES, CHANNELS = 8, 32
 # A place must hold both arrays, the frameworks' copies and the result.
 COPIES = 4
-# Of the largest value that the operation could give: float32 summed in any order stays below.
-TOLERANCE = 1e-4
+# Relative to numpy in float64. Float32 summed in blocks stays below, even a hundred million numbers; summed one by
+# one it does not: measured with TensorFlow 2.21 on a CPU, 0.0034 at ten million and 0.16 at a hundred million.
+TOLERANCE = 1e-3
 
 
 def run(request, events, stop, phases):
