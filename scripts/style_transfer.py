@@ -36,10 +36,10 @@ def parser() -> argparse.ArgumentParser:
     """The options; what stands behind them is told by `python -m zoo help style`."""
     made = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     made.add_argument("--content", metavar="FILE", help="the photo; without it, one that comes with scikit-learn")
-    made.add_argument("--style", metavar="FILE", nargs="+", help="one painting or several; without it, the zoo's")
+    made.add_argument("--style", metavar="FILE", action="append", help="the painting; give it again for several")
     made.add_argument("--output", metavar="FILE", help="where the picture goes; its suffix tells the format")
     made.add_argument("--size", type=int, metavar="PIXELS", help="longer side of the picture (512)")
-    made.add_argument("--steps", type=int, metavar="N", help="steps at that size (50); smaller sizes get more")
+    made.add_argument("--steps", type=int, metavar="N", help="steps at that size (30); smaller sizes get more")
     made.add_argument("--keep-colours", action="store_true", help="take the strokes of the painting, not its colours")
     made.add_argument("--features", metavar="FILE", help="weights of VGG19, VGG16 or SqueezeNet: better than none")
     made.add_argument("--backend", default="auto", help="what computes: auto, cpu, metal, mps, plaidml, ...")

@@ -10,7 +10,7 @@ from zoo.errors import ZooError
 if TYPE_CHECKING:
     from zoo.weightfiles import Arrays
 
-# The first layer of each network, which tells weights apart, and the number of convolutions of block 3.
+# A weight of each network that tells it from others.
 FIRST = {"squeezenet": "fire2_squeeze1x1/kernel", "vgg": "block1_conv1/kernel"}
 # Where Keras itself keeps what it once downloaded, by the name of the published file.
 PUBLISHED = {

@@ -76,7 +76,7 @@ class StyleConfig(Settings):
     masks: list[str] = field(default_factory=list)
     size: int = 512
     style_scale: float = 1.0
-    steps: int = 50
+    steps: int = 30
     smallest: int = 128
     features: str = "auto"
     feature_weights: str | None = None

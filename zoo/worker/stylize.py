@@ -51,9 +51,10 @@ def run(request, events, stop, phases):
         picture = maker.optimise(problem, picture, padded.shape, size["steps"], phases)
         before = content
         maker.end_of_size(number, picture)
-        if stop.asked:
+        if stop.asked or maker.full:
             break
-    png.write(os.path.join(request["run_dir"], "picture.png"), picture)
+    if maker.full:
+        raise RefusalError("%s; the last picture that found room is kept as picture.png" % maker.full)
     events.emit("artifact", kind="picture", path=os.path.join(request["run_dir"], "picture.png"))
     metrics = dict(zip(("style", "content", "roughness"), maker.terms))
     metrics.update(loss=sum(maker.terms), steps=maker.done, layers=layers, precision=chosen["precision"])
@@ -116,7 +117,7 @@ class _Maker:
         self._began, self._size_began = time.time(), time.time()
         self._rows, self._shape, self._count = [], None, 0
         self.done, self._size_done, self.terms = 0, 0, [float("nan")] * 3
-        self._full = False
+        self.full = None
         os.makedirs(os.path.join(folder, "steps"), exist_ok=True)
 
     def optimise(self, problem, picture, padded, steps, phases):
@@ -168,23 +169,25 @@ class _Maker:
         size = {"size": "%dx%d" % (self._shape[1], self._shape[0]), "epochs": len(self._settings["sizes"])}
         speed = (self.done - self._size_done) / max(1e-9, spent)
         self._events.emit("epoch", epoch=number, epoch_s=spent, items_per_s=speed, **size, **losses)
-        with open(os.path.join(self._folder, "losses.csv"), "w") as out:
-            writer = csv.DictWriter(out, COLUMNS, lineterminator="\n")
-            writer.writeheader()
-            writer.writerows(self._rows)
+        try:
+            with open(os.path.join(self._folder, "losses.csv"), "w") as out:
+                writer = csv.DictWriter(out, COLUMNS, lineterminator="\n")
+                writer.writeheader()
+                writer.writerows(self._rows)
+        except OSError as error:
+            self._told_full("losses.csv", error)
 
     def _keep(self, name, picture):
-        if self._full:
+        if self.full:
             return
         try:
             png.write(os.path.join(self._folder, *name.split("/")), picture)
         except OSError as error:
-            self._full = True
-            self._events.emit(
-                "warning",
-                message="%s cannot be written (%s): no more pictures of the making are kept; the work goes on"
-                % (name, error.strerror),
-            )
+            self._told_full(name, error)
+
+    def _told_full(self, name, error):
+        self.full = "%s cannot be written (%s)" % (name, error.strerror)
+        self._events.emit("warning", message=self.full + ": no more pictures are kept")
 
 
 class _StoppedError(Exception):
