@@ -69,7 +69,14 @@ def test_sentences_files_and_tables_are_told_apart(folder: Path, capsys: pytest.
     run = trained(folder, *CLASSIFIER)
     (folder / "one.txt").write_text("fine film")
     (folder / "more.csv").write_text("id,text\n1,fine film\n2,very dull film\n")
-    asked = {"a fine film": ["good"], "one.txt": ["bad"], "more.csv": ["bad", "good"]}
+    (folder / "notes").write_text("very dull film")
+    asked = {
+        "a fine film": ["good"],
+        "fine " * 999: ["good"],
+        "notes": ["good"],
+        "one.txt": ["bad"],
+        "more.csv": ["bad", "good"],
+    }
     for number, (told, classes) in enumerate(asked.items()):
         assert cli.main(["infer", f"run={run}", f"input={told}", f"output.name=asked{number}"]) == 0
         answered = folder / "runs" / f"asked{number}"
@@ -103,6 +110,7 @@ def test_the_test_set_is_the_run_s_own(folder: Path, capsys: pytest.CaptureFixtu
         ("", "input is missing"),
         ("  ", "nothing to read"),
         ("nowhere.txt", "no file or folder"),
+        ("runs", "runs is a folder"),
         ("bad.txt", "bad.txt, line 2: byte 0xff"),
         ("nul.txt", "line 1: a NUL byte"),
         ("empty.txt", "nothing to read"),

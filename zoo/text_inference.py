@@ -108,12 +108,11 @@ def _own(settings: TextInferConfig, source: Run, tokeniser: tokenisers.Tokeniser
     """The sentence itself, the text of a file, or a column of a table."""
     told, encoding = str(settings.input), str(source.record["config"]["data"]["encoding"])
     path = Path(told)
-    suffix = path.suffix.lower() if len(told) < 1000 and "\n" not in told else ""
-    if suffix in textsources.TABLES:
+    if path.suffix.lower() in textsources.TABLES:
         column = settings.text_column or str(source.record["config"]["data"]["text_column"])
         texts = _column(textfiles.existing(told, "a table"), encoding, column)
         names = [f"{path.name}[{number}]" for number in range(len(texts))]
-    elif suffix == textsources.SUFFIX:
+    elif _is_file(told):
         texts, names = [textfiles.read(textfiles.existing(told, "a text file"), encoding)], [path.name]
     else:
         texts, names = [told], [told if len(told) <= SHOWN else told[: SHOWN - 3] + "..."]
@@ -122,6 +121,20 @@ def _own(settings: TextInferConfig, source: Run, tokeniser: tokenisers.Tokeniser
     if empty:
         raise ZooError(f"There is nothing to read in {empty[0]!r}", "Give a text with words in it.")
     return _Inputs(names, tokens, None, {"name": names[0] if len(names) == 1 else told, "items": len(names)})
+
+
+def _is_file(told: str) -> bool:
+    """Whether an input names a file, and is not itself the sentence.
+
+    Raises:
+        ZooError: it names a folder.
+    """
+    try:
+        if Path(told).is_dir():
+            raise ZooError(f"{told} is a folder", "Give a sentence, or a .txt, .csv or .tsv file.")
+        return told.endswith(textsources.SUFFIX) or Path(told).is_file()
+    except (OSError, ValueError):  # no file can have such a name
+        return False
 
 
 def _column(path: Path, encoding: str, column: str) -> list[str]:
