@@ -1,12 +1,12 @@
 """Shakespeare letter by letter: the zoo's language model and the same in plain PyTorch, one after the other.
 
-python scripts/bench/shakespeare.py TEXT [--stack torch] [--rounds 1]
+python scripts/bench/shakespeare.py TEXT [--stack torch] [--rounds 1] [--rate 0.001]
 
 TEXT is Tiny Shakespeare, 1,115,394 characters. Both have nanoGPT's settings for a CPU,
 https://github.com/karpathy/nanoGPT: 4 layers of width 128, 4 heads, windows of 64, batches of 12, 2,000 steps, AdamW
-from 1e-3 along a cosine to 1e-4 after 100 steps of warming up, beta2 0.99, decay 0.1, gradients clipped to 1. Both
-take the same batches in the same order and are evaluated over the whole last tenth of the text. Times are of the
-2,000 steps alone.
+from 1e-3 (or what --rate says) along a cosine to a tenth of it after 100 steps of warming up, beta2 0.99, decay 0.1,
+gradients clipped to 1. Both take the same batches in the same order and are evaluated over the whole last tenth of
+the text. Times are of the 2,000 steps alone.
 """
 
 import argparse
@@ -31,11 +31,12 @@ def main() -> int:
     parser.add_argument("--stack", default="torch")
     parser.add_argument("--rounds", type=int, default=1)
     parser.add_argument("--epochs", type=int, default=EPOCHS)
+    parser.add_argument("--rate", type=float, default=1e-3)
     parser.add_argument("--inside", action="store_true", help=argparse.SUPPRESS)
     told = parser.parse_args()
     text = str(Path(told.text).resolve())
     if told.inside:
-        plain(text, told.epochs)
+        plain(text, told.epochs, told.rate)
         return 0
     sys.path.insert(0, str(ROOT))
     from zoo import envs, machine, stacks
@@ -44,8 +45,9 @@ def main() -> int:
     python = str(envs.ensure(stack, machine.probe().platform).python)
     with tempfile.TemporaryDirectory() as folder:
         for number in range(1, told.rounds + 1):
-            ours = zoo(text, told.stack, told.epochs, Path(folder) / str(number))
+            ours = zoo(text, told, Path(folder) / str(number))
             command = [python, "-I", "-B", __file__, text, "--inside", "--epochs", str(told.epochs)]
+            command += ["--rate", str(told.rate)]
             answer = subprocess.run(command, env=envs.child_environment(stack), stdout=subprocess.PIPE, check=True)
             theirs = json.loads(answer.stdout.splitlines()[-1])
             for name, found in ((f"zoo, {told.stack}", ours), ("plain PyTorch", theirs)):
@@ -54,10 +56,10 @@ def main() -> int:
     return 0
 
 
-def zoo(text: str, stack: str, epochs: int, root: Path) -> dict[str, float]:
+def zoo(text: str, asked: argparse.Namespace, root: Path) -> dict[str, float]:
     """Train with the zoo's command line and its recipe."""
-    told = ["model=transformer/lm", "backend=cpu", "data=text_file", f"data.root={text}", f"stack={stack}"]
-    told += [f"trainer.epochs={epochs}", f"output.root={root}"]
+    told = ["model=transformer/lm", "backend=cpu", "data=text_file", f"data.root={text}", f"stack={asked.stack}"]
+    told += [f"trainer.epochs={asked.epochs}", f"trainer.learning_rate={asked.rate}", f"output.root={root}"]
     command = [sys.executable, "-m", "zoo", "train", *told, "--json"]
     environment = {**os.environ, "PYTHONPATH": str(ROOT)}
     record = json.loads(subprocess.run(command, stdout=subprocess.PIPE, check=True, env=environment).stdout)
@@ -65,7 +67,7 @@ def zoo(text: str, stack: str, epochs: int, root: Path) -> dict[str, float]:
     return {"train_s": trained, "val_loss": record["metrics"]["val_loss"]}
 
 
-def plain(text: str, epochs: int) -> None:
+def plain(text: str, epochs: int, highest: float) -> None:
     """The same in PyTorch's own words; runs where PyTorch is."""
     import math
 
@@ -115,7 +117,7 @@ def plain(text: str, epochs: int) -> None:
     wide = [value for value in model.parameters() if value.dim() >= 2]
     narrow = [value for value in model.parameters() if value.dim() < 2]
     groups = [{"params": wide, "weight_decay": 0.1}, {"params": narrow, "weight_decay": 0.0}]
-    optimizer = torch.optim.AdamW(groups, lr=1e-3, betas=(0.9, 0.99))
+    optimizer = torch.optim.AdamW(groups, lr=highest, betas=(0.9, 0.99))
     total, step, began = epochs * STEPS, 0, time.monotonic()
     warm = int(0.05 * total)
     for epoch in range(1, epochs + 1):
@@ -124,9 +126,9 @@ def plain(text: str, epochs: int) -> None:
             begins = random.randint(0, len(known) - LENGTH, BATCH)[:, None] + np.arange(LENGTH)
             x, y = torch.from_numpy(known[begins]), torch.from_numpy(known[begins + 1])
             turn = (step - warm) / max(1, total - warm)
-            rate = 1e-3 * (step + 1) / warm if step < warm else 1e-4 + 9e-4 * 0.5 * (1 + math.cos(math.pi * turn))
+            share = (step + 1) / warm if step < warm else 0.1 + 0.9 * 0.5 * (1 + math.cos(math.pi * turn))
             for group in optimizer.param_groups:
-                group["lr"] = rate
+                group["lr"] = highest * share
             loss = functional.cross_entropy(model(x).flatten(0, 1), y.flatten())
             optimizer.zero_grad()
             loss.backward()
