@@ -167,7 +167,8 @@ def _request(line: Line, settings: StyleConfig, job: _Job, features: featurechoi
     work_dir.mkdir()
     if features.arrays is not None:
         featurechoice.write(work_dir / "features.npz", features)
-    longer = artwork.sizes(job.longer, settings.smallest)
+    # A former result is as fine already as it is to become.
+    longer = [job.longer] if job.start else artwork.sizes(job.longer, settings.smallest)
     style = {
         "features": {
             "network": features.network,

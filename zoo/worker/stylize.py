@@ -46,9 +46,10 @@ def run(request, events, stop, phases):
         picture = _start(settings, size, content) if picture is None else _grown(picture, before, content)
         padded = style_problem.padded(content)
         target = _target(chosen, layers, settings, size, padded)
+        problem = None  # the smaller one makes room before the larger one is built
         problem = style_problem.build(chosen, layers, target, settings["weights"])
         phases["build_s"] = phases.get("build_s", 0.0) + time.time() - began
-        picture = maker.optimise(problem, picture, padded.shape, size["steps"], phases)
+        picture = maker.optimise(problem, picture, size["steps"], phases)
         before = content
         maker.end_of_size(number, picture)
         if stop.asked or maker.full:
@@ -117,11 +118,11 @@ class _Maker:
         self._began, self._size_began = time.time(), time.time()
         self._rows, self._shape, self._count = [], None, 0
         self.done, self._size_done, self.terms = 0, 0, [float("nan")] * 3
-        self.full = None
+        self._due, self.full = 1, None
         os.makedirs(os.path.join(folder, "steps"), exist_ok=True)
 
-    def optimise(self, problem, picture, padded, steps, phases):
-        """The best picture after some steps at one size; ``picture`` itself may be smaller than the problem's."""
+    def optimise(self, problem, picture, steps, phases):
+        """The picture after some steps at one size."""
         self._shape, begun, self._size_done = picture.shape, time.time(), self.done
 
         def function(x):
@@ -158,7 +159,9 @@ class _Maker:
         speed = (self.done - self._size_done) / max(1e-9, time.time() - self._size_began)
         self._events.step(step=self.done, steps=self._all, items_per_s=speed, **fields)
         every = self._settings["every"]
-        if every and (self.done % every == 0 or self.done == 1):
+        # L-BFGS does not tell of steps that led nowhere, so the very step may be missing.
+        if every and self.done >= self._due:
+            self._due = (self.done // every + 1) * every
             self._keep("steps/%05d.png" % self.done, style_problem.cropped(x, rows, columns))
 
     def end_of_size(self, number, picture):
