@@ -8,7 +8,7 @@ from zoo.page import told as telling
 from zoo.page.bars import side_by_side
 from zoo.page.charts import Axis, Mark, Series, lines
 from zoo.page.markup import Child, Html, join, table, tag
-from zoo.page.quantities import data, label, named
+from zoo.page.quantities import data, heading, label, named
 from zoo.page.told import Told, number_in
 
 Row = dict[str, str]
@@ -29,7 +29,6 @@ ELSEWHERE = {
     "keras",
     "source",
 }
-UNITS = (("_ms", "ms"), ("_s", "s"))
 
 
 def rows(folder: Path) -> list[Row]:
@@ -58,17 +57,12 @@ def _table(found: list[Row]) -> Html:
     same = [[", " if at else "", label(name), " ", _cell(found[0], name)] for at, name in enumerate(constant)]
     figures = [at for at, name in enumerate(shown) if at and all(_is_figure(row.get(name, "")) for row in found)]
     cells: list[list[Child]] = [[_cell(row, name) for name in shown] for row in found]
-    drawn = table("All results", [_heading(name) for name in shown], cells, figures)
+    drawn = table("All results", [heading(name) for name in shown], cells, figures)
     return join([drawn, tag("p", "In every row: ", same, ".") if same else None])
 
 
 def _is_figure(text: str) -> bool:
     return not text or number_in(text) is not None
-
-
-def _heading(name: str) -> str:
-    unit = next((unit for ending, unit in UNITS if name.endswith(ending) and not name.endswith("per_s")), "")
-    return f"{name.removesuffix('_' + unit).replace('_', ' ')}, {unit}" if unit else label(name)
 
 
 def _cell(row: Row, name: str) -> Child:

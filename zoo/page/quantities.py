@@ -52,3 +52,9 @@ def label(name: str) -> str:
         if plain.endswith(suffix) and not plain.endswith("per_s"):
             plain = plain.removesuffix(suffix)
     return plain.replace("_", " ")
+
+
+def heading(name: str) -> str:
+    """The same with its unit, for a column: ``epoch, s``; a size names its unit in every cell."""
+    unit = next((unit for unit in ("ms", "s") if name.endswith(f"_{unit}") and not name.endswith("per_s")), "")
+    return f"{name.removesuffix('_' + unit).replace('_', ' ')}, {unit}" if unit else label(name)

@@ -8,7 +8,7 @@ from zoo.page import told as telling
 from zoo.page.bars import shares
 from zoo.page.charts import Axis, Mark, Series, lines
 from zoo.page.markup import Child, Html, folded, join, table, tag
-from zoo.page.quantities import data, label, named, seconds, short, size
+from zoo.page.quantities import data, heading, label, named, seconds, short, size
 from zoo.page.told import Told, number_in
 
 MOST_CARDS = 12
@@ -143,7 +143,7 @@ def _numbers(rows: list[Row]) -> Html:
     shown = rows if len(rows) <= telling.MOST_ROWS else rows[-telling.MOST_ROWS :]
     cells: list[list[Child]] = [[_cell(row, name) for name in headings] for row in shown]
     words = "All epochs in numbers" if len(shown) == len(rows) else f"The last {len(shown)} epochs in numbers"
-    drawn = table(words, [label(name) for name in headings], cells, range(1, len(headings)))
+    drawn = table(words, [heading(name) for name in headings], cells, range(1, len(headings)))
     return folded(words, drawn)
 
 
