@@ -1,5 +1,6 @@
 """Where the zoo finds its own files and keeps what it builds."""
 
+import contextlib
 import os
 from pathlib import Path
 
@@ -14,10 +15,21 @@ WORKER = PACKAGE / "worker" / "__main__.py"
 
 
 def cache_dir() -> Path:
-    """Folder for environments, data and downloads: ``$ZOO_CACHE``, else the system's user cache folder."""
+    """Folder for environments, data and downloads: ``$ZOO_CACHE``, else the system's user cache folder.
+
+    It is made here, where it is not there yet, so that only its owner can look into it.
+    """
     chosen = os.environ.get("ZOO_CACHE")
     if chosen:
-        return Path(chosen).expanduser().resolve()
+        return _private(Path(chosen).expanduser().resolve())
     import platformdirs
 
-    return Path(platformdirs.user_cache_dir("zoo", appauthor=False))
+    return _private(Path(platformdirs.user_cache_dir("zoo", appauthor=False)))
+
+
+def _private(folder: Path) -> Path:
+    with contextlib.suppress(OSError):  # told by whoever then cannot write there
+        if not folder.exists():
+            folder.parent.mkdir(parents=True, exist_ok=True)
+            folder.mkdir(mode=0o700)
+    return folder

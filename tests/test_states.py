@@ -1,0 +1,35 @@
+"""Another process goes on with a training to the bit, on every Keras."""
+
+import json
+import subprocess
+from pathlib import Path
+
+import pytest
+from test_worker import ready
+
+from zoo import envs, machine, paths, stacks
+
+WORKER = Path(__file__).with_name("states_worker.py")
+
+
+@pytest.mark.stacks
+@pytest.mark.parametrize("name", ["tf-1.8", "tf-2.5", "tf-2.12", "plaidml-0.7", "tf-2.21", "torch", "jax"])
+def test_what_was_taken_and_taken_up_goes_on_to_the_bit(name: str) -> None:
+    ready(name)
+    stack = stacks.load(name)
+    python = envs.ensure(stack, machine.probe().platform).python
+    variables = envs.child_environment(stack) | {"ZOO_KERAS": stack.keras, "CUDA_VISIBLE_DEVICES": "-1"}
+    done = subprocess.run(
+        [str(python), "-I", "-B", str(WORKER), str(paths.PACKAGE)],
+        env=variables, capture_output=True, text=True, timeout=600, check=False,
+    )  # fmt: skip
+    assert done.returncode == 0, done.stderr[-2000:]
+    found = json.loads(done.stdout)
+    assert found == dict.fromkeys(("adam", "momentum", "rmsprop", "sgd"), 0.0)
+
+
+def test_models_drop_values_through_compat_alone() -> None:
+    """A dropout layer of Keras 2 itself draws from where nothing can be saved."""
+    models = [path for path in (paths.PACKAGE / "models").rglob("*.py") if path.name not in ("compat.py", "draws.py")]
+    assert models
+    assert [path.name for path in models if "layers.Dropout" in path.read_text(encoding="utf-8")] == []

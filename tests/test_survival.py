@@ -1,0 +1,148 @@
+"""Real trainings and the faults that befall them, each really caused."""
+
+import csv
+import importlib.util
+import json
+import shutil
+import signal
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+from types import ModuleType
+from typing import Any
+
+import numpy as np
+import psutil
+import pytest
+from test_worker import ready
+
+from zoo import cli
+
+pytestmark = pytest.mark.stacks
+
+SCRIPTS = Path(__file__).resolve().parent.parent / "scripts"
+SMALL = ["model=mnist_dense", "data=digits", "backend.probes=false"]
+
+
+def record(folder: Path) -> dict[str, Any]:
+    found: dict[str, Any] = json.loads((folder / "run.json").read_text())
+    return found
+
+
+def train(folder: Path, *overrides: str, stack: str = "tf-1.8") -> int:
+    return cli.main(["train", *ready(stack), *SMALL, *overrides, f"output.root={folder.parent}",
+                     f"output.name={folder.name}"])  # fmt: skip
+
+
+@pytest.fixture(scope="module")
+def kill_matrix() -> ModuleType:
+    spec = importlib.util.spec_from_file_location("kill_matrix", SCRIPTS / "kill_matrix.py")
+    assert spec is not None
+    assert spec.loader is not None
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return module
+
+
+@pytest.mark.parametrize(("stack", "kills"), [("tf-1.8", 3), ("tf-2.21", 1)])
+def test_killed_again_and_again_a_run_ends_as_if_nothing_had_been(
+    kill_matrix: ModuleType, tmp_path: Path, stack: str, kills: int
+) -> None:
+    ready(stack)
+    told = kill_matrix.matrix(tmp_path, stack, "cpu", kills, 7)
+    assert told["kills"] == kills
+    assert told["good"] == told["runs"], told["bad"]
+
+
+def test_time_is_up_and_another_stack_goes_on(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    ready("tf-2.21")
+    folder = tmp_path / "run"
+    assert train(folder, "trainer.max_minutes=0.001", "trainer.epochs=500") == 0
+    told = record(folder)
+    assert told["stopped"] == "max_minutes"
+    assert told["metrics"]["test_accuracy"] > 0
+    assert "trainer.max_minutes" in capsys.readouterr().out
+    before = len(_history(folder))
+    assert cli.main(["train", f"resume={folder}", "stack=tf-2.21", "trainer.epochs=6", "trainer.max_minutes=5"]) == 0
+    assert "the optimizer and all draws start anew" in capsys.readouterr().err
+    told = record(folder)
+    assert told["stack"]["name"] == "tf-2.21"
+    assert len(told["interruptions"]) == 1
+    assert len(_history(folder)) == 6 >= before
+    assert told["metrics"]["test_accuracy"] > 0.85
+
+
+def _history(folder: Path) -> list[dict[str, str]]:
+    with (folder / "history.csv").open(newline="") as source:
+        return list(csv.DictReader(source))
+
+
+def test_a_loss_that_explodes_goes_back_and_on_with_half_the_rate(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    folder = tmp_path / "wild"
+    wild = ["model=mnist_conv5", "model.l2=1", "trainer.optimizer=sgd", "trainer.learning_rate=10",
+            "trainer.schedule=constant", "trainer.warmup=0", "trainer.epochs=1",
+            "trainer.batch_size=16", "data.train_limit=400"]  # fmt: skip
+    chosen = [*ready("tf-1.8"), *wild, "data=digits", f"output.root={tmp_path}", "output.name=wild"]
+    assert cli.main(["train", *chosen, "trainer.on_nan=rollback"]) == 0
+    assert "Back to epoch 1, step 0, with 0.5 times" in capsys.readouterr().err
+    assert all(np.isfinite(value).all() for value in np.load(folder / "weights.npz").values())
+    assert float(_history(folder)[-1]["learning_rate"]) < 10
+
+
+@pytest.fixture
+def small_disk(tmp_path: Path) -> Iterator[Path]:
+    """A disk of 6 MB."""
+    folder = tmp_path / "disk"
+    folder.mkdir()
+    mount = ["mount", "-t", "tmpfs", "-o", "size=6m", "tmpfs", str(folder)]
+    if shutil.which("mount") is None or subprocess.run(mount, capture_output=True, check=False).returncode:
+        pytest.skip("no small disk can be mounted here")
+    yield folder
+    subprocess.run(["umount", "-l", str(folder)], check=False)
+
+
+def test_on_a_full_disk_training_goes_on_and_says_so(small_disk: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert train(small_disk / "run", "trainer.epochs=3", "trainer.disk_reserve_gb=1") == 0
+    told = capsys.readouterr().err
+    assert told.count("No checkpoint can be written") == 1
+    assert record(small_disk / "run")["exit"] == "completed"
+    (small_disk / "ballast").write_bytes(bytes(small_disk.stat().st_dev and _free(small_disk) - 20_000))
+    assert train(small_disk / "full", "trainer.epochs=3", "trainer.disk_reserve_gb=0") == 1
+    told = capsys.readouterr().err
+    assert "No space left" in told
+    assert "Traceback" not in told
+
+
+def _free(folder: Path) -> int:
+    return shutil.disk_usage(folder).free
+
+
+def test_memory_above_the_ceiling_stops_with_a_checkpoint(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    folder = tmp_path / "run"
+    assert train(folder, "trainer.max_memory_gb=0.01", "trainer.batch_size=64") == 1
+    told = capsys.readouterr().err
+    assert "trainer.max_memory_gb is 0.01" in told
+    assert f"resume={folder} trainer.batch_size=32" in told
+    assert list((folder / "checkpoints").glob("*.npz"))
+
+
+def test_a_worker_that_hangs_is_ended_and_its_run_goes_on(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """The worker is stopped by SIGSTOP in the middle of training: to its host it is as a device that hangs."""
+    folder, told = tmp_path / "run", [*ready("tf-1.8"), *SMALL, "trainer.epochs=100000", "trainer.hang_minutes=0.2"]
+    command = [sys.executable, "-m", "zoo", "train", *told, f"output.root={tmp_path}", "output.name=run"]
+    host = subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True)
+    assert host.stderr is not None
+    for line in host.stderr:
+        if line.startswith("epoch"):
+            break
+    (worker,) = psutil.Process(host.pid).children()
+    worker.send_signal(signal.SIGSTOP)
+    _, shown = host.communicate(timeout=120)
+    assert host.returncode == 1
+    assert "no sign of life" in shown
+    assert not worker.is_running() or worker.status() == psutil.STATUS_ZOMBIE
+    assert cli.main(["train", f"resume={folder}", "trainer.max_minutes=0.01"]) == 0
+    assert "Going on with" in capsys.readouterr().err
