@@ -65,6 +65,7 @@ def ensure(stack: Stack, platform: str, healthy: HealthCheck | None = None) -> E
     Raises:
         ZooError: no lock for the platform, no interpreter, no space, or the build failed.
     """
+    paths.make_cache()
     lock = stacks.lock_file(stack, platform)
     python = installer.obtain(stack.python, platform.partition("-")[2])
     folder = environments_dir() / _folder_name(stack, platform, lock, python)

@@ -19,6 +19,7 @@ from zoo import (
     explain,
     guard,
     machine,
+    paths,
     progress,
     records,
     references,
@@ -59,6 +60,7 @@ def prepare(verb: str, overrides: list[str], task: str) -> Line:
     Raises:
         ZooError: as :func:`settle`.
     """
+    paths.make_cache()
     here = machine.probe()
     resumes = resuming.folder_of(overrides) if resuming.told(overrides) else None
     overrides = [text for text in overrides if text.partition("=")[0] != resuming.KEY]

@@ -15,21 +15,19 @@ WORKER = PACKAGE / "worker" / "__main__.py"
 
 
 def cache_dir() -> Path:
-    """Folder for environments, data and downloads: ``$ZOO_CACHE``, else the system's user cache folder.
-
-    It is made here, where it is not there yet, so that only its owner can look into it.
-    """
+    """Folder for environments, data and downloads: ``$ZOO_CACHE``, else the system's user cache folder."""
     chosen = os.environ.get("ZOO_CACHE")
     if chosen:
-        return _private(Path(chosen).expanduser().resolve())
+        return Path(chosen).expanduser().resolve()
     import platformdirs
 
-    return _private(Path(platformdirs.user_cache_dir("zoo", appauthor=False)))
+    return Path(platformdirs.user_cache_dir("zoo", appauthor=False))
 
 
-def _private(folder: Path) -> Path:
+def make_cache() -> None:
+    """Make the cache folder where it is not there yet, so that only its owner can look into it."""
+    folder = cache_dir()
     with contextlib.suppress(OSError):  # told by whoever then cannot write there
         if not folder.exists():
             folder.parent.mkdir(parents=True, exist_ok=True)
             folder.mkdir(mode=0o700)
-    return folder
