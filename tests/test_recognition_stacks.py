@@ -65,9 +65,8 @@ def ask(tmp_path: Path, *overrides: str) -> runs.Run:
 def test_photos_are_named_as_by_keras_applications(
     tmp_path: Path, published: Path, photos: Path, theirs: np.ndarray, stack: str, backend: str
 ) -> None:
-    run = ask(
-        tmp_path, f"weights={published}", f"input={photos}", f"stack={stack}", f"backend={backend}", "batch_size=4"
-    )
+    size = "batch_size=9" if stack == "openvino" else "batch_size=4"  # neither divides the ten photos
+    run = ask(tmp_path, f"weights={published}", f"input={photos}", f"stack={stack}", f"backend={backend}", size)
     ours = np.load(run.folder / "probabilities.npy")
     assert [row["input"] for row in run.predictions] == sorted(os.listdir(photos))
     np.testing.assert_array_equal(ours.argmax(axis=1), theirs.argmax(axis=1))

@@ -7,6 +7,8 @@ from zoo.worker.refusal import RefusalError
 # On processors that multiply bfloat16 or float16 by themselves OpenVINO would round every weight to that.
 EXACT = {"INFERENCE_PRECISION_HINT": "f32"}
 HINTS = {"float32": "f32", "bfloat16": "bf16", "float16": "f16"}
+# Pictures at a time on each core: of 1, 4 and 8 the fastest, by a sixth against 1.
+FEW = 4
 
 _used = []
 _graphs = []
@@ -45,10 +47,10 @@ def proof(device):
 
 
 def predictor(predict, preprocess, shape, precision):
-    """Compile what Keras compiles once more, for one picture at a time, with the making of its input inside.
+    """Compile what Keras compiles once more, for a few pictures at a time, with the making of its input inside.
 
-    Keras leaves the size of the batch open and hands over float32; a fixed size and bytes are faster. So is one
-    picture for each core, instead of all cores on a batch whose feature maps no cache can hold.
+    Keras leaves the size of the batch open and hands over float32; a fixed size and bytes are faster. So are a few
+    pictures for each core, instead of all cores on a batch whose feature maps no cache can hold.
 
     Args:
         predict: Keras's own, from a batch of inputs to probabilities.
@@ -65,8 +67,9 @@ def predictor(predict, preprocess, shape, precision):
     import openvino
 
     predict(preprocess(np.zeros((1, *shape[1:]), np.uint8)))
+    few = FEW if shape[0] >= 2 * FEW else 1
     graph = _graphs[0].clone()
-    graph.reshape({graph.input(0): [1, *shape[1:]]})
+    graph.reshape({graph.input(0): [few, *shape[1:]]})
     scale, offset = _straight_line(preprocess)
     if scale is not None:
         steps = openvino.preprocess.PrePostProcessor(graph)
@@ -79,20 +82,23 @@ def predictor(predict, preprocess, shape, precision):
     settled = compiled.get_property("INFERENCE_PRECISION_HINT").to_string()
     if settled != HINTS[precision]:
         raise RefusalError("this processor does not multiply %s by itself (OpenVINO took %s)" % (precision, settled))
-    answers = np.empty((shape[0], *compiled.output(0).shape[1:]), np.float32)
+    count = -(-shape[0] // few) * few
+    answers = np.empty((count, *compiled.output(0).shape[1:]), np.float32)
     queue = openvino.AsyncInferQueue(compiled)  # as many at once as OpenVINO holds for best
 
     def keep(request, place):
-        answers[place] = request.get_output_tensor(0).data[0]
+        answers[place : place + few] = request.get_output_tensor(0).data
 
     queue.set_callback(keep)
 
     def infer(pixels):
         x = np.asarray(pixels if scale is not None else preprocess(pixels))
-        for place in range(len(x)):
-            queue.start_async([x[place : place + 1]], place, share_inputs=True)
+        if len(x) < count:
+            x = np.concatenate([x, np.zeros((count - len(x), *x.shape[1:]), x.dtype)])
+        for place in range(0, count, few):
+            queue.start_async([x[place : place + few]], place, share_inputs=True)
         queue.wait_all()
-        return answers.copy()
+        return answers[: shape[0]].copy()
 
     return infer
 
