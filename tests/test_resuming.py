@@ -2,6 +2,7 @@
 
 import json
 import os
+import signal
 import subprocess
 import sys
 import time
@@ -147,35 +148,42 @@ def test_a_hung_worker_is_ended_and_explained(zoo: Zoo, capsys: pytest.CaptureFi
     assert "no sign of life" in record()["error"]["message"]
 
 
-def test_a_closed_terminal_need_not_stop_a_run(zoo: Zoo, pretending: Path) -> None:
-    """The host gets SIGHUP and its terminal's end of the pipe is closed; it goes on and writes to host.log."""
-    code = (
-        "import signal, os, sys, threading, time\n"
-        "from pathlib import Path\n"
-        "from zoo import runner, guard, progress\n"
-        "from zoo import paths\n"
-        "paths.WORKER = Path(sys.argv[1])\n"
-        "folder = Path(sys.argv[2])\n"
-        "g = guard.Guard(outlives_terminal=True)\n"
-        "threading.Timer(0.7, os.kill, (os.getpid(), signal.SIGHUP)).start()\n"
-        "threading.Timer(2.0, os.kill, (os.getpid(), signal.SIGINT)).start()\n"
-        "o = runner.run(Path(sys.executable), dict(os.environ), folder / 'request.json', print, None, g)\n"
-        "progress.say('stopped: %s' % o.done.get('stopped'))\n"
-    )
-    fake = Path(__file__).with_name("fake_worker.py")
-    request = pretending / "request.json"
-    request.write_text(json.dumps({"protocol": 1, "verb": "train", "run_dir": str(pretending)}))
+HOST = """
+import os, sys
+from pathlib import Path
+from zoo import guard, paths, progress, runner
+paths.WORKER = Path(sys.argv[1])
+show = lambda event: print(event, flush=True)
+held = guard.Guard(outlives_terminal=sys.argv[2] == "continue")
+outcome = runner.run(Path(sys.executable), dict(os.environ), Path("request.json").resolve(), show, None, held)
+progress.say(f"stopped: {outcome.done.get('stopped')}")
+"""
+
+
+@pytest.mark.parametrize("wanted", ["continue", "stop"])
+def test_a_closed_terminal_stops_a_run_or_does_not(pretending: Path, wanted: str) -> None:
+    """The host gets SIGHUP, and what it writes to is closed."""
+    fake, log = Path(__file__).with_name("fake_worker.py"), pretending / "host.log"
+    Path("request.json").write_text(json.dumps({"protocol": 1, "verb": "train", "run_dir": str(pretending)}))
     host = subprocess.Popen(
-        [sys.executable, "-c", code, str(fake), str(pretending)],
-        stdout=subprocess.PIPE, stderr=subprocess.PIPE, env={**os.environ, "FAKE_WORKER": "slow"},
+        [sys.executable, "-c", HOST, str(fake), wanted], stdout=subprocess.PIPE, stderr=subprocess.PIPE,
+        env={**os.environ, "FAKE_WORKER": "slow"},
     )  # fmt: skip
     assert host.stdout is not None
     assert host.stderr is not None
-    host.stdout.readline()
+    while b"'epoch'" not in host.stdout.readline():
+        pass
+    host.send_signal(signal.SIGHUP)
+    while not log.is_file():
+        time.sleep(0.02)
     host.stdout.close()
     host.stderr.close()
-    assert host.wait(timeout=30) == 0
-    assert "stopped: interrupted" in (pretending / "host.log").read_text()
+    if wanted == "continue":
+        time.sleep(1.0)
+        assert host.poll() is None
+        host.send_signal(signal.SIGINT)
+    assert host.wait(timeout=60) == 0
+    assert "stopped: interrupted" in log.read_text()
 
 
 def test_attach_shows_a_run_to_its_end(zoo: Zoo, capsys: pytest.CaptureFixture[str]) -> None:

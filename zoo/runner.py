@@ -101,8 +101,9 @@ def run(
                 f"Cannot start {python}: {error.strerror or error}",
                 "`python -m zoo env list` shows its state.",
             ) from error
-        log_of_host = folder / "host.log" if guard.outlives_terminal else None
-        with _stopping(worker, outcome, feed, log_of_host), watched(worker, guard.hang_s, outcome.hung) as alive:
+        stopper = _Stopper(worker, outcome, feed)
+        gone = _Gone(folder / "host.log", None if guard.outlives_terminal else stopper)
+        with _stopping(worker, stopper, gone), watched(worker, guard.hang_s, outcome.hung) as alive:
             assert worker.stdout is not None  # noqa: S101  (it was asked for above)
             if feed and worker.stdin:
                 feed.begin(worker.stdin)
@@ -143,20 +144,13 @@ def _take(event: dict[str, Any], outcome: Outcome) -> None:
 
 
 @contextlib.contextmanager
-def _stopping(
-    worker: "subprocess.Popen[bytes]", outcome: Outcome, feed: Feed | None, log: Path | None
-) -> Iterator[None]:
-    """While inside, Ctrl-C, SIGTERM and a closed terminal stop the worker; no way out leaves it running.
-
-    With a log, a closed terminal stops nothing: what would be shown is written there from then on.
-    """
-    stopper = _Stopper(worker, outcome, feed)
+def _stopping(worker: "subprocess.Popen[bytes]", stopper: "_Stopper", gone: "_Gone") -> Iterator[None]:
+    """While inside, Ctrl-C and SIGTERM stop the worker, a closed terminal as told; no way out leaves it running."""
     previous: dict[int, Any] = {}
     if threading.current_thread() is threading.main_thread():
-        names = [name for name in ("SIGINT", "SIGTERM", "SIGHUP") if hasattr(signal, name)]
-        previous = {getattr(signal, name): signal.signal(getattr(signal, name), stopper.signalled) for name in names}
-        if log is not None:
-            signal.signal(signal.SIGHUP, lambda _number, _frame: progress.leave_terminal(log))
+        wanted = {"SIGINT": stopper.signalled, "SIGTERM": stopper.signalled, "SIGHUP": gone.signalled}
+        numbers = {getattr(signal, name): act for name, act in wanted.items() if hasattr(signal, name)}
+        previous = {number: signal.signal(number, act) for number, act in numbers.items()}
     try:
         yield
     finally:
@@ -166,6 +160,18 @@ def _stopping(
         if worker.poll() is None:
             worker.kill()
             worker.wait()
+
+
+class _Gone:
+    """The terminal was closed: what would be shown goes to a file from now on, and the worker is stopped or not."""
+
+    def __init__(self, log: Path, stopper: "_Stopper | None") -> None:
+        self._log, self._stopper = log, stopper
+
+    def signalled(self, number: int, frame: Any) -> None:
+        progress.leave_terminal(self._log)
+        if self._stopper is not None:
+            self._stopper.signalled(number, frame)
 
 
 class _Stopper:
