@@ -90,7 +90,7 @@ def test_a_damaged_record_is_told(zoo: Zoo, capsys: pytest.CaptureFixture[str], 
     zoo()
     Path(FOLDER, "run.json").write_text(content)
     assert zoo(f"resume={FOLDER}") == 1
-    assert capsys.readouterr().err.strip()
+    assert "bug" not in (capsys.readouterr().err or "bug")
 
 
 def test_an_interpreter_is_not_taken_from_a_run_that_may_be_a_stranger_s(

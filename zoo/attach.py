@@ -22,14 +22,14 @@ def follow(folder: Path) -> str:
     """
     record = records.read(folder)
     running = runlock.is_held(folder)
-    progress.say(f"{folder}: {record.get('model')}, begun {record.get('started')}")
+    progress.say(printable(f"{folder}: {record.get('model')}, begun {record.get('started')}"))
     if running:
         progress.say("Ctrl-C leaves it alone and ends the watching.")
     with screen.following("Waiting for its next step") as show:
         for event in _events(folder):
             # The folder may come from a stranger: what cannot be shown is passed over.
             with contextlib.suppress(KeyError, TypeError, ValueError, AttributeError):
-                show(_printable(event))
+                show(printable(event))
     return state(folder, records.read(folder))
 
 
@@ -61,10 +61,10 @@ def _events(folder: Path) -> Iterator[dict[str, Any]]:
                 time.sleep(PAUSE_S)
 
 
-def _printable(value: Any) -> Any:
+def printable(value: Any) -> Any:
     """The same with no character that would move a terminal's cursor or change its colours."""
     if isinstance(value, str):
         return "".join(letter if letter.isprintable() or letter in "\n\t" else "?" for letter in value)
     if isinstance(value, dict):
-        return {key: _printable(item) for key, item in value.items()}
-    return [_printable(item) for item in value] if isinstance(value, list) else value
+        return {key: printable(item) for key, item in value.items()}
+    return [printable(item) for item in value] if isinstance(value, list) else value

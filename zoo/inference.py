@@ -13,6 +13,11 @@ from zoo.settings import DataSettings, InferConfig, TrainConfig
 USUAL_BATCH = 128
 
 
+# What is taken from the record of the run that trained.
+NEEDED = {"backend": str, "stack.name": str, "config.model.name": str, "config.data.name": str, "data.name": str,
+          "data.sha256": str, "data.class_names": list, "data.input_shape": list}  # fmt: skip
+
+
 def infer(overrides: list[str]) -> Run:
     """Use a trained run, or published weights, on pictures.
 
@@ -63,6 +68,7 @@ def _source_run(overrides: list[str]) -> Run:
     source = named(told, config.chosen("output.root", overrides))
     if source.record.get("verb") != "train" or not (source.folder / "weights.npz").is_file():
         raise ZooError(f"{source.folder} holds no trained weights", "Give the folder of a training run, or run=last.")
+    records.require(source.folder, source.record, NEEDED)
     return source
 
 

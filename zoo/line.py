@@ -60,7 +60,6 @@ def prepare(verb: str, overrides: list[str], task: str) -> Line:
     Raises:
         ZooError: as :func:`settle`.
     """
-    paths.make_cache()
     here = machine.probe()
     resumes = resuming.folder_of(overrides) if resuming.told(overrides) else None
     overrides = [text for text in overrides if text.partition("=")[0] != resuming.KEY]
@@ -69,6 +68,7 @@ def prepare(verb: str, overrides: list[str], task: str) -> Line:
         progress.say(remark)
     overrides, settings, text, choice = settle(verb, overrides, task, here, reference)
     _say_choice(choice)
+    paths.make_cache()
     return Line(verb, settings, text, overrides, choice, here, reference, resumes=resumes)
 
 

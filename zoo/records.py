@@ -12,6 +12,7 @@ import os
 import re
 import shutil
 import subprocess
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
@@ -113,6 +114,28 @@ _KINDS: dict[str, type | tuple[type, ...]] = {
 def _is_sound(record: dict[str, Any]) -> bool:
     """Whether a record, which may be a stranger's, holds values of the right types."""
     return all(isinstance(record[key], kind) for key, kind in _KINDS.items() if key in record)
+
+
+def require(folder: Path, record: dict[str, Any], needed: Mapping[str, type]) -> None:
+    """Stop where a record, which may be a stranger's, lacks what is needed of it.
+
+    Args:
+        folder: its run folder.
+        record: its content.
+        needed: dotted keys and the type of each value.
+
+    Raises:
+        ZooError: with every key that is missing or of another type.
+    """
+    wrong = [key for key, kind in needed.items() if not isinstance(_within(record, key), kind)]
+    if wrong:
+        raise ZooError(f"{folder / RECORD} tells no {', no '.join(wrong)}", "Give another run, or train again.")
+
+
+def _within(record: Any, key: str) -> Any:
+    for part in key.split("."):
+        record = record.get(part) if isinstance(record, dict) else None
+    return record
 
 
 def latest(root: Path, verb: str, trained: bool = True) -> Path:

@@ -16,6 +16,7 @@ FREE = (
     "trainer.max_memory_gb", "trainer.disk_reserve_gb", "trainer.checkpoint_minutes", "trainer.keep_checkpoints",
     "trainer.on_nan", "trainer.on_oom", "trainer.on_hangup", "trainer.hang_minutes", "trainer.restarts",
 )  # fmt: skip
+NEEDED = {"config.trainer": dict, "phases": dict, "backend": str, "stack.name": str, "command": list}
 
 
 def told(overrides: list[str]) -> str | None:
@@ -43,6 +44,7 @@ def expand(overrides: list[str]) -> list[str]:
     record = records.read(folder)
     if record.get("verb") != "train":
         raise ZooError(f"{folder} is no training: nothing to resume", "Give the folder that `train` made.")
+    records.require(folder, record, NEEDED)
     if record["exit"] == "completed" and not record.get("stopped") and not _more_epochs(record, overrides):
         raise ZooError(
             f"{folder} is complete: nothing to resume", "More epochs than it had: add trainer.epochs=NUMBER."

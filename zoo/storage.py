@@ -41,7 +41,7 @@ def _run(folder: Path) -> Kept:
     except ZooError as error:
         return Kept(folder.name, f"damaged: {error.message}", "", size, folder)
     about = f"{record.get('verb')} {record.get('model')} on {record.get('backend')}, {attach.state(folder, record)}"
-    return Kept(folder.name, about, str(record.get("started", "")), size, folder)
+    return Kept(folder.name, attach.printable(about), attach.printable(str(record.get("started", ""))), size, folder)
 
 
 def remove_runs(root: Path, names: list[str]) -> list[Path]:
