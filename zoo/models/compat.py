@@ -584,7 +584,12 @@ class _Ops:
 ops = _Ops()
 
 
-def computed(function, x, shape, name=None):
+def precision_of(x):
+    """What a Keras tensor is stored in, such as ``"bfloat16"``."""
+    return str(x.dtype) if MAJOR >= 3 else "float32"
+
+
+def computed(function, x, shape, name=None, precision="float32"):
     """Layer of a function over tensors, written in :data:`ops`.
 
     Args:
@@ -592,8 +597,10 @@ def computed(function, x, shape, name=None):
         x: the tensor or the list.
         shape: of the result, without the batch.
         name: of the layer.
+        precision: what it computes in; tensors of others are converted first.
     """
-    return keras.layers.Lambda(function, output_shape=tuple(shape), name=name)(x)
+    extra = {"dtype": precision} if MAJOR >= 3 else {}
+    return keras.layers.Lambda(function, output_shape=tuple(shape), name=name, **extra)(x)
 
 
 class Held(keras.layers.Layer):

@@ -29,9 +29,10 @@ def gram(compat, x, name=None, mask=None):
     def part(both):
         return ops.pairs(flat(both[0]), flat(both[0] * both[1]))
 
+    # In the maps' own precision: a copy of the first maps of a large picture in float32 takes gigabytes.
     if mask is None:
-        return compat.computed(whole, x, (channels, channels), name)
-    return compat.computed(part, [x, mask], (channels, channels), name)
+        return compat.computed(whole, x, (channels, channels), name, compat.precision_of(x))
+    return compat.computed(part, [x, mask], (channels, channels), name, compat.precision_of(x))
 
 
 def distance(compat, a, b, name=None):
