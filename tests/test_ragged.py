@@ -59,9 +59,11 @@ def test_all_texts_come_back_with_their_places(texts: ragged.Texts) -> None:
     assert found == {0: 702, 1: 302, 2: 2}
 
 
-def test_tokens_are_hidden_and_padding_is_not() -> None:
+def test_tokens_are_hidden_but_never_all_of_a_text() -> None:
     batch = np.array([[5] * 500 + [0] * 500], np.int32)
     hidden = ragged.hide(batch, 0.3, np.random.RandomState(1))
-    assert 0.2 < (hidden[0, :500] == ragged.UNKNOWN).mean() < 0.4
+    assert 0.2 < (hidden[0, :500] == 0).mean() < 0.4
+    assert set(hidden[0, :500]) == {0, 5}
+    assert hidden[0, 0] == 5
     assert not hidden[0, 500:].any()
     assert ragged.hide(batch, 0.0, np.random.RandomState(1)) is batch

@@ -6,7 +6,6 @@ import numpy as np
 SHARES = 8
 # Batches whose texts are sorted by their length together: more would leave little chance in who meets whom.
 SORTED_TOGETHER = 50
-UNKNOWN = 1
 
 
 class Texts:
@@ -64,8 +63,12 @@ class Texts:
 
 
 def hide(batch, share, random):
-    """The same batch with a share of its tokens unknown."""
+    """The same batch with a share of its tokens turned into padding, which is neither attended to nor pooled.
+
+    Turned into the unknown instead, they would make it far commoner in training than it is later.
+    """
     if not share:
         return batch
-    hidden = (random.random_sample(batch.shape) < share) & (batch != 0)
-    return np.where(hidden, np.int32(UNKNOWN), batch)
+    hidden = random.random_sample(batch.shape) < share
+    hidden[:, 0] = False  # no text may become empty
+    return np.where(hidden, np.int32(0), batch)
