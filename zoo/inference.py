@@ -14,8 +14,9 @@ USUAL_BATCH = 128
 
 
 # What is taken from the record of the run that trained.
-NEEDED = {"backend": str, "stack.name": str, "config.model.name": str, "config.data.name": str, "data.name": str,
-          "data.sha256": str, "data.class_names": list, "data.input_shape": list}  # fmt: skip
+NEEDED = {"backend": str, "stack.name": str, "config.model": dict, "config.data": dict, "data.class_names": list}
+OF_GREY = {"config.model.name": str, "config.data.name": str, "data.name": str, "data.sha256": str,
+           "data.input_shape": list}  # fmt: skip
 
 
 def infer(overrides: list[str]) -> Run:
@@ -32,6 +33,7 @@ def infer(overrides: list[str]) -> Run:
     if _sees_photos(trained, config.chosen("input", overrides)):
         line, settings = _prepared(_as_trained(source, overrides))
         return recognition.recognise(line, _subject(source, trained))
+    records.require(source.folder, source.record, OF_GREY)
     line, settings = _prepared(_on_its_backend(source, overrides))
     inputs = _inputs(settings, source)
     trained = source.record["config"]["model"]["name"]
