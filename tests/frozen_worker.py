@@ -13,7 +13,7 @@ import numpy as np
 
 sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))  # isolated Python leaves it out
 
-from golden_worker import draw_weights, reach_zoo
+from golden_worker import reach_zoo
 
 EPSILON = 1e-3
 
@@ -47,6 +47,8 @@ def by_numpy(named, x, labels, still):
 
 
 def try_out(compat, frozen):
+    from zoo.worker.golden import draw_weights
+
     model = build(compat)
     names = [name for name, _ in compat.named_weights(model)]
     before = draw_weights(compat.named_weights(model), 1, 1)

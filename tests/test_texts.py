@@ -56,7 +56,7 @@ def test_a_run_keeps_its_vocabulary_and_tells_its_split(folder: Path, capsys: py
     assert request["model"]["args"]["vocabulary"] == len(tokeniser) == told["data"]["vocabulary"]
     assert (request["work"], request["model"]["args"]["classes"]) == ("text_train", 2)
     assert np.load(request["data"]["labels"]).shape == (60,)
-    assert "51 texts to train, 6 to test" in capsys.readouterr().out
+    assert "texts: 51 to train, 3 to validate, 6 to test" in capsys.readouterr().out
 
 
 def test_texts_longer_than_the_model_reads_are_counted(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
