@@ -240,7 +240,9 @@ def _sort_overrides(form: Form, overrides: list[str]) -> tuple[list[str], list[A
         elif str(parsed.value()) in valid[key]:
             picked.append(text)
         else:
-            problems.append(unknown(key, str(parsed.value()), valid[key]).__str__().replace("\n", ". "))
+            problems.append(
+                unknown(key, str(parsed.value()), valid[key]).__str__().replace("?\n", "? ").replace("\n", ". ")
+            )
     return picked, values, problems
 
 
