@@ -246,3 +246,8 @@ def test_one_table_of_all_with_the_failed_one_in_it(
     assert "tf-9" in told.err
     assert validate.show([common], as_json=True) == 0
     assert json.loads(capsys.readouterr().out)[0]["passed"] is True
+
+
+def test_a_model_without_a_figure_is_refused_before_it_is_trained(check: Check) -> None:
+    with pytest.raises(ZooError, match="have none"):
+        validate.validate(["model=style_transfer"])

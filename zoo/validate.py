@@ -54,9 +54,11 @@ def validate(overrides: list[str]) -> Verdict:
         overrides: as for ``train``.
 
     Raises:
-        ZooError: the training failed or was interrupted, or nothing says which zoo this is.
+        ZooError: the training failed or was interrupted, or nothing says which zoo this is, or the model is not one
+            that a data set gives a figure of.
     """
     _check_identity()
+    _check_task(overrides)
     load = _load()
     run = runs.train(overrides)
     if run.exit != "completed":
@@ -70,6 +72,15 @@ def validate(overrides: list[str]) -> Verdict:
     evidence.add(target, row)
     recipe = f"{run.record['model']}/{run.record['backend']}"
     return Verdict(overrides, recipe, row, found, [*remarks, *why], run.folder, target)
+
+
+def _check_task(overrides: list[str]) -> None:
+    task = runs.task_of("train", overrides)
+    known = {part.name for part in dataclasses.fields(config.form("train", task).schema)}
+    if not {"data", "preset"} <= known:
+        raise ZooError(
+            f"Evidence is a figure on a data set; models made for {task!r} have none", "Use `train`, and look."
+        )
 
 
 def show(combinations: list[list[str]], as_json: bool = False) -> int:
