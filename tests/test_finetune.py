@@ -43,7 +43,7 @@ def python_of(row: stacks.Stack) -> Path:
 @pytest.fixture(scope="session")
 def answers(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> dict[str, Any]:
     """What the chosen stacks do with a frozen network, asked two at a time."""
-    chosen = {item.callspec.params.get("kind") for item in request.session.items if hasattr(item, "callspec")}
+    chosen = [item.callspec.params.get("kind") for item in request.session.items if hasattr(item, "callspec")]
     root = tmp_path_factory.mktemp("frozen")
 
     def ask(name: str) -> dict[str, Any]:

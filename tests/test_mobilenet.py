@@ -83,10 +83,11 @@ CASES = _cases()
 @pytest.fixture(scope="session")
 def ran(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Iterator["Runs"]:
     """All stacks that the chosen tests need are asked two at a time, one process each."""
-    chosen = {item.callspec.params.get("stack") for item in request.session.items if hasattr(item, "callspec")}
+    # A list: what other tests call a stack may be anything, also what no set can hold.
+    chosen = [item.callspec.params.get("stack") for item in request.session.items if hasattr(item, "callspec")]
     with ThreadPoolExecutor(2) as pool:
         yield Runs(
-            tmp_path_factory.mktemp("mobilenet"), pool, [name for name in RUNS if name in chosen | {REFERENCE}]
+            tmp_path_factory.mktemp("mobilenet"), pool, [name for name in RUNS if name in [*chosen, REFERENCE]]
         )
         pool.shutdown(cancel_futures=True)
 

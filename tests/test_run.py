@@ -155,7 +155,7 @@ def test_a_fresh_checkout_gets_everything_in_the_lock(tmp_path: Path) -> None:
     root.mkdir()
     for name in ("pyproject.toml", "requirements.lock", "README.md", "LICENSE"):
         shutil.copy(CHECKOUT / name, root) if (CHECKOUT / name).exists() else (root / name).touch()
-    for name in ("zoo", "configs", "recipes", "scripts"):
+    for name in ("zoo", "configs", "recipes", "scripts", "assets"):
         shutil.copytree(CHECKOUT / name, root / name, ignore=shutil.ignore_patterns("__pycache__"))
     first = start(root, "zoo", "--help")
     if first.returncode and ("error sending request" in first.stderr or "Failed to establish" in first.stderr):

@@ -30,7 +30,8 @@ def golden() -> dict[str, Any]:
 @pytest.fixture(scope="session")
 def answered(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Iterator["Answers"]:
     """All stacks that the chosen tests need are asked two at a time, one process each."""
-    wanted = {item.callspec.params.get("stack") for item in request.session.items if hasattr(item, "callspec")}
+    # A list: what other tests call a stack may be anything, also what no set can hold.
+    wanted = [item.callspec.params.get("stack") for item in request.session.items if hasattr(item, "callspec")]
     with ThreadPoolExecutor(2) as pool:
         yield Answers(tmp_path_factory.mktemp("transformer"), pool, [name for name in STACKS if name in wanted])
         pool.shutdown(cancel_futures=True)
