@@ -202,9 +202,16 @@ def published_size(compat, shape, sizes):
         return rows
     warnings.warn(
         "No weights were published for an input of shape %s; those for %d pixels are loaded" % (shape, DEFAULT_SIZE),
-        stacklevel=3,
+        stacklevel=4,
     )
     return DEFAULT_SIZE
+
+
+def rows_of(compat, shape, weights, sizes):
+    """Height of the pictures that a model is named after; of published weights, the size that they were made for."""
+    if weights == "imagenet":
+        return published_size(compat, shape, sizes)
+    return shape[0] if channel_axis(compat) == -1 else shape[1]
 
 
 def open_input(compat, input_tensor, shape):

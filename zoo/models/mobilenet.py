@@ -87,9 +87,7 @@ def MobileNet(  # noqa: N802  (the name it stands in for)
             "With weights='imagenet' `depth_multiplier` should be 1. Received depth_multiplier=%s" % depth_multiplier
         )
     shape = pieces.input_shape_of(compat, input_shape, weights, include_top, PUBLISHED.sizes)
-    rows = shape[0] if pieces.channel_axis(compat) == -1 else shape[1]
-    if weights == "imagenet":
-        rows = pieces.published_size(compat, shape, PUBLISHED.sizes)
+    rows = pieces.rows_of(compat, shape, weights, PUBLISHED.sizes)
     inputs = pieces.open_input(compat, input_tensor, shape)
     x = _trunk(compat, inputs, alpha, depth_multiplier, classes)
     if include_top:

@@ -87,9 +87,7 @@ def MobileNetV2(  # noqa: N802  (the name it stands in for)
     pieces.check_weights(PUBLISHED, weights, include_top, classes, alpha)
     tensor_shape = _tensor_shape(compat, input_tensor, input_shape)
     shape = pieces.input_shape_of(compat, input_shape, weights, include_top, PUBLISHED.sizes, tensor_shape)
-    rows = shape[0] if pieces.channel_axis(compat) == -1 else shape[1]
-    if weights == "imagenet":
-        rows = pieces.published_size(compat, shape, PUBLISHED.sizes)
+    rows = pieces.rows_of(compat, shape, weights, PUBLISHED.sizes)
     inputs = pieces.open_input(compat, input_tensor, shape)
     x = _trunk(compat, inputs, alpha, classes)
     if include_top:
