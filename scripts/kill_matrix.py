@@ -3,8 +3,9 @@
     python scripts/kill_matrix.py --stack tf-2.21 --kills 50 --seed 1 [--output FILE]
 
 Each run is killed a few times by SIGKILL, the worker or the host or both, while it starts or while it trains; then it
-is let finish. Told of each: whether it finished, whether it went on from its newest whole checkpoint, and whether
-weights and history are those of the run that nobody killed.
+is let finish. Told of each: whether it finished, whether it went on from its newest whole checkpoint every time, and
+whether weights and history are those of the run that nobody killed. Only kills that struck are counted: a run that
+came to its end first is no kill, and another one takes its place.
 """
 
 import argparse
@@ -25,6 +26,8 @@ import numpy as np
 import psutil
 
 KILLS_A_RUN = 5
+# So many runs that no kill strikes, one after the other, mean that kills come too late to ever do so.
+MOST_MISSED = 10
 EPOCHS = 20
 SETTINGS = ["model=mnist_dense", "data=digits", f"trainer.epochs={EPOCHS}", "trainer.schedule=cosine",
             "trainer.checkpoint_minutes=0.01", "backend.probes=false"]  # fmt: skip
@@ -57,16 +60,17 @@ def matrix(root: Path, stack: str, backend: str, kills: int, seed: int, minutes:
     _let(["train", *chosen, "output.name=whole"])
     worked = _training_s(root / "whole")
     runs: list[dict[str, Any]] = []
-    left = kills
-    while left > 0 and time.monotonic() - began < 60 * minutes:
-        name, count = f"run{len(runs)}", min(KILLS_A_RUN, left)
-        runs.append(_one(root / name, [*chosen, f"output.name={name}"], count, draw, worked, root / "whole"))
-        left -= runs[-1]["kills"] or count
+    while (left := kills - _struck(runs)) > 0 and time.monotonic() - began < 60 * minutes:
+        if len(runs) >= MOST_MISSED and not _struck(runs[-MOST_MISSED:]):
+            raise SystemExit(f"{MOST_MISSED} runs of {worked:.1f} s came to their end before a kill struck")
+        name = f"run{len(runs)}"
+        command = [*chosen, f"output.name={name}"]
+        runs.append(_one(root / name, command, min(KILLS_A_RUN, left), draw, worked, root / "whole"))
         shutil.rmtree(root / name)
-        print(f"{stack}: {kills - left}/{kills} kills, {json.dumps(runs[-1])}", file=sys.stderr, flush=True)
+        print(f"{stack}: {_struck(runs)}/{kills} kills, {json.dumps(runs[-1])}", file=sys.stderr, flush=True)
     good = [run for run in runs if run["finished"] and run["from_newest"] and run["equal"]]
     return {
-        "stack": stack, "seed": seed, "kills": sum(run["kills"] for run in runs), "runs": len(runs),
+        "stack": stack, "seed": seed, "kills": _struck(runs), "runs": len(runs),
         "finished": sum(run["finished"] for run in runs), "good": len(good),
         "largest_difference": max((run["difference"] for run in runs), default=0.0),
         "victims": {who: sum(run["victims"].count(who) for run in runs) for who in ("worker", "host", "both")},
@@ -75,30 +79,44 @@ def matrix(root: Path, stack: str, backend: str, kills: int, seed: int, minutes:
     }  # fmt: skip
 
 
+def _struck(runs: list[dict[str, Any]]) -> int:
+    return sum(run["kills"] for run in runs)
+
+
 def _one(
     folder: Path, command: list[str], kills: int, draw: random.Random, worked: float, whole: Path
 ) -> dict[str, Any]:
     """One run: killed so many times at most, then let finish, then compared."""
     told: dict[str, Any] = {"kills": 0, "victims": [], "while_starting": 0, "from_newest": True}
+    whole_steps, newest = _newest(whole) or 1, None
     arguments = ["train", *command]
     for _ in range(kills):
         starting, delay = draw.random() < 0.2, draw.random()
         victim = draw.choice(["worker", "host", "both"])
-        if not _killed(folder, arguments, starting, delay, worked, victim):
+        left_s = worked * max(0.0, 1 - (newest or 0) / whole_steps)  # what is trained already takes no time again
+        before = len(_resumed(folder))
+        struck = _killed(folder, arguments, starting, delay, left_s, victim)
+        told["from_newest"] &= _went_on_from(folder, newest, before)
+        if not struck:
             break  # it was faster, and is finished
         told["kills"] += 1
         told["victims"].append(victim)
         told["while_starting"] += starting
-        newest = _newest_whole(folder)
+        newest = _newest(folder)
         arguments = ["train", f"resume={folder}"] if (folder / "run.json").is_file() else ["train", *command]
         if arguments[-1] == command[-1]:
             shutil.rmtree(folder, ignore_errors=True)
-        told["newest"] = newest
+    before = len(_resumed(folder))
     finished = _state(folder) == "completed" or _let(arguments) == 0
-    if told["kills"] and told["newest"] is not None and arguments[1].startswith("resume"):
-        told["from_newest"] = _resumed_at(folder) >= told["newest"]
+    told["from_newest"] &= _went_on_from(folder, newest, before)
     difference = _difference(folder, whole) if finished else float("inf")
     return {**told, "finished": finished, "difference": difference, "equal": difference == 0.0}
+
+
+def _went_on_from(folder: Path, newest: int | None, before: int) -> bool:
+    """Whether a run, if it went on since, did so from its newest checkpoint: an orphan may have written one more."""
+    since = _resumed(folder)[before:]
+    return newest is None or all(step >= newest for step in since)
 
 
 def _killed(folder: Path, arguments: list[str], starting: bool, delay: float, worked: float, victim: str) -> bool:
@@ -119,6 +137,7 @@ def _killed(folder: Path, arguments: list[str], starting: bool, delay: float, wo
     if victim != "worker":
         host.send_signal(signal.SIGKILL)
     host.wait()
+    _wait_for_orphan(folder)
     return _state(folder) != "completed"
 
 
@@ -151,12 +170,15 @@ def _state(folder: Path) -> str:
         return "none"
 
 
-def _newest_whole(folder: Path) -> int | None:
-    """Number of the newest checkpoint; asked once the worker has had its time to end with its host."""
+def _wait_for_orphan(folder: Path) -> None:
+    """A worker whose host was killed has its time to write a checkpoint."""
     while (folder / ".lock").is_file() and _is_locked(folder):
         time.sleep(0.05)
-    numbers = [int(path.stem) for path in (folder / "checkpoints").glob("*.json")]
-    return max(numbers, default=None)
+
+
+def _newest(folder: Path) -> int | None:
+    """Step of the newest checkpoint."""
+    return max((int(path.stem) for path in (folder / "checkpoints").glob("*.json")), default=None)
 
 
 def _is_locked(folder: Path) -> bool:
@@ -165,10 +187,11 @@ def _is_locked(folder: Path) -> bool:
     return runlock.is_held(folder)
 
 
-def _resumed_at(folder: Path) -> int:
-    lines = (folder / "events.jsonl").read_bytes().splitlines()
-    found = [json.loads(line)["done"] for line in lines if line.startswith(b'{"done"') and b'"resume"' in line]
-    return int(found[-1]) if found else -1
+def _resumed(folder: Path) -> list[int]:
+    """The steps at which a run went on, in their order."""
+    from zoo import eventlog
+
+    return [int(event["done"]) for event in eventlog.read(folder / "events.jsonl") if event["event"] == "resume"]
 
 
 def _training_s(folder: Path) -> float:

@@ -89,7 +89,7 @@ def _tell(events, error):
 
 def _run(request, events, stop):
     phases = {}
-    began = time.time()
+    began = time.monotonic()
     os.environ["ZOO_KERAS"] = request["stack"]["keras"]
     device = importlib.import_module("zoo.worker.devices." + request["device"]["framework"])
     device.start(request["device"])
@@ -103,15 +103,15 @@ def _run(request, events, stop):
         from zoo.models import compat
         from zoo.worker import probes
 
-    phases["import_s"] = time.time() - began
+    phases["import_s"] = time.monotonic() - began
     found = device.proof(request["device"])
     versions = dict(device.versions(), python=platform.python_version())
-    began = time.time()
+    began = time.monotonic()
     rows = []
     if has_keras:
         versions["keras"] = compat.version()
         rows = probes.run(request, device.place, found["kind"])
-    phases["probes_s"] = time.time() - began
+    phases["probes_s"] = time.monotonic() - began
     events.emit("start", versions=versions, device=found, python=platform.python_version(), probes=rows)
     if request["device"]["promise"] == "gpu" and found["kind"] != "gpu":
         raise RefusalError(

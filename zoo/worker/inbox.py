@@ -23,7 +23,7 @@ class Inbox:
     def next(self):
         """Path of the next array, or None after the last, or where the worker is asked to stop."""
         self.index += 1
-        began = time.time()
+        began = time.monotonic()
         path, end = (os.path.join(self._folder, name) for name in ("%d.npy" % self.index, "end"))
         found = None
         while not self._stop.asked:
@@ -35,5 +35,5 @@ class Inbox:
                 break
             time.sleep(POLL_S)
             self._tell()
-        self.waited_s += time.time() - began
+        self.waited_s += time.monotonic() - began
         return found

@@ -14,20 +14,20 @@ def run(request, events, stop, phases):
 
     Where the request holds labels, the ``done`` event carries loss and accuracy.
     """
-    began = time.time()
+    began = time.monotonic()
     model, preprocess = build(request)
     weights.load(model, request["weights"])
-    phases["build_s"] = time.time() - began
+    phases["build_s"] = time.monotonic() - began
     pixels = np.load(request["data"]["x"], mmap_mode="r", allow_pickle=False)
     size = request["infer"]["batch_size"]
-    began = time.time()
+    began = time.monotonic()
     probabilities(model, preprocess, pixels[:size], size)
-    phases["compile_s"] = time.time() - began
-    began = time.time()
+    phases["compile_s"] = time.monotonic() - began
+    began = time.monotonic()
     predicted = probabilities(
         model, preprocess, pixels, size, stop, lambda done: events.step(step=done, steps=len(pixels))
     )
-    phases["infer_s"] = time.time() - began
+    phases["infer_s"] = time.monotonic() - began
     path = os.path.join(request["run_dir"], "probabilities.npy")
     np.save(path, predicted, allow_pickle=False)
     events.emit("artifact", kind="probabilities", path=path)

@@ -25,18 +25,18 @@ def run(request, events, stop, phases):
         The fields of the ``done`` event: ``metrics``, ``text`` and ``stopped``.
     """
     settings, arguments = request["infer"], request["model"]["args"]
-    began = time.time()
+    began = time.monotonic()
     model = shaped(request)
     weights.load(model, request["weights"])
     given = {name: value for name, value in arguments.items() if name in STEP_ARGUMENTS}
     memory = steps.Cached(given, model.get_weights())
-    phases["build_s"] = time.time() - began
-    began = time.time()
+    phases["build_s"] = time.monotonic() - began
+    began = time.monotonic()
     logits = recall(memory, settings["tokens"][-memory.length :])
-    phases["prompt_s"] = time.time() - began
-    began = time.time()
+    phases["prompt_s"] = time.monotonic() - began
+    began = time.monotonic()
     written = _write(request, memory, logits, events, stop)
-    phases["infer_s"] = time.time() - began
+    phases["infer_s"] = time.monotonic() - began
     metrics = {"items": written["count"], "items_per_s": written["count"] / max(1e-9, phases["infer_s"])}
     return {"metrics": metrics, "text": written["text"], "stopped": "interrupted" if stop.asked else None}
 

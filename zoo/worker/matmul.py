@@ -27,7 +27,7 @@ def run(request, events, stop, phases):
     """Write ``rows.json``: one row an operation, size and place; what could not be done is a row too."""
     settings = request["bench"]
     framework = request["device"]["framework"]
-    began = time.time()
+    began = time.monotonic()
     known = _places(framework)
     rows = []
     todo = [(what, size) for what in settings["operations"] for size in settings["sizes"][what]]
@@ -36,7 +36,7 @@ def run(request, events, stop, phases):
         rows += _measured(what, size, known, settings, stop)
         if stop.asked:
             break
-    phases["run_s"] = time.time() - began
+    phases["run_s"] = time.monotonic() - began
     path = os.path.join(request["run_dir"], "rows.json")
     with open(path, "w", encoding="utf-8") as out:
         json.dump(rows, out)

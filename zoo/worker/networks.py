@@ -25,16 +25,16 @@ PEAK_ROUNDS = 5
 def run(request, events, stop, phases):
     """Write ``rows.json``: one row a network, mode and batch size; what could not be done is a row too."""
     settings = request["bench"]
-    began = time.time()
+    began = time.monotonic()
     peak = peak_gflop_per_s(request["device"]["framework"])
-    phases["peak_s"] = time.time() - began
-    began, rows = time.time(), []
+    phases["peak_s"] = time.monotonic() - began
+    began, rows = time.monotonic(), []
     for done, network in enumerate(settings["networks"]):
         events.step(step=done, steps=len(settings["networks"]))
         rows += _rows(network, settings, peak, stop)
         if stop.asked:
             break
-    phases["run_s"] = time.time() - began
+    phases["run_s"] = time.monotonic() - began
     path = os.path.join(request["run_dir"], "rows.json")
     with open(path, "w", encoding="utf-8") as out:
         json.dump(rows, out)
@@ -74,21 +74,21 @@ def _rows(network, settings, peak, stop):
 
 def _timed(network, mode, batch, settings, peak, stop):
     """The figures of one row; the network is built anew, so that compiling is timed each time."""
-    began = time.time()
+    began = time.monotonic()
     model, preprocess = build({"model": network})
     answers = network.get("golden") or {}
     gain = answers.get("gain", 1)
     model.set_weights(golden.draw_weights(compat.named_weights(model), SEED, gain))
-    row = {"build_s": time.time() - began, "gflop_per_item": flops.per_item(model) / 1e9}
+    row = {"build_s": time.monotonic() - began, "gflop_per_item": flops.per_item(model) / 1e9}
     shape = compat.static_shape(model.inputs[0])[1:]
     x = preprocess(_pictures(shape, max(batch, answers.get("count", 1))))
     call = _call(model, mode, x[:batch])
-    began = time.time()
+    began = time.monotonic()
     call()
-    row["compile_s"] = time.time() - began
-    began = time.time()
+    row["compile_s"] = time.monotonic() - began
+    began = time.monotonic()
     timing.rounds(call, settings["warm"])
-    row["warm_s"] = time.time() - began
+    row["warm_s"] = time.monotonic() - began
     taken = timing.rounds(call, settings["count"], most_s=settings["most_s"], stop=stop)
     row.update(timing.spread(taken), p95_ms=float(np.percentile(taken, 95) * 1e3))
     row["items_per_s"] = batch / row["median_ms"] * 1e3

@@ -106,7 +106,7 @@ def _row(probe, tolerance, tried, device, why_not):
     name = probe.__name__
     error, skipped = None, why_not or LACKING.get(device["framework"], {}).get(name)
     tolerance = TOLERANCE[device["kind"]] if tolerance is None else tolerance
-    began = time.time()
+    began = time.monotonic()
     if not skipped:
         try:
             error = float(probe(tried, device))
@@ -121,7 +121,7 @@ def _row(probe, tolerance, tried, device, why_not):
         "ok": ok,
         "largest_error": error,
         "tolerance": tolerance,
-        "seconds": round(time.time() - began, 4),
+        "seconds": round(time.monotonic() - began, 4),
         "skipped": skipped,
         "issue": None if ok else _issue(name, device["backend"]),
     }

@@ -16,7 +16,7 @@ def ready(request, phases):
         RefusalError: the stack cannot compute in the precision asked for, or shrink weights.
     """
     settings = request["train"]
-    began = time.time()
+    began = time.monotonic()
     try:
         compat.set_precision(settings["precision"])
         compat.seed(settings["seed"])
@@ -28,7 +28,7 @@ def ready(request, phases):
         raise RefusalError(str(error)) from error
     if request.get("weights"):
         weights.load(model, request["weights"])
-    phases["build_s"] = time.time() - began
+    phases["build_s"] = time.monotonic() - began
     return model
 
 

@@ -34,10 +34,10 @@ def run(request, events, stop, phases):
         The fields of the ``done`` event. ``s_per_megapixel`` leaves out the first picture where there are several:
         most frameworks compile while they compute it.
     """
-    settings, began = request["restyle"], time.time()
+    settings, began = request["restyle"], time.monotonic()
     model = network.build(compat, initializer="zeros", **request["model"]["args"])
     weights.load(model, request["weights"])
-    phases["build_s"] = time.time() - began
+    phases["build_s"] = time.monotonic() - began
     job = _Job(model, network.stages(**request["model"]["args"]), settings, events, stop)
     timed = list(job.all())
     phases.update(wait_s=job.inbox.waited_s, restyle_s=sum(took for _, took in timed))
@@ -63,14 +63,14 @@ class _Job:
         """Restyle until there are no more; yields (pixels, seconds) of each."""
         path = self.inbox.next()
         while path is not None:
-            began = time.time()
+            began = time.monotonic()
             try:
                 size = self._restyle(path)
             except _StopError:
                 return
             except OSError as error:
                 raise RefusalError(_storage_words(error, self._settings["exchange"])) from error
-            yield size, time.time() - began
+            yield size, time.monotonic() - began
             path = self.inbox.next()
 
     def _restyle(self, path):

@@ -36,16 +36,16 @@ def run(request, events, stop, phases):
     shape = tuple(asked["shape"])
     pixels = np.memmap(asked["pixels"], np.uint8, "r", shape=shape)
     answers = np.memmap(asked["probabilities"], np.float32, "r+", shape=(slots, batch, asked["classes"]))
-    began = time.time()
+    began = time.monotonic()
     predict = _predictor(request, shape[1:], phases)
     predict(np.zeros(shape[1:], np.uint8))
-    phases["compile_s"] = time.time() - began - phases["build_s"]
+    phases["compile_s"] = time.monotonic() - began - phases["build_s"]
     events.emit("ready")
     took, done = [], 0
     for slot, count in _slots(stop):
-        began = time.time()
+        began = time.monotonic()
         answers[slot, :count] = predict(pixels[slot])[:count]
-        took.append((time.time() - began, count))
+        took.append((time.monotonic() - began, count))
         done += count
         events.emit("batch", slot=slot, count=count)
         if asked["items"]:
@@ -57,13 +57,13 @@ def run(request, events, stop, phases):
 
 def _predictor(request, shape, phases):
     """From a batch of pixels to probabilities, in the best way that the framework has."""
-    began = time.time()
+    began = time.monotonic()
     wanted = request["stream"]["precision"]
     device = importlib.import_module("zoo.worker.devices." + request["device"]["framework"])
     predictors.prepare(device, wanted)
     model, preprocess = build(request)
     weights.load(model, request["weights"], request.get("weights_hint", ""))
-    phases["build_s"] = time.time() - began
+    phases["build_s"] = time.monotonic() - began
     return predictors.of(device, model, preprocess, shape, wanted)
 
 

@@ -41,14 +41,14 @@ def run(request, events, stop, phases):
     maker = _Maker(request["run_dir"], settings, events, stop)
     picture, before = None, None
     for number, size in enumerate(settings["sizes"], 1):
-        began = time.time()
+        began = time.monotonic()
         content = np.load(size["content"], allow_pickle=False).astype(np.float32)
         picture = _start(settings, size, content) if picture is None else _grown(picture, before, content)
         padded = style_problem.padded(content)
         target = _target(chosen, layers, settings, size, padded)
         problem = None  # the smaller one makes room before the larger one is built
         problem = style_problem.build(chosen, layers, target, settings["weights"])
-        phases["build_s"] = phases.get("build_s", 0.0) + time.time() - began
+        phases["build_s"] = phases.get("build_s", 0.0) + time.monotonic() - began
         picture = maker.optimise(problem, picture, size["steps"], phases)
         before = content
         maker.end_of_size(number, picture)
@@ -115,7 +115,7 @@ class _Maker:
     def __init__(self, folder, settings, events, stop):
         self._folder, self._settings, self._events, self._stop = folder, settings, events, stop
         self._all = sum(size["steps"] for size in settings["sizes"])
-        self._began, self._size_began = time.time(), time.time()
+        self._began, self._size_began = time.monotonic(), time.monotonic()
         self._rows, self._shape, self._count = [], None, 0
         self.done, self._size_done, self.terms = 0, 0, [float("nan")] * 3
         self._due, self.full = 1, None
@@ -123,7 +123,7 @@ class _Maker:
 
     def optimise(self, problem, picture, steps, phases):
         """The picture after some steps at one size."""
-        self._shape, begun, self._size_done = picture.shape, time.time(), self.done
+        self._shape, begun, self._size_done = picture.shape, time.monotonic(), self.done
 
         def function(x):
             if self._stop.asked and self._count:
@@ -132,7 +132,7 @@ class _Maker:
             self._count += 1
             # The first look is where frameworks trace and compile.
             if self._count == 1:
-                phases["compile_s"] = time.time() - begun
+                phases["compile_s"] = time.monotonic() - begun
             return answer
 
         def after(step, x, terms):
@@ -143,20 +143,22 @@ class _Maker:
 
         self._last = style_problem.padded(picture)
         go = minimise.lbfgs if self._settings["optimizer"] == "lbfgs" else minimise.adam
-        self._size_began = time.time()
+        self._size_began = time.monotonic()
         with contextlib.suppress(_StoppedError):
             self._last = go(function, self._last, steps, self._settings["rate"], after)
         self.done = self._size_done + steps
-        phases["train_s"] = phases.get("train_s", 0.0) + time.time() - begun
+        phases["train_s"] = phases.get("train_s", 0.0) + time.monotonic() - begun
         return np.clip(style_problem.cropped(self._last, *self._shape[:2]), 0, 255)
 
     def _tell(self, x):
         rows, columns = self._shape[:2]
         style, content, roughness = self.terms
         fields = {"loss": sum(self.terms), "style": style, "content": content, "roughness": roughness}
-        row = dict(fields, step=self.done, height=rows, width=columns, seconds=round(time.time() - self._began, 3))
+        row = dict(
+            fields, step=self.done, height=rows, width=columns, seconds=round(time.monotonic() - self._began, 3)
+        )
         self._rows.append(row)
-        speed = (self.done - self._size_done) / max(1e-9, time.time() - self._size_began)
+        speed = (self.done - self._size_done) / max(1e-9, time.monotonic() - self._size_began)
         self._events.step(step=self.done, steps=self._all, items_per_s=speed, **fields)
         every = self._settings["every"]
         # L-BFGS does not tell of steps that led nowhere, so the very step may be missing.
@@ -167,7 +169,7 @@ class _Maker:
     def end_of_size(self, number, picture):
         """Write ``losses.csv`` and the picture so far; a full disk is told and costs only what comes after."""
         self._keep("picture.png", picture)
-        spent = time.time() - self._size_began
+        spent = time.monotonic() - self._size_began
         losses = dict(zip(("style", "content", "roughness"), self.terms), loss=sum(self.terms))
         size = {"size": "%dx%d" % (self._shape[1], self._shape[0]), "epochs": len(self._settings["sizes"])}
         speed = (self.done - self._size_done) / max(1e-9, spent)

@@ -16,10 +16,10 @@ def run(request, events, stop, phases):
 
     Where the request holds labels, the ``done`` event carries loss and accuracy.
     """
-    began = time.time()
+    began = time.monotonic()
     model = shaped(request)
     weights.load(model, request["weights"])
-    phases["build_s"] = time.time() - began
+    phases["build_s"] = time.monotonic() - began
     data, arguments = request["data"], request["model"]["args"]
     texts = open_texts(data, arguments["length"], arguments["fixed"])
     chosen, size = np.arange(len(texts)), min(request["infer"]["batch_size"], len(texts))
@@ -30,9 +30,9 @@ def run(request, events, stop, phases):
             message="%d of %d texts are longer than the %d tokens that the model reads: the beginning and the end of "
             "these were read" % (too_long, len(texts), arguments["length"]),
         )
-    began = time.time()
+    began = time.monotonic()
     predicted = probabilities(model, texts, chosen, size, stop, lambda done: events.step(step=done, steps=len(texts)))
-    phases["infer_s"] = time.time() - began
+    phases["infer_s"] = time.monotonic() - began
     metrics = {"items": len(texts), "items_per_s": len(texts) / max(1e-9, phases["infer_s"])}
     if stop.asked:
         return {"metrics": metrics, "stopped": "interrupted"}

@@ -38,10 +38,10 @@ def run(request, events, stop, phases):
     keeper.restore_best()
     metrics = dict(keeper.best or {}, parameters=int(model.count_params()))
     if not stop.asked or stop.reason == "max_minutes":
-        began = time.time()
+        began = time.monotonic()
         predicted = probabilities(model, texts, split["test"], settings["batch_size"])
         metrics["test_loss"], metrics["test_accuracy"] = score(predicted, labels[split["test"]])
-        phases["evaluate_s"] = phases.get("evaluate_s", 0.0) + time.time() - began
+        phases["evaluate_s"] = phases.get("evaluate_s", 0.0) + time.monotonic() - began
     save_all(model, request["run_dir"], events)
     return {"metrics": metrics, "stopped": stop.reason if stop.asked else None}
 

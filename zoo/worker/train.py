@@ -34,10 +34,10 @@ def run(request, events, stop, phases):
     """
     settings, folder = request["train"], request["run_dir"]
     compat.seed(settings["seed"])
-    began = time.time()
+    began = time.monotonic()
     model, preprocess = _model(request, events)
     frozen = _frozen(model, request["fine_tune"])
-    phases["build_s"] = time.time() - began
+    phases["build_s"] = time.monotonic() - began
     parts, keeper = pictures.parts(request["data"]), Keeper(model, folder)
     keeper.begin(settings, events, phases)
     training = _Training(request, model, preprocess, parts, keeper, events, stop, phases)
@@ -47,9 +47,9 @@ def run(request, events, stop, phases):
     keeper.restore_best()
     metrics = dict(keeper.best or {}, epochs=epochs, parameters=int(model.count_params()))
     if not stop.asked or stop.reason == "max_minutes":
-        began = time.time()
+        began = time.monotonic()
         metrics.update(_judge(model, preprocess, parts, settings["batch_size"], folder, events))
-        phases["evaluate_s"] = phases.get("evaluate_s", 0.0) + time.time() - began
+        phases["evaluate_s"] = phases.get("evaluate_s", 0.0) + time.monotonic() - began
     _save_all(model, folder, events)
     return {"metrics": metrics, "stopped": stop.reason if stop.asked else None}
 
@@ -104,7 +104,7 @@ class _Training:
         settings = dict(self._settings, epochs=self._plan["head_epochs"])
         settings["learning_rate"] = self._plan["head_learning_rate"]
         scratch = tempfile.mkdtemp(prefix=".features-", dir=self._scratch)
-        stop, phases, began = self._loop["stop"], self._loop["phases"], time.time()
+        stop, phases, began = self._loop["stop"], self._loop["phases"], time.monotonic()
         try:
             seen = {
                 name: head.features(
@@ -113,7 +113,7 @@ class _Training:
                 )
                 for name in ("train", "validation")
             }  # fmt: skip
-            phases["features_s"] = time.time() - began
+            phases["features_s"] = time.monotonic() - began
             if stop.asked:
                 return 0
             compat.compile_classifier(last, settings["optimizer"], settings["learning_rate"], settings["jit"])

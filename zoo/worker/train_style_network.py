@@ -39,7 +39,7 @@ def run(request, events, stop, phases):
     Raises:
         FloatingPointError: the loss is no longer a number.
     """
-    settings, began = request["train"], time.time()
+    settings, began = request["train"], time.monotonic()
     compat.seed(settings["seed"])
     size = settings["size"]
     model = network.build(compat, input_shape=(size, size, 3), **request["model"]["args"])
@@ -51,7 +51,7 @@ def run(request, events, stop, phases):
     sample = _read(path)
     terms = _terms(model, settings, sample)
     compat.compile_terms(terms, TERMS, settings["optimizer"], settings["learning_rate"])
-    phases["build_s"] = time.time() - began
+    phases["build_s"] = time.monotonic() - began
     job = _Training(model, terms, request, events, phases, sample[:1])
     job.run(path, inbox, stop)
     phases["wait_s"] = inbox.waited_s
@@ -67,7 +67,7 @@ class _Training:
         self.last = {}
 
     def run(self, path, inbox, stop):
-        settings, values, began = self._settings, [], time.time()
+        settings, values, began = self._settings, [], time.monotonic()
         for step in range(1, settings["steps"] + 1):
             rate = learning_rate(settings, step - 1, settings["steps"])
             values.append(self._step(_read(path), rate, step))
@@ -76,19 +76,19 @@ class _Training:
             ended = step == settings["steps"] or stop.asked
             self._events.emit("artifact", kind="batch", path=path)
             if ended or step % settings["report"] == 0:
-                self._report(step, np.mean(values, axis=0), rate, len(values), time.time() - began)
-                values, began = [], time.time()
+                self._report(step, np.mean(values, axis=0), rate, len(values), time.monotonic() - began)
+                values, began = [], time.monotonic()
             path = None if ended else inbox.next()
             if path is None:
                 if values:
-                    self._report(step, np.mean(values, axis=0), rate, len(values), time.time() - began)
+                    self._report(step, np.mean(values, axis=0), rate, len(values), time.monotonic() - began)
                 break
 
     def _step(self, batch, rate, step):
         compat.set_learning_rate(self._terms, rate)
-        began = time.time()
+        began = time.monotonic()
         values = compat.train_terms(self._terms, TERMS, batch)
-        took = time.time() - began
+        took = time.monotonic() - began
         name = "train_s" if "compile_s" in self._phases else "compile_s"  # the first step is where it compiles
         self._phases[name] = self._phases.get(name, 0.0) + took
         if not all(math.isfinite(value) for value in values):
@@ -100,7 +100,7 @@ class _Training:
 
     def _tell(self, step, values, began):
         told = dict(zip(("loss", *TERMS), np.mean(values, axis=0)))
-        speed = len(values) * self._settings["batch_size"] / max(1e-9, time.time() - began)
+        speed = len(values) * self._settings["batch_size"] / max(1e-9, time.monotonic() - began)
         self._events.step(step=step, steps=self._settings["steps"], items_per_s=speed, **told)
 
     def _report(self, step, means, rate, steps, took):
