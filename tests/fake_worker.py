@@ -2,7 +2,8 @@
 
 The script comes from ``$FAKE_WORKER``: ok, error, nan, crash, killed, torn, slow (until SIGINT), deaf (to SIGINT
 and SIGTERM), chatty (prints like a framework would), hung (says nothing more), oom (with more than 40 pictures a
-batch), dies-once (killed, unless it goes on). A run that goes on begins with epoch 2.
+batch), dies-once (killed, unless it goes on), lingers (a while before it ends), aborts (as C++ does without memory,
+with more than 40 pictures a batch). A run that goes on begins with epoch 2.
 """
 
 import json
@@ -131,6 +132,15 @@ def main() -> int:
         epoch(1)
         emit("error", message="no memory left", type="OutOfMemoryError")
         return 1
+    if script == "aborts" and int(str(settings["batch_size"])) > 40:
+        epoch(1)
+        sys.stderr.write(
+            "terminate called after throwing an instance of 'std::bad_alloc'\n  what():  std::bad_alloc\n"
+        )
+        sys.stderr.flush()
+        os.abort()
+    if script == "lingers":
+        time.sleep(2.5)
     if script == "hung":
         epoch(1)
         time.sleep(600)

@@ -130,8 +130,14 @@ def test_where_memory_runs_out_a_smaller_batch_is_proposed(zoo: Zoo, capsys: pyt
     assert zoo(f"resume={FOLDER}", "trainer.batch_size=32") == 0
 
 
-def test_or_taken_and_kept(zoo: Zoo, capsys: pytest.CaptureFixture[str]) -> None:
-    assert zoo("trainer.batch_size=128", "trainer.on_oom=halve", script="oom") == 0
+def test_c_that_gives_up_without_memory_is_told_so(zoo: Zoo, capsys: pytest.CaptureFixture[str]) -> None:
+    assert zoo("trainer.batch_size=128", script="aborts") == 1
+    assert "SIGABRT (out of memory: try a smaller batch)" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize("script", ["oom", "aborts"])
+def test_or_taken_and_kept(zoo: Zoo, capsys: pytest.CaptureFixture[str], script: str) -> None:
+    assert zoo("trainer.batch_size=128", "trainer.on_oom=halve", script=script) == 0
     told = record()
     assert told["went_on_with"] == {"trainer.batch_size": 32}
     assert len(told["attempts"]) == 2

@@ -5,10 +5,8 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-from zoo import eventlog, progress, records
+from zoo import eventlog, progress, records, runner
 from zoo.runner import Outcome
-
-KILLED = -9
 
 
 def until_done(
@@ -29,8 +27,8 @@ def until_done(
     while True:
         records.write_json(path, request)
         outcome = once(path)
-        outcome.epochs = eventlog.epochs(folder / "events.jsonl") or outcome.epochs
-        again = _halved(request, outcome, record) or _restarted(request, outcome, attempts)
+        outcome.epochs = eventlog.epochs(folder / "events.jsonl", outcome.epochs)
+        again = _halved(folder, request, outcome, record) or _restarted(request, outcome, attempts)
         if again is None:
             return outcome
         attempts += 1
@@ -46,14 +44,11 @@ def resumed(request: dict[str, Any]) -> dict[str, Any]:
     return found
 
 
-def _halved(request: dict[str, Any], outcome: Outcome, record: dict[str, Any]) -> dict[str, Any] | None:
-    """With batches of half the size, where memory ran out and that is wanted; the system says so by SIGKILL."""
+def _halved(folder: Path, request: dict[str, Any], outcome: Outcome, record: dict[str, Any]) -> dict[str, Any] | None:
+    """With batches of half the size, where memory ran out and that is wanted."""
     train = request.get("train", {})
     size = train.get("batch_size", 1)
-    killed = outcome.returncode == KILLED and not outcome.silent_s
-    if outcome.done or outcome.interrupted or train.get("on_oom") != "halve" or size < 2:
-        return None
-    if not killed and outcome.error.get("type") != "OutOfMemoryError":
+    if train.get("on_oom") != "halve" or size < 2 or not runner.ran_out_of_memory(outcome, folder):
         return None
     again = resumed(request)
     again["train"]["batch_size"] = size // 2
@@ -77,8 +72,11 @@ def ways_on(folder: Path, outcome: Outcome, record: dict[str, Any]) -> list[str]
     size = record.get("config", {}).get("trainer", {}).get("batch_size")
     size = record.get("went_on_with", {}).get("trainer.batch_size", size)
     smaller = f" trainer.batch_size={size // 2}" if isinstance(size, int) and size > 1 else ""
+    resume = f"python -m zoo train resume={folder}"
     if outcome.error.get("type") == "OutOfMemoryError":
-        return [f"To go on with smaller batches: python -m zoo train resume={folder}{smaller}"]
+        return [f"To go on with smaller batches: {resume}{smaller}"]
     if not any((folder / "checkpoints").glob("*.json")):
         return []
-    return [f"To go on from the last checkpoint: python -m zoo train resume={folder}"]
+    died = outcome.returncode < 0 and not outcome.silent_s
+    hint = [f"If memory ran out, with smaller batches: add{smaller}"] if died and smaller else []
+    return [f"To go on from the last checkpoint: {resume}", *hint]

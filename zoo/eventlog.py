@@ -1,7 +1,7 @@
 """Reading ``events.jsonl`` again: what the workers of a run said, through every interruption."""
 
 import json
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -29,10 +29,15 @@ def read(path: Path) -> Iterator[dict[str, Any]]:
                 yield event
 
 
-def epochs(path: Path) -> list[dict[str, Any]]:
-    """The epochs of a run, each as it was trained last: after an interruption some are trained again."""
+def epochs(path: Path, heard: Iterable[dict[str, Any]] = ()) -> list[dict[str, Any]]:
+    """The epochs of a run, each as it was trained last: after an interruption some are trained again.
+
+    Args:
+        path: ``events.jsonl``.
+        heard: epochs that were heard besides: a full disk may have kept none of them.
+    """
     found: dict[int, dict[str, Any]] = {}
-    for event in read(path):
+    for event in (*read(path), *heard):
         number = event.get("epoch")
         if not isinstance(number, int) or isinstance(number, bool):
             continue

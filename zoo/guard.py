@@ -12,6 +12,8 @@ from typing import IO
 from zoo import progress
 
 VARIABLE = "ZOO_WATCH_HOST"
+# A busy machine may let a thread wait so long; more means that the whole process stood still.
+HELD_UP_S = 5.0
 
 
 @dataclass(frozen=True)
@@ -57,11 +59,15 @@ def watched(
         patience_s: for so long; 0: for ever.
         hung: called with the seconds of silence before it is ended.
     """
-    last, over = [time.monotonic()], threading.Event()
+    last, over, pause = [time.monotonic()], threading.Event(), min(1.0, patience_s / 10)
 
     def watch() -> None:
-        while not over.wait(min(1.0, patience_s / 10)):
-            silent = time.monotonic() - last[0]
+        looked = time.monotonic()
+        while not over.wait(pause):
+            now = time.monotonic()
+            if now - looked > pause + HELD_UP_S:
+                last[0] = now  # this process was stopped itself, and heard nothing: Ctrl-Z, or a frozen container
+            looked, silent = now, now - last[0]
             if silent > patience_s:
                 hung(silent)
                 worker.kill()
@@ -82,11 +88,12 @@ class Keep:
     """Writes lines to a file; a full disk is said once and stops nothing."""
 
     def __init__(self, kept: IO[bytes]) -> None:
-        self._kept, self._lost = kept, False
+        self._kept, self._lost, self._torn = kept, False, False
 
     def __call__(self, line: bytes) -> None:
+        line = b"\n" + line if self._torn else line  # what there was room for must not spoil this one too
         try:
-            self._kept.write(line)
+            self._torn = self._kept.write(line) != len(line)
         except OSError as error:
             if not self._lost:
                 progress.warn(f"Events are no longer kept in {self._kept.name}: {error.strerror}")

@@ -33,6 +33,7 @@ from zoo.settings import Settings
 
 PROTOCOL = 1
 RECORD_FORMAT = 1
+ROOM = "Make room there, or choose another place: output.root=FOLDER"
 STORAGE = (errno.ENOSPC, errno.EDQUOT, errno.EROFS, errno.EIO)
 
 
@@ -217,7 +218,7 @@ def recorded(line: Line) -> Iterator[None]:
         if isinstance(error, OSError) and error.errno in STORAGE:
             raise ZooError(
                 f"Cannot write the run folder {line.folder}: {error.strerror}",
-                "Make room there, or choose another place: output.root=FOLDER",
+                "\n".join([ROOM, *enduring.ways_on(line.folder, runner.Outcome(), line.record)]),
             ) from error
         raise
     finally:

@@ -31,20 +31,25 @@ def is_terminal() -> bool:
     return sys.stderr.isatty()
 
 
+def _harmless(text: str) -> str:
+    """Without signs that would steer the terminal: some of it may come from a stranger's file."""
+    return "".join(sign for sign in text if sign.isprintable() or sign in "\n\t")
+
+
 def say(text: str) -> None:
     """Print a sentence for the user."""
-    print(text, file=sys.stderr, flush=True)
+    print(_harmless(text), file=sys.stderr, flush=True)
 
 
 def write(text: str) -> None:
-    """Go on with the line; signs that would steer the terminal are left out."""
-    print("".join(sign for sign in text if sign.isprintable() or sign in "\n\t"), end="", file=sys.stderr, flush=True)
+    """Go on with the line."""
+    print(_harmless(text), end="", file=sys.stderr, flush=True)
 
 
 def warn(text: str) -> None:
     """Print a warning that should not be overlooked."""
     if is_terminal():
-        _console().print(text, style="bold yellow", markup=False)
+        _console().print(_harmless(text), style="bold yellow", markup=False)
     else:
         say(f"WARNING: {text}")
 
@@ -53,9 +58,9 @@ def fail(message: str, remedy: str) -> None:
     """Print an error and what to do about it."""
     if is_terminal():
         console = _console()
-        console.print(f"error: {message}", style="bold red", markup=False)
+        console.print(f"error: {_harmless(message)}", style="bold red", markup=False)
         if remedy:
-            console.print(remedy, markup=False)
+            console.print(_harmless(remedy), markup=False)
     else:
         say(f"error: {message}" + (f"\n{remedy}" if remedy else ""))
 

@@ -20,6 +20,8 @@ from zoo import paths
 from zoo.errors import ZooError
 
 RECORD = "run.json"
+# No record is a tenth as long.
+MOST_BYTES = 64 << 20
 EXITS = ("running", "completed", "interrupted", "failed")
 
 
@@ -69,6 +71,20 @@ def write_json(path: Path, content: dict[str, Any]) -> None:
     os.replace(aside, path)
 
 
+def refuse_links(folder: Path) -> None:
+    """Stop where a folder that is to be written into holds links: a stranger's could lead to any file of the user.
+
+    Raises:
+        ZooError: the first of them.
+    """
+    for path in folder.rglob("*"):
+        if path.is_symlink():
+            raise ZooError(
+                f"{path} is a link, and what it leads to would be written to",
+                "No run makes links. Replace it by a copy of the file, or remove it.",
+            )
+
+
 def read(folder: Path) -> dict[str, Any]:
     """Read a run folder's record.
 
@@ -91,7 +107,7 @@ def as_written(folder: Path) -> dict[str, Any]:
     if not folder.is_dir():
         raise ZooError(f"There is no run folder {folder}", "`run=last` takes the newest run under output.root.")
     try:
-        record = json.loads(path.read_text(encoding="utf-8"))
+        record = json.loads(_text(path))
     except FileNotFoundError as error:
         raise ZooError(
             f"{folder} is no run folder: it has no {RECORD}", "Give the folder that `train` made."
@@ -101,6 +117,16 @@ def as_written(folder: Path) -> dict[str, Any]:
     if not isinstance(record, dict) or record.get("exit") not in EXITS:
         raise _no_record(path)
     return record
+
+
+def _text(path: Path) -> str:
+    if path.exists() and not path.is_file():
+        raise ValueError("it is no file")
+    with path.open("rb") as source:
+        content = source.read(MOST_BYTES + 1)
+    if len(content) > MOST_BYTES:
+        raise ValueError(f"it is longer than {MOST_BYTES:,} bytes")
+    return content.decode("utf-8")
 
 
 # What others rely on, where it is there.
@@ -113,7 +139,8 @@ _KINDS: dict[str, type | tuple[type, ...]] = {
 
 def _is_sound(record: dict[str, Any]) -> bool:
     """Whether a record, which may be a stranger's, holds values of the right types."""
-    return all(isinstance(record[key], kind) for key, kind in _KINDS.items() if key in record)
+    sound = all(isinstance(record[key], kind) for key, kind in _KINDS.items() if key in record)
+    return sound and all(isinstance(seconds, int | float) for seconds in record.get("phases", {}).values())
 
 
 def require(folder: Path, record: dict[str, Any], needed: Mapping[str, type]) -> None:

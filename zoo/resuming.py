@@ -10,6 +10,8 @@ from zoo.errors import ZooError
 from zoo.settings import Output, Settings
 
 KEY = "resume"
+# What a run may have been changed to on its way.
+SMALLER = "trainer.batch_size"
 # What may differ from the command that began the run. Everything else would make it another run.
 FREE = (
     "backend.", "output.", "stack", "trainer.epochs", "trainer.batch_size", "trainer.max_minutes",
@@ -41,6 +43,7 @@ def expand(overrides: list[str]) -> list[str]:
         ZooError: there is no such run, it is no training, or it came to its end.
     """
     folder = folder_of(overrides)
+    records.refuse_links(folder)
     record = records.read(folder)
     if record.get("verb") != "train":
         raise ZooError(f"{folder} is no training: nothing to resume", "Give the folder that `train` made.")
@@ -51,7 +54,7 @@ def expand(overrides: list[str]) -> list[str]:
         )
     fresh = [text for text in overrides if text.partition("=")[0] != KEY]
     keys = {text.partition("=")[0] for text in fresh}
-    begun = [str(text) for text in _command(record, folder) if text.partition("=")[0] not in keys | {"stack"}]
+    begun = [text for text in _command(record, folder) if text.partition("=")[0] not in keys | {"stack"}]
     if any(text.startswith("backend.python=") for text in begun):
         # The folder may come from a stranger, who could name any program as the interpreter.
         progress.warn("backend.python is not taken from the run's record; give it again if it shall be used")
@@ -59,7 +62,8 @@ def expand(overrides: list[str]) -> list[str]:
     stack = record.get("stack", {}).get("name")
     if stack and not {"stack", "backend"} & keys:
         begun.append(f"stack={stack}")
-    begun += [f"{key}={value}" for key, value in record.get("went_on_with", {}).items() if key not in keys]
+    if SMALLER not in keys and isinstance(smaller := record.get("went_on_with", {}).get(SMALLER), int):
+        begun.append(f"{SMALLER}={smaller}")
     return [*begun, *fresh, f"{KEY}={folder}"]
 
 

@@ -17,6 +17,8 @@ EVENTS = ("start", "ready", "step", "batch", "epoch", "artifact", "text", "resum
 INTERRUPT_GRACE_S = 30.0
 TERMINATE_GRACE_S = 5.0
 LOG_TAIL_LINES = 20
+# An exception that nobody catches in C++ is told in so many lines, the last ones of the log.
+WORDS_OF_C_LINES = 3
 # Errors of the worker that are told without its log: their message is meant for the user.
 PLAIN = ("RefusalError", "FloatingPointError", "ProbeError", "OutOfMemoryError")
 UNGUARDED = Guard()
@@ -135,6 +137,8 @@ def _take(event: dict[str, Any], outcome: Outcome) -> None:
             outcome.start = event
         case "epoch":
             outcome.epochs.append(event)
+        case "resume":  # what follows is trained again
+            outcome.epochs = [row for row in outcome.epochs if row["epoch"] < event["epoch"]]
         case "artifact":
             outcome.artifacts.append(Path(event["path"]))
         case "error":
@@ -224,15 +228,27 @@ def log_tail(folder: Path, lines: int = LOG_TAIL_LINES) -> str:
     return "\n".join(text.splitlines()[-lines:])
 
 
+def ran_out_of_memory(outcome: Outcome, folder: Path) -> bool:
+    """Whether a worker ended for want of memory: it said so, the system killed it, or C++ had no more and gave up."""
+    if outcome.done or outcome.interrupted or outcome.silent_s:
+        return False
+    if outcome.error:
+        return outcome.error.get("type") == "OutOfMemoryError"
+    return outcome.returncode == -signal.SIGKILL or (
+        outcome.returncode < 0 and "bad_alloc" in log_tail(folder, WORDS_OF_C_LINES)
+    )
+
+
 def failure(outcome: Outcome, folder: Path, backend: str) -> ZooError:
     """The error that says why a worker did not finish: the end of its log, and what is known of such logs."""
     tail, log = log_tail(folder), folder / "worker.log"
     findings = [found for found in explain.explain(tail, backend) if found.effect != "harmless"]
     told = [explain.render(findings)] if findings else []
     known = "".join(f"{text}\n" for text in [*told, *_probe_words(outcome)])
+    ending = _ending(outcome, folder)
     if outcome.error.get("type") in PLAIN:
-        return ZooError(_ending(outcome), f"{known}What there is of the run is kept in {folder}, its log included.")
-    return ZooError(_ending(outcome), f"{known}The end of {log}:\n{_indented(tail)}")
+        return ZooError(ending, f"{known}What there is of the run is kept in {folder}, its log included.")
+    return ZooError(ending, f"{known}The end of {log}:\n{_indented(tail)}")
 
 
 def _probe_words(outcome: Outcome) -> list[str]:
@@ -245,7 +261,7 @@ def _probe_words(outcome: Outcome) -> list[str]:
     ]
 
 
-def _ending(outcome: Outcome) -> str:
+def _ending(outcome: Outcome, folder: Path) -> str:
     if outcome.error:
         return f"The worker stopped: {outcome.error.get('message')}"
     if outcome.silent_s:
@@ -255,7 +271,8 @@ def _ending(outcome: Outcome) -> str:
         )
     if outcome.returncode < 0:
         name = signal.Signals(-outcome.returncode).name
-        why = " (often the system, out of memory: try a smaller batch)" if name == "SIGKILL" else ""
+        often = "often the system, out of memory" if name == "SIGKILL" else "out of memory"
+        why = f" ({often}: try a smaller batch)" if ran_out_of_memory(outcome, folder) else ""
         return f"The worker was killed by {name}{why}"
     return f"The worker ended with status {outcome.returncode} and did not say why"
 

@@ -30,7 +30,8 @@ class Kept:
 def runs(root: Path) -> list[Kept]:
     """All run folders under a root, oldest first; a damaged one is listed as such."""
     root = root.expanduser().resolve()
-    found = [_run(path.parent) for path in sorted(root.glob(f"*/{records.RECORD}"))]
+    folders = [path.parent for path in sorted(root.glob(f"*/{records.RECORD}")) if not path.parent.is_symlink()]
+    found = [_run(folder) for folder in folders]
     return sorted(found, key=lambda row: row.started)
 
 

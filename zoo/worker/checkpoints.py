@@ -16,7 +16,7 @@ import numpy as np
 
 FOLDER = "checkpoints"
 FORMAT = 1
-DAMAGE = (OSError, ValueError, KeyError, TypeError, EOFError, RecursionError, zipfile.BadZipFile)
+DAMAGE = (OSError, ValueError, KeyError, TypeError, EOFError, MemoryError, RecursionError, zipfile.BadZipFile)
 
 
 class Checkpoints:
@@ -115,6 +115,9 @@ def read(path):
         data = source.read()
     if hashlib.sha256(data).hexdigest() != told["sha256"]:
         raise ValueError("%d bytes with another checksum than was written down" % len(data))
+    with zipfile.ZipFile(io.BytesIO(data)) as archive:
+        if any(member.compress_type != zipfile.ZIP_STORED for member in archive.infolist()):
+            raise ValueError("it is compressed, and might unpack to any size")
     with np.load(io.BytesIO(data), allow_pickle=False) as stored:
         return {name.replace(".", "/"): stored[name] for name in stored.files}, told["state"]
 

@@ -1,5 +1,6 @@
 """Keeping what a training has learnt: the best weights, checkpoints, and going on from them."""
 
+import contextlib
 import os
 import time
 
@@ -43,7 +44,8 @@ class Keeper:
         self._files = Checkpoints(self._folder, settings.get("keep_checkpoints", 2), reserve)
         if first_stage and settings.get("resume"):
             self._loaded = self._files.load(self._warn)
-            self._find_best()
+            with _sound():
+                self._find_best()
 
     def _find_best(self):
         if self._loaded is None:
@@ -67,7 +69,8 @@ class Keeper:
         self._trained = course.model
         self._saved = time.monotonic()
         if self._loaded is not None:
-            self._take_up(course, *self._loaded)
+            with _sound():
+                self._take_up(course, *self._loaded)
             self._events.emit("resume", epoch=course.epoch, step=course.step, done=self._steps + course.done)
             self._loaded = None
         elif self._settings.get("on_nan") == "rollback":
@@ -76,10 +79,7 @@ class Keeper:
     def _take_up(self, course, arrays, state):
         here = _stack()
         if state["stack"] == here:
-            try:
-                states.take_up(self._model, self._trained, arrays)
-            except (ValueError, KeyError) as error:
-                raise RefusalError("the run cannot go on from its checkpoint: %s" % error) from error
+            states.take_up(self._model, self._trained, arrays)
         else:
             states.take_weights(self._model, arrays)
             self._warn(
@@ -173,6 +173,16 @@ class Keeper:
 
     def _warn(self, words):
         self._events.emit("warning", message=words)
+
+
+@contextlib.contextmanager
+def _sound():
+    """What a checkpoint holds may be another run's, or a stranger's."""
+    try:
+        yield
+    except (ArithmeticError, AttributeError, LookupError, TypeError, ValueError) as error:
+        told = "%s: %s" % (type(error).__name__, error)
+        raise RefusalError("the run cannot go on from its checkpoint, which holds something else: " + told) from error
 
 
 def _stack():

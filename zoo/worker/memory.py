@@ -7,6 +7,7 @@ EXHAUSTED = (
     "resource_exhausted",
     "resource exhausted",
     "failed to allocate",
+    "allocate memory",
     "bad_alloc",
     "oom when",
 )
@@ -32,8 +33,8 @@ def judge(error, settings):
     Raises:
         OutOfMemoryError: the error is that memory ran out.
     """
-    words = ("%s %s" % (type(error).__name__, error)).lower()
-    if isinstance(error, MemoryError) or any(phrase in words for phrase in EXHAUSTED):
-        told = str(error).strip().split("\n")[0][:300] or type(error).__name__
-        size = settings.get("batch_size")
+    lines = [type(error).__name__] + [line.strip() for line in str(error).split("\n") if line.strip()]
+    telling = [line for line in lines if any(phrase in line.lower() for phrase in EXHAUSTED)]
+    if isinstance(error, MemoryError) or telling:
+        told, size = (telling or lines[::-1])[0][:300], settings.get("batch_size")
         raise OutOfMemoryError("no memory left with trainer.batch_size=%s: %s" % (size, told)) from error
