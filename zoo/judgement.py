@@ -4,7 +4,7 @@ import csv
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from zoo import picturecache, report
+from zoo import picturecache, report, sheets
 from zoo.materials import Material
 
 if TYPE_CHECKING:
@@ -14,7 +14,6 @@ if TYPE_CHECKING:
     Judged = dict[str, NDArray[Any]]
 
 PARTS = ("test", "validation")
-SHOWN = 24
 LISTED = 1000
 
 
@@ -51,7 +50,7 @@ def keep(folder: Path, material: Material, title: str) -> dict[str, Any] | None:
             material,
             part,
             found,
-            worst[:SHOWN],
+            worst[: sheets.per_page()],
         )
     counts = matrix.sum(axis=1)
     return {
@@ -99,9 +98,11 @@ def _show(path: Path, title: str, material: Material, part: str, found: "Judged"
     names = material.class_names
     stored = material.files["x_test" if part == "test" else "x_train"]
     pictures = picturecache.rows(stored, material.parts[part][shown])
-    words = [
-        f"is {names[found['label'][item]]}\ntaken for {names[found['best'][item, 0]]} "
-        f"({100 * found['probability'][item, 0]:.0f} %)"
-        for item in shown
-    ]
-    report.sheet(pictures, words, title, path)
+    entries = [
+        sheets.Entry(picture.squeeze(), _name(material, part, item), [
+            (f"is {names[found['label'][item]]}", float(found["true"][item])),
+            (f"taken for {names[found['best'][item, 0]]}", float(found["probability"][item, 0])),
+        ])
+        for picture, item in zip(pictures, shown, strict=True)
+    ]  # fmt: skip
+    sheets.draw(entries, title, path)

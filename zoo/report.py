@@ -1,5 +1,7 @@
 """Pictures of a run. The one module that plots."""
 
+import io
+import threading
 from itertools import pairwise
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -11,7 +13,6 @@ if TYPE_CHECKING:
 # With more classes than this, numbers in the cells of a confusion matrix could not be read.
 MOST_NUMBERS = 20
 MOST_NAMES = 60
-COLUMNS = 6
 PANELS = (("loss", "loss", "loss (cross-entropy)"), ("accuracy", "accuracy", "accuracy"))
 
 
@@ -25,9 +26,9 @@ def curves(history: list[dict[str, float]], title: str, path: Path) -> None:
     """
     from matplotlib.ticker import MaxNLocator
 
-    pyplot = _pyplot()
     epochs = [int(row["epoch"]) for row in history]
-    figure, panels = pyplot.subplots(1, 2, figsize=(10, 4), layout="constrained")
+    figure = _figure(10, 4)
+    panels = figure.subplots(1, 2)
     for axes, (_, name, label) in zip(panels, PANELS, strict=True):
         # The training figures of an epoch are means over it, so they lag half an epoch behind the validation's.
         axes.plot(
@@ -50,7 +51,6 @@ def curves(history: list[dict[str, float]], title: str, path: Path) -> None:
         axes.legend()
     figure.suptitle(title)
     figure.savefig(path, dpi=120)
-    pyplot.close(figure)
 
 
 def _mark_best(axes: "object", history: list[dict[str, float]], name: str) -> None:
@@ -73,10 +73,10 @@ def confusion(matrix: "NDArray[np.int64]", names: list[str], title: str, path: P
     """
     import numpy as np
 
-    pyplot = _pyplot()
     count = len(names)
     edge = min(max(4.0, 0.55 * count + 2), 14.0)
-    figure, axes = pyplot.subplots(figsize=(edge + 1, edge), layout="constrained")
+    figure = _figure(edge + 1, edge)
+    axes = figure.subplots()
     share = matrix / np.maximum(matrix.sum(axis=1, keepdims=True), 1)
     drawn = axes.imshow(share, cmap="Blues", vmin=0, vmax=1)
     figure.colorbar(drawn, ax=axes, label="share of what it is", shrink=0.8)
@@ -91,32 +91,6 @@ def confusion(matrix: "NDArray[np.int64]", names: list[str], title: str, path: P
             axes.text(column, row, f"{matrix[row, column]}", ha="center", va="center", color=colour, fontsize=8)
     figure.suptitle(_shown(title, 200))
     figure.savefig(path, dpi=120)
-    pyplot.close(figure)
-
-
-def sheet(pictures: "NDArray[np.uint8]", words: list[str], title: str, path: Path) -> None:
-    """Draw pictures in rows with words under each, as PNG.
-
-    Args:
-        pictures: (n, height, width, 1 or 3) uint8, n at least 1.
-        words: one or two lines for each.
-        title: printed above.
-        path: the PNG to write.
-    """
-    pyplot = _pyplot()
-    columns = min(COLUMNS, len(pictures))
-    rows = -(-len(pictures) // columns)
-    figure, panels = pyplot.subplots(
-        rows, columns, figsize=(max(2.1 * columns, 5), 2.5 * rows + 0.5), layout="constrained", squeeze=False
-    )
-    for axes in panels.flat:
-        axes.set(xticks=[], yticks=[], frame_on=False)
-    for axes, picture, word in zip(panels.flat, pictures, words, strict=False):
-        axes.imshow(picture.squeeze(), cmap="gray", vmin=0, vmax=255)
-        axes.set_xlabel("\n".join(_shown(line, 30) for line in word.split("\n")), fontsize=8)
-    figure.suptitle(_shown(title, 200), fontsize=11)
-    figure.savefig(path, dpi=120)
-    pyplot.close(figure)
 
 
 def losses(history: Path, title: str, path: Path) -> None:
@@ -129,11 +103,11 @@ def losses(history: Path, title: str, path: Path) -> None:
     """
     import csv
 
-    pyplot = _pyplot()
     with history.open(newline="", encoding="utf-8") as source:
         rows = [{key: float(value) for key, value in row.items()} for row in csv.DictReader(source)]
     steps = [row["step"] for row in rows]
-    figure, axes = pyplot.subplots(figsize=(8, 4), layout="constrained")
+    figure = _figure(8, 4)
+    axes = figure.subplots()
     for name in ("loss", "style", "content", "roughness"):
         axes.plot(steps, [row[name] or float("nan") for row in rows], label=name, lw=2 if name == "loss" else 1)
     for before, after in pairwise(rows):
@@ -144,7 +118,6 @@ def losses(history: Path, title: str, path: Path) -> None:
     axes.grid(alpha=0.3)
     axes.legend()
     figure.savefig(path, dpi=120)
-    pyplot.close(figure)
 
 
 def _shown(text: str, most: int = 24) -> str:
@@ -153,10 +126,19 @@ def _shown(text: str, most: int = 24) -> str:
     return whole if len(whole) <= most else whole[: most - 1] + "\N{HORIZONTAL ELLIPSIS}"
 
 
-def _pyplot() -> Any:
-    import matplotlib as mpl
+def _figure(width: float, height: float) -> Any:
+    """An empty figure of so many inches, drawn without a window system and without the slow pyplot."""
+    from matplotlib.figure import Figure
 
-    mpl.use("agg")  # no window system is needed or wanted
-    from matplotlib import pyplot
+    return Figure(figsize=(width, height), layout="constrained")
 
-    return pyplot
+
+def make_ready() -> None:
+    """Begin to load what plots, fonts included, beside whatever happens next: nobody waits for it then."""
+    threading.Thread(target=_warm_up).start()
+
+
+def _warm_up() -> None:
+    figure = _figure(1, 1)
+    figure.subplots().set(yscale="log", xlabel="epoch")
+    figure.savefig(io.BytesIO())

@@ -3,7 +3,7 @@
 import dataclasses
 from typing import Any
 
-from zoo import config, data, judgement, materials, progress, published, records, references, runner
+from zoo import config, data, judgement, materials, progress, published, records, references, report, runner
 from zoo.line import Line, open_folder, prepare, raise_if_failed, recorded, refuse_untrainable, request_of, work
 from zoo.materials import Material
 from zoo.results import Run
@@ -30,6 +30,7 @@ def train(overrides: list[str]) -> Run:
     with recorded(line):
         line.record["data"] = material.record | {"reason": why_data}
         line.record["weights"] = weights.record if weights else None
+        report.make_ready()
         outcome = work(line, _train_request(line, settings, material, weights))
         _keep_training(line, outcome, material)
         _judge(line, settings)
@@ -84,8 +85,6 @@ def _keep_training(line: Line, outcome: runner.Outcome, material: Material) -> N
     title = f"{told['model']} on {told['backend']} ({told['stack']['name']}), {told['data']['name']}"
     if outcome.epochs:
         records.write_history(line.folder / "history.csv", outcome.epochs)
-        from zoo import report
-
         report.curves(records.read_history(line.folder), title, line.folder / "curves.png")
     raise_if_failed(line, outcome)
     line.record["judgement"] = judgement.keep(line.folder, material, title)
