@@ -1,18 +1,23 @@
 """Every parser of a file that may come from a stranger, with good files to damage."""
 
+import copy
+import functools
 import gzip
 import io
 import json
 import random
 import tarfile
+import tempfile
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 
+import forked
 import numpy as np
+import test_weights
 from PIL import Image
 
-from zoo import eventlog, idx, inference, pictures, records, rows, textfiles, tokenisers, weights
+from zoo import config, eventlog, idx, inference, pictures, records, rows, textfiles, tokenisers, weights
 from zoo.errors import ZooError
 from zoo.results import Run
 from zoo.worker.checkpoints import Checkpoints
@@ -26,11 +31,15 @@ class Parser:
         name: of the file that it reads.
         seeds: contents that it takes.
         parse: reads the file at a path; raises ZooError, and nothing else.
+        binary: damage seldom moves what follows it, which would all be lost on a format of addresses.
+        seconds: it may take for one file.
     """
 
     name: str
     seeds: list[bytes]
     parse: Callable[[Path], object]
+    binary: bool = False
+    seconds: float = 1.0
 
 
 def _idx() -> list[bytes]:
@@ -69,6 +78,49 @@ def _tar(mode: str) -> bytes:
     return out.getvalue()
 
 
+def _hdf5() -> list[bytes]:
+    """Files as Keras 1, 2 and 3 write them, and a whole model of Keras 3."""
+    with tempfile.TemporaryDirectory() as name:
+        folder = Path(name)
+        arrays = {"a/kernel": np.ones((2, 3), np.float32), "a/bias": np.ones(3, np.float32)}
+        test_weights.keras1(folder / "1.h5")
+        for file in ("2.h5", "3.weights.h5"):
+            weights.write(folder / file, weights.Weights(arrays, "made here", {"a": "dense"}))
+        test_weights.keras3(folder / "4.keras", test_weights.CONFIG)
+        return [path.read_bytes() for path in sorted(folder.iterdir())]
+
+
+def read_hdf5(path: Path) -> object:
+    """As any command reads it; what hangs is ended sooner."""
+    with forked.forking(HDF5_SECONDS) as process:
+        try:
+            return weights.read(path)
+        finally:
+            HDF5_SEEN["peak_bytes"] = max(HDF5_SEEN["peak_bytes"], process.peak_bytes)
+            HDF5_SEEN["hung"] += process.hung
+
+
+HDF5_SECONDS = 2.0
+HDF5_SEEN = {"peak_bytes": 0, "hung": 0}
+_compose = config._base
+
+
+@functools.cache
+def _composed(form: config.Form, picked: tuple[str, ...]) -> object:
+    return _compose(form, list(picked))
+
+
+def compose(path: Path) -> object:
+    """The words of a command line, one a line; what Hydra makes of the same files again is remembered."""
+    words = path.read_bytes().decode("utf-8", "replace").split("\n")
+    kept = config._base
+    config._base = lambda form, picked: copy.deepcopy(_composed(form, tuple(picked)))
+    try:
+        return config.compose(words[0] if words[0] in ("train", "infer") else "train", words[1:])
+    finally:
+        config._base = kept
+
+
 def _beside(read: Callable[[Path], object]) -> Callable[[Path], object]:
     """For readers that are given a folder."""
     return lambda path: read(path.parent)
@@ -83,6 +135,13 @@ HISTORY = b"epoch,loss,accuracy,best\n1,0.5,0.9,True\n2,0.4,0.95,False\n"
 VOCABULARY = json.dumps(
     {"format": 1, "kind": "words", "pieces": ["", "?", "a"], "rules": "", "lowercase": True}
 ).encode()
+SETTINGS = [
+    b"train\nmodel=mnist\ntrainer.epochs=3\ntrainer.learning_rate=1e-3\nseed=1\ndata.root=/x",
+    b"train\nmodel=mobilenet\nweights=none\nfine_tune.unfreeze_from=conv\naugment.crop=0.1\npreset=smoke\nstack=torch",
+    b"train\nmodel=style_transfer\ncontent=a.jpg\nstyle=b.jpg\nbackend=cpu\nsave='c d.png'",
+    b"train\nmodel=transformer/lm\nmodel.dropout=0.2\ndata=shakespeare\ntrainer.on_nan=rollback",
+    b"infer\nrun=last\ninput=[a,b]\nbatch_size=4\nsheets=0",
+]
 CHECKPOINT = json.dumps({"format": 1, "number": 1, "sha256": "0" * 64, "state": {}}).encode()
 
 
@@ -117,6 +176,8 @@ PARSERS = {
         "checkpoints/0000000001.json", [CHECKPOINT],
         lambda path: Checkpoints(str(path.parent.parent)).load(lambda words: None),
     ),
+    "hdf5": Parser("w.h5", _hdf5(), read_hdf5, binary=True, seconds=HDF5_SECONDS + 2),
+    "settings": Parser("words", SETTINGS, compose, seconds=3.0),
 }  # fmt: skip
 
 DEEP = (b"[" * 50, b"[" * 20_000, b'{"a":' * 5000)
@@ -124,9 +185,11 @@ PIECES = (b"\x00", b"\xff\xff\xff\xff", b"\x7f\xff\xff\xff", b"{", b'"', b"\n", 
           b"null", b"-1", b"\x1f\x8b", b"!!python/object:os.system", b"<!", *DEEP)  # fmt: skip
 
 
-def damaged(seed: bytes, draw: random.Random) -> bytes:
-    """Another file: cut, flipped, spliced, or nothing but noise."""
+def damaged(seed: bytes, draw: random.Random, binary: bool = False) -> bytes:
+    """Another file: cut, flipped, spliced, or nothing but noise; a binary one mostly in place."""
     content = bytearray(seed)
+    if binary and draw.random() < 0.8:
+        return _overwritten(content, draw)
     for _ in range(draw.randint(1, 6)):
         place = draw.randrange(len(content) + 1)
         way = draw.randrange(6)
@@ -142,6 +205,21 @@ def damaged(seed: bytes, draw: random.Random) -> bytes:
             content[place:place] = content[draw.randrange(len(content) + 1) :][:64]
         elif draw.random() < 0.1:
             content = bytearray(draw.randbytes(draw.randint(0, 200)))
+    return bytes(content)
+
+
+def _overwritten(content: bytearray, draw: random.Random) -> bytes:
+    """The same number of bytes, some of them others."""
+    for _ in range(draw.randint(1, 6)):
+        place, way = draw.randrange(len(content)), draw.randrange(4)
+        if way == 0:
+            content[place] ^= 1 << draw.randrange(8)
+        elif way == 1:
+            content[place] = draw.choice((0, 1, 0x7F, 0x80, 0xFF))
+        else:
+            size = min(draw.choice((2, 4, 8, 64)), len(content) - place)
+            other = draw.randrange(len(content) - size + 1)
+            content[place : place + size] = content[other : other + size] if way == 2 else b"\xff" * size
     return bytes(content)
 
 

@@ -25,10 +25,12 @@ YEAR = 365 * 86_400
 
 
 class Training:
-    """A real training in a process of its own, on the stack that starts fastest."""
+    """A real training in a process of its own, on the stack that starts fastest unless another is named."""
 
-    def __init__(self, folder: Path, *overrides: str, before: tuple[str, ...] = (), **kept: Any) -> None:
-        words = ["train", *ready("tf-1.8"), *SMALL, *overrides]
+    def __init__(
+        self, folder: Path, *overrides: str, stack: str = "tf-1.8", before: tuple[str, ...] = (), **kept: Any
+    ) -> None:
+        words = ["train", *ready(stack), *SMALL, *overrides]
         words += [f"output.root={folder.parent}", f"output.name={folder.name}"]
         self.folder = folder
         self.host = subprocess.Popen(

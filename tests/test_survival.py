@@ -15,6 +15,7 @@ from typing import Any
 import numpy as np
 import psutil
 import pytest
+from test_faults import Training
 from test_worker import ready
 
 from zoo import cli
@@ -53,6 +54,32 @@ def test_killed_again_and_again_a_run_ends_as_if_nothing_had_been(
     told = kill_matrix.matrix(tmp_path, stack, "cpu", kills, 7)
     assert told["kills"] == kills
     assert told["good"] == told["runs"], told["bad"]
+
+
+@pytest.mark.parametrize("stack", ["tf-2.5", "jax", "plaidml-0.7"])
+def test_a_run_that_was_cut_off_ends_as_the_one_that_was_not(tmp_path: Path, stack: str) -> None:
+    """SIGKILL strikes the worker; on JAX the host is asked to stop by SIGTERM, in the middle of an epoch as well."""
+    told = ["trainer.epochs=4", "trainer.schedule=cosine", "trainer.checkpoint_minutes=0.001"]
+    whole, cut = (Training(tmp_path / name, *told, stack=stack) for name in ("whole", "cut"))
+    cut.until("epoch   2")
+    if stack == "jax":
+        cut.host.send_signal(signal.SIGTERM)
+    else:
+        cut.worker.kill()
+    assert cut.end()[0] == (130 if stack == "jax" else 1)
+    assert cli.main(["train", f"resume={cut.folder}"]) == 0
+    assert whole.end()[0] == 0
+    events = [json.loads(line) for line in (cut.folder / "events.jsonl").read_text().splitlines()]
+    (began,) = [event for event in events if event["event"] == "resume"]
+    assert began["done"] > 0
+    same = ("epoch", "loss", "accuracy", "val_loss", "val_accuracy", "learning_rate", "best")
+    rows = [[[row[name] for name in same] for row in _history(tmp_path / name)] for name in ("whole", "cut")]
+    assert rows[0] == rows[1]
+    weights = [np.load(tmp_path / name / "weights.npz") for name in ("whole", "cut")]
+    assert set(weights[0].files) == set(weights[1].files)
+    assert all(np.array_equal(weights[0][name], weights[1][name]) for name in weights[0].files)
+    metrics = [record(tmp_path / name)["metrics"] for name in ("whole", "cut")]
+    assert metrics[0]["test_loss"] == metrics[1]["test_loss"]
 
 
 def test_time_is_up_and_another_stack_goes_on(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
