@@ -139,7 +139,7 @@ SETTINGS = [
     b"train\nmodel=mnist\ntrainer.epochs=3\ntrainer.learning_rate=1e-3\nseed=1\ndata.root=/x",
     b"train\nmodel=mobilenet\nweights=none\nfine_tune.unfreeze_from=conv\naugment.crop=0.1\npreset=smoke\nstack=torch",
     b"train\nmodel=style_transfer\ncontent=a.jpg\nstyle=b.jpg\nbackend=cpu\nsave='c d.png'",
-    b"train\nmodel=transformer/lm\nmodel.dropout=0.2\ndata=shakespeare\ntrainer.on_nan=rollback",
+    b"train\nmodel=transformer/lm\nmodel.dropout=0.2\ndata=text_file\ntrainer.on_nan=rollback",
     b"infer\nrun=last\ninput=[a,b]\nbatch_size=4\nsheets=0",
 ]
 CHECKPOINT = json.dumps({"format": 1, "number": 1, "sha256": "0" * 64, "state": {}}).encode()

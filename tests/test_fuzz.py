@@ -9,6 +9,8 @@ from hypothesis import strategies as st
 
 from zoo import eventlog
 
+# Where a single case takes longer, fewer of them.
+SLOW = settings(max_examples=20, deadline=20_000, suppress_health_check=list(HealthCheck), derandomize=True)
 FEW = settings(max_examples=60, deadline=3000, suppress_health_check=list(HealthCheck), derandomize=True)
 
 
@@ -25,7 +27,7 @@ def test_good_files_are_taken(name: str, tmp_path: Path) -> None:
 def test_damaged_files_are_taken_or_refused(name: str, tmp_path: Path) -> None:
     parser = hostile.PARSERS[name]
 
-    @FEW
+    @(SLOW if parser.seconds > 1 else FEW)
     @given(st.randoms(use_true_random=False), st.sampled_from(parser.seeds))
     def check(draw: object, seed: bytes) -> None:
         assert hostile.survives(parser, hostile.damaged(seed, draw, parser.binary), tmp_path) in ("taken", "refused")
@@ -37,7 +39,7 @@ def test_damaged_files_are_taken_or_refused(name: str, tmp_path: Path) -> None:
 def test_noise_is_taken_or_refused(name: str, tmp_path: Path) -> None:
     parser = hostile.PARSERS[name]
 
-    @FEW
+    @(SLOW if parser.seconds > 1 else FEW)
     @given(st.binary(max_size=300))
     def check(content: bytes) -> None:
         assert hostile.survives(parser, content, tmp_path) in ("taken", "refused")
