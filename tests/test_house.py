@@ -55,6 +55,13 @@ def _imports(path: Path) -> set[str]:
     return found
 
 
+def test_every_test_that_a_page_names_is_there() -> None:
+    named = set(re.findall(r"`(test_\w+)`", (CHECKOUT / "docs" / "survival.md").read_text(encoding="utf-8")))
+    written = "".join(path.read_text(encoding="utf-8") for path in (CHECKOUT / "tests").glob("test_*.py"))
+    assert named
+    assert named <= set(re.findall(r"def (test_\w+)", written))
+
+
 HOST_SIDE = sorted(path for path in PACKAGE.rglob("*.py") if path not in WORKER_SIDE)
 
 

@@ -71,17 +71,19 @@ def write_json(path: Path, content: dict[str, Any]) -> None:
     os.replace(aside, path)
 
 
-def refuse_links(folder: Path) -> None:
-    """Stop where a folder that is to be written into holds links: a stranger's could lead to any file of the user.
+def refuse_traps(folder: Path) -> None:
+    """Stop where a folder that is to be written into holds anything but files and folders.
+
+    A stranger's link could lead to any file of the user, and a pipe is waited on for ever.
 
     Raises:
         ZooError: the first of them.
     """
     for path in folder.rglob("*"):
-        if path.is_symlink():
+        if path.is_symlink() or not (path.is_file() or path.is_dir()):
+            what = "a link, and what it leads to would be written to" if path.is_symlink() else "no file"
             raise ZooError(
-                f"{path} is a link, and what it leads to would be written to",
-                "No run makes links. Replace it by a copy of the file, or remove it.",
+                f"{path} is {what}", "No run makes such things. Put a copy of the file there, or remove it."
             )
 
 

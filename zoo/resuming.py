@@ -43,7 +43,7 @@ def expand(overrides: list[str]) -> list[str]:
         ZooError: there is no such run, it is no training, or it came to its end.
     """
     folder = folder_of(overrides)
-    records.refuse_links(folder)
+    records.refuse_traps(folder)
     record = records.read(folder)
     if record.get("verb") != "train":
         raise ZooError(f"{folder} is no training: nothing to resume", "Give the folder that `train` made.")
