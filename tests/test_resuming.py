@@ -1,5 +1,6 @@
 """Going on with a run, restarts, smaller batches and hung workers, with a worker that pretends."""
 
+import io
 import json
 import os
 import signal
@@ -12,7 +13,7 @@ from typing import Any
 
 import pytest
 
-from zoo import cli, eventlog, results, runlock
+from zoo import cli, eventlog, guard, results, runlock
 
 Zoo = Callable[..., int]
 FOLDER = "runs/a"
@@ -233,3 +234,19 @@ def test_epochs_that_were_trained_again_are_told_once(tmp_path: Path) -> None:
     path = tmp_path / "events.jsonl"
     path.write_text("".join(json.dumps(row) + "\n" for row in rows) + '{"event": "epo')
     assert [(row["epoch"], row.get("loss")) for row in eventlog.epochs(path)] == [(1, 9), (2, None)]
+    heard = [{"event": "epoch", "epoch": 2, "loss": 5}, {"event": "epoch", "epoch": 3, "loss": 4}]
+    assert [(row["epoch"], row.get("loss")) for row in eventlog.epochs(path, heard)] == [(1, 9), (2, 5), (3, 4)]
+
+
+def test_a_line_that_a_full_disk_cut_spoils_no_other(tmp_path: Path) -> None:
+    class Disk(io.FileIO):
+        """Takes nine bytes of the first line, and everything after that."""
+
+        def write(self, data: Any) -> int:
+            return super().write(data[:9] if not self.tell() else data)
+
+    with Disk(tmp_path / "events.jsonl", "w") as out:
+        keep = guard.Keep(out)
+        for number in (1, 2, 3):
+            keep(json.dumps({"event": "epoch", "epoch": number}).encode() + b"\n")
+    assert [row["epoch"] for row in eventlog.epochs(tmp_path / "events.jsonl")] == [2, 3]

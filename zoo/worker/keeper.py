@@ -52,6 +52,7 @@ class Keeper:
             self._warn("There is no whole checkpoint: the run starts again from its beginning")
             return
         arrays, state = self._loaded
+        _check(state)
         self.best, self._finished, self._steps = state["best"], state["finished"], state["steps_before"]
         if self.best is not None:
             kind = "best/" if any(name.startswith("best/") for name in arrays) else "weights/"
@@ -183,6 +184,19 @@ def _sound():
     except (ArithmeticError, AttributeError, LookupError, TypeError, ValueError) as error:
         told = "%s: %s" % (type(error).__name__, error)
         raise RefusalError("the run cannot go on from its checkpoint, which holds something else: " + told) from error
+
+
+def _check(state):
+    """Raise one of what :func:`_sound` turns into words where a state is not as ``Keeper.save`` writes it."""
+    course, told = dict(state["course"]), list(state["course"]["told"])
+    numbers = [value for name, value in course.items() if name not in ("told", "means")]
+    numbers += [state["steps_before"], *state["finished"].values()]
+    if not all(isinstance(value, (int, float)) for value in numbers):
+        raise TypeError("where numbers should be is %r" % numbers)
+    if any(row["epoch"] < 0 or "event" in row or "self" in row for row in told):
+        raise ValueError("its epochs are none")
+    if state["best"] is not None and state["best"]["best_epoch"] < 0:
+        raise ValueError("its best epoch is none")
 
 
 def _stack():
