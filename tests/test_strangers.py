@@ -57,9 +57,9 @@ def changed(tree: dict[str, Any], path: tuple[str, ...], value: Any) -> Any:
     return found
 
 
-def goes_on(folder: Path, capsys: pytest.CaptureFixture[str]) -> str:
+def goes_on(folder: Path, capsys: pytest.CaptureFixture[str], *words: str) -> str:
     """Go on with it; what was said, which is never that the zoo is at fault."""
-    code = cli.main(["train", f"resume={folder}"])
+    code = cli.main(["train", f"resume={folder}", *words])
     said = "".join(capsys.readouterr())
     assert code in (0, 1), said
     assert "\x1b" not in said
@@ -74,6 +74,15 @@ def test_strange_values_in_a_record_are_refused_or_do_no_harm(
         record = anew(stranger)
         (stranger / records.RECORD).write_text(json.dumps(changed(record, tuple(key.split(".")), value)))
         goes_on(stranger, capsys)
+
+
+@pytest.mark.parametrize("words", ["trainer.epochs=9", "trainer.epochs=²", "trainer.epochs=" + "9" * 5000])
+def test_a_complete_run_with_strange_epochs_is_complete(
+    stranger: Path, capsys: pytest.CaptureFixture[str], words: str
+) -> None:
+    record = records.read(stranger) | {"exit": "completed"}
+    (stranger / records.RECORD).write_text(json.dumps(changed(record, ("config", "trainer", "epochs"), "x")))
+    assert "error" in goes_on(stranger, capsys, words)
 
 
 def test_a_folder_that_lost_the_ends_of_its_files_goes_on_or_is_refused(

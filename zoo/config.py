@@ -220,9 +220,9 @@ def _parse(overrides: list[str]) -> list[Any]:
             continue
         try:
             found.append(parser.parse_override(text))
-        except HydraException as error:
+        except (HydraException, ValueError) as error:  # the latter of numbers with thousands of digits
             hint = "write KEY=VALUE" if "=" not in text else str(error).splitlines()[0]
-            problems.append(f"cannot read {text!r}: {hint}")
+            problems.append(f"cannot read {text[:200]!r}: {hint}")
     if problems:
         raise _all_at_once(problems)
     return found

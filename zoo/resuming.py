@@ -2,6 +2,7 @@
 
 import copy
 import dataclasses
+import re
 from pathlib import Path
 from typing import Any
 
@@ -75,8 +76,9 @@ def _command(record: dict[str, Any], folder: Path) -> list[str]:
 
 
 def _more_epochs(record: dict[str, Any], overrides: list[str]) -> bool:
-    asked = config.chosen("trainer.epochs", overrides)
-    return bool(asked and asked.isdigit() and int(asked) > record["config"]["trainer"]["epochs"])
+    asked, before = config.chosen("trainer.epochs", overrides), record["config"]["trainer"].get("epochs")
+    told = bool(asked) and re.fullmatch(r"\d{1,9}", str(asked), re.ASCII) and isinstance(before, int)
+    return bool(told) and int(str(asked)) > before
 
 
 def refuse_changes(settings: Settings, record: dict[str, Any]) -> None:
