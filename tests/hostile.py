@@ -181,7 +181,7 @@ PARSERS = {
 }  # fmt: skip
 
 DEEP = (b"9" * 5000, b"[" * 50, b"[" * 20_000, b'{"a":' * 5000)
-PIECES = (b"\x00", b"\xff\xff\xff\xff", b"\x7f\xff\xff\xff", b"{", b'"', b"\n", b"PK\x03\x04", b"1e999", b"../x",
+PIECES = (b"${oc.env:HOME}", b"\x00", b"\xff\xff\xff\xff", b"\x7f\xff\xff\xff", b"{", b'"', b"\n", b"PK\x03\x04", b"1e999", b"../x",
           b"null", b"-1", b"\x1f\x8b", b"!!python/object:os.system", b"<!", *DEEP)  # fmt: skip
 
 

@@ -76,6 +76,11 @@ def test_all_values_out_of_range_are_reported_at_once() -> None:
         ("model.dropout=[1", "cannot read"),
         ("data.validation=nan", "data.validation must be from"),
         ("trainer.learning_rate=inf", "trainer.learning_rate must be from"),
+        ("trainer.epochs=" + "9" * 5000, "cannot read"),
+        ("trainer.epochs=" + "[" * 3000 + "]" * 3000, "more than 50 brackets"),
+        ("model=" + "{a:" * 3000 + "1" + "}" * 3000, "more than 50 brackets"),
+        ("trainer.epochs=${oc.env:HOME}", "a whole number"),
+        ("seed=${trainer.epochs}", "a whole number"),
     ],
 )
 def test_one_mistake_names_what_was_received_and_what_is_valid(override: str, part: str) -> None:

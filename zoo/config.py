@@ -24,6 +24,8 @@ from zoo.text_config import GenerateConfig, LanguageTrainConfig, TextInferConfig
 
 # What a model is made for when its file names no task.
 USUAL_TASK = "classify"
+# Hydra's parser goes a call deeper for each.
+MOST_BRACKETS = 50
 PATHS = (
     "input",
     "prompt",
@@ -218,6 +220,9 @@ def _parse(overrides: list[str]) -> list[Any]:
         if key in PATHS and equals:
             found.append(_Path(key, value))
             continue
+        if sum(map(text.count, "[{(")) > MOST_BRACKETS:
+            problems.append(f"{key[:200]!r} is given a value of more than {MOST_BRACKETS} brackets")
+            continue
         try:
             found.append(parser.parse_override(text))
         except (HydraException, ValueError) as error:  # the latter of numbers with thousands of digits
@@ -299,6 +304,7 @@ def _lay_on(tree: Any, parsed: Any) -> str | None:
         if isinstance(valid[key], bool) != isinstance(value, bool):
             raise OmegaConfBaseException
         OmegaConf.update(tree, key, value)
+        OmegaConf.select(tree, key)  # only then is text like ${x} held against the type
     except OmegaConfBaseException:
         return f"{key} must be {_type_words(tree, key)}, got {value!r}"
     return None
