@@ -180,9 +180,10 @@ PARSERS = {
     "settings": Parser("words", SETTINGS, compose, seconds=3.0),
 }  # fmt: skip
 
-DEEP = (b"9" * 5000, b"[" * 50, b"[" * 20_000, b'{"a":' * 5000)
-PIECES = (b"${oc.env:HOME}", b"\x00", b"\xff\xff\xff\xff", b"\x7f\xff\xff\xff", b"{", b'"', b"\n", b"PK\x03\x04", b"1e999", b"../x",
-          b"null", b"-1", b"\x1f\x8b", b"!!python/object:os.system", b"<!", *DEEP)  # fmt: skip
+DEEP = (b"[" * 50, b"[" * 20_000, b'{"a":' * 5000)
+LONG = (b"9" * 5000, b"${oc.env:HOME}")
+PIECES = (b"\x00", b"\xff\xff\xff\xff", b"\x7f\xff\xff\xff", b"{", b'"', b"\n", b"PK\x03\x04", b"1e999", b"../x",
+          b"null", b"-1", b"\x1f\x8b", b"!!python/object:os.system", b"<!", *DEEP, *LONG)  # fmt: skip
 
 
 def damaged(seed: bytes, draw: random.Random, binary: bool = False) -> bytes:
