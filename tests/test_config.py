@@ -22,7 +22,7 @@ def refusal(*overrides: str, verb: str = "train") -> str:
 
 
 def test_recipe_is_laid_over_the_defaults_and_the_command_line_over_the_recipe() -> None:
-    assert train("model=mnist", "backend=cpu").trainer.schedule == "cosine"
+    assert train("model=mnist", "backend=cpu").trainer.schedule == "one_cycle"
     assert train("model=mnist", "backend=cpu", "trainer.schedule=constant").trainer.schedule == "constant"
 
 

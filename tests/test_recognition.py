@@ -231,6 +231,7 @@ def test_the_fastest_stack_is_taken_unless_another_is_named(zoo: Zoo, tmp_path: 
         ("backend=cpu",): ("cpu", "tf-2.21"),
         ("stack=openvino",): ("openvino", "openvino"),
         ("stack=tf-2.5",): ("cpu", "tf-2.5"),
+        ("stack=torch",): ("cpu", "torch"),
     }
     for number, (words, (backend, stack)) in enumerate(chosen.items()):
         assert zoo("input=one.png", f"output.name=r{number}", *words) == 0

@@ -49,12 +49,13 @@ def fastest(overrides: list[str], here: Machine) -> list[str]:
     if config.chosen("backend", overrides) not in (None, "auto"):
         return overrides
     rest = [text for text in overrides if not text.startswith("backend=")]
+    available = {found.name: found for found in stacks.load_all()}
     if stack:
-        owners = [row.name for row in backends.load_all() if stack in row.stacks]
-        return [*rest, f"backend={owners[0]}"] if len(owners) == 1 else overrides
+        owners = [row for row in backends.load_all() if stack in row.stacks]
+        usable = [row.name for row in owners if backends.judge(row, here, available, stack).stack]
+        return [*rest, f"backend={usable[0]}"] if len(owners) == 1 and usable else overrides
     if config.chosen("backend.python", overrides) or backends.choose(None, here).promise != "cpu":
         return overrides
-    available = {found.name: found for found in stacks.load_all()}
     (row,) = (row for row in backends.load_all() if row.name == "openvino")
     if backends.judge(row, here, available).stack is None:
         return overrides

@@ -10,7 +10,7 @@ from zoo.errors import nearest
 
 OPTIMIZERS = ("adam", "momentum", "rmsprop", "sgd")
 SCHEDULES = ("constant", "cosine", "one_cycle")
-PRECISIONS = ("float32", "mixed_bfloat16", "mixed_float16")
+PRECISIONS = ("auto", "float32", "mixed_bfloat16", "mixed_float16")
 RESIZES = ("stretch", "crop", "nearest")
 NORMALISATIONS = ("model", "unit", "symmetric", "standard")
 
@@ -77,7 +77,9 @@ class Trainer(Endurance):
         warmup: share of all steps that climb to the learning rate; 0 means 0.3 for one_cycle.
         label_smoothing: share of every label that is spread over all classes.
         patience: stop after so many epochs without a better one; null trains all of them.
-        precision: float32; mixed_bfloat16 or mixed_float16 compute with half as many bits where the stack can.
+        beta_2: how long Adam remembers squared gradients.
+        precision: float32; mixed_bfloat16 or mixed_float16 compute with half as many bits where the stack can; auto
+            takes mixed_bfloat16 where it is known to be faster, else float32.
         jit: compile with XLA where Keras 3 can. Slower for small networks on a CPU, impossible on Metal.
     """
 
@@ -89,6 +91,7 @@ class Trainer(Endurance):
     warmup: float = 0.0
     label_smoothing: float = 0.0
     patience: int | None = None
+    beta_2: float = 0.999
     precision: str = "float32"
     jit: bool = False
 
@@ -101,6 +104,7 @@ class Trainer(Endurance):
             within("trainer.warmup", self.warmup, 0.0, 0.9),
             within("trainer.label_smoothing", self.label_smoothing, 0.0, 0.9),
             None if self.patience is None else within("trainer.patience", self.patience, 1, 100_000),
+            within("trainer.beta_2", self.beta_2, 0.5, 0.99999),
             one_of("trainer.optimizer", self.optimizer, OPTIMIZERS),
             one_of("trainer.schedule", self.schedule, SCHEDULES),
             one_of("trainer.precision", self.precision, PRECISIONS),

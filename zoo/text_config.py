@@ -17,7 +17,6 @@ class TextTrainer(Trainer):
         steps: optimizer steps of an epoch of a language model, which takes its texts from anywhere.
         clip: largest norm of all gradients together; null leaves them as they are.
         weight_decay: share, times the learning rate, that weights shrink by in a step; needs Keras 3.
-        beta_2: how long Adam remembers squared gradients.
         final: share of the learning rate that a cosine falls to.
         word_dropout: share of the tokens of a text that are hidden while training on it.
     """
@@ -25,7 +24,6 @@ class TextTrainer(Trainer):
     steps: int = 250
     clip: float | None = 1.0
     weight_decay: float = 0.0
-    beta_2: float = 0.999
     final: float = 0.01
     word_dropout: float = 0.0
 
@@ -37,7 +35,6 @@ class TextTrainer(Trainer):
             within("trainer.steps", self.steps, 1, 10**7),
             clip,
             within("trainer.weight_decay", self.weight_decay, 0.0, 1.0),
-            within("trainer.beta_2", self.beta_2, 0.5, 0.99999),
             within("trainer.final", self.final, 0.0, 1.0),
             within("trainer.word_dropout", self.word_dropout, 0.0, 0.9),
         ]

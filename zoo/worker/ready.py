@@ -4,7 +4,7 @@ import os
 import time
 
 from zoo.models import compat
-from zoo.worker import weights
+from zoo.worker import precision, weights
 from zoo.worker.model import build
 from zoo.worker.refusal import RefusalError
 
@@ -18,7 +18,7 @@ def ready(request, phases):
     settings = request["train"]
     began = time.monotonic()
     try:
-        compat.set_precision(settings["precision"])
+        compat.set_precision(precision.policy(settings["precision"], request["device"]["promise"]))
         compat.seed(settings["seed"])
         model = shaped(request)
         weights.initialise(model, settings["seed"])

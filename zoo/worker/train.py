@@ -9,7 +9,7 @@ import time
 import numpy as np
 
 from zoo.models import compat
-from zoo.worker import head, judging, pictures, weights
+from zoo.worker import head, judging, pictures, precision, weights
 from zoo.worker.augment import altering
 from zoo.worker.loop import Keeper, fit
 from zoo.worker.model import build
@@ -45,7 +45,9 @@ def run(request, events, stop, phases):
     if settings["epochs"] and not stop.asked:
         epochs += training.all_but(frozen, epochs)
     keeper.restore_best()
-    metrics = dict(keeper.best or {}, epochs=epochs, parameters=int(model.count_params()))
+    metrics = dict(
+        keeper.best or {}, epochs=epochs, parameters=int(model.count_params()), precision=settings["precision"]
+    )
     if not stop.asked or stop.reason == "max_minutes":
         began = time.monotonic()
         metrics.update(_judge(model, preprocess, parts, settings["batch_size"], folder, events))
@@ -58,6 +60,7 @@ def _model(request, events):
     """Build the model and fill it: with random numbers, then with the weights to start from."""
     settings = request["train"]
     try:
+        settings["precision"] = precision.policy(settings["precision"], request["device"]["promise"])
         compat.set_precision(settings["precision"])
     except ValueError as error:
         raise RefusalError("trainer.precision: %s" % error) from error
@@ -116,7 +119,7 @@ class _Training:
             phases["features_s"] = time.monotonic() - began
             if stop.asked:
                 return 0
-            compat.compile_classifier(last, settings["optimizer"], settings["learning_rate"], settings["jit"])
+            _compile(last, settings)
             feed = self._feed(seen["train"], seen["validation"], _as_they_are, None)
             return fit(last, feed, settings, last=self._last, **self._loop)
         finally:
@@ -126,7 +129,7 @@ class _Training:
         """Train all layers but the frozen ones, after so many epochs; return the number of epochs."""
         settings = self._settings
         model = compat.freeze(self._model, frozen)
-        compat.compile_classifier(model, settings["optimizer"], settings["learning_rate"], settings["jit"])
+        _compile(model, settings)
         parts = self._parts
         feed = self._feed(parts["train"], parts["validation"], self._preprocess, altering(self._data["augment"]))
         return fit(model, feed, settings, first=before + 1, last=self._last, **self._loop)
@@ -134,6 +137,11 @@ class _Training:
     def _feed(self, train, validation, preprocess, alter):
         data = self._data
         return pictures.Feed(train, validation, preprocess, self._settings, data["classes"], alter, data["balance"])
+
+
+def _compile(model, settings):
+    chosen = [settings[name] for name in ("optimizer", "learning_rate", "jit")]
+    compat.compile_classifier(model, *chosen, beta_2=settings["beta_2"])
 
 
 def _as_they_are(rows):
