@@ -199,8 +199,8 @@ def test_wrong_settings_are_told_before_anything_is_done(
 
 
 def test_networks_know_their_arguments_and_answers() -> None:
-    found = {name: bench_networks._network(name) for name in ("mnist", "mobilenet")}
-    assert found["mnist"]["args"]["input_shape"] == [28, 28, 1]
+    found = {name: bench_networks.network(name) for name in ("mnist", "mobilenet")}
+    assert found["mnist"]["model"]["args"]["input_shape"] == [28, 28, 1]
     assert found["mnist"]["golden"]["args"]["classes"] == 10
     assert bench_networks._golden("mobilenet", {"alpha": 1.0, "input_size": 128}) is None
     assert bench_networks._golden("mnist", {"input_shape": [32, 32, 1], "classes": 10}) is None

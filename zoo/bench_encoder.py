@@ -1,11 +1,10 @@
 """Timing the transformer's encoder on one stack or on several, in turn, with the processor always beside a GPU."""
 
-import copy
 import dataclasses
 import json
 from typing import Any
 
-from zoo import backends, bench_table, benchrows, progress
+from zoo import backends, bench_table, benchrows, places, progress
 from zoo.bench_settings import IMPLEMENTATIONS, EncoderBenchConfig
 from zoo.benchrows import Row
 from zoo.errors import ZooError
@@ -32,16 +31,16 @@ def bench(overrides: list[str]) -> Run:
     choices = _choices(line, settings)
     open_folder(line, [str(settings.model["name"]), line.choice.backend.name])
     with recorded(line):
-        places = [_place(line, choice, number) for number, choice in enumerate(choices)]
-        turns = (_visit(place, settings) for _ in range(settings.rounds) for place in places)
+        taking_part = [_Place(places.line_of(line, choice, number)) for number, choice in enumerate(choices)]
+        turns = (_visit(place, settings) for _ in range(settings.rounds) for place in taking_part)
         whole = all(turns)
-        rows = [row for place in places for row in place.rows(settings)]
+        rows = [row for place in taking_part for row in place.rows(settings)]
         benchrows.share_of_peak(rows)
         if _is_published(settings):
             rows += benchrows.published(str(settings.model["name"]))
         bench_table.write(line.folder, benchrows.COLUMNS, rows)
         line.record |= {"told": _told(rows), "timings": len(rows)}
-        _conclude(line, places)
+        places.conclude(line, taking_part)
         line.record["exit"] = "completed" if whole else "interrupted"
     return Run(line.folder, line.record)
 
@@ -70,41 +69,14 @@ class _Place:
 
 def _choices(line: Line, settings: EncoderBenchConfig) -> list[backends.Choice]:
     """Every stack that takes part, the first being the one that was chosen; each only once."""
-    found = [line.choice]
-    if line.choice.promise == "gpu":
-        found.append(_on_processor(line, line.choice.stack.name))
-    found += [_on_processor(line, name) for name in settings.beside]
+    found = places.choices(line, settings.beside)
     wanted = IMPLEMENTATIONS[settings.implementation]
     if TORCH in wanted and not any(choice.stack.framework == TORCH for choice in found):
         progress.say("PyTorch's own module needs a stack of PyTorch; it is timed beside")
-        found.append(_on_processor(line, TORCH))
+        found.append(places.on_processor(line, TORCH))
     if wanted == [TORCH]:
         found = [choice for choice in found if choice.stack.framework == TORCH]
-    return list({(choice.stack.name, choice.promise): choice for choice in found}.values())
-
-
-def _on_processor(line: Line, stack: str) -> backends.Choice:
-    """That stack on the processor."""
-    return backends.choose("cpu", line.machine, stack)
-
-
-def _place(line: Line, choice: backends.Choice, number: int) -> _Place:
-    """A line of its own for one choice, in a folder inside of the run's."""
-    folder = line.folder / f"{number + 1}_{choice.stack.name}_{choice.promise}"
-    folder.mkdir()
-    own = dataclasses.replace(line, choice=choice, folder=folder, record=copy.deepcopy(line.record))
-    platform = choice.stack.platforms.get(line.machine.platform)
-    own.record["backend"] = choice.backend.name
-    own.record["stack"] = {
-        "name": choice.stack.name,
-        "framework": choice.stack.framework,
-        "stand_in_for": platform.stand_in_for if platform else None,
-    }
-    if number:  # an environment of the user's own is for the stack it was named for
-        own.settings = dataclasses.replace(
-            line.settings, backend=dataclasses.replace(line.settings.backend, python=None)
-        )
-    return _Place(own)
+    return found
 
 
 def _visit(place: _Place, settings: EncoderBenchConfig) -> bool:
@@ -137,36 +109,7 @@ def _request(line: Line, settings: EncoderBenchConfig) -> dict[str, Any]:
 
 def _known(line: Line) -> Row:
     """What is true of every row of a stack."""
-    device = line.record.get("device") or {}
-    own = {"device": device.get("name"), "device_kind": device.get("kind", line.choice.promise)}
-    return bench_table.known(line) | own | {"model": line.record["model"]}
-
-
-def _conclude(line: Line, places: list[_Place]) -> None:
-    """Bring what the places said together in the run's record.
-
-    Raises:
-        ZooError: not one of them could time anything.
-    """
-    line.record["places"] = [
-        {
-            "stack": place.line.record["stack"],
-            "device": place.line.record.get("device"),
-            "versions": place.line.record.get("versions"),
-            "phases": place.line.record["phases"],
-            "folder": place.line.folder.name,
-            "error": place.error,
-        }
-        for place in places
-    ]
-    first = places[0].line.record
-    line.record |= {key: first[key] for key in ("device", "versions", "probes", "phases") if key in first}
-    line.record["stack"] |= first["stack"]
-    if all(place.error for place in places):
-        raise ZooError(
-            "Nothing could be timed: " + "; ".join(str(place.error) for place in places),
-            f"The logs are in {line.folder}",
-        )
+    return bench_table.known(line) | places.device(line) | {"model": line.record["model"]}
 
 
 def _is_published(settings: EncoderBenchConfig) -> bool:

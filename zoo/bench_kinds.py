@@ -1,4 +1,4 @@
-"""What the benchmarks without a model of their own are told: single operations, networks, start-up."""
+"""What the benchmarks are told that ``bench=`` names: single operations, networks, stacks in turns, start-up."""
 
 from dataclasses import dataclass, field
 
@@ -6,6 +6,7 @@ from zoo.settings import Settings, one_of, within
 
 OPERATIONS = ("row_column", "square", "convolution")
 MODES = ("inference", "training")
+PRECISIONS = ("float32", "bfloat16", "float16")
 
 
 @dataclass
@@ -48,7 +49,7 @@ class NetworksConfig(Settings):
     Attributes:
         bench: networks: the classifiers, compiled, warmed up and run apart, held against known answers.
         stack: name of the stack to use; null means the backend's best for this machine.
-        networks: names of the models; an empty list means all classifiers.
+        networks: names of the models; an empty list means all classifiers of pictures.
         modes: inference, training, or both.
         batch_sizes: items at a time.
         warm: calls before the clock.
@@ -70,6 +71,41 @@ class NetworksConfig(Settings):
         found += [within("batch_sizes", size, 1, 65_536) for size in self.batch_sizes]
         found += [within("warm", self.warm, 1, 1_000), within("count", self.count, 3, 10_000)]
         found.append(within("most_s", self.most_s, 0.01, 3_600))
+        return [problem for problem in found if problem]
+
+
+@dataclass
+class StacksConfig(Settings):
+    """Everything ``bench=stacks`` is told.
+
+    Attributes:
+        bench: stacks: one network on several stacks and in several precisions, taking turns.
+        network: name of the model.
+        stack: the first stack, which the others are held against; null means the backend's best for this machine.
+        beside: stacks that are timed on the processor in turn with the first.
+        precisions: float32, bfloat16, float16: what layers compute in; weights are float32 in any case.
+        modes: inference, training, or both.
+        batch_size: items at a time.
+        rounds: how often each takes its turn.
+        turn_s: seconds of one turn; one call is made in any case.
+    """
+
+    bench: str = "stacks"
+    network: str = "mnist"
+    beside: list[str] = field(default_factory=lambda: ["torch", "jax", "openvino"])
+    precisions: list[str] = field(default_factory=lambda: ["float32"])
+    modes: list[str] = field(default_factory=lambda: list(MODES))
+    batch_size: int = 32
+    rounds: int = 10
+    turn_s: float = 0.5
+
+    def problems(self) -> list[str]:
+        """Everything out of range, one sentence each."""
+        found = [one_of("modes", mode, MODES) for mode in self.modes]
+        found += [one_of("precisions", precision, PRECISIONS) for precision in self.precisions]
+        found += [f"{key} is empty" for key in ("modes", "precisions") if not getattr(self, key)]
+        found += [within("batch_size", self.batch_size, 1, 65_536), within("rounds", self.rounds, 1, 10_000)]
+        found.append(within("turn_s", self.turn_s, 0.0, 600.0))
         return [problem for problem in found if problem]
 
 

@@ -1,4 +1,4 @@
-"""Every classifier of the zoo on one stack: compiling, warming up and running apart, against known answers."""
+"""The networks of the zoo on one stack: compiling, warming up and running apart, against known answers."""
 
 import dataclasses
 import json
@@ -11,15 +11,12 @@ from zoo.bench_table import Row
 from zoo.errors import unknown
 from zoo.line import open_folder, prepare, raise_if_failed, recorded, request_of, work
 from zoo.results import Run
-from zoo.settings import TrainConfig
 
 COLUMNS = (
     "network", "mode", "batch_size", "build_s", "compile_s", "warm_s", "median_ms", "q1_ms", "q3_ms", "p95_ms",
     "count", "items_per_s", "gflop_per_item", "gflop_per_s", "share_of_peak", "peak_memory_bytes", "largest_error",
     "correct",
 )  # fmt: skip
-# What the networks for handwritten digits are built for; the others know their own pictures.
-DIGITS = {"input_shape": [28, 28, 1], "classes": 10}
 
 
 def bench(overrides: list[str]) -> Run:
@@ -31,7 +28,7 @@ def bench(overrides: list[str]) -> Run:
     line = prepare("bench", overrides, "networks")
     settings = line.settings
     assert isinstance(settings, NetworksConfig)  # noqa: S101  (composed for this verb)
-    networks = [_network(name) for name in _names(settings)]
+    networks = [network(name) for name in _names(settings)]
     open_folder(line, ["bench", settings.bench, line.choice.backend.name])
     with recorded(line):
         line.record["bench"] = settings.bench
@@ -48,23 +45,49 @@ def _names(settings: NetworksConfig) -> list[str]:
     """The networks to time.
 
     Raises:
-        ZooError: one of them is no classifier.
+        ZooError: one of them is no network.
     """
-    known = [name for name in config.options("model") if config.task_of(name) == config.USUAL_TASK]
     for name in settings.networks:
-        if name not in known:
-            raise unknown("classifier", name, known)
-    return settings.networks or known
+        refuse_unknown(name)
+    return settings.networks or [name for name in known() if config.task_of(name) == config.USUAL_TASK]
 
 
-def _network(name: str) -> dict[str, Any]:
-    """Name, arguments and known answers of a network."""
-    settings = config.compose("train", [f"model={name}"])
-    assert isinstance(settings, TrainConfig)  # noqa: S101  (composed for training)
+def known() -> list[str]:
+    """Every model that is a network."""
+    return [name for name in config.options("model") if config.task_of(name) in _SIZES]
+
+
+def refuse_unknown(name: str) -> None:
+    """Stop where a model is no network.
+
+    Raises:
+        ZooError: which there are.
+    """
+    if name not in known():
+        raise unknown("network", name, known())
+
+
+# What training takes from the data and a benchmark has to settle: of classifiers those that do not know their own
+# pictures are built for handwritten digits; texts have the sizes of film reviews and of a text of letters.
+_SIZES: dict[str, dict[str, Any]] = {
+    "classify": {"input_shape": [28, 28, 1], "classes": 10},
+    "text_classifier": {"vocabulary": 20_000, "classes": 2, "fixed": True},
+    "language_model": {"vocabulary": 65, "fixed": True, "probabilities": True},
+    "restyle": {"input_shape": [256, 256, 3]},
+    "encode": {"length": 256},
+}
+_MODULES = {"style_transfer/fast": "style_network"}
+
+
+def network(name: str) -> dict[str, Any]:
+    """Name, what builds it and known answers of a network."""
+    task = config.task_of(name)
+    settings: Any = config.compose("bench" if task == "encode" else "train", [f"model={name}"], task)
     arguments = {key: value for key, value in settings.model.items() if key not in ("name", "about", "task")}
     if "input_size" not in arguments:
-        arguments |= DIGITS
-    return {"name": name, "args": arguments, "golden": _golden(name, arguments)}
+        arguments |= _SIZES[task]
+    model = {"name": _MODULES.get(name, name), "args": arguments}
+    return {"name": name, "model": model, "golden": _golden(name, arguments)}
 
 
 def _golden(name: str, arguments: dict[str, Any]) -> dict[str, Any] | None:
@@ -73,8 +96,8 @@ def _golden(name: str, arguments: dict[str, Any]) -> dict[str, Any] | None:
     path = paths.ROOT / "assets" / "golden" / f"{key}.json"
     if not path.is_file():
         return None
-    known: dict[str, Any] = json.loads(path.read_text(encoding="utf-8"))
-    return known if all(arguments.get(name) == value for name, value in known["args"].items()) else None
+    answers: dict[str, Any] = json.loads(path.read_text(encoding="utf-8"))
+    return answers if all(arguments.get(name) == value for name, value in answers["args"].items()) else None
 
 
 def sentences(rows: list[Row], peak: float | None) -> Iterator[str]:
@@ -84,19 +107,21 @@ def sentences(rows: list[Row], peak: float | None) -> Iterator[str]:
         if row.get("error"):
             yield f"{what}: {row['error']}"
         else:
-            share = f", {_short(100 * row['share_of_peak'])} % of the peak" if row.get("share_of_peak") else ""
-            times = f"{_short(row['median_ms'])} ms ({_short(row['q1_ms'])} to {_short(row['q3_ms'])})"
-            rates = f"{_short(row['items_per_s'])} items/s, {_short(row['gflop_per_s'])} GFLOP/s"
-            yield f"{what}: {times}, {rates}{share}; {_verdict(row)}"
+            share = f", {short(100 * row['share_of_peak'])} % of the peak" if row.get("share_of_peak") else ""
+            times = f"{short(row['median_ms'])} ms ({short(row['q1_ms'])} to {short(row['q3_ms'])})"
+            rates = f"{short(row['items_per_s'])} items/s, {short(row['gflop_per_s'])} GFLOP/s"
+            yield f"{what}: {times}, {rates}{share}; {verdict(row)}"
     if peak:
         yield f"Peak: {peak:.4g} GFLOP/s in a product of square matrices of the same run"
 
 
-def _short(value: float) -> str:
+def short(value: float) -> str:
+    """A number as it is read aloud."""
     return f"{value:,.0f}" if value >= 100 else f"{value:.3g}"
 
 
-def _verdict(row: Row) -> str:
+def verdict(row: Row) -> str:
+    """What became of the answers."""
     if row.get("correct") is None:
         return "answers untested"
     return f"{'PASS' if row['correct'] else 'FAIL'}, largest error {row['largest_error']:.2g}"

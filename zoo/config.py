@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import Any
 
 from zoo import paths, rows
-from zoo.bench_kinds import MatmulConfig, NetworksConfig, StartupConfig
+from zoo.bench_kinds import MatmulConfig, NetworksConfig, StacksConfig, StartupConfig
 from zoo.bench_settings import EncoderBenchConfig
 from zoo.errors import ZooError, nearest, unknown
 from zoo.restyle_settings import RestyleConfig, StyleNetworkConfig
@@ -58,6 +58,7 @@ class Form:
 BENCHES: dict[str, dict[str, Form]] = {
     "matmul": {"bench": Form("bench_matmul", MatmulConfig, "zoo.bench_matmul")},
     "networks": {"bench": Form("bench_networks", NetworksConfig, "zoo.bench_networks")},
+    "stacks": {"bench": Form("bench_stacks", StacksConfig, "zoo.bench_stacks")},
     "startup": {"bench": Form("bench_startup", StartupConfig, "zoo.bench_startup")},
 }
 

@@ -271,7 +271,11 @@ def _explained(line: Line) -> envs.Environment:
 
 
 def work(
-    line: Line, request: dict[str, Any], watch: screen.Show | None = None, feed: runner.Feed | None = None
+    line: Line,
+    request: dict[str, Any],
+    watch: screen.Show | None = None,
+    feed: runner.Feed | None = None,
+    live: bool = True,
 ) -> runner.Outcome:
     """Make the environment ready, run the worker on the request, and note what it says of itself.
 
@@ -280,6 +284,7 @@ def work(
         request: see :func:`request_of`.
         watch: called with every event of the worker, after it is shown.
         feed: see :func:`zoo.runner.run`.
+        live: draw bars; false where several workers are at work at once.
     """
     environment = _ready_python(line)
     shutil.copyfile(environment.lock, line.folder / "requirements.lock")
@@ -294,7 +299,7 @@ def work(
         resuming.refuse_other_data(line.before, line.record)
         request = enduring.resumed(request)
     variables = envs.child_environment(line.choice.stack, line.choice.env)
-    with screen.following(f"Starting {line.choice.stack.name}") as show:
+    with screen.following(f"Starting {line.choice.stack.name}", live) as show:
 
         def told(event: dict[str, Any]) -> None:
             show(event)

@@ -13,14 +13,17 @@ Show = Callable[[dict[str, Any]], None]
 
 
 @contextlib.contextmanager
-def following(what: str) -> Iterator[Show]:
+def following(what: str, live: bool = True) -> Iterator[Show]:
     """Yield a function that shows one event: a bar with loss, accuracy, speed and time left, and a line an epoch.
 
     Args:
         what: shown until the first step, such as ``"Starting tf-2.21"``.
+        live: draw bars, of which a terminal has room for one at a time; else nothing moves.
     """
     with contextlib.ExitStack() as stack:
-        bars: list[progress.Bar] = [stack.enter_context(progress.bar(what))] if progress.is_terminal() else []
+        bars: list[progress.Bar] = (
+            [stack.enter_context(progress.bar(what))] if live and progress.is_terminal() else []
+        )
         drawn = _Drawn()
 
         def show(event: dict[str, Any]) -> None:
@@ -30,7 +33,7 @@ def following(what: str) -> Iterator[Show]:
                     known = ", ".join(f"{name} {number}" for name, number in sorted(versions.items()))
                     progress.say(f"Device: {device['name']} ({device['proof']} ran there); {known}")
                 case "step":
-                    if drawn.bar is None and event["steps"] and progress.is_terminal():
+                    if drawn.bar is None and event["steps"] and live and progress.is_terminal():
                         # Two live bars at once would fight for the screen: the spinner goes first.
                         stack.close()
                         bars.clear()

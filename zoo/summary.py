@@ -3,7 +3,7 @@
 import itertools
 from typing import Any
 
-from zoo import benchrows
+from zoo import bench_stacks, benchrows
 from zoo.results import Run
 
 SHOWN_PREDICTIONS = 20
@@ -112,6 +112,8 @@ def tables(run: Run) -> list[tuple[str, list[str], list[list[str]]]]:
     """Title, headings and rows of what is best shown as a table: timings; the answers to photos, best first."""
     if run.record["verb"] == "bench" and "timings" in run.record:
         return [("", benchrows.HEADINGS, [benchrows.cells(row) for row in benchrows.read(run.folder)])]
+    if run.record.get("bench") == "stacks":
+        return [("", bench_stacks.HEADINGS, [bench_stacks.cells(row) for row in benchrows.read(run.folder)])]
     if run.record["verb"] != "infer" or "skipped_items" not in run.record.get("data", {}):
         return []
     rows = [_best(row) for row in itertools.islice(run.each_prediction(), SHOWN_PREDICTIONS)]

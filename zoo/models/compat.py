@@ -46,10 +46,10 @@ def set_precision(name):
     Raises:
         ValueError: this Keras has no mixed precision.
     """
-    if name == "float32":
-        return
     chooser = getattr(keras, "mixed_precision", None)
     if not hasattr(chooser, "set_global_policy"):
+        if name == "float32":
+            return
         raise ValueError("Keras %s computes in float32 only, and %s was asked for" % (version(), name))
     chooser.set_global_policy(name)
 
@@ -399,6 +399,20 @@ def train_terms(model, names, x):
         model.reset_metrics()
     y = np.zeros((len(x), 1 + len(names)), np.float32)
     return [float(value) for value in _train_on_batch(model, x, y, names=names)]
+
+
+def compile_squares(model, optimizer_name, learning_rate):
+    """Compile for the mean of squared errors."""
+    extra = {"jit_compile": _jit(False)} if MAJOR >= 3 else {}
+    # A metric, so that every Keras answers with a list.
+    model.compile(loss="mse", optimizer=optimizer(optimizer_name, learning_rate), metrics=["mae"], **extra)
+
+
+def train_squares(model, x, y):
+    """Take one optimizer step of a model from :func:`compile_squares`; its loss."""
+    if MAJOR >= 3:
+        model.reset_metrics()
+    return float(_train_on_batch(model, x, y, names=())[0])
 
 
 _steps = weakref.WeakKeyDictionary()

@@ -123,8 +123,18 @@ def _marks(curves: dict[Place, dict[float, float]]) -> list[Mark]:
 
 
 def _networks(found: list[Row]) -> Html | None:
-    """Items a second of every network, mode and batch size."""
-    return _bars(found, "items_per_s", ("network", "mode", "batch_size"), "Items per second: longer is faster")
+    """Items a second of every network, mode and batch size; where stacks took turns, a chart a mode."""
+    if not any(row.get("times_the_first") for row in found):
+        return _bars(found, "items_per_s", ("network", "mode", "batch_size"), "Items per second: longer is faster")
+    modes = dict.fromkeys(row["mode"] for row in found if row.get("mode"))
+    return join([_turns([row for row in found if row.get("mode") == mode], mode) for mode in modes])
+
+
+def _turns(found: list[Row], mode: str) -> Html | None:
+    """Items a second of every stack and precision in one mode."""
+    names = [name for name in ("network", "batch_size") if len({row.get(name) for row in found}) > 1]
+    caption = f"{mode}, items per second: longer is faster"
+    return _bars(found, "items_per_s", ("stack", "precision", *names), caption)
 
 
 def _startup(found: list[Row]) -> Html | None:

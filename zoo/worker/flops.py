@@ -5,15 +5,29 @@ import numpy as np
 from zoo.models import compat
 
 
-def per_item(model):
-    """Multiplications and additions of convolutions and dense layers for one item; the rest is small beside them.
+def per_item(model, arguments=None):
+    """Multiplications and additions of products and convolutions for one item; the rest is small beside them.
 
-    Of a layer with a kernel, every output position costs two for each number in it.
+    Args:
+        model: the Keras model, its inputs of one size.
+        arguments: that built it; those of transformers tell how much attention multiplies beside its weights.
     """
-    kernels = [(name.rpartition("/")[0], shape) for name, shape in compat.named_weights(model) if "kernel" in name]
-    return sum(2 * int(np.prod(shape)) * _positions(model.get_layer(layer)) for layer, shape in kernels)
+    kernels = [(name.rpartition("/")[0], shape) for name, shape in compat.named_weights(model) if _multiplies(name)]
+    counted = sum(2 * int(np.prod(shape)) * _positions(model.get_layer(layer)) for layer, shape in kernels)
+    told = arguments or {}
+    if "heads" in told:  # queries with keys, and shares with values: (length, length, d_model) twice
+        counted += 2 * 2 * told["length"] ** 2 * told["d_model"] * told["layers"]
+    if told.get("tied"):  # the table of embeddings is the last kernel, too
+        counted += 2 * told["length"] * told["d_model"] * told["vocabulary"]
+    return counted
+
+
+def _multiplies(name):
+    return "kernel" in name.rpartition("/")[2]
 
 
 def _positions(layer):
-    output = compat.static_shape(layer.output)
-    return int(np.prod(output[1:-1])) if len(output) > 2 else 1
+    """How often each number of the layer's kernel is used: for each place of the output, or, transposed, of the input."""
+    x = layer.input if type(layer).__name__ == "Conv2DTranspose" else layer.output
+    shape = compat.static_shape(x)
+    return int(np.prod(shape[1:-1])) if len(shape) > 2 else 1

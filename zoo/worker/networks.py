@@ -12,12 +12,10 @@ import time
 
 import numpy as np
 
-from zoo.models import compat
-from zoo.worker import flops, golden, matmul, memory, timing
-from zoo.worker.model import build
-from zoo.worker.refusal import RefusalError
+from zoo.worker import matmul, memory, subjects, timing
 
-SEED = 1
+# Training goes through a network forwards and backwards, the latter for inputs and for weights.
+PASSES = {"inference": 1, "training": 3}
 PEAK_SIZES = (512, 1024, 2048)
 PEAK_ROUNDS = 5
 
@@ -31,7 +29,7 @@ def run(request, events, stop, phases):
     began, rows = time.monotonic(), []
     for done, network in enumerate(settings["networks"]):
         events.step(step=done, steps=len(settings["networks"]))
-        rows += _rows(network, settings, peak, stop)
+        rows += _rows(network, settings, peak, stop, request["device"]["framework"])
         if stop.asked:
             break
     phases["run_s"] = time.monotonic() - began
@@ -56,14 +54,14 @@ def peak_gflop_per_s(framework):
     return best
 
 
-def _rows(network, settings, peak, stop):
+def _rows(network, settings, peak, stop, framework):
     """The rows of one network."""
     rows = []
     for mode in settings["modes"]:
         for batch in settings["batch_sizes"]:
             row = {"network": network["name"], "mode": mode, "batch_size": batch}
             try:
-                row.update(_timed(network, mode, batch, settings, peak, stop))
+                row.update(_timed(network, mode, batch, settings, peak, stop, framework))
             except Exception as error:  # what one network cannot do is told in its row, and the others go on
                 row["error"] = ("%s: %s" % (type(error).__name__, error))[:300]
             rows.append(row)
@@ -72,17 +70,12 @@ def _rows(network, settings, peak, stop):
     return rows
 
 
-def _timed(network, mode, batch, settings, peak, stop):
+def _timed(network, mode, batch, settings, peak, stop, framework):
     """The figures of one row; the network is built anew, so that compiling is timed each time."""
     began = time.monotonic()
-    model, preprocess = build({"model": network})
-    answers = network.get("golden") or {}
-    gain = answers.get("gain", 1)
-    model.set_weights(golden.draw_weights(compat.named_weights(model), SEED, gain))
-    row = {"build_s": time.monotonic() - began, "gflop_per_item": flops.per_item(model) / 1e9}
-    shape = compat.static_shape(model.inputs[0])[1:]
-    x = preprocess(_pictures(shape, max(batch, answers.get("count", 1))))
-    call = _call(model, mode, x[:batch])
+    subject = subjects.Subject(network, framework)
+    call = subject.call(mode, batch)
+    row = {"build_s": time.monotonic() - began, "gflop_per_item": subject.gflop_per_item}
     began = time.monotonic()
     call()
     row["compile_s"] = time.monotonic() - began
@@ -92,40 +85,9 @@ def _timed(network, mode, batch, settings, peak, stop):
     taken = timing.rounds(call, settings["count"], most_s=settings["most_s"], stop=stop)
     row.update(timing.spread(taken), p95_ms=float(np.percentile(taken, 95) * 1e3))
     row["items_per_s"] = batch / row["median_ms"] * 1e3
-    # Training goes through the network forwards and backwards, the latter for inputs and for weights.
-    row["gflop_per_s"] = row["items_per_s"] * row["gflop_per_item"] * (3 if mode == "training" else 1)
+    row["gflop_per_s"] = row["items_per_s"] * row["gflop_per_item"] * PASSES[mode]
     row["share_of_peak"] = row["gflop_per_s"] / peak if peak else None
     row["peak_memory_bytes"] = memory.peak_bytes()
-    if mode == "inference" and answers:
-        row["largest_error"] = golden.largest_error(answers, _said(model, x, batch))
-        row["correct"] = row["largest_error"] <= golden.TOLERANCE
-    return row
-
-
-def _said(model, x, batch):
-    """Probabilities of all pictures, in batches of the size that was timed; (pictures, classes)."""
-    parts = [x[at : at + batch] for at in range(0, len(x), batch)]
-    whole = [np.concatenate([part, x[: batch - len(part)]]) for part in parts]
-    return np.concatenate([compat.predict(model, part) for part in whole])[: len(x)]
-
-
-def _pictures(shape, count):
-    """Pictures as the network takes them: (count, height, width, channels) uint8."""
-    return np.ascontiguousarray(golden.draw_pictures(SEED, count, shape[0])[..., : shape[2]])
-
-
-def _call(model, mode, x):
-    """One batch through the network.
-
-    Raises:
-        RefusalError: this Keras cannot train.
-    """
     if mode == "inference":
-        return lambda: compat.predict(model, x)
-    if compat.backend_name() == "openvino":
-        raise RefusalError("OpenVINO cannot train")
-    compat.compile_classifier(model, "sgd", 1e-6, False)
-    classes = compat.static_shape(model.outputs[0])[-1]
-    y = np.eye(classes, dtype=np.float32)[np.arange(len(x)) % classes]
-    means = compat.RunningMeans(model)
-    return lambda: means.train(x, y)
+        row.update(subject.judge(batch))
+    return row

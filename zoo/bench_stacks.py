@@ -1,0 +1,200 @@
+"""One network on several stacks and in several precisions, all held ready and taking turns."""
+
+import contextlib
+import dataclasses
+import statistics
+from collections.abc import Iterator
+from typing import Any
+
+from zoo import bench_networks, bench_table, envs, places, progress
+from zoo.bench_kinds import StacksConfig
+from zoo.bench_table import Row
+from zoo.errors import ZooError
+from zoo.line import Line, open_folder, prepare, raise_if_failed, recorded, request_of, work
+from zoo.results import Run
+from zoo.runner import Feed, Outcome
+from zoo.turns import Player
+
+COLUMNS = (
+    "network", "mode", "precision", "batch_size", "device", "device_kind", "rounds", "median_ms", "q1_ms", "q3_ms",
+    "count", "items_per_s", "times_the_first", "times_the_first_q1", "times_the_first_q3", "gflop_per_item",
+    "gflop_per_s", "share_of_peak", "build_s", "compile_s", "peak_memory_bytes", "largest_error", "correct",
+)  # fmt: skip
+# Training goes through a network forwards and backwards, the latter for inputs and for weights.
+PASSES = {"inference": 1, "training": 3}
+
+
+def bench(overrides: list[str]) -> Run:
+    """Time as told.
+
+    Raises:
+        ZooError: nothing could be timed; what one stack cannot do is a row of the results.
+    """
+    line = prepare("bench", overrides, "stacks")
+    settings = line.settings
+    assert isinstance(settings, StacksConfig)  # noqa: S101  (composed for this verb)
+    bench_networks.refuse_unknown(settings.network)
+    choices = places.choices(line, settings.beside)
+    open_folder(line, ["bench", settings.bench, settings.network.replace("/", "_"), line.choice.backend.name])
+    with recorded(line):
+        line.record |= {"bench": settings.bench, "model": settings.network}
+        taking_part = [_Place(places.line_of(line, choice, number)) for number, choice in enumerate(choices)]
+        whole = _play(taking_part, settings)
+        rows = [row for place in taking_part for row in place.rows(settings)]
+        hold_against_first(rows)
+        bench_table.write(line.folder, COLUMNS, rows)
+        line.record["told"] = list(sentences(rows))
+        places.conclude(line, taking_part)
+        line.record["exit"] = "completed" if whole else "interrupted"
+    return Run(line.folder, line.record)
+
+
+@dataclasses.dataclass
+class _Place:
+    """One stack on one device: its worker, and what came of timing there."""
+
+    line: Line
+    error: str | None = None
+    cases: list[Row] = dataclasses.field(default_factory=list)
+    peak: float | None = None
+    player: Player | None = None
+
+    def start(self, settings: StacksConfig) -> None:
+        """Start the worker and wait until every case is ready; what cannot be is kept."""
+        told = dataclasses.asdict(settings) | {"network": bench_networks.network(settings.network)}
+        request = request_of(self.line, {"name": settings.network}, "turns") | {"bench": told}
+
+        def working(feed: Feed) -> Outcome:
+            outcome = work(self.line, request, feed=feed, live=False)
+            raise_if_failed(self.line, outcome)
+            return outcome
+
+        with self._kept():
+            envs.ensure(self.line.choice.stack, self.line.machine.platform)  # its bars need the screen to themselves
+            self.player = Player(working)
+            ready = self.player.start()
+            self.peak = ready["peak_gflop_per_s"]
+            self.cases = [{"error": None} | row | {"turns": []} for row in ready["rows"]]
+
+    def take_turn(self, case: int, seconds: float) -> None:
+        """Let the worker time a case; what goes wrong is kept."""
+        row = self.cases[case] if case < len(self.cases) else {"error": "never ready"}
+        if self.error or row["error"] or self.player is None:
+            return
+        with self._kept():
+            said = self.player.ask({"case": case, "seconds": seconds})
+            row |= {"error": said["error"], "peak_memory_bytes": said["peak_memory_bytes"]}
+            row["turns"] += [said["taken_s"]] if said["taken_s"] else []
+
+    def finish(self) -> None:
+        """Let the worker end."""
+        if self.player is not None:
+            self.player.finish()
+
+    @contextlib.contextmanager
+    def _kept(self) -> Iterator[None]:
+        try:
+            yield
+        except ZooError as error:
+            self.error = error.message.splitlines()[0]
+            progress.warn(f"{self.line.choice.stack.name}: {error.message}")
+
+    def rows(self, settings: StacksConfig) -> list[Row]:
+        """Its results, each of them complete in itself."""
+        known = bench_table.known(self.line) | places.device(self.line) | {"network": settings.network}
+        told = [known | figures(case, settings.batch_size, self.peak) for case in self.cases]
+        failed = {"mode": "", "precision": "", "batch_size": settings.batch_size, "error": self.error}
+        return [*told, known | failed] if self.error else told
+
+
+def _play(taking_part: list[_Place], settings: StacksConfig) -> bool:
+    """All rounds; False where the user stopped them. Every other round goes backwards."""
+    cases = range(len(settings.modes) * len(settings.precisions))
+    try:
+        for place in taking_part:
+            progress.say(f"Preparing {place.line.choice.stack.name}")
+            place.start(settings)
+        turns = [(place, case) for case in cases for place in taking_part]
+        with progress.bar("taking turns", total=settings.rounds) as bar:
+            for number in range(settings.rounds):
+                for place, case in turns if number % 2 == 0 else turns[::-1]:
+                    place.take_turn(case, settings.turn_s)
+                bar.advance(1)
+    except KeyboardInterrupt:
+        progress.say("\nStopping; what was timed is kept.")
+        return False
+    finally:
+        for place in taking_part:
+            place.finish()
+    return True
+
+
+def figures(case: Row, batch: int, peak: float | None) -> Row:
+    """The row of a case: median and quartiles over all calls of all turns.
+
+    Args:
+        case: what the worker told of it, and ``turns``: seconds of each call, a list a turn.
+        batch: items of one call.
+        peak: GFLOP/s of the fastest matrix product in float32, of which rows in float32 take a share.
+    """
+    taken = [second for turn in case["turns"] for second in turn]
+    row = {"batch_size": batch, "rounds": len(case["turns"]), "count": len(taken)} | case
+    if not taken:
+        return row
+    low, middle, high = statistics.quantiles(taken, n=4, method="inclusive") if len(taken) > 1 else taken * 3
+    row |= {"median_ms": 1e3 * middle, "q1_ms": 1e3 * low, "q3_ms": 1e3 * high, "items_per_s": batch / middle}
+    row["gflop_per_s"] = row["items_per_s"] * case["gflop_per_item"] * PASSES[case["mode"]]
+    if peak and case["precision"] == "float32":
+        row["share_of_peak"] = row["gflop_per_s"] / peak
+    return row
+
+
+def hold_against_first(rows: list[Row]) -> None:
+    """How many times as fast as the first row of the same mode each is: median and quartiles of the rounds' ratios."""
+    first: dict[str, list[float]] = {}
+    for row in rows:
+        own = [statistics.median(turn) for turn in row.pop("turns", [])]
+        if not own:
+            continue
+        ratios = [one / other for one, other in zip(first.setdefault(row["mode"], own), own, strict=False)]
+        low, middle, high = statistics.quantiles(ratios, n=4, method="inclusive") if len(ratios) > 1 else ratios * 3
+        row |= {"times_the_first": middle, "times_the_first_q1": low, "times_the_first_q3": high}
+
+
+HEADINGS = ["stack", "precision", "mode", "batch", "ms", "items/s", "times the first", "of peak", "answers"]
+
+
+def cells(row: Row) -> list[str]:
+    """A row of the table on the screen."""
+    start = [row["stack"], row["precision"], row["mode"], str(row["batch_size"])]
+    if row.get("error") or not row.get("median_ms"):
+        return [*start, f"failed: {row['error']}" if row.get("error") else "stopped before it was timed", *[""] * 4]
+    short = bench_networks.short
+    share = f"{100 * row['share_of_peak']:.0f} %" if row.get("share_of_peak") else ""
+    return [
+        *start, f"{short(row['median_ms'])} ({short(row['q1_ms'])} to {short(row['q3_ms'])})",
+        short(row["items_per_s"]), _times(row), share, bench_networks.verdict(row),
+    ]  # fmt: skip
+
+
+def _times(row: Row) -> str:
+    return f"{row['times_the_first']:.2f} ({row['times_the_first_q1']:.2f} to {row['times_the_first_q3']:.2f})"
+
+
+def sentences(rows: list[Row]) -> Iterator[str]:
+    """The fastest of each mode, held against the first; and what failed."""
+    timed: dict[str, list[Row]] = {}
+    for row in rows:
+        if row.get("median_ms"):
+            timed.setdefault(row["mode"], []).append(row)
+    for mode, found in timed.items():
+        best, start = max(found, key=lambda row: float(row["times_the_first"])), found[0]
+        names = [f"{row['stack']} in {row['precision']}" for row in (best, start)]
+        held = "the first" if best is start else f"{_times(best)} times as fast as {names[1]}"
+        rate = bench_networks.short(best["items_per_s"])
+        yield f"{mode}: {names[0]} is the fastest, {rate} items/s: {held}"
+    yield from (f"{_called(row)}: {row['error']}" for row in rows if row.get("error"))
+
+
+def _called(row: dict[str, Any]) -> str:
+    return ", ".join(part for part in (row["stack"], row["precision"], row["mode"]) if part)
