@@ -14,7 +14,7 @@ WORKER_SIDE = sorted([*(PACKAGE / "models").rglob("*.py"), *(PACKAGE / "worker")
 ML = {"keras", "tensorflow", "torch", "jax", "plaidml", "openvino", "mlx"}
 DOORS = {"hydra": "config.py", "omegaconf": "config.py", "rich": "progress.py", "uv": "installer.py"}
 DOORS |= {"tokenizers": "tokenisers.py"}
-DOORS |= {"matplotlib": "report.py", "sklearn": "sources.py", "h5py": "weights.py"}
+DOORS |= {"matplotlib": "report.py", "sklearn": "sources.py", "h5py": "weights.py", "mlflow": "tracking.py"}
 
 
 def _tool(name: str, *arguments: str) -> str:

@@ -22,6 +22,8 @@ COLUMNS = (
 )  # fmt: skip
 # Training goes through a network forwards and backwards, the latter for inputs and for weights.
 PASSES = {"inference": 1, "training": 3}
+Turns = list[list[float]]
+TURNS = "turns"
 
 
 def bench(overrides: list[str]) -> Run:
@@ -56,6 +58,7 @@ class _Place:
     line: Line
     error: str | None = None
     cases: list[Row] = dataclasses.field(default_factory=list)
+    turns: list[Turns] = dataclasses.field(default_factory=list)
     peak: float | None = None
     player: Player | None = None
 
@@ -74,17 +77,17 @@ class _Place:
             self.player = Player(working)
             ready = self.player.start()
             self.peak = ready["peak_gflop_per_s"]
-            self.cases = [{"error": None} | row | {"turns": []} for row in ready["rows"]]
+            self.cases = [{"error": None} | row for row in ready["rows"]]
+            self.turns = [[] for _ in self.cases]
 
     def take_turn(self, case: int, seconds: float) -> None:
         """Let the worker time a case; what goes wrong is kept."""
-        row = self.cases[case] if case < len(self.cases) else {"error": "never ready"}
-        if self.error or row["error"] or self.player is None:
+        if self.error or self.player is None or self.cases[case]["error"]:
             return
         with self._kept():
             said = self.player.ask({"case": case, "seconds": seconds})
-            row |= {"error": said["error"], "peak_memory_bytes": said["peak_memory_bytes"]}
-            row["turns"] += [said["taken_s"]] if said["taken_s"] else []
+            self.cases[case] |= {"error": said["error"], "peak_memory_bytes": said["peak_memory_bytes"]}
+            self.turns[case] += [said["taken_s"]] if said["taken_s"] else []
 
     def finish(self) -> None:
         """Let the worker end."""
@@ -102,7 +105,8 @@ class _Place:
     def rows(self, settings: StacksConfig) -> list[Row]:
         """Its results, each of them complete in itself."""
         known = bench_table.known(self.line) | places.device(self.line) | {"network": settings.network}
-        told = [known | figures(case, settings.batch_size, self.peak) for case in self.cases]
+        pairs = zip(self.cases, self.turns, strict=True)
+        told = [known | figures(case, turns, settings.batch_size, self.peak) for case, turns in pairs]
         failed = {"mode": "", "precision": "", "batch_size": settings.batch_size, "error": self.error}
         return [*told, known | failed] if self.error else told
 
@@ -129,19 +133,20 @@ def _play(taking_part: list[_Place], settings: StacksConfig) -> bool:
     return True
 
 
-def figures(case: Row, batch: int, peak: float | None) -> Row:
+def figures(case: Row, turns: Turns, batch: int, peak: float | None) -> Row:
     """The row of a case: median and quartiles over all calls of all turns.
 
     Args:
-        case: what the worker told of it, and ``turns``: seconds of each call, a list a turn.
+        case: what the worker told of it.
+        turns: seconds of each call, a list a turn.
         batch: items of one call.
         peak: GFLOP/s of the fastest matrix product in float32, of which rows in float32 take a share.
     """
-    taken = [second for turn in case["turns"] for second in turn]
-    row = {"batch_size": batch, "rounds": len(case["turns"]), "count": len(taken)} | case
+    taken = [second for turn in turns for second in turn]
+    row = case | {"batch_size": batch, "rounds": len(turns), "count": len(taken), TURNS: turns}
     if not taken:
         return row
-    low, middle, high = statistics.quantiles(taken, n=4, method="inclusive") if len(taken) > 1 else taken * 3
+    low, middle, high = quartiles(taken)
     row |= {"median_ms": 1e3 * middle, "q1_ms": 1e3 * low, "q3_ms": 1e3 * high, "items_per_s": batch / middle}
     row["gflop_per_s"] = row["items_per_s"] * case["gflop_per_item"] * PASSES[case["mode"]]
     if peak and case["precision"] == "float32":
@@ -149,15 +154,20 @@ def figures(case: Row, batch: int, peak: float | None) -> Row:
     return row
 
 
+def quartiles(values: list[float]) -> list[float]:
+    """Lower quartile, median and upper quartile of one or more values."""
+    return statistics.quantiles(values, n=4, method="inclusive") if len(values) > 1 else values * 3
+
+
 def hold_against_first(rows: list[Row]) -> None:
-    """How many times as fast as the first row of the same mode each is: median and quartiles of the rounds' ratios."""
+    """How many times as fast as the first row of its mode each is: median and quartiles of the rounds' ratios."""
     first: dict[str, list[float]] = {}
     for row in rows:
-        own = [statistics.median(turn) for turn in row.pop("turns", [])]
+        own = [statistics.median(turn) for turn in row.pop(TURNS, [])]
         if not own:
             continue
         ratios = [one / other for one, other in zip(first.setdefault(row["mode"], own), own, strict=False)]
-        low, middle, high = statistics.quantiles(ratios, n=4, method="inclusive") if len(ratios) > 1 else ratios * 3
+        low, middle, high = quartiles(ratios)
         row |= {"times_the_first": middle, "times_the_first_q1": low, "times_the_first_q3": high}
 
 

@@ -42,6 +42,7 @@ PATHS = (
     "output.root",
     "output.name",
     "backend.python",
+    "mlflow",
 )
 
 

@@ -27,6 +27,7 @@ from zoo import (
     runlock,
     runner,
     screen,
+    tracking,
 )
 from zoo.errors import ZooError
 from zoo.settings import Settings
@@ -68,6 +69,8 @@ def prepare(verb: str, overrides: list[str], task: str) -> Line:
     for remark in references.remarks(reference, here) if reference else []:
         progress.say(remark)
     overrides, settings, text, choice = settle(verb, overrides, task, here, reference)
+    if getattr(settings, "mlflow", None):
+        tracking.check(str(getattr(settings, "mlflow")))  # noqa: B009
     _say_choice(choice)
     paths.make_cache()
     return Line(verb, settings, text, overrides, choice, here, reference, resumes=resumes)
@@ -225,6 +228,8 @@ def recorded(line: Line) -> Iterator[None]:
         line.record["finished"] = records.now()
         line.record["seconds"] = round(line.before.get("seconds", 0.0) + time.monotonic() - began, 3)
         _close_record(line)
+        if getattr(line.settings, "mlflow", None):
+            tracking.tell(str(getattr(line.settings, "mlflow")), line.folder, line.record)  # noqa: B009
         if line.lock is not None:
             runlock.release(line.lock)
 
@@ -361,6 +366,7 @@ def request_of(line: Line, model: dict[str, Any], module: str) -> dict[str, Any]
         "stack": {"framework": line.choice.stack.framework, "keras": line.choice.stack.keras},
         "device": _device(line),
         "probes": line.settings.backend.probes,
+        "tensorboard": getattr(line.settings, "tensorboard", False),
         "model": {"name": model["name"], "args": arguments},
     }
 

@@ -27,7 +27,7 @@ def on_processor(line: Line, stack: str) -> backends.Choice:
 
 
 def choices(line: Line, beside: Iterable[str]) -> list[backends.Choice]:
-    """Every stack that takes part: the one that was chosen, beside a GPU the same on the processor, and the others."""
+    """Every stack that takes part: the one chosen, beside a GPU the same on the processor, and the others."""
     found = [line.choice]
     if line.choice.promise == "gpu":
         found.append(on_processor(line, line.choice.stack.name))

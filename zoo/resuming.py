@@ -18,6 +18,7 @@ FREE = (
     "backend.", "output.", "stack", "trainer.epochs", "trainer.batch_size", "trainer.max_minutes",
     "trainer.max_memory_gb", "trainer.disk_reserve_gb", "trainer.checkpoint_minutes", "trainer.keep_checkpoints",
     "trainer.on_nan", "trainer.on_oom", "trainer.on_hangup", "trainer.hang_minutes", "trainer.restarts",
+    "tensorboard", "mlflow",
 )  # fmt: skip
 NEEDED = {"config.trainer": dict, "phases": dict, "backend": str, "stack.name": str, "command": list}
 

@@ -21,9 +21,8 @@ def following(what: str, live: bool = True) -> Iterator[Show]:
         live: draw bars, of which a terminal has room for one at a time; else nothing moves.
     """
     with contextlib.ExitStack() as stack:
-        bars: list[progress.Bar] = (
-            [stack.enter_context(progress.bar(what))] if live and progress.is_terminal() else []
-        )
+        live = live and progress.is_terminal()
+        bars: list[progress.Bar] = [stack.enter_context(progress.bar(what))] if live else []
         drawn = _Drawn()
 
         def show(event: dict[str, Any]) -> None:
@@ -33,7 +32,7 @@ def following(what: str, live: bool = True) -> Iterator[Show]:
                     known = ", ".join(f"{name} {number}" for name, number in sorted(versions.items()))
                     progress.say(f"Device: {device['name']} ({device['proof']} ran there); {known}")
                 case "step":
-                    if drawn.bar is None and event["steps"] and live and progress.is_terminal():
+                    if drawn.bar is None and event["steps"] and live:
                         # Two live bars at once would fight for the screen: the spinner goes first.
                         stack.close()
                         bars.clear()

@@ -240,7 +240,20 @@ class Settings:
 
 
 @dataclass
-class TrainConfig(Settings):
+class Tracking:
+    """Where a training is told besides its run folder.
+
+    Attributes:
+        tensorboard: write event files into the run's folder tensorboard, by the stack's own writer.
+        mlflow: store of MLflow that is told when the run has ended, such as file:mlruns or sqlite:///mlflow.db.
+    """
+
+    tensorboard: bool = False
+    mlflow: str | None = None
+
+
+@dataclass
+class TrainConfig(Tracking, Settings):
     """Everything ``train`` is told.
 
     Attributes:

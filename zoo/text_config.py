@@ -3,7 +3,7 @@
 from dataclasses import dataclass, field
 from typing import Any
 
-from zoo.settings import Output, Settings, Trainer, model_argument, one_of, within
+from zoo.settings import Output, Settings, Tracking, Trainer, model_argument, one_of, within
 from zoo.tokenisers import KINDS
 
 LABELLED = ("text_folder", "text_table", "text_lines")
@@ -119,7 +119,7 @@ class LanguageData(TextData):
 
 
 @dataclass
-class TextTrainConfig(Settings):
+class TextTrainConfig(Tracking, Settings):
     """Everything ``train`` is told about a classifier of texts.
 
     Attributes:

@@ -1,5 +1,6 @@
 """Workers held open side by side, each of which works only when it is asked to."""
 
+import contextlib
 import json
 import queue
 import threading
@@ -41,11 +42,9 @@ class Player:
             ZooError: the worker is gone.
         """
         assert self._stdin is not None  # noqa: S101  (it is ready)
-        try:
+        with contextlib.suppress(BrokenPipeError):  # what it died of comes next
             self._stdin.write(json.dumps(order).encode() + b"\n")
             self._stdin.flush()
-        except BrokenPipeError:
-            pass  # what it died of comes next
         return self._wait("batch")
 
     def finish(self) -> None:
@@ -83,7 +82,5 @@ class Player:
     def stop(self) -> None:
         """Nothing more is asked."""
         if self._stdin is not None:
-            try:
+            with contextlib.suppress(BrokenPipeError):  # it is gone already
                 self._stdin.close()
-            except BrokenPipeError:
-                pass  # it is gone already

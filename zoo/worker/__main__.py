@@ -122,7 +122,14 @@ def _run(request, events, stop):
         probes.judge(rows, request["device"], events)
     result = {}
     if request["verb"] != "probe":
-        result = importlib.import_module("zoo.worker." + request["work"]).run(request, events, stop, phases)
+        work = importlib.import_module("zoo.worker." + request["work"])
+        if request.get("tensorboard"):
+            from zoo.worker.tensorboard import Scribe
+
+            events = Scribe(events, request["device"]["framework"], request["run_dir"])
+        result = work.run(request, events, stop, phases)
+        if request.get("tensorboard"):
+            events.close()
     events.emit("done", phases=phases, peak_memory_bytes=memory.peak_bytes(), **result)
 
 

@@ -27,7 +27,7 @@ def _multiplies(name):
 
 
 def _positions(layer):
-    """How often each number of the layer's kernel is used: for each place of the output, or, transposed, of the input."""
+    """How often each number of a kernel is used: for each place of the output or, transposed, of the input."""
     x = layer.input if type(layer).__name__ == "Conv2DTranspose" else layer.output
     shape = compat.static_shape(x)
     return int(np.prod(shape[1:-1])) if len(shape) > 2 else 1

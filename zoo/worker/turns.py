@@ -1,4 +1,4 @@
-"""A network held ready in several precisions, inference and training, timed whenever the host says that it is its turn.
+"""A network held ready in several precisions, inference and training, timed when the host says that it is its turn.
 
 The host writes a line ``{"case": 0, "seconds": 0.5}`` to standard input for every turn and is answered by a ``batch``
 event with the seconds of each call; it ends its writing when there are no more turns. Other stacks take theirs in
@@ -29,7 +29,7 @@ def run(request, events, stop, phases):
     events.emit("ready", rows=[row for row, _ in prepared], peak_gflop_per_s=peak)
     began = time.monotonic()
     for asked in _asked(stop):
-        row, call = prepared[asked["case"]]
+        _, call = prepared[asked["case"]]
         taken, error = _turn(call, asked["seconds"])
         events.emit("batch", case=asked["case"], taken_s=taken, error=error, peak_memory_bytes=memory.peak_bytes())
     phases["run_s"] = time.monotonic() - began

@@ -1,0 +1,139 @@
+"""Runs inside a stack for regression.py: ``python regression_worker.py REQUEST``; prints JSON.
+
+A recipe is trained by the zoo's own loop, on pictures that are random: their content does not matter for the time.
+Between two steps a product of two matrices is computed by numpy. What a step takes, making its batch included, is
+held against what the product takes right after it, so that whatever slows the machine down slows both.
+"""
+
+import importlib
+import json
+import os
+import sys
+import tempfile
+import time
+import types
+
+import numpy as np
+
+EDGE = 256
+GROUP = 4
+WARM = 8
+
+
+class Meter:
+    """Takes the time of every step and of the product between two steps.
+
+    Args:
+        feed: the recipe's own feed.
+    """
+
+    def __init__(self, feed):
+        self._feed = feed
+        self._left = np.random.RandomState(0).standard_normal((EDGE, EDGE)).astype(np.float32)
+        self._out, self._repeats = np.empty((EDGE, EDGE), np.float32), 1
+        self.steps_s, self.products_s = [], []
+
+    def steps(self, epoch):
+        return self._feed.steps(epoch)
+
+    def evaluate(self, model):
+        return {}
+
+    def batches(self, epoch):
+        """The recipe's batches; the clock runs from before one is made until the next is asked for."""
+        batches, number = self._feed.batches(epoch), 0
+        while True:
+            began = time.perf_counter()
+            batch = next(batches, None)
+            if batch is None:
+                return
+            yield batch
+            taken = time.perf_counter() - began
+            number += 1
+            if number <= WARM:
+                self._settle(taken)
+                continue
+            self.steps_s.append(taken)
+            self.products_s.append(self._product())
+
+    def _settle(self, step_s):
+        """So many products that they take about half a step."""
+        self._repeats = max(1, int(0.5 * step_s / self._product()))
+
+    def _product(self):
+        """Seconds of one product."""
+        began = time.perf_counter()
+        for _ in range(self._repeats):
+            np.dot(self._left, self._left, out=self._out)
+        return (time.perf_counter() - began) / self._repeats
+
+    def ratios(self):
+        """Step against product: of every few that follow each other the fastest, which nothing interrupted."""
+        groups = range(0, len(self.steps_s) - GROUP + 1, GROUP)
+        return [min(self.steps_s[at : at + GROUP]) / min(self.products_s[at : at + GROUP]) for at in groups]
+
+
+class Silent:
+    """Events that nobody reads, and a stop that nobody asks for."""
+
+    asked, reason = False, None
+
+    def step(self, **fields): ...
+    def emit(self, event, **fields): ...
+
+
+def train(request, altered=lambda model: None):
+    """Train so many steps and take the times.
+
+    Args:
+        request: ``zoo``, the folder of the package; ``framework``, ``model``, ``train`` as in a request of the
+            zoo's, ``shape`` and ``classes`` of the pictures, ``steps``.
+        altered: called with the compiled model, for tests that plant something.
+
+    Returns:
+        What :meth:`Meter.ratios` returns.
+    """
+    package = types.ModuleType("zoo")
+    package.__path__ = [request["zoo"]]
+    sys.modules["zoo"] = package
+    device = importlib.import_module("zoo.worker.devices." + request["framework"])
+    device.start({"promise": "cpu", "id": None, "backend": "cpu", "framework": request["framework"]})
+    from zoo.models import compat
+    from zoo.worker import loop, pictures, weights
+    from zoo.worker.model import build
+
+    settings = request["train"]
+    compat.seed(settings["seed"])
+    compat.set_precision(settings["precision"])
+    model, preprocess = build({"model": request["model"]})
+    weights.initialise(model, settings["seed"])
+    compat.compile_classifier(model, settings["optimizer"], settings["learning_rate"], settings["jit"])
+    altered(model)
+    with tempfile.TemporaryDirectory() as folder:
+        part = _pictures(pictures, folder, request, settings["batch_size"])
+        meter = Meter(pictures.Feed(part, part, preprocess, settings, request["classes"]))
+        loop.fit(model, meter, settings, loop.Keeper(model, folder), Silent(), Silent(), {})
+    return meter.ratios()
+
+
+def _pictures(pictures, folder, request, batch):
+    """A part of random pictures, as the zoo's workers read them."""
+    random, count = np.random.RandomState(1), (request["steps"] + WARM) * batch
+    x = np.resize(random.randint(0, 256, 1 << 22).astype(np.uint8), (count, *request["shape"]))
+    names = [os.path.join(folder, name) for name in ("x.npy", "y.npy")]
+    np.save(names[0], x)
+    np.save(names[1], random.randint(0, request["classes"], count))
+    return pictures.Part(names[0], names[1], np.arange(count))
+
+
+def main(altered=lambda model: None):
+    """Answer the request on the command line."""
+    kept = os.fdopen(os.dup(1), "w")
+    os.dup2(2, 1)
+    kept.write(json.dumps(train(json.loads(sys.argv[1]), altered)) + "\n")
+    kept.flush()
+    os._exit(0)
+
+
+if __name__ == "__main__":
+    main()

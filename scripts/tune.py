@@ -1,0 +1,335 @@
+"""Search the settings of a recipe for those that get to a result soonest.
+
+python scripts/tune.py --model mnist_dense --data digits [--trials 15] [--study FOLDER] [KEY=VALUE ...]
+
+What may be changed, and the result to get to, is declared in ``configs/tune/MODEL/BACKEND.yaml``. Each trial is a
+training of its own (`python -m zoo train`), watched while it runs: it ends when its validation figure reaches the
+target, and is pruned when it takes longer than the best so far or falls behind the others (Optuna's median pruner).
+What counts are the seconds from the worker's start (libraries loaded, device proven) to that epoch's end, evaluation
+included; the test part is never looked at.
+
+The study lies in a folder (SQLite) and goes on where it was, after Ctrl-C or on another day. In the end the recipe
+and the winner are trained in turns from seeds that the search did not use, and the winner is written to
+``recipes/MODEL/BACKEND.tuned.json`` with what shows it: values, seconds of both, machine, stack, trials, seed, date.
+
+Needs Optuna: pip install 'keras-gpu-zoo[tune]'
+"""
+
+import argparse
+import contextlib
+import dataclasses
+import datetime
+import json
+import os
+import signal
+import statistics
+import subprocess
+import sys
+import time
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+ROOT = Path(__file__).resolve().parent.parent
+sys.path.insert(0, str(ROOT))
+
+from zoo import backends, eventlog, machine, paths, records, rows  # noqa: E402
+from zoo.errors import ZooError  # noqa: E402
+
+POLL_S = 0.05
+Values = dict[str, Any]
+Judge = Callable[[int, float, float], bool]
+
+
+@dataclasses.dataclass(frozen=True)
+class Space:
+    """What may be changed and what is to be reached.
+
+    Attributes:
+        metric: a figure of every epoch, such as ``val_accuracy``.
+        target: by data set, the value that it has to reach.
+        values: setting -> ``choices``, or ``low`` and ``high`` with ``log: true`` where its size matters.
+    """
+
+    metric: str
+    target: dict[str, float]
+    values: dict[str, dict[str, Any]]
+
+
+@dataclasses.dataclass(frozen=True)
+class Ended:
+    """How a training went: seconds to the target, or None, and where its record is."""
+
+    seconds: float | None
+    folder: Path
+
+
+def space_of(model: str, backend: str) -> Space:
+    """The declared space of a recipe.
+
+    Raises:
+        ZooError: there is none, or it is damaged.
+    """
+    path = paths.CONFIGS / "tune" / model / f"{backend}.yaml"
+    if not path.is_file():
+        raise ZooError(f"{model} on {backend} declares no space", f"Write {path}; mnist_dense has one to learn from.")
+    told = rows.read(path)
+    problems = rows.problems(told, Space)
+    problems += [f"values.{name}: give choices, or low and high" for name, row in told.get("values", {}).items()
+                 if "choices" not in row and not {"low", "high"} <= set(row)]  # fmt: skip
+    if problems:
+        rows.refuse("space", path, problems)
+    return Space(**told)
+
+
+def suggest(trial: Any, space: Space) -> Values:
+    """One value for every setting of the space."""
+    found: Values = {}
+    for name, row in space.values.items():
+        if "choices" in row:
+            found[name] = trial.suggest_categorical(name, row["choices"])
+        else:
+            ask = trial.suggest_int if isinstance(row["low"], int) else trial.suggest_float
+            found[name] = ask(name, row["low"], row["high"], log=bool(row.get("log", False)))
+    return found
+
+
+def train(settings: list[str], folder: Path, metric: str, target: float, goes_on: Judge) -> Ended:
+    """Train in a process of its own until the metric reaches the target or ``goes_on`` says no.
+
+    Args:
+        settings: as on the command line.
+        folder: of the run; must not be there.
+        metric: of every epoch.
+        target: that it has to reach.
+        goes_on: asked with the epoch, the metric and the seconds so far, after every epoch and in between with the
+            figures of the last.
+
+    Raises:
+        ZooError: the training failed.
+    """
+    where = [f"output.root={folder.parent}", f"output.name={folder.name}"]
+    command = [sys.executable, "-m", "zoo", "train", *settings, *where, "--json"]
+    worker = subprocess.Popen(command, cwd=ROOT, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True,
+                              start_new_session=True)  # fmt: skip
+    reached: float | None = None
+    try:
+        for epoch, value, seconds in _epochs(folder / "events.jsonl", metric, worker):
+            if value >= target:
+                reached = seconds
+            if reached is not None or not goes_on(epoch, value, seconds):
+                break
+    finally:
+        stopped = worker.poll() is None
+        if stopped:
+            worker.send_signal(signal.SIGINT)
+        _, said = worker.communicate()
+    if worker.returncode and not stopped:
+        raise ZooError(f"A trial failed: {said.strip()[-600:]}", f"Its folder is {folder}")
+    return Ended(reached, folder)
+
+
+def _epochs(log: Path, metric: str, worker: "subprocess.Popen[str]") -> Iterator[tuple[int, float, float]]:
+    """(epoch, metric, seconds since the start event), again and again while nothing new is told."""
+    began, epoch, value, at = None, 0, float("-inf"), 0
+    while True:
+        over = worker.poll() is not None  # looked at first: the last line is there before the process ends
+        lines = log.read_bytes().split(b"\n") if log.is_file() else [b""]
+        for line in lines[at:-1]:
+            event = eventlog.parse(line)
+            if event and event["event"] == "start":
+                began = event["t"]
+            if event and event["event"] == "epoch" and began is not None and metric in event:
+                epoch, value = event["epoch"], event[metric]
+                yield epoch, value, event["t"] - began
+        at = max(0, len(lines) - 1)
+        if over:
+            return
+        if began is not None:
+            yield epoch, float("-inf"), time.time() - began
+        time.sleep(POLL_S)
+
+
+class Search:
+    """A study of one recipe on one data set.
+
+    Args:
+        folder: where study and runs are kept.
+        space: of the recipe.
+        fixed: settings that every trial has.
+        target: that the metric has to reach.
+        seed: of the sampler and of the trials.
+    """
+
+    def __init__(self, folder: Path, space: Space, fixed: list[str], target: float, seed: int) -> None:
+        optuna = load_optuna()
+        folder.mkdir(parents=True, exist_ok=True)
+        optuna.logging.set_verbosity(optuna.logging.WARNING)
+        self._optuna, self._space, self._fixed, self._target = optuna, space, fixed, target
+        self._folder, self._seed = folder, seed
+        storage = f"sqlite:///{(folder / 'study.db').absolute()}"
+        told = {"fixed": fixed, "target": target, "space": dataclasses.asdict(space), "seed": seed}
+        self.study = optuna.create_study(
+            study_name="zoo", storage=storage, load_if_exists=True, direction="minimize",
+            pruner=optuna.pruners.MedianPruner(n_startup_trials=4, n_warmup_steps=1),
+        )  # fmt: skip
+        before = self.study.user_attrs.get("told")
+        if before is not None and before != told:
+            raise ZooError(
+                f"{folder} holds a study of something else: {before}", "Name another folder: --study FOLDER"
+            )
+        self.study.set_user_attr("told", told)
+        # What was drawn before is not drawn again.
+        self.study.sampler = optuna.samplers.TPESampler(seed=seed + len(self.study.trials), n_startup_trials=5)
+
+    @property
+    def best(self) -> Any | None:
+        """The best trial, or None where none has reached the target."""
+        with contextlib.suppress(ValueError):
+            return self.study.best_trial
+        return None
+
+    def go_on(self, trials: int) -> None:
+        """Try so many more; Ctrl-C ends it, and what was found stays."""
+        self.study.optimize(self._one, n_trials=trials)
+
+    def _one(self, trial: Any) -> float:
+        values = suggest(trial, self._space)
+        limit = self.best.value if self.best else float("inf")
+        seen = set()
+
+        def goes_on(epoch: int, value: float, seconds: float) -> bool:
+            if epoch and epoch not in seen and value > float("-inf"):
+                seen.add(epoch)
+                # Of the target is reported what is missing: less is better, as with seconds.
+                trial.report(self._target - value, epoch)
+                if trial.should_prune():
+                    return False
+            return seconds < limit
+
+        folder = self._folder / "runs" / f"trial-{trial.number:04}"
+        settings = [*self._fixed, *told(values), f"seed={self._seed}"]
+        ended = train(settings, folder, self._space.metric, self._target, goes_on)
+        words = "pruned" if ended.seconds is None else f"{ended.seconds:.2f} s"
+        print(f"trial {trial.number}: {words}  {' '.join(told(values))}", flush=True)
+        if ended.seconds is None:
+            raise self._optuna.TrialPruned
+        return ended.seconds
+
+    def counts(self) -> dict[str, int]:
+        """How many trials there were, and how many of them were pruned."""
+        states = [trial.state.name for trial in self.study.trials]
+        return {"trials": sum(name in ("COMPLETE", "PRUNED") for name in states), "pruned": states.count("PRUNED")}
+
+    def confirm(self, values: Values, seeds: int) -> dict[str, list[float | None]]:
+        """Seconds to the target of the recipe as it is and of the winner, in turns, from seeds that are new."""
+        found: dict[str, list[float | None]] = {"recipe": [], "winner": []}
+        for number in range(1, seeds + 1):
+            for name, changed in (("recipe", []), ("winner", told(values))):
+                folder = self._folder / "runs" / f"{name}-{records.now()[:19].replace(':', '-')}-{number}"
+                settings = [*self._fixed, *changed, f"seed={self._seed + number}"]
+                ended = train(settings, folder, self._space.metric, self._target, lambda *_: True)
+                found[name].append(None if ended.seconds is None else round(ended.seconds, 3))
+        return found
+
+
+def load_optuna() -> Any:
+    """Optuna, which is no part of the zoo's own installation.
+
+    Raises:
+        ZooError: it is not installed.
+    """
+    try:
+        import optuna  # type: ignore[import-not-found, unused-ignore]
+    except ImportError as error:
+        raise ZooError(f"Tuning needs Optuna: {error}", "pip install 'keras-gpu-zoo[tune]'") from error
+    return optuna
+
+
+def told(values: Values) -> list[str]:
+    """Values as settings of the command line."""
+    return [f"{name}={json.dumps(value) if isinstance(value, bool) else value}" for name, value in values.items()]
+
+
+def evidence(search: Search, parsed: Any, stack: str, target: float, seconds: dict[str, Any]) -> dict[str, Any]:
+    """The row that tells of a winner."""
+    best = search.best
+    assert best is not None  # noqa: S101  (asked for only where there is one)
+    return {
+        "model": parsed.model, "backend": parsed.backend, "stack": stack, "data": parsed.data,
+        "target": {search._space.metric: target}, "fixed": parsed.settings, "values": best.params,
+        "search_s": round(best.value, 3), "confirmed_s": seconds,
+        "times_as_fast": _times(seconds), **search.counts(), "seed": parsed.seed,
+        "machine": machine.describe(machine.probe()), "date": datetime.datetime.now(datetime.UTC).date().isoformat(),
+        "commit": records.git_commit(), "grade": "measured",
+        "note": "seconds from the worker's start to the end of the epoch that reached the target",
+    }  # fmt: skip
+
+
+def _times(seconds: dict[str, list[float | None]]) -> float | None:
+    """How many times as fast as the recipe the winner was: the median over the seeds at which both got there."""
+    pairs = zip(seconds.get("recipe", []), seconds.get("winner", []), strict=True)
+    ratios = [one / other for one, other in pairs if one and other]
+    return round(statistics.median(ratios), 3) if ratios else None
+
+
+def keep(path: Path, row: dict[str, Any]) -> None:
+    """Write a row into the file of winners, in place of the one for the same data, stack and machine."""
+    found = json.loads(path.read_text(encoding="utf-8")) if path.is_file() else []
+    key = ("data", "stack", "machine", "fixed")
+    found = [other for other in found if any(other[name] != row[name] for name in key)]
+    aside = path.with_name(f".{path.name}.{os.getpid()}")
+    aside.write_text(json.dumps([*found, row], indent=1) + "\n", encoding="utf-8")
+    os.replace(aside, path)
+
+
+def main(arguments: list[str] | None = None) -> int:
+    """Search, confirm, write."""
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--model", default="mnist_dense")
+    parser.add_argument("--backend", default="cpu")
+    parser.add_argument("--stack")
+    parser.add_argument("--data", default="digits")
+    parser.add_argument("--trials", type=int, default=15, help="so many more")
+    parser.add_argument("--confirm", type=int, default=3, metavar="SEEDS")
+    parser.add_argument("--target", type=float, help="instead of the one that the space declares")
+    parser.add_argument("--seed", type=int, default=1)
+    parser.add_argument("--study", type=Path, help="tune/MODEL_BACKEND_DATA by itself")
+    parser.add_argument("--output", type=Path, help="recipes/MODEL/BACKEND.tuned.json by itself")
+    parser.add_argument("settings", nargs="*", metavar="KEY=VALUE", help="that every trial has")
+    parsed = parser.parse_args(arguments)
+    try:
+        return _search(parsed)
+    except ZooError as error:
+        print(f"error: {error.message}\n{error.remedy}", file=sys.stderr)
+        return 1
+
+
+def _search(parsed: Any) -> int:
+    space = space_of(parsed.model, parsed.backend)
+    target = space.target.get(parsed.data) if parsed.target is None else parsed.target
+    if target is None:
+        raise ZooError(f"The space of {parsed.model} names no target for {parsed.data}", "Give --target VALUE.")
+    stack = backends.choose(parsed.backend, machine.probe(), parsed.stack).stack.name
+    fixed = [f"model={parsed.model}", f"backend={parsed.backend}", f"stack={stack}", f"data={parsed.data}",
+             *parsed.settings]  # fmt: skip
+    study = parsed.study or Path("tune") / f"{parsed.model.replace('/', '_')}_{parsed.backend}_{parsed.data}"
+    search = Search(study, space, fixed, target, parsed.seed)
+    try:
+        search.go_on(parsed.trials)
+    except KeyboardInterrupt:
+        print("\nStopped; the study goes on when it is started again.", flush=True)
+        parsed.confirm = 0
+    if search.best is None:
+        print(f"No trial of {search.counts()['trials']} reached {space.metric} {target}; the study is in {study}")
+        return 1
+    row = evidence(search, parsed, stack, target, search.confirm(search.best.params, parsed.confirm))
+    path = parsed.output or paths.RECIPES / parsed.model / f"{parsed.backend}.tuned.json"
+    keep(path, row)
+    print(json.dumps(row, indent=1))
+    print(f"Written to {path}; to use it, put its values into recipes/{parsed.model}/{parsed.backend}.yaml")
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,96 @@
+"""TensorBoard event files of a training, written by the stack's own writer."""
+
+import math
+import os
+
+from zoo.worker.refusal import RefusalError
+
+FOLDER = "tensorboard"
+
+
+class Scribe:
+    """Hands events on, and writes down the figures of every epoch.
+
+    Args:
+        events: where they go to.
+        framework: of the stack.
+        folder: the run folder; the files lie in ``tensorboard`` inside.
+
+    Raises:
+        RefusalError: this stack has no writer.
+    """
+
+    def __init__(self, events, framework, folder):
+        self._events = events
+        self._write, self.close = _writer(framework, os.path.join(folder, FOLDER))
+
+    def emit(self, event, **fields):
+        self._events.emit(event, **fields)
+        if event == "epoch":
+            known = {name: value for name, value in fields.items() if _is_figure(name, value)}
+            self._write(known, int(fields["epoch"]))
+
+    def step(self, **fields):
+        self._events.step(**fields)
+
+
+def _is_figure(name, value):
+    number = isinstance(value, (int, float)) and not isinstance(value, bool)
+    return number and name not in ("epoch", "epochs") and math.isfinite(value)
+
+
+def _writer(framework, folder):
+    """A function of figures and step that writes them, and one that ends the file.
+
+    Raises:
+        RefusalError: there is none.
+    """
+    makers = {"tensorflow": _of_tensorflow, "torch": _of_torch}
+    if framework not in makers:
+        raise RefusalError(
+            "tensorboard=true: %s has no writer of event files; leave it out, or take a stack of TensorFlow, such as"
+            " stack=tf-2.21" % framework
+        )
+    try:
+        return makers[framework](folder)
+    except ImportError as error:
+        raise RefusalError(
+            "tensorboard=true: this stack lacks what writes event files (%s); leave it out, or take a stack of"
+            " TensorFlow, such as stack=tf-2.21, or backend.python= with an environment that has it" % error
+        ) from error
+
+
+def _of_tensorflow(folder):
+    import tensorflow as tf
+
+    if not hasattr(tf.summary, "create_file_writer"):  # TensorFlow 1
+        plain = tf.summary.FileWriter(folder)
+
+        def write_plain(figures, step):
+            rows = [tf.Summary.Value(tag=name, simple_value=value) for name, value in sorted(figures.items())]
+            plain.add_summary(tf.Summary(value=rows), step)
+            plain.flush()
+
+        return write_plain, plain.close
+    writer = tf.summary.create_file_writer(folder)
+
+    def write(figures, step):
+        with writer.as_default(), tf.device("CPU"):
+            for name, value in sorted(figures.items()):
+                tf.summary.scalar(name, value, step=step)
+        writer.flush()
+
+    return write, writer.close
+
+
+def _of_torch(folder):
+    from torch.utils.tensorboard import SummaryWriter
+
+    writer = SummaryWriter(folder)
+
+    def write(figures, step):
+        for name, value in sorted(figures.items()):
+            writer.add_scalar(name, value, step)
+        writer.flush()
+
+    return write, writer.close
