@@ -123,5 +123,6 @@ def short(value: float) -> str:
 def verdict(row: Row) -> str:
     """What became of the answers."""
     if row.get("correct") is None:
-        return "answers untested"
+        error = row.get("largest_error")
+        return "answers untested" if error is None else f"largest error {error:.2g}"
     return f"{'PASS' if row['correct'] else 'FAIL'}, largest error {row['largest_error']:.2g}"

@@ -30,7 +30,7 @@ from zoo.settings import TrainConfig  # noqa: E402
 
 WORKER = Path(__file__).with_name("regression_worker.py")
 TOLERANCE = 0.10
-STEPS = 240
+SECONDS = 12.0
 ONE_THREAD = {
     "OMP_NUM_THREADS": "1", "OPENBLAS_NUM_THREADS": "1", "MKL_NUM_THREADS": "1",
     "TF_NUM_INTRAOP_THREADS": "1", "TF_NUM_INTEROP_THREADS": "1",
@@ -47,15 +47,15 @@ class Measured:
     count: int
 
 
-def measure(model: str, stack: str, settings: list[str], worker: Path = WORKER, steps: int = STEPS) -> Measured:
-    """Train a recipe for so many steps in the stack's own interpreter.
+def measure(model: str, stack: str, settings: list[str], worker: Path = WORKER, seconds: float = SECONDS) -> Measured:
+    """Train a recipe for so long in the stack's own interpreter.
 
     Args:
         model: a classifier of pictures.
         stack: where.
         settings: ``key=value``, laid over the recipe.
         worker: what runs there.
-        steps: of the optimizer.
+        seconds: of training, compiling included.
 
     Raises:
         ZooError: there is no such recipe or stack, or it did not train.
@@ -69,7 +69,7 @@ def measure(model: str, stack: str, settings: list[str], worker: Path = WORKER, 
     trainer = dataclasses.asdict(composed.trainer) | {"seed": composed.seed, "epochs": 1}
     request = {
         "zoo": str(ROOT / "zoo"), "framework": row.framework, "model": network, "train": trainer, "shape": shape,
-        "classes": network["args"].get("classes", 1000), "steps": steps,
+        "classes": network["args"].get("classes", 1000), "seconds": seconds,
     }  # fmt: skip
     ready = envs.ensure(row, machine.probe().platform)
     command = [str(ready.python), "-I", "-B", str(worker), json.dumps(request)]
@@ -77,8 +77,9 @@ def measure(model: str, stack: str, settings: list[str], worker: Path = WORKER, 
     answer = subprocess.run(command, env=variables, capture_output=True, text=True, check=False)
     if answer.returncode:
         raise ZooError(f"{model} did not train on {stack}: {answer.stderr.strip()[-800:]}", "Train it by the zoo.")
-    low, middle, high = statistics.quantiles(json.loads(answer.stdout.splitlines()[-1]), n=4)
-    return Measured(round(middle, 3), round(low, 3), round(high, 3), steps // 4)
+    ratios = json.loads(answer.stdout.splitlines()[-1])
+    low, middle, high = statistics.quantiles(ratios, n=4)
+    return Measured(round(middle, 3), round(low, 3), round(high, 3), len(ratios))
 
 
 def file(model: str) -> Path:
@@ -134,7 +135,7 @@ def main(arguments: list[str] | None = None) -> int:
     parser.add_argument("--model", default="mnist_dense")
     parser.add_argument("--stack", default="tf-2.21")
     parser.add_argument("--tolerance", type=float, default=TOLERANCE)
-    parser.add_argument("--steps", type=int, default=STEPS)
+    parser.add_argument("--seconds", type=float, default=SECONDS)
     parser.add_argument("--record", action="store_true")
     parser.add_argument("--repeat", type=int, default=1)
     parser.add_argument("settings", nargs="*", metavar="KEY=VALUE")
@@ -142,7 +143,7 @@ def main(arguments: list[str] | None = None) -> int:
     worst = 0
     for _ in range(told.repeat):
         try:
-            found = measure(told.model, told.stack, told.settings, steps=told.steps)
+            found = measure(told.model, told.stack, told.settings, seconds=told.seconds)
         except ZooError as error:
             print(f"error: {error.message}\n{error.remedy}", file=sys.stderr)
             return 1

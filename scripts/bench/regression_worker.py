@@ -16,8 +16,12 @@ import types
 import numpy as np
 
 EDGE = 256
-GROUP = 4
-WARM = 8
+# Long enough that some of them are not interrupted, short enough that the machine is as fast at its end.
+GROUP = 16
+WARM = 32
+STORED = 2048
+LEAST = 8
+MOST_STEPS = 4000
 
 
 class Meter:
@@ -25,10 +29,11 @@ class Meter:
 
     Args:
         feed: the recipe's own feed.
+        seconds: after which no more steps are taken, though never fewer than a few groups.
     """
 
-    def __init__(self, feed):
-        self._feed = feed
+    def __init__(self, feed, seconds):
+        self._feed, self._seconds = feed, seconds
         self._left = np.random.RandomState(0).standard_normal((EDGE, EDGE)).astype(np.float32)
         self._out, self._repeats = np.empty((EDGE, EDGE), np.float32), 1
         self.steps_s, self.products_s = [], []
@@ -42,7 +47,8 @@ class Meter:
     def batches(self, epoch):
         """The recipe's batches; the clock runs from before one is made until the next is asked for."""
         batches, number = self._feed.batches(epoch), 0
-        while True:
+        end = time.perf_counter() + self._seconds
+        while len(self.steps_s) < LEAST * GROUP or time.perf_counter() < end:
             began = time.perf_counter()
             batch = next(batches, None)
             if batch is None:
@@ -83,11 +89,11 @@ class Silent:
 
 
 def train(request, altered=lambda model: None):
-    """Train so many steps and take the times.
+    """Train for so long and take the times.
 
     Args:
         request: ``zoo``, the folder of the package; ``framework``, ``model``, ``train`` as in a request of the
-            zoo's, ``shape`` and ``classes`` of the pictures, ``steps``.
+            zoo's, ``shape`` and ``classes`` of the pictures, ``seconds``.
         altered: called with the compiled model, for tests that plant something.
 
     Returns:
@@ -111,19 +117,19 @@ def train(request, altered=lambda model: None):
     altered(model)
     with tempfile.TemporaryDirectory() as folder:
         part = _pictures(pictures, folder, request, settings["batch_size"])
-        meter = Meter(pictures.Feed(part, part, preprocess, settings, request["classes"]))
+        meter = Meter(pictures.Feed(part, part, preprocess, settings, request["classes"]), request["seconds"])
         loop.fit(model, meter, settings, loop.Keeper(model, folder), Silent(), Silent(), {})
     return meter.ratios()
 
 
 def _pictures(pictures, folder, request, batch):
     """A part of random pictures, as the zoo's workers read them."""
-    random, count = np.random.RandomState(1), (request["steps"] + WARM) * batch
-    x = np.resize(random.randint(0, 256, 1 << 22).astype(np.uint8), (count, *request["shape"]))
+    random = np.random.RandomState(1)
+    x = np.resize(random.randint(0, 256, 1 << 22).astype(np.uint8), (STORED, *request["shape"]))
     names = [os.path.join(folder, name) for name in ("x.npy", "y.npy")]
     np.save(names[0], x)
-    np.save(names[1], random.randint(0, request["classes"], count))
-    return pictures.Part(names[0], names[1], np.arange(count))
+    np.save(names[1], random.randint(0, request["classes"], STORED))
+    return pictures.Part(names[0], names[1], np.resize(np.arange(STORED), MOST_STEPS * batch))
 
 
 def main(altered=lambda model: None):
