@@ -16,8 +16,8 @@ from zoo.runner import Feed, Outcome
 from zoo.turns import Player
 
 COLUMNS = (
-    "network", "mode", "precision", "batch_size", "device", "device_kind", "rounds", "median_ms", "q1_ms", "q3_ms",
-    "count", "items_per_s", "times_the_first", "times_the_first_q1", "times_the_first_q3", "gflop_per_item",
+    "network", "stack", "precision", "mode", "batch_size", "device", "device_kind", "rounds", "median_ms", "q1_ms",
+    "q3_ms", "count", "items_per_s", "times_the_first", "times_the_first_q1", "times_the_first_q3", "gflop_per_item",
     "gflop_per_s", "share_of_peak", "build_s", "compile_s", "peak_memory_bytes", "largest_error", "correct",
 )  # fmt: skip
 # Training goes through a network forwards and backwards, the latter for inputs and for weights.

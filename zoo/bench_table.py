@@ -39,7 +39,7 @@ def known(line: Line) -> Row:
 
 def write(folder: Path, columns: tuple[str, ...], rows: list[Row]) -> None:
     """Write ``results.csv`` and ``results.json``: these columns, and what is known of all rows, in every row."""
-    names = [*columns, "error", *KNOWN]
+    names = list(dict.fromkeys([*columns, "error", *KNOWN]))
     whole = [{name: row.get(name) for name in names} for row in rows]
     (folder / "results.json").write_text(json.dumps(whole, indent=1) + "\n", encoding="utf-8")
     with (folder / "results.csv").open("w", newline="", encoding="utf-8") as stream:

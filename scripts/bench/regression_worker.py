@@ -105,15 +105,13 @@ def train(request, altered=lambda model: None):
     device = importlib.import_module("zoo.worker.devices." + request["framework"])
     device.start({"promise": "cpu", "id": None, "backend": "cpu", "framework": request["framework"]})
     from zoo.models import compat
-    from zoo.worker import loop, pictures, weights
-    from zoo.worker.model import build
+    from zoo.worker import loop, pictures
+    from zoo.worker import train as training
 
     settings = request["train"]
     compat.seed(settings["seed"])
-    compat.set_precision(settings["precision"])
-    model, preprocess = build({"model": request["model"]})
-    weights.initialise(model, settings["seed"])
-    compat.compile_classifier(model, settings["optimizer"], settings["learning_rate"], settings["jit"])
+    model, preprocess = training._model(dict(request, weights=None, device={"promise": "cpu"}), Silent())
+    training._compile(model, settings)
     altered(model)
     with tempfile.TemporaryDirectory() as folder:
         part = _pictures(pictures, folder, request, settings["batch_size"])

@@ -53,7 +53,8 @@ def _table(found: list[Row]) -> Html:
     """All rows; a column that says the same in each is said once, and an empty one not at all."""
     names = [name for name in found[0] if name not in ELSEWHERE and any(row.get(name) for row in found)]
     constant = [name for name in names if len({row.get(name) for row in found}) == 1] if len(found) > 1 else []
-    shown = [name for name in names if name not in constant][:MOST_COLUMNS]
+    various = [name for name in names if name not in constant]
+    shown = list(dict.fromkeys([*various[:MOST_COLUMNS], *({"error"} & set(various))]))
     same = [[", " if at else "", label(name), " ", _cell(found[0], name)] for at, name in enumerate(constant)]
     figures = [at for at, name in enumerate(shown) if at and all(_is_figure(row.get(name, "")) for row in found)]
     cells: list[list[Child]] = [[_cell(row, name) for name in shown] for row in found]

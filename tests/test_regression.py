@@ -1,0 +1,91 @@
+"""The project's own check for recipes that became slower."""
+
+import importlib.util
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from zoo import paths
+
+CHECKOUT = Path(__file__).resolve().parent.parent
+SLOWER = Path(__file__).with_name("slower_recipe.py")
+
+
+def script(name: str) -> Any:
+    spec = importlib.util.spec_from_file_location(f"script_{name}", CHECKOUT / "scripts" / "bench" / f"{name}.py")
+    assert spec is not None
+    assert spec.loader is not None
+    module = importlib.util.module_from_spec(spec)
+    sys.modules[spec.name] = module
+    spec.loader.exec_module(module)
+    return module
+
+
+regression = script("regression")
+ratios = script("ratios")
+
+
+def measured(ratio: float) -> Any:
+    return regression.Measured(ratio, ratio * 0.9, ratio * 1.1, 60)
+
+
+ROWS = [{"machine": "here", "ratio": 10.0}, {"machine": "there", "ratio": 5.0}]
+
+
+@pytest.mark.parametrize(("ratio", "code"), [(10.0, 0), (10.9, 0), (11.1, 1), (12.0, 1), (4.0, 0)])
+def test_a_ratio_is_held_against_the_one_of_this_machine(ratio: float, code: int) -> None:
+    found, words = regression.verdict(measured(ratio), ROWS, "here", 0.1)
+    assert found == code
+    assert ("SLOWER" in words) == (code == 1)
+
+
+def test_another_machine_is_not_compared_but_told() -> None:
+    code, words = regression.verdict(measured(99.0), ROWS, "elsewhere", 0.1)
+    assert code == 2
+    assert "not compared" in words
+    assert "10.00 on here; 5.00 on there" in words
+    assert regression.verdict(measured(99.0), [], "here", 0.1)[0] == 2
+
+
+def test_a_recorded_ratio_replaces_only_its_own(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (tmp_path / "mnist").mkdir()
+    monkeypatch.setattr(paths, "RECIPES", tmp_path)
+    monkeypatch.setattr(regression.envs, "ensure", lambda *_: type("Ready", (), {"lock_sha256": "0"}))
+    for settings, ratio in ([[], 10.0], [["trainer.batch_size=8"], 3.0], [[], 11.0]):
+        regression.record("mnist", "tf-2.21", settings, measured(ratio))
+    assert [row["ratio"] for row in regression.recorded("mnist", "tf-2.21", [])] == [11.0]
+    assert [row["ratio"] for row in regression.recorded("mnist", "tf-2.21", ["trainer.batch_size=8"])] == [3.0]
+    assert (
+        regression.verdict(measured(11.0), regression.recorded("mnist", "tf-2.21", []), regression.here(), 0.1)[0]
+        == 0
+    )
+
+
+def test_ratios_of_several_scripts_are_one_table(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: Any
+) -> None:
+    rows = [ratios.row("MobileNet, inference", "openvino", "Keras", [4.0, 5.0, 4.5], 0.31),
+            ratios.row("style", "torch", "Keras's example", [12.5], note="one thread")]  # fmt: skip
+    ratios.write(tmp_path / "a.json", rows)
+    ratios.write(tmp_path / "b.json", [rows[0] | {"machine": "another", "date": "2026-01-01"}])
+    monkeypatch.setattr(sys, "argv", ["ratios.py", "--markdown", *map(str, sorted(tmp_path.iterdir()))])
+    assert ratios.main() == 0
+    said = capsys.readouterr().out
+    assert "4.50 (4.00 to 5.00)" in said
+    assert "31 %" in said
+    assert "style: one thread" in said
+    assert "another; measured 2026-01-01" in said
+    (tmp_path / "a.json").write_text('[{"what": 1}]')
+    assert ratios.main() == 1
+
+
+@pytest.mark.stacks
+def test_a_planted_fifth_is_caught_and_an_unchanged_recipe_passes() -> None:
+    first, again = (regression.measure("mnist_dense", "tf-2.21", []) for _ in range(2))
+    recorded = [{"machine": "here", "ratio": first.ratio}]
+    assert regression.verdict(again, recorded, "here", regression.TOLERANCE)[0] == 0
+    slower = regression.measure("mnist_dense", "tf-2.21", [], SLOWER)
+    code, words = regression.verdict(slower, recorded, "here", regression.TOLERANCE)
+    assert code == 1, words
