@@ -81,6 +81,8 @@ def test_all_values_out_of_range_are_reported_at_once() -> None:
         ("model=" + "{a:" * 3000 + "1" + "}" * 3000, "more than 50 brackets"),
         ("trainer.epochs=${oc.env:HOME}", "a whole number"),
         ("seed=${trainer.epochs}", "a whole number"),
+        ("model=mnist" + "9" * 5000, "There is no model called"),
+        ("model=../train", "There is no model called"),
     ],
 )
 def test_one_mistake_names_what_was_received_and_what_is_valid(override: str, part: str) -> None:

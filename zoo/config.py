@@ -96,8 +96,9 @@ def forms() -> list[tuple[str, Form]]:
 
 def task_of(model: str | None) -> str:
     """The task of a model; the usual one where there is no such model, which composing then tells."""
-    path = paths.CONFIGS / "model" / f"{model}.yaml"
-    return str(rows.read(path).get("task", USUAL_TASK)) if model and path.is_file() else USUAL_TASK
+    if model not in options("model"):
+        return USUAL_TASK
+    return str(rows.read(paths.CONFIGS / "model" / f"{model}.yaml").get("task", USUAL_TASK))
 
 
 def form(verb: str, task: str) -> Form:
