@@ -17,7 +17,21 @@ import numpy as np
 import test_weights
 from PIL import Image
 
-from zoo import config, eventlog, idx, inference, pictures, records, rows, textfiles, tokenisers, weights
+from zoo import (
+    config,
+    eventlog,
+    idx,
+    inference,
+    line,
+    machine,
+    pictures,
+    records,
+    rows,
+    runs,
+    textfiles,
+    tokenisers,
+    weights,
+)
 from zoo.errors import ZooError
 from zoo.results import Run
 from zoo.worker.checkpoints import Checkpoints
@@ -103,6 +117,7 @@ def read_hdf5(path: Path) -> object:
 HDF5_SECONDS = 2.0
 HDF5_SEEN = {"peak_bytes": 0, "hung": 0}
 _compose = config._base
+_here = functools.cache(machine.probe)
 
 
 @functools.cache
@@ -112,11 +127,12 @@ def _composed(form: config.Form, picked: tuple[str, ...]) -> object:
 
 def compose(path: Path) -> object:
     """The words of a command line, one a line; what Hydra makes of the same files again is remembered."""
-    words = path.read_bytes().decode("utf-8", "replace").split("\n")
+    first, *words = path.read_bytes().decode("utf-8", "replace").split("\n")
+    verb = first if first in ("train", "infer", "bench") else "train"
     kept = config._base
     config._base = lambda form, picked: copy.deepcopy(_composed(form, tuple(picked)))
     try:
-        return config.compose(words[0] if words[0] in ("train", "infer") else "train", words[1:])
+        return line.settle(verb, words, runs.task_of(verb, words), _here())
     finally:
         config._base = kept
 
@@ -140,7 +156,9 @@ SETTINGS = [
     b"train\nmodel=mobilenet\nweights=none\nfine_tune.unfreeze_from=conv\naugment.crop=0.1\npreset=smoke\nstack=torch",
     b"train\nmodel=style_transfer\ncontent=a.jpg\nstyle=b.jpg\nbackend=cpu\nsave='c d.png'",
     b"train\nmodel=transformer/lm\nmodel.dropout=0.2\ndata=text_file\ntrainer.on_nan=rollback",
-    b"infer\nrun=last\ninput=[a,b]\nbatch_size=4\nsheets=0",
+    b"infer\nmodel=mobilenet\nweights=imagenet\ninput=a.jpg\nbatch_size=4\nsheets=0\nbackend=auto",
+    b"train\nreference=cpu-only\ntrainer.epochs=2\nseed=3\ntrainer.jit=true\nbackend.probes=false",
+    b"bench\nbench=matmul\nbackend=cpu",
 ]
 CHECKPOINT = json.dumps({"format": 1, "number": 1, "sha256": "0" * 64, "state": {}}).encode()
 
