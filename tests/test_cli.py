@@ -109,3 +109,10 @@ def test_a_full_disk_is_told(
     assert "output.root" in shown
     (folder,) = (tmp_path / "runs").iterdir()
     assert json.loads((folder / "run.json").read_text())["exit"] == "failed"
+
+
+@pytest.mark.parametrize("told", ["x" * 5000, "~nobody-of-this-name/x", "a\0b"])
+@pytest.mark.parametrize("words", [["train", "resume={}"], ["infer", "run={}", "input=x"], ["attach", "{}"]])
+def test_a_path_that_no_system_has_is_no_bug(words: list[str], told: str, capsys: pytest.CaptureFixture[str]) -> None:
+    assert cli.main([word.format(told) for word in words]) == 1
+    assert len(capsys.readouterr().err) < 500

@@ -1,6 +1,7 @@
 """The command line: verbs, what they print, and the one place where errors are caught."""
 
 import argparse
+import errno
 import json
 import re
 import sys
@@ -52,7 +53,24 @@ def main(arguments: list[str] | None = None) -> int:
         sys.stderr.close()
         return 1
     except Exception as error:
-        return _bug(error)
+        told = _impossible_path(error)
+        return _refused(told) if told else _bug(error)
+
+
+def _impossible_path(error: Exception) -> str | None:
+    """What is wrong, where a command failed of a path that no system could have; any of its words may be one."""
+    if isinstance(error, OSError) and error.errno == errno.ENAMETOOLONG:
+        return f"The name of a file or folder is too long: {str(error.filename)[:60]}..."
+    home = isinstance(error, RuntimeError) and "home directory" in str(error)
+    null = isinstance(error, ValueError) and "null byte" in str(error)
+    return f"A path cannot be read: {error}" if home or null else None
+
+
+def _refused(what: str) -> int:
+    from zoo import progress
+
+    progress.fail(what, "Check the paths that the command names.")
+    return 1
 
 
 def _parse(arguments: list[str] | None) -> argparse.Namespace:

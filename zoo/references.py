@@ -4,6 +4,7 @@
 What the user sets besides outranks it, and so do the files of a data set or a preset that the user chooses.
 """
 
+import os
 import types
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -107,8 +108,8 @@ def _made(name: str, row: dict[str, Any]) -> Reference:
 def _path(name: str) -> Path:
     if name in names():
         return _folder() / f"{name}.yaml"
-    path = Path(name).expanduser()
-    if path.is_file():
+    path = Path(os.path.expanduser(name))
+    if os.path.isfile(path):  # which takes names of any length, and of users who are not there
         return path
     if path.suffix in (".yaml", ".yml") or path.name != name:
         raise ZooError(f"There is no file {path}", f"Give a YAML file, or one of: {', '.join(names())}")
