@@ -23,6 +23,7 @@ def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--stack", default="tf-2.21")
     parser.add_argument("--rounds", type=int, default=5)
+    parser.add_argument("--output", type=Path, help="a JSON file for ratios.py")
     parser.add_argument("--inside", action="store_true", help=argparse.SUPPRESS)
     told = parser.parse_args()
     if told.inside:
@@ -40,10 +41,19 @@ def main() -> int:
     times: dict[str, list[float]] = json.loads(answer.stdout.splitlines()[-1])
     zoo = times["the zoo's loop"]
     print(f"{told.stack}, mnist, batch {BATCH}, {ITEMS:,} pictures a round, {told.rounds} rounds")
+    rows = []
     for name, rates in times.items():
         ratio = statistics.median(own / other for own, other in zip(zoo, rates, strict=True))
         low, middle, high = statistics.quantiles(rates, n=4)
+        if name != "the zoo's loop":
+            ratio_of = [own / other for own, other in zip(zoo, rates, strict=True)]
+            rows.append((f"mnist, training, batch {BATCH}", told.stack, name, ratio_of))
         print(f"{name:<28} {middle:8,.0f} items/s ({low:,.0f} to {high:,.0f})   zoo / this: {ratio:.2f}")
+    if told.output:
+        sys.path.insert(0, str(Path(__file__).with_name("bench")))
+        import ratios
+
+        ratios.write(told.output, [ratios.row(*row) for row in rows])
     return 0
 
 

@@ -1,6 +1,7 @@
 """The project's own check for recipes that became slower."""
 
 import importlib.util
+import json
 import sys
 from pathlib import Path
 from typing import Any
@@ -77,6 +78,13 @@ def test_ratios_of_several_scripts_are_one_table(
     assert "31 %" in said
     assert "style: one thread" in said
     assert "another; measured 2026-01-01" in said
+    encoder = {"mode": "evaluation", "precision": "float32", "stack": "torch", "grade": "measured", "repeats": 3}
+    encoder |= {"fastest_s": 1.9, "slowest_s": 2.1, "share_of_peak": 0.5, "machine": "m", "date": "2026-01-01T00"}
+    timed = [encoder | {"implementation": name, "median_s": taken, "git_commit": None}
+             for name, taken in (("zoo", 2.0), ("zoo", 3.0), ("torch", 4.0))]  # fmt: skip
+    (tmp_path / "b.json").write_text(json.dumps(timed))
+    (row,) = ratios.read(tmp_path / "b.json")
+    assert (row["times_as_fast"], row["share_of_peak"]) == (2.0, 0.5)
     (tmp_path / "a.json").write_text('[{"what": 1}]')
     assert ratios.main() == 1
 

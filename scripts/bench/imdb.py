@@ -32,6 +32,7 @@ def main() -> int:
     parser.add_argument("archive", nargs="?")
     parser.add_argument("--stack", default="torch")
     parser.add_argument("--rounds", type=int, default=1)
+    parser.add_argument("--output", type=Path, help="a JSON file for ratios.py")
     parser.add_argument("--inside", metavar="ARRAYS", help=argparse.SUPPRESS)
     told = parser.parse_args()
     if told.inside:
@@ -45,13 +46,21 @@ def main() -> int:
         began = time.monotonic()
         arrays = prepare(archive, Path(folder))
         print(f"preparing the tokens, once for both: {time.monotonic() - began:.1f} s", flush=True)
+        times = []
         for number in range(1, told.rounds + 1):
             ours = zoo(archive, told.stack, Path(folder) / f"runs{number}")
             theirs = keras_example(arrays)
             for name, found in ((f"zoo, {told.stack}", ours), ("Keras example, tf-2.21", theirs)):
                 print(f"{name:<24} {found['process_s']:7.1f} s in all, {found['train_s']:7.1f} s of training, "
                       f"test accuracy {', '.join(f'{each:.4f}' for each in found['accuracy'])}")  # fmt: skip
+            times.append(theirs["process_s"] / ours["process_s"])
             print(f"zoo / Keras example: {ours['process_s'] / theirs['process_s']:.2f} of the time", flush=True)
+    if told.output:
+        import ratios
+
+        note = f"test accuracy {ours['accuracy'][-1]:.4f} and {theirs['accuracy'][-1]:.4f}"
+        what = "film reviews, whole process"
+        ratios.write(told.output, [ratios.row(what, told.stack, "Keras's example, tf-2.21", times, note=note)])
     return 0
 
 

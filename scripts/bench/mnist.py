@@ -38,6 +38,7 @@ def main() -> int:
     parser.add_argument("--goal", type=float, default=0.99)
     parser.add_argument("--rounds", type=int, default=3)
     parser.add_argument("--output", type=Path, help="a JSON file for the figures")
+    parser.add_argument("--rows", type=Path, help="a JSON file for ratios.py")
     told = parser.parse_args()
     with tempfile.TemporaryDirectory() as folder:
         file = packed(told.data, Path(folder))
@@ -48,7 +49,22 @@ def main() -> int:
             found = speed(told.data, file, told.rounds)
     if told.output:
         told.output.write_text(json.dumps(found, indent=1) + "\n")
+    if told.rows:
+        import ratios
+
+        ratios.write(told.rows, [ratios.row(*row) for row in rows(told.what, found, told.goal)])
     return 0
+
+
+def rows(what: str, found: Any, goal: float) -> list[Any]:
+    """What, stack, what it is held against, and how many times as fast, for the common table."""
+    if what == "accuracy":
+        return [(f"MNIST to {goal}, whole process", STACK, "Keras's example", [row["ratio"] for row in found])]
+    return [
+        ("MNIST, training", STACK, name, [own / other for own, other in zip(found["zoo"], rates, strict=True)])
+        for name, rates in found.items()
+        if name != "zoo"
+    ]
 
 
 def packed(data: Path, folder: Path) -> Path:

@@ -87,6 +87,7 @@ def main() -> int:
     parser.add_argument("--rounds", type=int, default=5)
     parser.add_argument("--seconds", type=float, default=1.0)
     parser.add_argument("--photos", type=Path)
+    parser.add_argument("--output", type=Path, help="a JSON file for ratios.py")
     parser.add_argument("--stacks", default="openvino,tf-2.21,torch,jax")
     told = parser.parse_args()
     ways = [Way(STOCK, "tf-2.21", "stock", "float32")]
@@ -107,6 +108,10 @@ def main() -> int:
         for way in peaks:
             way.measure("peak", {"peak": 2048, "seconds": told.seconds})
     show(ways, list(questions), told.rounds)
+    if told.output:
+        import ratios
+
+        ratios.write(told.output, [row for key in questions for row in rows(ways, key)])
     for way in ways:
         way.close()
     aside.cleanup()
@@ -123,6 +128,27 @@ def draw(folder: Path) -> str:
     return str(folder / "w.npz")
 
 
+def rows(ways: list[Way], key: str) -> list[dict[str, Any]]:
+    """How every way of the zoo stands to stock Keras, for the common table."""
+    import ratios
+
+    found, stock = [], ways[0]
+    for way in ways[1:]:
+        times = [own / other for own, other in zip(way.rates[key], stock.rates[key], strict=True)]
+        share = share_of_peak(way, key)
+        zoo = f"{way.stack}, {way.precision}"
+        found.append(ratios.row(f"MobileNet inference, {key}", zoo, stock.name, times, share))
+    return found
+
+
+def share_of_peak(way: Way, key: str) -> float | None:
+    """Of the matrix peak that was measured in the same rounds; None where it was not."""
+    if "peak" not in way.rates or not key.startswith("batch"):
+        return None
+    pairs = zip(way.rates[key], way.rates["peak"], strict=True)
+    return statistics.median(2e-9 * MULTIPLY_ADDS * rate / peak for rate, peak in pairs)
+
+
 def show(ways: list[Way], keys: list[str], rounds: int) -> None:
     """Print medians, the best round, and the median of the ratios within each round."""
     print(f"MobileNet v1, alpha 1, 224 x 224; pictures a second; {rounds} rounds in turns; {os.cpu_count()} cores")
@@ -133,10 +159,8 @@ def show(ways: list[Way], keys: list[str], rounds: int) -> None:
             rates = way.rates[key]
             ratio = statistics.median(own / other for own, other in zip(rates, stock.rates[key], strict=True))
             told = f"{way.name:<32} {statistics.median(rates):8,.1f}   best {max(rates):8,.1f}   {ratio:6.1f} x stock"
-            if "peak" in way.rates and key.startswith("batch"):
-                share = statistics.median(
-                    2e-9 * MULTIPLY_ADDS * rate / peak for rate, peak in zip(rates, way.rates["peak"], strict=True)
-                )
+            share = share_of_peak(way, key)
+            if share is not None:
                 told += f"   {share:4.0%} of the matrix peak"
             print(told)
     for way in ways:

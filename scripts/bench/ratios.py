@@ -2,6 +2,8 @@
 
 python scripts/bench/ratios.py FILE.json... [--markdown]
 
+A FILE may also be the results.json of `python -m zoo bench model=transformer implementation=both`.
+
 A row says how many times as fast the zoo was as something else in the same run, how that was spread over the rounds,
 and which share of the matrix peak the zoo reached where that was measured. Rows of different machines are told apart.
 """
@@ -51,6 +53,38 @@ def write(path: Path, rows: list[Row]) -> None:
     print(f"Rows written to {path}")
 
 
+def read(path: Path) -> list[Row]:
+    """The rows of a file; timings of the encoder become rows first.
+
+    Raises:
+        ValueError: these are no rows of either kind.
+    """
+    rows = json.loads(path.read_text(encoding="utf-8"))
+    if not isinstance(rows, list) or not all(isinstance(each, dict) for each in rows):
+        raise ValueError(f"{path} holds no rows")
+    return _of_encoder(rows) if rows and "implementation" in rows[0] else rows
+
+
+def _of_encoder(rows: list[Row]) -> list[Row]:
+    """The zoo's fastest way against that of PyTorch's module, for each mode and precision."""
+    best: dict[tuple[str, str, str], Row] = {}
+    for each in rows:
+        key = each["implementation"], each["mode"], each["precision"]
+        if each["grade"] == "measured" and each.get("median_s"):
+            best[key] = min(best.get(key, each), each, key=lambda one: float(one["median_s"]))
+    pairs = [(one, best.get(("torch", mode, kind))) for (name, mode, kind), one in best.items() if name == "zoo"]
+    return [
+        {
+            "what": f"transformer's encoder, {own['mode']}", "zoo": f"{own['stack']}, {own['precision']}",
+            "against": "PyTorch's module", "times_as_fast": other["median_s"] / own["median_s"],
+            "least": other["fastest_s"] / own["slowest_s"], "most": other["slowest_s"] / own["fastest_s"],
+            "rounds": min(own["repeats"], other["repeats"]), "share_of_peak": own["share_of_peak"], "note": "",
+            "machine": own["machine"], "date": own["date"][:10], "commit": own["git_commit"],
+        }
+        for own, other in pairs if other
+    ]  # fmt: skip
+
+
 def cells(row: Row) -> list[str]:
     """A row as it is printed."""
     spread = f"{row['times_as_fast']:.2f}"
@@ -84,7 +118,7 @@ def main() -> int:
     parser.add_argument("--markdown", action="store_true")
     parsed = parser.parse_args()
     try:
-        rows = [each for path in parsed.files for each in json.loads(path.read_text(encoding="utf-8"))]
+        rows = [each for path in parsed.files for each in read(path)]
         print("\n".join(lines(rows, parsed.markdown)[1:]))
     except (OSError, ValueError, KeyError, TypeError) as error:
         print(f"error: these are no rows of the scripts here: {error}", file=sys.stderr)

@@ -32,6 +32,7 @@ def main() -> int:
     parser.add_argument("--rounds", type=int, default=1)
     parser.add_argument("--epochs", type=int, default=EPOCHS)
     parser.add_argument("--rate", type=float, default=1e-3)
+    parser.add_argument("--output", type=Path, help="a JSON file for ratios.py")
     parser.add_argument("--inside", action="store_true", help=argparse.SUPPRESS)
     told = parser.parse_args()
     text = str(Path(told.text).resolve())
@@ -44,6 +45,7 @@ def main() -> int:
     stack = stacks.load("torch")
     python = str(envs.ensure(stack, machine.probe().platform).python)
     with tempfile.TemporaryDirectory() as folder:
+        times = []
         for number in range(1, told.rounds + 1):
             ours = zoo(text, told, Path(folder) / str(number))
             command = [python, "-I", "-B", __file__, text, "--inside", "--epochs", str(told.epochs)]
@@ -52,7 +54,14 @@ def main() -> int:
             theirs = json.loads(answer.stdout.splitlines()[-1])
             for name, found in ((f"zoo, {told.stack}", ours), ("plain PyTorch", theirs)):
                 print(f"{name:<16} {found['train_s']:7.1f} s of training, validation loss {found['val_loss']:.4f}")
+            times.append(theirs["train_s"] / ours["train_s"])
             print(f"zoo / plain PyTorch: {ours['train_s'] / theirs['train_s']:.2f} of the time", flush=True)
+    if told.output:
+        import ratios
+
+        note = f"validation loss {ours['val_loss']:.4f} and {theirs['val_loss']:.4f}"
+        what = "language model, training"
+        ratios.write(told.output, [ratios.row(what, told.stack, "plain PyTorch", times, note=note)])
     return 0
 
 
