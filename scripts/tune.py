@@ -164,7 +164,7 @@ class Search:
     def __init__(self, folder: Path, space: Space, fixed: list[str], target: float, seed: int) -> None:
         optuna = load_optuna()
         folder.mkdir(parents=True, exist_ok=True)
-        optuna.logging.set_verbosity(optuna.logging.WARNING)
+        optuna.logging.set_verbosity(optuna.logging.ERROR)
         self._optuna, self._space, self._fixed, self._target = optuna, space, fixed, target
         self._folder, self._seed = folder, seed
         storage = f"sqlite:///{(folder / 'study.db').absolute()}"
