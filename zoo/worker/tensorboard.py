@@ -61,14 +61,19 @@ def _writer(framework, folder):
 
 
 def _of_tensorflow(folder):
+    """By messages that both generations know: ``tf.summary.scalar`` needs TensorBoard, which 2.21 comes without."""
     import tensorflow as tf
+
+    summary = tf.Summary if hasattr(tf, "Summary") else tf.compat.v1.Summary
+
+    def rows(figures):
+        return summary(value=[summary.Value(tag=name, simple_value=value) for name, value in sorted(figures.items())])
 
     if not hasattr(tf.summary, "create_file_writer"):  # TensorFlow 1
         plain = tf.summary.FileWriter(folder)
 
         def write_plain(figures, step):
-            rows = [tf.Summary.Value(tag=name, simple_value=value) for name, value in sorted(figures.items())]
-            plain.add_summary(tf.Summary(value=rows), step)
+            plain.add_summary(rows(figures), step)
             plain.flush()
 
         return write_plain, plain.close
@@ -76,8 +81,7 @@ def _of_tensorflow(folder):
 
     def write(figures, step):
         with writer.as_default(), tf.device("CPU"):
-            for name, value in sorted(figures.items()):
-                tf.summary.scalar(name, value, step=step)
+            tf.summary.experimental.write_raw_pb(rows(figures).SerializeToString(), step=step)
         writer.flush()
 
     return write, writer.close
