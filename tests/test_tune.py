@@ -123,6 +123,15 @@ def test_the_winner_is_confirmed_in_turns_and_kept_with_its_evidence(
     assert [settings[-1] for settings in asked[2:]] == ["seed=2", "seed=2", "seed=3", "seed=3"]
 
 
+def test_what_was_luck_is_not_written(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: Any) -> None:
+    pytest.importorskip("optuna")
+    trained(monkeypatch, lambda settings: 2.0 if "seed=1" in settings else 1000.0)
+    told = ["--study", str(tmp_path / "study"), "--output", str(tmp_path / "kept.json"), "--stack", "tf-2.21"]
+    assert tune.main([*told, "--trials", "2"]) == 1
+    assert "nothing is written" in capsys.readouterr().out
+    assert not (tmp_path / "kept.json").exists()
+
+
 def test_mistakes_are_told(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: Any) -> None:
     assert tune.main(["--model", "mobilenet"]) == 1
     assert "declares no space" in capsys.readouterr().err

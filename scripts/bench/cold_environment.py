@@ -3,7 +3,7 @@
 python scripts/bench/cold_environment.py [--stack tf-2.21] [--rounds 2] [--output FILE]
 
 Both take turns, and neither downloads: a round before the clock fills uv's and pip's caches. The zoo's time is that
-of `python -m zoo env create`, the check that the stack computes and the compiling of all modules included, pip's that of
+of `python -m zoo env create`, the check that the stack computes and the compiling included, pip's that of
 making a virtual environment and of `pip install --require-hashes`, which compiles as well.
 """
 
