@@ -45,6 +45,8 @@ def reference(x, chain, arrays):
         if stage.name.endswith("_a"):
             start = x
         kernel = arrays[stage.name + "/kernel"].astype(np.float64)
+        if stage.kind == "repeat":
+            x = x.repeat(2, axis=0).repeat(2, axis=1)
         x = transpose(x, kernel) if stage.kind == "double" else convolve(x, kernel, 2 if stage.kind == "halve" else 1)
         x = (x - x.mean(axis=(0, 1))) / np.sqrt(x.var(axis=(0, 1)) + 1e-3)
         x = x * arrays[stage.name + "_norm/scale"] + arrays[stage.name + "_norm/shift"]
@@ -66,15 +68,24 @@ def tiled(model, chain, x, folder):
 
 
 def check(request):
+    """Both ways of growing: what they give, and what tiles give, against numpy."""
+    answer = compared(request, request["model"], "net.npz")
+    if request["repeats"]:
+        found = compared(dict(request, narrow=False), dict(request["model"], upsampling="nearest"), "repeats.npz")
+        answer = {name: max(value, found.get(name, 0)) for name, value in answer.items()}
+    return answer
+
+
+def compared(request, size, name):
     from zoo.models import compat
     from zoo.models import style_network as network
     from zoo.worker import tiles, weights
 
     folder = request["folder"]
-    model = network.build(compat, initializer="zeros", **request["model"])
-    weights.load(model, os.path.join(folder, "net.npz"))
-    chain = network.stages(**request["model"])
-    with np.load(os.path.join(folder, "net.npz")) as stored:
+    model = network.build(compat, initializer="zeros", **size)
+    weights.load(model, os.path.join(folder, name))
+    chain = network.stages(**size)
+    with np.load(os.path.join(folder, name)) as stored:
         arrays = {name: stored[name] for name in stored.files}
     x = np.random.RandomState(0).randint(0, 256, (*SHAPE, 3)).astype(np.float32)
     wanted = reference(x, chain, arrays)
@@ -85,6 +96,7 @@ def check(request):
         enough = tiles._halo
         tiles._halo = lambda stages, grain: enough(stages, grain) - 1
         answer["narrow"] = float(np.abs(tiled(model, chain, x, folder) - clipped).max())
+        tiles._halo = enough
     return answer
 
 

@@ -176,6 +176,10 @@ def test_no_room_for_the_results_is_told(
 STACKS = ("tf-2.21", "tf-1.8", "tf-2.5", "torch", "jax", "openvino", "plaidml-0.7")
 
 
+# Where the other way of growing is tried too: every generation of Keras once.
+REPEATING = ("tf-2.21", "tf-1.8", "torch", "plaidml-0.7")
+UP = ("up1/kernel", "up2/kernel")
+
 # Of three training steps of style_worker.py, as tf-2.5 and PyTorch computed them; PlaidML is within 2e-5 of that.
 GOLDEN_LOSS = [4.915058, 3.702600, 2.454105]
 
@@ -194,8 +198,12 @@ def test_the_network_and_its_tiles_compute_what_numpy_does(tmp_path: Path, name:
         pytest.skip(f"{name}: {error.message.splitlines()[0]}")
     published(tmp_path / "net", filters=3, blocks=1, edge=5)
     weights.convert(tmp_path / "net", tmp_path / "net.npz")
+    found = weights.read(tmp_path / "net.npz")
+    grown = {name: each.swapaxes(2, 3) if name in UP else each for name, each in found.arrays.items()}
+    weights.write(tmp_path / "repeats.npz", weights.Weights(grown, "drawn"))
     request = {"zoo": str(paths.PACKAGE), "keras": row.keras, "framework": row.framework, "folder": str(tmp_path)}
     request |= {"model": {"filters": 3, "blocks": 1, "edge": 5}, "trains": row.trains, "narrow": name == STACKS[0]}
+    request["repeats"] = name in REPEATING
     (tmp_path / "request.json").write_text(json.dumps(request))
     script = CHECKOUT / "tests" / "style_worker.py"
     command = [str(python), "-I", "-B", str(script), str(tmp_path / "request.json")]

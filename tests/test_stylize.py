@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 from PIL import Image
 
-from zoo import artwork, config, featurechoice, featureweights, picture_files, runs, stylize
+from zoo import artwork, config, featurechoice, featureweights, picture_files, runs, stylize_job
 from zoo.errors import ZooError
 from zoo.stylize_settings import StyleConfig
 from zoo.worker import minimise, png, resample
@@ -38,8 +38,8 @@ def _elsewhere(pretending: Path) -> None:
 
 
 def test_the_defaults_are_a_photo_and_a_style_that_are_at_hand() -> None:
-    assert artwork.opened(stylize.sample_photo(), "content").pixels.shape == (427, 640, 3)
-    assert {path.stem for path in stylize.ASSETS.glob("*.jpg")} >= {
+    assert artwork.opened(stylize_job.sample_photo(), "content").pixels.shape == (427, 640, 3)
+    assert {path.stem for path in stylize_job.ASSETS.glob("*.jpg")} >= {
         "landscape", "style_waves", "style_mosaic", "style_hatching"
     }  # fmt: skip
 
@@ -59,7 +59,6 @@ def test_the_defaults_are_a_photo_and_a_style_that_are_at_hand() -> None:
         (["style=absent.png"], "There is no picture absent.png (style)"),
         (["save=out.xyz"], "cannot be written to"),
         (["save=absent/out.png"], "There is no folder"),
-        (["features=vgg19"], "does not download them"),
         (["features=random", "feature_weights=x.npz"], "no use for weights"),
         (["feature_weights=absent.npz"], "There are no weights at absent.npz"),
     ],
@@ -92,10 +91,10 @@ def test_a_file_that_is_there_is_kept_unless_told(tmp_path: Path, capsys: pytest
     photo(tmp_path / "out.png")
     (tmp_path / "out_2.png").touch()
     told = StyleConfig(save=str(tmp_path / "out.png"))
-    assert stylize.target(told, []) == tmp_path / "out_3.png"
+    assert stylize_job.target(told, []) == tmp_path / "out_3.png"
     assert "out.png is there already" in capsys.readouterr().err
     told.overwrite = True
-    assert stylize.target(told, []) == tmp_path / "out.png"
+    assert stylize_job.target(told, []) == tmp_path / "out.png"
     assert "will be replaced" in capsys.readouterr().err
 
 

@@ -1,17 +1,25 @@
 """Style transfer on real stacks: the same picture everywhere, and every kind of input to the end."""
 
 import json
+import os
+import shutil
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
 from PIL import Image
+from test_featuredownload import published_vgg
 
-from zoo import api, artwork, stylize
+from zoo import api, artwork, cli, stylize_job
 
 pytestmark = pytest.mark.stacks
-ASSETS = stylize.ASSETS
+ASSETS = stylize_job.ASSETS
 # The first is what the others are held against.
 STACKS = ("torch", "tf-2.21", "jax", "plaidml-0.7", "tf-1.8", "tf-2.5")
 BACKENDS = {"jax": "jax", "plaidml-0.7": "plaidml"}
@@ -75,3 +83,89 @@ def test_without_a_style_the_picture_stays_the_photo(tmp_path: Path) -> None:
     )  # fmt: skip
     photo = artwork.fitted(artwork.opened(ASSETS / "landscape.jpg", "content").pixels, 64)
     assert np.array_equal(artwork.opened(done.folder / "picture.png", "result").pixels, photo)
+
+
+def test_vgg16_of_the_published_layout_judges(tmp_path: Path) -> None:
+    """With drawn numbers: the real file was never at hand. The run holds its losses against numpy's by itself."""
+    done = api.train(
+        model="style_transfer", backend="cpu", stack="torch", output={"root": str(tmp_path)}, size=64, steps=3,
+        features="vgg16", feature_weights=str(published_vgg(tmp_path / "vgg16.h5", "vgg16")), precision="float32",
+    )  # fmt: skip
+    told = json.loads((done.folder / "run.json").read_text())
+    assert told["features"]["network"] == "vgg16"
+    assert told["metrics"]["layers"]["style"] == [f"block{block}_conv1" for block in range(1, 6)]
+    rows = (done.folder / "losses.csv").read_text().splitlines()
+    assert float(rows[-1].split(",")[4]) < float(rows[1].split(",")[4])
+
+
+def words(folder: Path, size: int, *more: str) -> list[str]:
+    """A run into ``folder`` by the command line."""
+    return [
+        "train", "model=style_transfer", "backend=cpu", "stack=torch", "features=random", f"size={size}",
+        "smallest=32", f"style={ASSETS}/style_waves.jpg", f"output.root={folder.parent}",
+        f"output.name={folder.name}", *more,
+    ]  # fmt: skip
+
+
+def test_a_killed_run_goes_on_from_its_last_picture(tmp_path: Path) -> None:
+    folder = tmp_path / "run"
+    saved = tmp_path / "out.png"
+    told = words(folder, 64, f"content={ASSETS}/landscape.jpg", "steps=30", "every=10", f"save={saved}")
+    told.append("checkpoint_minutes=0.003")
+    environment = os.environ | {"PYTHONPATH": str(Path(__file__).parent.parent)}
+    with subprocess.Popen([sys.executable, "-m", "zoo", *told], stderr=subprocess.DEVNULL, env=environment) as host:
+        while host.poll() is None and len(list((folder / "steps").glob("*.png"))) < 3:
+            time.sleep(0.05)
+        host.send_signal(signal.SIGKILL)
+    before = artwork.opened(folder / "picture.png", "result").pixels
+    assert before.shape[1] in (32, 64)
+    assert not saved.exists()
+    for _ in range(100):  # the worker notices, and lets go of the folder
+        if cli.main(["train", f"resume={folder}"]) == 0:
+            break
+        time.sleep(0.2)
+    record = json.loads((folder / "run.json").read_text())
+    assert (record["exit"], len(record["interruptions"])) == ("completed", 1)
+    rows = (folder / "losses.csv").read_text().splitlines()[1:]
+    steps = [int(row.split(",")[0]) for row in rows]
+    assert steps == sorted(steps)
+    assert len(rows) > 50
+    losses = [float(row.split(",")[4]) for row in rows if row.split(",")[1] == rows[-1].split(",")[1]]
+    assert losses[-1] < 0.9 * losses[0]
+    assert saved.exists()
+    assert cli.main(["train", f"resume={folder}"]) == 1
+
+
+@pytest.fixture
+def small_disk(tmp_path: Path) -> Iterator[Path]:
+    """A disk of 2 MB."""
+    folder = tmp_path / "disk"
+    folder.mkdir()
+    mount = ["mount", "-t", "tmpfs", "-o", "size=2m", "tmpfs", str(folder)]
+    if shutil.which("mount") is None or subprocess.run(mount, capture_output=True, check=False).returncode:
+        pytest.skip("no small disk can be mounted here")
+    yield folder
+    subprocess.run(["umount", "-l", str(folder)], check=False)
+
+
+def test_a_disk_that_fills_up_costs_nothing_of_the_users(
+    small_disk: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    mine = small_disk / "mine.jpg"
+    shutil.copyfile(ASSETS / "landscape.jpg", mine)
+    before = mine.read_bytes()
+    saved = small_disk / "out.png"
+    Image.new("RGB", (9, 9), "red").save(saved)
+    was = saved.read_bytes()
+    folder = small_disk / "run"
+    told = words(folder, 63, "every=1", "steps=300", f"content={mine}", f"save={saved}", "overwrite=true")
+    (small_disk / "ballast").write_bytes(bytes(shutil.disk_usage(small_disk).free - 500_000))
+    assert cli.main(told) == 1
+    said = capsys.readouterr().err
+    assert "No space left" in said
+    assert "Traceback" not in said
+    assert mine.read_bytes() == before
+    assert saved.read_bytes() == was or artwork.opened(saved, "result").pixels.shape[1] == 63
+    kept = artwork.opened(folder / "picture.png", "result").pixels
+    assert kept.shape[1] == 63
+    assert not list(folder.glob("*.png.part"))

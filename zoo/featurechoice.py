@@ -4,7 +4,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from zoo import featureweights, progress
+from zoo import featuredownload, featureweights, progress
 from zoo.errors import ZooError
 
 if TYPE_CHECKING:
@@ -12,17 +12,6 @@ if TYPE_CHECKING:
 
 # A weight of each network that tells it from others.
 FIRST = {"squeezenet": "fire2_squeeze1x1/kernel", "vgg": "block1_conv1/kernel"}
-# Where Keras itself keeps what it once downloaded, by the name of the published file.
-PUBLISHED = {
-    "vgg19": "vgg19_weights_tf_dim_ordering_tf_kernels_notop.h5",
-    "vgg16": "vgg16_weights_tf_dim_ordering_tf_kernels_notop.h5",
-    "squeezenet": "squeezenet_weights_tf_dim_ordering_tf_kernels_notop.h5",
-}
-SOURCES = {
-    "vgg19": "https://storage.googleapis.com/tensorflow/keras-applications/vgg19/",
-    "vgg16": "https://storage.googleapis.com/tensorflow/keras-applications/vgg16/",
-    "squeezenet": "https://github.com/rcmalli/keras-squeezenet/releases/download/v1.0/",
-}
 
 
 @dataclass(frozen=True)
@@ -39,10 +28,11 @@ def choose(wanted: str, weights: str | None) -> Choice:
 
     Args:
         wanted: its name, or ``auto``: that of the weights at hand, else ``random``, said loudly.
-        weights: path of its weights, or None: what Keras once downloaded for the user, if anything.
+        weights: path of its weights, or None: what was once downloaded; if nothing was, a network that is named is
+            downloaded, and for ``auto`` nothing is.
 
     Raises:
-        ZooError: the weights cannot be read, are another network's, or are not at hand.
+        ZooError: the weights cannot be read, are another network's, or cannot be had.
     """
     if wanted == "random":
         if weights:
@@ -50,21 +40,18 @@ def choose(wanted: str, weights: str | None) -> Choice:
         return Choice("random", "drawn by the seed")
     if weights:
         return _read(wanted, Path(weights).expanduser())
-    for network in PUBLISHED if wanted == "auto" else (wanted,):
-        kept = Path.home() / ".keras" / "models" / PUBLISHED[network]
-        if kept.is_file():
+    for network in featuredownload.table() if wanted == "auto" else (wanted,):
+        kept = featuredownload.kept(network)
+        if kept is not None:
             return _read(network, kept)
-    if wanted == "auto":
-        progress.warn(
-            "No weights of VGG or SqueezeNet are at hand: features=random judges the style, by untrained filters. "
-            "Trained ones see more: feature_weights=FILE."
-        )
-        return Choice("random", "drawn by the seed")
-    raise ZooError(
-        f"There are no weights of {wanted} at hand. The zoo does not download them: it knows no checksum of the "
-        "published file, so what came could not be verified",
-        f"Get {PUBLISHED[wanted]} from {SOURCES[wanted]} and name it: feature_weights=FILE; or use features=random.",
+    if wanted != "auto":
+        return _read(wanted, featuredownload.fetched(wanted))
+    progress.warn(
+        "No weights of VGG or SqueezeNet are at hand: features=random judges the style, by untrained filters. "
+        "Trained ones see more: features=vgg19 downloads them (80 MB), features=squeezenet others (3 MB), "
+        "feature_weights=FILE names your own."
     )
+    return Choice("random", "drawn by the seed")
 
 
 def _read(wanted: str, path: Path) -> Choice:

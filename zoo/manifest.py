@@ -99,25 +99,33 @@ def layers(blocks: int) -> list[str]:
     return ["conv1", "conv2", "conv3", *residual, "up1", "up2", "output"]
 
 
-def size_of(arrays: "Arrays") -> dict[str, int] | None:
-    """``filters``, ``blocks`` and ``edge`` of the style network that has exactly these weights, or None."""
+def size_of(arrays: "Arrays") -> dict[str, Any] | None:
+    """What the builder is told of the style network that has exactly these weights, or None.
+
+    ``filters``, ``blocks`` and ``edge``; and ``upsampling`` where it is not by transposed convolutions.
+    """
     first = arrays.get("conv1/kernel")
     blocks = (len(arrays) // 3 - 6) // 2
     if first is None or first.ndim != 4 or blocks < 0:
         return None
     size = {"filters": first.shape[3], "blocks": blocks, "edge": first.shape[0]}
     shapes = {name: array.shape for name, array in arrays.items()}
-    return size if size["edge"] % 2 and shapes == _shapes(**size) else None
+    if size["edge"] % 2 == 0:
+        return None
+    if shapes == _shapes(**size, transposed=False):
+        return {**size, "upsampling": "nearest"}
+    return size if shapes == _shapes(**size) else None
 
 
-def _shapes(filters: int, blocks: int, edge: int) -> dict[str, tuple[int, ...]]:
+def _shapes(filters: int, blocks: int, edge: int, transposed: bool = True) -> dict[str, tuple[int, ...]]:
     wide, names = 4 * filters, layers(blocks)
     kernels = dict.fromkeys(names, (3, 3, wide, wide))
     kernels |= {"conv1": (edge, edge, 3, filters), "conv2": (3, 3, filters, 2 * filters)}
-    kernels |= {"conv3": (3, 3, 2 * filters, wide), "up1": (3, 3, 2 * filters, wide)}
-    kernels |= {"up2": (3, 3, filters, 2 * filters), "output": (edge, edge, filters, 3)}
+    kernels |= {"conv3": (3, 3, 2 * filters, wide), "output": (edge, edge, filters, 3)}
+    for name, before, after in (("up1", wide, 2 * filters), ("up2", 2 * filters, filters)):
+        kernels[name] = (3, 3, after, before) if transposed else (3, 3, before, after)
     found: dict[str, tuple[int, ...]] = {}
     for name in names:
-        outputs = kernels[name][2 if name in ("up1", "up2") else 3]
+        outputs = kernels[name][2 if transposed and name in ("up1", "up2") else 3]
         found |= {f"{name}/kernel": kernels[name], f"{name}_norm/shift": (outputs,), f"{name}_norm/scale": (outputs,)}
     return found

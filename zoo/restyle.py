@@ -64,7 +64,7 @@ def _path(told: str) -> Path:
     return Path(told).expanduser() if told.startswith("~/") else Path(told)
 
 
-def _network(settings: RestyleConfig, source: Run | None) -> tuple[Any, dict[str, int]]:
+def _network(settings: RestyleConfig, source: Run | None) -> tuple[Any, dict[str, Any]]:
     """The network's weights, and its size as the builder takes it."""
     from zoo import weights
 
@@ -157,7 +157,7 @@ def _written_name(name: str) -> str:
 
 
 def _restyle(
-    line: Line, settings: RestyleConfig, plan: list[exchange.Item], weights: Path, size: dict[str, int]
+    line: Line, settings: RestyleConfig, plan: list[exchange.Item], weights: Path, size: dict[str, Any]
 ) -> None:
     try:
         folder = Path(tempfile.mkdtemp(prefix="exchange-", dir=line.folder))

@@ -8,6 +8,8 @@ from zoo.settings import OPTIMIZERS, Settings, one_of, within
 TILES = (64, 4096)
 NETWORKS = ("auto", "vgg19", "vgg16", "squeezenet", "random")
 SCHEDULES = ("constant", "cosine")
+PRECISIONS = ("auto", "float32", "bfloat16")
+UPSAMPLING = ("nearest", "transposed")
 
 
 @dataclass
@@ -60,6 +62,7 @@ class StyleNetworkConfig(Settings):
         photos: folder of photos; null means two that come with scikit-learn.
         features: what judges the pictures: vgg19, vgg16, squeezenet, random; auto: what there are weights of.
         feature_weights: its weights: a file, or the folder of a model.json; random needs none.
+        precision: what the judge computes in: float32, bfloat16 (Keras 3), or auto: bfloat16 where that is faster.
         seed: of the first weights, the random features and the pieces of the photos.
         stack: name of the stack to use; null means the backend's best for this machine.
     """
@@ -72,6 +75,7 @@ class StyleNetworkConfig(Settings):
     feature_weights: str | None = None
     strength: Strength = field(default_factory=Strength)
     trainer: StyleTrainer = field(default_factory=StyleTrainer)
+    precision: str = "auto"
     seed: int = 1
 
     def problems(self) -> list[str]:
@@ -87,6 +91,8 @@ class StyleNetworkConfig(Settings):
             within("trainer.learning_rate", trainer.learning_rate, 1e-9, 10.0),
             within("trainer.warmup", trainer.warmup, 0.0, 0.9),
             one_of("trainer.optimizer", trainer.optimizer, OPTIMIZERS),
+            one_of("precision", self.precision, PRECISIONS),
+            one_of("model.upsampling", model["upsampling"], UPSAMPLING),
             one_of("trainer.schedule", trainer.schedule, SCHEDULES),
             within("seed", self.seed, 0, 2**31 - 1),
             within("model.filters", model["filters"], 1, 256),

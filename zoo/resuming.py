@@ -19,8 +19,9 @@ FREE = (
     "trainer.max_memory_gb", "trainer.disk_reserve_gb", "trainer.checkpoint_minutes", "trainer.keep_checkpoints",
     "trainer.on_nan", "trainer.on_oom", "trainer.on_hangup", "trainer.hang_minutes", "trainer.restarts",
     "tensorboard", "mlflow",
+    "checkpoint_minutes", "every",
 )  # fmt: skip
-NEEDED = {"config.trainer": dict, "phases": dict, "backend": str, "stack.name": str, "command": list}
+NEEDED = {"config": dict, "phases": dict, "backend": str, "stack.name": str, "command": list}
 
 
 def told(overrides: list[str]) -> str | None:
@@ -51,9 +52,8 @@ def expand(overrides: list[str]) -> list[str]:
         raise ZooError(f"{folder} is no training: nothing to resume", "Give the folder that `train` made.")
     records.require(folder, record, NEEDED)
     if record["exit"] == "completed" and not record.get("stopped") and not _more_epochs(record, overrides):
-        raise ZooError(
-            f"{folder} is complete: nothing to resume", "More epochs than it had: add trainer.epochs=NUMBER."
-        )
+        more = "More epochs than it had: add trainer.epochs=NUMBER." if _epochs(record) else "Train anew."
+        raise ZooError(f"{folder} is complete: nothing to resume", more)
     fresh = [text for text in overrides if text.partition("=")[0] != KEY]
     keys = {text.partition("=")[0] for text in fresh}
     begun = [text for text in _command(record, folder) if text.partition("=")[0] not in keys | {"stack"}]
@@ -77,9 +77,16 @@ def _command(record: dict[str, Any], folder: Path) -> list[str]:
 
 
 def _more_epochs(record: dict[str, Any], overrides: list[str]) -> bool:
-    asked, before = config.chosen("trainer.epochs", overrides), record["config"]["trainer"].get("epochs")
-    told = bool(asked) and re.fullmatch(r"\d{1,9}", str(asked), re.ASCII) and isinstance(before, int)
-    return bool(told) and int(str(asked)) > before
+    asked, before = config.chosen("trainer.epochs", overrides), _epochs(record)
+    told = bool(asked) and re.fullmatch(r"\d{1,9}", str(asked), re.ASCII)
+    return bool(told) and before is not None and int(str(asked)) > before
+
+
+def _epochs(record: dict[str, Any]) -> int | None:
+    """How many epochs a run was to have; None where it is counted in other things."""
+    trainer = record["config"].get("trainer")
+    found = trainer.get("epochs") if isinstance(trainer, dict) else None
+    return found if isinstance(found, int) else None
 
 
 def refuse_changes(settings: Settings, record: dict[str, Any]) -> None:

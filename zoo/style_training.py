@@ -44,9 +44,15 @@ def train(overrides: list[str]) -> Run:
     settings = line.settings
     assert isinstance(settings, StyleNetworkConfig)  # noqa: S101  (composed for this verb)
     refuse_untrainable(line)
+    if line.resumes:
+        raise ZooError(
+            f"{line.resumes} holds a feed-forward style network, whose training cannot be resumed",
+            "What it had learnt is in its weights.npz: infer run=FOLDER uses it. To learn more, train anew.",
+        )
     painting, files = _painting(settings), _files(settings.photos)
     chosen = featurechoice.choose(settings.features, settings.feature_weights)
     features = {"network": chosen.network, "seed": settings.seed, "weights": None, **_layers(chosen)}
+    features["precision"] = settings.precision
     open_folder(line, [MODEL, line.choice.backend.name])
     with recorded(line):
         if chosen.arrays is not None:

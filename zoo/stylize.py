@@ -1,8 +1,6 @@
 """Style transfer by optimisation: pictures in, settings checked, worker, and all that people want to see of it."""
 
 import contextlib
-import importlib.util
-from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -12,14 +10,13 @@ from zoo import (
     config,
     featurechoice,
     machine,
-    paths,
     picture_files,
-    progress,
     report,
     runner,
     stacks,
+    stylize_job,
 )
-from zoo.errors import ZooError
+from zoo.download import file_sha256
 from zoo.line import Line, open_folder, prepare, raise_if_failed, recorded, refuse_untrainable, request_of, work
 from zoo.results import Run
 from zoo.stylize_settings import StyleConfig
@@ -32,21 +29,8 @@ if TYPE_CHECKING:
 
 # On processors PyTorch's convolutions are the fastest of all stacks (scripts/bench/style_transfer.py).
 FASTEST_ON_CPU = "torch"
-ASSETS = paths.ROOT / "assets"
-
-
-@dataclass
-class _Job:
-    """The pictures of a run."""
-
-    content: artwork.Picture
-    styles: list[artwork.Picture]
-    masks: "list[Bytes | None]"
-    shares: list[float]
-    longer: int
-    save: Path | None
-    start: artwork.Picture | None = None
-    folder: Path = field(default_factory=Path)
+# Settings that the worker takes as they are.
+KEPT = ("optimizer", "rate", "every", "seed", "checkpoint_minutes")
 
 
 def train(overrides: list[str]) -> Run:
@@ -62,11 +46,11 @@ def train(overrides: list[str]) -> Run:
     settings = line.settings
     assert isinstance(settings, StyleConfig)  # noqa: S101  (composed for this verb)
     refuse_untrainable(line)
-    job = _job(settings)
+    job = stylize_job.open_all(settings, stylize_job.own_result(line.resumes, settings))
     features = featurechoice.choose(settings.features, settings.feature_weights)
     open_folder(line, ["style_transfer", line.choice.backend.name])
     with recorded(line):
-        line.record["data"] = {"content": str(job.content.path), "styles": [str(style.path) for style in job.styles]}
+        line.record["data"] = stylize_job.described(job)
         line.record["features"] = {"network": features.network, "weights": features.source}
         outcome = work(line, _request(line, settings, job, features))
         _finish(line, settings, job, outcome, features)
@@ -85,86 +69,11 @@ def _fastest(overrides: list[str]) -> list[str]:
     return [*(text for text in overrides if text != "backend=auto"), "backend=cpu", f"stack={FASTEST_ON_CPU}"]
 
 
-def _job(settings: StyleConfig) -> _Job:
-    """Open every picture before anything is built, and settle where the result goes."""
-    content = artwork.opened(_path(settings.content) or sample_photo(), "content")
-    names = settings.styles or ([settings.style] if settings.style else [])
-    named = [Path(name).expanduser() for name in names]
-    styles = [artwork.opened(path, "style") for path in named or [ASSETS / "style_waves.jpg"]]
-    masks = [_mask(name, content) for name in settings.masks or [""] * len(styles)]
-    weights = settings.style_weights or [1.0] * len(styles)
-    start = (
-        None if settings.start in ("content", "noise") else artwork.opened(Path(settings.start).expanduser(), "start")
-    )
-    save = target(settings, [content, *styles, *([start] if start else [])])
-    longer = settings.size or content.longer
-    return _Job(content, styles, masks, [weight / sum(weights) for weight in weights], longer, save, start)
-
-
-def _path(name: str | None) -> Path | None:
-    return Path(name).expanduser() if name else None
-
-
-def sample_photo() -> Path:
-    """One of the two photos that come with scikit-learn, found without importing it.
-
-    Raises:
-        ZooError: scikit-learn is not there.
-    """
-    found = importlib.util.find_spec("sklearn")
-    path = Path(str(found.origin)).parent / "datasets" / "images" / "china.jpg" if found else None
-    if path is None or not path.is_file():
-        raise ZooError("No content is named, and scikit-learn with its photos is not installed", "Give content=FILE.")
-    return path
-
-
-def _mask(name: str, content: artwork.Picture) -> "Bytes | None":
-    if not name:
-        return None
-    import numpy as np
-    from PIL import Image
-
-    picture = artwork.opened(Path(name).expanduser(), "mask")
-    grey = np.asarray(Image.fromarray(picture.pixels).convert("L"))
-    if not grey.any():
-        raise ZooError(f"The mask {picture.path} is black everywhere", "Make it white where the style is to be used.")
-    return artwork.sized(grey, *content.pixels.shape[:2])
-
-
-def target(settings: StyleConfig, used: list[artwork.Picture]) -> Path | None:
-    """Where the result is saved; another name where that file is there and was not to be replaced.
-
-    Raises:
-        ZooError: it is one of the pictures used, its suffix is unknown, or its folder does not exist.
-    """
-    path = _path(settings.save)
-    if path is None:
-        return None
-    picture_files.form(path)
-    if not path.parent.is_dir():
-        raise ZooError(f"There is no folder {path.parent.absolute()} to save {path.name} in", "Make it first.")
-    if path.is_dir():
-        raise ZooError(f"{path} is a folder", "Name a file to save the picture in: save=out.png")
-    for picture in used:
-        if path.exists() and path.samefile(picture.path):
-            raise ZooError(f"{path} is one of the pictures used and would be lost", "Save under another name.")
-    if not path.exists():
-        return path
-    if settings.overwrite:
-        progress.warn(f"{path} will be replaced when the picture is done")
-        return path
-    free = next(
-        other
-        for number in range(2, 10_000)
-        if not (other := path.with_name(f"{path.stem}_{number}{path.suffix}")).exists()
-    )
-    progress.warn(f"{path} is there already; the picture will be saved as {free.name} (overwrite=true replaces it)")
-    return free
-
-
-def _request(line: Line, settings: StyleConfig, job: _Job, features: featurechoice.Choice) -> dict[str, Any]:
+def _request(
+    line: Line, settings: StyleConfig, job: stylize_job.Job, features: featurechoice.Choice
+) -> dict[str, Any]:
     work_dir = line.folder / "work"
-    work_dir.mkdir()
+    work_dir.mkdir(exist_ok=True)
     if features.arrays is not None:
         featurechoice.write(work_dir / "features.npz", features)
     # A former result is as fine already as it is to become.
@@ -184,12 +93,12 @@ def _request(line: Line, settings: StyleConfig, job: _Job, features: featurechoi
             for index, edge in enumerate(longer)
         ],
         "start": settings.start if job.start is None else "picture",
-        **{key: getattr(settings, key) for key in ("optimizer", "rate", "every", "seed")},
+        **{key: getattr(settings, key) for key in KEPT},
     }
     return request_of(line, settings.model, "stylize") | {"style": style}
 
 
-def _laid_down(folder: Path, job: _Job, longer: int, steps: int, style_scale: float) -> dict[str, Any]:
+def _laid_down(folder: Path, job: stylize_job.Job, longer: int, steps: int, style_scale: float) -> dict[str, Any]:
     """The arrays of one size, as files for the worker."""
     import numpy as np
 
@@ -223,7 +132,7 @@ def _style_of(pixels: "Bytes", edge: float) -> "Bytes":
 
 
 def _finish(
-    line: Line, settings: StyleConfig, job: _Job, outcome: runner.Outcome, features: featurechoice.Choice
+    line: Line, settings: StyleConfig, job: stylize_job.Job, outcome: runner.Outcome, features: featurechoice.Choice
 ) -> None:
     """Write the result, the sheet, the film and the curves from what the worker left, also where it failed."""
     made = line.folder / "picture.png"
@@ -244,7 +153,7 @@ def _finish(
     ]
 
 
-def _write_out(line: Line, settings: StyleConfig, job: _Job, made: Path) -> None:
+def _write_out(line: Line, settings: StyleConfig, job: stylize_job.Job, made: Path) -> None:
     result = artwork.opened(made, "result").pixels
     content = artwork.sized(artwork.fitted(job.content.pixels, job.longer), *result.shape[:2])
     if settings.colours == "content":
@@ -252,7 +161,7 @@ def _write_out(line: Line, settings: StyleConfig, job: _Job, made: Path) -> None
     picture_files.write(made, [result], picture_files.Told(job.content.told.exif))
     if job.save is not None:
         picture_files.write(job.save, [result], job.content.told)
-        line.record["saved"] = str(job.save)
+        line.record |= {"saved": str(job.save), "saved_sha256": file_sha256(job.save)}
     words = [("content", content), *(("style", style.pixels) for style in job.styles), ("result", result)]
     picture_files.write(line.folder / "sheet.jpg", [artwork.sheet(words)], picture_files.Told())
     line.record["made"] = ["sheet.jpg"]

@@ -64,6 +64,7 @@ class StyleConfig(Settings):
         save: file to write the result to as well, its format by the suffix.
         overwrite: replace that file if it is there.
         precision: float32, bfloat16 (Keras 3), or auto: bfloat16 where that is known to be faster.
+        checkpoint_minutes: the picture is kept so often, for train resume=RUN to go on from.
         seed: of the noise and of the random features.
         stack: name of the stack to use; null means the fastest known for this machine.
     """
@@ -90,6 +91,7 @@ class StyleConfig(Settings):
     save: str | None = None
     overwrite: bool = False
     precision: str = "auto"
+    checkpoint_minutes: float = 1.0
     seed: int = 1
 
     def problems(self) -> list[str]:
@@ -102,6 +104,7 @@ class StyleConfig(Settings):
             within("steps", self.steps, 1, 100_000),
             within("rate", self.rate, 0.01, 255.0),
             within("every", self.every, 0, 100_000),
+            within("checkpoint_minutes", self.checkpoint_minutes, 0.0, 1e6),
             within("seed", self.seed, 0, 2**31 - 1),
             *(within(f"strength.{key}", value, 0.0, 1e6) for key, value in vars(strength).items()),
             one_of("features", self.features, NETWORKS),

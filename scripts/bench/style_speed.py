@@ -1,14 +1,14 @@
 """Time to a loss: the method of Keras's own style-transfer example against the zoo's, in one run.
 
-    python scripts/bench/style_speed.py CONTENT STYLE VGG19_WEIGHTS [ROWS [STEPS]]
+    python scripts/bench/style_speed.py goal CONTENT STYLE VGG19_WEIGHTS FOLDER [ROWS]
+    python scripts/bench/style_speed.py compare FOLDER [STEPS [STACK:PRECISION ...]]
 
-Same features (VGG19, as far as the weights reach), same loss, same start. The example takes its steps in two parts
-and after each the zoo goes all the way to the loss that the example ends with, on each stack. That loss must be known
-first: the example's 400 steps are taken with one picture in place of three, which gives the same numbers; how far the
-example's own losses are from those is printed. With fewer STEPS than 400 its time is scaled up.
-
-Each side computes in one thread, and processor seconds are counted, so that other work on the machine counts for
-neither.
+Same features (VGG19, as far as the weights reach), same loss, same start. The loss that the example ends with must be
+known first: ``goal`` takes its 400 steps with one picture in place of three, which gives the same numbers sooner, for
+at most three minutes a call; call it until it says that it is done. ``compare`` then takes some of the example's own
+steps, lets the zoo go all the way to that loss, takes some more, and so on in turns; it tells how far the example's
+own losses are from the goal's, and scales its time up to 400 steps. What the zoo reached is judged in float32 by
+TensorFlow. Seconds are those of the clock, with those of all processors beside them.
 """
 
 import json
@@ -24,14 +24,15 @@ from zoo import artwork, envs, featurechoice, machine, stacks
 
 HERE = Path(__file__).resolve()
 STEPS = 400
-ONE_THREAD = {"OMP_NUM_THREADS": "1", "TF_NUM_INTRAOP_THREADS": "1", "TF_NUM_INTEROP_THREADS": "1"}
-WAYS = (("torch", "bfloat16"), ("torch", "float32"), ("tf-2.21", "float32"))
+PATIENCE_S = 180.0
+WAYS = ("torch:bfloat16", "torch:bfloat16")
+GOAL_STACK = "tf-2.21"
 
 
 class Side:
     """A worker that waits for orders."""
 
-    def __init__(self, stack: str, arrays: Path, weights: Path) -> None:
+    def __init__(self, stack: str, folder: Path) -> None:
         made = envs.ensure(stacks.load(stack), machine.probe().platform)
         checkout = str(HERE.parents[2])
         command = [
@@ -40,10 +41,10 @@ class Side:
             "-B",
             str(HERE.with_name("style_worker.py")),
             checkout,
-            str(arrays),
-            str(weights),
+            str(folder / "arrays.npz"),
+            str(folder / "weights.npz"),
         ]
-        variables = envs.child_environment(stacks.load(stack)) | {"ZOO_KERAS": stacks.load(stack).keras} | ONE_THREAD
+        variables = envs.child_environment(stacks.load(stack)) | {"ZOO_KERAS": stacks.load(stack).keras}
         self._log = tempfile.TemporaryFile()  # noqa: SIM115  (open as long as the worker lives)
         self._process = subprocess.Popen(
             command,
@@ -75,51 +76,71 @@ class Side:
 
 
 def main(argv: list[str]) -> int:
-    """Print the table."""
-    if len(argv) not in (3, 4, 5):
+    """Do one of the two."""
+    if len(argv) in (5, 6) and argv[0] == "goal":
+        goal(Path(argv[1]), Path(argv[2]), Path(argv[3]), Path(argv[4]), int([*argv, "400"][5]))
+    elif len(argv) >= 2 and argv[0] == "compare":
+        compare(Path(argv[1]), int([*argv, "20"][2]), tuple(argv[3:]) or WAYS)
+    else:
         print(__doc__)
         return 2
-    content, style = Path(argv[0]), Path(argv[1])
-    rows, steps = (int(text) for text in [*argv[3:], *("400", "400")[len(argv) - 3 :]])
-    with tempfile.TemporaryDirectory() as scratch:
-        folder = Path(scratch)
-        photo = artwork.opened(content, "content").pixels
-        # A multiple of 16, so that both sides see exactly the same picture.
-        shape = (rows // 16 * 16, round(rows * photo.shape[1] / photo.shape[0] / 16) * 16)
-        pictures = {"content": photo, "style": artwork.opened(style, "style").pixels}
-        np.savez(folder / "arrays.npz", **{name: artwork.sized(each, *shape) for name, each in pictures.items()})  # type: ignore[arg-type]
-        featurechoice.write(folder / "weights.npz", featurechoice.choose("vgg19", argv[2]))
-        print(f"{content.name} in the style of {style.name}, {shape[1]} x {shape[0]} pixels", flush=True)
-        compare(folder, steps)
     return 0
 
 
-def compare(folder: Path, steps: int) -> None:
+def goal(content: Path, style: Path, weights: Path, folder: Path, rows: int) -> None:
+    """Go on with the example's steps, and keep how far that came in ``folder``."""
+    if not (folder / "weights.npz").exists():
+        folder.mkdir(parents=True, exist_ok=True)
+        photo = artwork.opened(content, "content").pixels
+        shape = (rows, round(rows * photo.shape[1] / photo.shape[0]))
+        pictures = {"content": photo, "style": artwork.opened(style, "style").pixels}
+        np.savez(folder / "arrays.npz", **{name: artwork.sized(each, *shape) for name, each in pictures.items()})  # type: ignore[arg-type]
+        featurechoice.write(folder / "weights.npz", featurechoice.choose("vgg19", str(weights)))
+    side = Side(GOAL_STACK, folder)
+    told = side.ask(do="descend", steps=STEPS, state=str(folder / "goal.npz"), seconds=PATIENCE_S)
+    print(f"{told['done']} of {STEPS} steps, loss {told['loss']:.1f}: {'done' if told['done'] == STEPS else 'again'}")
+    side.close()
+
+
+def compare(folder: Path, steps: int, ways: tuple[str, ...]) -> None:
     """Run both ways in turns and print what was measured."""
-    paths = (folder / "arrays.npz", folder / "weights.npz")
-    example = Side("tf-2.21", *paths)
-    sides = {stack: Side(stack, *paths) for stack in dict(WAYS)}
-    known = sides["tf-2.21"].ask(do="descend", steps=STEPS)["losses"]
-    print(f"the example's loss after {STEPS} steps: {known[-1]:.1f}, at the start {known[0]:.1f}", flush=True)
-    taken, ours = list[dict[str, Any]](), {way: list[float]() for way in WAYS}
-    for _ in range(2):
-        taken.append(example.ask(do="example", steps=steps // 2))
-        print(f"example, {steps // 2} steps: {taken[-1]['seconds']:.1f} s", flush=True)
-        for way in WAYS:
-            saved = folder / "picture.npy"
-            found = sides[way[0]].ask(do="ours", target=known[-1], precision=way[1], save=str(saved))
-            true = sides["tf-2.21"].ask(do="judge", path=str(saved))["loss"]
-            ours[way].append(found["seconds"] or float("nan"))
-            told = f"{found['seconds']:.1f} s" if found["seconds"] else "not reached"
-            print(f"ours, {' '.join(way)}: {told}, {found['steps']} steps, loss {true:.1f} in float32", flush=True)
+    with np.load(folder / "goal.npz") as stored:
+        known = stored["losses"]
+    if len(known) <= STEPS:
+        raise SystemExit("The goal is not known yet: call `goal` until it is done.")
+    sides = {name: Side(name, folder) for name in {GOAL_STACK, *(way.partition(":")[0] for way in ways)}}
+    print(f"the example's loss: {known[0]:.1f} at the start, {known[-1]:.1f} after {STEPS} steps", flush=True)
+    taken, ours = list[dict[str, Any]](), dict[str, list[float]]()
+    share = steps // (len(ways) + 1)
+    sides[GOAL_STACK].ask(do="example", steps=1)  # where it is compiled
+    for way in (None, *ways):
+        if way is not None:
+            ours.setdefault(way, []).append(_ours(sides, way, float(known[-1]), folder))
+        taken.append(sides[GOAL_STACK].ask(do="example", steps=share))
+        print(f"example, {share} steps: {_seconds(taken[-1])}", flush=True)
     losses = np.array([loss for part in taken for loss in part["losses"]])
-    apart = np.abs(losses / known[: len(losses)] - 1).max()
+    apart = np.abs(losses / known[1 : 1 + len(losses)] - 1).max()
     whole = sum(part["seconds"] for part in taken) / len(losses) * STEPS
     print(f"the example's own {len(losses)} losses are within {apart:.1e} of those; {STEPS} steps take {whole:.0f} s")
     for way, seconds in ours.items():
-        print(f"{' '.join(way)}: {np.mean(seconds):.1f} s, {whole / float(np.mean(seconds)):.1f} times faster")
-    for side in [*sides.values(), example]:
+        mean = float(np.mean(seconds))
+        print(f"{way}: {mean:.1f} s, {whole / mean:.1f} times faster")
+    for side in sides.values():
         side.close()
+
+
+def _ours(sides: dict[str, Side], way: str, target: float, folder: Path) -> float:
+    """Seconds until the zoo is as far; not a number where, judged in float32, it is not."""
+    stack, _, precision = way.partition(":")
+    saved = folder / "picture.npy"
+    found = sides[stack].ask(do="ours", target=target, precision=precision, save=str(saved))
+    true = sides[GOAL_STACK].ask(do="judge", path=str(saved))["loss"]
+    print(f"ours, {way}: {_seconds(found)}, {found['looks']} looks, loss {true:.1f} in float32", flush=True)
+    return float(found["seconds"]) if true <= target else float("nan")
+
+
+def _seconds(told: dict[str, Any]) -> str:
+    return f"{told['seconds']:.1f} s (processors {told['cpu']:.1f} s)"
 
 
 if __name__ == "__main__":

@@ -14,6 +14,30 @@ import types
 import numpy as np
 
 CONTENT, STYLE, ROUGH = 2.5e-8, 1e-6, 1e-6
+MARGIN = 0.996
+
+
+def _now():
+    return time.time(), time.process_time()
+
+
+def _since(began):
+    return {"seconds": time.time() - began[0], "cpu": time.process_time() - began[1]}
+
+
+def _never(_step, _x, _terms):
+    return False
+
+
+def counted(function):
+    """The function, and a list that grows with every call of it."""
+    calls = []
+
+    def call(x):
+        calls.append(None)
+        return function(x)
+
+    return call, calls
 
 
 def main(checkout, arrays, weights):
@@ -49,15 +73,15 @@ class Job:
         """Take some more of the example's steps.
 
         Returns:
-            Losses before each step, and the seconds that all of them took.
+            Losses before each step, and the seconds that all of them took, of the clock and of the processors.
         """
         if self._run is None:
             self._run = self._example()
-        began, losses = time.process_time(), []
+        began, losses = _now(), []
         for _ in range(steps):
             losses.append(self._run(100.0 * 0.96 ** (self._step / 100.0)))
             self._step += 1
-        return {"losses": losses, "seconds": time.process_time() - began}
+        return dict(_since(began), losses=losses)
 
     def _example(self):
         import tensorflow as tf
@@ -96,43 +120,45 @@ class Job:
         """Go down to a loss, coarse sizes first.
 
         Returns:
-            Seconds from nothing (the libraries are loaded) to the first picture that is as good, and the steps.
+            Seconds from nothing (the libraries are loaded) to the first picture that is as good, and how many looks
+            at the losses each size took.
         """
         from zoo.worker import minimise
         from zoo.worker.resample import resize
 
-        began, picture, before, counts = time.process_time(), None, None, []
+        began, picture, before, counts = _now(), None, None, []
         rows, columns = self.content.shape[:2]
+        # What bfloat16 rounds must not be what makes it seem as good.
+        aim = target * MARGIN if precision == "bfloat16" else target
         for halved in (4, 2, 1):
             shape = [max(32, edge // halved // 16 * 16) if halved > 1 else edge for edge in (rows, columns)]
             content, style = resize(self.content, *shape), resize(self.style, *shape)
             picture = content if picture is None else np.clip(content + resize(picture - before, *shape), 0, 255)
             before = content
-            function, reached, looks = self._problem(content, style, precision), [], []
-
-            def after(step, x, terms, full=halved == 1, reached=reached, looks=looks):
-                looks.append((time.process_time() - began, sum(terms)))
-                if full and sum(terms) <= target:
-                    reached.append(time.process_time() - began)
-                return bool(reached)
-
-            picture = minimise.lbfgs(function, picture, 60 if halved > 1 else most, 4.0, after)
-            counts.append(looks[-1])
+            function, looks = counted(self._problem(content, style, precision))
+            enough = _never if halved > 1 else lambda step, x, terms: sum(terms) <= aim
+            picture = minimise.lbfgs(function, picture, 60 if halved > 1 else most, 4.0, enough)
+            counts.append(len(looks))
         np.save(save, picture)
-        return {"seconds": reached[0] if reached else None, "ends": counts, "loss": looks[-1][1], "steps": len(looks)}
+        return dict(_since(began), looks=counts)
 
-    def descend(self, steps):
+    def descend(self, steps, state, seconds):
         """The example's steps with one picture in place of three; the same numbers, sooner.
 
-        Returns:
-            The losses before each of them, and after the last.
+        Losses before each step, and after the last, are kept in the file ``state``, with the picture.
         """
-        function, picture, losses = self._problem(self.content, self.style, "float32"), self.content.copy(), []
-        for step in range(steps + 1):
+        function, ends = self._problem(self.content, self.style, "float32"), time.time() + seconds
+        picture, losses = self.content.copy(), []
+        if os.path.exists(state):
+            with np.load(state) as stored:
+                picture, losses = stored["picture"], list(stored["losses"])
+        while len(losses) <= steps and time.time() < ends:
             terms, slope = function(picture)
             losses.append(sum(terms))
-            picture = picture - np.float32(100.0 * 0.96 ** (step / 100.0)) * slope
-        return {"losses": losses}
+            if len(losses) <= steps:
+                picture = picture - np.float32(100.0 * 0.96 ** ((len(losses) - 1) / 100.0)) * slope
+        np.savez(state, picture=picture, losses=losses)
+        return {"done": len(losses) - 1, "loss": losses[-1]}
 
     def judge(self, path):
         """The example's loss of a picture."""

@@ -17,6 +17,8 @@ def gram(compat, x, name=None, mask=None):
     Returns:
         (batch, channels, channels): mean over the places, so that pictures of any size compare.
     """
+    from zoo.models.spatial import products
+
     _, rows, columns, channels = compat.static_shape(x)
     ops = compat.ops
 
@@ -24,10 +26,11 @@ def gram(compat, x, name=None, mask=None):
         return ops.reshape(x, (-1, rows * columns, channels))
 
     def whole(x):
-        return ops.pairs(flat(x), flat(x)) / float(rows * columns)
+        x = flat(x)
+        return products(x, x) / float(rows * columns)
 
     def part(both):
-        return ops.pairs(flat(both[0]), flat(both[0] * both[1]))
+        return products(flat(both[0]), flat(both[0] * both[1]))
 
     # In the maps' own precision: a copy of the first maps of a large picture in float32 takes gigabytes.
     if mask is None:

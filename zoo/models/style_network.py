@@ -3,16 +3,20 @@
 Johnson, Alahi, Li 2016, https://arxiv.org/abs/1603.08155, as trained networks of it were published: instance instead
 of batch normalisation, zeros around the edges, output 150 tanh(x) + 127.5. Three convolutions, of which two halve the
 picture, residual blocks, two transposed convolutions, a last convolution; 1,674,854 weights at 32 filters and five
-blocks.
+blocks. Transposed convolutions leave a grid in what they draw until they have learnt for long (Odena et al. 2016,
+https://distill.pub/2016/deconv-checkerboard): ``upsampling="nearest"`` repeats every value instead, and convolves.
 """
 
 from collections import namedtuple
 
-# One convolution: ``kind`` is "same" (stride 1), "halve" (stride 2) or "double" (transposed, stride 2).
+# One convolution: ``kind`` is "same" (stride 1), "halve" (stride 2), "double" (transposed, stride 2), or "repeat"
+# (stride 1, after every value was repeated).
 Stage = namedtuple("Stage", "name kind size filters")
 
 # Rows and columns of the pictures must be a multiple of this.
 GRAIN = 4
+
+UPSAMPLING = {"transposed": "double", "nearest": "repeat"}
 
 
 def preprocess(pixels):
@@ -22,13 +26,14 @@ def preprocess(pixels):
     return np.asarray(pixels, dtype=np.float32)
 
 
-def stages(filters=32, blocks=5, edge=9):
+def stages(filters=32, blocks=5, edge=9, upsampling="transposed"):
     """The convolutions in their order.
 
     Args:
         filters: of the first one; the others have two and four times as many.
         blocks: residual blocks of two convolutions each.
         edge: edge in pixels of the first and the last kernel, odd.
+        upsampling: ``"transposed"`` or ``"nearest"``.
 
     Returns:
         List of :class:`Stage`.
@@ -41,16 +46,27 @@ def stages(filters=32, blocks=5, edge=9):
             raise ValueError("`%s` should be at least %d. Received %s=%s" % (name, least, name, value))
     if edge % 2 == 0:
         raise ValueError("`edge` should be odd. Received edge=%s" % (edge,))
+    if upsampling not in UPSAMPLING:
+        raise ValueError("`upsampling` should be one of %s. Received %r" % (", ".join(UPSAMPLING), upsampling))
+    kind = UPSAMPLING[upsampling]
     down = [Stage("conv1", "same", edge, filters), Stage("conv2", "halve", 3, 2 * filters)]
     down.append(Stage("conv3", "halve", 3, 4 * filters))
     residual = [
         Stage("block%d_%s" % (n, half), "same", 3, 4 * filters) for n in range(1, blocks + 1) for half in "ab"
     ]
-    up = [Stage("up1", "double", 3, 2 * filters), Stage("up2", "double", 3, filters)]
+    up = [Stage("up1", kind, 3, 2 * filters), Stage("up2", kind, 3, filters)]
     return [*down, *residual, *up, Stage("output", "same", edge, 3)]
 
 
-def build(compat, filters=32, blocks=5, edge=9, input_shape=(None, None, 3), initializer="glorot_uniform"):
+def build(
+    compat,
+    filters=32,
+    blocks=5,
+    edge=9,
+    upsampling="transposed",
+    input_shape=(None, None, 3),
+    initializer="glorot_uniform",
+):
     """Build the network.
 
     Args:
@@ -58,6 +74,7 @@ def build(compat, filters=32, blocks=5, edge=9, input_shape=(None, None, 3), ini
         filters: see :func:`stages`.
         blocks: see :func:`stages`.
         edge: see :func:`stages`.
+        upsampling: see :func:`stages`.
         input_shape: (rows, columns, 3) of one picture, multiples of 4; None is any.
         initializer: of the kernels; ``"zeros"`` where they are loaded next, since drawing takes JAX seconds a layer.
 
@@ -69,7 +86,7 @@ def build(compat, filters=32, blocks=5, edge=9, input_shape=(None, None, 3), ini
     """
     inputs = compat.keras.layers.Input(shape=tuple(input_shape))
     x = inputs
-    for stage in stages(filters, blocks, edge):
+    for stage in stages(filters, blocks, edge, upsampling):
         if stage.name.endswith("_a"):
             start = x
         x = _normalise(compat, _convolve(compat, x, stage, _convolution(compat, stage, initializer)), stage)
@@ -83,13 +100,14 @@ def build(compat, filters=32, blocks=5, edge=9, input_shape=(None, None, 3), ini
 
 def _convolution(compat, stage, initializer):
     """The layer that holds a stage's kernel. Its padding says the same to every framework."""
-    layers = compat.keras.layers
-    make = layers.Conv2DTranspose if stage.kind == "double" else layers.Conv2D
+    from zoo.models.spatial import Convolution
+
+    make = compat.keras.layers.Conv2DTranspose if stage.kind == "double" else Convolution
     return make(
         stage.filters,
         (stage.size, stage.size),
-        strides=(1, 1) if stage.kind == "same" else (2, 2),
-        padding="same" if stage.kind == "same" else "valid",
+        strides=(1, 1) if stage.kind in ("same", "repeat") else (2, 2),
+        padding="same" if stage.kind in ("same", "repeat") else "valid",
         use_bias=False,
         kernel_initializer=initializer,
         name=stage.name,
@@ -105,6 +123,8 @@ def _convolve(compat, x, stage, layer):
     layers = compat.keras.layers
     if stage.kind == "halve":
         x = layers.ZeroPadding2D(((0, 1), (0, 1)))(x)
+    if stage.kind == "repeat":
+        x = layers.UpSampling2D((2, 2))(x)
     x = layer(x)
     return layers.Cropping2D(((0, 1), (0, 1)))(x) if stage.kind == "double" else x
 

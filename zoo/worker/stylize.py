@@ -1,7 +1,7 @@
 """Style transfer by optimisation: a picture's pixels are trained, coarse sizes first."""
 
 import contextlib
-import csv
+import functools
 import os
 import time
 
@@ -9,11 +9,10 @@ import numpy as np
 
 from zoo.models import compat
 from zoo.models.features import network
-from zoo.worker import features, minimise, png, precision, style_problem
+from zoo.worker import features, minimise, precision, style_problem
 from zoo.worker.refusal import RefusalError
 from zoo.worker.resample import resize
-
-COLUMNS = ("step", "height", "width", "seconds", "loss", "style", "content", "roughness")
+from zoo.worker.style_keeping import Keeping
 
 
 def run(request, events, stop, phases):
@@ -38,28 +37,48 @@ def run(request, events, stop, phases):
     chosen = dict(settings["features"])
     chosen["precision"] = precision.settle(chosen["precision"])
     layers = _layers(chosen, settings["layers"])
-    maker = _Maker(request["run_dir"], settings, events, stop)
-    picture, before = None, None
-    for number, size in enumerate(settings["sizes"], 1):
-        began = time.monotonic()
-        content = np.load(size["content"], allow_pickle=False).astype(np.float32)
-        picture = _start(settings, size, content) if picture is None else _grown(picture, before, content)
-        padded = style_problem.padded(content)
-        target = _target(chosen, layers, settings, size, padded)
-        problem = None  # the smaller one makes room before the larger one is built
-        problem = style_problem.build(chosen, layers, target, settings["weights"])
-        phases["build_s"] = phases.get("build_s", 0.0) + time.monotonic() - began
-        picture = maker.optimise(problem, picture, size["steps"], phases)
-        before = content
-        maker.end_of_size(number, picture)
-        if stop.asked or maker.full:
-            break
-    if maker.full:
-        raise RefusalError("%s; the last picture that found room is kept as picture.png" % maker.full)
+    keeping = Keeping(request["run_dir"], settings["checkpoint_minutes"], events)
+    maker = _Maker(keeping, settings, events, stop)
+    found = keeping.resumed() if request.get("train", {}).get("resume") else None
+    build = functools.partial(_built, chosen, layers, settings)
+    _descend(settings, maker, found or (None, 0, 0), build, phases)
+    if keeping.full:
+        raise RefusalError("%s; the last picture that found room is kept as picture.png" % keeping.full)
     events.emit("artifact", kind="picture", path=os.path.join(request["run_dir"], "picture.png"))
     metrics = dict(zip(("style", "content", "roughness"), maker.terms))
     metrics.update(loss=sum(maker.terms), steps=maker.done, layers=layers, precision=chosen["precision"])
     return {"metrics": metrics, "stopped": "interrupted" if stop.asked else None}
+
+
+def _descend(settings, maker, found, build, phases):
+    """Size after size, from a picture that was found at one of them, or from the first."""
+    picture, first, begun = found
+    sizes, before, problem = settings["sizes"], None, None
+    maker.skip(sizes[:first])
+    for number, size in list(enumerate(sizes))[first:]:
+        began = time.monotonic()
+        content = np.load(size["content"], allow_pickle=False).astype(np.float32)
+        if picture is None:
+            picture = _start(settings, size, content)
+        elif before is not None:
+            picture = _grown(picture, before, content)
+        before = content
+        if begun >= size["steps"]:
+            maker.skip([size])
+        else:
+            problem = None  # the smaller one makes room before the larger one is built
+            problem = build(size, content)
+            phases["build_s"] = phases.get("build_s", 0.0) + time.monotonic() - began
+            picture = maker.optimise(problem, picture, number, size["steps"], begun, phases)
+            maker.end_of_size(number + 1)
+        begun = 0
+        if maker.ended():
+            return
+
+
+def _built(chosen, layers, settings, size, content):
+    padded = style_problem.padded(content)
+    return style_problem.build(chosen, layers, _target(chosen, layers, settings, size, padded), settings["weights"])
 
 
 def _layers(chosen, wanted):
@@ -112,18 +131,29 @@ def _grown(picture, before, content):
 class _Maker:
     """Goes down the losses, telling and keeping what there is on the way."""
 
-    def __init__(self, folder, settings, events, stop):
-        self._folder, self._settings, self._events, self._stop = folder, settings, events, stop
+    def __init__(self, keeping, settings, events, stop):
+        self._keeping, self._settings, self._events, self._stop = keeping, settings, events, stop
         self._all = sum(size["steps"] for size in settings["sizes"])
-        self._began, self._size_began = time.monotonic(), time.monotonic()
-        self._rows, self._shape, self._count = [], None, 0
-        self.done, self._size_done, self.terms = 0, 0, [float("nan")] * 3
-        self._due, self.full = 1, None
-        os.makedirs(os.path.join(folder, "steps"), exist_ok=True)
+        self._began, self._shape, self._count = time.monotonic(), None, 0
+        self.done, self._before, self.terms = 0, 0, [float("nan")] * 3
+        self._due = 1
 
-    def optimise(self, problem, picture, steps, phases):
-        """The picture after some steps at one size."""
-        self._shape, begun, self._size_done = picture.shape, time.monotonic(), self.done
+    def skip(self, sizes):
+        """Sizes that were come through before the run was cut off."""
+        self.done += sum(size["steps"] for size in sizes)
+        if self._keeping.rows:
+            self.terms = [self._keeping.rows[-1][name] for name in ("style", "content", "roughness")]
+
+    def ended(self):
+        """Whether there is no going on to the next size."""
+        return self._stop.asked or self._keeping.full
+
+    def optimise(self, problem, picture, size, steps, begun, phases):
+        """The picture after the steps of one size, of which some were taken before."""
+        self._shape, started, self._before = picture.shape, time.monotonic(), self.done
+        self._size_began, self._begun, self._taken = started, begun, begun
+        self._last = style_problem.padded(picture)
+        self._due = (self.done + begun) // max(1, self._settings["every"]) * self._settings["every"] + 1
 
         def function(x):
             if self._stop.asked and self._count:
@@ -132,23 +162,30 @@ class _Maker:
             self._count += 1
             # The first look is where frameworks trace and compile.
             if self._count == 1:
-                phases["compile_s"] = time.monotonic() - begun
+                phases["compile_s"] = time.monotonic() - started
             return answer
 
         def after(step, x, terms):
-            self.done, self.terms = self._size_done + step, terms
-            self._last = x
+            self._taken, self._last = begun + step, x
+            self.done, self.terms = self._before + self._taken, terms
             self._tell(x)
+            if self._keeping.due():
+                self._keeping.checkpoint(self._cropped(x), size, self._taken, self.done)
             return self._stop.asked
 
-        self._last = style_problem.padded(picture)
         go = minimise.lbfgs if self._settings["optimizer"] == "lbfgs" else minimise.adam
-        self._size_began = time.monotonic()
         with contextlib.suppress(_StoppedError):
-            self._last = go(function, self._last, steps, self._settings["rate"], after)
-        self.done = self._size_done + steps
-        phases["train_s"] = phases.get("train_s", 0.0) + time.monotonic() - begun
-        return np.clip(style_problem.cropped(self._last, *self._shape[:2]), 0, 255)
+            self._last = go(function, self._last, steps - begun, self._settings["rate"], after)
+        if not self._stop.asked:
+            self._taken = steps
+        self.done = self._before + self._taken
+        phases["train_s"] = phases.get("train_s", 0.0) + time.monotonic() - started
+        picture = self._cropped(self._last)
+        self._keeping.checkpoint(picture, size, self._taken, self.done)
+        return picture
+
+    def _cropped(self, x):
+        return np.clip(style_problem.cropped(x, *self._shape[:2]), 0, 255)
 
     def _tell(self, x):
         rows, columns = self._shape[:2]
@@ -157,42 +194,23 @@ class _Maker:
         row = dict(
             fields, step=self.done, height=rows, width=columns, seconds=round(time.monotonic() - self._began, 3)
         )
-        self._rows.append(row)
-        speed = (self.done - self._size_done) / max(1e-9, time.monotonic() - self._size_began)
+        self._keeping.rows.append(row)
+        speed = (self._taken - self._begun) / max(1e-9, time.monotonic() - self._size_began)
         self._events.step(step=self.done, steps=self._all, items_per_s=speed, **fields)
         every = self._settings["every"]
         # L-BFGS does not tell of steps that led nowhere, so the very step may be missing.
         if every and self.done >= self._due:
             self._due = (self.done // every + 1) * every
-            self._keep("steps/%05d.png" % self.done, style_problem.cropped(x, rows, columns))
+            self._keeping.step(self.done, style_problem.cropped(x, rows, columns))
 
-    def end_of_size(self, number, picture):
-        """Write ``losses.csv`` and the picture so far; a full disk is told and costs only what comes after."""
-        self._keep("picture.png", picture)
+    def end_of_size(self, number):
+        """Tell of a size that is done, counted from 1."""
         spent = time.monotonic() - self._size_began
         losses = dict(zip(("style", "content", "roughness"), self.terms), loss=sum(self.terms))
         size = {"size": "%dx%d" % (self._shape[1], self._shape[0]), "epochs": len(self._settings["sizes"])}
-        speed = (self.done - self._size_done) / max(1e-9, spent)
+        speed = (self._taken - self._begun) / max(1e-9, spent)
         self._events.emit("epoch", epoch=number, epoch_s=spent, items_per_s=speed, **size, **losses)
-        try:
-            with open(os.path.join(self._folder, "losses.csv"), "w") as out:
-                writer = csv.DictWriter(out, COLUMNS, lineterminator="\n")
-                writer.writeheader()
-                writer.writerows(self._rows)
-        except OSError as error:
-            self._told_full("losses.csv", error)
-
-    def _keep(self, name, picture):
-        if self.full:
-            return
-        try:
-            png.write(os.path.join(self._folder, *name.split("/")), picture)
-        except OSError as error:
-            self._told_full(name, error)
-
-    def _told_full(self, name, error):
-        self.full = "%s cannot be written (%s)" % (name, error.strerror)
-        self._events.emit("warning", message=self.full + ": no more pictures are kept")
+        self._keeping.losses()
 
 
 class _StoppedError(Exception):

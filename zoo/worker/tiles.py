@@ -90,7 +90,7 @@ class _Job:
         told = [np.reshape(each, (1, 1, 1, -1)) for pair in norms for each in pair]
         moments, size = Moments(), grain
         for stage in stages:
-            size = {"same": size, "halve": size // 2, "double": size * 2}[stage.kind]
+            size = _after(stage, size)
         windows = list(tiles(self.cells, self.tile, _halo(stages, grain)))
         for done, (window, core) in enumerate(windows, 1):
             whole = compat.outputs(part, [read(*(grain * edge for edge in window))[None], *told])[0][0]
@@ -117,12 +117,17 @@ def _part(model, stages, raw):
     return parts[key]
 
 
+def _after(stage, size):
+    """Values along the edge of a cell after a stage, from those before."""
+    return {"same": size, "halve": size // 2}.get(stage.kind, 2 * size)
+
+
 def _halo(stages, grain):
     """Cells that a tile needs around it, so that none of its values misses an input."""
     before, after = 0, GRAIN - 1
     sizes = [grain]
     for stage in stages:
-        sizes.append({"same": sizes[-1], "halve": sizes[-1] // 2, "double": sizes[-1] * 2}[stage.kind])
+        sizes.append(_after(stage, sizes[-1]))
     after = sizes[-1] - 1
     for stage in reversed(stages):
         reach = stage.size // 2
@@ -130,8 +135,10 @@ def _halo(stages, grain):
             before, after = before - reach, after + reach
         elif stage.kind == "halve":
             before, after = 2 * before, 2 * after + 2
-        else:
+        elif stage.kind == "double":
             before, after = before // 2 - 1, after // 2
+        else:
+            before, after = (before - reach) // 2, (after + reach) // 2
     return max(-(before // grain), after // grain)
 
 

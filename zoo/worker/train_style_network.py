@@ -13,7 +13,7 @@ import numpy as np
 
 from zoo.models import compat, style_losses
 from zoo.models import style_network as network
-from zoo.worker import memory, weights
+from zoo.worker import memory, precision, weights
 from zoo.worker.features import frozen
 from zoo.worker.inbox import Inbox
 from zoo.worker.loop import learning_rate
@@ -127,6 +127,7 @@ def _read(path):
 def _terms(model, settings, sample):
     """The model that is trained: photos to (batch, 4), the loss and its terms; only the network's weights change."""
     chosen, size = settings["features"], settings["size"]
+    chosen["precision"] = precision.settle(chosen.get("precision", "float32"))
     layers = [*chosen["style"], *(name for name in chosen["content"] if name not in chosen["style"])]
     judge = frozen(chosen, layers, (size, size, 3))
     photo, restyled = model.inputs[0], model.outputs[0]

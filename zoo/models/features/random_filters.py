@@ -25,6 +25,8 @@ def trunk(compat, x, layers, seed):
     Returns:
         ``{layer: feature map}``, and the weights of all layers, drawn from numpy: equal on every stack.
     """
+    from zoo.models.spatial import Convolution
+
     made, found, fixed = compat.keras.layers, {}, {}
     x = made.Conv2D(3, (1, 1), name="centred", dtype="float32")(x)
     fixed["centred"] = [np.eye(3, dtype=np.float32).reshape(1, 1, 3, 3) / 64, np.full(3, -127.5 / 64, np.float32)]
@@ -37,7 +39,7 @@ def trunk(compat, x, layers, seed):
             parts = []
             for size in SIZES:
                 name = "%s_%dx%d" % (octave, size, size)
-                parts.append(made.Conv2D(FILTERS, (size, size), padding="same", activation="relu", name=name)(x))
+                parts.append(Convolution(FILTERS, (size, size), padding="same", activation="relu", name=name)(x))
                 fixed[name] = _drawn(np.random.RandomState([seed, number, size]), size)
             found[octave] = made.Concatenate(name=octave)(parts)
     return found, fixed

@@ -23,25 +23,30 @@ def trunk(compat, x, layers, seed):
     Returns:
         ``{layer: feature map}``, and the weights of the fixed layer.
     """
+    from zoo.models import spatial
+
     x, fixed = caffe.prepare(compat, x)
     wanted, found = set(layers), {}
     for number, name in enumerate(LAYERS):
         if wanted <= set(found):
             break
         if number and LAYERS[number - 1] in HALVED:
-            x = compat.keras.layers.MaxPooling2D((3, 3), strides=(2, 2), name="pool%d" % number)(x)
+            x = spatial.MaxPooling((3, 3), strides=(2, 2), name="pool%d" % number)(x)
         x = found[name] = _fire(compat, x, name, *FIRES[number - 1]) if number else _first(compat, x)
     return found, fixed
 
 
 def _first(compat, x):
-    return compat.keras.layers.Conv2D(64, (3, 3), strides=(2, 2), activation="relu", name="conv1")(x)
+    from zoo.models.spatial import Convolution
+
+    return Convolution(64, (3, 3), strides=(2, 2), activation="relu", name="conv1")(x)
 
 
 def _fire(compat, x, name, squeezed, expanded):
     """Squeeze to few channels, then expand by 1x1 and by 3x3 side by side."""
-    make = compat.keras.layers.Conv2D
-    x = make(squeezed, (1, 1), activation="relu", name=name + "_squeeze1x1")(x)
-    narrow = make(expanded, (1, 1), activation="relu", name=name + "_expand1x1")(x)
-    wide = make(expanded, (3, 3), padding="same", activation="relu", name=name + "_expand3x3")(x)
+    from zoo.models.spatial import Convolution
+
+    x = Convolution(squeezed, (1, 1), activation="relu", name=name + "_squeeze1x1")(x)
+    narrow = Convolution(expanded, (1, 1), activation="relu", name=name + "_expand1x1")(x)
+    wide = Convolution(expanded, (3, 3), padding="same", activation="relu", name=name + "_expand3x3")(x)
     return compat.keras.layers.Concatenate(name=name)([narrow, wide])

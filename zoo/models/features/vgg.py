@@ -28,6 +28,8 @@ def trunk(compat, x, layers, depths):
     Returns:
         ``{layer: feature map}``, and the weights of the fixed layer.
     """
+    from zoo.models import spatial
+
     x, fixed = caffe.prepare(compat, x)
     wanted, found = set(layers), {}
     for name in layer_names(depths):
@@ -35,7 +37,7 @@ def trunk(compat, x, layers, depths):
             break
         block = int(name[5])
         if name.endswith("conv1") and block > 1:
-            x = compat.keras.layers.MaxPooling2D((2, 2), strides=(2, 2), name="block%d_pool" % (block - 1))(x)
-        make = compat.keras.layers.Conv2D
-        x = found[name] = make(WIDTHS[block - 1], (3, 3), padding="same", activation="relu", name=name)(x)
+            x = spatial.MaxPooling((2, 2), strides=(2, 2), name="block%d_pool" % (block - 1))(x)
+        make = spatial.Convolution(WIDTHS[block - 1], (3, 3), padding="same", activation="relu", name=name)
+        x = found[name] = make(x)
     return found, fixed
