@@ -77,7 +77,6 @@ def test_without_photos_and_painting_the_bundled_ones_are_used_and_it_is_said(
         (("style=painting.png", "photos=nowhere"), "There is no folder"),
         (("style=painting.png", "photos=empty"), "holds no picture"),
         (("style=painting.png", "photos=spoilt"), "None of the photos can be used"),
-        (("style=painting.png", "features=vgg19"), "There are no weights of vgg19"),
         (("style=painting.png", "feature_weights=x.h5"), "There are no weights at"),
         (("style=painting.png", "features=random", "feature_weights=x.h5"), "no use for weights"),
         (("style=painting.png", "features=vgg20"), "features must be one of"),

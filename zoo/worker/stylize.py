@@ -62,6 +62,8 @@ def _descend(settings, maker, found, build, phases):
             picture = _start(settings, size, content)
         elif before is not None:
             picture = _grown(picture, before, content)
+        elif picture.shape != content.shape:
+            raise RefusalError("the checkpoint holds a picture of another size: %r" % (picture.shape,))
         before = content
         if begun >= size["steps"]:
             maker.skip([size])
