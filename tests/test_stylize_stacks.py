@@ -16,7 +16,7 @@ import pytest
 from PIL import Image
 from test_featuredownload import published_vgg
 
-from zoo import api, artwork, cli, stylize_job
+from zoo import api, artwork, cli, envs, machine, paths, stacks, stylize_job
 
 pytestmark = pytest.mark.stacks
 ASSETS = stylize_job.ASSETS
@@ -169,3 +169,32 @@ def test_a_disk_that_fills_up_costs_nothing_of_the_users(
     kept = artwork.opened(folder / "picture.png", "result").pixels
     assert kept.shape[1] == 63
     assert not list(folder.glob("*.png.part"))
+
+
+MEMORY = """
+import os, sys, types
+package = types.ModuleType("zoo")
+package.__path__ = [sys.argv[1]]
+sys.modules["zoo"] = package
+from zoo.worker import refusal, style_memory
+features = {"network": "vgg19", "precision": "float32"}
+style_memory.check(features, 1536, 2048, 8e9)
+assert style_memory.total() > 1e8
+style_memory.check(features, 64, 64)
+try:
+    style_memory.check(features, 3072, 4096, 8e9)
+except refusal.RefusalError as error:
+    print(error)
+"""
+
+
+def test_a_picture_beyond_the_memory_is_refused_with_the_size_that_fits() -> None:
+    row = stacks.load("torch")
+    python = envs.ensure(row, machine.probe().platform).python
+    told = subprocess.run(
+        [str(python), "-I", "-B", "-c", MEMORY, str(paths.PACKAGE)], env=envs.child_environment(row),
+        capture_output=True, text=True, check=True,
+    ).stdout  # fmt: skip
+    assert "4096 x 3072 pixels take about" in told
+    assert "this machine has 8.0 GB: size=21" in told
+    assert "of 4096" in told

@@ -9,7 +9,7 @@ import numpy as np
 
 from zoo.models import compat
 from zoo.models.features import network
-from zoo.worker import features, minimise, precision, style_problem
+from zoo.worker import features, minimise, precision, style_memory, style_problem
 from zoo.worker.refusal import RefusalError
 from zoo.worker.resample import resize
 from zoo.worker.style_keeping import Keeping
@@ -37,6 +37,9 @@ def run(request, events, stop, phases):
     chosen = dict(settings["features"])
     chosen["precision"] = precision.settle(chosen["precision"])
     layers = _layers(chosen, settings["layers"])
+    if request["device"]["promise"] != "gpu":  # what memory a GPU has, nobody tells
+        shape = np.load(settings["sizes"][-1]["content"], mmap_mode="r", allow_pickle=False).shape
+        style_memory.check(chosen, *shape[:2])
     keeping = Keeping(request["run_dir"], settings["checkpoint_minutes"], events)
     maker = _Maker(keeping, settings, events, stop)
     found = keeping.resumed() if request.get("train", {}).get("resume") else None

@@ -146,7 +146,8 @@ def _terms(model, settings, sample):
 def _content(judge, layers, chosen, photo, seen, sample):
     """How far the features of the result are from the photo's: 0 where they are equal."""
     kept = compat.keras.models.Model(judge.inputs, [judge.outputs[layers.index(name)] for name in chosen])
-    sizes = [float(np.square(each).mean()) for each in compat.outputs(kept, sample)]
+    # numpy adds up bfloat16 in bfloat16, and stops growing after some hundred numbers.
+    sizes = [float(np.square(each.astype(np.float32)).mean()) for each in compat.outputs(kept, sample)]
     wanted = _all(kept(photo))
     parts, factors = [], []
     for name, target, size in zip(chosen, wanted, sizes):
@@ -172,7 +173,7 @@ def _targets(settings):
     judge = frozen(chosen, list(chosen["style"]), painting.shape[1:])
     found = {}
     for name, each in zip(chosen["style"], compat.outputs(judge, painting)):
-        flat = each.reshape(-1, each.shape[-1])
+        flat = each.reshape(-1, each.shape[-1]).astype(np.float32)
         found[name] = (flat.T.dot(flat) / len(flat))[None].astype(np.float32)
     return found
 
