@@ -24,6 +24,11 @@ LEAST = 8
 MOST_STEPS = 4000
 
 
+def clocks():
+    """Seconds on the wall's clock, and those that all threads of this process worked."""
+    return np.array([time.perf_counter(), time.process_time()])
+
+
 class Meter:
     """Takes the time of every step and of the product between two steps.
 
@@ -36,7 +41,7 @@ class Meter:
         self._feed, self._seconds = feed, seconds
         self._left = np.random.RandomState(0).standard_normal((EDGE, EDGE)).astype(np.float32)
         self._out, self._repeats = np.empty((EDGE, EDGE), np.float32), 1
-        self.steps_s, self.products_s = [], []
+        self.steps_s, self.products_s = [], []  # pairs: on the wall's clock, and of the processor
 
     def steps(self, epoch):
         return self._feed.steps(epoch)
@@ -49,34 +54,43 @@ class Meter:
         batches, number = self._feed.batches(epoch), 0
         end = time.perf_counter() + self._seconds
         while len(self.steps_s) < LEAST * GROUP or time.perf_counter() < end:
-            began = time.perf_counter()
+            began = clocks()
             batch = next(batches, None)
             if batch is None:
                 return
             yield batch
-            taken = time.perf_counter() - began
+            taken = clocks() - began
             number += 1
             if number <= WARM:
-                self._settle(taken)
+                self._settle(taken[0])
                 continue
             self.steps_s.append(taken)
             self.products_s.append(self._product())
 
     def _settle(self, step_s):
         """So many products that they take about half a step."""
-        self._repeats = max(1, int(0.5 * step_s / self._product()))
+        self._repeats = max(1, int(0.5 * step_s / self._product()[0]))
 
     def _product(self):
         """Seconds of one product."""
-        began = time.perf_counter()
+        began = clocks()
         for _ in range(self._repeats):
             np.dot(self._left, self._left, out=self._out)
-        return (time.perf_counter() - began) / self._repeats
+        return (clocks() - began) / self._repeats
 
-    def ratios(self):
-        """Step against product: of every few that follow each other the fastest, which nothing interrupted."""
-        groups = range(0, len(self.steps_s) - GROUP + 1, GROUP)
-        return [min(self.steps_s[at : at + GROUP]) / min(self.products_s[at : at + GROUP]) for at in groups]
+    def figures(self):
+        """Step against product, a number for every few that follow each other: ``wall``, ``processor``, ``busy``.
+
+        On the wall's clock the fastest of the few count, which nothing interrupted; of the processor all. ``busy``
+        is how many times its processor time a product took.
+        """
+        steps, products = np.array(self.steps_s), np.array(self.products_s)
+        parts = [slice(at, at + GROUP) for at in range(0, len(steps) - GROUP + 1, GROUP)]
+        return {
+            "wall": [float(steps[part, 0].min() / products[part, 0].min()) for part in parts],
+            "processor": [float(steps[part, 1].sum() / products[part, 1].sum()) for part in parts],
+            "busy": float(products[:, 0].sum() / products[:, 1].sum()),
+        }
 
 
 class Silent:
@@ -97,7 +111,7 @@ def train(request, altered=lambda model: None):
         altered: called with the compiled model, for tests that plant something.
 
     Returns:
-        What :meth:`Meter.ratios` returns.
+        What :meth:`Meter.figures` returns.
     """
     package = types.ModuleType("zoo")
     package.__path__ = [request["zoo"]]
@@ -117,7 +131,7 @@ def train(request, altered=lambda model: None):
         part = _pictures(pictures, folder, request, settings["batch_size"])
         meter = Meter(pictures.Feed(part, part, preprocess, settings, request["classes"]), request["seconds"])
         loop.fit(model, meter, settings, loop.Keeper(model, folder), Silent(), Silent(), {})
-    return meter.ratios()
+    return meter.figures()
 
 
 def _pictures(pictures, folder, request, batch):
