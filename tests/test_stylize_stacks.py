@@ -171,11 +171,57 @@ def test_a_disk_that_fills_up_costs_nothing_of_the_users(
     assert not list(folder.glob("*.png.part"))
 
 
-MEMORY = """
-import os, sys, types
+REACHED = """
+import sys, types
 package = types.ModuleType("zoo")
 package.__path__ = [sys.argv[1]]
 sys.modules["zoo"] = package
+"""
+
+SPATIAL = (
+    REACHED
+    + """
+import numpy, torch
+from zoo.models import compat, spatial
+
+layers = compat.keras.layers
+draw = numpy.random.RandomState(0)
+array = draw.normal(size=(2, 12, 9, 3)).astype("f4")
+
+def both(own, theirs):
+    found = []
+    for layer in (own, theirs):
+        x = torch.tensor(array, requires_grad=True)
+        y = layer(x)
+        (y * torch.arange(y.numel()).reshape(y.shape).sin()).sum().backward()
+        found.append((y.detach().numpy(), x.grad.numpy()))
+    return max(abs(one - other).max() for one, other in zip(*found))
+
+told = dict(kernel_initializer="ones", activation="relu")
+apart = [both(spatial.Convolution(4, edge, strides=step, padding=pad, **told),
+              layers.Conv2D(4, edge, strides=step, padding=pad, **told))
+         for edge, step, pad in ((3, 1, "same"), (1, 1, "same"), (3, 2, "valid"), (3, 2, "same"), (5, 1, "same"))]
+apart += [both(spatial.MaxPooling(edge, strides=2), layers.MaxPooling2D(edge, strides=2)) for edge in (2, 3)]
+spatial.CHUNK = 40
+for kind, near in ((torch.float32, 1e-4), (torch.bfloat16, 0.5)):
+    a, b = (torch.tensor(draw.normal(size=(2, 108, n)), dtype=kind, requires_grad=True) for n in (3, 4))
+    for one, other in ((a, b), (a, a)):
+        found = spatial.products(one, other)
+        wanted = torch.einsum("bpm,bpn->bmn", one.double(), other.double())
+        assert found.dtype == torch.float32
+        assert abs(found - wanted).max() < 1e-4, abs(found - wanted).max()
+        weight = torch.tensor(draw.normal(size=found.shape))
+        for mine, right in zip(torch.autograd.grad((found * weight).sum(), [one]),
+                               torch.autograd.grad((wanted * weight).sum(), [one])):
+            assert abs(mine - right).max() < near, abs(mine - right).max()
+print(max(apart))
+"""
+)
+
+MEMORY = (
+    REACHED
+    + """
+import os
 from zoo.worker import refusal, style_memory
 features = {"network": "vgg19", "precision": "float32"}
 style_memory.check(features, 1536, 2048, 8e9)
@@ -186,15 +232,26 @@ try:
 except refusal.RefusalError as error:
     print(error)
 """
+)
+
+
+def told_inside(script: str) -> str:
+    """What a script says inside the stack of PyTorch."""
+    row = stacks.load("torch")
+    python = envs.ensure(row, machine.probe().platform).python
+    command = [str(python), "-I", "-B", "-c", script, str(paths.PACKAGE)]
+    variables = envs.child_environment(row) | {"ZOO_KERAS": row.keras}
+    done = subprocess.run(command, env=variables, capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stderr[-2000:]
+    return done.stdout
+
+
+def test_layers_without_copies_compute_what_those_of_keras_do() -> None:
+    assert float(told_inside(SPATIAL)) < 1e-4
 
 
 def test_a_picture_beyond_the_memory_is_refused_with_the_size_that_fits() -> None:
-    row = stacks.load("torch")
-    python = envs.ensure(row, machine.probe().platform).python
-    told = subprocess.run(
-        [str(python), "-I", "-B", "-c", MEMORY, str(paths.PACKAGE)], env=envs.child_environment(row),
-        capture_output=True, text=True, check=True,
-    ).stdout  # fmt: skip
+    told = told_inside(MEMORY)
     assert "4096 x 3072 pixels take about" in told
     assert "this machine has 8.0 GB: size=21" in told
     assert "of 4096" in told
