@@ -1,7 +1,7 @@
 """Time to a loss: the method of Keras's own style-transfer example against the zoo's, in one run.
 
     python scripts/bench/style_speed.py goal CONTENT STYLE VGG19_WEIGHTS FOLDER [ROWS]
-    python scripts/bench/style_speed.py compare FOLDER [STEPS [STACK:PRECISION ...]]
+    python scripts/bench/style_speed.py compare FOLDER [STEPS [STACK:PRECISION ...]] [--output FILE.json]
 
 Same features (VGG19, as far as the weights reach), same loss, same start. The loss that the example ends with must be
 known first: ``goal`` takes its 400 steps with one picture in place of three, which gives the same numbers sooner, for
@@ -27,6 +27,8 @@ STEPS = 400
 PATIENCE_S = 180.0
 WAYS = ("torch:bfloat16", "torch:bfloat16")
 GOAL_STACK = "tf-2.21"
+WHAT = "style transfer, to the loss of the example after 400 steps"
+AGAINST = "Keras's example, tf-2.21, float32"
 
 
 class Side:
@@ -80,7 +82,13 @@ def main(argv: list[str]) -> int:
     if len(argv) in (5, 6) and argv[0] == "goal":
         goal(Path(argv[1]), Path(argv[2]), Path(argv[3]), Path(argv[4]), int([*argv, "400"][5]))
     elif len(argv) >= 2 and argv[0] == "compare":
-        compare(Path(argv[1]), int([*argv, "20"][2]), tuple(argv[3:]) or WAYS)
+        words = argv[: argv.index("--output")] if "--output" in argv else argv
+        found = compare(Path(argv[1]), int([*words, "20"][2]), tuple(words[3:]) or WAYS)
+        if words != argv:
+            import ratios
+
+            rows = [ratios.row(WHAT, way.replace(":", ", "), AGAINST, times) for way, times in found.items()]
+            ratios.write(Path(argv[-1]), rows)
     else:
         print(__doc__)
         return 2
@@ -102,8 +110,8 @@ def goal(content: Path, style: Path, weights: Path, folder: Path, rows: int) -> 
     side.close()
 
 
-def compare(folder: Path, steps: int, ways: tuple[str, ...]) -> None:
-    """Run both ways in turns and print what was measured."""
+def compare(folder: Path, steps: int, ways: tuple[str, ...]) -> dict[str, list[float]]:
+    """Run both ways in turns, print what was measured, and return how many times faster each turn was."""
     with np.load(folder / "goal.npz") as stored:
         known = stored["losses"]
     if len(known) <= STEPS:
@@ -127,6 +135,7 @@ def compare(folder: Path, steps: int, ways: tuple[str, ...]) -> None:
         print(f"{way}: {mean:.1f} s, {whole / mean:.1f} times faster")
     for side in sides.values():
         side.close()
+    return {way: [whole / each for each in seconds] for way, seconds in ours.items()}
 
 
 def _ours(sides: dict[str, Side], way: str, target: float, folder: Path) -> float:
