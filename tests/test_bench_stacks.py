@@ -185,8 +185,8 @@ def test_real_stacks_in_turns(tmp_path: Path) -> None:
 
 
 @pytest.mark.stacks
-def test_networks_that_take_no_pictures_or_give_them_are_timed(tmp_path: Path) -> None:
-    names = ["transformer/classifier", "transformer/lm", "style_transfer/fast"]
+def test_a_network_that_takes_no_pictures_is_timed(tmp_path: Path) -> None:
+    names = ["transformer/classifier"]
     where = ["stack=tf-2.21", "backend=cpu", "backend.probes=false", f"output.root={tmp_path}"]
     run = runs.bench(["bench=networks", f"networks=[{','.join(names)}]", *where, "batch_sizes=[1]", "count=3"])
     rows = rows_of(run)

@@ -105,11 +105,11 @@ def test_ratios_of_several_scripts_are_one_table(
 
 @pytest.mark.stacks
 def test_a_planted_fifth_is_caught_and_an_unchanged_recipe_passes() -> None:
-    first, again = (regression.calm("mnist_dense", "tf-2.21", []) for _ in range(2))
+    first, again = (regression.calm("mnist_dense", "tf-2.21", [], seconds=6.0) for _ in range(2))
     if max(first.busy, again.busy) > regression.TOO_BUSY:
         pytest.skip("others work on this machine: steps cannot be compared")
     recorded = [{"machine": "here", "ratio": first.ratio}]
     assert regression.verdict(again, recorded, "here", regression.TOLERANCE)[0] == 0
-    slower = regression.calm("mnist_dense", "tf-2.21", [], SLOWER)
+    slower = regression.calm("mnist_dense", "tf-2.21", [], SLOWER, 6.0)
     code, words = regression.verdict(slower, recorded, "here", regression.TOLERANCE)
     assert code == (2 if slower.busy > regression.TOO_BUSY else 1), words

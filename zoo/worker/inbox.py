@@ -1,6 +1,11 @@
-"""Arrays that the host lays down while the worker runs: ``0.npy``, ``1.npy``, ..., and ``end`` after the last."""
+"""What the host hands over while the worker runs.
 
+Arrays that it lays down, ``0.npy``, ``1.npy``, ..., and ``end`` after the last; or orders, a line of JSON each.
+"""
+
+import json
 import os
+import select
 import time
 
 POLL_S = 0.02
@@ -37,3 +42,18 @@ class Inbox:
             self._tell()
         self.waited_s += time.monotonic() - began
         return found
+
+
+def orders(stop):
+    """Yield what every line on standard input says, until the host ends its writing or someone asks to stop."""
+    rest, ended = b"", False
+    while not ended and not stop.asked:
+        # A plain read would be taken up again after Ctrl-C and never look at `stop`.
+        if not select.select([0], [], [], 0.1)[0]:
+            continue
+        more = os.read(0, 65536)
+        ended = not more
+        *lines, rest = (rest + more).split(b"\n")
+        for line in lines:
+            if not stop.asked:
+                yield json.loads(line.decode("ascii"))

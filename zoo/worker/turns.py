@@ -5,12 +5,10 @@ event with the seconds of each call; it ends its writing when there are no more 
 between, so that what slows the machine down for a while slows all of them.
 """
 
-import json
-import os
-import select
 import time
 
 from zoo.worker import memory, networks, subjects
+from zoo.worker.inbox import orders
 
 LEAST = 1
 
@@ -28,7 +26,7 @@ def run(request, events, stop, phases):
     ]
     events.emit("ready", rows=[row for row, _ in prepared], peak_gflop_per_s=peak)
     began = time.monotonic()
-    for asked in _asked(stop):
+    for asked in orders(stop):
         _, call = prepared[asked["case"]]
         taken, error = _turn(call, asked["seconds"])
         events.emit("batch", case=asked["case"], taken_s=taken, error=error, peak_memory_bytes=memory.peak_bytes())
@@ -72,18 +70,3 @@ def _turn(call, seconds):
     except Exception as error:
         return taken, _words(error)
     return taken, None
-
-
-def _asked(stop):
-    """Yield what every line asks for, until the host ends its writing or someone asks to stop."""
-    rest, ended = b"", False
-    while not ended and not stop.asked:
-        # A plain read would be taken up again after Ctrl-C and never look at `stop`.
-        if not select.select([0], [], [], 0.1)[0]:
-            continue
-        more = os.read(0, 65536)
-        ended = not more
-        *lines, rest = (rest + more).split(b"\n")
-        for line in lines:
-            if not stop.asked:
-                yield json.loads(line.decode("ascii"))
