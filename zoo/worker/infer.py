@@ -7,6 +7,7 @@ import numpy as np
 
 from zoo.worker import weights
 from zoo.worker.model import build, probabilities, score
+from zoo.worker.pictures import Rows
 
 
 def run(request, events, stop, phases):
@@ -18,7 +19,8 @@ def run(request, events, stop, phases):
     model, preprocess = build(request)
     weights.load(model, request["weights"])
     phases["build_s"] = time.monotonic() - began
-    pixels = np.load(request["data"]["x"], mmap_mode="r", allow_pickle=False)
+    stored = request["data"]["x"]
+    pixels = Rows(stored, np.arange(len(np.load(stored, mmap_mode="r", allow_pickle=False))))
     size = request["infer"]["batch_size"]
     began = time.monotonic()
     probabilities(model, preprocess, pixels[:size], size)
