@@ -60,7 +60,7 @@ def _words(error):
 
 
 def _turn(call, seconds):
-    """Call until the time is over; calls of the first moments, beside threads that spin on elsewhere, do not count."""
+    """Call until the time is over; the first moments, beside threads that spin on elsewhere, do not count."""
     taken = []
     try:
         call()
