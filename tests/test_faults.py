@@ -152,7 +152,8 @@ def limited() -> Iterator[Callable[[int], tuple[str, ...]]]:
         pytest.skip("no control group can be made here")
 
     def limit(size: int) -> tuple[str, ...]:
-        for name, value in (("memory.limit_in_bytes", size), ("memory.max", size), ("memory.swap.max", 0)):
+        both = {"memory.limit_in_bytes": size, "memory.memsw.limit_in_bytes": size}  # the second with swap
+        for name, value in (both | {"memory.max": size, "memory.swap.max": 0}).items():
             if (group / name).is_file():
                 (group / name).write_text(str(value))
         if not any((group / name).is_file() for name in ("memory.limit_in_bytes", "memory.max")):
