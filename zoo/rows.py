@@ -39,7 +39,7 @@ def read(path: Path) -> Any:
         if _depth(text) > DEEPEST:
             raise ZooError(f"{path} nests brackets more than {DEEPEST} deep", "Such files are flat; is it another?")
         return yaml.load(text, Loader=loader)  # noqa: S506  (both are safe loaders)
-    except (OSError, UnicodeDecodeError, yaml.YAMLError, RecursionError) as error:
+    except (OSError, ValueError, yaml.YAMLError, RecursionError) as error:  # ValueError: no UTF-8, or no number
         raise ZooError(f"{path} cannot be read: {error}", "Correct the file, or copy it anew.") from error
 
 
