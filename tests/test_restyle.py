@@ -138,6 +138,7 @@ def test_asked_to_stop_it_keeps_what_is_done(
         (("input=a.png", "weights=a.png"), "is refused"),
         (("input=a.png", "weights=other.npz"), "no feed-forward style network"),
         (("input=a.png", "tile=1"), "tile must be from 64"),
+        (("input=a.png", "precision=half"), "precision must be one of float32, bfloat16, float16"),
         (("input=empty", "save=a.png"), "a.png"),
         ((), "input is missing"),
     ],
@@ -216,3 +217,20 @@ def test_the_network_and_its_tiles_compute_what_numpy_does(tmp_path: Path, name:
         assert told["narrow"] > 2, told  # tiles that overlap too little are seen
     if row.trains:
         assert told["loss"] == pytest.approx(GOLDEN_LOSS, rel=1e-4)
+
+
+@pytest.mark.stacks
+def test_half_as_many_bits_shift_a_picture_by_less_than_a_grey_level(tmp_path: Path, shared_data: Path) -> None:
+    if "avx512_bf16" not in Path("/proc/cpuinfo").read_text(encoding="ascii", errors="replace"):
+        pytest.skip("this processor does not multiply bfloat16 by itself")
+    with Image.open(shared_data / "style" / "golden_gate.jpg") as image:
+        image.convert("RGB").resize((320, 240)).save(tmp_path / "a.png")
+    shown = {}
+    for precision in ("float32", "bfloat16"):
+        told = ["infer", "model=style_transfer/fast", f"weights={shared_data / 'faststyle' / 'wave'}", "stack=openvino"]
+        told += [f"input={tmp_path / 'a.png'}", f"save={tmp_path / precision}.png", f"precision={precision}"]
+        assert cli.main([*told, f"output.root={tmp_path}", "backend.probes=false"]) == 0
+        shown[precision] = np.asarray(Image.open(tmp_path / f"{precision}.png"), np.float32)
+    difference = np.abs(shown["float32"] - shown["bfloat16"])
+    assert 0 < difference.mean() < 0.5
+    assert difference.max() < 20

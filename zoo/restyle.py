@@ -166,7 +166,12 @@ def _restyle(
     try:
         pictures = exchange.Exchange(plan, folder)
         with pictures.lane:
-            told = {"exchange": str(folder), "tile": settings.tile, "items": len(plan)}
+            told = {
+                "exchange": str(folder),
+                "tile": settings.tile,
+                "precision": settings.precision,
+                "items": len(plan),
+            }
             request = request_of(line, {"name": "style_network"} | size, "restyle")
             outcome = work(line, request | {"weights": str(weights), "restyle": told}, pictures.take)
             pictures.close()

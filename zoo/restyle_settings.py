@@ -3,7 +3,7 @@
 from dataclasses import dataclass, field
 from typing import Any
 
-from zoo.settings import OPTIMIZERS, Settings, one_of, within
+from zoo.settings import INFERENCE_PRECISIONS, OPTIMIZERS, Settings, one_of, within
 
 TILES = (64, 4096)
 NETWORKS = ("auto", "vgg19", "vgg16", "squeezenet", "random")
@@ -118,6 +118,7 @@ class RestyleConfig(Settings):
         save: file or folder for the result; its suffix gives the format; null means inside the run folder.
         overwrite: write over pictures that are there already.
         tile: edge in pixels of the pieces that large pictures are computed in; smaller takes less memory.
+        precision: float32; float16 or bfloat16, faster and coarser, where the stack and the processor have them.
         stack: name of the stack to use; null means the run's own, or the backend's best.
     """
 
@@ -128,10 +129,11 @@ class RestyleConfig(Settings):
     save: str | None = None
     overwrite: bool = False
     tile: int = 512
+    precision: str = "float32"
 
     def problems(self) -> list[str]:
         """Everything missing or out of range, one sentence each."""
-        found = [within("tile", self.tile, *TILES)]
+        found = [within("tile", self.tile, *TILES), one_of("precision", self.precision, INFERENCE_PRECISIONS)]
         if bool(self.run) == bool(self.weights):
             found.append("give either run=RUN_FOLDER (or run=last) or weights=FILE_OR_FOLDER")
         if not self.input:

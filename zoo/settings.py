@@ -10,6 +10,7 @@ from zoo.errors import nearest
 
 OPTIMIZERS = ("adam", "momentum", "rmsprop", "sgd")
 SCHEDULES = ("constant", "cosine", "one_cycle")
+INFERENCE_PRECISIONS = ("float32", "bfloat16", "float16")
 PRECISIONS = ("auto", "float32", "mixed_bfloat16", "mixed_float16")
 RESIZES = ("stretch", "crop", "nearest")
 NORMALISATIONS = ("model", "unit", "symmetric", "standard")
@@ -326,7 +327,7 @@ class InferConfig(Settings):
             None if self.batch_size is None else within("batch_size", self.batch_size, 1, 65_536),
             within("sheets", self.sheets, 0, 10_000),
             one_of("resize", self.resize, RESIZES),
-            one_of("precision", self.precision, ("float32", "bfloat16", "float16")),
+            one_of("precision", self.precision, INFERENCE_PRECISIONS),
             self._subject(),
             None if self.input else "input is missing: give input=PICTURE, a folder, -, a .npy array, or input=test",
             *(model_argument(key, value) for key, value in self.model.items()),

@@ -63,6 +63,8 @@ class Zoo:
     def __init__(self, request: dict[str, Any]) -> None:
         device = importlib.import_module("zoo.worker.devices." + request["framework"])
         device.start({"promise": "cpu", "id": None, "backend": "cpu", "framework": request["framework"]})
+        prepare: Any = importlib.import_module("zoo.worker.predictors").prepare
+        prepare(device, request["precision"])
         build: Any = importlib.import_module("zoo.worker.model").build
         self.request, self.device = request, device
         self.model, self.preprocess = build({"model": {"name": "mobilenet", "args": {"alpha": 1.0}}})
@@ -73,7 +75,7 @@ class Zoo:
         of: Any = importlib.import_module("zoo.worker.predictors").of
         if batch not in self.ready:
             shape = (batch, *SHAPE)
-            self.ready[batch] = of(self.device, self.model, self.preprocess, shape, self.request["precision"])
+            self.ready[batch] = of(self.device, self.model, self.preprocess, shape)
         return self.ready[batch]
 
     def pictures(self, batch: int) -> Act:

@@ -94,12 +94,11 @@ def _openvino(model, x, training, precision):
 
     if training:
         raise RefusalError("OpenVINO cannot train")
-    hint = {"float32": "f32", "bfloat16": "bf16", "float16": "f16"}[precision]
-    openvino.EXACT["INFERENCE_PRECISION_HINT"] = hint
+    openvino.compute_in(precision)
     try:
         compat.outputs(model, x)  # compiles
     finally:
-        openvino.EXACT["INFERENCE_PRECISION_HINT"] = "f32"
+        openvino.compute_in("float32")
     compiled = getattr(model, "ov_compiled_model", None)
     request = compiled.create_infer_request()
     return lambda: next(iter(request.infer([x], share_inputs=True, share_outputs=True).values()))

@@ -17,7 +17,8 @@ def prepare(device, precision):
     Raises:
         RefusalError: this Keras cannot compute in it.
     """
-    if hasattr(device, "predictor"):
+    if hasattr(device, "compute_in"):
+        device.compute_in(precision)
         return
     try:
         compat.set_precision(POLICIES[precision])
@@ -25,7 +26,7 @@ def prepare(device, precision):
         raise RefusalError("%s; precision=float32 works everywhere" % error) from error
 
 
-def of(device, model, preprocess, shape, precision):
+def of(device, model, preprocess, shape):
     """Make a model ready for batches of one shape.
 
     Args:
@@ -33,11 +34,10 @@ def of(device, model, preprocess, shape, precision):
         model: the Keras model, with its weights.
         preprocess: from stored pixels to its input.
         shape: (batch, height, width, channels).
-        precision: as given to :func:`prepare`.
 
     Returns:
         The function from uint8 of that shape to float32 (batch, classes).
     """
     if hasattr(device, "predictor"):
-        return device.predictor(lambda x: compat.predict(model, x), preprocess, shape, precision)
+        return device.predictor(lambda x: compat.predict(model, x), preprocess, shape)
     return lambda pixels: compat.predict(model, preprocess(pixels))

@@ -5,6 +5,7 @@ after the last. Here each is restyled into ``0.done.npy``, ..., announced by an 
 """
 
 import errno
+import importlib
 import os
 import time
 
@@ -12,7 +13,7 @@ import numpy as np
 
 from zoo.models import compat
 from zoo.models import style_network as network
-from zoo.worker import tiles, weights
+from zoo.worker import predictors, tiles, weights
 from zoo.worker.inbox import Inbox
 from zoo.worker.refusal import RefusalError
 
@@ -25,7 +26,8 @@ def run(request, events, stop, phases):
     """Restyle until the host says that was the last.
 
     Args:
-        request: ``restyle`` holds ``exchange``, the folder; ``tile``, in pixels; ``items``, how many there will be.
+        request: ``restyle`` holds ``exchange``, the folder; ``tile``, in pixels; ``precision``; ``items``, how many
+            there will be.
         events: where to report.
         stop: when asked to, the picture in hand is left out.
         phases: seconds by phase, filled in: ``wait_s`` for the host, ``restyle_s`` in the network.
@@ -35,6 +37,8 @@ def run(request, events, stop, phases):
         most frameworks compile while they compute it.
     """
     settings, began = request["restyle"], time.monotonic()
+    device = importlib.import_module("zoo.worker.devices." + request["device"]["framework"])
+    predictors.prepare(device, settings["precision"])
     model = network.build(compat, initializer="zeros", **request["model"]["args"])
     weights.load(model, request["weights"])
     phases["build_s"] = time.monotonic() - began
@@ -42,6 +46,7 @@ def run(request, events, stop, phases):
     timed = list(job.all())
     phases.update(wait_s=job.inbox.waited_s, restyle_s=sum(took for _, took in timed))
     metrics = {"pictures": len(timed), "megapixels": sum(size for size, _ in timed) / 1e6}
+    metrics["precision"] = settings["precision"]
     steady = timed[1:] or timed
     if timed:
         metrics["s_per_megapixel"] = sum(took for _, took in steady) / (sum(size for size, _ in steady) / 1e6)

@@ -58,13 +58,12 @@ def run(request, events, stop, phases):
 def _predictor(request, shape, phases):
     """From a batch of pixels to probabilities, in the best way that the framework has."""
     began = time.monotonic()
-    wanted = request["stream"]["precision"]
     device = importlib.import_module("zoo.worker.devices." + request["device"]["framework"])
-    predictors.prepare(device, wanted)
+    predictors.prepare(device, request["stream"]["precision"])
     model, preprocess = build(request)
     weights.load(model, request["weights"], request.get("weights_hint", ""))
     phases["build_s"] = time.monotonic() - began
-    return predictors.of(device, model, preprocess, shape, wanted)
+    return predictors.of(device, model, preprocess, shape)
 
 
 def _slots(stop):

@@ -5,12 +5,12 @@ import numpy as np
 from zoo.worker import transposes
 from zoo.worker.refusal import RefusalError
 
-# On processors that multiply bfloat16 or float16 by themselves OpenVINO would round every weight to that.
-EXACT = {"INFERENCE_PRECISION_HINT": "f32"}
 HINTS = {"float32": "f32", "bfloat16": "bf16", "float16": "f16"}
 # Pictures at a time on each core: 1, 4 and 16 are equally fast, and with 1 a small network waits for Python.
 FEW = 4
 
+# On processors that multiply bfloat16 or float16 by themselves OpenVINO would round every weight to that.
+_settings = {"INFERENCE_PRECISION_HINT": "f32"}
 _used = []
 _graphs = []
 
@@ -28,11 +28,24 @@ def start(device):
     def compile_model(model, device_name="CPU", config=None):
         transposes.cancel(model)
         _graphs[:] = [model]
-        compiled = plain(model, device_name, dict(EXACT, **(config or {})))
+        compiled = plain(model, device_name, dict(_settings, **(config or {})))
+        _refuse_others(compiled)
         _used[:] = compiled.get_property("EXECUTION_DEVICES")
         return compiled
 
     openvino.compile_model = compile_model
+
+
+def compute_in(precision):
+    """Settle on ``float32``, ``float16`` or ``bfloat16`` for what is compiled from here on."""
+    _settings["INFERENCE_PRECISION_HINT"] = HINTS[precision]
+
+
+def _refuse_others(compiled):
+    """Raise RefusalError where OpenVINO took another precision than it was told to."""
+    wish, took = _settings["INFERENCE_PRECISION_HINT"], compiled.get_property("INFERENCE_PRECISION_HINT").to_string()
+    if took != wish:
+        raise RefusalError("this processor does not multiply %s by itself (OpenVINO took %s)" % (wish, took))
 
 
 def proof(device):
@@ -49,7 +62,7 @@ def proof(device):
     return {"name": name, "kind": kind, "proof": "matmul", "description": ""}
 
 
-def predictor(predict, preprocess, shape, precision):
+def predictor(predict, preprocess, shape):
     """Compile what Keras compiles once more, for a few pictures at a time, with the making of its input inside.
 
     Keras leaves the size of the batch open and hands over float32; a fixed size and bytes are faster. So are a few
@@ -59,13 +72,9 @@ def predictor(predict, preprocess, shape, precision):
         predict: Keras's own, from a batch of inputs to probabilities.
         preprocess: from bytes to inputs.
         shape: (batch, height, width, channels) of every batch to come.
-        precision: ``float32``, ``float16`` or ``bfloat16``.
 
     Returns:
         The function from pixels, uint8 of that shape, to probabilities.
-
-    Raises:
-        RefusalError: the processor does not multiply such numbers by itself.
     """
     import openvino
 
@@ -80,11 +89,7 @@ def predictor(predict, preprocess, shape, precision):
         steps.input().preprocess().convert_element_type(openvino.Type.f32).mean(-offset / scale).scale(1 / scale)
         graph = steps.build()
     wish = "LATENCY" if shape[0] == 1 else "THROUGHPUT"
-    settings = {"INFERENCE_PRECISION_HINT": HINTS[precision], "PERFORMANCE_HINT": wish}
-    compiled = openvino.Core().compile_model(graph, "CPU", settings)
-    settled = compiled.get_property("INFERENCE_PRECISION_HINT").to_string()
-    if settled != HINTS[precision]:
-        raise RefusalError("this processor does not multiply %s by itself (OpenVINO took %s)" % (precision, settled))
+    compiled = openvino.Core().compile_model(graph, "CPU", dict(_settings, PERFORMANCE_HINT=wish))
     count = -(-shape[0] // few) * few
     answers = np.empty((count, *compiled.output(0).shape[1:]), np.float32)
     queue = openvino.AsyncInferQueue(compiled)  # as many at once as OpenVINO holds for best
