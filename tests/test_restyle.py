@@ -227,7 +227,12 @@ def test_half_as_many_bits_shift_a_picture_by_less_than_a_grey_level(tmp_path: P
         image.convert("RGB").resize((320, 240)).save(tmp_path / "a.png")
     shown = {}
     for precision in ("float32", "bfloat16"):
-        told = ["infer", "model=style_transfer/fast", f"weights={shared_data / 'faststyle' / 'wave'}", "stack=openvino"]
+        told = [
+            "infer",
+            "model=style_transfer/fast",
+            f"weights={shared_data / 'faststyle' / 'wave'}",
+            "stack=openvino",
+        ]
         told += [f"input={tmp_path / 'a.png'}", f"save={tmp_path / precision}.png", f"precision={precision}"]
         assert cli.main([*told, f"output.root={tmp_path}", "backend.probes=false"]) == 0
         shown[precision] = np.asarray(Image.open(tmp_path / f"{precision}.png"), np.float32)

@@ -20,6 +20,7 @@ from zoo import (
     guard,
     machine,
     paths,
+    probed,
     progress,
     records,
     references,
@@ -303,6 +304,9 @@ def work(
     if line.resumes:
         resuming.refuse_other_data(line.before, line.record)
         request = enduring.resumed(request)
+    before = probed.known(environment, line.machine, request["device"]) if _probes_count(line) else None
+    if before:
+        request = request | {"probes": before.rows}
     variables = envs.child_environment(line.choice.stack, line.choice.env)
     with screen.following(f"Starting {line.choice.stack.name}", live) as show:
 
@@ -317,6 +321,9 @@ def work(
         outcome = enduring.until_done(line.folder, line.record, request, once)
     line.record["device"] = outcome.start.get("device")
     line.record["probes"] = outcome.start.get("probes")
+    line.record["probes_from"] = before.date if before else None
+    if _probes_count(line) and not before:
+        probed.keep(environment, line.machine, request["device"], outcome.start.get("probes") or [])
     line.record["versions"] = {**environment.versions, **_spoken_versions(outcome)}
     line.record["phases"] |= _phases(line, outcome)
     line.record["metrics"] = outcome.done.get("metrics", {})
@@ -325,6 +332,11 @@ def work(
     if outcome.done.get("stopped"):
         line.record["stopped"] = outcome.done["stopped"]
     return outcome
+
+
+def _probes_count(line: Line) -> bool:
+    """Whether what the probes find holds for later runs: in an environment of the user's own anything may change."""
+    return line.settings.backend.probes and line.settings.backend.python is None
 
 
 def _guard(line: Line) -> guard.Guard:
