@@ -91,10 +91,29 @@ def test_published_files_are_asked_for_with_their_checksum(tmp_path: Path, monke
         (__file__, FULL, ["is refused"]),
     ],
 )
-def test_what_cannot_be_had_is_told(told: str, model: dict[str, Any], words: list[str]) -> None:
+def test_what_cannot_be_had_is_told(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, told: str, model: dict[str, Any], words: list[str]
+) -> None:
+    monkeypatch.setenv("HOME", str(tmp_path))
     with pytest.raises(ZooError) as error:
         published.choose(told, model)
     assert all(word in str(error.value) for word in words), error.value
+
+
+def test_a_file_that_keras_downloaded_is_taken_where_no_checksum_is_known(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setenv("HOME", str(tmp_path))
+    path = tmp_path / ".keras" / "models" / "mobilenet_5_0_224_tf.h5"
+    path.parent.mkdir(parents=True)
+    file_of_weights(tmp_path / "made.npz", alpha=0.5)
+    weights.convert(tmp_path / "made.npz", tmp_path / "made.h5")
+    (tmp_path / "made.h5").rename(path)
+    chosen = published.choose("imagenet", FULL | {"alpha": 0.5})
+    assert chosen is not None
+    assert chosen.record["file"] == str(path)
+    assert chosen.hint == ""
+    assert "Keras downloaded" in capsys.readouterr().err
 
 
 def test_none_is_none() -> None:

@@ -86,16 +86,26 @@ def _published(model: Mapping[str, Any]) -> Path:
     file = row["file"].format(alpha=_one_of(row, "alpha", "alphas", model), size=_one_of(row, "size", "sizes", model))
     checksums = row["checksums"].get(file)
     if checksums is None:
-        raise ZooError(
-            f"No checksum of {file} is known, so it is not downloaded: nothing could tell it from another file",
-            f"Download it yourself and give its path:\n  {row['address']}{file}\n  weights=FOLDER/{file}\n"
-            f"Files with a known checksum: {', '.join(row['checksums'])}",
-        )
+        return _of_keras(row, file)
     checksum = checksums.get("sha256") or checksums["md5"]
     try:
         return fetch(file, [row["address"] + file], checksum, paths.cache_dir() / "downloads" / "imagenet")
     except ZooError as error:
         raise ZooError(error.message, f"{error.remedy}\nOr give a file that you have: weights=PATH") from error
+
+
+def _of_keras(row: dict[str, Any], file: str) -> Path:
+    """A file of no known checksum, where Keras has downloaded it for the user."""
+    path = Path.home() / ".keras" / "models" / file
+    if path.is_file():
+        progress.say(f"Weights that Keras downloaded: {path}; no checksum of them is known")
+        return path
+    raise ZooError(
+        f"No checksum of {file} is known, so it is not downloaded: nothing could tell it from another file",
+        f"Download it yourself and give its path:\n  {row['address']}{file}\n  weights=FOLDER/{file}\n"
+        f"Or let Keras do so; what it keeps in {path.parent} is found there.\n"
+        f"Files with a known checksum: {', '.join(row['checksums'])}",
+    )
 
 
 def _one_of(row: dict[str, Any], words: str, key: str, model: Mapping[str, Any]) -> Any:
