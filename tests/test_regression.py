@@ -57,11 +57,10 @@ def test_on_a_busy_machine_nothing_is_called_slower() -> None:
     assert "others work on this machine" in words
 
 
-def test_the_calmest_of_three_counts(monkeypatch: pytest.MonkeyPatch) -> None:
-    answers = iter([regression.Measured(9.0, 8.0, 10.0, 60, busy) for busy in (2.0, 1.3, 1.4, 1.0)])
+def test_the_least_of_several_processes_counts(monkeypatch: pytest.MonkeyPatch) -> None:
+    answers = iter([measured(9.0), measured(8.0), measured(10.0)])
     monkeypatch.setattr(regression, "measure", lambda *_: next(answers))
-    assert regression.calm("mnist_dense", "tf-2.21", []).busy == 1.3
-    assert regression.calm("mnist_dense", "tf-2.21", []).busy == 1.0
+    assert regression.best("mnist_dense", "tf-2.21", []).ratio == 8.0
 
 
 def test_a_recorded_ratio_replaces_only_its_own(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -105,11 +104,13 @@ def test_ratios_of_several_scripts_are_one_table(
 
 @pytest.mark.stacks
 def test_a_planted_fifth_is_caught_and_an_unchanged_recipe_passes() -> None:
-    first, again = (regression.calm("mnist_dense", "tf-2.21", [], seconds=6.0) for _ in range(2))
+    told = {"seconds": 4.0, "times": 2}
+    first, again = (regression.best("mnist_dense", "tf-2.21", [], **told) for _ in range(2))
     if max(first.busy, again.busy) > regression.TOO_BUSY:
         pytest.skip("others work on this machine: steps cannot be compared")
-    recorded = [{"machine": "here", "ratio": first.ratio}]
-    assert regression.verdict(again, recorded, "here", regression.TOLERANCE)[0] == 0
-    slower = regression.calm("mnist_dense", "tf-2.21", [], SLOWER, 6.0)
+    recorded = [{"machine": "here", "ratio": min(first.ratio, again.ratio)}]
+    code, words = regression.verdict(again, recorded, "here", regression.TOLERANCE)
+    assert code == 0, words
+    slower = regression.best("mnist_dense", "tf-2.21", [], SLOWER, **told)
     code, words = regression.verdict(slower, recorded, "here", regression.TOLERANCE)
     assert code == (2 if slower.busy > regression.TOO_BUSY else 1), words
