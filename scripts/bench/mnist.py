@@ -35,6 +35,7 @@ def main() -> int:
     parser.add_argument("what", choices=("accuracy", "speed"))
     parser.add_argument("data", type=Path)
     parser.add_argument("--seeds", default="1,2,3,4,5")
+    parser.add_argument("--also", default="", help="settings of a third way, laid over the recipe: 'KEY=VALUE ...'")
     parser.add_argument("--goal", type=float, default=0.99)
     parser.add_argument("--rounds", type=int, default=3)
     parser.add_argument("--output", type=Path, help="a JSON file for the figures")
@@ -44,7 +45,8 @@ def main() -> int:
         file = packed(told.data, Path(folder))
         found: Any
         if told.what == "accuracy":
-            found = accuracy(told.data, file, [int(seed) for seed in told.seeds.split(",")], told.goal)
+            seeds = [int(seed) for seed in told.seeds.split(",")]
+            found = accuracy(told.data, file, seeds, told.goal, told.also.split())
         else:
             found = speed(told.data, file, told.rounds)
     if told.output:
@@ -108,24 +110,29 @@ def zoo(data: Path, root: str, *words: str) -> dict[str, Any]:
     return {**json.loads((Path(root) / "run" / "run.json").read_text()), "wall": wall, "rates": rates}
 
 
-def accuracy(data: Path, file: Path, seeds: list[int], goal: float) -> list[dict[str, Any]]:
-    """Time to the goal, a row for each seed."""
+def accuracy(data: Path, file: Path, seeds: list[int], goal: float, also: list[str]) -> list[dict[str, Any]]:
+    """Time to the goal, a row for each seed and way."""
     rows = []
+    ways = {"recipe": list[str](), **({"also": also} if also else {})}
     for seed in seeds:
         example = plain(STACK, "keras", file, seed, goal)
-        with tempfile.TemporaryDirectory() as root:
-            own = zoo(data, root, f"seed={seed}")
-        row = {
-            "seed": seed, "example_s": example["seconds"], "example_epochs": example["epochs"],
-            "example_accuracy": example["accuracy"][-1], "zoo_s": own["wall"],
-            "zoo_accuracy": own["metrics"]["test_accuracy"], "ratio": example["seconds"] / own["wall"],
-        }  # fmt: skip
-        rows.append(row)
-        print("seed {seed}: example {example_s:.1f} s ({example_epochs} epochs, {example_accuracy:.4f}), "
-              "zoo {zoo_s:.1f} s ({zoo_accuracy:.4f}), {ratio:.1f} times".format(**row), flush=True)  # fmt: skip
-    reached = sum(row["zoo_accuracy"] >= goal for row in rows)
-    ratio = statistics.median(row["ratio"] for row in rows)
-    print(f"{reached} of {len(rows)} reached {goal}; the zoo is {ratio:.1f} times as fast (median)")
+        for way, words in ways.items():
+            with tempfile.TemporaryDirectory() as root:
+                own = zoo(data, root, f"seed={seed}", *words)
+            row = {
+                "seed": seed, "way": way, "example_s": example["seconds"], "example_epochs": example["epochs"],
+                "example_accuracy": example["accuracy"][-1], "zoo_s": own["wall"],
+                "zoo_accuracy": own["metrics"]["test_accuracy"], "ratio": example["seconds"] / own["wall"],
+                "phases": own["phases"],
+            }  # fmt: skip
+            rows.append(row)
+            print("seed {seed}: example {example_s:.1f} s ({example_epochs} epochs, {example_accuracy:.4f}), "
+                  "{way} {zoo_s:.1f} s ({zoo_accuracy:.4f}), {ratio:.1f} times".format(**row), flush=True)  # fmt: skip
+    for way in ways:
+        of_way = [row for row in rows if row["way"] == way]
+        reached = sum(row["zoo_accuracy"] >= goal for row in of_way)
+        ratio = statistics.median(row["ratio"] for row in of_way)
+        print(f"{way}: {reached} of {len(of_way)} reached {goal}; {ratio:.1f} times as fast (median)")
     return rows
 
 
