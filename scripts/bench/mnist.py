@@ -61,7 +61,8 @@ def main() -> int:
 def rows(what: str, found: Any, goal: float) -> list[Any]:
     """What, stack, what it is held against, and how many times as fast, for the common table."""
     if what == "accuracy":
-        return [(f"MNIST to {goal}, whole process", STACK, "Keras's example", [row["ratio"] for row in found])]
+        ratios = {row["way"]: [other["ratio"] for other in found if other["way"] == row["way"]] for row in found}
+        return [(f"MNIST to {goal}, whole process, {way}", STACK, "Keras's example", ratios[way]) for way in ratios]
     return [
         ("MNIST, training", STACK, name, [own / other for own, other in zip(found["zoo"], rates, strict=True)])
         for name, rates in found.items()
@@ -126,8 +127,11 @@ def accuracy(data: Path, file: Path, seeds: list[int], goal: float, also: list[s
                 "phases": own["phases"],
             }  # fmt: skip
             rows.append(row)
-            print("seed {seed}: example {example_s:.1f} s ({example_epochs} epochs, {example_accuracy:.4f}), "
-                  "{way} {zoo_s:.1f} s ({zoo_accuracy:.4f}), {ratio:.1f} times".format(**row), flush=True)  # fmt: skip
+            told = (
+                "seed {seed}: example {example_s:.1f} s ({example_epochs} epochs, {example_accuracy:.4f}), "
+                "{way} {zoo_s:.1f} s ({zoo_accuracy:.4f}), {ratio:.1f} times"
+            )
+            print(told.format(**row), flush=True)
     for way in ways:
         of_way = [row for row in rows if row["way"] == way]
         reached = sum(row["zoo_accuracy"] >= goal for row in of_way)
