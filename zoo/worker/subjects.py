@@ -33,21 +33,17 @@ class Subject:
         self._device = importlib.import_module("zoo.worker.devices." + framework)
         self._answers, self._precision = network.get("golden") or {}, precision
         self._arguments = network["model"]["args"]
-        self._set_precision(precision)
+        predictors.prepare(self._device, precision)
         try:
             self.model, self._preprocess = build({"model": network["model"]})
         finally:
-            self._set_precision("float32")
+            predictors.prepare(self._device, "float32")
         if self._answers:
             drawn = golden.draw_weights(compat.named_weights(self.model), SEED, self._answers["gain"])
             self.model.set_weights(drawn)
         else:
             weights.initialise(self.model, SEED)
         self.gflop_per_item = flops.per_item(self.model, self._arguments) / 1e9
-
-    def _set_precision(self, precision):
-        if not hasattr(self._device, "predictor"):
-            predictors.prepare(self._device, precision)
 
     def call(self, mode, batch):
         """The function without arguments that puts one batch through, and comes back when the device is done.
@@ -84,7 +80,11 @@ class Subject:
             if self._precision != "float32":
                 raise RefusalError("of pictures alone this stack computes in %s" % self._precision)
             return lambda stored: compat.predict(self.model, self._preprocess(stored))
-        return predictors.of(self._device, self.model, self._preprocess, (batch, *shape), self._precision)
+        predictors.prepare(self._device, self._precision)  # where it is compiled here
+        try:
+            return predictors.of(self._device, self.model, self._preprocess, (batch, *shape))
+        finally:
+            predictors.prepare(self._device, "float32")
 
     def _step(self, x):
         shape = compat.static_shape(self.model.outputs[0])[1:]
