@@ -33,11 +33,14 @@ def main(path):
     package.__path__ = [told["zoo"]]
     sys.modules["zoo"] = package
     os.environ["ZOO_KERAS"] = told["keras"]
-    importlib.import_module("zoo.worker.devices." + told["framework"]).start({"promise": "cpu"})
+    device = {"promise": "cpu", "framework": told["framework"]}
+    importlib.import_module("zoo.worker.devices." + told["framework"]).start(device)
     answers = []
     for request in told["requests"]:
         events = Events()
-        answer = importlib.import_module("zoo.worker." + request["work"]).run(request, events, Stop(), {})
+        answer = importlib.import_module("zoo.worker." + request["work"]).run(
+            dict(request, device=device), events, Stop(), {}
+        )
         answers.append(dict(answer, written=events.written))
     with open(told["out"], "w") as stream:
         json.dump(answers, stream, default=float)
