@@ -2,9 +2,6 @@
 
 import json
 import os
-import shutil
-import subprocess
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -120,18 +117,6 @@ def test_a_write_that_fails_leaves_the_one_before(tmp_path: Path, monkeypatch: p
     monkeypatch.undo()
     assert loaded(files) == (1, [])
     assert not list((tmp_path / "checkpoints").glob("*.part"))
-
-
-@pytest.fixture
-def small_disk(tmp_path: Path) -> Iterator[Path]:
-    """A disk of 2 MB."""
-    folder = tmp_path / "disk"
-    folder.mkdir()
-    mount = ["mount", "-t", "tmpfs", "-o", "size=2m", "tmpfs", str(folder)]
-    if shutil.which("mount") is None or subprocess.run(mount, capture_output=True, check=False).returncode:
-        pytest.skip("no small disk can be mounted here")
-    yield folder
-    subprocess.run(["umount", "-l", str(folder)], check=False)
 
 
 def test_a_full_disk_costs_no_checkpoint_that_was_there(small_disk: Path) -> None:

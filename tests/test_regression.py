@@ -1,12 +1,12 @@
 """The project's own check for recipes that became slower."""
 
-import importlib.util
 import json
 import sys
 from pathlib import Path
 from typing import Any
 
 import pytest
+import script_loader
 
 from zoo import paths
 
@@ -14,18 +14,8 @@ CHECKOUT = Path(__file__).resolve().parent.parent
 SLOWER = Path(__file__).with_name("slower_recipe.py")
 
 
-def script(name: str) -> Any:
-    spec = importlib.util.spec_from_file_location(f"script_{name}", CHECKOUT / "scripts" / "bench" / f"{name}.py")
-    assert spec is not None
-    assert spec.loader is not None
-    module = importlib.util.module_from_spec(spec)
-    sys.modules[spec.name] = module
-    spec.loader.exec_module(module)
-    return module
-
-
-regression = script("regression")
-ratios = script("ratios")
+regression = script_loader.load("bench/regression")
+ratios = script_loader.load("bench/ratios")
 
 
 def measured(ratio: float) -> Any:

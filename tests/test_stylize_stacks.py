@@ -7,7 +7,6 @@ import signal
 import subprocess
 import sys
 import time
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -134,18 +133,6 @@ def test_a_killed_run_goes_on_from_its_last_picture(tmp_path: Path) -> None:
     assert losses[-1] < 0.9 * losses[0]
     assert saved.exists()
     assert cli.main(["train", f"resume={folder}"]) == 1
-
-
-@pytest.fixture
-def small_disk(tmp_path: Path) -> Iterator[Path]:
-    """A disk of 2 MB."""
-    folder = tmp_path / "disk"
-    folder.mkdir()
-    mount = ["mount", "-t", "tmpfs", "-o", "size=2m", "tmpfs", str(folder)]
-    if shutil.which("mount") is None or subprocess.run(mount, capture_output=True, check=False).returncode:
-        pytest.skip("no small disk can be mounted here")
-    yield folder
-    subprocess.run(["umount", "-l", str(folder)], check=False)
 
 
 def test_a_disk_that_fills_up_costs_nothing_of_the_users(

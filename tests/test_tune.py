@@ -1,6 +1,5 @@
 """The search for a recipe that gets to its result sooner."""
 
-import importlib.util
 import json
 import sys
 import time
@@ -8,6 +7,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+import script_loader
 
 from zoo import machine, paths, stacks
 from zoo.errors import ZooError
@@ -15,17 +15,7 @@ from zoo.errors import ZooError
 CHECKOUT = Path(__file__).resolve().parent.parent
 
 
-def _script() -> Any:
-    spec = importlib.util.spec_from_file_location("script_tune", CHECKOUT / "scripts" / "tune.py")
-    assert spec is not None
-    assert spec.loader is not None
-    module = importlib.util.module_from_spec(spec)
-    sys.modules[spec.name] = module
-    spec.loader.exec_module(module)
-    return module
-
-
-tune = _script()
+tune = script_loader.load("tune")
 SPACE = tune.Space("val_accuracy", {"digits": 0.95}, {
     "trainer.batch_size": {"choices": [16, 64]},
     "trainer.learning_rate": {"low": 0.001, "high": 0.1, "log": True},

@@ -87,8 +87,7 @@ def _visit(place: _Place, settings: EncoderBenchConfig) -> bool:
         outcome = work(place.line, _request(place.line, settings))
         raise_if_failed(place.line, outcome)
     except ZooError as error:
-        place.error = error.message.splitlines()[0]
-        progress.warn(f"{place.line.choice.stack.name}: {error.message}")
+        places.keep_error(place, error)
         return True
     told = place.line.folder / "rows.json"
     if outcome.done:  # one that was stopped before has left the rows of its turn before, or none

@@ -99,8 +99,7 @@ class _Place:
         try:
             yield
         except ZooError as error:
-            self.error = error.message.splitlines()[0]
-            progress.warn(f"{self.line.choice.stack.name}: {error.message}")
+            places.keep_error(self, error)
 
     def rows(self, settings: StacksConfig) -> list[Row]:
         """Its results, each of them complete in itself."""

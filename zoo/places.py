@@ -5,7 +5,7 @@ import dataclasses
 from collections.abc import Iterable, Sequence
 from typing import Any, Protocol
 
-from zoo import backends
+from zoo import backends, progress
 from zoo.errors import ZooError
 from zoo.line import Line
 
@@ -62,6 +62,12 @@ def device(line: Line) -> dict[str, Any]:
     """Name and kind of the device of a place, for its rows."""
     found = line.record.get("device") or {}
     return {"device": found.get("name"), "device_kind": found.get("kind", line.choice.promise)}
+
+
+def keep_error(place: Place, error: ZooError) -> None:
+    """What went wrong at a place is told, and kept for its rows; the others go on."""
+    place.error = error.message.splitlines()[0]
+    progress.warn(f"{place.line.choice.stack.name}: {error.message}")
 
 
 def conclude(line: Line, places: Sequence[Place]) -> None:

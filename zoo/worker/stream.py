@@ -6,14 +6,12 @@ are no more; the worker answers each with a ``batch`` event, after which the hos
 """
 
 import importlib
-import json
-import os
-import select
 import time
 
 import numpy as np
 
 from zoo.worker import predictors, weights
+from zoo.worker.inbox import orders
 from zoo.worker.model import build
 
 
@@ -42,7 +40,8 @@ def run(request, events, stop, phases):
     phases["compile_s"] = time.monotonic() - began - phases["build_s"]
     events.emit("ready")
     took, done = [], 0
-    for slot, count in _slots(stop):
+    for filled in orders(stop):
+        slot, count = filled["slot"], filled["count"]
         began = time.monotonic()
         answers[slot, :count] = predict(pixels[slot])[:count]
         took.append((time.monotonic() - began, count))
@@ -64,22 +63,6 @@ def _predictor(request, shape, phases):
     weights.load(model, request["weights"], request.get("weights_hint", ""))
     phases["build_s"] = time.monotonic() - began
     return predictors.of(device, model, preprocess, shape)
-
-
-def _slots(stop):
-    """Yield (slot, count) for every line that comes, until the host ends its writing or someone asks to stop."""
-    rest, ended = b"", False
-    while not ended and not stop.asked:
-        # A plain read would be taken up again after Ctrl-C and never look at `stop`.
-        if not select.select([0], [], [], 0.1)[0]:
-            continue
-        more = os.read(0, 65536)
-        ended = not more
-        *lines, rest = (rest + more).split(b"\n")
-        for line in lines:
-            if not stop.asked:
-                filled = json.loads(line.decode("ascii"))
-                yield filled["slot"], filled["count"]
 
 
 def _speed(seconds, items):
