@@ -1,22 +1,18 @@
 """The packages of this checkout's own environment have no hole that is publicly known."""
 
-import importlib.util
 import json
 from pathlib import Path
 from types import ModuleType
 
 import pytest
+import script_loader
 
 SCRIPT = Path(__file__).resolve().parent.parent / "scripts" / "audit.py"
 
 
 @pytest.fixture
 def audit() -> ModuleType:
-    spec = importlib.util.spec_from_file_location("audit", SCRIPT)
-    assert spec is not None
-    assert spec.loader is not None
-    module = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(module)
+    module: ModuleType = script_loader.load("audit")
     return module
 
 

@@ -1,7 +1,6 @@
 """Real trainings and the faults that befall them, each really caused."""
 
 import csv
-import importlib.util
 import json
 import os
 import shutil
@@ -16,6 +15,7 @@ from typing import Any
 import numpy as np
 import psutil
 import pytest
+import script_loader
 from test_faults import Training
 from test_worker import ready
 
@@ -39,11 +39,7 @@ def train(folder: Path, *overrides: str, stack: str = "tf-1.8") -> int:
 
 @pytest.fixture(scope="module")
 def kill_matrix() -> ModuleType:
-    spec = importlib.util.spec_from_file_location("kill_matrix", SCRIPTS / "kill_matrix.py")
-    assert spec is not None
-    assert spec.loader is not None
-    module = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(module)
+    module: ModuleType = script_loader.load("kill_matrix")
     return module
 
 
