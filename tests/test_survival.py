@@ -57,8 +57,12 @@ def test_killed_again_and_again_a_run_ends_as_if_nothing_had_been(
 def test_a_run_that_was_cut_off_ends_as_the_one_that_was_not(
     tmp_path: Path, capsys: pytest.CaptureFixture[str], stack: str
 ) -> None:
-    """SIGKILL strikes the worker, and on tf-2.5 the disk besides; on JAX the host is asked to stop by SIGTERM."""
+    """SIGKILL strikes the worker, and on tf-2.5 the disk besides; on JAX the host is asked to stop by SIGTERM.
+
+    In the second epoch the first layer leaves off learning.
+    """
     told = ["trainer.epochs=4", "trainer.schedule=cosine", "trainer.checkpoint_minutes=0.001"]
+    told += ["freeze.before=predictions", "freeze.after=0.3"]
     whole, cut = (Training(tmp_path / name, *told, stack=stack) for name in ("whole", "cut"))
     cut.until("epoch   2")
     if stack == "jax":

@@ -138,6 +138,23 @@ class FineTune:
 
 
 @dataclass
+class Freeze:
+    """How to leave off training the first layers before the others, for speed (Brock et al. 2017, FreezeOut).
+
+    Attributes:
+        before: the layers before this one leave off learning; null means that all learn to the end.
+        after: the share of the steps of trainer.epochs after which they do.
+    """
+
+    before: str | None = None
+    after: float = 0.25
+
+    def problems(self) -> list[str | None]:
+        """What is out of range, and None for what is not."""
+        return [within("freeze.after", self.after, 0.0, 1.0)]
+
+
+@dataclass
 class Augment:
     """How to alter pictures while training on them, differently each time.
 
@@ -268,6 +285,7 @@ class TrainConfig(Tracking, Settings):
     data: DataSettings = field(default_factory=DataSettings)
     trainer: Trainer = field(default_factory=Trainer)
     fine_tune: FineTune = field(default_factory=FineTune)
+    freeze: Freeze = field(default_factory=Freeze)
     augment: Augment = field(default_factory=Augment)
     weights: str = "none"
     preset: str = "full"
@@ -276,7 +294,7 @@ class TrainConfig(Tracking, Settings):
 
     def problems(self) -> list[str]:
         """Everything out of range, one sentence each."""
-        parts = (self.trainer, self.fine_tune, self.augment, self.data)
+        parts = (self.trainer, self.fine_tune, self.freeze, self.augment, self.data)
         found = [problem for part in parts for problem in part.problems()]
         found.append(within("seed", self.seed, 0, 2**31 - 1))
         found += [self._of_size(), self._of_epochs()]

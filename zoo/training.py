@@ -73,6 +73,7 @@ def _train_request(
     return request | {
         "train": dataclasses.asdict(settings.trainer) | {"seed": settings.seed},
         "fine_tune": dataclasses.asdict(settings.fine_tune) if weights else None,
+        "freeze": dataclasses.asdict(settings.freeze),
         "data": materials.save(material, line.folder) | alike,
         "weights": str(weights.npz) if weights else None,
         "weights_hint": weights.hint if weights else "",

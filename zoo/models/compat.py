@@ -266,16 +266,20 @@ def compile_classifier(model, optimizer_name, learning_rate, jit, **settings):
         metrics=["accuracy"],
         **extra,
     )
+    _steps.pop(model, None)  # a model may be compiled again for fewer of its layers
 
 
 def freeze(model, names):
     """Keep some layers as they are: neither their weights nor the statistics of their normalisation change.
+
+    Layers that an earlier call named and this one does not learn again.
 
     Returns:
         The model to compile and train instead. It has the same layers, so what it learns the first one knows.
     """
     for layer in model.layers:
         layer.trainable = layer.name not in names
+        vars(layer).pop("call", None)  # of an earlier call, see below
     if not names or MAJOR >= 3 or _at_least(2, 4):
         return model
     # Before TensorFlow 2 a frozen normalisation still took mean and variance from the batch it was trained with.
@@ -331,10 +335,14 @@ def _jit(asked):
 
 
 class RunningMeans:
-    """Loss and accuracy over the batches of an epoch so far."""
+    """Loss and accuracy over the batches of an epoch so far.
+
+    Attributes:
+        model: that is trained; another one that shares its layers may take its place.
+    """
 
     def __init__(self, model):
-        self._model = model
+        self.model = model
         self._sums, self._count = np.zeros(2), 0
         self.loss = self.accuracy = float("nan")
 
@@ -346,9 +354,9 @@ class RunningMeans:
         """
         if MAJOR >= 3:
             # Some versions of Keras 3 return means since the last reset, others the batch's own values.
-            self._model.reset_metrics()
+            self.model.reset_metrics()
         draws.advance(keras)
-        values = [float(value) for value in _train_on_batch(self._model, *batch)]
+        values = [float(value) for value in _train_on_batch(self.model, *batch)]
         self._sums += np.array(values) * len(batch[1])
         self._count += len(batch[1])
         self._average()
@@ -429,10 +437,9 @@ def _train_on_batch(model, *batch, names=("accuracy",)):
     if model not in _steps:
         import tensorflow
 
-        # The first step goes Keras's own way, which makes the variables of optimizer and metrics.
-        values = model.train_on_batch(*batch)[: 1 + len(names)]
+        # As `fit` does: the variables of optimizer and metrics must be there before the step is traced.
+        model._symbolic_build(data_batch=(*batch, *[None] * (3 - len(batch))))
         _steps[model] = tensorflow.function(lambda *batch: model.train_step(batch), jit_compile=model.jit_compile)
-        return values
     logs = _steps[model](*batch)
     return [logs[name] for name in ("loss", *names)]
 

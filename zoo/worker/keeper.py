@@ -21,7 +21,7 @@ class Keeper:
     """Holds the best weights so far, and writes them and checkpoints: a killed run loses only what came after."""
 
     def __init__(self, model, folder):
-        self._model = self._trained = model
+        self._model = model
         self._folder = folder
         self._path = os.path.join(folder, "weights.npz")
         self._arrays, self._written = None, True
@@ -67,7 +67,6 @@ class Keeper:
 
         The stage may train another model than the keeper's that shares its layers: the optimizer is its own.
         """
-        self._trained = course.model
         self._saved = time.monotonic()
         if self._loaded is not None:
             with _sound():
@@ -79,8 +78,9 @@ class Keeper:
 
     def _take_up(self, course, arrays, state):
         here = _stack()
+        course.aim(state["course"]["narrowed"])
         if state["stack"] == here:
-            states.take_up(self._model, self._trained, arrays)
+            states.take_up(self._model, course.model, arrays)
         else:
             states.take_weights(self._model, arrays)
             self._warn(
@@ -105,7 +105,7 @@ class Keeper:
             FloatingPointError: the weights are no longer numbers, and no checkpoint is made of them.
         """
         began = time.monotonic()
-        arrays = states.gather(self._model, self._trained)
+        arrays = states.gather(self._model, course.model)
         if not all(np.isfinite(value).all() for name, value in arrays.items() if name.startswith("weights/")):
             raise FloatingPointError(course.words("the weights are no longer numbers"))
         if self._arrays is not None:
@@ -189,7 +189,8 @@ def _sound():
 def _check(state):
     """Raise one of what :func:`_sound` turns into words where a state is not as ``Keeper.save`` writes it."""
     course, told = dict(state["course"]), list(state["course"]["told"])
-    numbers = [value for name, value in course.items() if name not in ("told", "means")]
+    numbers = [value for name, value in course.items() if name not in ("told", "means", "narrowed")]
+    numbers.append(course["narrowed"] or 0)
     numbers += [state["steps_before"], *state["finished"].values()]
     if not all(isinstance(value, (int, float)) for value in numbers):
         raise TypeError("where numbers should be is %r" % numbers)

@@ -23,6 +23,8 @@ from zoo.worker.keeper import Keeper
 
 # So many epochs are told again by a run that goes on.
 TOLD = 100
+# An optimizer begins anew where fewer layers go on learning; so many steps let its moments settle.
+SETTLING = 20
 
 __all__ = ["Keeper", "fit", "learning_rate", "smooth"]
 
@@ -30,16 +32,29 @@ __all__ = ["Keeper", "fit", "learning_rate", "smooth"]
 class Course:
     """Where the training of one stage is, and everything a checkpoint must hold of it beside arrays."""
 
-    _NUMBERS = ("epoch", "step", "done", "items", "stale", "scale", "rollbacks", "rate", "seconds", "steps", "told")
+    _NUMBERS = ("epoch", "step", "done", "items", "stale", "scale", "rollbacks", "rate", "seconds", "steps", "told",
+                "narrowed")  # fmt: skip
 
-    def __init__(self, model, feed, first):
+    def __init__(self, model, feed, first, narrowing=None):
         self.model, self._feed = model, feed
+        self._narrowing, self.narrowed = narrowing, None
         self.first = self.epoch = first
         self.step = self.done = self.items = self.stale = self.rollbacks = 0
         self.scale, self.rate, self.seconds = 1.0, 0.0, 0.0
         self.compiled, self.told = False, []
         self.steps = feed.steps(first)
         self.means = compat.RunningMeans(model)
+
+    def aim(self, narrowed):
+        """Let all layers learn, or from the step ``narrowed`` on only those that go on learning to the end."""
+        if (narrowed is None) != (self.narrowed is None):
+            self.model = self.means.model = self._narrowing.prepare(narrowed is not None)
+            self.compiled = False
+        self.narrowed = narrowed
+
+    def share_of_rate(self):
+        """Of the learning rate, while the moments of a new optimizer settle."""
+        return 1.0 if self.narrowed is None else min(1.0, (self.done - self.narrowed + 1) / SETTLING)
 
     def count(self, batch):
         """A step was taken on a batch."""
@@ -72,7 +87,19 @@ class Course:
         return "%s at epoch %d, step %d" % (what, self.epoch, self.step)
 
 
-def fit(model, feed, settings, keeper, events, stop, phases, first=1, last=None):
+class Narrowing:
+    """Some layers leave off learning before the others do (Brock et al. 2017, https://arxiv.org/abs/1706.04983).
+
+    Attributes:
+        share: of all steps after which they do.
+        prepare: called with whether they have; the model that is trained then, compiled.
+    """
+
+    def __init__(self, share, prepare):
+        self.share, self.prepare = share, prepare
+
+
+def fit(model, feed, settings, keeper, events, stop, phases, first=1, last=None, narrowing=None):
     """Train for all epochs, or until asked to stop; one ``epoch`` event each, ``step`` events between.
 
     Args:
@@ -86,6 +113,7 @@ def fit(model, feed, settings, keeper, events, stop, phases, first=1, last=None)
         phases: seconds by phase, filled in.
         first: number of the first epoch, where there were others before.
         last: number of the last one of the whole run, where others follow; shown.
+        narrowing: which layers leave off learning and when, if any do.
 
     Returns:
         The number of epochs.
@@ -97,14 +125,14 @@ def fit(model, feed, settings, keeper, events, stop, phases, first=1, last=None)
     keeper.begin(settings, events, phases)
     if keeper.finished(first) is not None:
         return keeper.finished(first)
-    course = Course(model, feed, first)
-    stage = _Stage(course, feed, settings, keeper, events, stop, phases, last)
+    course = Course(model, feed, first, narrowing)
+    stage = _Stage(course, feed, settings, keeper, events, stop, phases, last, narrowing)
     keeper.enter(course)
     for told in course.told:  # the host may have died before it heard of them
         events.emit("epoch", **told)
     while stage.goes_on():
         try:
-            stage.train_epoch(model)
+            stage.train_epoch()
         except FloatingPointError as error:
             keeper.roll_back(course, error)
         except BrokenPipeError:  # the host is gone: what was learnt stays
@@ -121,12 +149,13 @@ def fit(model, feed, settings, keeper, events, stop, phases, first=1, last=None)
 class _Stage:
     """What the epochs of one stage share."""
 
-    def __init__(self, course, feed, settings, keeper, events, stop, phases, last):
+    def __init__(self, course, feed, settings, keeper, events, stop, phases, last, narrowing):
         self._course, self._feed, self._settings, self._keeper = course, feed, settings, keeper
         self._events, self._stop, self._phases = events, stop, phases
         epochs = range(course.first, course.first + settings["epochs"])
         self._final, self._last = epochs[-1], last or epochs[-1]
         self._total = sum(feed.steps(epoch) for epoch in epochs)
+        self._narrow_at = int(narrowing.share * self._total) if narrowing else None
         self._began, self.parted = time.monotonic(), False
 
     def goes_on(self):
@@ -134,12 +163,12 @@ class _Stage:
         stale = patience and self._course.stale >= patience
         return self._course.epoch <= self._final and not self._stop.asked and not stale
 
-    def train_epoch(self, model):
+    def train_epoch(self):
         """Train what is left of the epoch in hand, evaluate, report and keep."""
         course, began, before = self._course, time.monotonic(), self._course.seconds
         known = self._phases.get("compile_s", 0.0) + self._phases.get("checkpoint_s", 0.0)
         for batch in itertools.islice(self._feed.batches(course.epoch), course.step, None):
-            self._take_step(model, batch)
+            self._take_step(batch)
             course.seconds = before + time.monotonic() - began
             self._report()
             self._heed_limits()
@@ -151,7 +180,8 @@ class _Stage:
         if self.parted:  # what follows must not get into the checkpoint
             self._keeper.save(course)
         evaluating = time.monotonic()
-        record = dict({"loss": course.means.loss, "accuracy": course.means.accuracy}, **self._feed.evaluate(model))
+        record = {"loss": course.means.loss, "accuracy": course.means.accuracy}
+        record.update(self._feed.evaluate(course.model))
         evaluate_s = time.monotonic() - evaluating
         record.update(epoch=course.epoch, steps=course.step, learning_rate=course.rate)
         record["epoch_s"] = course.seconds + evaluate_s
@@ -172,10 +202,13 @@ class _Stage:
     def _add(self, phase, seconds):
         self._phases[phase] = self._phases.get(phase, 0.0) + seconds
 
-    def _take_step(self, model, batch):
+    def _take_step(self, batch):
         course = self._course
-        course.rate = learning_rate(self._settings, course.done, self._total) * course.scale
-        compat.set_learning_rate(model, course.rate)
+        if self._narrow_at is not None and course.narrowed is None and course.done >= self._narrow_at:
+            course.aim(course.done)
+        rate = learning_rate(self._settings, course.done, self._total)
+        course.rate = rate * course.scale * course.share_of_rate()
+        compat.set_learning_rate(course.model, course.rate)
         began = time.monotonic()
         course.means.train(*batch)
         if not course.compiled:  # the first step is where frameworks trace and compile

@@ -11,7 +11,7 @@ import numpy as np
 from zoo.models import compat
 from zoo.worker import head, judging, pictures, precision, weights
 from zoo.worker.augment import altering
-from zoo.worker.loop import Keeper, fit
+from zoo.worker.loop import Keeper, Narrowing, fit
 from zoo.worker.model import build
 from zoo.worker.refusal import RefusalError
 
@@ -20,7 +20,7 @@ def run(request, events, stop, phases):
     """Train, keep the best weights, evaluate once on what was set aside.
 
     Args:
-        request: the request; its ``train``, ``fine_tune``, ``weights`` and ``data`` parts are used here.
+        request: the request; its ``train``, ``fine_tune``, ``freeze``, ``weights`` and ``data`` parts are used here.
         events: where to report.
         stop: when asked to, training ends after the step in hand and what was learnt is kept.
         phases: seconds by phase, filled in.
@@ -37,13 +37,14 @@ def run(request, events, stop, phases):
     began = time.monotonic()
     model, preprocess = _model(request, events)
     frozen = _frozen(model, request["fine_tune"])
+    leaving = _before(model, request["freeze"]["before"], "freeze.before")
     phases["build_s"] = time.monotonic() - began
     parts, keeper = pictures.parts(request["data"]), Keeper(model, folder)
     keeper.begin(settings, events, phases)
     training = _Training(request, model, preprocess, parts, keeper, events, stop, phases)
     epochs = training.head() if request["fine_tune"] and request["fine_tune"]["head_epochs"] else 0
     if settings["epochs"] and not stop.asked:
-        epochs += training.all_but(frozen, epochs)
+        epochs += training.all_but(frozen, leaving, epochs)
     keeper.restore_best()
     metrics = dict(
         keeper.best or {}, epochs=epochs, parameters=int(model.count_params()), precision=settings["precision"]
@@ -76,16 +77,21 @@ def _model(request, events):
 
 def _frozen(model, plan):
     """Names of the layers that do not learn after the head did: those before ``unfreeze_from``, and normalisation."""
+    frozen = _before(model, plan and plan["unfreeze_from"], "fine_tune.unfreeze_from")
+    return frozen | set(compat.normalisations(model)) if plan and plan["freeze_normalisation"] else frozen
+
+
+def _before(model, wanted, key):
+    """Names of the layers before the one that a setting names; none where it names none."""
     names = [layer.name for layer in model.layers]
-    wanted = (plan and plan["unfreeze_from"]) or names[0]
+    wanted = wanted or names[0]
     if wanted not in names:
         near = difflib.get_close_matches(wanted, names, 1, 0.5)
         raise RefusalError(
-            "the model has no layer %r (fine_tune.unfreeze_from)%s; its layers are %s"
-            % (wanted, "; did you mean %r?" % near[0] if near else "", ", ".join(names))
+            "the model has no layer %r (%s)%s; its layers are %s"
+            % (wanted, key, "; did you mean %r?" % near[0] if near else "", ", ".join(names))
         )
-    frozen = set(names[: names.index(wanted)])
-    return frozen | set(compat.normalisations(model)) if plan and plan["freeze_normalisation"] else frozen
+    return set(names[: names.index(wanted)])
 
 
 class _Training:
@@ -93,6 +99,7 @@ class _Training:
 
     def __init__(self, request, model, preprocess, parts, keeper, events, stop, phases):
         self._settings, self._plan, self._data = request["train"], request["fine_tune"], request["data"]
+        self._leave_after = request["freeze"]["after"]
         self._model, self._preprocess, self._parts = model, preprocess, parts
         self._loop = {"keeper": keeper, "events": events, "stop": stop, "phases": phases}
         self._last = self._settings["epochs"] + (self._plan["head_epochs"] if self._plan else 0)
@@ -125,14 +132,23 @@ class _Training:
         finally:
             shutil.rmtree(scratch)
 
-    def all_but(self, frozen, before):
-        """Train all layers but the frozen ones, after so many epochs; return the number of epochs."""
-        settings = self._settings
-        model = compat.freeze(self._model, frozen)
-        _compile(model, settings)
-        parts = self._parts
+    def all_but(self, frozen, leaving, before):
+        """Train all layers but the frozen ones, after so many epochs; return the number of epochs.
+
+        Those that leave do so after a share of the steps.
+        """
+        settings, parts = self._settings, self._parts
+
+        def prepare(left):
+            model = compat.freeze(self._model, frozen | leaving if left else frozen)
+            _compile(model, settings)
+            return model
+
+        narrowing = Narrowing(self._leave_after, prepare) if leaving - frozen else None
         feed = self._feed(parts["train"], parts["validation"], self._preprocess, altering(self._data["augment"]))
-        return fit(model, feed, settings, first=before + 1, last=self._last, **self._loop)
+        return fit(
+            prepare(False), feed, settings, first=before + 1, last=self._last, narrowing=narrowing, **self._loop
+        )
 
     def _feed(self, train, validation, preprocess, alter):
         data = self._data
