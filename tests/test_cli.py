@@ -84,13 +84,21 @@ def test_it_answers_at_once(arguments: list[str], limit_s: float) -> None:
 
 
 def test_a_reader_that_leaves_early_is_no_error(tmp_path: Path) -> None:
-    code = "import sys; from zoo.cli import main; sys.exit(main(['list']))"
-    process = subprocess.Popen([sys.executable, "-c", code], stdout=subprocess.PIPE, stderr=subprocess.PIPE)
+    command = [sys.executable, "-m", "zoo", "list"]
+    process = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE)
     assert process.stdout is not None
     assert process.stderr is not None
     process.stdout.close()
     assert b"Traceback" not in process.stderr.read()
     process.wait()
+
+
+@pytest.mark.skipif(not os.path.exists("/dev/full"), reason="only Linux has a device that is always full")
+def test_output_that_goes_nowhere_is_told() -> None:
+    with open("/dev/full", "w") as full:
+        answer = subprocess.run([sys.executable, "-m", "zoo", "list"], stdout=full, stderr=subprocess.PIPE, text=True)
+    assert answer.returncode == 1
+    assert answer.stderr == "error: Cannot write: No space left on device (where the output goes)\nMake room there.\n"
 
 
 def test_a_full_disk_is_told(

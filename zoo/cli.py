@@ -53,23 +53,28 @@ def main(arguments: list[str] | None = None) -> int:
         sys.stderr.close()
         return 1
     except Exception as error:
-        told = _impossible_path(error)
-        return _refused(told) if told else _bug(error)
+        return _refused(error) or _bug(error)
 
 
-def _impossible_path(error: Exception) -> str | None:
-    """What is wrong, where a command failed of a path that no system could have; any of its words may be one."""
-    if isinstance(error, OSError) and error.errno == errno.ENAMETOOLONG:
-        return f"The name of a file or folder is too long: {str(error.filename)[:60]}..."
-    home = isinstance(error, RuntimeError) and "home directory" in str(error)
-    null = isinstance(error, ValueError) and "null byte" in str(error)
-    return f"A path cannot be read: {error}" if home or null else None
-
-
-def _refused(what: str) -> int:
+def _refused(error: Exception) -> int | None:
+    """Say what is wrong where a command failed of something that any of them may: no room, an impossible path."""
     from zoo import progress
 
-    progress.fail(what, "Check the paths that the command names.")
+    number = error.errno if isinstance(error, OSError) else None
+    home = isinstance(error, RuntimeError) and "home directory" in str(error)
+    null = isinstance(error, ValueError) and "null byte" in str(error)
+    if isinstance(error, OSError) and number in (errno.ENOSPC, errno.EDQUOT):
+        where = error.filename or "where the output goes"
+        progress.fail(f"Cannot write: {error.strerror} ({where})", "Make room there.")
+    elif isinstance(error, OSError) and number == errno.ENAMETOOLONG:
+        name = str(error.filename)[:60]
+        progress.fail(
+            f"The name of a file or folder is too long: {name}...", "Check the paths that the command names."
+        )
+    elif home or null:
+        progress.fail(f"A path cannot be read: {error}", "Check the paths that the command names.")
+    else:
+        return None
     return 1
 
 

@@ -36,7 +36,7 @@ def train(overrides: list[str]) -> Run:
         line.record["data"] = texts.record_of(prepared, settings) | sizes | {"test_items": 0}
         request = texts.request_for(line, settings, prepared, "language_train")
         request["data"]["parts"] = parts
-        texts.finish(line, settings, work(line, request))
+        texts.train_and_judge(line, settings, request)
     return Run(line.folder, line.record)
 
 

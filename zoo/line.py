@@ -5,7 +5,7 @@ import dataclasses
 import errno
 import shutil
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from importlib import metadata
 from pathlib import Path
@@ -282,6 +282,7 @@ def work(
     watch: screen.Show | None = None,
     feed: runner.Feed | None = None,
     live: bool = True,
+    started: Callable[[], None] | None = None,
 ) -> runner.Outcome:
     """Make the environment ready, run the worker on the request, and note what it says of itself.
 
@@ -291,6 +292,7 @@ def work(
         watch: called with every event of the worker, after it is shown.
         feed: see :func:`zoo.runner.run`.
         live: draw bars; false where several workers are at work at once.
+        started: called as soon as the worker runs, for what is best done beside it; must return at once.
     """
     environment = _ready_python(line)
     shutil.copyfile(environment.lock, line.folder / "requirements.lock")
@@ -316,7 +318,7 @@ def work(
                 watch(event)
 
         def once(path: Path) -> runner.Outcome:
-            return runner.run(environment.python, variables, path, told, feed, _guard(line))
+            return runner.run(environment.python, variables, path, told, feed, _guard(line), started)
 
         outcome = enduring.until_done(line.folder, line.record, request, once)
     line.record["device"] = outcome.start.get("device")

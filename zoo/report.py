@@ -146,7 +146,7 @@ def _figure(width: float, height: float, **margins: float) -> Any:
 
 def make_ready() -> None:
     """Begin to load what plots, fonts included, beside whatever happens next: nobody waits for it then."""
-    threading.Thread(target=_warm_up).start()
+    threading.Thread(target=_warm_up, daemon=True).start()
 
 
 def _warm_up() -> None:

@@ -73,6 +73,7 @@ def run(
     show: Callable[[dict[str, Any]], None],
     feed: Feed | None = None,
     guard: Guard = UNGUARDED,
+    started: Callable[[], None] | None = None,
 ) -> Outcome:
     """Run one request in the worker to its end.
 
@@ -83,6 +84,7 @@ def run(
         show: called with every event as it comes.
         feed: speaks to the worker while it runs, where the request needs that.
         guard: what the worker is held to.
+        started: called once the worker runs; must return at once.
     """
     folder, outcome = request.parent, Outcome()
     command = [str(python), "-I", "-B", str(paths.WORKER), str(request)]
@@ -109,6 +111,8 @@ def run(
             assert worker.stdout is not None  # noqa: S101  (it was asked for above)
             if feed and worker.stdin:
                 feed.begin(worker.stdin)
+            if started:
+                started()
             for event in _events(worker.stdout, kept):
                 alive()
                 _take(event, outcome)

@@ -3,7 +3,8 @@
 import dataclasses
 from typing import Any
 
-from zoo import progress, records, runner, textdata
+from zoo import progress, report, textdata
+from zoo.history import History
 from zoo.line import Line, open_folder, prepare, raise_if_failed, recorded, refuse_untrainable, request_of, work
 from zoo.results import Run
 from zoo.text_config import LabelledData, TextTrainConfig
@@ -36,7 +37,7 @@ def train(overrides: list[str]) -> Run:
         request = request_for(line, settings, texts, "text_train")
         request["model"]["args"]["classes"] = len(texts.about["class_names"])
         request["data"]["split"] = str(line.folder / "split.npz")
-        finish(line, settings, work(line, request))
+        train_and_judge(line, settings, request)
     return Run(line.folder, line.record)
 
 
@@ -108,15 +109,11 @@ def request_for(line: Line, settings: TextTrainConfig, texts: textdata.Prepared,
     }
 
 
-def finish(line: Line, settings: TextTrainConfig, outcome: runner.Outcome) -> None:
-    """Write history and curves, say why where the worker did not finish, hold the result to the recipe's promise."""
-    if outcome.epochs:
-        records.write_history(line.folder / "history.csv", outcome.epochs)
-        from zoo import report
-
-        told = line.record
-        title = f"{told['model']} on {told['backend']} ({told['stack']['name']}), {told['data']['name']}"
-        report.curves(records.read_history(line.folder), title, line.folder / "curves.png")
+def train_and_judge(line: Line, settings: TextTrainConfig, request: dict[str, Any]) -> None:
+    """Run the worker, write history and curves, say why where it did not finish, hold the result to the promise."""
+    history = History(line)
+    outcome = work(line, request, history.watch, started=report.make_ready)
+    history.finish(outcome)
     raise_if_failed(line, outcome)
     expected = dict(settings.expect.get(settings.data.name, {}))
     if expected.pop("sha256", None) != line.record["data"]["sha256"]:  # promised of other texts than these

@@ -1,9 +1,11 @@
 """Training a classifier of pictures: data, split, worker, curves, and the recipe's promise."""
 
+import contextlib
 import dataclasses
 from typing import Any
 
-from zoo import config, data, judgement, materials, progress, published, records, references, report, runner
+from zoo import config, data, judgement, materials, progress, published, references, report, runner
+from zoo.history import History, title
 from zoo.line import Line, open_folder, prepare, raise_if_failed, recorded, refuse_untrainable, request_of, work
 from zoo.materials import Material
 from zoo.results import Run
@@ -30,9 +32,11 @@ def train(overrides: list[str]) -> Run:
     with recorded(line):
         line.record["data"] = material.record | {"reason": why_data}
         line.record["weights"] = weights.record if weights else None
-        report.make_ready()
-        outcome = work(line, _train_request(line, settings, material, weights))
-        _keep_training(line, outcome, material)
+        beside = _Beside(line, material)
+        outcome = work(
+            line, _train_request(line, settings, material, weights), beside.watch, started=report.make_ready
+        )
+        beside.finish(outcome)
         _judge(line, settings)
         if line.reference:
             compared = references.comparison(line.reference.published or [], line.record)
@@ -80,15 +84,31 @@ def _train_request(
     }
 
 
-def _keep_training(line: Line, outcome: runner.Outcome, material: Material) -> None:
-    """Write history, curves and mistakes; say why where the worker did not finish."""
-    told = line.record
-    title = f"{told['model']} on {told['backend']} ({told['stack']['name']}), {told['data']['name']}"
-    if outcome.epochs:
-        records.write_history(line.folder / "history.csv", outcome.epochs)
-        report.curves(records.read_history(line.folder), title, line.folder / "curves.png")
-    raise_if_failed(line, outcome)
-    line.record["judgement"] = judgement.keep(line.folder, material, title)
+class _Beside:
+    """Draws curves and mistakes as soon as they are known, beside what the worker still does."""
+
+    def __init__(self, line: Line, material: Material) -> None:
+        self._line, self._material, self._history = line, material, History(line)
+        self._judgement: dict[str, Any] | None = None
+
+    def watch(self, event: dict[str, Any]) -> None:
+        """Take note of an event of the worker."""
+        self._history.watch(event)
+        if event["event"] == "start":
+            self._judgement = None
+        elif event["event"] == "artifact" and event["kind"] == "judged":
+            # What goes wrong here must not end the worker: it goes wrong again in `finish`, where it is told.
+            with contextlib.suppress(Exception):
+                self._judgement = self._judged()
+
+    def finish(self, outcome: runner.Outcome) -> None:
+        """Draw what is left; say why where the worker did not finish."""
+        self._history.finish(outcome)
+        raise_if_failed(self._line, outcome)
+        self._line.record["judgement"] = self._judgement or self._judged()
+
+    def _judged(self) -> dict[str, Any] | None:
+        return judgement.keep(self._line.folder, self._material, title(self._line))
 
 
 def _judge(line: Line, settings: TrainConfig) -> None:

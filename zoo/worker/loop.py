@@ -8,7 +8,7 @@ set aside.
 A run that was cut off goes on in the middle of an epoch as if nothing had happened. So whatever a feed draws, be it
 order, crops or noise, must be a function of (seed, epoch, step) alone: ``batches(epoch)`` yields the same batches
 whenever it is asked, and the loop may pass over the first ones. Nothing may be drawn from a generator that lives
-longer than one call of ``batches``.
+longer than one call of ``batches``, which is gone through in a thread of its own, a batch ahead.
 """
 
 import itertools
@@ -19,6 +19,7 @@ import numpy as np
 
 from zoo.models import compat
 from zoo.worker import memory
+from zoo.worker.ahead import ahead
 from zoo.worker.keeper import Keeper
 
 # So many epochs are told again by a run that goes on.
@@ -167,7 +168,7 @@ class _Stage:
         """Train what is left of the epoch in hand, evaluate, report and keep."""
         course, began, before = self._course, time.monotonic(), self._course.seconds
         known = self._phases.get("compile_s", 0.0) + self._phases.get("checkpoint_s", 0.0)
-        for batch in itertools.islice(self._feed.batches(course.epoch), course.step, None):
+        for batch in ahead(itertools.islice(self._feed.batches(course.epoch), course.step, None)):
             self._take_step(batch)
             course.seconds = before + time.monotonic() - began
             self._report()

@@ -1,0 +1,42 @@
+"""Getting the next batch ready beside the step in hand."""
+
+import contextlib
+import queue
+import threading
+
+
+def ahead(batches):
+    """Yield what an iterator yields, each prepared by a thread while the one before it is in use.
+
+    Args:
+        batches: the iterator; whatever it raises comes out here, in its turn.
+    """
+    ready, left = queue.Queue(1), threading.Event()
+    thread = threading.Thread(target=_prepare, args=(batches, ready, left))
+    thread.daemon = True
+    thread.start()
+    try:
+        while True:
+            batch, error = ready.get()
+            if error is not None:
+                raise error
+            if batch is None:
+                return
+            yield batch
+    finally:
+        left.set()
+        while thread.is_alive():  # it may wait for room
+            with contextlib.suppress(queue.Empty):
+                ready.get(timeout=0.01)
+
+
+def _prepare(batches, ready, left):
+    try:
+        for batch in batches:
+            ready.put((batch, None))
+            if left.is_set():
+                return
+    except BaseException as error:  # raised again where the batches are used
+        ready.put((None, error))
+    else:
+        ready.put((None, None))
