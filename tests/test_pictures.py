@@ -4,6 +4,7 @@ import contextlib
 import io
 import os
 import struct
+import tempfile
 import tracemalloc
 import zlib
 from pathlib import Path
@@ -31,9 +32,17 @@ def seven(width: int = 200, height: int = 260, ink: int = 0, paper: int = 255) -
 
 def load(path: Path, style: str = "digits") -> np.ndarray:
     inputs = pictures.load(str(path), SHAPE, style)
-    assert inputs.array.shape == (len(inputs.names), *SHAPE)
-    assert inputs.array.dtype == np.uint8
-    return inputs.array
+    return whole(inputs)
+
+
+def whole(inputs: pictures.Inputs) -> np.ndarray:
+    """All of the pictures, through the file that a worker reads."""
+    with tempfile.TemporaryDirectory() as folder:
+        inputs.save(Path(folder) / "x.npy")
+        found: np.ndarray = np.load(Path(folder) / "x.npy")
+    assert found.shape == (len(inputs.names), *SHAPE)
+    assert found.dtype == np.uint8
+    return found
 
 
 def one(picture: Image.Image, path: Path, style: str = "digits", **options: object) -> np.ndarray:
@@ -179,7 +188,7 @@ def test_folders_are_read_in_order_and_through(tmp_path: Path) -> None:
         (tmp_path / name).write_bytes(b"other things")
     inputs = pictures.load(str(tmp_path), SHAPE, "digits")
     assert inputs.names == ["a.bmp", "b/1.PNG", "b/2.jpg", "c.png"]
-    assert inputs.array.shape == (4, *SHAPE)
+    assert whole(inputs).shape == (4, *SHAPE)
     assert inputs.skipped == []
 
 
@@ -273,8 +282,7 @@ def test_arrays_are_taken_as_they_are(tmp_path: Path, shape: tuple[int, ...], ki
     values = BYTES if kind == "u1" else BYTES / 255
     np.save(tmp_path / "x.npy", np.asfortranarray(values.reshape(shape).astype(kind)))
     inputs = pictures.load(str(tmp_path / "x.npy"), SHAPE, "digits")
-    assert np.array_equal(inputs.array[..., 0], BYTES)
-    assert inputs.array.dtype == np.uint8
+    assert np.array_equal(whole(inputs)[..., 0], BYTES)
     assert inputs.names == ["x.npy[0]", "x.npy[1]", "x.npy[2]"]
 
 
@@ -282,7 +290,22 @@ def test_one_picture_as_an_array(tmp_path: Path) -> None:
     np.save(tmp_path / "x.npy", BYTES[0])
     inputs = pictures.load(str(tmp_path / "x.npy"), SHAPE, "plain")
     assert inputs.names == ["x.npy"]
-    assert np.array_equal(inputs.array[0, ..., 0], BYTES[0])
+    assert np.array_equal(whole(inputs)[0, ..., 0], BYTES[0])
+
+
+def test_a_large_array_is_read_in_parts(tmp_path: Path) -> None:
+    many = np.random.default_rng(1).integers(0, 256, (20_000, 28, 28), np.uint8)
+    np.save(tmp_path / "x.npy", many)
+    tracemalloc.start()
+    inputs = pictures.load(str(tmp_path / "x.npy"), SHAPE, "digits")
+    inputs.save(tmp_path / "copy.npy")
+    most = tracemalloc.get_traced_memory()[1]
+    tracemalloc.stop()
+    assert most < many.nbytes
+    assert np.array_equal(np.load(tmp_path / "copy.npy")[..., 0], many)
+    np.save(tmp_path / "y.npy", np.concatenate([many[:6000] / 255, np.full((1, 28, 28), np.nan)]))
+    with pytest.raises(ZooError, match="go from nan to nan"):
+        pictures.load(str(tmp_path / "y.npy"), SHAPE, "digits")
 
 
 @pytest.mark.parametrize(

@@ -1,7 +1,9 @@
 """Using a trained classifier on pictures of the user's own, or on the test set that it was trained beside."""
 
 import json
+from collections.abc import Callable
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any
 
 from zoo import config, machine, materials, progress, recognition, records, runner
@@ -56,8 +58,8 @@ def _prepared(overrides: list[str]) -> tuple[Line, InferConfig]:
 @dataclass
 class _Inputs:
     names: list[str]
-    x: Any
-    y: Any
+    save: Callable[[Path], None]
+    labels: Any
     record: dict[str, Any]
 
 
@@ -123,11 +125,13 @@ def _inputs(settings: InferConfig, source: Run) -> _Inputs:
         "items": len(loaded.names),
         "skipped": [list(row) for row in loaded.skipped],
     }
-    return _Inputs(loaded.names, loaded.array, None, record | {"class_names": trained["class_names"]})
+    return _Inputs(loaded.names, loaded.save, None, record | {"class_names": trained["class_names"]})
 
 
 def _test_set(source: Run) -> _Inputs:
     """The test part that the run was made with."""
+    import numpy as np
+
     told = source.record["config"]
     data, model = DataSettings(**told["data"]), told["model"]
     material = materials.prepare(TrainConfig(model=model, data=data, seed=told["seed"]))
@@ -142,7 +146,11 @@ def _test_set(source: Run) -> _Inputs:
     pixels, labels = materials.part(material, "test")
     names = [material.names[row] if material.names else f"test[{row}]" for row in rows]
     record = {"name": data.name, "items": len(rows), "sha256": material.record["sha256"]}
-    return _Inputs(names, pixels, labels, record | {"class_names": material.class_names})
+
+    def save(path: Path) -> None:
+        np.save(path, pixels, allow_pickle=False)
+
+    return _Inputs(names, save, labels, record | {"class_names": material.class_names})
 
 
 def _infer_request(line: Line, settings: InferConfig, source: Run, inputs: _Inputs) -> dict[str, Any]:
@@ -150,13 +158,13 @@ def _infer_request(line: Line, settings: InferConfig, source: Run, inputs: _Inpu
 
     trained = _trained_model(source)
     # Copies inside the run folder: what was asked stays beside what was answered.
-    files = {"x": line.folder / "inputs.npy", "y": line.folder / "labels.npy"}
-    for name, path in files.items():
-        if getattr(inputs, name) is not None:
-            np.save(path, getattr(inputs, name), allow_pickle=False)
+    pixels, labels = line.folder / "inputs.npy", line.folder / "labels.npy"
+    inputs.save(pixels)
+    if inputs.labels is not None:
+        np.save(labels, inputs.labels, allow_pickle=False)
     return request_of(line, trained["args"] | {"name": trained["name"]}, "infer") | {
         "weights": str(source.folder / "weights.npz"),
-        "data": {"x": str(files["x"]), "y": None if inputs.y is None else str(files["y"])},
+        "data": {"x": str(pixels), "y": None if inputs.labels is None else str(labels)},
         "infer": {"batch_size": settings.batch_size or USUAL_BATCH},
     }
 

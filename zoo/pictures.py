@@ -1,11 +1,11 @@
 """Pictures of the user's own, of any size and mode, made into what a model was trained on."""
 
 import dataclasses
-import warnings
+from collections.abc import Iterable
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
-from zoo import photos, progress
+from zoo import arrays, photos, progress
 from zoo.errors import ZooError, unknown
 
 if TYPE_CHECKING:
@@ -25,11 +25,25 @@ INK_SIDE = 20
 
 @dataclasses.dataclass(frozen=True)
 class Inputs:
-    """Pictures for a model: ``array`` is uint8 (n, height, width, 1); ``skipped`` holds (name, reason)."""
+    """Pictures for a model.
+
+    Attributes:
+        names: n of them.
+        parts: uint8 (m, height, width, 1), one after the other the n pictures.
+        skipped: (name, reason) of those left out.
+    """
 
     names: list[str]
-    array: "Bytes"
+    parts: "Iterable[Bytes]"
     skipped: list[tuple[str, str]]
+
+    def save(self, path: Path) -> None:
+        """Write all pictures into one .npy file.
+
+        Raises:
+            OSError: it cannot be written.
+        """
+        arrays.write(path, len(self.names), iter(self.parts))
 
 
 def load(source: str, shape: tuple[int, ...], style: str) -> Inputs:
@@ -56,11 +70,11 @@ def load(source: str, shape: tuple[int, ...], style: str) -> Inputs:
     if path.is_dir():
         return _folder(path, shape, style)
     if path.suffix.lower() == ".npy":
-        array = _array(path, shape)
-        names = [path.name] if len(array) == 1 else [f"{path.name}[{index}]" for index in range(len(array))]
-        return Inputs(names, array, [])
+        stored = arrays.Stored(path, shape)
+        names = [path.name] if len(stored) == 1 else [f"{path.name}[{index}]" for index in range(len(stored))]
+        return Inputs(names, stored, [])
     try:
-        return Inputs([path.name], _picture(path, shape, style)[None], [])
+        return Inputs([path.name], [_picture(path, shape, style)[None]], [])
     except photos.UnreadableError as reason:
         raise ZooError(f"{path} cannot be used: {reason}", KINDS) from reason
 
@@ -73,19 +87,19 @@ def _folder(folder: Path, shape: tuple[int, ...], style: str) -> Inputs:
     if not found:
         listed = _listed([f"{name}: {reason}" for name, reason in skipped])
         raise ZooError(f"The folder {folder} holds no picture" + listed, KINDS)
-    names, arrays = [], []
+    names, read = [], []
     with progress.bar(f"Reading {len(found):,} pictures", len(found)) as bar:
         for name in found:
             try:
-                arrays.append(_picture(folder / name, shape, style))
+                read.append(_picture(folder / name, shape, style))
                 names.append(name)
             except photos.UnreadableError as reason:
                 skipped.append((name, str(reason)))
             bar.advance(1)
-    if not arrays:
+    if not read:
         listed = _listed([f"{name}: {reason}" for name, reason in skipped])
         raise ZooError(f"None of the pictures in {folder} can be used" + listed, KINDS)
-    return Inputs(names, np.stack(arrays), skipped)
+    return Inputs(names, [np.stack(read)], skipped)
 
 
 def _listed(lines: list[str]) -> str:
@@ -167,58 +181,3 @@ def _centre(ink: "Bytes") -> tuple[float, float]:
     mass = ink.astype(np.float64)
     rows, columns = (np.arange(size) for size in ink.shape)
     return float(mass.sum(1) @ rows / mass.sum()), float(mass.sum(0) @ columns / mass.sum())
-
-
-def _array(path: Path, shape: tuple[int, ...]) -> "Bytes":
-    """The array of a .npy file as uint8 (n, height, width, 1)."""
-    array = _mapped(path)
-    height, width = shape[:2]
-    tails = ((height, width), (height, width, 1), (height * width,))
-    if array.size == 0 or (array.shape != (height, width) and array.shape[1:] not in tails):
-        raise ZooError(
-            f"The array in {path} has the shape {array.shape}",
-            f"It must be (n, {height}, {width}), (n, {height}, {width}, 1), (n, {height * width}) or "
-            f"({height}, {width}), with n at least 1.",
-        )
-    return _as_bytes(path, array).reshape(-1, *shape)
-
-
-def _mapped(path: Path) -> "NDArray[Any]":
-    """Map the file instead of reading it: a header may claim any size, and no memory is set aside for it."""
-    import numpy as np
-
-    try:
-        with path.open("rb") as stream:
-            magic = stream.read(6)
-        if magic != b"\x93NUMPY":
-            raise ZooError(
-                f"{path} is not a .npy array: it " + (f"begins with {magic!r}" if magic else "is empty"),
-                "Write it with numpy.save.",
-            )
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore")
-            array: NDArray[Any] = np.load(path, mmap_mode="r", allow_pickle=False)
-    except ZooError:
-        raise
-    # Headers that nobody foresaw are met with nearly any exception.
-    except Exception as error:
-        raise ZooError(
-            f"The array in {path} cannot be read: {error}",
-            "It must be whole, and of plain numbers (no objects). Write it with numpy.save.",
-        ) from error
-    return array
-
-
-def _as_bytes(path: Path, array: "NDArray[Any]") -> "Bytes":
-    import numpy as np
-
-    if array.dtype == np.uint8:
-        return np.array(array, order="C")
-    remedy = "It must be uint8 (0 to 255), or floats from 0 to 1."
-    if array.dtype.kind != "f":
-        raise ZooError(f"The array in {path} is of the type {array.dtype}", remedy)
-    low, high = float(array.min()), float(array.max())
-    if not (low >= 0.0 and high <= 1.0):
-        raise ZooError(f"The numbers of the array in {path} go from {low:g} to {high:g}", remedy)
-    scaled: Bytes = np.rint(array * 255.0).astype(np.uint8)
-    return np.array(scaled)

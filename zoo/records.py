@@ -12,7 +12,7 @@ import os
 import re
 import shutil
 import subprocess
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -248,27 +248,32 @@ def _number(text: str) -> float:
     return float(text or "nan")
 
 
-def write_predictions(path: Path, names: list[str], classes: list[str], probabilities: Any) -> list[dict[str, Any]]:
+def likeliest(names: list[str], classes: list[str], probabilities: Any) -> Iterator[dict[str, Any]]:
+    """What each row of probabilities says: ``input``, ``class`` and ``probability``.
+
+    Args:
+        names: what each row is about, n of them.
+        classes: class names.
+        probabilities: (n, classes) float32.
+    """
+    for name, values in zip(names, probabilities, strict=True):
+        best = int(values.argmax())
+        yield {"input": name, "class": classes[best], "probability": float(values[best])}
+
+
+def write_predictions(path: Path, names: list[str], classes: list[str], probabilities: Any) -> None:
     """Write ``predictions.csv``: input, class, probability, then the probability of every class.
 
     Args:
         names: what each row is about, n of them.
         classes: class names.
         probabilities: (n, classes) float32.
-
-    Returns:
-        The rows' first three columns.
     """
-    rows = []
     with path.open("w", newline="", encoding="utf-8") as out:
         writer = csv.writer(out)
         writer.writerow(["input", "class", "probability", *(f"p_{name}" for name in classes)])
-        for name, values in zip(names, probabilities, strict=True):
-            best = int(values.argmax())
-            row = {"input": name, "class": classes[best], "probability": float(values[best])}
-            rows.append(row)
+        for row, values in zip(likeliest(names, classes, probabilities), probabilities, strict=True):
             writer.writerow([*row.values(), *(f"{value:.9g}" for value in values)])
-    return rows
 
 
 def git_commit() -> str | None:

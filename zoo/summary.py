@@ -90,19 +90,19 @@ def _bound(judged: dict[str, Any]) -> str:
 def _inference(run: Run) -> list[str]:
     if "skipped_items" in run.record.get("data", {}):
         return _recognition(run)
-    record, rows = run.record, run.predictions
+    record = run.record
     if "prompt" in record["data"]:
         speed = f"{run.metrics.get('items', 0):,} tokens, {run.metrics.get('items_per_s', 0):,.0f} a second"
         return [f"\n{_where(record)}: {speed}; the text is in generated.txt"]
-    width = max((len(row["input"]) for row in rows[:SHOWN_PREDICTIONS]), default=0)
-    told = [
-        f"{row['input']:<{width}}  {row['class']}  {float(row['probability']):.4f}"
-        for row in rows[:SHOWN_PREDICTIONS]
-    ]
-    if len(rows) > SHOWN_PREDICTIONS:
-        told.append(f"... and {len(rows) - SHOWN_PREDICTIONS:,} more in predictions.csv")
+    every = run.each_prediction()
+    rows = list(itertools.islice(every, SHOWN_PREDICTIONS))
+    more = sum(1 for _ in every)
+    width = max((len(row["input"]) for row in rows), default=0)
+    told = [f"{row['input']:<{width}}  {row['class']}  {float(row['probability']):.4f}" for row in rows]
+    if more:
+        told.append(f"... and {more:,} more in predictions.csv")
     speed = f"{run.metrics.get('items_per_s', 0):,.0f} a second"
-    told.append(f"{_where(record)}: {len(rows):,} {record['data'].get('what', 'pictures')}, {speed}")
+    told.append(f"{_where(record)}: {len(rows) + more:,} {record['data'].get('what', 'pictures')}, {speed}")
     if "test_accuracy" in run.metrics:
         told.append(f"test accuracy {run.metrics['test_accuracy']:.4f}, loss {run.metrics['test_loss']:.4f}")
     return told

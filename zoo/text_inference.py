@@ -192,8 +192,10 @@ def _keep(line: Line, inputs: _Inputs, classes: list[str]) -> None:
     if path.is_file():
         probabilities = np.load(path, allow_pickle=False)
         names = inputs.names[: len(probabilities)]
-        rows = records.write_predictions(line.folder / "predictions.csv", names, classes, probabilities)
-        for row, values in zip(rows, probabilities, strict=True):
-            row["probabilities"] = {name: float(value) for name, value in zip(classes, values, strict=True)}
+        records.write_predictions(line.folder / "predictions.csv", names, classes, probabilities)
+        rows = [
+            row | {"probabilities": {name: float(value) for name, value in zip(classes, values, strict=True)}}
+            for row, values in zip(records.likeliest(names, classes, probabilities), probabilities, strict=True)
+        ]
         text = json.dumps(rows, ensure_ascii=False, indent=1)
         (line.folder / "predictions.json").write_text(text, encoding="utf-8")

@@ -6,8 +6,8 @@
 ``accuracy``: seconds from the command to the end of `zoo train` with a warm environment, plots and files included,
 against those after which the script of Keras's example, on the same TensorFlow, has answered ``goal`` of the test
 pictures right; its testing is not counted. Both take turns, once for each seed. ``speed``: pictures a second of
-training by the recipe, of `fit` and of plain PyTorch with the same network, also in turns. DATA is a folder with the
-four files of MNIST.
+training by the recipe, but with all layers learning to the end, of `fit` and of plain PyTorch with the same network,
+also in turns. DATA is a folder with the four files of MNIST.
 """
 
 import argparse
@@ -145,7 +145,8 @@ def speed(data: Path, file: Path, rounds: int) -> dict[str, list[float]]:
     found: dict[str, list[float]] = {"zoo": [], "Keras's fit": [], "PyTorch": []}
     for _ in range(rounds):
         with tempfile.TemporaryDirectory() as root:
-            own = zoo(data, root, "trainer.epochs=2", "data.train_limit=25600", "data.test_limit=500")
+            own = zoo(data, root, "trainer.epochs=2", "data.train_limit=25600", "data.test_limit=500",
+                      "freeze.before=null")  # fmt: skip
         found["zoo"].append(own["rates"][-1])
         found["Keras's fit"].append(max(plain(STACK, "speed-keras", file, 2)["rates"]))
         found["PyTorch"].append(max(plain(TORCH, "speed-torch", file, 2)["rates"]))
