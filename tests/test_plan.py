@@ -32,10 +32,12 @@ TOLD = [
         ("DYLD_LIBRARY_PATH=/usr/local/cuda/lib:", "~/tf-cuda/bin/python", "GeForce GTX 750 Ti"),
     ),
     ("linux_cpu", [], ("tf-2.21", "linux-x86_64.lock", "keras 3.15.1", "promised: the CPU")),
+    ("linux_cpu", ["model=style_transfer"], ("stack=torch", "KERAS_BACKEND=torch", "promised: the CPU")),
+    ("m4", ["model=style_transfer", "backend=metal"], ("tf-2.19", "tensorflow-metal 1.2.0")),
 ]
 
 
-@pytest.mark.parametrize(("name", "overrides", "words"), TOLD, ids=[row[0] for row in TOLD])
+@pytest.mark.parametrize(("name", "overrides", "words"), TOLD, ids=["-".join([row[0], *row[1][:1]]) for row in TOLD])
 def test_every_step_is_told(name: str, overrides: list[str], words: tuple[str, ...]) -> None:
     told = "\n".join(plan.lines("train", ["model=mnist", *overrides], machines.FOLDER / f"{name}.txt"))
     assert all(word in told for word in words)

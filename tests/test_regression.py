@@ -88,7 +88,17 @@ def test_ratios_of_several_scripts_are_one_table(
     (tmp_path / "b.json").write_text(json.dumps(timed))
     (row,) = ratios.read(tmp_path / "b.json")
     assert (row["times_as_fast"], row["share_of_peak"]) == (2.0, 0.5)
-    (tmp_path / "a.json").write_text('[{"what": 1}]')
+    stacks = {"network": "mnist", "mode": "training", "batch_size": 32, "rounds": 3, "share_of_peak": 0.2}
+    stacks |= {"machine": "m", "date": "2026-01-01T00", "git_commit": None, "precision": "float32"}
+    held = [stacks | {"stack": name, "times_the_first": times, "times_the_first_q1": low, "times_the_first_q3": high}
+            for name, times, low, high in (("tf-2.21", 1.0, 1.0, 1.0), ("torch", 0.5, 0.4, 0.8))]  # fmt: skip
+    (tmp_path / "b.json").write_text(json.dumps([*held, stacks | {"stack": "jax", "times_the_first": None}]))
+    (row,) = ratios.read(tmp_path / "b.json")
+    assert (row["against"], row["times_as_fast"], row["least"], row["most"]) == ("torch, float32", 2.0, 1.25, 2.5)
+    monkeypatch.setattr(sys, "argv", ["ratios.py", str(tmp_path / "b.json"), "--output", str(tmp_path / "all.json")])
+    assert ratios.main() == 0
+    assert ratios.read(tmp_path / "all.json") == [row]
+    (tmp_path / "b.json").write_text('[{"what": 1}]')
     assert ratios.main() == 1
 
 

@@ -84,7 +84,7 @@ def _training(line: Line, root: Path) -> dict[str, float]:
     line.record |= {key: record[key] for key in ("device", "versions", "probes")}
     phases = record["phases"]
     (folder,) = root.iterdir()
-    worker = _worker_s(folder, phases)
+    worker = _worker_s(folder)
     return {
         "worker: imports": phases["import_s"],
         "worker: probes": phases["probes_s"],
@@ -96,11 +96,10 @@ def _training(line: Line, root: Path) -> dict[str, float]:
     }
 
 
-def _worker_s(folder: Path, phases: dict[str, float]) -> float:
-    """Seconds from the worker's first own line to its last event."""
+def _worker_s(folder: Path) -> float:
+    """Seconds from the start of the worker, right after its request was written, to its last event."""
     lines = (folder / "events.jsonl").read_text(encoding="utf-8").splitlines()
-    moments = {event["event"]: event["t"] for event in map(json.loads, lines)}
-    return float(moments["done"] - moments["start"] + phases["import_s"] + phases["probes_s"])
+    return float(json.loads(lines[-1])["t"] - (folder / "request.json").stat().st_mtime)
 
 
 def _row(what: str, taken: list[float]) -> Row:

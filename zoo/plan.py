@@ -3,7 +3,20 @@
 import dataclasses
 from pathlib import Path
 
-from zoo import backends, config, envs, interpreters, line, machine, paths, recognition, references, runs, stacks
+from zoo import (
+    backends,
+    config,
+    envs,
+    interpreters,
+    line,
+    machine,
+    paths,
+    recognition,
+    references,
+    runs,
+    stacks,
+    stylize,
+)
 from zoo.settings import InferConfig, Settings, TrainConfig
 
 
@@ -24,6 +37,8 @@ def lines(verb: str, overrides: list[str], capture: Path | None = None) -> list[
     task = runs.task_of(verb, overrides)
     if verb == "infer" and task == "classify" and config.chosen("model", overrides):
         overrides = recognition.fastest(overrides, here)
+    if verb == "train" and task == "stylize":
+        overrides = stylize.fastest(overrides, here)
     overrides, settings, _, choice = line.settle(verb, overrides, task, here, reference)
     steps: list[tuple[str, list[str]]] = [
         ("machine", [machine.describe(here)]),

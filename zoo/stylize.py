@@ -42,7 +42,7 @@ def train(overrides: list[str]) -> Run:
     Raises:
         ZooError: anything that stops the run, with what to do about it; what there is of the picture is kept.
     """
-    line = prepare("train", _fastest(overrides), "stylize")
+    line = prepare("train", fastest(overrides, machine.probe()), "stylize")
     settings = line.settings
     assert isinstance(settings, StyleConfig)  # noqa: S101  (composed for this verb)
     refuse_untrainable(line)
@@ -57,11 +57,16 @@ def train(overrides: list[str]) -> Run:
     return Run(line.folder, line.record)
 
 
-def _fastest(overrides: list[str]) -> list[str]:
-    """Name the stack that is fastest at this, where the user named none and the processor computes."""
+def fastest(overrides: list[str], here: machine.Machine) -> list[str]:
+    """Name the stack that is fastest at this, where the user named none and the processor computes.
+
+    Args:
+        overrides: as on the command line.
+        here: the machine to choose for.
+    """
     if any(config.chosen(key, overrides) for key in ("stack", "backend.python", "reference")):
         return overrides
-    here, wanted = machine.probe(), config.chosen("backend", overrides)
+    wanted = config.chosen("backend", overrides)
     if wanted in (None, "auto"):
         wanted = backends.choose(None, here).backend.name
     if wanted != "cpu" or here.platform not in stacks.load(FASTEST_ON_CPU).platforms:

@@ -1,8 +1,9 @@
 """Measured ratios in one table: what the scripts of this folder wrote with ``--output FILE.json``.
 
-python scripts/bench/ratios.py FILE.json... [--markdown]
+python scripts/bench/ratios.py FILE.json... [--markdown] [--output ALL.json]
 
-A FILE may also be the results.json of `python -m zoo bench model=transformer implementation=both`.
+A FILE may also be the results.json of `python -m zoo bench model=transformer implementation=both` or of
+`python -m zoo bench bench=stacks`, of which the first stack is held against the others.
 
 A row says how many times as fast the zoo was as something else in the same run, how that was spread over the rounds,
 and which share of the matrix peak the zoo reached where that was measured. Rows of different machines are told apart.
@@ -54,7 +55,7 @@ def write(path: Path, rows: list[Row]) -> None:
 
 
 def read(path: Path) -> list[Row]:
-    """The rows of a file; timings of the encoder become rows first.
+    """The rows of a file; timings of `zoo bench` become rows first.
 
     Raises:
         ValueError: these are no rows of either kind.
@@ -62,7 +63,27 @@ def read(path: Path) -> list[Row]:
     rows = json.loads(path.read_text(encoding="utf-8"))
     if not isinstance(rows, list) or not all(isinstance(each, dict) for each in rows):
         raise ValueError(f"{path} holds no rows")
+    if rows and "times_the_first" in rows[0]:
+        return _of_stacks(rows)
     return _of_encoder(rows) if rows and "implementation" in rows[0] else rows
+
+
+def _of_stacks(rows: list[Row]) -> list[Row]:
+    """The first stack and precision of each mode against the others; its quartiles in place of extremes."""
+    first: dict[str, Row] = {}
+    timed = [each for each in rows if each.get("times_the_first")]
+    others = [each for each in timed if first.setdefault(each["mode"], each) is not each]
+    return [
+        {
+            "what": f"{own['network']}, {own['mode']}, batch {own['batch_size']}",
+            "zoo": f"{own['stack']}, {own['precision']}", "against": f"{each['stack']}, {each['precision']}",
+            "times_as_fast": 1 / each["times_the_first"], "least": 1 / each["times_the_first_q3"],
+            "most": 1 / each["times_the_first_q1"], "rounds": each["rounds"], "share_of_peak": own["share_of_peak"],
+            "note": "", "machine": own["machine"], "date": own["date"][:10], "commit": own["git_commit"],
+        }
+        for each in others
+        for own in [first[each["mode"]]]
+    ]  # fmt: skip
 
 
 def _of_encoder(rows: list[Row]) -> list[Row]:
@@ -116,10 +137,13 @@ def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("files", nargs="+", type=Path)
     parser.add_argument("--markdown", action="store_true")
+    parser.add_argument("--output", type=Path, help="a JSON file for all rows")
     parsed = parser.parse_args()
     try:
         rows = [each for path in parsed.files for each in read(path)]
         print("\n".join(lines(rows, parsed.markdown)[1:]))
+        if parsed.output:
+            write(parsed.output, rows)
     except (OSError, ValueError, KeyError, TypeError) as error:
         print(f"error: these are no rows of the scripts here: {error}", file=sys.stderr)
         return 1
