@@ -5,8 +5,8 @@ python scripts/bench/finetune.py --fashion FOLDER --weights mobilenet_v1_0.25_22
 The pictures are Fashion-MNIST's, written as PNG in a folder for each class: grey and small, as far from ImageNet's as
 pictures of clothes can be. First the recipe fine-tunes the network from the weights. Then the same network learns
 from random weights, with the recipe's other settings, for as many epochs as fit into the time that fine-tuning took
-to compute features, compile, train and judge, or into a multiple of it, rounded up; a run of two epochs tells how long
-one takes.
+to compute features, compile, train and judge, or into a multiple of it, rounded up; a run of two epochs tells how
+long one takes.
 """
 
 import argparse
