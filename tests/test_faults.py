@@ -170,7 +170,7 @@ def limited() -> Iterator[Callable[[int], tuple[str, ...]]]:
             time.sleep(0.1)
 
 
-LARGE = ("model=mnist", "trainer.batch_size=1294", "trainer.epochs=1")
+LARGE = ("model=mnist", "trainer.batch_size=1294", "trainer.epochs=1", "freeze.before=null")
 
 
 def test_where_the_system_ends_a_worker_for_its_memory_half_the_batch_goes_on(

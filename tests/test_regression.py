@@ -104,13 +104,22 @@ def test_ratios_of_several_scripts_are_one_table(
 
 @pytest.mark.stacks
 def test_a_planted_fifth_is_caught_and_an_unchanged_recipe_passes() -> None:
-    told = {"seconds": 4.0, "times": 2}
-    first, again = (regression.best("mnist_dense", "tf-2.21", [], **told) for _ in range(2))
-    if max(first.busy, again.busy) > regression.TOO_BUSY:
-        pytest.skip("others work on this machine: steps cannot be compared")
-    recorded = [{"machine": "here", "ratio": min(first.ratio, again.ratio)}]
-    code, words = regression.verdict(again, recorded, "here", regression.TOLERANCE)
-    assert code == 0, words
-    slower = regression.best("mnist_dense", "tf-2.21", [], SLOWER, **told)
-    code, words = regression.verdict(slower, recorded, "here", regression.TOLERANCE)
-    assert code == (2 if slower.busy > regression.TOO_BUSY else 1), words
+    """The slower recipe is measured between two measurements of the unchanged one. A machine whose speed changes in
+    these seconds cannot tell, so there are three attempts; it is no verdict where these two do not agree either."""
+
+    def measured(*worker: Path) -> Any:
+        return regression.best("mnist_dense", "tf-2.21", [], *worker, seconds=4.0, times=2)
+
+    told = []
+    for _ in range(3):
+        before, slower, after = measured(), measured(SLOWER), measured()
+        low, high = sorted((before, after), key=lambda each: float(each.ratio))
+        recorded = [{"machine": "here", "ratio": low.ratio}]
+        verdicts = [regression.verdict(each, recorded, "here", regression.TOLERANCE) for each in (high, slower)]
+        if [code for code, _ in verdicts] == [0, 1]:
+            return
+        busy = max(each.busy for each in (before, slower, after)) > regression.TOO_BUSY
+        told.append((busy or high.ratio / low.ratio > 1 + regression.TOLERANCE / 2, verdicts))
+    if any(unsteady for unsteady, _ in told):
+        pytest.skip("others work on this machine, or its speed changes: steps cannot be compared")
+    pytest.fail(f"three times: {told}")

@@ -122,6 +122,7 @@ def train(request, altered=lambda model: None):
     from zoo.worker import loop, pictures
     from zoo.worker import train as training
 
+    loop.ahead = iter  # batches are made and used in turn: a product must have the machine to itself
     settings = request["train"]
     compat.seed(settings["seed"])
     model, preprocess = training._model(dict(request, weights=None, device={"promise": "cpu"}), Silent())
