@@ -7,7 +7,6 @@ import shutil
 import signal
 import subprocess
 import sys
-from collections.abc import Iterator
 from pathlib import Path
 from types import ModuleType
 from typing import Any
@@ -126,18 +125,7 @@ def test_a_loss_that_explodes_goes_back_and_on_with_half_the_rate(
     assert float(_history(folder)[-1]["learning_rate"]) < 10
 
 
-@pytest.fixture
-def small_disk(tmp_path: Path) -> Iterator[Path]:
-    """A disk of 6 MB."""
-    folder = tmp_path / "disk"
-    folder.mkdir()
-    mount = ["mount", "-t", "tmpfs", "-o", "size=6m", "tmpfs", str(folder)]
-    if shutil.which("mount") is None or subprocess.run(mount, capture_output=True, check=False).returncode:
-        pytest.skip("no small disk can be mounted here")
-    yield folder
-    subprocess.run(["umount", "-l", str(folder)], check=False)
-
-
+@pytest.mark.parametrize("small_disk", ["6m"], indirect=True)
 def test_on_a_full_disk_training_goes_on_and_says_so(small_disk: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert train(small_disk / "run", "trainer.epochs=3", "trainer.disk_reserve_gb=1") == 0
     told = capsys.readouterr().err
