@@ -1,4 +1,4 @@
-"""Models of texts made ready: built for this stack, first weights drawn, compiled; and saved in the end."""
+"""Models of texts made ready: built for this stack, first weights drawn, compiled; and any model saved in the end."""
 
 import os
 import time
@@ -44,5 +44,5 @@ def save_all(model, folder, events):
     weights.save(None, model, path)
     events.emit("artifact", kind="weights", path=path)
     native = os.path.join(folder, "model" + compat.native_suffix())
-    model.save(native)
+    compat.save(model, native)
     events.emit("artifact", kind="model", path=native)

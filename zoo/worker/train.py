@@ -13,6 +13,7 @@ from zoo.worker import head, judging, pictures, precision, weights
 from zoo.worker.augment import altering
 from zoo.worker.loop import Keeper, Narrowing, fit
 from zoo.worker.model import build
+from zoo.worker.ready import save_all
 from zoo.worker.refusal import RefusalError
 
 
@@ -53,7 +54,8 @@ def run(request, events, stop, phases):
         began = time.monotonic()
         metrics.update(_judge(model, preprocess, parts, settings["batch_size"], folder, events))
         phases["evaluate_s"] = phases.get("evaluate_s", 0.0) + time.monotonic() - began
-    _save_all(model, folder, events)
+    compat.freeze(model, set())
+    save_all(model, folder, events)
     return {"metrics": metrics, "stopped": stop.reason if stop.asked else None}
 
 
@@ -174,13 +176,3 @@ def _judge(model, preprocess, parts, batch_size, folder, events):
     np.savez(path, **found)
     events.emit("artifact", kind="judged", path=path)
     return judging.figures(found, "test_" if name == "test" else "val_")
-
-
-def _save_all(model, folder, events):
-    compat.freeze(model, set())
-    path = os.path.join(folder, "weights.npz")
-    weights.save(None, model, path)
-    events.emit("artifact", kind="weights", path=path)
-    native = os.path.join(folder, "model" + compat.native_suffix())
-    compat.save(model, native)
-    events.emit("artifact", kind="model", path=native)

@@ -1,0 +1,37 @@
+"""Models are saved alike by every task, also one that was never compiled."""
+
+import subprocess
+from pathlib import Path
+
+import pytest
+from test_worker import ready
+
+from zoo import envs, machine, paths, stacks
+
+SAVE = """
+import os, sys, types
+package = types.ModuleType("zoo")
+package.__path__ = [sys.argv[1]]
+sys.modules["zoo"] = package
+os.environ["ZOO_KERAS"] = sys.argv[3]
+from zoo.models import compat
+from zoo.worker import ready
+keras = compat.keras
+start = keras.layers.Input(shape=(4,))
+model = keras.models.Model(inputs=start, outputs=keras.layers.Dense(2)(start))
+events = type("Events", (), {"emit": lambda self, event, **fields: None})()
+ready.save_all(model, sys.argv[2], events)
+"""
+
+
+@pytest.mark.stacks
+def test_a_model_that_was_never_compiled_is_saved(tmp_path: Path) -> None:
+    ready("tf-1.8")
+    stack = stacks.load("tf-1.8")
+    python = envs.ensure(stack, machine.probe().platform).python
+    done = subprocess.run(
+        [str(python), "-I", "-B", "-c", SAVE, str(paths.PACKAGE), str(tmp_path), stack.keras],
+        env=envs.child_environment(stack), capture_output=True, text=True, timeout=120, check=False,
+    )  # fmt: skip
+    assert done.returncode == 0, done.stderr[-2000:]
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["model.h5", "weights.npz"]
