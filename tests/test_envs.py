@@ -445,7 +445,7 @@ def test_what_is_no_python_is_refused(stack: stacks.Stack, tmp_path: Path) -> No
 
 
 @pytest.mark.old
-@pytest.mark.parametrize("found", interpreters.find_all(), ids=lambda found: found.version)
+@pytest.mark.parametrize("found", interpreters.survey()[0], ids=lambda found: found.version)
 def test_every_python_of_this_machine_lists_what_it_holds(
     stack: stacks.Stack, found: interpreters.Interpreter
 ) -> None:

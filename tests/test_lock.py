@@ -1,25 +1,19 @@
 """scripts/lock.py: how locks are made, and how drift is told."""
 
-import importlib.util
 import os
-import sys
 from pathlib import Path
 from types import ModuleType
 
 import pytest
+import script_loader
 
 from zoo import installer, stacks
 from zoo.errors import ZooError
 
-SCRIPT = Path(__file__).resolve().parent.parent / "scripts" / "lock.py"
-
 
 @pytest.fixture
 def lock() -> ModuleType:
-    spec = importlib.util.spec_from_file_location("lock_script", SCRIPT)
-    module = importlib.util.module_from_spec(spec)
-    sys.modules[spec.name] = module
-    spec.loader.exec_module(module)
+    module: ModuleType = script_loader.load("lock")
     return module
 
 

@@ -15,7 +15,6 @@ BEFORE, AFTER = 300, 500
 # A text that stands in a log thousands of times says no more than in its first places.
 PLACES = 200
 LINE = 300
-EFFECTS = ("fatal", "silent-wrong", "silent-cpu", "slow", "harmless")
 
 
 @dataclasses.dataclass(frozen=True)
@@ -96,12 +95,6 @@ def _told(found: Finding) -> list[str]:
     lines = [f"line {found.number}: {found.line}", f"  {what}: {found.cause}", f"  what to do: {found.remedy}"]
     lines += [f"    {found.command}"] if found.command else []
     return [*lines, f"  source: {found.source} ({found.id})"]
-
-
-def for_probe(name: str, backend: str | None = None) -> Issue | None:
-    """The issue that an active check of this name finds, or None."""
-    named = [issue for issue in issues() if issue.probe == name]
-    return next((issue for issue in named if backend in (None, *issue.backends) or not issue.backends), None)
 
 
 @functools.cache

@@ -164,11 +164,6 @@ def _checksums(tree: Tree) -> list[str]:
     return sums
 
 
-def _sha256(text: str) -> str:
-    # Names of files need not be text: bytes that are none stand in them as lone surrogates.
-    return hashlib.sha256(text.encode("utf-8", "surrogateescape")).hexdigest()
-
-
 def _stamp(path: Path) -> list[int] | None:
     """Size and time of a file, which change when it does; None for what is no file."""
     import stat

@@ -114,11 +114,6 @@ def survey(places: Sequence[Path] | None = None) -> tuple[list[Interpreter], lis
     return working, [result for result in results if isinstance(result, Broken)]
 
 
-def find_all(places: Sequence[Path] | None = None) -> list[Interpreter]:
-    """Every Python 3 of this machine that works."""
-    return survey(places)[0]
-
-
 def verify(path: Path) -> Interpreter | Broken:
     """Run a Python once and believe only what it says of itself."""
     environment = {name: value for name, value in os.environ.items() if not name.startswith("PYTHON")}

@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 
     Bytes = NDArray[np.uint8]
 
-# On processors PyTorch's convolutions are the fastest of all stacks (scripts/bench/style_transfer.py).
+# On processors PyTorch's convolutions are the fastest of all stacks (scripts/bench/style_speed.py).
 FASTEST_ON_CPU = "torch"
 # Settings that the worker takes as they are.
 KEPT = ("optimizer", "rate", "every", "seed", "checkpoint_minutes")

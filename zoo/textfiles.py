@@ -13,7 +13,6 @@ from zoo.download import storage_error
 from zoo.errors import ZooError, nearest
 
 MOST_BYTES = 2 << 30
-ARCHIVES = (".tar", ".tar.gz", ".tgz", ".tar.xz", ".txz", ".tar.bz2", ".tbz2")
 _DAMAGE = (tarfile.TarError, lzma.LZMAError, zlib.error, EOFError)
 
 

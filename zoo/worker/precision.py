@@ -4,8 +4,6 @@ import os
 
 from zoo.models import compat
 
-CHOICES = ("auto", "float32", "bfloat16")
-
 
 def settle(wanted):
     """Turn ``auto`` into ``bfloat16`` where it is known to gain, else ``float32``.
