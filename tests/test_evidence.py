@@ -197,3 +197,24 @@ def test_the_page_of_recipes_is_up_to_date() -> None:
     page = script.PAGE.read_text(encoding="utf-8")
     for model in config.options("model"):
         assert f"## {model}\n" in page
+
+
+@pytest.mark.parametrize(
+    ("direction", "value", "verdict"),
+    [("at_most", 1.79, "reached"), ("at_most", 2.5, "missed"), ("at_least", 1.79, "missed"), (None, 2.5, "reached")],
+)
+def test_a_figure_is_held_against_its_bound_in_the_bound_s_direction(
+    tmp_path: Path, direction: str | None, value: float, verdict: str
+) -> None:
+    row = OWN | {"metric": "val_loss", "value": value, "expected": 1.88}
+    row |= {"direction": direction} if direction else {}
+    evidence.add(tmp_path / "cpu.validated.json", row)
+    (kept,) = evidence.read_file(tmp_path / "cpu.validated.json")
+    assert evidence.verdict(kept) == verdict
+    assert f"({'at most' if direction == 'at_most' else 'at least'} 1.88: {verdict})" in evidence.figure(kept)
+
+
+def test_an_unknown_direction_is_refused(tmp_path: Path) -> None:
+    assert "direction 'above' is not one of at_least, at_most" in refusal(
+        OWN | {"direction": "above"}, tmp_path / "a.json"
+    )

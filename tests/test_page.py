@@ -159,6 +159,17 @@ def test_everything_that_is_known_is_told(folder: Path) -> None:
         assert words in said, words
 
 
+def test_a_promise_is_told_in_its_direction_or_why_it_does_not_apply(folder: Path) -> None:
+    save(folder, record() | {"expected": {"val_loss": {"at_most": 1.88, "met": True}}})
+    page = read(folder)
+    assert "of at most" in " ".join(text for _, text in page.texts)
+    assert 1.88 in page.values
+    because = ["trainer.epochs=1 (recipe: 40)"]
+    save(folder, record() | {"expected": {}, "expected_not_applicable": {"expected": {}, "because": because}})
+    said = " ".join(text for _, text in read(folder).texts)
+    assert "The recipe's promise does not apply to this run: trainer.epochs=1 (recipe: 40)" in said
+
+
 def test_the_structure_is_one_that_screen_readers_follow(folder: Path) -> None:
     for page in (read(folder), read(folder, folder)):
         assert page.all("html") == [{"lang": "en"}]

@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from zoo import evidence, line, paths, records, runs, validate
+from zoo import evidence, line, paths, records, results, runs, validate
 from zoo.errors import ZooError
 
 COMMIT = "0123456789" * 4
@@ -69,7 +69,7 @@ def test_a_broken_promise_leaves_the_recipe_s_evidence_alone(check: Check, monke
     judged(monkeypatch, 0.97)
     verdict = check()
     assert not verdict.passed
-    assert verdict.problems == ["test_accuracy is 0.9300, the recipe promises 0.97"]
+    assert verdict.problems == ["test_accuracy is 0.9300, the recipe promises at least 0.97"]
     assert evidence.recorded() == []
     assert verdict.folder is not None
     assert verdict.written == verdict.folder / "validated.json"
@@ -84,7 +84,27 @@ def test_without_a_promise_the_figure_is_recorded_and_not_judged(
     assert verdict.passed
     assert (told["value"], told["expected"]) == (0.93, None)
     assert told["changed"] == ["data.train_limit=500", "trainer.epochs=3"]
-    assert any("promises nothing with data.train_limit=500 trainer.epochs=3" in text for text in verdict.remarks)
+    (remark,) = [text for text in verdict.remarks if "not judged" in text]
+    assert "data.train_limit=500 (recipe: null), trainer.epochs=3 (recipe: 40)" in remark
+
+
+def test_a_promise_on_a_loss_is_recorded_as_an_upper_bound(check: Check, monkeypatch: pytest.MonkeyPatch) -> None:
+    train = runs.train
+
+    def finished_with(value: float) -> evidence.Row:
+        def run(overrides: list[str]) -> results.Run:
+            done = train(overrides)
+            done.record["metrics"] = {"val_loss": value}
+            done.record["expected"] = {"val_loss": {"at_most": 1.88, "met": value <= 1.88}}
+            return done
+
+        monkeypatch.setattr(runs, "train", run)
+        return row(check())
+
+    kept = finished_with(1.79)
+    assert (kept["expected"], kept["direction"], evidence.verdict(kept)) == (1.88, "at_most", "reached")
+    assert "(at most 1.88: reached)" in evidence.words(kept)
+    assert evidence.verdict(finished_with(2.5)) == "missed"
 
 
 def test_a_setting_that_repeats_the_recipe_is_no_change(check: Check) -> None:
@@ -193,8 +213,11 @@ def finished(**changes: Any) -> dict[str, Any]:
         ({"probes": [{"name": "dense", "ok": False}]}, "the probe dense failed"),
         ({"probes": [{"name": "dense", "ok": True}, {"name": "conv", "ok": False}]}, "the probe conv failed"),
         ({"device": {"name": "CPU:0", "kind": "cpu", "proof": "matmul"}}, "promises a GPU, but matmul ran on CPU:0"),
-        ({"expected": {"test_accuracy": {"at_least": 0.995, "met": False}}}, "the recipe promises 0.995"),
-        ({"metrics": {"val_loss": 2.0}, "expected": {"val_loss": {"at_most": 1.9, "met": False}}}, "promises 1.9"),
+        ({"expected": {"test_accuracy": {"at_least": 0.995, "met": False}}}, "the recipe promises at least 0.995"),
+        (
+            {"metrics": {"val_loss": 2.0}, "expected": {"val_loss": {"at_most": 1.9, "met": False}}},
+            "at most 1.9",
+        ),
     ],
 )
 def test_what_does_not_count(changes: dict[str, Any], words: str | None) -> None:
@@ -213,8 +236,6 @@ def test_the_time_on_a_busy_machine_is_told_to_be_wrong(check: Check, monkeypatc
 
 
 def test_probes_are_kept_and_told(check: Check, monkeypatch: pytest.MonkeyPatch) -> None:
-    from zoo import results
-
     train = runs.train
     outcome = {"name": "dense_relu", "ok": True, "largest_error": 2e-7, "tolerance": 1e-4, "skipped": None}
     failing = outcome | {"name": "conv", "largest_error": None, "skipped": "it failed loudly: /tmp/a/b.so"}

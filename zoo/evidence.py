@@ -16,7 +16,7 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
-from zoo import paths
+from zoo import bounds, paths
 from zoo import rows as checks
 from zoo.errors import ZooError, nearest
 from zoo.stacks import GRADES
@@ -55,7 +55,8 @@ class Format:
     Attributes:
         machine: in one line.
         metric: what ``value`` is, such as ``test_accuracy``.
-        expected: what the recipe promises at least; null where it promises nothing or less than all was trained.
+        expected: what the recipe promises; null where it promises nothing, or nothing of such a training.
+        direction: whether ``value`` is to be ``at_least`` or ``at_most`` what is expected; rows without it: at least.
         seconds: by phase.
         commit: of the zoo, with ``-dirty`` where files were changed, or its version.
         command: that repeats it; folders of one machine are left out.
@@ -82,6 +83,7 @@ class Format:
     command: str | None
     source: str | None
     preset: str | None
+    direction: str = "at_least"
     changed: list[str] = dataclasses.field(default_factory=list)
     differences: list[str] = dataclasses.field(default_factory=list)
     lock_sha256: str | None = None
@@ -200,6 +202,8 @@ def problems(row: Any) -> list[str]:
         found += _reported_problems(row)
     else:
         found += _own_problems(row)
+    if row.get("direction", bounds.DIRECTIONS[0]) not in bounds.DIRECTIONS:
+        found.append(f"direction {row['direction']!r} is not one of {', '.join(bounds.DIRECTIONS)}")
     found += [] if re.fullmatch(r"\d{4}(-\d\d(-\d\d)?)?", row["date"]) else [f"date {row['date']!r} is no ISO date"]
     return [*found, *(f"{where} names a path of one machine: {text!r}" for where, text in _machine_paths(row))]
 
@@ -245,7 +249,16 @@ def verdict(row: Row) -> str:
     """``reached``, ``missed``, or an empty string where there is nothing to hold the value against."""
     if row["expected"] is None or row["value"] is None:
         return ""
-    return "reached" if row["value"] >= row["expected"] else "missed"
+    return "reached" if bounds.is_met(_bound(row), row["value"]) else "missed"
+
+
+def expectation(row: Row) -> str:
+    """What a row is held against: ``at least 0.99``; empty where nothing is promised."""
+    return "" if row["expected"] is None else bounds.words(_bound(row))
+
+
+def _bound(row: Row) -> dict[str, float]:
+    return {row.get("direction", bounds.DIRECTIONS[0]): row["expected"]}
 
 
 def origin(row: Row) -> str:
@@ -263,7 +276,7 @@ def figure(row: Row) -> str:
     """What came out, and what was expected: ``test_accuracy 0.9917 (at least 0.99: reached)``."""
     told = f"{row['metric']} {row['value']:.4g}" if row["value"] is not None else ""
     if row["expected"] is not None:
-        told += f" (at least {row['expected']:g}: {verdict(row)})"
+        told += f" ({expectation(row)}: {verdict(row)})"
     trained = row["seconds"].get("train_s")
     parts = [told, f"{trained:.1f} s of training" if trained is not None else ""]
     return ", ".join(part for part in parts if part) or str(row.get("note", ""))

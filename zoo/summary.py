@@ -3,7 +3,7 @@
 import itertools
 from typing import Any
 
-from zoo import bench_stacks, benchrows
+from zoo import bench_stacks, benchrows, bounds, promises
 from zoo.results import Run
 
 SHOWN_PREDICTIONS = 20
@@ -39,7 +39,8 @@ def _training(run: Run) -> list[str]:
         told.append(f"  not MNIST: {data['reason']}")
     for name, judged in record.get("expected", {}).items():
         verdict = "reached" if judged["met"] else "MISSED"
-        told.append(f"The recipe expects {name} of {_bound(judged)}: {verdict}")
+        told.append(f"The recipe expects {name} of {bounds.words(judged)}: {verdict}")
+    told += filter(None, [promises.not_applicable(record)])
     told += record.get("reference", {}).get("compared", [])
     if record.get("stopped"):
         told.append(f"Stopped by trainer.{record['stopped']}; to go on: python -m zoo train resume={run.folder}")
@@ -81,10 +82,6 @@ def _mistakes(run: Run) -> list[str]:
     shown = ", ".join(f"{name} {share:.2f}" for name, share in worst)
     told = f"Mistakes: {judged['mistakes']:,} of {judged['items']:,} (mistakes.png)"
     return [f"{told}; least often right: {shown} (confusion.png)"]
-
-
-def _bound(judged: dict[str, Any]) -> str:
-    return f"at most {judged['at_most']}" if "at_most" in judged else f"at least {judged['at_least']}"
 
 
 def _inference(run: Run) -> list[str]:

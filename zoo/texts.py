@@ -3,7 +3,7 @@
 import dataclasses
 from typing import Any
 
-from zoo import progress, report, textdata
+from zoo import progress, promises, report, textdata
 from zoo.history import History
 from zoo.line import Line, open_folder, prepare, raise_if_failed, recorded, refuse_untrainable, request_of, work
 from zoo.results import Run
@@ -115,17 +115,4 @@ def train_and_judge(line: Line, settings: TextTrainConfig, request: dict[str, An
     outcome = work(line, request, history.watch, started=report.make_ready)
     history.finish(outcome)
     raise_if_failed(line, outcome)
-    expected = dict(settings.expect.get(settings.data.name, {}))
-    if expected.pop("sha256", None) != line.record["data"]["sha256"]:  # promised of other texts than these
-        expected = {}
-    part_only = settings.preset != "full" or settings.data.train_limit or settings.data.test_limit
-    if expected and not part_only and line.record["exit"] == "completed":
-        line.record["expected"] = {name: _judged(line, name, bound) for name, bound in expected.items()}
-
-
-def _judged(line: Line, name: str, bound: float) -> dict[str, Any]:
-    """A loss is to stay below what is promised, an accuracy above."""
-    found = line.record["metrics"][name]
-    if name.endswith("loss"):
-        return {"at_most": bound, "met": found <= bound}
-    return {"at_least": bound, "met": found >= bound}
+    line.record |= promises.judge(settings, line.record)

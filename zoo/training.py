@@ -4,7 +4,7 @@ import contextlib
 import dataclasses
 from typing import Any
 
-from zoo import config, data, judgement, materials, progress, published, references, report, runner
+from zoo import config, data, judgement, materials, progress, promises, published, references, report, runner
 from zoo.history import History, title
 from zoo.line import Line, open_folder, prepare, raise_if_failed, recorded, refuse_untrainable, request_of, work
 from zoo.materials import Material
@@ -112,11 +112,4 @@ class _Beside:
 
 
 def _judge(line: Line, settings: TrainConfig) -> None:
-    """Hold the result against what the recipe expects of this data set."""
-    expected = settings.expect.get(line.record["data"]["name"], {})
-    part_only = settings.preset != "full" or settings.data.train_limit or settings.data.test_limit
-    if part_only or not expected or line.record["exit"] != "completed":
-        return
-    line.record["expected"] = {
-        name: {"at_least": least, "met": line.record["metrics"][name] >= least} for name, least in expected.items()
-    }
+    line.record |= promises.judge(settings, line.record)

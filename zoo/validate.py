@@ -7,7 +7,7 @@ import shlex
 from pathlib import Path
 from typing import Any
 
-from zoo import config, evidence, gpus, line, machine, paths, progress, records, results, runs
+from zoo import bounds, config, evidence, gpus, line, machine, paths, progress, promises, records, results, runs
 from zoo.errors import ZooError
 
 INTERRUPTED = 130
@@ -130,7 +130,7 @@ def _line(verdict: Verdict) -> dict[str, str]:
         "data": row["data"]["name"],
         "preset": str(row["preset"]),
         "figure": f"{row['metric']} {row['value']:.4f}",
-        "expected": "-" if row["expected"] is None else f"{row['expected']:g}",
+        "expected": evidence.expectation(row) or "-",
         "train s": f"{seconds['train_s']:.1f}" if "train_s" in seconds else "-",
         "all s": f"{sum(seconds.values()):.1f}",
         "grade": row["grade"],
@@ -167,6 +167,7 @@ def row_of(record: dict[str, Any]) -> evidence.Row:
     stack, settings = record["stack"], record["config"]
     metric = metric_of(record)
     expected = record.get("expected", {}).get(metric, {}) if settings["preset"] == "full" else {}
+    direction = next((way for way in bounds.DIRECTIONS if way in expected), "")
     here = _machine(record["machine"])
     row = {
         "grade": "stand-in" if stack.get("stand_in_for") else "measured",
@@ -178,7 +179,7 @@ def row_of(record: dict[str, Any]) -> evidence.Row:
         "data": {name: record["data"][name] for name in _DATA},
         "metric": metric,
         "value": record["metrics"][metric],
-        "expected": expected.get("at_least"),
+        "expected": expected.get(direction),
         "seconds": dict(record["phases"]),
         "versions": dict(record["versions"]),
         "date": record["finished"][:10],
@@ -189,7 +190,12 @@ def row_of(record: dict[str, Any]) -> evidence.Row:
         "changed": _changed(settings),
         "lock_sha256": stack.get("lock_sha256"),
     }
-    more = {"probes": _probes(record), "differences": stack.get("differences"), "note": _stands_in(stack)}
+    more = {
+        "direction": direction,
+        "probes": _probes(record),
+        "differences": stack.get("differences"),
+        "note": _stands_in(stack),
+    }
     return row | {name: value for name, value in more.items() if value}
 
 
@@ -202,7 +208,8 @@ def _stands_in(stack: dict[str, Any]) -> str:
 
 def metric_of(record: dict[str, Any]) -> str:
     """The figure that the recipe promises; without a promise the accuracy, else whatever comes first."""
-    names = [*record.get("expected", {}), "test_accuracy", *record["metrics"]]
+    promised = [*record.get("expected", {}), *record.get("expected_not_applicable", {}).get("expected", {})]
+    names = [*promised, "test_accuracy", *record["metrics"]]
     return str(next(name for name in names if name in record["metrics"]))
 
 
@@ -245,20 +252,12 @@ def _changed(settings: dict[str, Any]) -> list[str]:
     groups = {"model": settings["model"]["name"], "backend": settings["backend"]["name"]}
     groups |= {"data": settings["data"]["name"], "preset": settings["preset"]}
     plain = config.compose("train", [f"{group}={name}" for group, name in groups.items()])
-    recipe = dict(_leaves(dataclasses.asdict(plain)))
+    recipe = dict(promises.leaves(dataclasses.asdict(plain)))
     return [
         f"{name}={'null' if value is None else value}"
-        for name, value in sorted(_leaves(settings))
+        for name, value in sorted(promises.leaves(settings))
         if name.startswith(("model.", "trainer.", "data.")) and name != "data.root" and value != recipe.get(name)
     ]
-
-
-def _leaves(tree: dict[str, Any], prefix: str = "") -> list[tuple[str, Any]]:
-    found: list[tuple[str, Any]] = []
-    for name, value in tree.items():
-        inner = isinstance(value, dict)
-        found += _leaves(value, f"{prefix}{name}.") if inner else [(prefix + name, value)]
-    return found
 
 
 def problems_of(record: dict[str, Any]) -> list[str]:
@@ -270,8 +269,7 @@ def problems_of(record: dict[str, Any]) -> list[str]:
     found += [f"the probe {name} failed" for name, row in _probes(record).items() if not row["ok"]]
     for name, judged in record.get("expected", {}).items():
         if not judged["met"]:
-            bound = judged["at_most"] if "at_most" in judged else judged["at_least"]
-            found.append(f"{name} is {record['metrics'][name]:.4f}, the recipe promises {bound:g}")
+            found.append(f"{name} is {record['metrics'][name]:.4f}, the recipe promises {bounds.words(judged)}")
     return found
 
 
@@ -310,6 +308,8 @@ def _remarks(record: dict[str, Any], row: evidence.Row) -> list[str]:
         told.append(f"There is no recipe for {model} on {backend}: the defaults were trained.")
     if row["preset"] != "full":
         told.append(f"preset={row['preset']} shows that it trains; it is held against no expectation.")
+    elif promises.not_applicable(record):
+        told.append(f"{promises.not_applicable(record)}; the figure is recorded and not judged.")
     elif row["expected"] is None:
         why = f"with {' '.join(row['changed'])}" if row["changed"] else f"of {data}"
         told.append(f"The recipe promises nothing {why}: the figure is recorded and not judged.")

@@ -56,10 +56,14 @@ def _ordered(told: Told) -> list[tuple[str, float]]:
 
 def _promises(told: Told) -> list[Html]:
     said = [
-        tag("p", f"The recipe expects {label(name)} of at least ", data(row.number("at_least")), ": ",
+        tag("p", f"The recipe expects {label(name)} of {words} ", data(row.number(key)), ": ",
             tag("strong", "reached" if row.part("met").value is True else "MISSED"))
         for name, row in told.items("expected")
+        for key, words in (("at_least", "at least"), ("at_most", "at most"))
+        if row.number(key) is not None
     ]  # fmt: skip
+    because = told.words("expected_not_applicable", "because")
+    said += [tag("p", f"The recipe's promise does not apply to this run: {', '.join(because)}")] if because else []
     compared = [tag("p", words) for words in told.words("reference", "compared")]
     return [*said, *compared]
 
