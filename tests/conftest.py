@@ -8,10 +8,20 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+import real_stacks
 
 from zoo import envs, paths, runner
 
 CHECKOUT = Path(__file__).resolve().parent.parent
+
+
+def pytest_addoption(parser: pytest.Parser) -> None:
+    words = "stacks that no test may be skipped for, with commas between; in CI (CI=true) all that can be built here"
+    parser.addoption("--no-skip-stacks", metavar="NAMES", help=words)
+
+
+def pytest_configure(config: pytest.Config) -> None:
+    real_stacks.require(real_stacks.required(config.getoption("--no-skip-stacks")))
 
 
 @pytest.fixture(scope="session")

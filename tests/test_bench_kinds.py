@@ -9,8 +9,9 @@ from typing import Any
 
 import numpy as np
 import pytest
+import real_stacks
 
-from zoo import bench_matmul, bench_networks, bench_startup, bench_table, config, machine, runs, stacks
+from zoo import bench_matmul, bench_networks, bench_startup, bench_table, config, runs
 from zoo.errors import ZooError
 from zoo.page import bench as drawn
 from zoo.page import told, whole
@@ -246,9 +247,7 @@ def test_the_worker_s_own_time_is_read_from_its_events(tmp_path: Path) -> None:
 @pytest.mark.stacks
 @pytest.mark.parametrize("stack", ["tf-1.8", "tf-2.21"])
 def test_operations_and_networks_on_real_stacks(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, stack: str) -> None:
-    here = machine.probe()
-    if here.platform not in stacks.load(stack).platforms:
-        pytest.skip(f"{stack} has no lock for {here.platform}")
+    real_stacks.environment(stack)
     where = [f"stack={stack}", "backend=cpu", f"output.root={tmp_path}", "count=3", "backend.probes=false"]
     small = ["row_column=[100]", "square=[64]", "convolution=[8]"]
     rows = results(runs.act("bench", ["bench=matmul", *where, *small]).folder)

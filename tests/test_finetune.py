@@ -11,10 +11,10 @@ from typing import Any
 
 import numpy as np
 import pytest
+import real_stacks
 from PIL import Image
 
-from zoo import cli, envs, installer, machine, paths, stacks
-from zoo.errors import ZooError
+from zoo import cli, envs, paths, stacks
 
 pytestmark = pytest.mark.stacks
 
@@ -24,20 +24,6 @@ PUBLISHED = DATA / "mobilenet" / "mobilenet_v1_0.25_224.h5"
 KERASES = ("tf-2.21", "tf-1.8", "plaidml-0.7", "torch")
 FROZEN = {"first": ["conv", "conv_bn"], "normalisation": ["conv_bn", "conv2_bn"], "nothing": []}
 STATISTICS = ("moving_mean", "moving_variance")
-
-
-def python_of(row: stacks.Stack) -> Path:
-    """Interpreter of a stack; skips where it cannot be had."""
-    platform = machine.probe().platform
-    if platform not in row.platforms:
-        pytest.skip(f"{row.name} has no lock for {platform}")
-    try:
-        installer.obtain(row.python, platform.partition("-")[2])
-        return envs.ensure(row, platform).python
-    except ZooError as error:
-        if "+cpu" not in error.message and "Python" not in error.message:
-            raise
-        pytest.skip(f"{row.name}: {error.message.splitlines()[0]}")
 
 
 @pytest.fixture(scope="session")
@@ -51,7 +37,7 @@ def answers(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFac
         folder.mkdir()
         asked = {"zoo": str(paths.PACKAGE), "keras": row.keras, "framework": row.framework, "frozen": FROZEN}
         (folder / "request.json").write_text(json.dumps(asked))
-        command = [str(python_of(row)), "-I", "-B", str(CHECKOUT / "tests" / "frozen_worker.py")]
+        command = [str(real_stacks.python(row.name)), "-I", "-B", str(CHECKOUT / "tests" / "frozen_worker.py")]
         environment = {**envs.child_environment(row), "ZOO_KERAS": row.keras}
         subprocess.run([*command, str(folder / "request.json")], env=environment, check=True, capture_output=True)
         found: dict[str, Any] = json.loads((folder / "answer.json").read_text())
@@ -136,7 +122,7 @@ def test_published_weights_are_fine_tuned_in_stages(root: Path, capsys: pytest.C
 
 @pytest.mark.parametrize(("backend", "stack"), [("cpu", "tf-1.8"), ("plaidml", "plaidml-0.7")])
 def test_old_kerases_fine_tune_what_a_new_one_learnt(root: Path, backend: str, stack: str) -> None:
-    python_of(stacks.load(stack))
+    real_stacks.python(stack)
     small = ["model=mnist_dense", "model.units=8", "data.size=16", "trainer.batch_size=16"]
     if not (root / "first" / "weights.npz").is_file():
         train(root, "first", *small, "backend=cpu", "trainer.epochs=1")
@@ -163,7 +149,7 @@ def test_old_kerases_fine_tune_what_a_new_one_learnt(root: Path, backend: str, s
 def test_what_cannot_be_is_refused(
     root: Path, settings: list[str], words: str, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    python_of(stacks.load("tf-1.8"))
+    real_stacks.python("tf-1.8")
     told = [f"data.root={root / 'pictures'}", "data=folder", f"output.root={root / 'refused'}", "backend=cpu"]
     assert cli.main(["train", *told, *settings]) == 1
     assert words in capsys.readouterr().err
@@ -174,7 +160,7 @@ def test_weights_of_another_width_and_layers_that_are_not_there_are_refused(
 ) -> None:
     if not PUBLISHED.is_file():
         pytest.skip(f"no {PUBLISHED}")
-    python_of(stacks.load("tf-1.8"))
+    real_stacks.python("tf-1.8")
     tuned = [*TUNED, f"weights={PUBLISHED}", "stack=tf-1.8"]  # it starts in the shortest time
     train(root, "wide", *tuned, "model.alpha=0.5", code=1)
     assert "model.alpha=0.25" in capsys.readouterr().err
@@ -192,7 +178,7 @@ def test_half_precision_trains_and_impatience_ends_a_stage(root: Path) -> None:
 
 
 def test_memory_does_not_grow_with_the_number_of_pictures(tmp_path: Path) -> None:
-    python_of(stacks.load("tf-1.8"))
+    real_stacks.python("tf-1.8")
     script = CHECKOUT / "scripts" / "bench" / "folder_memory.py"
     command = [
         sys.executable,

@@ -6,9 +6,9 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+import real_stacks
 
-from zoo import envs, installer, machine, paths, stacks
-from zoo.errors import ZooError
+from zoo import envs, paths, stacks
 
 pytestmark = pytest.mark.stacks
 
@@ -66,23 +66,9 @@ sys.exit(worker.main(["worker", sys.argv[2]]))
 """
 
 
-def environment(name: str) -> tuple[stacks.Stack, envs.Environment]:
-    """A stack and its environment; skips where the stack, its Python or a part of it is not to be had."""
-    stack, platform = stacks.load(name), machine.probe().platform
-    if platform not in stack.platforms:
-        pytest.skip(f"{name} has no lock for {platform}")
-    try:
-        installer.obtain(stack.python, platform.partition("-")[2])
-        return stack, envs.ensure(stack, platform)
-    except ZooError as error:
-        if "+cpu" in error.message or "is needed and was not found" in error.message:
-            pytest.skip(f"{name}: {error.message.splitlines()[0]}")
-        raise
-
-
 def work(name: str, folder: Path, request_: dict[str, Any], *program: str) -> tuple[int, list[dict[str, Any]]]:
     """Run the worker, or another program before it, on a request; returns exit status and events."""
-    stack, environment_ = environment(name)
+    stack, environment_ = real_stacks.environment(name)
     path = folder / "request.json"
     used = {"framework": stack.framework, "keras": stack.keras}
     path.write_text(json.dumps({"protocol": 1, "stack": used, **request_}))
@@ -191,7 +177,7 @@ def test_no_weight_changes_before_every_gradient_is_computed(tmp_path: Path) -> 
     """In tf.keras 1.8 some do; without the waiting in compat a few of these steps end 0.005 apart."""
     script = tmp_path / "steps.py"
     script.write_text(STEPS)
-    stack, environment_ = environment("tf-1.8")
+    stack, environment_ = real_stacks.environment("tf-1.8")
     done = subprocess.run(
         [str(environment_.python), "-B", str(script), str(paths.WORKER)],
         env=envs.child_environment(stack), cwd=tmp_path, capture_output=True, text=True, check=True,

@@ -4,9 +4,9 @@ import subprocess
 from pathlib import Path
 
 import pytest
-from test_worker import ready
+import real_stacks
 
-from zoo import envs, machine, paths, stacks
+from zoo import envs, paths
 
 SAVE = """
 import os, sys, types
@@ -26,11 +26,9 @@ ready.save_all(model, sys.argv[2], events)
 
 @pytest.mark.stacks
 def test_a_model_that_was_never_compiled_is_saved(tmp_path: Path) -> None:
-    ready("tf-1.8")
-    stack = stacks.load("tf-1.8")
-    python = envs.ensure(stack, machine.probe().platform).python
+    stack, ready = real_stacks.environment("tf-1.8")
     done = subprocess.run(
-        [str(python), "-I", "-B", "-c", SAVE, str(paths.PACKAGE), str(tmp_path), stack.keras],
+        [str(ready.python), "-I", "-B", "-c", SAVE, str(paths.PACKAGE), str(tmp_path), stack.keras],
         env=envs.child_environment(stack), capture_output=True, text=True, timeout=120, check=False,
     )  # fmt: skip
     assert done.returncode == 0, done.stderr[-2000:]

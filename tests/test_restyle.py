@@ -9,11 +9,11 @@ from typing import Any
 
 import numpy as np
 import pytest
+import real_stacks
 from PIL import Image
 from test_manifest import published
 
-from zoo import cli, envs, exchange, machine, paths, runner, stacks, weights
-from zoo.errors import ZooError
+from zoo import cli, envs, exchange, paths, runner, weights
 
 Zoo = Callable[..., int]
 CHECKOUT = Path(__file__).resolve().parent.parent
@@ -188,15 +188,7 @@ GOLDEN_LOSS = [4.915058, 3.702600, 2.454105]
 @pytest.mark.stacks
 @pytest.mark.parametrize("name", STACKS)
 def test_the_network_and_its_tiles_compute_what_numpy_does(tmp_path: Path, name: str) -> None:
-    row, platform = stacks.load(name), machine.probe().platform
-    if platform not in row.platforms:
-        pytest.skip(f"{name}: no lock for {platform}")
-    try:
-        python = envs.ensure(row, platform).python
-    except ZooError as error:
-        if "Python" not in error.message:
-            raise
-        pytest.skip(f"{name}: {error.message.splitlines()[0]}")
+    row, ready = real_stacks.environment(name)
     published(tmp_path / "net", filters=3, blocks=1, edge=5)
     weights.convert(tmp_path / "net", tmp_path / "net.npz")
     found = weights.read(tmp_path / "net.npz")
@@ -207,7 +199,7 @@ def test_the_network_and_its_tiles_compute_what_numpy_does(tmp_path: Path, name:
     request["repeats"] = name in REPEATING
     (tmp_path / "request.json").write_text(json.dumps(request))
     script = CHECKOUT / "tests" / "style_worker.py"
-    command = [str(python), "-I", "-B", str(script), str(tmp_path / "request.json")]
+    command = [str(ready.python), "-I", "-B", str(script), str(tmp_path / "request.json")]
     answer = subprocess.run(command, env=envs.child_environment(row), capture_output=True, text=True, check=False)
     assert answer.returncode == 0, answer.stderr[-3000:]
     told = json.loads((tmp_path / "answer.json").read_text())

@@ -5,9 +5,9 @@ import subprocess
 from pathlib import Path
 
 import pytest
-from test_worker import ready
+import real_stacks
 
-from zoo import envs, machine, paths, stacks
+from zoo import envs, paths
 
 WORKER = Path(__file__).with_name("states_worker.py")
 
@@ -15,12 +15,10 @@ WORKER = Path(__file__).with_name("states_worker.py")
 @pytest.mark.stacks
 @pytest.mark.parametrize("name", ["tf-1.8", "tf-2.5", "tf-2.12", "plaidml-0.7", "tf-2.21", "torch", "jax"])
 def test_what_was_taken_and_taken_up_goes_on_to_the_bit(name: str) -> None:
-    ready(name)
-    stack = stacks.load(name)
-    python = envs.ensure(stack, machine.probe().platform).python
+    stack, ready = real_stacks.environment(name)
     variables = envs.child_environment(stack) | {"ZOO_KERAS": stack.keras, "CUDA_VISIBLE_DEVICES": "-1"}
     done = subprocess.run(
-        [str(python), "-I", "-B", str(WORKER), str(paths.PACKAGE)],
+        [str(ready.python), "-I", "-B", str(WORKER), str(paths.PACKAGE)],
         env=variables, capture_output=True, text=True, timeout=600, check=False,
     )  # fmt: skip
     assert done.returncode == 0, done.stderr[-2000:]

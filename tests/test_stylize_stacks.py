@@ -12,10 +12,11 @@ from typing import Any
 
 import numpy as np
 import pytest
+import real_stacks
 from PIL import Image
 from test_featuredownload import published_vgg
 
-from zoo import api, artwork, cli, envs, machine, paths, stacks, stylize_job
+from zoo import api, artwork, cli, envs, paths, stylize_job
 
 pytestmark = pytest.mark.stacks
 ASSETS = stylize_job.ASSETS
@@ -224,9 +225,8 @@ except refusal.RefusalError as error:
 
 def told_inside(script: str) -> str:
     """What a script says inside the stack of PyTorch."""
-    row = stacks.load("torch")
-    python = envs.ensure(row, machine.probe().platform).python
-    command = [str(python), "-I", "-B", "-c", script, str(paths.PACKAGE)]
+    row, ready = real_stacks.environment("torch")
+    command = [str(ready.python), "-I", "-B", "-c", script, str(paths.PACKAGE)]
     variables = envs.child_environment(row) | {"ZOO_KERAS": row.keras}
     done = subprocess.run(command, env=variables, capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stderr[-2000:]

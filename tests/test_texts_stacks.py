@@ -8,9 +8,9 @@ from typing import Any
 
 import numpy as np
 import pytest
+import real_stacks
 
-from zoo import envs, installer, machine, paths, stacks
-from zoo.errors import ZooError
+from zoo import envs, paths
 from zoo.text_config import TextTrainer
 
 pytestmark = pytest.mark.stacks
@@ -89,14 +89,7 @@ def answers(tmp_path_factory: pytest.TempPathFactory) -> Any:
 
 
 def _run(name: str, folder: Path, weights: Path | None) -> tuple[list[dict[str, Any]], Any]:
-    stack, platform = stacks.load(name), machine.probe().platform
-    if platform not in stack.platforms:
-        pytest.skip(f"{name} has no lock for {platform}")
-    try:
-        installer.obtain(stack.python, platform.partition("-")[2])
-        ready = envs.ensure(stack, platform)
-    except ZooError as error:
-        pytest.skip(error.message)
+    stack, ready = real_stacks.environment(name)
     folder.mkdir()
     clip = None if name.startswith("plaidml") else 1.0
     told = {"zoo": str(paths.PACKAGE), "keras": stack.keras, "framework": stack.framework,

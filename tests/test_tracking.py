@@ -8,8 +8,9 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+import real_stacks
 
-from zoo import envs, machine, runs, stacks, tracking
+from zoo import envs, runs, tracking
 from zoo.errors import ZooError
 from zoo.worker import tensorboard
 from zoo.worker.refusal import RefusalError
@@ -55,16 +56,13 @@ def test_only_figures_of_epochs_are_written(monkeypatch: pytest.MonkeyPatch, tmp
 @pytest.mark.stacks
 @pytest.mark.parametrize("name", ["tf-2.21", "tf-1.8"])
 def test_event_files_hold_what_the_history_does(name: str, tmp_path: Path) -> None:
-    stack, platform = stacks.load(name), machine.probe().platform
-    if platform not in stack.platforms:
-        pytest.skip(f"{name} has no lock for {platform}")
+    stack, ready = real_stacks.environment(name)
     told = ["model=mnist_dense", "data=digits", f"stack={name}", "backend=cpu", "trainer.epochs=2",
             "data.train_limit=256", "backend.probes=false", "tensorboard=true",
             f"output.root={tmp_path}"]  # fmt: skip
     run = runs.train(told)
-    python = envs.ensure(stack, platform).python
     answer = subprocess.run(
-        [str(python), "-I", "-c", READER, str(run.folder / "tensorboard")],
+        [str(ready.python), "-I", "-c", READER, str(run.folder / "tensorboard")],
         env=envs.child_environment(stack), capture_output=True, text=True, check=True,
     )  # fmt: skip
     read = {(tag, step): number for tag, step, number in json.loads(answer.stdout.splitlines()[-1])}

@@ -9,9 +9,10 @@ from typing import Any
 
 import numpy as np
 import pytest
+import real_stacks
 from transformer_worker import CASES, ENCODERS, name_of
 
-from zoo import envs, machine, paths, stacks, weights
+from zoo import envs, paths, stacks, weights
 from zoo.errors import ZooError
 
 CHECKOUT = Path(__file__).resolve().parent.parent
@@ -48,18 +49,10 @@ class Answers:
 
     def __call__(self, stack: str) -> Path:
         """Folder with the answers of a stack; skips where it cannot be had."""
-        try:
-            return self.asked[stack].result()
-        except ZooError as error:
-            if "no lock" not in error.message and "+cpu" not in error.message and "Python" not in error.message:
-                raise
-            pytest.skip(f"{stack}: {error.message.splitlines()[0]}")
+        return self.asked[stack].result()
 
     def _ask(self, row: stacks.Stack) -> Path:
-        platform, out = machine.probe().platform, self.root / row.name
-        if platform not in row.platforms:
-            raise ZooError(f"no lock for {platform}")
-        python = envs.ensure(row, platform).python
+        python, out = real_stacks.python(row.name), self.root / row.name
         out.mkdir()
         request = {"zoo": str(paths.PACKAGE), "keras": row.keras, "framework": row.framework, "out": str(out)}
         request |= {"golden": str(GOLDEN), "weights": str(self.root / "%s.npz"), "trains": row.trains}

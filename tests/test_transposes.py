@@ -5,9 +5,9 @@ import subprocess
 from pathlib import Path
 
 import pytest
-from test_worker import ready
+import real_stacks
 
-from zoo import envs, machine, paths, stacks
+from zoo import envs, paths
 
 WORKER = Path(__file__).with_name("transposes_worker.py")
 # What cannot be passed keeps its transposes.
@@ -16,11 +16,9 @@ KEPT = {"softmax": 2, "concat": 3, "maximum by names from the end": 1}
 
 @pytest.mark.stacks
 def test_transposes_cancel_and_no_number_changes() -> None:
-    ready("openvino")
-    stack = stacks.load("openvino")
-    python = envs.ensure(stack, machine.probe().platform).python
+    stack, ready = real_stacks.environment("openvino")
     done = subprocess.run(
-        [str(python), "-I", "-B", str(WORKER), str(paths.PACKAGE)],
+        [str(ready.python), "-I", "-B", str(WORKER), str(paths.PACKAGE)],
         env=envs.child_environment(stack), capture_output=True, text=True, timeout=120, check=False,
     )  # fmt: skip
     assert done.returncode == 0, done.stderr[-2000:]

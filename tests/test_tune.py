@@ -7,9 +7,10 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+import real_stacks
 import script_loader
 
-from zoo import machine, paths, stacks
+from zoo import paths
 from zoo.errors import ZooError
 
 CHECKOUT = Path(__file__).resolve().parent.parent
@@ -152,8 +153,7 @@ def test_every_space_names_settings_that_there_are() -> None:
 
 @pytest.mark.stacks
 def test_a_training_ends_when_it_has_reached_the_target(tmp_path: Path) -> None:
-    if machine.probe().platform not in stacks.load("tf-2.21").platforms:
-        pytest.skip("tf-2.21 has no lock for this platform")
+    real_stacks.environment("tf-2.21")
     fixed = ["model=mnist_dense", "data=digits", "stack=tf-2.21", "backend=cpu", "backend.probes=false"]
     seen: list[int] = []
 

@@ -11,7 +11,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 from zoo import envstate, installer, progress
-from zoo.errors import ZooError
+from zoo.errors import UnreachableIndexError, ZooError
 from zoo.interpreters import Interpreter
 from zoo.stacks import Stack
 
@@ -152,7 +152,8 @@ def _sync(command: list[str], lock: Path, follow: Callable[[str], None]) -> inst
 def _failed(plan: Plan, what: str, outcome: installer.Outcome) -> ZooError:
     why, remedy = installer.reason(outcome)
     words = f"The installer's own words:\n{outcome.tail()}"
-    return ZooError(f"{what} for stack {plan.stack.name}: {why}.\n{words}", remedy)
+    kind = UnreachableIndexError if installer.is_unreachable(outcome) else ZooError
+    return kind(f"{what} for stack {plan.stack.name}: {why}.\n{words}", remedy)
 
 
 def _compile(aside: Path) -> None:

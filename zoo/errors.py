@@ -20,6 +20,18 @@ class ZooError(Exception):
         return f"{self.message}\n{self.remedy}" if self.remedy else self.message
 
 
+class NoLockError(ZooError):
+    """A stack has no lock for a platform."""
+
+
+class MissingInterpreterError(ZooError):
+    """A Python that a stack needs is not on this machine and could not be downloaded."""
+
+
+class UnreachableIndexError(ZooError):
+    """A package of a lock is on no package index that could be reached."""
+
+
 def nearest(word: str, valid: list[str]) -> str:
     """Return ``; did you mean 'x'?`` for the closest of the valid words, or an empty string."""
     import difflib

@@ -7,7 +7,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 
 from zoo import interpreters, progress
-from zoo.errors import ZooError
+from zoo.errors import MissingInterpreterError, ZooError
 
 # Settings of the user's own projects that would change what a lock means. Mirrors, caches, proxies and
 # certificates (UV_INDEX*, UV_FIND_LINKS, UV_CACHE_DIR, UV_OFFLINE, SSL_CERT_FILE, ...) stay.
@@ -136,10 +136,20 @@ def missing_cpu_build(outcome: Outcome) -> str | None:
     return found[1] if found else None
 
 
+def is_unreachable(outcome: Outcome) -> bool:
+    """True where uv failed because no index that could be reached holds what the lock names."""
+    return not _is_disk_full(outcome) and (is_network(outcome) or missing_cpu_build(outcome) is not None)
+
+
+def _is_disk_full(outcome: Outcome) -> bool:
+    text = "\n".join(outcome.words).lower()
+    return "no space left on device" in text or "os error 28" in text
+
+
 def reason(outcome: Outcome) -> tuple[str, str]:
     """What made uv fail, in plain words, and what to do about it."""
     text = "\n".join(outcome.words).lower()
-    if "no space left on device" in text or "os error 28" in text:
+    if _is_disk_full(outcome):
         return "the disk is full", SPACE_REMEDY
     if "hash mismatch" in text:
         return (
@@ -189,7 +199,7 @@ def obtain(wanted: str, arch: str) -> interpreters.Interpreter:
     missing = f"Python {wanted} for {arch} is needed and was not found on this machine"
     remedy = interpreters.how_to_get(wanted, arch)
     if not interpreters.is_downloadable(wanted):
-        raise ZooError(f"{missing}; it is too old to be downloaded automatically", remedy)
+        raise MissingInterpreterError(f"{missing}; it is too old to be downloaded automatically", remedy)
     request = f"cpython-{wanted}-any-{'aarch64' if arch == 'arm64' else arch}-any"
     with progress.bar(f"Downloading Python {wanted}") as bar:
         outcome = run(["python", "install", "--no-bin", request], bar.note)
@@ -197,4 +207,4 @@ def obtain(wanted: str, arch: str) -> interpreters.Interpreter:
     if found:
         return found
     why = "its server could not be reached" if is_network(outcome) else "the download failed"
-    raise ZooError(f"{missing}, and it could not be downloaded: {why}.\n{outcome.tail()}", remedy)
+    raise MissingInterpreterError(f"{missing}, and it could not be downloaded: {why}.\n{outcome.tail()}", remedy)

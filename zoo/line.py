@@ -272,7 +272,7 @@ def _explained(line: Line) -> envs.Environment:
     except ZooError as error:
         findings = explain.explain(error.message, line.choice.backend.name)
         if findings:
-            raise ZooError(error.message, f"{explain.render(findings)}\n{error.remedy}") from error
+            error.remedy = f"{explain.render(findings)}\n{error.remedy}"
         raise
 
 

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from zoo import paths, rows
-from zoo.errors import ZooError, nearest, unknown
+from zoo.errors import NoLockError, ZooError, nearest, unknown
 
 PLATFORMS = ("linux-x86_64", "macos-arm64", "macos-x86_64")
 FRAMEWORKS = ("tensorflow", "plaidml", "torch", "jax", "openvino")
@@ -108,13 +108,13 @@ def lock_file(stack: Stack, platform: str) -> Path:
         ZooError: the stack does not exist there, or its lock is missing.
     """
     if platform not in stack.platforms:
-        raise ZooError(
+        raise NoLockError(
             f"Stack {stack.name} is not made for {platform}, but for {', '.join(sorted(stack.platforms))}",
             "Choose another stack for this machine; `python -m zoo list stacks` shows which serve where.",
         )
     lock = stack.folder / f"{platform}.lock"
     if not lock.is_file():
-        raise ZooError(
+        raise ZooError(  # every platform of a row has one: the checkout is damaged
             f"The lock file {lock} is missing",
             f"Rebuild it with: python scripts/lock.py {stack.name} --platform {platform}",
         )
