@@ -21,8 +21,9 @@ from pathlib import Path
 ROOT = Path(__file__).resolve().parent.parent
 sys.path.insert(0, str(ROOT))
 
-from zoo import installer, progress, stacks  # noqa: E402
-from zoo.errors import ZooError  # noqa: E402
+from zoo.core import console
+from zoo.core.errors import ZooError
+from zoo.environments import stacks, uv_client
 
 HOST = "host"
 HOST_LOCK = ROOT / "requirements.lock"
@@ -115,12 +116,12 @@ def resolve(job: Job) -> str:
             "--no-emit-index-url",
             "--no-emit-find-links",
         ]
-        outcome = installer.run(
+        outcome = uv_client.run(
             ["pip", "compile", "-q", "--python", sys.executable, *common, "-o", str(fresh), *arguments],
             extra=job.extra,
         )
         if outcome.code != 0:
-            why, remedy = installer.reason(outcome)
+            why, remedy = uv_client.reason(outcome)
             raise ZooError(f"{job.lock.relative_to(ROOT)} cannot be resolved: {why}.\n{outcome.tail()}", remedy)
         return job.heading + fresh.read_text(encoding="utf-8")
 
@@ -182,7 +183,7 @@ def main(argv: list[str]) -> int:
             rebuild(job)
             print(f"wrote {job.lock.relative_to(ROOT)}", flush=True)
     except ZooError as error:
-        progress.fail(error.message, error.remedy)
+        console.fail(error.message, error.remedy)
         return error.exit_code
     return 0
 

@@ -34,8 +34,10 @@ from typing import Any
 ROOT = Path(__file__).resolve().parent.parent
 sys.path.insert(0, str(ROOT))
 
-from zoo import backends, eventlog, machine, paths, records, rows  # noqa: E402
-from zoo.errors import ZooError  # noqa: E402
+from zoo.core import paths, schema
+from zoo.core.errors import ZooError
+from zoo.environments import machine, selection
+from zoo.runs import event_log, records
 
 POLL_S = 0.05
 # So many of the soonest trials are tried from new seeds, until one gets there from all.
@@ -76,12 +78,12 @@ def space_of(model: str, backend: str) -> Space:
     path = paths.CONFIGS / "tune" / model / f"{backend}.yaml"
     if not path.is_file():
         raise ZooError(f"{model} on {backend} declares no space", f"Write {path}; mnist_dense has one to learn from.")
-    told = rows.read(path)
-    problems = rows.problems(told, Space)
+    told = schema.read(path)
+    problems = schema.problems(told, Space)
     problems += [f"values.{name}: give choices, or low and high" for name, row in told.get("values", {}).items()
                  if "choices" not in row and not {"low", "high"} <= set(row)]  # fmt: skip
     if problems:
-        rows.refuse("space", path, problems)
+        schema.refuse("space", path, problems)
     return Space(**told)
 
 
@@ -139,7 +141,7 @@ def _epochs(log: Path, metric: str, worker: "subprocess.Popen[str]") -> Iterator
         over = worker.poll() is not None  # looked at first: the last line is there before the process ends
         lines = log.read_bytes().split(b"\n") if log.is_file() else [b""]
         for line in lines[at:-1]:
-            event = eventlog.parse(line)
+            event = event_log.parse(line)
             if event and event["event"] == "start":
                 began = event["t"]
             if event and event["event"] == "epoch" and began is not None and metric in event:
@@ -334,7 +336,7 @@ def _search(parsed: Any) -> int:
     target = space.target.get(parsed.data) if parsed.target is None else parsed.target
     if target is None:
         raise ZooError(f"The space of {parsed.model} names no target for {parsed.data}", "Give --target VALUE.")
-    stack = backends.choose(parsed.backend, machine.probe(), parsed.stack).stack.name
+    stack = selection.choose(parsed.backend, machine.probe(), parsed.stack).stack.name
     fixed = [f"model={parsed.model}", f"backend={parsed.backend}", f"stack={stack}", f"data={parsed.data}",
              *parsed.settings]  # fmt: skip
     study = parsed.study or Path("tune") / f"{parsed.model.replace('/', '_')}_{parsed.backend}_{parsed.data}"

@@ -8,11 +8,11 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-import real_stacks
 
-from zoo import envs, paths, runner
-
-CHECKOUT = Path(__file__).resolve().parent.parent
+from tests.support import CHECKOUT, SUPPORT, real_stacks
+from zoo.core import paths
+from zoo.environments import store
+from zoo.runs import worker_process
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
@@ -40,13 +40,13 @@ def pretending(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """An empty working folder, an environment that is ready, and a worker that pretends as ``$FAKE_WORKER`` says."""
     lock = tmp_path / "fake.lock"
     lock.write_text("six==1.17.0 --hash=sha256:0\n")
-    ready = envs.Environment(
+    ready = store.Environment(
         python=Path(sys.executable), folder=tmp_path, lock=lock, lock_sha256="0" * 64,
         versions={"six": "1.17.0"}, build_s=0.0, python_version="3.11.0",
     )  # fmt: skip
-    monkeypatch.setattr(envs, "ensure", lambda stack, platform: ready)
-    monkeypatch.setattr(paths, "WORKER", Path(__file__).with_name("fake_worker.py"))
-    monkeypatch.setattr(runner, "INTERRUPT_GRACE_S", 1.0)
+    monkeypatch.setattr(store, "ensure", lambda stack, platform: ready)
+    monkeypatch.setattr(paths, "WORKER", SUPPORT / "fake_worker.py")
+    monkeypatch.setattr(worker_process, "INTERRUPT_GRACE_S", 1.0)
     monkeypatch.setenv("ZOO_CACHE", str(tmp_path / "cache"))
     monkeypatch.setenv("FAKE_WORKER", "ok")
     monkeypatch.chdir(tmp_path)

@@ -4,9 +4,10 @@ import subprocess
 from pathlib import Path
 
 import pytest
-import real_stacks
 
-from zoo import envs, paths
+from tests.support import real_stacks
+from zoo.core import paths
+from zoo.environments import store
 
 SAVE = """
 import os, sys, types
@@ -29,7 +30,7 @@ def test_a_model_that_was_never_compiled_is_saved(tmp_path: Path) -> None:
     stack, ready = real_stacks.environment("tf-1.8")
     done = subprocess.run(
         [str(ready.python), "-I", "-B", "-c", SAVE, str(paths.PACKAGE), str(tmp_path), stack.keras],
-        env=envs.child_environment(stack), capture_output=True, text=True, timeout=120, check=False,
+        env=store.child_environment(stack), capture_output=True, text=True, timeout=120, check=False,
     )  # fmt: skip
     assert done.returncode == 0, done.stderr[-2000:]
     assert sorted(path.name for path in tmp_path.iterdir()) == ["model.h5", "weights.npz"]

@@ -3,7 +3,7 @@
 import os
 import sys
 
-from zoo.cli import main
+from zoo.cli.main import main
 
 
 def leave(code: int) -> None:

@@ -10,7 +10,7 @@ infer(run=run.folder, input="seven.png").predictions
 
 from typing import Any
 
-from zoo.results import Run
+from zoo.runs.result import Run
 
 __all__ = ["Run", "bench", "infer", "train"]
 
@@ -28,9 +28,9 @@ def train(**settings: Any) -> Run:
     Raises:
         ZooError: anything that stops the run, with what to do about it.
     """
-    from zoo import runs
+    from zoo.tasks import registry
 
-    return runs.train(_overrides(settings))
+    return registry.train(_overrides(settings))
 
 
 def infer(**settings: Any) -> Run:
@@ -45,9 +45,9 @@ def infer(**settings: Any) -> Run:
     Raises:
         ZooError: anything that stops the run, with what to do about it.
     """
-    from zoo import runs
+    from zoo.tasks import registry
 
-    return runs.infer(_overrides(settings))
+    return registry.infer(_overrides(settings))
 
 
 def bench(**settings: Any) -> Run:
@@ -62,9 +62,9 @@ def bench(**settings: Any) -> Run:
     Raises:
         ZooError: nothing could be timed, with what to do about it.
     """
-    from zoo import runs
+    from zoo.tasks import registry
 
-    return runs.bench(_overrides(settings))
+    return registry.bench(_overrides(settings))
 
 
 def _overrides(settings: dict[str, Any], prefix: str = "") -> list[str]:

@@ -2,7 +2,7 @@
 
 from pathlib import Path
 
-from zoo import machine
+from zoo.environments import machine
 
 FOLDER = Path(__file__).parent
 NAMES = sorted(path.stem for path in FOLDER.glob("*.txt"))

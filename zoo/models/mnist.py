@@ -4,7 +4,7 @@ Architecture: https://keras.io/examples/vision/mnist_convnet/ (Apache-2.0), whic
 after 15 epochs of Adam at batch 128.
 """
 
-from zoo.models.pixels import to_unit as preprocess  # noqa: F401
+from zoo.models.preprocessing import to_unit as preprocess  # noqa: F401
 
 
 def build(compat, input_shape=(28, 28, 1), classes=10, dropout=0.5):

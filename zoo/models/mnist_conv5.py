@@ -4,7 +4,7 @@
 one epoch of Adam at 0.01, batch 128: https://github.com/SixQuant/tensorflow-macos-gpu (README of 2018-08-27).
 """
 
-from zoo.models.pixels import to_unit as preprocess  # noqa: F401
+from zoo.models.preprocessing import to_unit as preprocess  # noqa: F401
 
 
 def build(compat, input_shape=(28, 28, 1), classes=10, l2=0.0005):

@@ -4,7 +4,7 @@ Architecture: https://www.tensorflow.org/tutorials/quickstart/beginner (Apache-2
 this one ends in a softmax, so that every model of the zoo answers with probabilities.
 """
 
-from zoo.models.pixels import to_unit as preprocess  # noqa: F401
+from zoo.models.preprocessing import to_unit as preprocess  # noqa: F401
 
 
 def build(compat, input_shape=(28, 28, 1), classes=10, units=128, dropout=0.2):

@@ -4,8 +4,8 @@ Howard et al. 2017, https://arxiv.org/abs/1704.04861, Table 1: 4,253,864 paramet
 are those of keras.applications, and so its weights fit.
 """
 
-from zoo.models import layers as pieces
-from zoo.models.pixels import to_symmetric as preprocess  # noqa: F401
+from zoo.models.layers import mobilenet_blocks as pieces
+from zoo.models.preprocessing import to_symmetric as preprocess  # noqa: F401
 
 # Filters and stride of every separable block, from the first to the thirteenth.
 BLOCKS = ((64, 1), (128, 2), (128, 1), (256, 2), (256, 1), (512, 2), *((512, 1),) * 5, (1024, 2), (1024, 1))

@@ -4,8 +4,8 @@ Sandler et al. 2018, https://arxiv.org/abs/1801.04381, Table 2: 3,538,984 parame
 are those of keras.applications, and so its weights fit.
 """
 
-from zoo.models import layers as pieces
-from zoo.models.pixels import to_symmetric as preprocess  # noqa: F401
+from zoo.models.layers import mobilenet_blocks as pieces
+from zoo.models.preprocessing import to_symmetric as preprocess  # noqa: F401
 
 # Rows of Table 2: expansion, channels out, number of blocks, stride of the first of them.
 STAGES = (

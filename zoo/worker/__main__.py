@@ -52,8 +52,8 @@ def _watch_host(pipe, stop):
 def main(argv):
     """Run the request whose path is ``argv[1]`` and return the exit code."""
     _reach_own_code()
+    from zoo.worker.errors import RefusalError
     from zoo.worker.events import Emitter, take_stdout
-    from zoo.worker.refusal import RefusalError
 
     events = Emitter(take_stdout())
     stop = Stop()
@@ -94,14 +94,14 @@ def _run(request, events, stop):
     device = importlib.import_module("zoo.worker.devices." + request["device"]["framework"])
     device.start(request["device"])
     from zoo.worker import memory
-    from zoo.worker.refusal import RefusalError
+    from zoo.worker.errors import RefusalError
 
     has_keras = request["stack"]["keras"] != "none"
     if not has_keras and request["verb"] not in ("probe", "bench"):
         raise RefusalError("this stack has no Keras: it can be compared for speed, and not train or infer")
     if has_keras:
         from zoo.models import compat
-        from zoo.worker import probes
+        from zoo.worker.probes import run
 
     phases["import_s"] = time.monotonic() - began
     found = device.proof(request["device"])
@@ -110,7 +110,7 @@ def _run(request, events, stop):
     rows = []
     if has_keras:
         versions["keras"] = compat.version()
-        rows = probes.run(request, device.place, found["kind"])
+        rows = run.run(request, device.place, found["kind"])
     phases["probes_s"] = time.monotonic() - began
     events.emit("start", versions=versions, device=found, python=platform.python_version(), probes=rows)
     if request["device"]["promise"] == "gpu" and found["kind"] != "gpu":
@@ -119,10 +119,10 @@ def _run(request, events, stop):
             % (request["device"]["backend"], found["proof"], found["name"])
         )
     if has_keras:
-        probes.judge(rows, request["device"], events)
+        run.judge(rows, request["device"], events)
     result = {}
     if request["verb"] != "probe":
-        work = importlib.import_module("zoo.worker." + request["work"])
+        work = importlib.import_module("zoo.worker.jobs." + request["work"])
         if request.get("tensorboard"):
             from zoo.worker.tensorboard import Scribe
 

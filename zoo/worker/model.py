@@ -5,7 +5,7 @@ import importlib
 import numpy as np
 
 from zoo.models import compat
-from zoo.worker.refusal import RefusalError
+from zoo.worker.errors import RefusalError
 
 
 def build(request):

@@ -3,7 +3,7 @@
 import math
 import os
 
-from zoo.worker.refusal import RefusalError
+from zoo.worker.errors import RefusalError
 
 FOLDER = "tensorboard"
 

@@ -10,7 +10,7 @@ import zipfile
 import numpy as np
 
 from zoo.models import compat
-from zoo.worker.refusal import RefusalError
+from zoo.worker.errors import RefusalError
 
 
 def initialise(model, seed):

@@ -34,7 +34,7 @@ def build(compat, name, layers, input_shape=(None, None, 3), seed=0, precision="
 
     Returns:
         A model from (batch, height, width, 3) RGB 0..255 to the list of feature maps, in the order of ``layers``,
-        not trainable. ``zoo.worker.features.frozen`` builds and fills one in a step.
+        not trainable. ``zoo.worker.style.feature_model.frozen`` builds and fills one in a step.
 
     Raises:
         ValueError: the network or one of the layers does not exist.

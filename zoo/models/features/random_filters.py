@@ -25,7 +25,7 @@ def trunk(compat, x, layers, seed):
     Returns:
         ``{layer: feature map}``, and the weights of all layers, drawn from numpy: equal on every stack.
     """
-    from zoo.models.spatial import Convolution
+    from zoo.models.layers.spatial import Convolution
 
     made, found, fixed = compat.keras.layers, {}, {}
     x = made.Conv2D(3, (1, 1), name="centred", dtype="float32")(x)

@@ -23,7 +23,7 @@ def trunk(compat, x, layers, seed):
     Returns:
         ``{layer: feature map}``, and the weights of the fixed layer.
     """
-    from zoo.models import spatial
+    from zoo.models.layers import spatial
 
     x, fixed = caffe.prepare(compat, x)
     wanted, found = set(layers), {}
@@ -37,14 +37,14 @@ def trunk(compat, x, layers, seed):
 
 
 def _first(compat, x):
-    from zoo.models.spatial import Convolution
+    from zoo.models.layers.spatial import Convolution
 
     return Convolution(64, (3, 3), strides=(2, 2), activation="relu", name="conv1")(x)
 
 
 def _fire(compat, x, name, squeezed, expanded):
     """Squeeze to few channels, then expand by 1x1 and by 3x3 side by side."""
-    from zoo.models.spatial import Convolution
+    from zoo.models.layers.spatial import Convolution
 
     x = Convolution(squeezed, (1, 1), activation="relu", name=name + "_squeeze1x1")(x)
     narrow = Convolution(expanded, (1, 1), activation="relu", name=name + "_expand1x1")(x)

@@ -28,7 +28,7 @@ def trunk(compat, x, layers, depths):
     Returns:
         ``{layer: feature map}``, and the weights of the fixed layer.
     """
-    from zoo.models import spatial
+    from zoo.models.layers import spatial
 
     x, fixed = caffe.prepare(compat, x)
     wanted, found = set(layers), {}

@@ -52,14 +52,14 @@ def build(
         ValueError: with the value received.
     """
     from zoo.models import transformer
-    from zoo.models.transformer import ends
+    from zoo.models.transformer import embeddings
 
-    ends.check(vocabulary, length, classes=classes)
+    embeddings.check(vocabulary, length, classes=classes)
     if pooling not in ("mean", "max", "first"):
         raise ValueError("`pooling` should be mean, max or first. Received pooling=%r" % (pooling,))
     tokens = compat.keras.layers.Input(shape=(length if fixed else None,), dtype="int32", name="text")
-    keep = ends.Kept(name="kept")(tokens)
-    x = ends.TextEmbedding(vocabulary, length, d_model, dropout, name="embedding")(tokens)
+    keep = embeddings.Kept(name="kept")(tokens)
+    x = embeddings.TextEmbedding(vocabulary, length, d_model, dropout, name="embedding")(tokens)
     x = transformer.encode(
         compat,
         x,
@@ -73,9 +73,9 @@ def build(
         final_norm=norm_first,
         attention_dropout=attention_dropout,
     )
-    x = ends.Pooling(pooling, name="pooling")([x, keep])
+    x = embeddings.Pooling(pooling, name="pooling")([x, keep])
     x = compat.dropout(dropout if pooled_dropout is None else pooled_dropout, name="dropout")(x)
-    x = ends.Wide(name="wide")(compat.keras.layers.Dense(classes, name="predictions")(x))
+    x = embeddings.Wide(name="wide")(compat.keras.layers.Dense(classes, name="predictions")(x))
     if probabilities:
         x = compat.keras.layers.Activation("softmax", name="probabilities", dtype="float32")(x)
     return compat.keras.models.Model(inputs=tokens, outputs=x, name="transformer_classifier")

@@ -4,7 +4,8 @@ Every weight is a layer's own, so that its path is ``layer/weight`` everywhere. 
 weights that are to be drawn anew from a seed: a standard deviation, or None for Glorot uniform.
 """
 
-from zoo.models import compat, tensors
+from zoo.models import compat
+from zoo.models.compat import tensors
 
 Layer = compat.keras.layers.Layer
 

@@ -63,11 +63,11 @@ def build(
         ValueError: with the value received.
     """
     from zoo.models import transformer
-    from zoo.models.transformer import ends
+    from zoo.models.transformer import embeddings
 
-    ends.check(vocabulary, length)
+    embeddings.check(vocabulary, length)
     tokens = compat.keras.layers.Input(shape=(length if fixed else None,), dtype="int32", name="text")
-    embedding = ends.TextEmbedding(vocabulary, length, d_model, dropout, deviation, name="embedding")
+    embedding = embeddings.TextEmbedding(vocabulary, length, d_model, dropout, deviation, name="embedding")
     x = transformer.encode(
         compat,
         embedding(tokens),
@@ -83,7 +83,7 @@ def build(
         deviation=deviation,
         out_deviation=deviation / math.sqrt(2 * layers),
     )
-    x = ends.logits(x, embedding, vocabulary, tied, deviation)
+    x = embeddings.logits(x, embedding, vocabulary, tied, deviation)
     if probabilities:
         x = compat.keras.layers.Activation("softmax", name="probabilities", dtype="float32")(x)
     return compat.keras.models.Model(inputs=tokens, outputs=x, name="transformer_lm")

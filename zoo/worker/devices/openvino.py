@@ -2,8 +2,8 @@
 
 import numpy as np
 
-from zoo.worker import transposes
-from zoo.worker.refusal import RefusalError
+from zoo.worker.errors import RefusalError
+from zoo.worker.inference import openvino_transposes
 
 HINTS = {"float32": "f32", "bfloat16": "bf16", "float16": "f16"}
 # Pictures at a time on each core: 1, 4 and 16 are equally fast, and with 1 a small network waits for Python.
@@ -26,7 +26,7 @@ def start(device):
     plain = openvino.compile_model
 
     def compile_model(model, device_name="CPU", config=None):
-        transposes.cancel(model)
+        openvino_transposes.cancel(model)
         _graphs[:] = [model]
         compiled = plain(model, device_name, dict(_settings, **(config or {})))
         _refuse_others(compiled)

@@ -6,7 +6,7 @@ Settings in the environment outrank ``~/.plaidml``, so nothing of the user's is 
 import logging
 import os
 
-from zoo.worker.refusal import RefusalError
+from zoo.worker.errors import RefusalError
 
 _opened = []
 

@@ -2,7 +2,7 @@
 
 import os
 
-from zoo.worker.refusal import RefusalError
+from zoo.worker.errors import RefusalError
 
 
 def start(device):

@@ -1,0 +1,155 @@
+"""Measured ratios in one table: what the scripts of this folder wrote with ``--output FILE.json``.
+
+python scripts/benchmarks/ratios.py FILE.json... [--markdown] [--output ALL.json]
+
+A FILE may also be the results.json of `python -m zoo bench model=transformer implementation=both` or of
+`python -m zoo bench bench=stacks`, of which the first stack is held against the others.
+
+A row says how many times as fast the zoo was as something else in the same run, how that was spread over the rounds,
+and which share of the matrix peak the zoo reached where that was measured. Rows of different machines are told apart.
+"""
+
+import argparse
+import datetime
+import json
+import statistics
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+ROOT = Path(__file__).resolve().parent.parent.parent
+sys.path.insert(0, str(ROOT))
+
+Row = dict[str, Any]
+HEADINGS = ["what", "zoo", "against", "times as fast", "rounds", "of the peak"]
+
+
+def row(
+    what: str, zoo: str, against: str, ratios: Sequence[float], share_of_peak: float | None = None, note: str = ""
+) -> Row:
+    """A row: the median and the extremes of the rounds' ratios, and where and when they were measured.
+
+    Args:
+        what: was done, such as ``MobileNet, inference, batch 1``.
+        zoo: stack and precision.
+        against: what it is held against.
+        ratios: how many times as fast the zoo was, a number a round.
+        share_of_peak: of the fastest matrix product of the same run, 0 to 1.
+        note: what else must be known.
+    """
+    from zoo.environments import machine
+    from zoo.runs import records
+
+    return {
+        "what": what, "zoo": zoo, "against": against, "times_as_fast": round(statistics.median(ratios), 4),
+        "least": round(min(ratios), 4), "most": round(max(ratios), 4), "rounds": len(ratios),
+        "share_of_peak": share_of_peak, "note": note, "machine": machine.describe(machine.probe()),
+        "date": datetime.datetime.now(datetime.UTC).date().isoformat(), "commit": records.git_commit(),
+    }  # fmt: skip
+
+
+def write(path: Path, rows: list[Row]) -> None:
+    """Write rows as JSON."""
+    path.write_text(json.dumps(rows, indent=1) + "\n", encoding="utf-8")
+    print(f"Rows written to {path}")
+
+
+def read(path: Path) -> list[Row]:
+    """The rows of a file; timings of `zoo bench` become rows first.
+
+    Raises:
+        ValueError: these are no rows of either kind.
+    """
+    rows = json.loads(path.read_text(encoding="utf-8"))
+    if not isinstance(rows, list) or not all(isinstance(each, dict) for each in rows):
+        raise ValueError(f"{path} holds no rows")
+    if rows and "times_the_first" in rows[0]:
+        return _of_stacks(rows)
+    return _of_encoder(rows) if rows and "implementation" in rows[0] else rows
+
+
+def _of_stacks(rows: list[Row]) -> list[Row]:
+    """The first stack and precision of each mode against the others; its quartiles in place of extremes."""
+    first: dict[str, Row] = {}
+    timed = [each for each in rows if each.get("times_the_first")]
+    others = [each for each in timed if first.setdefault(each["mode"], each) is not each]
+    return [
+        {
+            "what": f"{own['network']}, {own['mode']}, batch {own['batch_size']}",
+            "zoo": f"{own['stack']}, {own['precision']}", "against": f"{each['stack']}, {each['precision']}",
+            "times_as_fast": 1 / each["times_the_first"], "least": 1 / each["times_the_first_q3"],
+            "most": 1 / each["times_the_first_q1"], "rounds": each["rounds"], "share_of_peak": own["share_of_peak"],
+            "note": "", "machine": own["machine"], "date": own["date"][:10], "commit": own["git_commit"],
+        }
+        for each in others
+        for own in [first[each["mode"]]]
+    ]  # fmt: skip
+
+
+def _of_encoder(rows: list[Row]) -> list[Row]:
+    """The zoo's fastest way against that of PyTorch's module, for each mode and precision."""
+    best: dict[tuple[str, str, str], Row] = {}
+    for each in rows:
+        key = each["implementation"], each["mode"], each["precision"]
+        if each["grade"] == "measured" and each.get("median_s"):
+            best[key] = min(best.get(key, each), each, key=lambda one: float(one["median_s"]))
+    pairs = [(one, best.get(("torch", mode, kind))) for (name, mode, kind), one in best.items() if name == "zoo"]
+    return [
+        {
+            "what": f"transformer's encoder, {own['mode']}", "zoo": f"{own['stack']}, {own['precision']}",
+            "against": "PyTorch's module", "times_as_fast": other["median_s"] / own["median_s"],
+            "least": other["fastest_s"] / own["slowest_s"], "most": other["slowest_s"] / own["fastest_s"],
+            "rounds": min(own["repeats"], other["repeats"]), "share_of_peak": own["share_of_peak"], "note": "",
+            "machine": own["machine"], "date": own["date"][:10], "commit": own["git_commit"],
+        }
+        for own, other in pairs if other
+    ]  # fmt: skip
+
+
+def cells(row: Row) -> list[str]:
+    """A row as it is printed."""
+    spread = f"{row['times_as_fast']:.2f}"
+    if row["rounds"] > 1:
+        spread += f" ({row['least']:.2f} to {row['most']:.2f})"
+    share = "" if row["share_of_peak"] is None else f"{100 * row['share_of_peak']:.0f} %"
+    return [row["what"], row["zoo"], row["against"], spread, str(row["rounds"]), share]
+
+
+def lines(rows: list[Row], markdown: bool) -> list[str]:
+    """The table of each machine, with its name and the days above it."""
+    told = []
+    for where in dict.fromkeys(row["machine"] for row in rows):
+        own = [row for row in rows if row["machine"] == where]
+        days = sorted({row["date"] for row in own})
+        told += ["", f"{where}; measured {days[0]}" + (f" to {days[-1]}" if days[1:] else ""), ""]
+        table = [HEADINGS, *(cells(row) for row in own)]
+        widths = [max(len(line[column]) for line in table) for column in range(len(HEADINGS))]
+        padded = [[cell.ljust(width) for cell, width in zip(line, widths, strict=True)] for line in table]
+        if markdown:
+            padded.insert(1, ["-" * width for width in widths])
+        told += [f"| {' | '.join(line)} |" if markdown else "  ".join(line).rstrip() for line in padded]
+        told += [f"{row['what']}: {row['note']}" for row in own if row["note"]]
+    return told
+
+
+def main() -> int:
+    """Print the table."""
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("files", nargs="+", type=Path)
+    parser.add_argument("--markdown", action="store_true")
+    parser.add_argument("--output", type=Path, help="a JSON file for all rows")
+    parsed = parser.parse_args()
+    try:
+        rows = [each for path in parsed.files for each in read(path)]
+        print("\n".join(lines(rows, parsed.markdown)[1:]))
+        if parsed.output:
+            write(parsed.output, rows)
+    except (OSError, ValueError, KeyError, TypeError) as error:
+        print(f"error: these are no rows of the scripts here: {error}", file=sys.stderr)
+        return 1
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

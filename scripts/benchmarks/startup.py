@@ -1,0 +1,41 @@
+"""How long the command line takes to answer: median and quartiles of whole processes, against its promises.
+
+python scripts/benchmarks/startup.py [RUNS]
+"""
+
+import statistics
+import subprocess
+import sys
+import time
+
+LIMITS_S = {"--help": 0.4, "list": 1.0}
+COMMANDS = ("--help", "help", "list", "train --cfg job", "env list")
+
+
+def seconds(arguments: list[str]) -> float:
+    """Wall time of one process.
+
+    Raises:
+        subprocess.CalledProcessError: the command failed.
+    """
+    began = time.perf_counter()
+    subprocess.run([sys.executable, "-m", "zoo", *arguments], capture_output=True, check=True)
+    return time.perf_counter() - began
+
+
+def main(runs: int) -> int:
+    """Time every command, print a table, return 1 if a promise is broken."""
+    broken = 0
+    print(f"{'command':<18} {'median s':>9} {'quartiles':>15}  limit")
+    for command in COMMANDS:
+        seconds(command.split())
+        times = [seconds(command.split()) for _ in range(runs)]
+        low, middle, high = statistics.quantiles(times, n=4)
+        limit = LIMITS_S.get(command)
+        broken += limit is not None and middle > limit
+        print(f"{command:<18} {middle:9.3f} {low:7.3f}-{high:.3f}  {limit or ''}")
+    return 1 if broken else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main(int(sys.argv[1]) if len(sys.argv) > 1 else 5))

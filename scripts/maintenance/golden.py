@@ -1,0 +1,90 @@
+"""Make assets/golden anew: what the classifiers say of five random pictures with random weights, and how they learn.
+
+    python3 scripts/run.py python scripts/maintenance/golden.py
+    python3 scripts/run.py python scripts/maintenance/golden.py mnist         # one of them
+    python3 scripts/run.py python scripts/maintenance/golden.py transformer   # torch.nn.TransformerEncoder's answers
+
+Run it when a network is meant to give other numbers than before, never to make a test pass. The stack that computes
+them is tf-2.21 on the CPU; pictures and weights are drawn from a seed by zoo/worker/golden.py. For the transformer
+it is PyTorch's own module, asked by tests/transformer_worker.py.
+"""
+
+import json
+import subprocess
+import sys
+import tempfile
+from pathlib import Path
+from typing import Any
+
+ROOT = Path(__file__).resolve().parent.parent.parent
+sys.path.insert(0, str(ROOT))
+
+GOLDEN = ROOT / "assets" / "golden"
+STACK = "tf-2.21"
+VALUES = 8
+COMMON = {"seed": 1, "count": 5}
+DIGITS = {"input_shape": [28, 28, 1], "classes": 10}
+# The gain of the last layer spreads the probabilities, so that they are not all near a thousandth.
+JOBS: list[dict[str, Any]] = [
+    *(
+        {"key": f"mobilenet_{alpha}", "model": "mobilenet", "gain": 6, "args": {"alpha": alpha, "input_size": 224}}
+        for alpha in (0.25, 0.5, 0.75, 1.0)
+    ),
+    {"key": "mobilenet_v2_1.0", "model": "mobilenet_v2", "gain": 2, "args": {"alpha": 1.0, "input_size": 224}},
+    {"key": "mnist", "model": "mnist", "gain": 1, "args": DIGITS},
+    {"key": "mnist_conv5", "model": "mnist_conv5", "gain": 1, "args": DIGITS},
+    {"key": "mnist_dense", "model": "mnist_dense", "gain": 1, "args": DIGITS | {"units": 128}},
+]
+
+
+def main(arguments: list[str]) -> int:
+    """Compute and write the golden files: of the classifiers, all or those named, or ``transformer``."""
+    if arguments == ["transformer"]:
+        _run("torch", "transformer_worker.py", {"golden_out": str(GOLDEN / "transformer.npz")})
+        return 0
+    with tempfile.TemporaryDirectory() as folder:
+        out = Path(folder)
+        jobs = [COMMON | job for job in JOBS if not arguments or job["key"] in arguments]
+        _run(STACK, "golden_worker.py", {"out": folder, "jobs": jobs, "step": True})
+        GOLDEN.mkdir(parents=True, exist_ok=True)
+        for job in jobs:
+            _write(job, out)
+        lengths = json.loads((out / "step.json").read_text(encoding="utf-8"))
+    rounded = {name: float(f"{length:.6g}") for name, length in lengths.items()}
+    (GOLDEN / "learning_step.json").write_text(json.dumps(rounded, indent=0) + "\n", encoding="utf-8")
+    return 0
+
+
+def _run(stack_name: str, worker: str, request: dict[str, Any]) -> None:
+    """Run a script of tests/ in a stack's interpreter."""
+    from zoo.environments import machine, stacks, store
+
+    stack = stacks.load(stack_name)
+    environment = store.ensure(stack, machine.probe().platform)
+    request = {"zoo": str(ROOT / "zoo"), "keras": stack.keras, "framework": stack.framework} | request
+    with tempfile.TemporaryDirectory() as folder:
+        asked = Path(folder) / "request.json"
+        asked.write_text(json.dumps(request), encoding="utf-8")
+        command = [str(environment.python), "-I", "-B", str(ROOT / "tests" / worker), str(asked)]
+        subprocess.run(command, check=True, env=store.child_environment(stack))
+
+
+def _write(job: dict[str, Any], out: Path) -> None:
+    import numpy as np
+
+    told = json.loads((out / f"{job['key']}.json").read_text(encoding="utf-8"))
+    probabilities = np.load(out / f"{job['key']}.npy")
+    classes = probabilities.max(axis=0).argsort()[::-1][:VALUES]  # those that the network finds likeliest
+    golden = job | {
+        "made_with": {"stack": STACK, "keras": told["keras"]},
+        "parameters": told["parameters"],
+        "classes": classes.tolist(),
+        "probabilities": [[round(float(value), 7) for value in row[classes]] for row in probabilities],
+    }
+    rows = ",\n".join(f"  {json.dumps(name)}: {json.dumps(shape)}" for name, shape in told["weights"])
+    text = ",\n".join(f"{json.dumps(key)}: {json.dumps(value)}" for key, value in golden.items())
+    (GOLDEN / f"{job['key']}.json").write_text(f'{{\n{text},\n"weights": {{\n{rows}\n}}\n}}\n', encoding="utf-8")
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))

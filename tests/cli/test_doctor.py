@@ -1,0 +1,156 @@
+"""The doctor looks at everything, changes nothing, is quick, and names the command to type next."""
+
+import json
+import shutil
+import socket
+import threading
+import time
+from pathlib import Path
+
+import pytest
+
+from tests import machines
+from zoo.cli import doctor
+from zoo.environments import interpreters, machine, package_index
+from zoo.environments.interpreters import Broken, Interpreter
+
+SECTIONS = ("Machine", "Python", "Backends", "Environments", "Data", "Disk", "Network", "Advice")
+
+
+@pytest.fixture(autouse=True)
+def _alone(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A home of its own: nobody's settings, caches or registries."""
+    for name in (*package_index.VARIABLES, "UV_CONFIG_FILE", "PIP_CONFIG_FILE", "XDG_CONFIG_HOME"):
+        monkeypatch.delenv(name, raising=False)
+    monkeypatch.setenv("HOME", str(tmp_path))
+    monkeypatch.setenv("ZOO_CACHE", str(tmp_path / "cache" / "zoo"))
+    monkeypatch.setattr(package_index, "_system_files", lambda name: [])
+
+
+def _be(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(machine, "probe", lambda: machines.load(name))
+
+
+def test_examining_this_machine(tmp_path: Path) -> None:
+    begin = time.perf_counter()
+    report = doctor.examine()
+    assert time.perf_counter() - begin < 3
+    assert json.loads(json.dumps(report)) == report
+    text = doctor.render(report)
+    assert [line for line in text.splitlines() if not line.startswith(" ")] == list(SECTIONS)
+    assert machine.describe(machine.probe()) in text
+    assert "not checked" in text
+    assert "none built yet" in text
+    assert not (tmp_path / "cache").exists()
+
+
+@pytest.mark.parametrize("name", machines.NAMES)
+def test_every_machine_gets_advice(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    _be(name, monkeypatch)
+    monkeypatch.setattr(interpreters, "survey", lambda: ([Interpreter("3.6.15", Path("/p"), "x86_64")], []))
+    empty = shutil.disk_usage("/")._replace(free=10**12)
+    monkeypatch.setattr(shutil, "disk_usage", lambda path: empty)
+    report = doctor.examine()
+    usable = {row["name"]: row for row in report["backends"] if row["usable"]}
+    advised = report["advice"].rpartition("backend=")[2]
+    assert advised == next(row["name"] for row in report["backends"] if row["usable"] and row["trains"])
+    assert all(row["stack"] and row["promise"] in ("cpu", "gpu") for row in usable.values())
+    assert all(row["why"] for row in report["backends"])
+
+
+def test_what_is_wrong_with_a_machine_is_said(monkeypatch: pytest.MonkeyPatch) -> None:
+    _be("rosetta", monkeypatch)
+    assert "Rosetta" in doctor.render(doctor.examine())
+    _be("linux_nvidia_no_driver", monkeypatch)
+    assert "note: an NVIDIA GPU is built in" in doctor.render(doctor.examine())
+
+
+def test_a_python_that_is_missing_is_advised(monkeypatch: pytest.MonkeyPatch) -> None:
+    _be("gtx_750_ti", monkeypatch)
+    broken = Broken(Path("/opt/python3.6"), "answered nothing")
+    wrong = Interpreter("3.6.15", Path("/p"), "arm64")
+    monkeypatch.setattr(interpreters, "survey", lambda: ([wrong], [broken]))
+    text = doctor.render(doctor.examine())
+    assert "runs on Python 3.6" in text
+    assert "pyenv install 3.6" in text
+    assert "does not work: /opt/python3.6: answered nothing" in text
+
+
+def test_a_full_disk_is_advised(monkeypatch: pytest.MonkeyPatch) -> None:
+    _be("linux_cpu", monkeypatch)
+    full = shutil.disk_usage("/")._replace(free=100 * 10**6)
+    monkeypatch.setattr(shutil, "disk_usage", lambda path: full)
+    report = doctor.examine()
+    assert "make room" in report["advice"]
+    assert "ZOO_CACHE" in report["advice"]
+    assert "100 MB free" in doctor.render(report)
+
+
+def test_fetched_data_is_listed(tmp_path: Path) -> None:
+    folder = tmp_path / "cache" / "zoo" / "downloads" / "fashion"
+    folder.mkdir(parents=True)
+    (folder / "images").write_bytes(b"x" * 3_000_000)
+    assert "fashion: 3 MB" in doctor.render(doctor.examine())
+
+
+# -- the network
+
+
+def test_a_registry_that_answers(monkeypatch: pytest.MonkeyPatch) -> None:
+    with socket.create_server(("127.0.0.1", 0)) as server:
+        port = server.getsockname()[1]
+        monkeypatch.setenv("UV_INDEX_URL", f"http://user:secret@127.0.0.1:{port}/simple")
+        monkeypatch.setenv("no_proxy", "*")
+        report = doctor.examine()
+    assert report["network"] == {"checked": True, "host": f"127.0.0.1:{port}", "ok": True, "why": ""}
+    assert "secret" not in json.dumps(report)
+    monkeypatch.setattr(
+        doctor, "_network", lambda: {"checked": True, **package_index.reachable(f"http://127.0.0.1:{port}")}
+    )
+    assert f"127.0.0.1:{port} does not answer: " in doctor.render(doctor.examine())
+
+
+def test_a_registry_that_keeps_silent_is_not_waited_for(monkeypatch: pytest.MonkeyPatch) -> None:
+    released = threading.Event()
+
+    def silent(*_args: object, **_settings: object) -> None:
+        released.wait(20)
+        raise OSError("nobody waits for this")
+
+    monkeypatch.setattr(socket, "create_connection", silent)
+    monkeypatch.setattr(package_index, "SECONDS", 0.3)
+    begin = time.perf_counter()
+    answer = package_index.reachable("https://registry.example/simple")
+    released.set()
+    assert time.perf_counter() - begin < 2
+    assert (answer["ok"], answer["host"]) == (False, "registry.example:443")
+    assert "no answer" in answer["why"]
+
+
+def test_the_proxy_is_tried_where_there_is_one(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("https_proxy", "127.0.0.1:9")
+    monkeypatch.setenv("no_proxy", "")
+    assert package_index.reachable("https://registry.example/simple")["host"] == "127.0.0.1:9"
+
+
+def test_an_address_without_a_host_is_said() -> None:
+    assert "cannot be read" in package_index.reachable("wheels/folder")["why"]
+
+
+def test_settings_are_read_in_order(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    assert package_index.address() is None
+    (tmp_path / ".pip").mkdir()
+    (tmp_path / ".pip" / "pip.conf").write_text(
+        "[global]\nindex-url = https://pip.example/simple\n", encoding="utf-8"
+    )
+    assert package_index.address() == "https://pip.example/simple"
+    (tmp_path / ".config" / "uv").mkdir(parents=True)
+    settings = tmp_path / ".config" / "uv" / "uv.toml"
+    settings.write_text('index-url = "https://old.example/simple"\n', encoding="utf-8")
+    assert package_index.address() == "https://old.example/simple"
+    settings.write_text('[[index]]\nurl = "https://new.example/simple"\ndefault = true\n', encoding="utf-8")
+    assert package_index.address() == "https://new.example/simple"
+    settings.write_text("not toml at all [", encoding="utf-8")
+    assert package_index.address() == "https://pip.example/simple"
+    monkeypatch.setenv("PIP_INDEX_URL", "https://variable.example/simple")
+    assert package_index.address() == "https://variable.example/simple"

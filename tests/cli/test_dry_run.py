@@ -1,0 +1,79 @@
+"""What a run would do, told for this machine and for others, with nothing done."""
+
+from pathlib import Path
+
+import pytest
+
+from tests import machines
+from tests.support import CHECKOUT
+from zoo.cli import dry_run
+from zoo.cli.main import main
+from zoo.core.errors import ZooError
+
+
+@pytest.fixture(autouse=True)
+def _empty(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("ZOO_CACHE", str(tmp_path / "cache"))
+    monkeypatch.chdir(tmp_path)
+
+
+# What the five systems of 2018 to 2023 would be given, and today's: machine, what to type, what it must say.
+TOLD = [
+    ("rx_5700_xt", ["backend=plaidml"], ("plaidml-0.7", "macos-x86_64.lock", "keras 2.2.4", "Radeon RX 5700 XT")),
+    ("rx_570", ["backend=metal", "stack=tf-2.11"], ("tensorflow-macos 2.11.0", "tensorflow-metal 0.7.1", "RX 570")),
+    ("m4", ["backend=metal"], ("tensorflow 2.19.1", "tensorflow-metal 1.2.0", "keras 3.6.0", "Apple M4")),
+    ("m1_pro", ["backend=mps"], ("torch 2.15.0", "keras 3.15.1", "Apple M1 Pro", "KERAS_BACKEND=torch")),
+    (
+        "m1",
+        ["backend=metal", "model=mnist_dense"],
+        ("tf-2.19/macos-arm64.lock", "Apple M1", "must have run on a GPU"),
+    ),
+    (
+        "gtx_750_ti",
+        ["backend=cuda-mac", "backend.python=~/tf-cuda/bin/python"],
+        ("DYLD_LIBRARY_PATH=/usr/local/cuda/lib:", "~/tf-cuda/bin/python", "GeForce GTX 750 Ti"),
+    ),
+    ("linux_cpu", [], ("tf-2.21", "linux-x86_64.lock", "keras 3.15.1", "promised: the CPU")),
+    ("linux_cpu", ["model=style_transfer"], ("stack=torch", "KERAS_BACKEND=torch", "promised: the CPU")),
+    ("m4", ["model=style_transfer", "backend=metal"], ("tf-2.19", "tensorflow-metal 1.2.0")),
+]
+
+
+@pytest.mark.parametrize(("name", "overrides", "words"), TOLD, ids=["-".join([row[0], *row[1][:1]]) for row in TOLD])
+def test_every_step_is_told(name: str, overrides: list[str], words: tuple[str, ...]) -> None:
+    told = "\n".join(dry_run.lines("train", ["model=mnist", *overrides], machines.FOLDER / f"{name}.txt"))
+    assert all(word in told for word in words)
+
+
+def test_nothing_is_done(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["train", "--dry-run", "model=mnist", "data=digits"]) == 0
+    assert "recipes/mnist/cpu.yaml" in capsys.readouterr().out
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_the_same_is_refused_as_by_the_run_itself() -> None:
+    with pytest.raises(ZooError, match="does not work here"):
+        dry_run.lines("train", ["backend=metal"], machines.FOLDER / "linux_cpu.txt")
+    with pytest.raises(ZooError, match=r"trainer\.epochs"):
+        dry_run.lines("train", ["trainer.epochs=0"])
+
+
+def test_another_machine_is_only_for_dry_runs(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["train", "--machine", "m1.txt"]) == 1
+    assert "--dry-run" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize("content", [b"", b"no outputs", b"\xff\xfe"])
+def test_a_text_that_is_no_machine_is_told(tmp_path: Path, content: bytes) -> None:
+    (tmp_path / "m.txt").write_bytes(content)
+    with pytest.raises(ZooError, match=r"m\.txt"):
+        dry_run.lines("train", [], tmp_path / "m.txt")
+
+
+def test_photos_are_planned_for_the_fastest_stack(capsys: pytest.CaptureFixture[str]) -> None:
+    told = "\n".join(dry_run.lines("infer", ["model=mobilenet", "weights=imagenet", "input=photos"]))
+    assert "backend      openvino" in told
+    assert "weights=imagenet" in told
+    mac = CHECKOUT / "tests" / "machines" / "m1.txt"
+    told = "\n".join(dry_run.lines("infer", ["model=mobilenet", "weights=imagenet", "input=photos"], mac))
+    assert "promised: the GPU" in told

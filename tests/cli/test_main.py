@@ -1,0 +1,126 @@
+"""The command line: what it answers, how fast, and that it never shows a traceback for a wrong word."""
+
+import json
+import os
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pytest
+
+from zoo.cli.main import main
+
+
+@pytest.mark.parametrize(
+    ("arguments", "words"),
+    [
+        (["trian"], "did you mean 'train'?"),
+        ([], "VERB"),
+        (["env"], "ACTION"),
+        (["env", "lst"], "did you mean 'list'?"),
+        (["list", "modles"], "did you mean 'models'?"),
+        (["train", "--cfg", "jbo"], "choice for --cfg called 'jbo'"),
+        (["train", "--unheard"], "--unheard"),
+        (["help", "trainr"], "did you mean 'trainer'?"),
+        (["explain", "nowhere.log"], "nowhere.log"),
+        (["explain", "-", "--backend", "metl"], "did you mean 'metal'?"),
+        (["env", "remove"], "--all"),
+        (["env", "create", "tf-9"], "tf-2.19"),
+        (["train", "stack=tf-9"], "did you mean"),
+    ],
+)
+def test_wrong_words_are_told_with_the_right_ones(
+    arguments: list[str], words: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert main(arguments) == 1
+    shown = capsys.readouterr().err
+    assert words in shown
+    assert "Traceback" not in shown
+
+
+@pytest.mark.parametrize("arguments", [["--help"], ["train", "--help"], ["infer", "--help"], ["env", "--help"]])
+def test_every_verb_has_help(arguments: list[str], capsys: pytest.CaptureFixture[str]) -> None:
+    with pytest.raises(SystemExit) as caught:
+        main(arguments)
+    assert caught.value.code == 0
+    assert "usage:" in capsys.readouterr().out
+
+
+@pytest.mark.parametrize("topic", ["model", "backend", "data", "preset", "trainer", "output", "train", "infer"])
+def test_every_group_has_help(topic: str, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["help", topic]) == 0
+    assert topic in capsys.readouterr().out
+
+
+def test_list_as_json_names_everything(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["list", "--json"]) == 0
+    told = json.loads(capsys.readouterr().out)
+    assert {"mnist", "mnist_dense", "mnist_conv5"} <= {row["model"] for row in told["models"]}
+    assert {"tf-2.21", "plaidml-0.7", "tf-1.8"} <= {row["stack"] for row in told["stacks"]}
+
+
+def test_metal_is_refused_here_at_once(capsys: pytest.CaptureFixture[str]) -> None:
+    if sys.platform == "darwin":
+        pytest.skip("a Mac may have what it needs")
+    began = time.monotonic()
+    assert main(["train", "model=mnist", "backend=metal"]) == 1
+    assert time.monotonic() - began < 2
+    shown = capsys.readouterr().err
+    assert "needs macOS" in shown
+    assert "This machine:" in shown
+    assert "backend=cpu" in shown
+
+
+@pytest.mark.parametrize(("arguments", "limit_s"), [(["--help"], 0.4), (["list"], 1.0)])
+def test_it_answers_at_once(arguments: list[str], limit_s: float) -> None:
+    """The fastest of a few: a busy machine is no fault of the command line."""
+    times = []
+    for _ in range(4):
+        began = time.perf_counter()
+        subprocess.run([sys.executable, "-m", "zoo", *arguments], capture_output=True, check=True)
+        times.append(time.perf_counter() - began)
+    assert min(times) < limit_s
+
+
+def test_a_reader_that_leaves_early_is_no_error(tmp_path: Path) -> None:
+    command = [sys.executable, "-m", "zoo", "list"]
+    process = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE)
+    assert process.stdout is not None
+    assert process.stderr is not None
+    process.stdout.close()
+    assert b"Traceback" not in process.stderr.read()
+    process.wait()
+
+
+@pytest.mark.skipif(not os.path.exists("/dev/full"), reason="only Linux has a device that is always full")
+def test_output_that_goes_nowhere_is_told() -> None:
+    with open("/dev/full", "w") as full:
+        answer = subprocess.run([sys.executable, "-m", "zoo", "list"], stdout=full, stderr=subprocess.PIPE, text=True)
+    assert answer.returncode == 1
+    assert answer.stderr == "error: Cannot write: No space left on device (where the output goes)\nMake room there.\n"
+
+
+def test_a_full_disk_is_told(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    from zoo.environments import store
+
+    def full(*_arguments: object) -> None:
+        raise OSError(28, os.strerror(28))
+
+    monkeypatch.setattr(store, "ensure", full)
+    monkeypatch.setenv("ZOO_CACHE", str(tmp_path / "cache"))
+    assert main(["train", "data=digits", f"output.root={tmp_path / 'runs'}"]) == 1
+    shown = capsys.readouterr().err
+    assert "No space left" in shown
+    assert "output.root" in shown
+    (folder,) = (tmp_path / "runs").iterdir()
+    assert json.loads((folder / "run.json").read_text())["exit"] == "failed"
+
+
+@pytest.mark.parametrize("told", ["x" * 5000, "~nobody-of-this-name/x", "a\0b"])
+@pytest.mark.parametrize("words", [["train", "resume={}"], ["infer", "run={}", "input=x"], ["attach", "{}"]])
+def test_a_path_that_no_system_has_is_no_bug(words: list[str], told: str, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main([word.format(told) for word in words]) == 1
+    assert len(capsys.readouterr().err) < 500

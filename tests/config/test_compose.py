@@ -1,0 +1,150 @@
+"""Composing settings: what is laid over what, and every mistake at once."""
+
+from typing import Any
+
+import pytest
+
+from zoo.config import compose
+from zoo.config.schemas import common as schemas
+from zoo.core.errors import ZooError
+
+
+def train(*overrides: str) -> schemas.TrainConfig:
+    settings = compose.compose("train", list(overrides))
+    assert isinstance(settings, schemas.TrainConfig)
+    return settings
+
+
+def refusal(*overrides: str, verb: str = "train") -> str:
+    with pytest.raises(ZooError) as caught:
+        compose.compose(verb, list(overrides))
+    return str(caught.value)
+
+
+def test_recipe_is_laid_over_the_defaults_and_the_command_line_over_the_recipe() -> None:
+    assert train("model=mnist", "backend=cpu").trainer.schedule == "one_cycle"
+    assert train("model=mnist", "backend=cpu", "trainer.schedule=constant").trainer.schedule == "constant"
+
+
+def test_a_model_without_a_recipe_gets_the_defaults() -> None:
+    assert train("model=mnist_dense", "backend=openvino").trainer == schemas.Trainer()
+
+
+def test_data_is_laid_over_the_recipe_and_the_preset_over_both() -> None:
+    assert train("data=digits").trainer.epochs == 40
+    smoke = train("data=digits", "preset=smoke")
+    assert (smoke.trainer.epochs, smoke.data.train_limit) == (1, 2000)
+
+
+def test_model_arguments_can_be_set() -> None:
+    assert train("model=mnist_dense", "model.units=64").model["units"] == 64
+
+
+def test_all_mistakes_are_reported_at_once() -> None:
+    told = refusal("modle=mnist", "trainer.epochs=many", "trainer.lr=1", "data=mnits", "model.dropout=yes")
+    assert "5 settings are wrong" in told
+    for part in (
+        "'modle'",
+        "trainer.epochs must be a whole number, got 'many'",
+        "'trainer.lr'",
+        "'mnist'",
+        "got",
+    ):
+        assert part in told
+
+
+def test_all_values_out_of_range_are_reported_at_once() -> None:
+    told = refusal("trainer.epochs=0", "trainer.learning_rate=-1", "model.dropout=1", "data.train_limit=0", "seed=-1")
+    for key in ("trainer.epochs", "trainer.learning_rate", "model.dropout", "data.train_limit", "seed"):
+        assert key in told
+
+
+@pytest.mark.parametrize(
+    ("override", "part"),
+    [
+        ("model=mnits", "did you mean 'mnist'?"),
+        ("backend=metl", "did you mean 'metal'?"),
+        ("preset=fast", "Choose one of: full, smoke"),
+        ("trainer.epoch=3", "did you mean 'trainer.epochs'?"),
+        ("trainer.epochs=2.5", "a whole number"),
+        ("trainer.jit=7", "true or false"),
+        ("trainer=fast", "'trainer' is a group of keys"),
+        ("trainer.optimizer=adm", "did you mean 'adam'?"),
+        ("nonsense", "write KEY=VALUE"),
+        ("+trainer.new=1", "not added"),
+        ("trainer.epochs=1,2", "add -m"),
+        ("model.dropout=[1", "cannot read"),
+        ("data.validation=nan", "data.validation must be from"),
+        ("trainer.learning_rate=inf", "trainer.learning_rate must be from"),
+        ("trainer.epochs=" + "9" * 5000, "cannot read"),
+        ("trainer.epochs=" + "[" * 3000 + "]" * 3000, "more than 50 brackets"),
+        ("model=" + "{a:" * 3000 + "1" + "}" * 3000, "more than 50 brackets"),
+        ("trainer.epochs=${oc.env:HOME}", "a whole number"),
+        ("seed=${trainer.epochs}", "a whole number"),
+        ("model=mnist" + "9" * 5000, "There is no model called"),
+        ("model=../train", "There is no model called"),
+    ],
+)
+def test_one_mistake_names_what_was_received_and_what_is_valid(override: str, part: str) -> None:
+    told = refusal(override)
+    assert part in told
+    assert override.split("=")[0].lstrip("+") in told
+
+
+def test_infer_says_what_is_missing() -> None:
+    told = refusal(verb="infer")
+    assert "run is missing" in told
+    assert "input is missing" in told
+
+
+@pytest.mark.parametrize("path", ["/a b/c,d.png", "x=y.png", "[1].png", "it's.png", "${oops}.png", "ü.png", "C:\\x"])
+def test_paths_need_no_quotes(path: str) -> None:
+    settings = compose.compose("infer", ["run=r", f"input={path}"])
+    assert isinstance(settings, schemas.InferConfig)
+    assert settings.input == path
+    assert compose.chosen("input", [f"input={path}"]) == path
+
+
+def test_sweeps_expand_to_every_combination() -> None:
+    found = compose.expand_sweep(["model=mnist,mnist_dense", "seed=range(1,3)", "data=digits"])
+    assert found == [
+        ["model=mnist", "seed=1", "data=digits"],
+        ["model=mnist", "seed=2", "data=digits"],
+        ["model=mnist_dense", "seed=1", "data=digits"],
+        ["model=mnist_dense", "seed=2", "data=digits"],
+    ]
+
+
+@pytest.mark.parametrize("model", compose.options("model"))
+@pytest.mark.parametrize("backend", compose.options("backend"))
+def test_every_model_composes_with_every_backend(model: str, backend: str) -> None:
+    verb = next(iter(compose.TASKS[compose.task_of(model)]))
+    settings: Any = compose.compose(verb, [f"model={model}", f"backend={backend}"])
+    assert (settings.model["name"], settings.backend.name) == (model, backend)
+    assert settings.model["about"]
+
+
+@pytest.mark.parametrize("data", compose.options("data"))
+@pytest.mark.parametrize("preset", compose.options("preset"))
+def test_every_data_set_composes_with_every_preset(data: str, preset: str) -> None:
+    settings = train(f"data={data}", f"preset={preset}")
+    assert (settings.data.name, settings.preset) == (data, preset)
+
+
+def test_every_setting_is_documented() -> None:
+    for schema in (form.schema for _, form in compose.forms()):
+        told = {key for key, _, _ in compose.documented(schema)}
+        internal = {"model", "preset", "backend.name", "data.name"}
+        assert set(_leaves(schema)) - told <= internal
+
+
+def _leaves(schema: type, prefix: str = "") -> list[str]:
+    import dataclasses
+    import typing
+
+    found = []
+    for part in dataclasses.fields(schema):
+        kind = typing.get_type_hints(schema)[part.name]
+        inside = dataclasses.is_dataclass(kind)
+        found += _leaves(kind, f"{prefix}{part.name}.") if inside else [prefix + part.name]
+    return found

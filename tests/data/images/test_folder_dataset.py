@@ -1,0 +1,278 @@
+"""Folders of the user's own pictures: as they should be, and as they are."""
+
+import os
+import shutil
+import struct
+import time
+import zlib
+from pathlib import Path
+
+import numpy as np
+import pytest
+from PIL import Image
+
+from zoo.core.errors import ZooError
+from zoo.data.images import cache as image_cache
+from zoo.data.images import decode_pool, folder_dataset, folder_scan
+
+COLOURS = {"Äpfel": (200, 30, 30), "blue plums": (30, 30, 200), "limes": (30, 200, 30)}
+
+
+@pytest.fixture(autouse=True)
+def cache(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    monkeypatch.setenv("ZOO_CACHE", str(tmp_path / "cache"))
+    return tmp_path / "cache"
+
+
+def fill(root: Path, count: int = 10, classes: tuple[str, ...] = tuple(COLOURS)) -> Path:
+    """Pictures of one colour a class; their red, green or blue tells the class and how bright they are which one."""
+    for name in classes:
+        (root / name).mkdir(parents=True, exist_ok=True)
+        for number in range(count):
+            colour = tuple(level + number for level in COLOURS.get(name, (9, 9, 9)))
+            Image.new("RGB", (20 + number, 30), colour).save(root / name / f"pic {number:02}.png")
+    return root
+
+
+def prepare(root: Path, **settings: object) -> folder_dataset.Folder:
+    return folder_dataset.prepare(str(root), 16, **settings)  # type: ignore[arg-type]
+
+
+def refused(root: object, **settings: object) -> str:
+    with pytest.raises(ZooError) as caught:
+        folder_dataset.prepare(None if root is None else str(root), 16, **settings)  # type: ignore[arg-type]
+    assert caught.value.remedy
+    return str(caught.value)
+
+
+def test_every_picture_is_in_the_row_of_its_name(tmp_path: Path) -> None:
+    found = prepare(fill(tmp_path / "fruit"))
+    assert found.tree.class_names == sorted(COLOURS)
+    pixels = image_cache.rows(found.pictures, np.arange(30))
+    assert pixels.shape == (30, 16, 16, 3)
+    for row, (name, label) in enumerate(zip(found.tree.names, found.tree.labels, strict=True)):
+        wanted = np.array(COLOURS[found.tree.class_names[label]]) + int(name[-6:-4])
+        assert (pixels[row] == wanted).all()
+    assert found.skipped == []
+
+
+def test_a_folder_is_decoded_once_and_anew_when_a_picture_changes(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    root = fill(tmp_path / "fruit")
+    first = prepare(root)
+    monkeypatch.setattr(decode_pool, "decode_all", lambda *_: pytest.fail("it decodes again"))
+    again = prepare(root)
+    assert (again.pictures, again.sha256) == (first.pictures, first.sha256)
+    later = time.time() + 60
+    for name in first.tree.names:
+        os.utime(root / name, (later, later))
+    shutil.copytree(root, tmp_path / "copy")
+    assert prepare(root).pictures == prepare(tmp_path / "copy").pictures == first.pictures
+    monkeypatch.undo()
+    monkeypatch.setenv("ZOO_CACHE", str(tmp_path / "cache"))
+    Image.new("RGB", (8, 8), "white").save(root / "limes" / "pic 03.png")
+    changed = prepare(root)
+    assert changed.sha256 != first.sha256
+    assert changed.pictures != first.pictures
+
+
+def test_one_level_is_split_by_class_and_seed(tmp_path: Path) -> None:
+    found = prepare(fill(tmp_path / "fruit", count=20))
+    parts = folder_dataset.split(found, validation=0.1, test=0.2, seed=1, train_limit=None, test_limit=None)
+    labels = np.array(found.tree.labels)
+    assert [np.bincount(labels[parts[name]]).tolist() for name in ("train", "validation", "test")] == [
+        [14] * 3,
+        [2] * 3,
+        [4] * 3,
+    ]
+    assert sorted(np.concatenate(list(parts.values()))) == list(range(60))
+    again = folder_dataset.split(found, validation=0.1, test=0.2, seed=1, train_limit=None, test_limit=None)
+    other = folder_dataset.split(found, validation=0.1, test=0.2, seed=2, train_limit=None, test_limit=None)
+    assert all(np.array_equal(parts[name], again[name]) for name in parts)
+    assert not np.array_equal(parts["test"], other["test"])
+    limited = folder_dataset.split(found, validation=0.1, test=0.2, seed=1, train_limit=5, test_limit=3)
+    assert {name: len(rows) for name, rows in limited.items()} == {"train": 5, "validation": 6, "test": 3}
+
+
+def test_parts_that_the_folder_has_are_kept(tmp_path: Path) -> None:
+    root = tmp_path / "fruit"
+    fill(root / "train", 10), fill(root / "val", 4), fill(root / "test", 3, ("limes",))
+    found = prepare(root)
+    parts = folder_dataset.split(found, validation=0.5, test=0.5, seed=1, train_limit=None, test_limit=None)
+    assert {name: len(rows) for name, rows in parts.items()} == {"train": 30, "validation": 12, "test": 3}
+    assert all(found.tree.names[row].startswith("val/") for row in parts["validation"])
+    shutil.rmtree(root / "val"), shutil.rmtree(root / "test")
+    parts = folder_dataset.split(prepare(root), validation=0.1, test=0.1, seed=1, train_limit=None, test_limit=None)
+    assert {name: len(rows) for name, rows in parts.items()} == {"train": 27, "validation": 3, "test": 0}
+
+
+def bomb(edge: int) -> bytes:
+    """A PNG of so many black pixels a side, a bit each: a few kilobytes."""
+    parts = [
+        (b"IHDR", struct.pack(">IIBBBBB", edge, edge, 1, 0, 0, 0, 0)),
+        (b"IDAT", zlib.compress(bytes((edge // 8 + 1) * edge))),
+        (b"IEND", b""),
+    ]
+    framed = b"".join(
+        struct.pack(">I", len(data)) + kind + data + struct.pack(">I", zlib.crc32(kind + data))
+        for kind, data in parts
+    )
+    return b"\x89PNG\r\n\x1a\n" + framed
+
+
+def spoil(root: Path) -> dict[str, str]:
+    """Add files that are no pictures; return what is to be said of each."""
+    whole = root / "limes" / "whole.jpg"
+    Image.effect_noise((200, 200), 50).convert("RGB").save(whole)
+    (root / "limes" / "text.jpg").write_text("not a picture at all")
+    (root / "limes" / "cut ü.jpg").write_bytes(whole.read_bytes()[:2000])
+    (root / "limes" / "empty.png").touch()
+    (root / "limes" / "bomb.png").write_bytes(bomb(20_000))
+    os.mkfifo(root / "limes" / "pipe.png")
+    return {
+        "limes/text.jpg": "not that of a picture",
+        "limes/cut ü.jpg": "damaged",
+        "limes/empty.png": "empty",
+        "limes/bomb.png": "more than 89,478,485 pixels",
+        "limes/pipe.png": "not a file",
+    }
+
+
+def test_what_is_no_picture_is_left_out_and_listed(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    root = fill(tmp_path / "fruit")
+    wrong = spoil(root)
+    found = prepare(root)
+    reasons = dict(found.skipped)
+    assert set(reasons) == set(wrong)
+    assert all(words in reasons[name] for name, words in wrong.items())
+    assert found.usable.sum() == 31
+    assert "Left out 5 of 36 pictures" in capsys.readouterr().err
+    parts = folder_dataset.split(found, validation=0.1, test=0.1, seed=1, train_limit=None, test_limit=None)
+    used = {found.tree.names[row] for rows in parts.values() for row in rows}
+    assert len(used) == 31
+    assert not used & set(wrong)
+    assert dict(prepare(root).skipped) == reasons, "the cache forgot why"
+
+
+def test_strict_refuses_what_is_no_picture(tmp_path: Path) -> None:
+    root = fill(tmp_path / "fruit")
+    wrong = spoil(root)
+    told = refused(root, strict=True)
+    assert all(name in told for name in wrong)
+    assert "data.strict=false" in told
+
+
+@pytest.mark.parametrize(
+    ("files", "words"),
+    [
+        ([], "is empty"),
+        (["loose.png"], "no folders that name classes"),
+        (["only/1.png", "only/2.png"], "one class only, 'only'"),
+        (["cats/readme.txt", "dogs/readme.txt"], "no picture in them"),
+        (["val/a/1.png", "test/a/1.png"], "one of them must be train/"),
+        (["train/cats/1.png", "train/dogs/1.png", "val/cat/1.png"], "has not: 'cat'; did you mean 'cats'"),
+        (["cats/1.png", "dogs/broken.png"], "No picture to train on can be used of 'dogs'"),
+    ],
+)
+def test_a_folder_that_cannot_be_used_is_told_apart(tmp_path: Path, files: list[str], words: str) -> None:
+    root = tmp_path / "pictures"
+    root.mkdir()
+    for name in files:
+        (root / name).parent.mkdir(parents=True, exist_ok=True)
+        if name.endswith(("broken.png", ".txt")):
+            (root / name).write_text("no picture")
+        else:
+            Image.new("RGB", (9, 9)).save(root / name)
+    assert words in refused(root)
+
+
+def test_no_root_no_folder_and_a_file_are_refused(tmp_path: Path) -> None:
+    fill(tmp_path / "fruit")
+    (tmp_path / "file").touch()
+    assert "data.root=DIR" in refused(None)
+    assert "did you mean 'fruit'" in refused(tmp_path / "fruti")
+    assert "is a file" in refused(tmp_path / "file")
+
+
+def test_a_folder_that_may_not_be_read_is_named(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    root, scandir = fill(tmp_path / "fruit"), os.scandir
+
+    def deny(path: object = ".") -> object:
+        if Path(str(path)).name == "limes":
+            raise PermissionError(13, "Permission denied", str(path))
+        return scandir(str(path))
+
+    monkeypatch.setattr(os, "scandir", deny)  # root, which tests often run as, may read everything
+    found = prepare(root)
+    assert found.tree.class_names == ["blue plums", "Äpfel"]
+    assert found.skipped == [(str(root / "limes"), "Permission denied")]
+    assert "Permission denied" in refused(root, strict=True)
+
+
+def test_names_that_are_no_text_are_taken(tmp_path: Path) -> None:
+    root = fill(tmp_path / "fruit")
+    os.rename(os.fsencode(root / "limes" / "pic 01.png"), os.fsencode(root / "limes") + b"/\xff\xfe.png")
+    assert prepare(root).usable.all()
+
+
+def test_an_interrupted_decoding_goes_on_where_it_stopped(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    root, whole = fill(tmp_path / "fruit", 30), decode_pool.decode_all
+    asked: list[int] = []
+
+    def stopped(task: dict[str, object], chunks: list[list[tuple[int, str]]]) -> object:
+        yield from whole(task, chunks[:1])
+        raise KeyboardInterrupt
+
+    def counted(task: dict[str, object], chunks: list[list[tuple[int, str]]]) -> object:
+        asked.extend(row for chunk in chunks for row, _ in chunk)
+        return whole(task, chunks)
+
+    monkeypatch.setattr(decode_pool, "decode_all", stopped)
+    with pytest.raises(KeyboardInterrupt):
+        prepare(root)
+    monkeypatch.setattr(decode_pool, "decode_all", counted)
+    found = prepare(root)
+    assert asked == list(range(image_cache.CHUNK, 90))
+    assert "Going on after 32 pictures" in capsys.readouterr().err
+    assert (image_cache.rows(found.pictures, np.arange(90)).max((1, 2, 3)) >= 200).all()
+
+
+def test_a_decoder_that_dies_loses_one_picture(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    root = fill(tmp_path / "fruit")
+    dying = decode_pool.CODE.replace("decode_pool; ", "decode, decode_pool; import os; whole = decode.decode; "
+        "decode.decode = lambda path, *rest: os._exit(9) if path.name == 'pic 04.png' else whole(path, *rest); "
+        )  # fmt: skip
+    assert dying != decode_pool.CODE
+    monkeypatch.setattr(decode_pool, "CODE", dying)
+    assert dict(prepare(root).skipped) == {f"{name}/pic 04.png": decode_pool.BROKE_DOWN for name in COLOURS}
+
+
+def test_a_cache_without_room_is_said_before_anything_is_decoded(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    root = fill(tmp_path / "fruit")
+    monkeypatch.setattr(
+        shutil, "disk_usage", lambda _: os.terminal_size((1, 2)) and shutil._ntuple_diskusage(1, 1, 5)
+    )
+    assert "are free" in refused(root)
+
+
+def test_hidden_files_and_folders_are_passed_over(tmp_path: Path) -> None:
+    root = fill(tmp_path / "fruit")
+    (root / ".thumbnails").mkdir()
+    (root / "limes" / "._pic 01.png").write_text("what macOS keeps there")
+    tree = folder_scan.scan(str(root))
+    assert tree.class_names == sorted(COLOURS)
+    assert len(tree.names) == 30
+
+
+def test_means_and_deviations_are_those_of_the_pixels(tmp_path: Path) -> None:
+    found = prepare(fill(tmp_path / "fruit"))
+    rows = np.arange(0, 30, 2)
+    mean, deviation = folder_dataset.channel_statistics(found.pictures, rows)
+    pixels = image_cache.rows(found.pictures, rows).reshape(-1, 3).astype(float)
+    np.testing.assert_allclose(mean, pixels.mean(0))
+    np.testing.assert_allclose(deviation, pixels.std(0))

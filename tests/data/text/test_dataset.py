@@ -1,0 +1,113 @@
+"""Texts prepared once: arrays by content, splits that stay the same, folds that cover everything."""
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from zoo.config.schemas.text import LabelledData, LanguageData
+from zoo.core.errors import ZooError
+from zoo.data.text import dataset, sources, tokenization
+
+
+@pytest.fixture(autouse=True)
+def _cache(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("ZOO_CACHE", str(tmp_path / "cache"))
+
+
+def lines(root: Path, count: int = 40) -> LabelledData:
+    root.mkdir(exist_ok=True)
+    for name, word in (("good", "fine"), ("bad", "dull")):
+        (root / f"{name}.txt").write_text("".join(f"{word} film {number}\n" for number in range(count)))
+    return LabelledData(name="text_lines", root=str(root), folds=4)
+
+
+def test_arrays_hold_the_texts(tmp_path: Path) -> None:
+    made = dataset.prepare(lines(tmp_path / "texts"))
+    tokens, offsets = np.load(made.folder / "tokens.npy"), np.load(made.folder / "offsets.npy")
+    labels = np.load(made.folder / "labels.npy")
+    assert (len(offsets), len(labels), tokens.dtype) == (81, 80, np.uint16)
+    words = [made.tokeniser.pieces[number] for number in tokens[offsets[79] : offsets[80]]]
+    assert words[:2] == ["fine", "film"]
+    assert made.about["class_names"] == ["bad", "good"]
+
+
+def test_what_is_tested_on_is_not_learnt_from(tmp_path: Path) -> None:
+    row = lines(tmp_path / "texts")
+    made = dataset.prepare(row)
+    test = np.load(made.folder / "test.npy")
+    assert test.sum() == 20
+    unknown = {number for number in range(40) if str(number) not in made.tokeniser.pieces}
+    assert unknown <= {number % 40 for number in np.flatnonzero(test)}
+    assert unknown
+
+
+def test_the_second_time_nothing_is_read(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    row = lines(tmp_path / "texts")
+    first = dataset.prepare(row)
+    monkeypatch.setattr(sources, "_collect", lambda *_: pytest.fail("it was read again"))
+    assert dataset.prepare(row).folder == first.folder
+    monkeypatch.undo()
+    monkeypatch.setenv("ZOO_CACHE", str(tmp_path / "cache"))
+    row.vocabulary = 10
+    assert dataset.prepare(row).folder != first.folder
+    (tmp_path / "texts" / "good.txt").write_text("fine\n" * 30)
+    row.vocabulary = 20_000
+    assert dataset.prepare(row).folder != first.folder
+
+
+def test_an_interrupted_preparation_is_made_again(tmp_path: Path) -> None:
+    row = lines(tmp_path / "texts")
+    made = dataset.prepare(row)
+    (made.folder / dataset.ABOUT).unlink()
+    assert (dataset.prepare(row).folder / "tokens.npy").is_file()
+
+
+def test_folds_cover_every_text_once_and_every_class_alike(tmp_path: Path) -> None:
+    row, tested = lines(tmp_path / "texts"), []
+    for row.fold in range(4):
+        made = dataset.prepare(row)
+        parts = dataset.split(made, row, seed=row.fold)
+        labels = np.load(made.folder / "labels.npy")
+        assert np.bincount(labels[parts["test"]]).tolist() == [10, 10]
+        assert not set(parts["test"]) & (set(parts["train"]) | set(parts["validation"]))
+        tested += parts["test"].tolist()
+    assert sorted(tested) == list(range(80))
+
+
+def test_splits_are_the_seed_s(tmp_path: Path) -> None:
+    row = lines(tmp_path / "texts")
+    made = dataset.prepare(row)
+    one, same, other = (dataset.split(made, row, seed) for seed in (1, 1, 2))
+    assert all((one[name] == same[name]).all() for name in one)
+    assert set(one["validation"]) != set(other["validation"])
+    row.train_limit, row.test_limit = 30, 5
+    few = dataset.split(made, row, 1)
+    assert [len(few[name]) for name in ("train", "validation", "test")] == [27, 3, 5]
+
+
+def test_too_few_texts_for_the_folds_are_told(tmp_path: Path) -> None:
+    row = lines(tmp_path / "texts", count=3)
+    with pytest.raises(ZooError, match="3 texts, fewer than the 4 folds"):
+        dataset.prepare(row)
+
+
+def test_one_text_is_cut_near_its_end(tmp_path: Path) -> None:
+    path = tmp_path / "play.txt"
+    path.write_text("to be or not to be\n" * 10)
+    row = LanguageData(name="text_file", root=str(path))
+    made = dataset.prepare(row)
+    assert made.tokeniser.pieces == [*tokenization.SPECIAL, *sorted(set("to be or not to be\n"))]
+    assert dataset.cut(made, row) == {"train": [0, 171], "validation": [171, 190]}
+    row.validation = 0.0
+    assert dataset.cut(made, row) == {"train": [0, 190], "validation": [190, 190]}
+
+
+@pytest.mark.parametrize(("text", "words"), [("", "is empty"), (" \n\n", "is empty"), ("ab", "only 2 tokens")])
+def test_a_text_that_is_none_is_told(tmp_path: Path, text: str, words: str) -> None:
+    (tmp_path / "a.txt").write_text(text)
+    row = LanguageData(name="text_file", root=str(tmp_path / "a.txt"))
+    with pytest.raises(ZooError, match=words):
+        dataset.cut(dataset.prepare(row), row)
+    with pytest.raises(ZooError, match="is a folder"):
+        dataset.prepare(LanguageData(name="text_file", root=str(tmp_path)))

@@ -1,0 +1,117 @@
+"""Text files and archives from strangers: what is no text is named with its line, and nothing leaves an archive."""
+
+import io
+import tarfile
+from pathlib import Path
+
+import pytest
+
+from zoo.core.errors import ZooError
+from zoo.data.text import files
+
+
+def archive(path: Path, *members: tarfile.TarInfo | str, mode: str = "w") -> Path:
+    with tarfile.open(path, mode) as made:  # type: ignore[call-overload]
+        for member in members:
+            info = tarfile.TarInfo(member) if isinstance(member, str) else member
+            content = b"a text" if info.isfile() else b""
+            info.size = len(content)
+            made.addfile(info, io.BytesIO(content))
+    return path
+
+
+def link(name: str, target: str, kind: bytes = tarfile.SYMTYPE) -> tarfile.TarInfo:
+    info = tarfile.TarInfo(name)
+    info.type, info.linkname = kind, target
+    return info
+
+
+@pytest.mark.parametrize(
+    ("content", "words"),
+    [
+        (b"fine\nand fine\nbut \xff here\n", "line 3: byte 0xff in place 5"),
+        (b"cut in the middle of a sign \xe2\x82", "line 1"),
+        (b"one\ntwo\0three", "line 2: a NUL byte"),
+        ("UTF-16".encode("utf-16"), "line 1: byte 0xff in place 1"),
+    ],
+)
+def test_what_is_no_text_is_named_with_file_and_line(content: bytes, words: str) -> None:
+    with pytest.raises(ZooError, match=r"review\.txt") as caught:
+        files.decode(content, "utf-8", "review.txt")
+    assert words in caught.value.message
+
+
+def test_other_encodings_are_read_where_asked_for() -> None:
+    assert files.decode("naïve".encode("latin-1"), "latin-1", "x") == "naïve"
+    assert files.decode("naïve".encode("utf-16"), "utf-16", "x") == "naïve"
+    assert files.decode(b"\xef\xbb\xbfmarked", "utf-8", "x") == "marked"
+    with pytest.raises(ZooError, match="no encoding called 'klingon'"):
+        files.decode(b"x", "klingon", "x")
+
+
+@pytest.mark.parametrize("ending", ["", ":gz", ":xz", ":bz2"])
+def test_archives_are_read_in_memory(tmp_path: Path, ending: str) -> None:
+    made = archive(tmp_path / "texts.tar", "top/pos/1.txt", "top/pos/.hidden.txt", "top/readme.md", mode=f"w{ending}")
+    assert list(files.inside(made, ".txt")) == [(("top", "pos", "1.txt"), b"a text")]
+    assert [path.name for path in tmp_path.iterdir()] == ["texts.tar"]
+
+
+@pytest.mark.parametrize(
+    ("member", "words"),
+    [
+        ("../outside.txt", "leads out"),
+        ("pos/../../outside.txt", "leads out"),
+        ("/etc/outside.txt", "leads out"),
+        ("C:/outside.txt", "leads out"),
+        ("..\\outside.txt", "leads out"),
+        (link("pos/1.txt", "/etc/passwd"), "a link to '/etc/passwd'"),
+        (link("pos/1.txt", "pos/2.txt", tarfile.LNKTYPE), "a link"),
+        (link("pos/1.txt", "", tarfile.FIFOTYPE), "a device"),
+    ],
+)
+def test_members_that_reach_out_are_refused(tmp_path: Path, member: tarfile.TarInfo | str, words: str) -> None:
+    made = archive(tmp_path / "texts.tar", "pos/0.txt", member)
+    with pytest.raises(ZooError, match=r"texts\.tar") as caught:
+        list(files.inside(made, ".txt"))
+    assert words in caught.value.message
+    assert [path.name for path in tmp_path.iterdir()] == ["texts.tar"]
+    assert not (tmp_path.parent / "outside.txt").exists()
+
+
+@pytest.mark.parametrize("content", [b"", b"no archive at all", b"\xfd7zXZ\0cut off"])
+def test_what_is_no_archive_is_told(tmp_path: Path, content: bytes) -> None:
+    path = tmp_path / "texts.tar.xz"
+    path.write_bytes(content)
+    with pytest.raises(ZooError, match="damaged or is none"):
+        list(files.inside(path, ".txt"))
+
+
+@pytest.mark.parametrize("mode", ["w:xz", "w:gz", "w:bz2", "w"])
+def test_an_archive_cut_off_is_told(tmp_path: Path, mode: str) -> None:
+    whole = archive(tmp_path / "whole", *(f"pos/{number}.txt" for number in range(500)), mode=mode).read_bytes()
+    made = tmp_path / "texts.tar"
+    for share in (0.1, 0.5, 0.9):
+        made.write_bytes(whole[: int(len(whole) * share) - 100])
+        with pytest.raises(ZooError, match="damaged"):
+            list(files.inside(made, ".txt"))
+
+
+def test_an_archive_that_unpacks_to_too_much_is_left(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(files, "MOST_BYTES", 10)
+    with pytest.raises(ZooError, match="more than 10 bytes"):
+        list(files.inside(archive(tmp_path / "bomb.tar", "pos/1.txt", "pos/2.txt"), ".txt"))
+
+
+def test_links_below_a_folder_are_left_out(tmp_path: Path) -> None:
+    (tmp_path / "pos").mkdir()
+    (tmp_path / "pos" / "1.txt").write_text("kept")
+    (tmp_path / "pos" / "2.txt").symlink_to("/etc/hostname")
+    assert [parts for parts, _ in files.below(tmp_path, ".txt")] == [("pos", "1.txt")]
+
+
+def test_a_misspelt_path_is_told_with_the_nearest(tmp_path: Path) -> None:
+    (tmp_path / "reviews.csv").write_text("text,label\n")
+    with pytest.raises(ZooError, match=r"did you mean 'reviews\.csv'"):
+        files.existing(str(tmp_path / "review.csv"), "a table")
+    with pytest.raises(ZooError, match="no file or folder"):
+        files.existing("a\0b", "a table")

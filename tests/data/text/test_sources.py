@@ -1,0 +1,164 @@
+"""Labelled texts from folders, archives, tables and files of lines, and all that can be wrong with them."""
+
+import io
+import tarfile
+from pathlib import Path
+
+import pytest
+
+from zoo.config.schemas.text import LabelledData
+from zoo.core.errors import ZooError
+from zoo.data.text import sources
+
+
+def row(name: str, root: Path, **settings: object) -> LabelledData:
+    return LabelledData(name=name, root=str(root), **settings)  # type: ignore[arg-type]
+
+
+def folder(root: Path, files: dict[str, str]) -> Path:
+    for name, text in files.items():
+        (root / name).parent.mkdir(parents=True, exist_ok=True)
+        (root / name).write_text(text, encoding="utf-8")
+    return root
+
+
+PARTED = {"train/pos/1.txt": "fine", "train/neg/1.txt": "dull", "test/pos/1.txt": "good", "test/neg/9.txt": "bad",
+          "train/urls.md": "no text", "test/neg/2.txt": " \n"}  # fmt: skip
+
+
+def test_a_folder_and_an_archive_of_it_are_the_same(tmp_path: Path) -> None:
+    made = folder(tmp_path / "top", PARTED)
+    packed = tmp_path / "top.tar.gz"
+    with tarfile.open(packed, "w:gz") as target:
+        target.add(made, "top")
+    found = [sources.of(row("text_folder", place)).read() for place in (made, packed)]
+    for texts in found:
+        assert sorted(zip(texts.texts, texts.labels, texts.parts or [], strict=True)) == [
+            ("bad", 0, "test"), ("dull", 0, "train"), ("fine", 1, "train"), ("good", 1, "test"),
+        ]  # fmt: skip
+        assert (texts.class_names, texts.blank) == (["neg", "pos"], 1)
+
+
+def test_the_checksum_is_of_the_content(tmp_path: Path) -> None:
+    made = folder(tmp_path, PARTED)
+    before = sources.of(row("text_folder", made)).sha256
+    assert sources.of(row("text_folder", made)).sha256 == before
+    (made / "train/pos/1.txt").write_text("fi ne")
+    assert sources.of(row("text_folder", made)).sha256 != before
+
+
+@pytest.mark.parametrize(
+    ("files", "words"),
+    [
+        ({"pos/1.txt": "fine"}, "one class only, 'pos'"),
+        ({"pos/1.txt": "", "neg/1.txt": "  "}, "no text"),
+        ({"readme.md": "x"}, "no text"),
+        ({"1.txt": "fine"}, "in no class folder"),
+        ({"train/1.txt": "fine"}, "in no class folder"),
+        ({"train/pos/1.txt": "a", "train/neg/1.txt": "b", "train/unsup/1.txt": "c", "test/pos/1.txt": "a",
+          "test/neg/1.txt": "b"}, "the test part has no text of unsup"),
+        ({"train/pos/1.txt": "a", "train/neg/1.txt": "b"}, "the test part has no text of neg, pos"),
+        ({"train/a/1.txt": "a", "train/b/1.txt": "b", "test/a/1.txt": "a", "test/b/1.txt": "b", "c/a/1.txt": "a"},
+         "outside of train/ and test/"),
+    ],
+)  # fmt: skip
+def test_folders_that_make_no_classifier_are_refused(tmp_path: Path, files: dict[str, str], words: str) -> None:
+    with pytest.raises(ZooError) as caught:
+        sources.of(row("text_folder", folder(tmp_path, files))).read()
+    assert words in caught.value.message
+
+
+def test_classes_can_be_chosen(tmp_path: Path) -> None:
+    made = folder(tmp_path, {"a/1.txt": "x", "b/1.txt": "y", "c/1.txt": "z"})
+    assert sources.of(row("text_folder", made, classes=["a", "c"])).read().class_names == ["a", "c"]
+
+
+def test_a_bad_file_in_a_folder_is_named_with_its_line(tmp_path: Path) -> None:
+    made = folder(tmp_path, {"pos/1.txt": "fine", "neg/1.txt": "dull"})
+    (made / "neg/2.txt").write_bytes(b"dull\ndull \xe9\n")
+    with pytest.raises(ZooError, match=r"neg/2\.txt, line 2: byte 0xe9"):
+        sources.of(row("text_folder", made)).read()
+
+
+def test_tables_of_commas_and_tabs(tmp_path: Path) -> None:
+    (tmp_path / "a.csv").write_text('id,label,text\n1,good,"fine, really\nfine"\n2,bad,dull\n\n')
+    (tmp_path / "a.tsv").write_text("text\tlabel\nfine\tgood\ndull\tbad\n")
+    found = sources.of(row("text_table", tmp_path / "a.csv")).read()
+    assert (found.texts, found.labels, found.class_names) == (["fine, really\nfine", "dull"], [1, 0], ["bad", "good"])
+    assert sources.of(row("text_table", tmp_path / "a.tsv")).read().texts == ["fine", "dull"]
+
+
+def test_a_folder_of_two_tables_tells_what_to_test_on(tmp_path: Path) -> None:
+    made = folder(tmp_path, {"train.csv": "text,label\na,1\nb,2\n", "test.csv": "text,label\nc,1\nd,2\n"})
+    assert sources.of(row("text_table", made)).read().parts == ["train", "train", "test", "test"]
+
+
+@pytest.mark.parametrize(
+    ("text", "words"),
+    [
+        ("title,label\nx,1\n", "no column 'text'"),
+        ("Text,label\nx,1\n", "did you mean 'Text'"),
+        ("", "the file is empty"),
+        ("text,label\nonly\n", "line 2: 1 columns instead of 2"),
+        ('text,label\n"never closed,1\n', "line 2"),
+        ("text,label\nfine,\n", "the label is empty"),
+        ("text,label\nfine,a\nfine,a\n", "one class only"),
+        ("text,label\n" + "".join(f"x,{number}\n" for number in range(1001)), "1,001 classes"),
+    ],
+)
+def test_tables_that_cannot_be_used_are_told(tmp_path: Path, text: str, words: str) -> None:
+    (tmp_path / "a.csv").write_text(text)
+    with pytest.raises(ZooError) as caught:
+        sources.of(row("text_table", tmp_path / "a.csv")).read()
+    assert words in str(caught.value)
+
+
+def test_a_table_in_another_encoding_is_named_with_its_line(tmp_path: Path) -> None:
+    (tmp_path / "a.csv").write_bytes("text,label\nfine,a\nnaïve,b\n".encode("latin-1"))
+    with pytest.raises(ZooError, match=r"a\.csv, line 3"):
+        sources.of(row("text_table", tmp_path / "a.csv")).read()
+    read = sources.of(row("text_table", tmp_path / "a.csv", encoding="latin-1")).read()
+    assert read.texts == ["fine", "naïve"]
+
+
+def test_a_line_of_ten_megabytes_is_a_text_like_any_other(tmp_path: Path) -> None:
+    long = "word " * 2_000_000
+    (tmp_path / "a.csv").write_text(f"text,label\n{long},a\nshort,b\n")
+    made = folder(tmp_path, {"a.txt": long + "\n", "b.txt": "short\n"})
+    for found in (sources.of(row(name, place)).read() for name, place in
+                  (("text_table", tmp_path / "a.csv"), ("text_lines", made))):  # fmt: skip
+        assert [len(text) for text in found.texts] == [len(long), 5]
+
+
+def test_lines_of_one_file_a_class(tmp_path: Path) -> None:
+    made = folder(tmp_path, {"set.pos": "fine\r\n\ngood\n", "set.neg": "dull\u2028still the same line\n"})
+    found = sources.of(row("text_lines", made, class_files=["set.neg", "set.pos"])).read()
+    assert (found.texts, found.class_names) == (["dull\u2028still the same line", "fine", "good"], ["neg", "pos"])
+    with pytest.raises(ZooError, match="one class needs no classifier"):
+        sources.of(row("text_lines", made))
+    with pytest.raises(ZooError, match=r"no file nowhere, \.\./set\.pos"):
+        sources.of(row("text_lines", made, class_files=["nowhere", "../set.pos"]))
+
+
+@pytest.mark.parametrize(
+    ("names", "labels"),
+    [
+        (["x.pos", "x.neg"], ["pos", "neg"]),
+        (["good.txt", "bad.txt"], ["good", "bad"]),
+        (["a.b.c", "a.d.c"], ["b", "d"]),
+        (["a", "a.txt"], ["a", "a.txt"]),
+    ],
+)
+def test_classes_are_named_by_what_tells_the_files_apart(names: list[str], labels: list[str]) -> None:
+    assert sources.class_labels(names) == labels
+
+
+def test_a_stranger_s_archive_is_refused_whole(tmp_path: Path) -> None:
+    path = tmp_path / "texts.tar"
+    with tarfile.open(path, "w") as made:
+        for name in ("pos/1.txt", "neg/1.txt", "../../neg/2.txt"):
+            info = tarfile.TarInfo(name)
+            info.size = 4
+            made.addfile(info, io.BytesIO(b"text"))
+    with pytest.raises(ZooError, match="leads out of the archive"):
+        sources.of(row("text_folder", path)).read()

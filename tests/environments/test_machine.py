@@ -1,0 +1,158 @@
+"""The machine is read rightly from what its own tools print, and nothing that fails is passed over."""
+
+import os
+import stat
+from pathlib import Path
+
+import pytest
+
+from tests import machines
+from zoo.environments import gpus, machine
+
+GIB = 2**30
+# name, platform, OS version, memory in GiB, GPUs as (name, vendor, memory in GiB or None, Metal, external)
+TABLE = [
+    ("m1", "macos-arm64", "13.6.7", 8, [("Apple M1", "apple", None, "Metal 3", False)]),
+    ("m1_pro", "macos-arm64", "14.2", 16, [("Apple M1 Pro", "apple", None, "Metal 3", False)]),
+    ("m4", "macos-arm64", "26.1", 16, [("Apple M4", "apple", None, "Metal 4", False)]),
+    ("rosetta", "macos-arm64", "14.5", 16, [("Apple M2", "apple", None, "Metal 3", False)]),
+    ("rx_570", "macos-x86_64", "12.6.3", 64, [("AMD Radeon RX 570", "amd", 4, "GPUFamily mac2", False)]),
+    ("rx_5700_xt", "macos-x86_64", "10.15.6", 16, [("Radeon RX 5700 XT", "amd", 8, "GPUFamily2 v1", True)]),
+    (
+        "two_gpus",
+        "macos-x86_64",
+        "10.13.4",
+        16,
+        [
+            ("Intel HD Graphics 530", "intel", 1.5, "GPUFamily1 v3", False),
+            ("AMD Radeon Pro 450", "amd", 2, "GPUFamily1 v3", False),
+        ],
+    ),
+    (
+        "two_gpus_sonoma",
+        "macos-x86_64",
+        "14.6.1",
+        32,
+        [
+            ("Intel UHD Graphics 630", "intel", 1.5, "Metal 3", False),
+            ("AMD Radeon Pro 5500M", "amd", 8, "Metal 3", False),
+        ],
+    ),
+    (
+        "gtx_750_ti",
+        "macos-x86_64",
+        "10.13.6",
+        16,
+        [("NVIDIA GeForce GTX 750 Ti", "nvidia", 2, "GPUFamily1 v3", False)],
+    ),
+    ("vm", "macos-arm64", "15.7.1", 7, []),
+    ("vm_paravirtual", "macos-arm64", "15.7.1", 7, []),
+    (
+        "linux_nvidia",
+        "linux-x86_64",
+        "Ubuntu 24.04.1 LTS",
+        31.1,
+        [
+            ("NVIDIA GeForce RTX 3050 Ti Laptop GPU", "nvidia", 4, None, False),
+            ("Alder Lake-P Integrated Graphics Controller", "intel", None, None, False),
+        ],
+    ),
+    (
+        "linux_nvidia_no_driver",
+        "linux-x86_64",
+        "Ubuntu 24.04.1 LTS",
+        31.1,
+        [
+            ("Alder Lake-P Integrated Graphics Controller", "intel", None, None, False),
+            ("GA107M [GeForce RTX 3050 Ti Mobile]", "nvidia", None, None, False),
+        ],
+    ),
+    ("linux_cpu", "linux-x86_64", "Debian GNU/Linux 12 (bookworm)", 23.5, []),
+]
+
+
+def test_every_machine_is_in_the_table() -> None:
+    assert sorted(row[0] for row in TABLE) == machines.NAMES
+
+
+@pytest.mark.parametrize(("name", "platform", "version", "memory", "found"), TABLE, ids=[row[0] for row in TABLE])
+def test_reads(name: str, platform: str, version: str, memory: float, found: list[tuple[object, ...]]) -> None:
+    seen = machines.load(name)
+    assert (seen.platform, seen.os_version) == (platform, version)
+    assert seen.memory_bytes / GIB == pytest.approx(memory, abs=0.05)
+    assert seen.cores > 0
+    shown = [
+        (gpu.name, gpu.vendor, gpu.memory_bytes and gpu.memory_bytes / GIB, gpu.metal, gpu.external)
+        for gpu in seen.gpus
+    ]
+    assert shown == found
+    assert seen.chip in machine.describe(seen)
+
+
+def test_rosetta_is_recognised_and_the_real_chip_named() -> None:
+    assert [name for name in machines.NAMES if machines.load(name).rosetta] == ["rosetta"]
+    seen = machines.load("rosetta")
+    assert (seen.arch, seen.python_arch, seen.chip) == ("arm64", "x86_64", "Apple M2")
+
+
+def test_what_is_left_out_is_said() -> None:
+    assert "virtual machine's GPU" in machines.load("vm_paravirtual").notes[0]
+    assert "driver is not working" in machines.load("linux_nvidia_no_driver").notes[0]
+    assert machines.load("linux_nvidia").gpus[0].driver == "570.86.15"
+
+
+def test_text_quoted_on_one_line_still_parses() -> None:
+    text = "Radeon RX 5700 XT: Chipset Model: Radeon RX 5700 XT\n  Type: External GPU\n  VRAM (Total): 8 GB\n"
+    (gpu,) = gpus.of_mac({gpus.DISPLAYS_TEXT: text}, [])
+    assert (gpu.name, gpu.vendor, gpu.memory_bytes, gpu.external) == (
+        "Radeon RX 5700 XT",
+        "amd",
+        8 * GIB,
+        True,
+    )
+
+
+@pytest.mark.parametrize("text", ["", "{}", '{"SPDisplaysDataType": 3}', "usage: system_profiler"])
+def test_text_that_is_no_display_report_is_none(text: str) -> None:
+    assert gpus.displays(text) is None
+
+
+@pytest.mark.parametrize("system", ["macos", "linux", "windows"])
+def test_a_system_without_any_tool_still_gives_a_machine(system: str) -> None:
+    seen = machine.from_reports(system, {}, "AMD64")
+    assert (seen.os, seen.arch, seen.gpus) == (system, "x86_64", [])
+    assert machine.describe(seen)
+
+
+def _tool(folder: Path, name: str, script: str) -> None:
+    path = folder / name
+    path.write_text(f"#!/bin/sh\n{script}\n", encoding="utf-8")
+    path.chmod(path.stat().st_mode | stat.S_IEXEC)
+
+
+@pytest.mark.skipif(os.name == "nt", reason="the stand-in tools are shell scripts")
+def test_a_failing_tool_is_noted_and_a_missing_one_is_not(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(machine, "SYSTEM_FOLDERS", str(tmp_path))
+    monkeypatch.setenv("PATH", str(tmp_path))
+    monkeypatch.setattr("platform.system", lambda: "Linux")
+    _tool(tmp_path, "nvidia-smi", "echo 'could not communicate with the driver' >&2; exit 9")
+    seen = machine.probe()
+    assert seen.notes == ["nvidia-smi failed with exit code 9: could not communicate with the driver"]
+    monkeypatch.setattr(machine, "SECONDS", 0.2)
+    _tool(tmp_path, "nvidia-smi", "exec /bin/sleep 5")
+    assert machine.probe().notes == ["nvidia-smi did not answer within 0 seconds"]
+
+
+@pytest.mark.skipif(os.name == "nt", reason="the stand-in tools are shell scripts")
+def test_old_macos_without_json_is_asked_again_in_plain_text(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    texts = machine.capture_texts(machines.FOLDER / "gtx_750_ti.txt")
+    (tmp_path / "displays.txt").write_text(texts[gpus.DISPLAYS_TEXT], encoding="utf-8")
+    (tmp_path / "sysctl.txt").write_text(texts[machine.SYSCTL], encoding="utf-8")
+    (tmp_path / "sw_vers.txt").write_text(texts["sw_vers"], encoding="utf-8")
+    _tool(tmp_path, "system_profiler", f'[ "$1" = -json ] && exit 1; /bin/cat {tmp_path}/displays.txt')
+    _tool(tmp_path, "sysctl", f"/bin/cat {tmp_path}/sysctl.txt")
+    _tool(tmp_path, "sw_vers", f"/bin/cat {tmp_path}/sw_vers.txt")
+    monkeypatch.setenv("PATH", str(tmp_path))
+    monkeypatch.setattr("platform.system", lambda: "Darwin")
+    monkeypatch.setattr("platform.machine", lambda: "x86_64")
+    assert machine.probe() == machines.load("gtx_750_ti")

@@ -1,0 +1,285 @@
+"""For every machine: backend, stack and reason; refusals say what is needed and what would work."""
+
+import dataclasses
+import time
+from pathlib import Path
+
+import pytest
+import yaml
+
+from tests import machines
+from zoo.config.schemas import common
+from zoo.core import paths
+from zoo.core.errors import ZooError
+from zoo.environments import backends as backend_rows
+from zoo.environments import selection, stacks
+from zoo.environments.machine import Machine
+
+CPU, METAL, MPS, CUDA = ["cpu"], ["cpu", "metal"], ["cpu", "mps"], ["cuda"]
+LINUX, ARM, INTEL = stacks.PLATFORMS
+# The stacks the rows are written for, some of later releases: name -> platform -> (devices, minimum macOS).
+PLANNED: dict[str, dict[str, tuple[list[str], str | None]]] = {
+    "tf-2.21": {LINUX: (CPU, None), ARM: (CPU, "12.0")},
+    "tf-2.19": {LINUX: (CPU, None), ARM: (METAL, "12.1")},
+    "tf-2.12": {LINUX: (CPU, None), ARM: (METAL, "12.0"), INTEL: (METAL, "12.0")},
+    "tf-2.11": {LINUX: (CPU, None), INTEL: (METAL, "12.0")},
+    "tf-2.5": {LINUX: (CPU, None), INTEL: (METAL, "12.0")},
+    "tf-1.8": {LINUX: (CPU, None), INTEL: (CPU, "10.13")},
+    "plaidml-0.7": {LINUX: (["plaidml"], None), INTEL: (["plaidml"], "10.13")},
+    "torch": {LINUX: (CPU, None), ARM: (MPS, "14.0")},
+    "torch-2.2": {LINUX: (CPU, None), ARM: (MPS, "12.3"), INTEL: (MPS, "12.3")},
+    "jax": {LINUX: (CPU, None), ARM: (CPU, "12.0")},
+    "torch-cuda": {LINUX: (CUDA, None)},
+    "tf-2.21-cuda": {LINUX: (CUDA, None)},
+    "jax-cuda": {LINUX: (CUDA, None)},
+    "jax-mps": {ARM: (MPS, "14.0")},
+    "openvino": {LINUX: (CPU, None), ARM: (CPU, "12.0")},
+}
+# machine, backend, stack, promise, a piece of the reasons
+AUTOMATIC = [
+    ("m1", "metal", "tf-2.19", "gpu", "metal computes on the GPU Apple M1"),
+    ("m1_pro", "mps", "torch", "gpu", "mps computes on the GPU Apple M1 Pro"),
+    ("m4", "mps", "torch", "gpu", "mps computes on the GPU Apple M4, with stack torch"),
+    ("rosetta", "mps", "torch", "gpu", "this Python is an x86_64 build that Rosetta translates"),
+    ("rx_570", "metal", "tf-2.12", "gpu", "passed over stack tf-2.19: no lock for macos-x86_64"),
+    (
+        "rx_5700_xt",
+        "plaidml",
+        "plaidml-0.7",
+        "gpu",
+        "passed over metal: it needs macOS 12.0 or newer, this is 10.15",
+    ),
+    ("two_gpus", "plaidml", "plaidml-0.7", "gpu", "computes on the GPU AMD Radeon Pro 450"),
+    ("two_gpus_sonoma", "metal", "tf-2.12", "gpu", "computes on the GPU AMD Radeon Pro 5500M"),
+    (
+        "gtx_750_ti",
+        "cpu",
+        "tf-1.8",
+        "cpu",
+        "passed over cuda-mac: tf-1.8: its lock for macos-x86_64 drives cpu, not",
+    ),
+    ("vm", "cpu", "tf-2.21", "cpu", "passed over mps: it needs a GPU made by Apple, this machine has none"),
+    ("vm_paravirtual", "cpu", "tf-2.21", "cpu", "passed over metal: it needs a GPU made by Apple"),
+    ("linux_nvidia", "cuda", "torch-cuda", "gpu", "cuda computes on the GPU NVIDIA GeForce RTX 3050 Ti"),
+    (
+        "linux_nvidia_no_driver",
+        "cpu",
+        "tf-2.21",
+        "cpu",
+        "passed over cuda: GA107M [GeForce RTX 3050 Ti Mobile] has no",
+    ),
+    (
+        "linux_cpu",
+        "cpu",
+        "tf-2.21",
+        "cpu",
+        "passed over cuda: it needs a GPU made by NVIDIA, this machine has none",
+    ),
+]
+NAMED = [
+    ("cpu", "rx_570", None, "tf-2.12", "cpu"),
+    ("cpu", "linux_cpu", "plaidml-0.7", "plaidml-0.7", "cpu"),
+    ("cpu", "linux_cpu", "tf-2.5", "tf-2.5", "cpu"),
+    ("auto", "linux_cpu", "tf-1.8", "tf-1.8", "cpu"),
+    ("auto", "m4", "tf-2.19", "tf-2.19", "gpu"),
+    ("metal", "m4", None, "tf-2.19", "gpu"),
+    ("metal", "rx_570", "tf-2.11", "tf-2.11", "gpu"),
+    ("mps", "m1", None, "torch-2.2", "gpu"),
+    ("mps", "two_gpus_sonoma", None, "torch-2.2", "gpu"),
+    ("jax", "m4", None, "jax-mps", "gpu"),
+    ("jax", "linux_cpu", None, "jax", "cpu"),
+    ("jax", "linux_nvidia", None, "jax-cuda", "gpu"),
+    ("plaidml", "linux_cpu", None, "plaidml-0.7", "cpu"),
+    ("plaidml", "linux_nvidia", None, "plaidml-0.7", "cpu"),
+    ("plaidml", "gtx_750_ti", None, "plaidml-0.7", "cpu"),
+    ("plaidml", "two_gpus", None, "plaidml-0.7", "gpu"),
+    ("openvino", "linux_cpu", None, "openvino", "cpu"),
+]
+# backend, machine, stack, pieces of what is said
+REFUSED = [
+    (
+        "metal",
+        "linux_cpu",
+        None,
+        ["macOS 12 or newer", "Debian GNU/Linux 12", "train model=mnist backend=cpu"],
+    ),
+    ("metal", "rx_5700_xt", None, ["macOS 12.0 or newer", "10.15.6", "backend=plaidml"]),
+    ("cuda", "linux_nvidia_no_driver", None, ["no working driver", "nvidia-smi", "backend=cpu"]),
+    (
+        "cuda",
+        "linux_nvidia",
+        "plaidml-0.7",
+        ["backend cuda does not use it", "fit here: torch-cuda, tf-2.21-cuda, jax-cuda"],
+    ),
+    ("cuda-mac", "gtx_750_ti", None, ["drives cpu, not cuda", "backend=cpu"]),
+    ("cuda-mac", "linux_nvidia", None, ["macOS 10.13", "backend=cuda"]),
+    ("plaidml", "m1", None, ["an Intel Mac with an AMD or Intel GPU", "backend=metal"]),
+    ("mlx", "m4", None, ["not runnable yet", "keras-mlx", "backend=mps"]),
+    ("mps", "vm", None, ["a GPU made by Apple", "Apple M1 (Virtual)", "backend=cpu"]),
+    (
+        "metal",
+        "m4",
+        "tf-2.5",
+        ["no lock for macos-arm64", "conda create", "backend.python=", "stack=tf-2.19"],
+    ),
+    ("metl", "m4", None, ["no backend called 'metl'", "did you mean 'metal'?", "auto, cpu, cuda"]),
+    ("cpu", "m4", "tf-9", ["no stack called 'tf-9'", "plaidml-0.7"]),
+]
+
+
+@pytest.fixture
+def planned(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """All planned stacks, with locks, whatever this release holds."""
+    found = []
+    for name, platforms in PLANNED.items():
+        (tmp_path / name).mkdir()
+        for platform in platforms:
+            (tmp_path / name / f"{platform}.lock").touch()
+        rows = {key: stacks.Platform([], devices, minimum_os=oldest) for key, (devices, oldest) in platforms.items()}
+        found.append(
+            stacks.Stack(
+                name=name,
+                folder=tmp_path / name,
+                about="",
+                framework="tensorflow",
+                keras="keras",
+                python="3.12",
+                exclude_newer="2026-01-01",
+                trains=True,
+                size_mb=1,
+                env={},
+                platforms=rows,
+                evidence=[],
+            )
+        )
+    monkeypatch.setattr(stacks, "load_all", lambda: found)
+
+
+def test_every_machine_is_in_the_table() -> None:
+    assert sorted(row[0] for row in AUTOMATIC) == machines.NAMES
+
+
+@pytest.mark.usefixtures("planned")
+@pytest.mark.parametrize(("name", "backend", "stack", "promise", "piece"), AUTOMATIC, ids=[r[0] for r in AUTOMATIC])
+@pytest.mark.parametrize("wanted", [None, "auto"])
+def test_automatic(wanted: str | None, name: str, backend: str, stack: str, promise: str, piece: str) -> None:
+    choice = selection.choose(wanted, machines.load(name))
+    assert (choice.backend.name, choice.stack.name, choice.promise) == (backend, stack, promise)
+    assert piece in "\n".join(choice.reasons)
+    assert (choice.gpu is not None) == (promise == "gpu")
+
+
+@pytest.mark.usefixtures("planned")
+@pytest.mark.parametrize(("wanted", "name", "stack", "expected", "promise"), NAMED)
+def test_named(wanted: str, name: str, stack: str | None, expected: str, promise: str) -> None:
+    choice = selection.choose(wanted, machines.load(name), stack)
+    assert (choice.stack.name, choice.promise) == (expected, promise)
+    assert wanted in ("auto", choice.backend.name)
+    assert choice.device_hint == ("llvm_cpu.0" if (wanted, promise) == ("plaidml", "cpu") else None)
+
+
+@pytest.mark.usefixtures("planned")
+@pytest.mark.parametrize(("wanted", "name", "stack", "pieces"), REFUSED)
+def test_refused(wanted: str, name: str, stack: str | None, pieces: list[str]) -> None:
+    with pytest.raises(ZooError) as refusal:
+        selection.choose(wanted, machines.load(name), stack)
+    assert [piece for piece in pieces if piece not in str(refusal.value)] == []
+    assert refusal.value.remedy
+
+
+@pytest.mark.usefixtures("planned")
+def test_an_environment_of_the_users_own_needs_no_lock() -> None:
+    choice = selection.choose("cuda-mac", machines.load("gtx_750_ti"), python="/opt/tf18/bin/python")
+    assert (choice.stack.name, choice.promise) == ("tf-1.8", "gpu")
+    choice = selection.choose("metal", machines.load("m4"), "tf-2.5", python="/opt/tf25/bin/python")
+    assert choice.stack.name == "tf-2.5"
+
+
+@pytest.mark.usefixtures("planned")
+def test_the_external_gpu_is_preferred_to_the_built_in_one() -> None:
+    inside, outside = machines.load("two_gpus"), machines.load("rx_5700_xt")
+    both = dataclasses.replace(inside, gpus=[*inside.gpus, *outside.gpus])
+    choice = selection.choose("plaidml", both)
+    assert choice.gpu == outside.gpus[0]
+
+
+@pytest.mark.usefixtures("planned")
+def test_a_machine_without_any_stack_is_told_so() -> None:
+    windows = Machine("windows", "10.0.26100", "", "x86_64", "x86_64", "some chip", 8, 0)
+    for wanted in (None, "cpu"):
+        with pytest.raises(ZooError, match="no lock for windows-x86_64") as refusal:
+            selection.choose(wanted, windows)
+        assert "macOS" in refusal.value.remedy
+
+
+# -- the rows and stacks of this release
+
+
+def test_rows_are_what_the_settings_expect() -> None:
+    rows = [row.name for row in selection.load_all()]
+    assert rows == selection.names()
+    assert "auto" not in rows
+    for name in rows:
+        row = yaml.safe_load((paths.CONFIGS / "backend" / f"{name}.yaml").read_text(encoding="utf-8"))
+        assert {field.name for field in dataclasses.fields(common.BackendSettings)} - {"probes"} <= set(row)
+
+
+def test_auto_ranks_are_never_equal_on_one_kind_of_machine() -> None:
+    seen: dict[tuple[object, ...], str] = {}
+    for row in selection.load_all():
+        for entry in row.serves:
+            if entry.auto_rank is not None:
+                kind = (entry.os, entry.arch, tuple(entry.vendors), entry.auto_rank)
+                assert seen.setdefault(kind, row.name) == row.name
+
+
+def test_stacks_of_later_releases_are_named_as_such(capsys: pytest.CaptureFixture[str]) -> None:
+    available = {stack.name: stack for stack in stacks.load_all()}
+    later = {name for row in selection.load_all() for name in row.stacks} - set(available)
+    print("stacks that rows name and this release does not have:", *sorted(later))
+    assert later <= set(PLANNED)
+    for name in later:
+        with pytest.raises(ZooError, match="not in this release"):
+            selection.choose("cpu", machines.load("linux_cpu"), name)
+
+
+@pytest.mark.parametrize("name", machines.NAMES)
+def test_this_release_serves_every_machine(name: str) -> None:
+    machine = machines.load(name)
+    choice = selection.choose(None, machine)
+    assert stacks.lock_file(choice.stack, machine.platform).is_file()
+
+
+def test_refusing_takes_well_under_a_second() -> None:
+    begin = time.perf_counter()
+    with pytest.raises(ZooError):
+        selection.choose("metal", machines.load("linux_cpu"))
+    assert time.perf_counter() - begin < 0.5
+
+
+def test_all_problems_of_all_rows_are_reported_at_once(tmp_path: Path) -> None:
+    good = yaml.safe_load((paths.CONFIGS / "backend" / "plaidml.yaml").read_text(encoding="utf-8"))
+    bad = {**good, "name": "other", "promise": "fast"}
+    shapeless = {key: value for key, value in good.items() if key != "needs"} | {
+        "stacks": "plaidml-0.7",
+        "neds": "",
+    }
+    entries = {
+        **good,
+        "name": "third",
+        "serves": [{"os": "mac", "arch": "arm64", "drives": "gpu", "device": "x"}],
+    }
+    for name, row in (("first", bad), ("second", shapeless), ("third", entries)):
+        (tmp_path / f"{name}.yaml").write_text(yaml.safe_dump(row), encoding="utf-8")
+    with pytest.raises(ZooError) as refusal:
+        backend_rows.load_all(tmp_path)
+    for piece in (
+        "first.name: must be the file's name, got 'other'",
+        "first.promise: must be cpu or gpu, got 'fast'",
+        "second.needs: missing",
+        "second.neds: unknown key; did you mean 'needs'?",
+        "second.stacks: expected a list, got 'plaidml-0.7'",
+        "third.serves.0.os: must be one of macos, linux, windows, any, got 'mac'",
+        "third.serves.0.vendors: an entry that drives a GPU must say whose",
+    ):
+        assert piece in refusal.value.message

@@ -1,0 +1,470 @@
+"""Environments: built once, checked, refused when damaged, and nothing half-made.
+
+The package index is a folder made here, or a server on this machine, so no network is needed.
+"""
+
+import base64
+import dataclasses
+import functools
+import hashlib
+import http.server
+import os
+import platform
+import shutil
+import subprocess
+import sys
+import threading
+import time
+import zipfile
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from tests.support import real_stacks
+from zoo.core import paths
+from zoo.core.errors import MissingInterpreterError, NoLockError, UnreachableIndexError, ZooError
+from zoo.environments import interpreters, stacks, store, uv_client
+
+SYSTEM = {"darwin": "macos"}.get(sys.platform, sys.platform)
+PLATFORM = f"{SYSTEM}-{interpreters.ARCHITECTURES.get(platform.machine().lower(), platform.machine())}"
+PYTHON = f"{sys.version_info.major}.{sys.version_info.minor}"
+ROW = f"""
+about: "one small package"
+framework: tensorflow
+keras: keras
+python: "{PYTHON}"
+exclude_newer: "2026-01-31"
+trains: false
+size_mb: 1
+env: {{KERAS_BACKEND: tensorflow, TF_CPP_MIN_LOG_LEVEL: "2"}}
+platforms:
+  {PLATFORM}: {{requirements: ["tiny==1.0"], devices: [cpu], minimum_os: "10.13"}}
+evidence: []
+"""
+
+
+def wheel(folder: Path, version: str) -> str:
+    """Write a wheel of one module into an index folder; returns its sha256."""
+    info = f"tiny-{version}.dist-info"
+    files = {
+        "tiny/__init__.py": f"__version__ = {version!r}\n",
+        "tiny/deep.py": "ANSWER = 42\n",
+        f"{info}/METADATA": f"Metadata-Version: 2.1\nName: Tiny\nVersion: {version}\n\nWords: none\n",
+        f"{info}/WHEEL": "Wheel-Version: 1.0\nGenerator: t\nRoot-Is-Purelib: true\nTag: py3-none-any\n",
+    }
+    rows = []
+    path = folder / "tiny" / f"tiny-{version}-py3-none-any.whl"
+    path.parent.mkdir(parents=True, exist_ok=True)
+    with zipfile.ZipFile(path, "w") as archive:
+        for name, text in files.items():
+            digest = base64.urlsafe_b64encode(hashlib.sha256(text.encode()).digest()).decode().rstrip("=")
+            rows.append(f"{name},sha256={digest},{len(text)}")
+            archive.writestr(name, text)
+        archive.writestr(f"{info}/RECORD", "\n".join([*rows, f"{info}/RECORD,,"]))
+    links = "".join(f'<a href="{each.name}">{each.name}</a>' for each in sorted(path.parent.glob("*.whl")))
+    (path.parent / "index.html").write_text(f"<!DOCTYPE html><html><body>{links}</body></html>")
+    return hashlib.sha256(path.read_bytes()).hexdigest()
+
+
+@pytest.fixture
+def stack(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> stacks.Stack:
+    """A stack of one tiny package, with an index, a cache and a uv cache of its own."""
+    for name in list(os.environ):
+        if name.startswith(("UV_", "PIP_")):
+            monkeypatch.delenv(name)
+    monkeypatch.setenv("ZOO_CACHE", str(tmp_path / "cache"))
+    monkeypatch.setenv("UV_CACHE_DIR", str(tmp_path / "uv"))
+    monkeypatch.setenv("UV_DEFAULT_INDEX", (tmp_path / "index").as_uri())
+    monkeypatch.setenv("UV_HTTP_RETRIES", "0")
+    folder = tmp_path / "stacks" / "small"
+    folder.mkdir(parents=True)
+    (folder / "stack.yaml").write_text(ROW)
+    write_lock(folder, wheel(tmp_path / "index", "1.0"))
+    return stacks.load("small", tmp_path / "stacks")
+
+
+def write_lock(folder: Path, sha256: str) -> None:
+    (folder / f"{PLATFORM}.lock").write_text(f"tiny==1.0 \\\n    --hash=sha256:{sha256}\n")
+
+
+def well(_stack: stacks.Stack, _python: Path) -> None:
+    return None
+
+
+def run(python: Path, code: str) -> str:
+    return subprocess.run([python, "-I", "-c", code], capture_output=True, text=True, check=True).stdout.strip()
+
+
+def left() -> list[str]:
+    """What lies in the folder of environments, lock files aside."""
+    root = store.environments_dir()
+    return sorted(path.name for path in root.iterdir() if path.suffix != ".lock") if root.is_dir() else []
+
+
+def test_an_environment_is_built_once_and_then_found(stack: stacks.Stack, capsys: pytest.CaptureFixture[str]) -> None:
+    built = store.ensure(stack, PLATFORM, well)
+    assert built.build_s > 0
+    assert built.versions == {"Tiny": "1.0"}
+    assert built.python_version.startswith(PYTHON)
+    assert built.lock_sha256 == hashlib.sha256(built.lock.read_bytes()).hexdigest()
+    assert run(built.python, "import tiny.deep; print(tiny.deep.ANSWER)") == "42"
+    assert list(built.folder.glob("lib/*/site-packages/tiny/__pycache__/deep.*.pyc")), "not byte-compiled"
+    assert "Building the environment of small" in capsys.readouterr().err
+    again = store.ensure(stack, PLATFORM, lambda *_: pytest.fail("checked again"))
+    assert again == dataclasses.replace(built, build_s=0.0)
+    assert capsys.readouterr().err == ""
+    assert left() == [built.folder.name]
+
+
+def test_another_lock_is_another_environment(stack: stacks.Stack, tmp_path: Path) -> None:
+    first = store.ensure(stack, PLATFORM, well)
+    with (stack.folder / f"{PLATFORM}.lock").open("a") as lock:
+        lock.write("# one more line\n")
+    second = store.ensure(stack, PLATFORM, well)
+    assert first.folder != second.folder
+    assert first.folder.is_dir()
+
+
+@pytest.mark.parametrize(
+    ("damage", "words"),
+    [
+        ("lib/python*/site-packages/tiny/deep.py", "files are gone from its site-packages/tiny"),
+        ("lib/python*/site-packages/tiny", "site-packages/tiny is gone"),
+        ("bin/python", "its Python"),
+        ("zoo-environment.json", "never finished"),
+        ("lib", "gone"),
+    ],
+)
+def test_a_damaged_environment_is_built_again(
+    stack: stacks.Stack, capsys: pytest.CaptureFixture[str], damage: str, words: str
+) -> None:
+    folder = store.ensure(stack, PLATFORM, well).folder
+    (path,) = folder.glob(damage)
+    shutil.rmtree(path) if path.is_dir() else path.unlink()
+    capsys.readouterr()
+    again = store.ensure(stack, PLATFORM, well)
+    assert again.build_s > 0
+    assert words in capsys.readouterr().err
+    assert run(again.python, "import tiny.deep; print(tiny.deep.ANSWER)") == "42"
+    assert store.ensure(stack, PLATFORM, well).build_s == 0
+
+
+def test_a_marker_that_is_no_json_is_no_marker(stack: stacks.Stack) -> None:
+    folder = store.ensure(stack, PLATFORM, well).folder
+    (folder / "zoo-environment.json").write_text('{"stack": ')
+    assert store.list_environments()[0].state == "its building was never finished"
+    assert store.ensure(stack, PLATFORM, well).build_s > 0
+
+
+def test_something_installed_into_it_later_is_noticed(
+    stack: stacks.Stack, capsys: pytest.CaptureFixture[str]
+) -> None:
+    folder = store.ensure(stack, PLATFORM, well).folder
+    (next(folder.glob("lib/*/site-packages")) / "other-2.0.dist-info").mkdir()
+    assert store.ensure(stack, PLATFORM, well).build_s > 0
+    assert "installed into it later (site-packages/other-2.0.dist-info)" in capsys.readouterr().err
+
+
+def test_byte_code_and_stray_files_are_no_damage(stack: stacks.Stack) -> None:
+    folder = store.ensure(stack, PLATFORM, well).folder
+    (site,) = folder.glob("lib/*/site-packages")
+    shutil.rmtree(site / "tiny" / "__pycache__")
+    (site / "tiny" / "settings.json").write_text("{}")
+    (folder / ".DS_Store").touch()
+    assert store.ensure(stack, PLATFORM, well).build_s == 0
+
+
+BUILDER = """
+import sys, time
+from pathlib import Path
+from zoo import envs, stacks
+def healthy(stack, python):
+    with open(sys.argv[2], "a") as log:
+        log.write("built\\n")
+    time.sleep(2)
+print(envs.ensure(stacks.load("small", Path(sys.argv[1])), sys.argv[3], healthy).folder)
+"""
+
+
+def test_two_processes_at_once_build_once(stack: stacks.Stack, tmp_path: Path) -> None:
+    log = tmp_path / "log"
+    command = [sys.executable, "-c", BUILDER, str(stack.folder.parent), str(log), PLATFORM]
+    variables = {**os.environ, "PYTHONPATH": str(paths.PACKAGE.parent)}
+    pipes = {"stdout": subprocess.PIPE, "stderr": subprocess.PIPE, "text": True, "env": variables}
+    first = subprocess.Popen(command, **pipes)
+    while not log.exists():
+        assert first.poll() is None, first.communicate()
+        time.sleep(0.02)
+    second = subprocess.Popen(command, **pipes)
+    answers = [process.communicate(timeout=60) for process in (first, second)]
+    assert [first.returncode, second.returncode] == [0, 0], answers
+    assert log.read_text() == "built\n"
+    assert answers[0][0] == answers[1][0]
+    assert "Another process is working on the environment of small" in answers[1][1]
+
+
+def test_a_wrong_hash_is_refused_and_leaves_nothing(stack: stacks.Stack) -> None:
+    write_lock(stack.folder, "0" * 64)
+    with pytest.raises(ZooError) as caught:
+        store.ensure(stack, PLATFORM, well)
+    assert "hash mismatch" in caught.value.message
+    assert "The installer's own words:" in caught.value.message
+    assert "0" * 64 in caught.value.message
+    assert left() == []
+
+
+def test_libraries_that_do_not_work_leave_nothing(stack: stacks.Stack) -> None:
+    with pytest.raises(ZooError, match="Illegal instruction"):
+        store.ensure(stack, PLATFORM, lambda _stack, _python: "    Illegal instruction")
+    assert left() == []
+    assert store.ensure(stack, PLATFORM, well).build_s > 0
+
+
+def test_an_interruption_leaves_nothing(stack: stacks.Stack) -> None:
+    def interrupted(_stack: stacks.Stack, _python: Path) -> None:
+        raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        store.ensure(stack, PLATFORM, interrupted)
+    assert left() == []
+    assert store.ensure(stack, PLATFORM, well).build_s > 0
+
+
+def test_an_interruption_stops_the_installer(stack: stacks.Stack, monkeypatch: pytest.MonkeyPatch) -> None:
+    script = paths.cache_dir() / "slow-uv"
+    script.parent.mkdir(parents=True)
+    script.write_text(f"#!/bin/sh\necho $$ > {script}.pid\necho started\nexec sleep 60\n")
+    script.chmod(0o755)
+    monkeypatch.setattr(uv_client, "command", lambda: str(script))
+
+    def interrupt(_line: str) -> None:
+        raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        uv_client.run(["pip", "sync"], interrupt)
+    with pytest.raises(ProcessLookupError):
+        os.kill(int(Path(f"{script}.pid").read_text()), 0)
+
+
+def test_what_a_killed_build_left_is_cleared_away(stack: stacks.Stack) -> None:
+    folder = store.ensure(stack, PLATFORM, well).folder
+    (folder / "zoo-environment.json").unlink()
+    folder.rename(folder.with_name(f".{folder.name}.building"))
+    (row,) = store.list_environments()
+    assert (row.stack, row.state) == ("small", "its building was never finished")
+    assert store.ensure(stack, PLATFORM, well).build_s > 0
+    assert left() == [folder.name]
+
+
+def test_no_network_and_a_cold_cache_is_said(stack: stacks.Stack, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("UV_DEFAULT_INDEX", "http://127.0.0.1:9/simple")
+    with pytest.raises(ZooError) as caught:
+        store.ensure(stack, PLATFORM, well)
+    assert "could not be reached, and uv's cache does not hold everything" in caught.value.message
+    assert "Connect to the network" in caught.value.remedy
+    assert left() == []
+
+
+def test_being_told_to_stay_offline_with_a_cold_cache_is_said(
+    stack: stacks.Stack, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("UV_DEFAULT_INDEX", "http://127.0.0.1:9/simple")
+    monkeypatch.setenv("UV_OFFLINE", "1")
+    with pytest.raises(UnreachableIndexError, match="could not be reached, and uv's cache does not hold everything"):
+        store.ensure(stack, PLATFORM, well)
+
+
+@pytest.fixture
+def server(tmp_path: Path) -> Iterator[http.server.ThreadingHTTPServer]:
+    class Quiet(http.server.SimpleHTTPRequestHandler):
+        def log_message(self, *_args: object) -> None:
+            return
+
+    made = http.server.ThreadingHTTPServer(
+        ("127.0.0.1", 0), functools.partial(Quiet, directory=str(tmp_path / "index"))
+    )
+    threading.Thread(target=made.serve_forever, daemon=True).start()
+    yield made
+    made.shutdown()
+    made.server_close()
+
+
+def test_no_network_and_a_warm_cache_works(
+    stack: stacks.Stack, server: http.server.ThreadingHTTPServer, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("UV_DEFAULT_INDEX", f"http://127.0.0.1:{server.server_port}")
+    store.ensure(stack, PLATFORM, well)
+    server.shutdown()
+    server.server_close()
+    store.remove(None)
+    assert store.ensure(stack, PLATFORM, well).build_s > 0
+
+
+def test_the_users_mirror_is_used_and_projects_settings_are_not(stack: stacks.Stack) -> None:
+    mine = {"UV_INDEX": "a", "PIP_INDEX_URL": "b", "PIP_FIND_LINKS": "c d", "SSL_CERT_FILE": "e", "HTTPS_PROXY": "f"}
+    other = {"UV_EXCLUDE_NEWER": "2020-01-01", "VIRTUAL_ENV": "x", "UV_PYTHON": "3.9", "PYTHONPATH": "y"}
+    assert uv_client.environment({**mine, **other}) == {
+        **mine, "UV_DEFAULT_INDEX": "b", "UV_FIND_LINKS": "c,d",
+    }  # fmt: skip
+    assert uv_client.environment({**mine, "UV_DEFAULT_INDEX": "own"})["UV_DEFAULT_INDEX"] == "own"
+
+
+def test_too_little_disk_is_said_before_anything_is_done(stack: stacks.Stack) -> None:
+    with pytest.raises(ZooError, match=r"needs about 1000000000 MB; only \d+ MB are free"):
+        store.ensure(dataclasses.replace(stack, size_mb=10**9), PLATFORM, well)
+    assert left() == []
+
+
+def test_a_disk_that_fills_up_is_explained() -> None:
+    words = uv_client.Outcome(
+        2, ["error: Failed to install: tiny", "  Caused by: No space left on device (os error 28)"]
+    )
+    assert uv_client.reason(words)[0] == "the disk is full"
+
+
+def test_a_cache_that_cannot_be_written_is_named(
+    stack: stacks.Stack, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "file").touch()
+    monkeypatch.setenv("ZOO_CACHE", str(tmp_path / "file" / "cache"))
+    with pytest.raises(ZooError, match="Cannot write below") as caught:
+        store.ensure(stack, PLATFORM, well)
+    assert "ZOO_CACHE" in caught.value.remedy
+
+
+def test_a_platform_without_a_lock_is_refused(stack: stacks.Stack) -> None:
+    with pytest.raises(NoLockError, match=f"not made for plan9-x86_64, but for {PLATFORM}"):
+        store.ensure(stack, "plan9-x86_64", well)
+
+
+def test_an_old_python_that_is_missing_names_the_commands(
+    stack: stacks.Stack, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(interpreters, "roots", list)
+    with pytest.raises(MissingInterpreterError, match=r"Python 3\.6 for \w+ is needed") as caught:
+        store.ensure(dataclasses.replace(stack, python="3.6"), PLATFORM, well)
+    assert "pyenv install 3.6.15" in caught.value.remedy
+    assert left() == []
+
+
+def test_a_python_that_cannot_be_downloaded_says_so(stack: stacks.Stack, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(interpreters, "roots", list)
+    monkeypatch.setenv("UV_OFFLINE", "1")
+    monkeypatch.setenv("UV_PYTHON_INSTALL_DIR", str(paths.cache_dir() / "pythons"))
+    with pytest.raises(MissingInterpreterError, match=r"Python 3\.9 for \w+ .* could not be downloaded") as caught:
+        store.ensure(dataclasses.replace(stack, python="3.9"), PLATFORM, well)
+    assert "uv python install 3.9" in caught.value.remedy
+
+
+def test_the_workers_variables_are_clean(stack: stacks.Stack, monkeypatch: pytest.MonkeyPatch) -> None:
+    for name in (
+        "PYTHONPATH",
+        "PYTHONHOME",
+        "VIRTUAL_ENV",
+        "KERAS_MAX_EPOCHS",
+        "CONDA_PREFIX",
+        "TF_USE_LEGACY_KERAS",
+    ):
+        monkeypatch.setenv(name, "x")
+    monkeypatch.setenv("KERAS_BACKEND", "jax")
+    monkeypatch.setenv("CUDA_VISIBLE_DEVICES", "1")
+    found = store.child_environment(stack, {"EXTRA": "1", "TF_CPP_MIN_LOG_LEVEL": "0"})
+    for name in (
+        "PYTHONPATH",
+        "PYTHONHOME",
+        "VIRTUAL_ENV",
+        "KERAS_MAX_EPOCHS",
+        "CONDA_PREFIX",
+        "TF_USE_LEGACY_KERAS",
+    ):
+        assert name not in found
+    assert found["KERAS_BACKEND"] == "tensorflow"
+    assert found["CUDA_VISIBLE_DEVICES"] == "1"
+    assert (found["EXTRA"], found["TF_CPP_MIN_LOG_LEVEL"], found["PYTHONNOUSERSITE"]) == ("1", "0", "1")
+    assert found["KERAS_HOME"].startswith(str(paths.cache_dir()))
+
+
+def test_a_worker_that_fails_its_probe_is_quoted(
+    stack: stacks.Stack, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    worker = tmp_path / "worker.py"
+    monkeypatch.setattr(paths, "WORKER", worker)
+    worker.write_text("import sys, json; json.load(open(sys.argv[1])); sys.exit('undefined symbol: zap')")
+    assert "undefined symbol: zap" in (store.health_check(stack, Path(sys.executable)) or "")
+    worker.write_text("import sys, json; assert json.load(open(sys.argv[1]))['verb'] == 'probe'")
+    assert store.health_check(stack, Path(sys.executable)) is None
+    worker.write_text("import time; time.sleep(60)")
+    monkeypatch.setattr(store, "HEALTH_S", 0.3)
+    assert "did not answer" in (store.health_check(stack, Path(sys.executable)) or "")
+
+
+def test_environments_are_listed_and_removed(stack: stacks.Stack) -> None:
+    assert store.list_environments() == []
+    assert store.remove(None) == []
+    with pytest.raises(ZooError, match="No environment has been built"):
+        store.remove(["small"])
+    folder = store.ensure(stack, PLATFORM, well).folder
+    (row,) = store.list_environments()
+    assert (row.folder, row.stack, row.state) == (folder, "small", "ready")
+    assert row.size_bytes > 1000
+    assert row.created[:10] == row.last_used[:10]
+    with pytest.raises(ZooError, match="did you mean 'small'"):
+        store.remove(["smal"])
+    assert folder.is_dir()
+    assert store.remove(["small"]) == [folder]
+    assert left() == []
+
+
+def test_an_environment_of_ones_own_is_compared_and_not_changed(stack: stacks.Stack, tmp_path: Path) -> None:
+    own = store.ensure(stack, PLATFORM, well)
+    copy = tmp_path / "own"
+    shutil.copytree(own.folder, copy, symlinks=True)
+    environment, notes = store.use_own(copy / "bin" / "python", stack)
+    assert notes == []
+    assert environment.versions == {"Tiny": "1.0"}
+    assert environment.python == copy / "bin" / "python"
+    assert store.use_own(copy, stack) == (environment, notes)
+    write_lock(stack.folder, "0" * 64)
+    lock = stack.folder / f"{PLATFORM}.lock"
+    lock.write_text(lock.read_text().replace("1.0", "1.1") + "numpy==2.0 \\\n    --hash=sha256:00\n")
+    _, notes = store.use_own(copy, dataclasses.replace(stack, python="3.6"))
+    assert [note for note in notes if "Python is" not in note] == [
+        "tiny is 1.0; the lock has 1.1",
+        "numpy 2.0 is missing",
+    ]
+    assert f"Python is {own.python_version}; the stack is made for 3.6" in notes
+
+
+def test_what_is_no_python_is_refused(stack: stacks.Stack, tmp_path: Path) -> None:
+    with pytest.raises(ZooError, match="There is no Python at"):
+        store.use_own(tmp_path / "nothing", stack)
+    script = tmp_path / "python"
+    script.write_text("#!/bin/sh\necho not me >&2\nexit 3\n")
+    script.chmod(0o755)
+    with pytest.raises(ZooError, match="does not work as a Python: not me"):
+        store.use_own(script, stack)
+
+
+@pytest.mark.old
+@pytest.mark.parametrize("found", interpreters.survey()[0], ids=lambda found: found.version)
+def test_every_python_of_this_machine_lists_what_it_holds(
+    stack: stacks.Stack, found: interpreters.Interpreter
+) -> None:
+    environment, notes = store.use_own(found.path, stack)
+    assert environment.python_version == found.version
+    assert "tiny 1.0 is missing" in notes
+
+
+@pytest.mark.stacks
+@pytest.mark.parametrize("name", stacks.names())
+def test_the_real_environments_are_built_and_work(name: str) -> None:
+    """In the user's own cache: the other tests work in the same environments, and building them takes a while."""
+    stack, built = real_stacks.environment(name)
+    assert built.python_version.startswith(f"{stack.python}.")
+    installed = {stacks.normal(name): version for name, version in built.versions.items()}
+    assert installed == stacks.pins(built.lock)
+    assert store.ensure(stack, PLATFORM, lambda *_: "checked twice").build_s == 0
+    assert store.use_own(built.python, stack)[1] == []
+    (size,) = [row.size_bytes / 1e6 for row in store.list_environments() if row.folder == built.folder]
+    assert 0.5 * stack.size_mb < size < stack.size_mb, "size_mb should be a little more than it takes"

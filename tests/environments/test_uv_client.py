@@ -1,0 +1,75 @@
+"""PyTorch's builds without CUDA: found beside the index or on PyTorch's own, else missed in plain words."""
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from zoo.core.errors import ZooError
+from zoo.environments import build, interpreters, stacks, uv_client
+
+MISSING = uv_client.Outcome(
+    1,
+    ["error: No solution found", "  cause: Because there is no version of torch==2.13.0+cpu and you require it"],
+)
+UNREACHABLE = uv_client.Outcome(1, ["error: Request failed after 3 retries", "  cause: dns error"])
+
+
+@pytest.fixture
+def plan(tmp_path: Path) -> build.Plan:
+    stack = stacks.load("torch")
+    lock = stacks.lock_file(stack, "linux-x86_64")
+    python = interpreters.Interpreter(path=tmp_path / "python", version="3.11.7", arch="x86_64")
+    return build.Plan(stack, "linux-x86_64", lock, "00", python, tmp_path, lambda *_: None)
+
+
+def answering(monkeypatch: pytest.MonkeyPatch, *answers: uv_client.Outcome) -> list[list[str]]:
+    calls: list[list[str]] = []
+    rest = list(answers)
+
+    def run(arguments: list[str], *_: Any, **__: Any) -> uv_client.Outcome:
+        calls.append(arguments)
+        return rest.pop(0)
+
+    monkeypatch.setattr(uv_client, "run", run)
+    return calls
+
+
+def test_pytorchs_own_index_is_asked_second(
+    plan: build.Plan, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    calls = answering(monkeypatch, MISSING, uv_client.Outcome(0, []))
+    build._install(plan, tmp_path, lambda _: None)
+    assert "--torch-backend" not in calls[0]
+    assert calls[1][calls[1].index("--torch-backend") + 1] == "cpu"
+
+
+def test_a_build_that_is_found_asks_nobody_else(
+    plan: build.Plan, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    calls = answering(monkeypatch, uv_client.Outcome(0, []))
+    build._install(plan, tmp_path, lambda _: None)
+    assert len(calls) == 1
+
+
+def test_a_build_that_is_nowhere_is_missed_in_plain_words(
+    plan: build.Plan, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    answering(monkeypatch, MISSING, UNREACHABLE, UNREACHABLE)
+    with pytest.raises(
+        ZooError, match=r"torch==2\.13\.0\+cpu, PyTorch's build without CUDA, is on no package"
+    ) as error:
+        build._install(plan, tmp_path, lambda _: None)
+    assert "UV_FIND_LINKS" in error.value.remedy
+    assert "dns error" in error.value.message
+
+
+def test_cuda_comes_only_where_it_is_asked_for() -> None:
+    """By accident it would be several gigabytes for a machine without such a GPU."""
+    for stack in stacks.load_all():
+        if "linux-x86_64" in stack.platforms:
+            pins = stacks.pins(stacks.lock_file(stack, "linux-x86_64"))
+            brought = [name for name in pins if name.startswith(("nvidia", "cuda", "triton"))]
+            assert bool(brought) == ("cuda" in stack.platforms["linux-x86_64"].devices), stack.name
+            if stack.framework == "torch" and not brought:
+                assert pins["torch"].endswith("+cpu")

@@ -1,0 +1,138 @@
+"""The rules of the house, checked by the tools that know them."""
+
+import ast
+import os
+import re
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from tests.support import CHECKOUT
+
+PACKAGE = CHECKOUT / "zoo"
+WORKER_SIDE = sorted([*(PACKAGE / "models").rglob("*.py"), *(PACKAGE / "worker").rglob("*.py")])
+ML = {"keras", "tensorflow", "torch", "jax", "plaidml", "openvino", "mlx"}
+# One library, the one place that may import it.
+DOORS = {
+    "hydra": {"config/compose.py"},
+    "omegaconf": {"config/compose.py"},
+    "rich": {"core/console.py"},
+    "uv": {"environments/uv_client.py"},
+    "tokenizers": {"data/text/tokenization.py"},
+    "matplotlib": {"runs/plots.py"},
+    "sklearn": {"data/sources.py"},
+    "h5py": {"weights/io.py"},
+    "mlflow": {"runs/mlflow_tracking.py"},
+    "requests": {"core/download.py"},
+}
+
+
+def _tool(name: str, *arguments: str) -> str:
+    command = [str(Path(sys.executable).with_name(name)), *arguments]
+    answer = subprocess.run(command, cwd=CHECKOUT, capture_output=True, text=True, check=False)
+    assert answer.returncode == 0, answer.stdout + answer.stderr
+    return answer.stdout
+
+
+def test_ruff_finds_nothing() -> None:
+    _tool("ruff", "check", ".")
+
+
+def test_every_file_is_formatted() -> None:
+    _tool("ruff", "format", "--check", ".")
+
+
+def test_mypy_strict_finds_nothing_on_the_host() -> None:
+    _tool("mypy")
+
+
+def test_imports_keep_their_contracts() -> None:
+    assert "0 broken" in _tool("lint-imports", "--no-cache")
+
+
+# Imports that each break a contract, wherever they stand: (file, import).
+FORBIDDEN = (
+    ("zoo/tasks/validate.py", "from zoo.worker import events"),
+    ("zoo/core/errors.py", "from zoo.runs import records"),
+    ("zoo/worker/png.py", "from zoo.runs import event_log"),
+    ("zoo/runs/planted.py", "import tensorflow"),
+    ("zoo/planted/__init__.py", ""),
+)
+
+
+@pytest.fixture
+def copied(tmp_path: Path) -> Path:
+    """A copy of the package and of its contracts."""
+    shutil.copytree(PACKAGE, tmp_path / "zoo", ignore=shutil.ignore_patterns("__pycache__"))
+    shutil.copy(CHECKOUT / "pyproject.toml", tmp_path)
+    return tmp_path
+
+
+def _lint_imports(folder: Path) -> "subprocess.CompletedProcess[str]":
+    command = [str(Path(sys.executable).with_name("lint-imports")), "--no-cache"]
+    variables = os.environ | {"PYTHONPATH": str(folder)}
+    return subprocess.run(command, cwd=folder, env=variables, capture_output=True, text=True, check=False)
+
+
+@pytest.mark.parametrize(("place", "statement"), FORBIDDEN, ids=[place for place, _ in FORBIDDEN])
+def test_a_planted_import_breaks_a_contract(copied: Path, place: str, statement: str) -> None:
+    planted = copied / place
+    planted.parent.mkdir(exist_ok=True)
+    with planted.open("a", encoding="utf-8") as out:
+        out.write(f"\n{statement}\n")
+    answer = _lint_imports(copied)
+    assert answer.returncode != 0, answer.stdout
+    assert planted.parent.name in answer.stdout
+
+
+def test_a_copy_without_a_planted_import_keeps_them(copied: Path) -> None:
+    assert _lint_imports(copied).returncode == 0
+
+
+def test_the_worker_side_runs_on_python_3_6() -> None:
+    files = [str(path) for path in [*WORKER_SIDE, PACKAGE / "__init__.py"]]
+    _tool("vermin", "--target=3.6-", "--no-tips", "--violations", *files)
+
+
+def _imports(path: Path) -> set[str]:
+    found: set[str] = set()
+    for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+        if isinstance(node, ast.Import):
+            found |= {alias.name.split(".")[0] for alias in node.names}
+        elif isinstance(node, ast.ImportFrom) and node.module and not node.level:
+            found.add(node.module.split(".")[0])
+    return found
+
+
+def test_every_test_that_a_page_names_is_there() -> None:
+    named = set(re.findall(r"`(test_\w+)`", (CHECKOUT / "docs" / "survival.md").read_text(encoding="utf-8")))
+    written = "".join(path.read_text(encoding="utf-8") for path in (CHECKOUT / "tests").rglob("test_*.py"))
+    assert named
+    assert named <= set(re.findall(r"def (test_\w+)", written))
+
+
+HOST_SIDE = sorted(path for path in PACKAGE.rglob("*.py") if path not in WORKER_SIDE)
+
+
+@pytest.mark.parametrize("path", HOST_SIDE, ids=lambda path: str(path.relative_to(PACKAGE)))
+def test_a_host_module_uses_only_its_own_doors(path: Path) -> None:
+    used = _imports(path)
+    assert not used & ML
+    place = path.relative_to(PACKAGE).as_posix()
+    assert not [library for library, doors in DOORS.items() if library in used and place not in doors]
+
+
+@pytest.mark.parametrize("path", WORKER_SIDE, ids=lambda path: str(path.relative_to(PACKAGE)))
+def test_the_worker_side_imports_only_what_a_stack_has(path: Path) -> None:
+    assert _imports(path) <= set(sys.stdlib_module_names) | ML | {"numpy", "zoo"}
+    for name in re.findall(r"from (zoo[\w.]*) import|import (zoo[\w.]*)", path.read_text(encoding="utf-8")):
+        assert "".join(name).startswith(("zoo.models", "zoo.worker"))
+
+
+def test_the_help_needs_nothing_but_the_standard_library() -> None:
+    code = "import sys, zoo.cli.main; zoo.cli.main._parser().format_help(); print(sorted(sys.modules))"
+    answer = subprocess.run([sys.executable, "-c", code], cwd=CHECKOUT, capture_output=True, text=True, check=True)
+    assert not {"numpy", "hydra", "rich", "yaml", "PIL"} & set(ast.literal_eval(answer.stdout))

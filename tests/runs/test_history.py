@@ -1,0 +1,79 @@
+"""Curves that are drawn beside the worker."""
+
+import csv
+from pathlib import Path
+from types import SimpleNamespace
+from typing import Any, cast
+
+import pytest
+
+from zoo.runs import plots
+from zoo.runs.history import History
+from zoo.runs.context import Line
+from zoo.runs.worker_process import Outcome
+
+
+def line(folder: Path) -> Line:
+    record = {"model": "mnist", "backend": "cpu", "stack": {"name": "tf-2.21"}, "data": {"name": "digits"}}
+    return cast(Line, SimpleNamespace(folder=folder, record=record))
+
+
+def epoch(number: int, of: int = 3, loss: float = 1.0) -> dict[str, Any]:
+    return {"event": "epoch", "epoch": number, "epochs": of, "loss": loss, "accuracy": 0.5, "best": True}
+
+
+def written(folder: Path) -> list[tuple[str, str]]:
+    with (folder / "history.csv").open(newline="") as source:
+        return [(row["epoch"], row["loss"]) for row in csv.DictReader(source)]
+
+
+@pytest.fixture
+def drawn(monkeypatch: pytest.MonkeyPatch) -> list[int]:
+    """How many epochs were drawn, each time."""
+    found: list[int] = []
+    plain = plots.curves
+
+    def curves(history: list[dict[str, float]], title: str, path: Path) -> None:
+        found.append(len(history))
+        plain(history, title, path)
+
+    monkeypatch.setattr(plots, "curves", curves)
+    return found
+
+
+def test_they_are_drawn_once_when_the_last_epoch_is_told(tmp_path: Path, drawn: list[int]) -> None:
+    history, epochs = History(line(tmp_path)), [epoch(1), epoch(2), epoch(3)]
+    for event in [{"event": "start"}, *epochs]:
+        assert drawn == []
+        history.watch(event)
+    assert (tmp_path / "curves.png").read_bytes().startswith(b"\x89PNG")
+    history.finish(Outcome(epochs=epochs))
+    assert drawn == [3]
+
+
+def test_a_training_that_ends_early_is_drawn_in_the_end(tmp_path: Path, drawn: list[int]) -> None:
+    history = History(line(tmp_path))
+    history.watch(epoch(1))
+    assert drawn == []
+    history.finish(Outcome(epochs=[epoch(1)]))
+    assert drawn == [1]
+
+
+def test_epochs_that_are_trained_again_are_drawn_as_they_became(tmp_path: Path) -> None:
+    history, again = History(line(tmp_path)), [epoch(2, loss=0.2), epoch(3, loss=0.3)]
+    for event in [epoch(1), epoch(2), epoch(3), {"event": "resume", "epoch": 2}, *again]:
+        history.watch(event)
+    assert written(tmp_path) == [("1", "1.0"), ("2", "0.2"), ("3", "0.3")]
+
+
+def test_what_goes_wrong_beside_the_worker_is_told_when_it_is_done(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def full(*_: object) -> None:
+        raise OSError(28, "No space left on device")
+
+    monkeypatch.setattr(plots, "curves", full)
+    history = History(line(tmp_path))
+    history.watch(epoch(1, of=1))
+    with pytest.raises(OSError, match="No space left"):
+        history.finish(Outcome(epochs=[epoch(1, of=1)]))

@@ -1,0 +1,94 @@
+"""A promise is held in its direction, and only against a training that it was made for."""
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from zoo.cli.main import main
+from zoo.config import compose
+from zoo.runs import promises
+from zoo.config.schemas.text import TextTrainConfig
+
+SHA256 = "86c4e6aa9db7c042ec79f339dcb96d42b0075e16b8fc2e86bf0ca57e2dc565ed"
+LANGUAGE = ["model=transformer/lm", "backend=cpu", "data=text_file", "data.root=play.txt"]
+DIGITS = ["model=mnist", "backend=cpu", "data=digits"]
+
+
+def judged(*overrides: str, loss: float = 1.79, sha256: str = SHA256, **more: Any) -> dict[str, Any]:
+    settings = compose.compose("train", [*LANGUAGE, *overrides])
+    assert isinstance(settings, TextTrainConfig)
+    record = {"exit": "completed", "data": {"name": "text_file", "sha256": sha256}, "metrics": {"val_loss": loss}}
+    return promises.judge(settings, record | more)
+
+
+@pytest.mark.parametrize(("loss", "met"), [(1.79, True), (2.5, False)])
+def test_a_loss_stays_below_what_is_promised(loss: float, met: bool) -> None:
+    assert judged(loss=loss) == {"expected": {"val_loss": {"at_most": 1.88, "met": met}}}
+
+
+@pytest.mark.parametrize(
+    "override",
+    ["seed=7", "data.root=other.txt", "output.root=there", "trainer.hang_minutes=3", "backend.probes=false",
+     "tensorboard=true", "trainer.epochs=4"],
+)  # fmt: skip
+def test_settings_that_do_not_bear_on_the_figure_leave_the_promise(override: str) -> None:
+    assert "expected" in judged(override)
+
+
+@pytest.mark.parametrize(
+    ("override", "difference"),
+    [
+        ("trainer.epochs=1", "trainer.epochs=1 (recipe: 4)"),
+        ("trainer.learning_rate=0.1", "trainer.learning_rate=0.1 (recipe: 0.002)"),
+        ("data.train_limit=1000", "data.train_limit=1000 (recipe: null)"),
+        ("data.validation=0.2", "data.validation=0.2 (recipe: 0.1)"),
+        ("model.layers=1", "model.layers=1 (recipe: 4)"),
+        ("preset=smoke", "preset=smoke (recipe: full)"),
+    ],
+)
+def test_another_training_is_not_held_to_it(override: str, difference: str) -> None:
+    (key, row), *rest = judged(override).items()
+    assert (key, rest) == ("expected_not_applicable", [])
+    assert row["expected"] == {"val_loss": {"at_most": 1.88}}
+    assert difference in row["because"]
+
+
+def test_other_texts_are_not_held_to_it() -> None:
+    because = judged(sha256="0" * 64)["expected_not_applicable"]["because"]
+    assert because == ["data.root holds other data than the promise was made for"]
+
+
+def test_a_training_that_was_stopped_is_not_held_to_it() -> None:
+    assert judged(stopped="max_minutes")["expected_not_applicable"]["because"] == ["stopped by trainer.max_minutes"]
+    assert judged(exit="interrupted") == {}
+
+
+@pytest.mark.parametrize(
+    ("override", "difference"),
+    [("trainer.epochs=1", "trainer.epochs=1 (recipe: 40)"), ("model.dropout=0.4", "model.dropout=0.4 (recipe: 0.1)"),
+     ("preset=smoke", "preset=smoke (recipe: full)"), ("augment.flip=true", "augment.flip=True (recipe: False)")],
+)  # fmt: skip
+def test_a_run_says_that_the_promise_does_not_apply_and_why(
+    pretending: Path, capsys: pytest.CaptureFixture[str], override: str, difference: str
+) -> None:
+    assert main(["train", *DIGITS, override]) == 0
+    said = capsys.readouterr().out
+    assert "MISSED" not in said
+    assert "The recipe's promise (test_accuracy of at least 0.97) does not apply to this run: " in said
+    assert difference in said
+    (folder,) = (pretending / "runs").iterdir()
+    record = json.loads((folder / "run.json").read_text())
+    assert "expected" not in record
+    assert difference in record["expected_not_applicable"]["because"]
+
+
+def test_other_data_than_the_promise_is_for_is_named(pretending: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    (pretending / "play.txt").write_text("To be, or not to be: that is the question.\n" * 20)
+    assert main(["train", *LANGUAGE]) == 0
+    assert "of at most 1.88) does not apply to this run: data.root holds other data" in capsys.readouterr().out
+    assert main(["train", "model=mnist_conv5", "backend=cpu", "data=digits"]) == 0
+    assert "The recipe's promise does not apply to this run: data=digits (promised for: mnist)" in (
+        capsys.readouterr().out
+    )

@@ -1,0 +1,102 @@
+"""The run folder."""
+
+import json
+import os
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from zoo.runs import records
+from zoo.core.errors import ZooError
+
+
+def test_folders_of_one_second_do_not_collide(tmp_path: Path) -> None:
+    made = {records.new_folder(tmp_path, None, ["mnist", "cpu"]) for _ in range(5)}
+    assert len(made) == 5
+
+
+def test_a_named_folder_is_never_reused(tmp_path: Path) -> None:
+    records.new_folder(tmp_path, "mine", [])
+    with pytest.raises(ZooError, match="is there already"):
+        records.new_folder(tmp_path, "mine", [])
+
+
+@pytest.mark.parametrize("name", ["a/b", "..", "", " "])
+def test_a_name_cannot_lead_elsewhere(tmp_path: Path, name: str) -> None:
+    with pytest.raises(ZooError, match=r"output\.name"):
+        records.new_folder(tmp_path / "runs", name, [])
+
+
+def test_a_file_in_place_of_the_root_is_told(tmp_path: Path) -> None:
+    (tmp_path / "runs").write_text("")
+    with pytest.raises(ZooError, match=r"Cannot make a run folder|is there already"):
+        records.new_folder(tmp_path / "runs", None, ["x"])
+
+
+@pytest.mark.skipif(os.name != "posix" or os.geteuid() == 0, reason="root may write anywhere")
+def test_an_unwritable_root_is_told(tmp_path: Path) -> None:
+    tmp_path.chmod(0o500)
+    with pytest.raises(ZooError, match="Cannot make a run folder"):
+        records.new_folder(tmp_path / "runs", None, ["x"])
+
+
+@pytest.mark.parametrize("content", ["", "{", "[]", '{"exit": 3}', "\x00"])
+def test_a_damaged_record_is_refused(tmp_path: Path, content: str) -> None:
+    (tmp_path / "run.json").write_text(content)
+    with pytest.raises(ZooError, match=r"run\.json"):
+        records.read(tmp_path)
+
+
+def test_a_folder_without_a_record_is_refused(tmp_path: Path) -> None:
+    with pytest.raises(ZooError, match="no run folder"):
+        records.read(tmp_path)
+    with pytest.raises(ZooError, match="There is no run folder"):
+        records.read(tmp_path / "nowhere")
+
+
+def test_latest_is_the_newest_with_weights(tmp_path: Path) -> None:
+    for name, started, weights in (
+        ("a", "2026-01-01", True),
+        ("b", "2026-01-03", True),
+        ("c", "2026-01-04", False),
+    ):
+        folder = tmp_path / name
+        folder.mkdir()
+        records.write_json(folder / "run.json", {"exit": "completed", "verb": "train", "started": started})
+        if weights:
+            (folder / "weights.npz").write_bytes(b"")
+    assert records.latest(tmp_path, "train").name == "b"
+
+
+def test_latest_of_nothing_is_told(tmp_path: Path) -> None:
+    with pytest.raises(ZooError, match="no finished train run"):
+        records.latest(tmp_path, "train")
+
+
+def test_history_is_read_back_as_numbers(tmp_path: Path) -> None:
+    rows = [
+        {"epoch": 1, "loss": 0.5, "best": True, "event": "epoch"},
+        {"epoch": 2, "loss": 0.25, "best": False},
+    ]
+    records.write_history(tmp_path / "history.csv", rows)
+    assert records.read_history(tmp_path) == [
+        {"epoch": 1.0, "loss": 0.5, "best": 1.0},
+        {"epoch": 2.0, "loss": 0.25, "best": 0.0},
+    ]
+
+
+def test_predictions_name_the_likeliest_class(tmp_path: Path) -> None:
+    probabilities = np.array([[0.1, 0.9], [0.75, 0.25]], np.float32)
+    records.write_predictions(tmp_path / "p.csv", ["a,b.png", "c.png"], ["no", "yes"], probabilities)
+    lines = (tmp_path / "p.csv").read_text().splitlines()
+    assert lines[1].startswith('"a,b.png",yes,0.89999')
+    assert lines[2].startswith("c.png,no,0.75,")
+
+
+def test_json_is_replaced_as_a_whole(tmp_path: Path) -> None:
+    path = tmp_path / "run.json"
+    records.write_json(path, {"exit": "running"})
+    with pytest.raises(TypeError):
+        records.write_json(path, {"exit": object()})
+    assert json.loads(path.read_text()) == {"exit": "running"}

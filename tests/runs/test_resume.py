@@ -1,0 +1,254 @@
+"""Going on with a run, restarts, smaller batches and hung workers, with a worker that pretends."""
+
+from tests.support import SUPPORT
+import io
+import json
+import os
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from zoo.cli.main import main
+from zoo.runs import event_log, lock, result, watchdog
+
+Zoo = Callable[..., int]
+FOLDER = "runs/a"
+
+
+@pytest.fixture
+def zoo(pretending: Path, monkeypatch: pytest.MonkeyPatch) -> Zoo:
+    """The command line, with a worker that pretends; without settings it trains into ``FOLDER``."""
+
+    def run(*arguments: str, script: str = "ok") -> int:
+        monkeypatch.setenv("FAKE_WORKER", script)
+        begun = ["data=digits", "output.name=a"] if not any(word.startswith("resume=") for word in arguments) else []
+        return main(["train", *begun, *arguments])
+
+    return run
+
+
+def record() -> dict[str, Any]:
+    found: dict[str, Any] = json.loads(Path(FOLDER, "run.json").read_text())
+    return found
+
+
+def test_a_killed_run_goes_on_in_its_own_folder(zoo: Zoo, capsys: pytest.CaptureFixture[str]) -> None:
+    assert zoo("seed=4", "trainer.epochs=7", script="dies-once") == 1
+    assert record()["exit"] == "failed"
+    begun = record()["started"]
+    assert zoo(f"resume={FOLDER}") == 0
+    told = record()
+    assert (told["exit"], told["started"], told["config"]["seed"]) == ("completed", begun, 4)
+    (cut,) = told["interruptions"]
+    assert cut["exit"] == "failed"
+    assert "SIGKILL" in cut["error"]["message"]
+    assert "error" not in told
+    assert [row["epoch"] for row in result.open_run(Path(FOLDER)).history] == [1, 2, 3]
+    assert "Going on with" in capsys.readouterr().err
+    assert len(list(Path("runs").iterdir())) == 1
+
+
+def test_a_host_that_had_no_time_to_speak_is_told_as_killed(zoo: Zoo) -> None:
+    zoo()
+    told = record()
+    del told["finished"]
+    Path(FOLDER, "run.json").write_text(json.dumps(told | {"exit": "running"}))
+    assert zoo("resume=last") == 0
+    assert record()["interruptions"][0]["exit"] == "killed"
+
+
+@pytest.mark.parametrize(
+    ("words", "told"),
+    [
+        ((), "complete: nothing to resume"),
+        (("seed=9", "trainer.epochs=1000"), "seed was 1 and is 9"),
+        (("model=mnist_dense", "trainer.epochs=1000"), "another run"),
+        (("trainer.nonsense=1", "trainer.epochs=1000"), "nonsense"),
+    ],
+)
+def test_what_is_no_resuming_is_refused(
+    zoo: Zoo, capsys: pytest.CaptureFixture[str], words: tuple[str, ...], told: str
+) -> None:
+    zoo()
+    before = record()
+    assert zoo(f"resume={FOLDER}", *words) == 1
+    assert told in capsys.readouterr().err
+    assert record() == before
+
+
+def test_a_finished_run_can_be_given_more_epochs(zoo: Zoo) -> None:
+    zoo("trainer.epochs=7")
+    assert zoo(f"resume={FOLDER}", "trainer.epochs=9") == 0
+    assert json.loads(Path(FOLDER, "request.json").read_text())["train"]["epochs"] == 9
+
+
+@pytest.mark.parametrize("content", ["{", "[]", '{"exit": "failed", "verb": "train"}', '{"exit": "failed"}'])
+def test_a_damaged_record_is_told(zoo: Zoo, capsys: pytest.CaptureFixture[str], content: str) -> None:
+    zoo()
+    Path(FOLDER, "run.json").write_text(content)
+    assert zoo(f"resume={FOLDER}") == 1
+    assert "bug" not in (capsys.readouterr().err or "bug")
+
+
+def test_an_interpreter_is_not_taken_from_a_run_that_may_be_a_stranger_s(
+    zoo: Zoo, capsys: pytest.CaptureFixture[str], tmp_path: Path
+) -> None:
+    zoo(script="dies-once")
+    evil = tmp_path / "evil"
+    evil.write_text(f"#!/bin/sh\ntouch {tmp_path}/ran\n")
+    evil.chmod(0o755)
+    told = record()
+    told["command"].append(f"backend.python={evil}")
+    Path(FOLDER, "run.json").write_text(json.dumps(told))
+    assert zoo(f"resume={FOLDER}") == 0
+    assert "not taken" in capsys.readouterr().err
+    assert not (tmp_path / "ran").exists()
+
+
+def test_a_folder_that_is_being_written_is_left_alone(zoo: Zoo, capsys: pytest.CaptureFixture[str]) -> None:
+    zoo(script="dies-once")
+    before = record()
+    held = lock.take(Path(FOLDER), ["zoo", "train"])
+    assert zoo(f"resume={FOLDER}") == 1
+    lock.release(held)
+    assert "is being written" in capsys.readouterr().err
+    assert record() == before
+
+
+def test_a_worker_that_dies_is_started_again_if_asked(zoo: Zoo) -> None:
+    assert zoo("trainer.restarts=1", script="dies-once") == 0
+    assert len(record()["attempts"]) == 1
+    assert [row["epoch"] for row in result.open_run(Path(FOLDER)).history] == [1, 2, 3]
+
+
+def test_where_memory_runs_out_a_smaller_batch_is_proposed(zoo: Zoo, capsys: pytest.CaptureFixture[str]) -> None:
+    assert zoo("trainer.batch_size=128", script="oom") == 1
+    assert "trainer.batch_size=64" in capsys.readouterr().err
+    assert zoo(f"resume={FOLDER}", "trainer.batch_size=32") == 0
+
+
+def test_c_that_gives_up_without_memory_is_told_so(zoo: Zoo, capsys: pytest.CaptureFixture[str]) -> None:
+    assert zoo("trainer.batch_size=128", script="aborts") == 1
+    assert "SIGABRT (out of memory: try a smaller batch)" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize("script", ["oom", "aborts"])
+def test_or_taken_and_kept(zoo: Zoo, capsys: pytest.CaptureFixture[str], script: str) -> None:
+    assert zoo("trainer.batch_size=128", "trainer.on_oom=halve", script=script) == 0
+    told = record()
+    assert told["went_on_with"] == {"trainer.batch_size": 32}
+    assert len(told["attempts"]) == 2
+    assert "going on with 64" in capsys.readouterr().err
+    zoo(f"resume={FOLDER}", "trainer.epochs=20")
+    assert json.loads(Path(FOLDER, "request.json").read_text())["train"]["batch_size"] == 32
+
+
+def test_a_hung_worker_is_ended_and_explained(zoo: Zoo, capsys: pytest.CaptureFixture[str]) -> None:
+    began = time.monotonic()
+    assert zoo("trainer.hang_minutes=0.03", script="hung") == 1
+    assert time.monotonic() - began < 30
+    assert "no sign of life" in capsys.readouterr().err
+    assert "no sign of life" in record()["error"]["message"]
+
+
+HOST = """
+import os, sys
+from pathlib import Path
+from zoo import guard, paths, progress, runner
+paths.WORKER = Path(sys.argv[1])
+show = lambda event: print(event, flush=True)
+held = guard.Guard(outlives_terminal=sys.argv[2] == "continue")
+outcome = runner.run(Path(sys.executable), dict(os.environ), Path("request.json").resolve(), show, None, held)
+progress.say(f"stopped: {outcome.done.get('stopped')}")
+"""
+
+
+@pytest.mark.parametrize("wanted", ["continue", "stop"])
+def test_a_closed_terminal_stops_a_run_or_does_not(pretending: Path, wanted: str) -> None:
+    """The host gets SIGHUP, and what it writes to is closed."""
+    fake, log = SUPPORT / "fake_worker.py", pretending / "host.log"
+    Path("request.json").write_text(json.dumps({"protocol": 1, "verb": "train", "run_dir": str(pretending)}))
+    host = subprocess.Popen(
+        [sys.executable, "-c", HOST, str(fake), wanted], stdout=subprocess.PIPE, stderr=subprocess.PIPE,
+        env={**os.environ, "FAKE_WORKER": "slow"},
+    )  # fmt: skip
+    assert host.stdout is not None
+    assert host.stderr is not None
+    while b"'epoch'" not in host.stdout.readline():
+        pass
+    host.send_signal(signal.SIGHUP)
+    while not log.is_file():
+        time.sleep(0.02)
+    host.stdout.close()
+    host.stderr.close()
+    if wanted == "continue":
+        time.sleep(1.0)
+        assert host.poll() is None
+        host.send_signal(signal.SIGINT)
+    assert host.wait(timeout=60) == 0
+    assert "stopped: interrupted" in log.read_text()
+
+
+def test_attach_shows_a_run_to_its_end(zoo: Zoo, capsys: pytest.CaptureFixture[str]) -> None:
+    zoo()
+    capsys.readouterr()
+    assert main(["attach", FOLDER]) == 0
+    shown = capsys.readouterr()
+    assert "epoch   3/3" in shown.err
+    assert "completed" in shown.out
+
+
+def test_attach_follows_while_it_is_written(zoo: Zoo, tmp_path: Path) -> None:
+    zoo(script="dies-once")
+    held = lock.take(Path(FOLDER), ["x"])
+    watcher = subprocess.Popen(
+        [sys.executable, "-m", "zoo", "attach", FOLDER], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
+    )
+    assert watcher.stderr is not None
+    for line in watcher.stderr:
+        if line.startswith("epoch   2"):
+            break
+    with Path(FOLDER, "events.jsonl").open("a") as out:
+        out.write('{"event": "epoch", "epoch": 3, "epochs": 3, "lo')
+        out.flush()
+        time.sleep(0.5)
+        out.write('ss": 0.5, "items_per_s": 1.0, "epoch_s": 1.0}\n')
+        out.write('{"event": "epoch", "epoch": "\\u001b[2J"}\n{"event": "warning", "message": "\\u001b[2Jx"}\n')
+    lock.release(held)
+    shown, errors = watcher.communicate(timeout=30)
+    assert watcher.returncode == 0
+    assert "epoch   3/3  loss 0.5000" in errors
+    assert "\x1b" not in errors
+    assert "failed" in shown
+
+
+def test_epochs_that_were_trained_again_are_told_once(tmp_path: Path) -> None:
+    rows = [
+        {"event": "epoch", "epoch": 1, "loss": 9}, {"event": "epoch", "epoch": 2, "loss": 8},
+        {"event": "epoch", "epoch": 3, "loss": 7}, {"event": "resume", "epoch": 2}, {"event": "epoch", "epoch": 2},
+    ]  # fmt: skip
+    path = tmp_path / "events.jsonl"
+    path.write_text("".join(json.dumps(row) + "\n" for row in rows) + '{"event": "epo')
+    assert [(row["epoch"], row.get("loss")) for row in event_log.epochs(path)] == [(1, 9), (2, None)]
+    heard = [{"event": "epoch", "epoch": 2, "loss": 5}, {"event": "epoch", "epoch": 3, "loss": 4}]
+    assert [(row["epoch"], row.get("loss")) for row in event_log.epochs(path, heard)] == [(1, 9), (2, 5), (3, 4)]
+
+
+def test_a_line_that_a_full_disk_cut_spoils_no_other(tmp_path: Path) -> None:
+    class Disk(io.FileIO):
+        """Takes nine bytes of the first line, and everything after that."""
+
+        def write(self, data: Any) -> int:
+            return super().write(data[:9] if not self.tell() else data)
+
+    with Disk(tmp_path / "events.jsonl", "w") as out:
+        keep = watchdog.Keep(out)
+        for number in (1, 2, 3):
+            keep(json.dumps({"event": "epoch", "epoch": number}).encode() + b"\n")
+    assert [row["epoch"] for row in event_log.epochs(tmp_path / "events.jsonl")] == [2, 3]

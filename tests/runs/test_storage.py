@@ -1,0 +1,83 @@
+"""Run folders and caches: their sizes, and removing them."""
+
+import json
+from pathlib import Path
+
+import pytest
+
+from zoo.cli.main import main
+from zoo.core import paths
+from zoo.runs import lock, storage
+
+
+@pytest.fixture
+def runs(tmp_path: Path) -> Path:
+    root = tmp_path / "runs"
+    for name, content in (("a", {"exit": "completed", "verb": "train", "started": "2"}), ("b", "{")):
+        (root / name).mkdir(parents=True)
+        (root / name / "run.json").write_text(json.dumps(content))
+    (root / "c").mkdir()
+    (root / "c" / "run.json").write_text(json.dumps({"exit": "running", "verb": "train", "started": "1"}))
+    (root / "other").mkdir()
+    return root
+
+
+def test_runs_are_listed_as_they_stand(runs: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    found = {row.name: row.about for row in storage.runs(runs)}
+    assert set(found) == {"a", "b", "c"}
+    assert found["a"].endswith("completed")
+    assert found["b"].startswith("damaged")
+    assert found["c"].endswith("killed")
+    assert main(["runs", "list", "--root", str(runs), "--json"]) == 0
+    assert {row["name"] for row in json.loads(capsys.readouterr().out)} == {"a", "b", "c"}
+
+
+def test_only_what_is_named_is_removed(runs: Path) -> None:
+    assert main(["runs", "remove", "a", "--root", str(runs)]) == 0
+    assert {path.name for path in runs.iterdir()} == {"b", "c", "other"}
+
+
+@pytest.mark.parametrize("words", [[], ["nothing"], ["../outside"], ["other"]])
+def test_what_is_no_run_is_not_removed(runs: Path, words: list[str], capsys: pytest.CaptureFixture[str]) -> None:
+    (runs.parent / "outside").mkdir()
+    assert main(["runs", "remove", *words, "--root", str(runs)]) == 1
+    assert capsys.readouterr().err.strip()
+    assert {path.name for path in runs.iterdir()} == {"a", "b", "c", "other"}
+    assert (runs.parent / "outside").is_dir()
+
+
+def test_a_run_that_is_being_written_is_not_removed(runs: Path) -> None:
+    held = lock.take(runs / "c", ["zoo", "train"])
+    assert main(["runs", "remove", "a", "c", "--root", str(runs)]) == 1
+    lock.release(held)
+    assert (runs / "a").is_dir()
+
+
+@pytest.fixture
+def cache(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    folder = tmp_path / "cache"
+    monkeypatch.setenv("ZOO_CACHE", str(folder))
+    paths.make_cache()
+    for name in ("data/digits-1", "data/mnist-2", "envs/torch-3"):
+        (folder / name).mkdir(parents=True)
+        (folder / name / "file").write_bytes(bytes(1000))
+    return folder
+
+
+def test_the_cache_is_its_owner_s_alone(cache: Path) -> None:
+    assert cache.stat().st_mode & 0o777 == 0o700
+
+
+def test_the_cache_is_listed_and_removed_by_name(cache: Path) -> None:
+    assert {(row.name, row.size_bytes) for row in storage.cache()} == {
+        ("data/digits-1", 1000),
+        ("data/mnist-2", 1000),
+    }
+    assert main(["cache", "remove", "data/digits-1"]) == 0
+    assert [row.name for row in storage.cache()] == ["data/mnist-2"]
+    assert main(["cache", "remove", "envs/torch-3"]) == 1
+    assert main(["cache", "remove", "../cache"]) == 1
+    assert main(["cache", "remove"]) == 1
+    assert main(["cache", "remove", "--all"]) == 0
+    assert storage.cache() == []
+    assert (cache / "envs/torch-3/file").is_file()

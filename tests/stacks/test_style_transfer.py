@@ -1,0 +1,248 @@
+"""Style transfer on real stacks: the same picture everywhere, and every kind of input to the end."""
+
+import json
+import os
+import shutil
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from PIL import Image
+
+from tests.support import CHECKOUT, real_stacks
+from tests.weights.test_feature_networks import published_vgg
+from zoo import api
+from zoo.cli.main import main
+from zoo.core import paths
+from zoo.environments import store
+from zoo.tasks.style_transfer import images, inputs
+
+pytestmark = pytest.mark.stacks
+ASSETS = inputs.ASSETS
+# The first is what the others are held against.
+STACKS = ("torch", "tf-2.21", "jax", "plaidml-0.7", "tf-1.8", "tf-2.5")
+BACKENDS = {"jax": "jax", "plaidml-0.7": "plaidml"}
+
+
+@pytest.fixture(scope="module")
+def made(tmp_path_factory: pytest.TempPathFactory) -> Any:
+    """Five steps of one and the same job on a stack: (losses by step, picture)."""
+    root, found = tmp_path_factory.mktemp("stylize"), dict[str, Any]()
+
+    def run(stack: str) -> Any:
+        if stack not in found:
+            done = api.train(
+                model="style_transfer", backend=BACKENDS.get(stack, "cpu"), stack=stack, output={"root": str(root)},
+                content=str(ASSETS / "landscape.jpg"), style=str(ASSETS / "style_mosaic.jpg"),
+                features="random", size=96, smallest=96, steps=5, every=0, precision="float32",
+            )  # fmt: skip
+            rows = [line.split(",") for line in (done.folder / "losses.csv").read_text().splitlines()]
+            losses = [float(row[rows[0].index("loss")]) for row in rows[1:]]
+            found[stack] = losses, images.opened(done.folder / "picture.png", "result").pixels.astype(float)
+        return found[stack]
+
+    return run
+
+
+@pytest.mark.parametrize("stack", STACKS[1:])
+def test_all_stacks_make_the_same_picture(made: Any, stack: str) -> None:
+    losses, picture = made(STACKS[0])
+    own, own_picture = made(stack)
+    assert losses[-1] < 0.9 * losses[0]
+    assert own == pytest.approx(losses, rel=0.01)
+    assert np.abs(own_picture - picture).mean() < 2
+
+
+def test_odd_pictures_go_to_the_end(tmp_path: Path) -> None:
+    """A panorama as content, one pixel as style, a mask, a transparent start, colours kept; saved as asked."""
+    noise = np.random.default_rng(0).integers(0, 255, (8, 400, 4), dtype=np.uint8)
+    Image.fromarray(noise, "RGBA").save(tmp_path / "long.png")
+    Image.new("CMYK", (1, 1), (9, 80, 200, 0)).save(tmp_path / "dot.jpg")
+    Image.new("L", (8, 8), 255).save(tmp_path / "mask.png")
+    done = api.train(
+        model="style_transfer", backend="cpu", stack="torch", output={"root": str(tmp_path / "runs")},
+        content=str(tmp_path / "long.png"), start=str(tmp_path / "long.png"), features="random", size=200, steps=3,
+        styles=f"[{tmp_path}/dot.jpg,{ASSETS}/style_waves.jpg]", masks=f"[{tmp_path}/mask.png,'']",
+        style_weights="[1,3]", colours="content", every=1, optimizer="adam", save=str(tmp_path / "out.webp"),
+    )  # fmt: skip
+    with Image.open(tmp_path / "out.webp") as saved:
+        assert saved.size == (200, 4)
+    assert {path.name for path in done.folder.iterdir()} >= {
+        "picture.png", "sheet.jpg", "making.gif", "losses.png", "losses.csv", "run.json", "steps"
+    }  # fmt: skip
+    record = json.loads((done.folder / "run.json").read_text())
+    assert record["metrics"]["layers"]["style"]
+    assert record["saved"] == str(tmp_path / "out.webp")
+
+
+def test_without_a_style_the_picture_stays_the_photo(tmp_path: Path) -> None:
+    done = api.train(
+        model="style_transfer", backend="cpu", stack="torch", output={"root": str(tmp_path)}, size=64, steps=2,
+        content=str(ASSETS / "landscape.jpg"), features="random", strength={"style": 0, "roughness": 0},
+    )  # fmt: skip
+    photo = images.fitted(images.opened(ASSETS / "landscape.jpg", "content").pixels, 64)
+    assert np.array_equal(images.opened(done.folder / "picture.png", "result").pixels, photo)
+
+
+def test_vgg16_of_the_published_layout_judges(tmp_path: Path) -> None:
+    """With drawn numbers: the real file was never at hand. The run holds its losses against numpy's by itself."""
+    done = api.train(
+        model="style_transfer", backend="cpu", stack="torch", output={"root": str(tmp_path)}, size=64, steps=3,
+        features="vgg16", feature_weights=str(published_vgg(tmp_path / "vgg16.h5", "vgg16")), precision="float32",
+    )  # fmt: skip
+    told = json.loads((done.folder / "run.json").read_text())
+    assert told["features"]["network"] == "vgg16"
+    assert told["metrics"]["layers"]["style"] == [f"block{block}_conv1" for block in range(1, 6)]
+    rows = (done.folder / "losses.csv").read_text().splitlines()
+    assert float(rows[-1].split(",")[4]) < float(rows[1].split(",")[4])
+
+
+def words(folder: Path, size: int, *more: str) -> list[str]:
+    """A run into ``folder`` by the command line."""
+    return [
+        "train", "model=style_transfer", "backend=cpu", "stack=torch", "features=random", f"size={size}",
+        "smallest=32", f"style={ASSETS}/style_waves.jpg", f"output.root={folder.parent}",
+        f"output.name={folder.name}", *more,
+    ]  # fmt: skip
+
+
+def test_a_killed_run_goes_on_from_its_last_picture(tmp_path: Path) -> None:
+    folder = tmp_path / "run"
+    saved = tmp_path / "out.png"
+    told = words(folder, 64, f"content={ASSETS}/landscape.jpg", "steps=30", "every=10", f"save={saved}")
+    told.append("checkpoint_minutes=0.003")
+    environment = os.environ | {"PYTHONPATH": str(CHECKOUT)}
+    with subprocess.Popen([sys.executable, "-m", "zoo", *told], stderr=subprocess.DEVNULL, env=environment) as host:
+        while host.poll() is None and len(list((folder / "steps").glob("*.png"))) < 3:
+            time.sleep(0.05)
+        host.send_signal(signal.SIGKILL)
+    before = images.opened(folder / "picture.png", "result").pixels
+    assert before.shape[1] in (32, 64)
+    assert not saved.exists()
+    for _ in range(100):  # the worker notices, and lets go of the folder
+        if main(["train", f"resume={folder}"]) == 0:
+            break
+        time.sleep(0.2)
+    record = json.loads((folder / "run.json").read_text())
+    assert (record["exit"], len(record["interruptions"])) == ("completed", 1)
+    rows = (folder / "losses.csv").read_text().splitlines()[1:]
+    steps = [int(row.split(",")[0]) for row in rows]
+    assert steps == sorted(steps)
+    assert len(rows) > 50
+    losses = [float(row.split(",")[4]) for row in rows if row.split(",")[1] == rows[-1].split(",")[1]]
+    assert losses[-1] < 0.9 * losses[0]
+    assert saved.exists()
+    assert main(["train", f"resume={folder}"]) == 1
+
+
+def test_a_disk_that_fills_up_costs_nothing_of_the_users(
+    small_disk: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    mine = small_disk / "mine.jpg"
+    shutil.copyfile(ASSETS / "landscape.jpg", mine)
+    before = mine.read_bytes()
+    saved = small_disk / "out.png"
+    Image.new("RGB", (9, 9), "red").save(saved)
+    was = saved.read_bytes()
+    folder = small_disk / "run"
+    told = words(folder, 63, "every=1", "steps=300", f"content={mine}", f"save={saved}", "overwrite=true")
+    (small_disk / "ballast").write_bytes(bytes(shutil.disk_usage(small_disk).free - 500_000))
+    assert main(told) == 1
+    said = capsys.readouterr().err
+    assert "No space left" in said
+    assert "Traceback" not in said
+    assert mine.read_bytes() == before
+    assert saved.read_bytes() == was or images.opened(saved, "result").pixels.shape[1] == 63
+    kept = images.opened(folder / "picture.png", "result").pixels
+    assert kept.shape[1] == 63
+    assert not list(folder.glob("*.png.part"))
+
+
+REACHED = """
+import sys, types
+package = types.ModuleType("zoo")
+package.__path__ = [sys.argv[1]]
+sys.modules["zoo"] = package
+"""
+
+SPATIAL = (
+    REACHED
+    + """
+import numpy, torch
+from zoo.models import compat, spatial
+
+layers = compat.keras.layers
+draw = numpy.random.RandomState(0)
+array = draw.normal(size=(2, 12, 9, 3)).astype("f4")
+
+def both(own, theirs):
+    found = []
+    for layer in (own, theirs):
+        x = torch.tensor(array, requires_grad=True)
+        y = layer(x)
+        (y * torch.arange(y.numel()).reshape(y.shape).sin()).sum().backward()
+        found.append((y.detach().numpy(), x.grad.numpy()))
+    return max(abs(one - other).max() for one, other in zip(*found))
+
+told = dict(kernel_initializer="ones", activation="relu")
+apart = [both(spatial.Convolution(4, edge, strides=step, padding=pad, **told),
+              layers.Conv2D(4, edge, strides=step, padding=pad, **told))
+         for edge, step, pad in ((3, 1, "same"), (1, 1, "same"), (3, 2, "valid"), (3, 2, "same"), (5, 1, "same"))]
+apart += [both(spatial.MaxPooling(edge, strides=2), layers.MaxPooling2D(edge, strides=2)) for edge in (2, 3)]
+spatial.CHUNK = 40
+for kind, near in ((torch.float32, 1e-4), (torch.bfloat16, 0.5)):
+    a, b = (torch.tensor(draw.normal(size=(2, 108, n)), dtype=kind, requires_grad=True) for n in (3, 4))
+    for one, other in ((a, b), (a, a)):
+        found = spatial.products(one, other)
+        wanted = torch.einsum("bpm,bpn->bmn", one.double(), other.double())
+        assert found.dtype == torch.float32
+        assert abs(found - wanted).max() < 1e-4, abs(found - wanted).max()
+        weight = torch.tensor(draw.normal(size=found.shape))
+        for mine, right in zip(torch.autograd.grad((found * weight).sum(), [one]),
+                               torch.autograd.grad((wanted * weight).sum(), [one])):
+            assert abs(mine - right).max() < near, abs(mine - right).max()
+print(max(apart))
+"""
+)
+
+MEMORY = (
+    REACHED
+    + """
+import os
+from zoo.worker import refusal, style_memory
+features = {"network": "vgg19", "precision": "float32"}
+style_memory.check(features, 1536, 2048, 8e9)
+assert style_memory.total() > 1e8
+style_memory.check(features, 64, 64)
+try:
+    style_memory.check(features, 3072, 4096, 8e9)
+except refusal.RefusalError as error:
+    print(error)
+"""
+)
+
+
+def told_inside(script: str) -> str:
+    """What a script says inside the stack of PyTorch."""
+    row, ready = real_stacks.environment("torch")
+    command = [str(ready.python), "-I", "-B", "-c", script, str(paths.PACKAGE)]
+    variables = store.child_environment(row) | {"ZOO_KERAS": row.keras}
+    done = subprocess.run(command, env=variables, capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stderr[-2000:]
+    return done.stdout
+
+
+def test_layers_without_copies_compute_what_those_of_keras_do() -> None:
+    assert float(told_inside(SPATIAL)) < 1e-4
+
+
+def test_a_picture_beyond_the_memory_is_refused_with_the_size_that_fits() -> None:
+    told = told_inside(MEMORY)
+    assert "4096 x 3072 pixels take about" in told
+    assert "this machine has 8.0 GB: size=21" in told
+    assert "of 4096" in told

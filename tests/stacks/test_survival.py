@@ -1,0 +1,170 @@
+"""Real trainings and the faults that befall them, each really caused."""
+
+import csv
+import json
+import os
+import shutil
+import signal
+import subprocess
+import sys
+from pathlib import Path
+from types import ModuleType
+from typing import Any
+
+import numpy as np
+import psutil
+import pytest
+
+from tests.stacks.test_faults import Training
+from tests.stacks.test_worker import ready
+from tests.support import CHECKOUT, scripts
+from zoo.cli.main import main
+
+pytestmark = pytest.mark.stacks
+
+SCRIPTS = CHECKOUT / "scripts"
+SMALL = ["model=mnist_dense", "data=digits", "backend.probes=false"]
+
+
+def record(folder: Path) -> dict[str, Any]:
+    found: dict[str, Any] = json.loads((folder / "run.json").read_text())
+    return found
+
+
+def train(folder: Path, *overrides: str, stack: str = "tf-1.8") -> int:
+    return main(["train", *ready(stack), *SMALL, *overrides, f"output.root={folder.parent}",
+                     f"output.name={folder.name}"])  # fmt: skip
+
+
+@pytest.fixture(scope="module")
+def kill_matrix() -> ModuleType:
+    module: ModuleType = scripts.load("maintenance/kill_matrix")
+    return module
+
+
+@pytest.mark.parametrize(("stack", "kills"), [("tf-1.8", 3), ("tf-2.21", 1)])
+def test_killed_again_and_again_a_run_ends_as_if_nothing_had_been(
+    kill_matrix: ModuleType, tmp_path: Path, stack: str, kills: int
+) -> None:
+    ready(stack)
+    told = kill_matrix.matrix(tmp_path, stack, "cpu", kills, 7)
+    assert told["kills"] == kills
+    assert told["good"] == told["runs"], told["bad"]
+
+
+@pytest.mark.parametrize("stack", ["tf-2.5", "jax", "plaidml-0.7"])
+def test_a_run_that_was_cut_off_ends_as_the_one_that_was_not(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], stack: str
+) -> None:
+    """SIGKILL strikes the worker, and on tf-2.5 the disk besides; on JAX the host is asked to stop by SIGTERM.
+
+    In the second epoch the first layer leaves off learning.
+    """
+    told = ["trainer.epochs=4", "trainer.schedule=cosine", "trainer.checkpoint_minutes=0.001"]
+    told += ["freeze.before=predictions", "freeze.after=0.3"]
+    whole, cut = (Training(tmp_path / name, *told, stack=stack) for name in ("whole", "cut"))
+    cut.until("epoch   2")
+    if stack == "jax":
+        cut.host.send_signal(signal.SIGTERM)
+    else:
+        cut.worker.kill()
+    assert cut.end()[0] == (130 if stack == "jax" else 1)
+    if stack == "tf-2.5":
+        newest = max((cut.folder / "checkpoints").glob("*.npz"))
+        os.truncate(newest, newest.stat().st_size // 2)
+    assert main(["train", f"resume={cut.folder}"]) == 0
+    assert ("is damaged" in capsys.readouterr().err) == (stack == "tf-2.5")
+    assert whole.end()[0] == 0
+    events = [json.loads(line) for line in (cut.folder / "events.jsonl").read_text().splitlines()]
+    (began,) = [event for event in events if event["event"] == "resume"]
+    assert began["done"] > 0
+    same = ("epoch", "loss", "accuracy", "val_loss", "val_accuracy", "learning_rate", "best")
+    rows = [[[row[name] for name in same] for row in _history(tmp_path / name)] for name in ("whole", "cut")]
+    assert rows[0] == rows[1]
+    weights = [np.load(tmp_path / name / "weights.npz") for name in ("whole", "cut")]
+    assert set(weights[0].files) == set(weights[1].files)
+    assert all(np.array_equal(weights[0][name], weights[1][name]) for name in weights[0].files)
+    metrics = [record(tmp_path / name)["metrics"] for name in ("whole", "cut")]
+    assert metrics[0]["test_loss"] == metrics[1]["test_loss"]
+
+
+def test_time_is_up_and_another_stack_goes_on(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    ready("tf-2.21")
+    folder = tmp_path / "run"
+    assert train(folder, "trainer.max_minutes=0.001", "trainer.epochs=500") == 0
+    told = record(folder)
+    assert told["stopped"] == "max_minutes"
+    assert told["metrics"]["test_accuracy"] > 0
+    assert "trainer.max_minutes" in capsys.readouterr().out
+    before = len(_history(folder))
+    assert main(["train", f"resume={folder}", "stack=tf-2.21", "trainer.epochs=6", "trainer.max_minutes=5"]) == 0
+    assert "the optimizer and all draws start anew" in capsys.readouterr().err
+    told = record(folder)
+    assert told["stack"]["name"] == "tf-2.21"
+    assert len(told["interruptions"]) == 1
+    assert len(_history(folder)) == 6 >= before
+    assert told["metrics"]["test_accuracy"] > 0.85
+
+
+def _history(folder: Path) -> list[dict[str, str]]:
+    with (folder / "history.csv").open(newline="") as source:
+        return list(csv.DictReader(source))
+
+
+def test_a_loss_that_explodes_goes_back_and_on_with_half_the_rate(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    folder = tmp_path / "wild"
+    wild = ["model=mnist_conv5", "model.l2=1", "trainer.optimizer=sgd", "trainer.learning_rate=10",
+            "trainer.schedule=constant", "trainer.warmup=0", "trainer.epochs=1",
+            "trainer.batch_size=16", "data.train_limit=400"]  # fmt: skip
+    chosen = [*ready("tf-1.8"), *wild, "data=digits", f"output.root={tmp_path}", "output.name=wild"]
+    assert main(["train", *chosen, "trainer.on_nan=rollback"]) == 0
+    assert "Back to epoch 1, step 0, with 0.5 times" in capsys.readouterr().err
+    assert all(np.isfinite(value).all() for value in np.load(folder / "weights.npz").values())
+    assert float(_history(folder)[-1]["learning_rate"]) < 10
+
+
+@pytest.mark.parametrize("small_disk", ["6m"], indirect=True)
+def test_on_a_full_disk_training_goes_on_and_says_so(small_disk: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert train(small_disk / "run", "trainer.epochs=3", "trainer.disk_reserve_gb=1") == 0
+    told = capsys.readouterr().err
+    assert told.count("No checkpoint can be written") == 1
+    assert record(small_disk / "run")["exit"] == "completed"
+    (small_disk / "ballast").write_bytes(bytes(small_disk.stat().st_dev and _free(small_disk) - 20_000))
+    assert train(small_disk / "full", "trainer.epochs=3", "trainer.disk_reserve_gb=0") == 1
+    told = capsys.readouterr().err
+    assert "No space left" in told
+    assert "Traceback" not in told
+
+
+def _free(folder: Path) -> int:
+    return shutil.disk_usage(folder).free
+
+
+def test_memory_above_the_ceiling_stops_with_a_checkpoint(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    folder = tmp_path / "run"
+    assert train(folder, "trainer.max_memory_gb=0.01", "trainer.batch_size=64") == 1
+    told = capsys.readouterr().err
+    assert "trainer.max_memory_gb is 0.01" in told
+    assert f"resume={folder} trainer.batch_size=32" in told
+    assert list((folder / "checkpoints").glob("*.npz"))
+
+
+def test_a_worker_that_hangs_is_ended_and_its_run_goes_on(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """The worker is stopped by SIGSTOP in the middle of training: to its host it is as a device that hangs."""
+    folder, told = tmp_path / "run", [*ready("tf-1.8"), *SMALL, "trainer.epochs=100000", "trainer.hang_minutes=0.2"]
+    command = [sys.executable, "-m", "zoo", "train", *told, f"output.root={tmp_path}", "output.name=run"]
+    host = subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True)
+    assert host.stderr is not None
+    for line in host.stderr:
+        if line.startswith("epoch"):
+            break
+    (worker,) = psutil.Process(host.pid).children()
+    worker.send_signal(signal.SIGSTOP)
+    _, shown = host.communicate(timeout=120)
+    assert host.returncode == 1
+    assert "no sign of life" in shown
+    assert not worker.is_running() or worker.status() == psutil.STATUS_ZOMBIE
+    assert main(["train", f"resume={folder}", "trainer.max_minutes=0.01"]) == 0
+    assert "Going on with" in capsys.readouterr().err

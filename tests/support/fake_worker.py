@@ -1,0 +1,181 @@
+"""A worker that follows a script instead of training: what the host sees of a worker, without an ML library.
+
+The script comes from ``$FAKE_WORKER``: ok, error, nan, crash, killed, torn, slow (until SIGINT), deaf (to SIGINT
+and SIGTERM), chatty (prints like a framework would), hung (says nothing more), oom (with more than 40 pictures a
+batch), dies-once (killed, unless it goes on), lingers (a while before it ends), aborts (as C++ does without memory,
+with more than 40 pictures a batch). A run that goes on begins with epoch 2.
+"""
+
+import json
+import os
+import signal
+import sys
+import time
+from pathlib import Path
+
+import numpy as np
+
+EPOCHS = 3
+
+
+def emit(event: str, **fields: object) -> None:
+    print(json.dumps({"event": event, "t": time.time(), **fields}), flush=True)
+
+
+def start() -> None:
+    device = {"name": "fake:0", "kind": "cpu", "proof": "nothing", "description": ""}
+    emit("start", versions={"fake": "1.0", "keras": "0.0"}, device=device, python="3.11.0")
+
+
+def epoch(number: int, epochs: int = EPOCHS) -> None:
+    emit("step", epoch=number, epochs=epochs, step=1, steps=1, loss=1 / number, accuracy=0.9, items_per_s=10.0)
+    figures = {
+        "loss": 1 / number,
+        "accuracy": 0.9,
+        "val_loss": 1 / number,
+        "val_accuracy": 0.9 + number / 100,
+    }
+    emit("epoch", epoch=number, epochs=epochs, epoch_s=0.1, items_per_s=10.0, best=True, steps=1,
+         learning_rate=0.001, **figures)  # fmt: skip
+
+
+def done(stopped: str | None = None, metrics: dict[str, object] | None = None) -> None:
+    metrics = metrics or ({} if stopped else {"test_accuracy": 0.93, "test_loss": 0.25})
+    phases = {"import_s": 0.1, "train_s": 0.2}
+    emit("done", metrics=metrics, phases=phases, peak_memory_bytes=1_000_000, stopped=stopped)
+
+
+def train(request: dict[str, object]) -> None:
+    folder = Path(str(request["run_dir"]))
+    np.savez(folder / "weights.npz", **{"dense/kernel": np.ones((2, 2), np.float32)})
+    emit("artifact", kind="weights", path=str(folder / "weights.npz"))
+    told: dict[str, object] = request.get("train", {})  # type: ignore[assignment]
+    resumes = told.get("resume")
+    if resumes:
+        emit("resume", epoch=2, step=0, done=1)
+    for number in range(2 if resumes else 1, EPOCHS + 1):
+        epoch(number)
+
+
+def infer(request: dict[str, object]) -> None:
+    assert Path(str(request["weights"])).is_file(), "the worker runs in another folder: paths must be absolute"
+    pixels = np.load(request["data"]["x"])  # type: ignore[index]
+    probabilities = np.eye(10, dtype=np.float32)[pixels.reshape(len(pixels), -1).max(axis=1) % 10]
+    np.save(Path(str(request["run_dir"])) / "probabilities.npy", probabilities)
+
+
+def read_texts(request: dict[str, object]) -> None:
+    """Say of every text that it is of the class of its number of tokens."""
+    offsets = np.load(request["data"]["offsets"])  # type: ignore[index]
+    classes = request["model"]["args"]["classes"]  # type: ignore[index]
+    answers = np.full((len(offsets) - 1, classes), 0.25 / (classes - 1), np.float32)
+    answers[np.arange(len(answers)), np.diff(offsets) % classes] = 0.75
+    np.save(Path(str(request["run_dir"])) / "probabilities.npy", answers)
+
+
+def write_text(request: dict[str, object]) -> None:
+    told: dict[str, object] = request["infer"]  # type: ignore[assignment]
+    emit("text", text=told["prompt"])
+    for _ in range(int(str(told["length"]))):
+        emit("text", text="la \x1b[31m")
+    figures = {"items": told["length"], "items_per_s": 5.0}
+    emit("done", metrics=figures, phases={}, peak_memory_bytes=1, stopped=None, text="la " * int(str(told["length"])))
+
+
+def stream(request: dict[str, object], script: str, asked: list[int]) -> None:
+    """Say of every picture that it is of the class of its mean grey; ``slow`` waits after the first batch."""
+    told: dict[str, object] = request["stream"]  # type: ignore[assignment]
+    slots, batch, classes = told["shape"][0], told["shape"][1], told["classes"]  # type: ignore[index]
+    assert Path(str(request["weights"])).is_file()
+    pixels = np.memmap(str(told["pixels"]), np.uint8, "r", shape=tuple(told["shape"]))  # type: ignore[arg-type]
+    answers = np.memmap(str(told["probabilities"]), np.float32, "r+", shape=(slots, batch, classes))
+    emit("ready")
+    for line in sys.stdin:
+        filled = json.loads(line)
+        slot, count = filled["slot"], filled["count"]
+        best = pixels[slot, :count].reshape(count, -1).mean(axis=1).astype(int) % classes
+        answers[slot] = 0.25 / classes
+        answers[slot, np.arange(count), best] = 0.75
+        emit("batch", slot=slot, count=count)
+        while script == "slow" and not asked:
+            time.sleep(0.02)
+        if asked:
+            return
+
+
+def main() -> int:
+    request = json.loads(Path(sys.argv[1]).read_text())
+    script = os.environ.get("FAKE_WORKER", "ok")
+    asked: list[int] = []
+    signal.signal(signal.SIGINT, lambda number, _: asked.append(number))
+    start()
+    if script == "error":
+        sys.stderr.write("a framework says why, in its own words\n")
+        emit("error", message="it does not work", type="RuntimeError")
+        return 1
+    if script == "nan":
+        epoch(1)
+        emit("error", message="the loss became nan at epoch 2, step 1", type="FloatingPointError")
+        return 1
+    if script == "crash":
+        sys.stderr.write("Fatal: something in C went wrong\n")
+        return 139
+    if script == "killed":
+        epoch(1)
+        os.kill(os.getpid(), signal.SIGKILL)
+    settings: dict[str, object] = request.get("train", {})
+    if script == "dies-once" and not settings.get("resume"):
+        epoch(1)
+        epoch(2)
+        os.kill(os.getpid(), signal.SIGKILL)
+    if script == "oom" and int(str(settings["batch_size"])) > 40:
+        epoch(1)
+        emit("error", message="no memory left", type="OutOfMemoryError")
+        return 1
+    if script == "aborts" and int(str(settings["batch_size"])) > 40:
+        epoch(1)
+        sys.stderr.write(
+            "terminate called after throwing an instance of 'std::bad_alloc'\n  what():  std::bad_alloc\n"
+        )
+        sys.stderr.flush()
+        os.abort()
+    if script == "lingers":
+        time.sleep(2.5)
+    if script == "hung":
+        epoch(1)
+        time.sleep(600)
+    if script == "torn":
+        epoch(1)
+        sys.stdout.write('{"event": "epo')
+        sys.stdout.flush()
+        return 9
+    if request.get("work") == "predict_stream":
+        stream(request, script, asked)
+        done("interrupted" if asked else None, {"items_per_s": 9.0, "batch_ms_p50": 1.0, "batch_ms_p90": 2.0,
+                                                "precision": "float32", "batch_size": 4})  # fmt: skip
+        return 0
+    if request.get("work") == "predict_text":
+        read_texts(request)
+        done(None, {"items_per_s": 9.0})
+        return 0
+    if request.get("work") == "generate_text":
+        write_text(request)
+        return 0
+    if script == "slow":
+        epoch(1)
+        while not asked:
+            time.sleep(0.02)
+        done("interrupted")
+        return 0
+    if script == "deaf":
+        signal.signal(signal.SIGTERM, signal.SIG_IGN)
+        epoch(1)
+        while True:
+            time.sleep(0.05)
+    {"train": train, "infer": infer}[str(request["verb"])](request)
+    done()
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

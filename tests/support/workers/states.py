@@ -1,0 +1,77 @@
+"""Trains a small network, takes its states, goes on, and goes on again from the states; runs inside a stack.
+
+``python -I -B states_worker.py ZOO_PACKAGE``: prints JSON, optimizer -> largest difference.
+"""
+
+import json
+import os
+import sys
+import types
+
+package = types.ModuleType("zoo")
+package.__path__ = [sys.argv[1]]
+sys.modules["zoo"] = package
+
+STEPS = 4
+
+
+def main():
+    kept = os.dup(1)
+    os.dup2(2, 1)  # frameworks print as they like
+    if os.environ.get("KERAS_BACKEND", "").startswith("plaidml"):
+        from zoo.worker.devices import plaidml
+
+        plaidml.start({"promise": "cpu", "backend": "plaidml"})
+    found = {name: _difference(name) for name in ("adam", "momentum", "rmsprop", "sgd")}
+    os.write(kept, json.dumps(found).encode())
+
+
+def _difference(optimizer):
+    import numpy as np
+
+    from zoo.models.compat import training_state
+
+    model, losses = _model(optimizer), []
+    start = training_state.gather(model, model)
+    _train(model, 0, STEPS, losses)
+    middle = training_state.gather(model, model)
+    _train(model, STEPS, 2 * STEPS, losses)
+    end = training_state.gather(model, model)
+    again = []
+    for kept, first, last in ((start, 0, STEPS), (middle, STEPS, 2 * STEPS)):
+        other = _model(optimizer)
+        training_state.take_up(other, other, kept)
+        _train(other, first, last, again)
+    after = training_state.gather(other, other)
+    parts = [name for name in end if name.startswith(("weights", "optimizer", "seeds", "draws"))]
+    apart = [np.abs(np.asarray(end[name], float) - np.asarray(after[name], float)).max() for name in parts]
+    return float(max([np.abs(np.array(losses) - np.array(again)).max(), *apart]))
+
+
+def _model(optimizer):
+    from zoo.models import compat, mnist
+    from zoo.worker import weights
+
+    compat.seed(3)
+    model = mnist.build(compat, input_shape=(16, 16, 1), dropout=0.3)
+    weights.initialise(model, 3)
+    compat.compile_classifier(model, optimizer, 1e-3, False)
+    return model
+
+
+def _train(model, first, last, losses):
+    import numpy as np
+
+    from zoo.models import compat
+
+    for step in range(first, last):
+        draw = np.random.RandomState([0, step])
+        x, y = draw.rand(16, 16, 16, 1).astype(np.float32), np.eye(10, dtype=np.float32)[draw.randint(0, 10, 16)]
+        compat.set_learning_rate(model, 1e-3 / (1 + step))
+        means = compat.RunningMeans(model)
+        means.train(x, y)
+        losses.append(means.loss)
+
+
+if __name__ == "__main__":
+    main()

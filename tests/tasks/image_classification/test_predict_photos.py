@@ -1,0 +1,295 @@
+"""Pictures through `zoo infer`, with a worker that takes the mean grey of a picture for its class."""
+
+import csv
+import io
+import json
+import os
+import signal
+import subprocess
+import sys
+import threading
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from PIL import Image
+
+from tests.data.images.test_decode import bomb
+from zoo.cli.main import main
+from zoo.core.errors import ZooError
+from zoo.tasks import registry
+from zoo.tasks.image_classification import photo_stream
+from zoo.weights import io as weights_io
+from zoo.weights import pretrained
+
+Zoo = Callable[..., int]
+MODEL = ("infer", "model=mobilenet", "model.alpha=0.25", "model.input_size=32")
+
+
+@pytest.fixture
+def zoo(pretending: Path, monkeypatch: pytest.MonkeyPatch) -> Zoo:
+    arrays = {
+        "conv_pw_13/kernel": np.ones((1, 1, 8, 256), np.float32),
+        "conv_preds/kernel": np.ones((1, 1, 256, 1000), np.float32),
+    }
+    weights_io.write(pretending / "w.npz", weights_io.Weights(arrays, "drawn"))
+
+    def run(*arguments: str, script: str = "ok") -> int:
+        monkeypatch.setenv("FAKE_WORKER", script)
+        return main([*MODEL, "weights=w.npz", *arguments])
+
+    return run
+
+
+def photo(path: Path, grey: int, size: tuple[int, int] = (50, 40)) -> Path:
+    path.parent.mkdir(parents=True, exist_ok=True)
+    Image.new("RGB", size, (grey, grey, grey)).save(path)
+    return path
+
+
+def only_run(folder: Path) -> Path:
+    (found,) = (folder / "runs").iterdir()
+    return found
+
+
+def record(folder: Path) -> dict[str, Any]:
+    found: dict[str, Any] = json.loads((folder / "run.json").read_text())
+    return found
+
+
+def rows(folder: Path, name: str = "predictions.csv") -> list[dict[str, str]]:
+    with (folder / name).open(newline="", encoding="utf-8") as source:
+        return list(csv.DictReader(source))
+
+
+def test_a_folder_with_all_that_folders_hold(zoo: Zoo, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    greys = {"a b.png": 1, "sub/ünï 日本.bmp": 22, "z.png": 250}
+    for name, grey in greys.items():
+        photo(tmp_path / "in" / name, grey)
+    (tmp_path / "in" / "text.jpg").write_text("no picture")
+    (tmp_path / "in" / "empty.png").touch()
+    bomb(tmp_path / "in" / "bomb.png", 20_000)
+    (tmp_path / "in" / "cut.png").write_bytes((tmp_path / "in" / "z.png").read_bytes()[:60])
+    assert zoo("input=in", "batch_size=2") == 0
+    folder, names = only_run(tmp_path), pretrained.class_names(1000)
+    told = rows(folder)
+    assert [(row["input"], row["class"]) for row in told] == [(name, names[grey]) for name, grey in greys.items()]
+    assert {row["probability"] for row in told} == {"0.75"}
+    assert list(told[0])[-2:] == ["class_5", "probability_5"]
+    entries = json.loads((folder / "predictions.json").read_text(encoding="utf-8"))
+    assert [entry["top"][0]["class"] for entry in entries] == list(greys.values())
+    assert [len(entry["top"]) for entry in entries] == [5, 5, 5]
+    assert {row["input"]: row["reason"][:20] for row in rows(folder, "skipped.csv")} == {
+        "bomb.png": "it has more than 89,",
+        "cut.png": "it is damaged or of ",
+        "empty.png": "the file is empty",
+        "text.jpg": "its content is not t",
+    }
+    kept = record(folder)
+    assert kept["exit"] == "completed"
+    assert (kept["data"]["items"], kept["data"]["skipped_items"]) == (3, 4)
+    assert kept["metrics"]["end_to_end_items_per_s"] > 0
+    assert kept["weights"]["sha256"]
+    assert not list(folder.glob("*.ring"))
+    with Image.open(folder / "contact_sheet_01.png") as sheet:
+        assert len(sheet.convert("RGB").getcolors(1 << 20) or []) > 20
+    shown = capsys.readouterr()
+    assert "│ a b.png" in shown.out
+    assert "skipped.csv: 4" in shown.out
+    assert "Left out text.jpg: its content is not that of a picture" in shown.err
+
+
+def test_names_that_cannot_be_printed(zoo: Zoo, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    names = ["a\nb.png", "c\x1b[31m.png", os.fsdecode(b"d\xff.png")]
+    for number, name in enumerate(names):
+        photo(tmp_path / "in" / "x.png", number).rename(tmp_path / "in" / name)
+    (tmp_path / "in" / os.fsdecode(b"\xfe.png")).touch()
+    assert zoo("input=in") == 0
+    told = [row["input"] for row in rows(only_run(tmp_path))]
+    assert told == ["a\\nb.png", "c\\x1b[31m.png", "d\\udcff.png"]
+    shown = capsys.readouterr()
+    assert "\x1b" not in shown.out + shown.err
+    assert "Left out \\udcfe.png" in shown.err
+
+
+def test_a_folder_that_may_not_be_listed_is_told(zoo: Zoo, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    photo(tmp_path / "in" / "a.png", 3)
+    (tmp_path / "in" / "shut").mkdir()
+    plain = os.scandir
+
+    def scandir(path: Any = ".") -> Any:
+        if Path(path).name == "shut":
+            raise PermissionError(13, "Permission denied")
+        return plain(path)
+
+    monkeypatch.setattr(os, "scandir", scandir)
+    assert zoo("input=in") == 0
+    (row,) = rows(only_run(tmp_path), "skipped.csv")
+    assert row["input"].endswith("in/shut")
+    assert row["reason"] == "Permission denied"
+    with pytest.raises(ZooError, match="Permission denied"):
+        photo_stream.listed(str(tmp_path / "in" / "shut"))
+
+
+def test_sheets_have_pages_and_an_end(zoo: Zoo, tmp_path: Path) -> None:
+    for number in range(47):
+        photo(tmp_path / "in" / f"{number:02}.png", number)
+    assert zoo("input=in", "sheets=2", "probabilities=true", "batch_size=7") == 0
+    folder = only_run(tmp_path)
+    assert sorted(path.name for path in folder.glob("*sheet*")) == ["contact_sheet_01.png", "contact_sheet_02.png"]
+    whole = np.load(folder / "probabilities.npy")
+    assert whole.shape == (47, 1000)
+    np.testing.assert_array_equal(whole.argmax(axis=1), np.arange(47))
+    assert [row["input"] for row in rows(folder)] == [f"{number:02}.png" for number in range(47)]
+    assert not (folder / "probabilities.raw").exists()
+
+
+def test_paths_from_standard_input(zoo: Zoo, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    first, second = photo(tmp_path / "a, [b]=c.png", 3), photo(tmp_path / "d.png", 4)
+    monkeypatch.setattr(sys, "stdin", io.StringIO(f"{first}\n\n{tmp_path / 'gone.png'}\n{second}\n"))
+    assert zoo("input=-", "sheets=0") == 0
+    folder = only_run(tmp_path)
+    assert [row["input"] for row in rows(folder)] == [str(first), str(second)]
+    assert rows(folder, "skipped.csv") == [{"input": str(tmp_path / "gone.png"), "reason": "there is no such file"}]
+    assert not list(folder.glob("*.png"))
+
+
+def test_one_picture(zoo: Zoo, tmp_path: Path) -> None:
+    photo(tmp_path / "one.png", 7)
+    assert zoo("input=one.png") == 0
+    request = json.loads((only_run(tmp_path) / "request.json").read_text())
+    assert request["stream"]["shape"][1:] == [1, 32, 32, 3]
+    assert request["model"]["args"]["classes"] == 1000
+    assert request["weights_hint"] == ""
+
+
+def test_ctrl_c_keeps_what_is_done(zoo: Zoo, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    for number in range(30):
+        photo(tmp_path / "in" / f"{number:02}.png", number)
+    plain = photo_stream.Feed.event
+
+    def event(feed: photo_stream.Feed, said: dict[str, Any]) -> None:
+        plain(feed, said)
+        if said["event"] == "batch":
+            threading.Timer(0.05, os.kill, (os.getpid(), signal.SIGINT)).start()
+
+    monkeypatch.setattr(photo_stream.Feed, "event", event)
+    assert zoo("input=in", "batch_size=4", script="slow") == 130
+    folder = only_run(tmp_path)
+    assert record(folder)["exit"] == "interrupted"
+    assert [row["input"] for row in rows(folder)] == ["00.png", "01.png", "02.png", "03.png"]
+    assert len(json.loads((folder / "predictions.json").read_text())) == 4
+    assert (folder / "contact_sheet_01.png").is_file()
+    assert not list(folder.glob("*.ring"))
+
+
+def test_a_worker_that_dies_is_told_and_leaves_nothing(
+    zoo: Zoo, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    photo(tmp_path / "one.png", 7)
+    assert zoo("input=one.png", script="crash") == 1
+    assert "something in C went wrong" in capsys.readouterr().err
+    assert not list(only_run(tmp_path).glob("*.ring"))
+
+
+def test_nothing_to_see(zoo: Zoo, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    (tmp_path / "empty").mkdir()
+    (tmp_path / "bad").mkdir()
+    (tmp_path / "bad" / "a.jpg").write_text("text")
+    photo(tmp_path / "photo.png", 1)
+    for source, words in {
+        "input=empty": "The folder empty holds no picture",
+        "input=photo.pgn": "did you mean 'photo.png'",
+        "input=bad": "None of the pictures can be used",
+    }.items():
+        assert zoo(source) == 1
+        assert words in capsys.readouterr().err
+
+
+@pytest.mark.parametrize(
+    ("overrides", "words"),
+    [
+        (["model=mobilenet", "input=x"], "weights is missing"),
+        (["input=x"], "run is missing: give run=RUN_FOLDER"),
+        (["model=mobilenet", "weights=w.npz", "run=r", "input=x"], "has its model and weights"),
+        (["model=mobilenet", "weights=w.npz"], "input is missing"),
+        (["model=mobilnet", "weights=w.npz", "input=x"], "did you mean 'mobilenet'"),
+        (["model=mobilenet", "weights=w.npz", "input=x", "resize=squeeze"], "resize must be one of stretch"),
+        (["model=mobilenet", "weights=w.npz", "input=x", "precision=int8"], "precision must be one of float32"),
+        (["model=mnist", "weights=w.npz", "input=x"], "mnist takes no photos"),
+        (["model=mobilenet_v2", "weights=w.npz", "input=x"], "does not tell how many classes"),
+    ],
+)
+def test_settings_that_make_no_sense(zoo: Zoo, overrides: list[str], words: str) -> None:
+    with pytest.raises(ZooError) as error:
+        registry.infer(overrides)
+    assert words in str(error.value)
+
+
+def test_the_fastest_stack_is_taken_unless_another_is_named(zoo: Zoo, tmp_path: Path) -> None:
+    photo(tmp_path / "one.png", 7)
+    chosen = {
+        (): ("openvino", "openvino"),
+        ("backend=cpu",): ("cpu", "tf-2.21"),
+        ("stack=openvino",): ("openvino", "openvino"),
+        ("stack=tf-2.5",): ("cpu", "tf-2.5"),
+        ("stack=torch",): ("cpu", "torch"),
+    }
+    for number, (words, (backend, stack)) in enumerate(chosen.items()):
+        assert zoo("input=one.png", f"output.name=r{number}", *words) == 0
+        told = record(tmp_path / "runs" / f"r{number}")
+        assert (told["backend"], told["stack"]["name"]) == (backend, stack), words
+
+
+def test_a_trained_run_sees_photos_by_its_own_classes(zoo: Zoo, tmp_path: Path) -> None:
+    """The folder of a run that learnt from colours, made by hand."""
+    run = tmp_path / "runs" / "trained"
+    run.mkdir(parents=True)
+    np.savez(run / "weights.npz", **{"a/kernel": np.ones(1, np.float32)})
+    model = {
+        "name": "mobilenet",
+        "args": {"alpha": 0.25, "input_shape": [32, 48, 3], "classes": 3, "input_size": None},
+    }
+    (run / "request.json").write_text(json.dumps({"model": model}))
+    data = {"class_names": ["ant", "bee", "cat"], "input_shape": [32, 48, 3], "name": "folder"}
+    config = {"model": model, "data": {"resize": "crop"}}
+    told = {"verb": "train", "exit": "completed", "data": data, "config": config, "model": "mobilenet"}
+    told |= {"backend": "cpu", "promise": "cpu", "stack": {"name": "tf-2.21"}}
+    (run / "run.json").write_text(json.dumps(told))
+    for number in (2, 1):
+        photo(tmp_path / "in" / f"{number}.png", number)
+    found = registry.infer(["run=runs/trained", "input=in", "output.name=seen"])
+    assert [row["class"] for row in found.predictions] == ["bee", "cat"]
+    assert "class_4" not in found.predictions[0]
+    request = json.loads((found.folder / "request.json").read_text())
+    assert request["model"] == model
+    assert found.record["config"]["resize"] == "crop"
+    assert found.record["trained_run"] == str(run)
+
+
+def test_memory_does_not_grow_with_the_number_of_pictures(zoo: Zoo, tmp_path: Path) -> None:
+    photo(tmp_path / "one.png", 7, (300, 200))
+    peaks = {}
+    for count in (200, 2000):
+        folder = tmp_path / f"in{count}"
+        folder.mkdir()
+        for number in range(count):
+            (folder / f"{number}.png").hardlink_to(tmp_path / "one.png")
+        arguments = [*MODEL, "weights=w.npz", f"input={folder}", f"output.name=m{count}", "sheets=1"]
+        code = (
+            "import sys; sys.path[:0] = sys.argv[1:3]; del sys.argv[1:3]\n"
+            "from pathlib import Path; from zoo import cli, envs, paths\n"
+            "ready = envs.Environment(python=Path(sys.executable), folder=Path(), lock=Path('fake.lock'),\n"
+            "    lock_sha256='0', versions={}, build_s=0.0, python_version='3.11.0')\n"
+            "envs.ensure = lambda stack, platform: ready\n"
+            "paths.WORKER = Path(sys.argv.pop(1)); sys.exit(cli.main(sys.argv[1:]))\n"
+        )
+        here = Path(__file__).resolve().parent
+        command = [sys.executable, "-c", code, str(here.parent), str(here), str(here / "fake_worker.py"), *arguments]
+        subprocess.run(command, check=True, capture_output=True)
+        told = record(tmp_path / "runs" / f"m{count}")
+        assert told["data"]["items"] == count
+        peaks[count] = told["host_peak_memory_bytes"]
+    assert peaks[2000] < 1.15 * peaks[200]

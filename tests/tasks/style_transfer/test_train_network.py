@@ -1,0 +1,154 @@
+"""Training a style network: what the host hands over, with a worker that learns nothing."""
+
+import json
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from PIL import Image
+
+from tests.support import SUPPORT
+from zoo.cli.main import main
+from zoo.core import paths
+from zoo.core.errors import ZooError
+from zoo.runs.array_queue import ClosedError, Lane
+from zoo.tasks.style_transfer import patches
+
+Zoo = Callable[..., int]
+SMALL = ("trainer.steps=3", "trainer.report=1", "trainer.batch_size=2", "trainer.size=32", "style_size=48")
+
+
+@pytest.fixture
+def zoo(pretending: Path, monkeypatch: pytest.MonkeyPatch) -> Zoo:
+    monkeypatch.setattr(paths, "WORKER", SUPPORT / "fake_style_worker.py")
+    monkeypatch.setattr(Path, "home", lambda: pretending)  # where Keras keeps feature networks
+    Image.new("RGB", (120, 80), (200, 50, 20)).save(pretending / "painting.png")
+    return lambda *arguments: main(["train", "model=style_transfer/fast", "backend=cpu", *arguments])
+
+
+def record(root: Path) -> dict[str, Any]:
+    (folder,) = (root / "runs").iterdir()
+    found: dict[str, Any] = json.loads((folder / "run.json").read_text())
+    return found | {"folder": folder}
+
+
+def squares(folder: Path, levels: list[int]) -> Path:
+    folder.mkdir()
+    for level in levels:
+        Image.new("RGB", (90, 60 + level), (level,) * 3).save(folder / f"{level}.png")
+    return folder
+
+
+def test_photos_painting_and_features_reach_the_worker(
+    zoo: Zoo, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    squares(tmp_path / "photos", [0, 100, 200])
+    (tmp_path / "photos" / "broken.jpg").write_bytes(b"\xff\xd8 nothing")
+    assert zoo("style=painting.png", "photos=photos", *SMALL) == 0
+    told = record(tmp_path)
+    folder = told["folder"]
+    assert np.load(folder / "painting.npy").shape == (48, 72, 3)
+    seen = [int(each.mean()) for number in (1, 2, 3) for each in np.load(folder / f"seen_{number}.npy")]
+    assert sorted(seen) == [0, 0, 100, 100, 200, 200]  # each once before any comes again
+    assert (folder / "sample_000001.png").is_file()
+    assert "0.1000" in (folder / "history.csv").read_text() or "0.1" in (folder / "history.csv").read_text()
+    shown = capsys.readouterr()
+    assert shown.err.count("broken.jpg") == 1
+    assert "features=random" in shown.err
+    assert "Trained 3 steps" in shown.out
+    assert not [each for each in folder.iterdir() if each.is_dir()]
+
+
+def test_without_photos_and_painting_the_bundled_ones_are_used_and_it_is_said(
+    zoo: Zoo, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert zoo(*SMALL) == 0
+    shown = capsys.readouterr().err
+    assert "two that come with scikit-learn" in shown
+    assert "one that comes with the zoo" in shown
+    assert record(tmp_path)["data"]["train_items"] == 2
+
+
+@pytest.mark.parametrize(
+    ("arguments", "words"),
+    [
+        (("style=paintings.png",), "There is no picture"),
+        (("style=broken.png",), "cannot be used"),
+        (("style=strip.png",), "a mere strip"),
+        (("style=painting.png", "photos=nowhere"), "There is no folder"),
+        (("style=painting.png", "photos=empty"), "holds no picture"),
+        (("style=painting.png", "photos=spoilt"), "None of the photos can be used"),
+        (("style=painting.png", "feature_weights=x.h5"), "There are no weights at"),
+        (("style=painting.png", "features=random", "feature_weights=x.h5"), "no use for weights"),
+        (("style=painting.png", "features=vgg20"), "features must be one of"),
+        (("style=painting.png", "trainer.size=33"), "a multiple of 4"),
+        (("style=painting.png", "model.edge=4"), "must be odd"),
+        (("style=painting.png", "strength.style=-1"), "strength.style must be from 0"),
+        (("style=painting.png", "stack=openvino", "backend=openvino"), "cannot train"),
+    ],
+)
+def test_mistakes_are_told_in_words(
+    zoo: Zoo, tmp_path: Path, capsys: pytest.CaptureFixture[str], arguments: tuple[str, ...], words: str
+) -> None:
+    (tmp_path / "broken.png").write_bytes(b"\x89PNG")
+    Image.new("RGB", (500, 2)).save(tmp_path / "strip.png")
+    (tmp_path / "empty").mkdir()
+    (tmp_path / "spoilt").mkdir()
+    (tmp_path / "spoilt" / "a.png").write_bytes(b"\x89PNG")
+    assert zoo(*[each for each in arguments if each.startswith("trainer.size")] or SMALL, *arguments) == 1
+    shown = capsys.readouterr().err
+    assert words in shown
+    assert "Traceback" not in shown
+
+
+def test_the_same_seed_gives_the_same_pieces(tmp_path: Path) -> None:
+    random = np.random.default_rng(0)
+    for number in range(3):
+        Image.fromarray(random.integers(0, 255, (70, 90, 3), np.uint8)).save(tmp_path / f"{number}.png")
+    files = sorted(tmp_path.glob("*.png"))
+
+    def pieces(seed: int) -> list[np.ndarray]:
+        kept: list[np.ndarray] = []
+
+        class Kept:
+            def put(self, array: np.ndarray) -> None:
+                kept.append(array)
+
+        patches.feed(Kept(), files, 32, 2, 4, seed)  # type: ignore[arg-type]
+        return kept
+
+    assert all(np.array_equal(a, b) for a, b in zip(pieces(1), pieces(1), strict=True))
+    assert not np.array_equal(pieces(1)[0], pieces(2)[0])
+
+
+def test_a_lane_stays_a_few_ahead_and_ends_with_its_reader(tmp_path: Path) -> None:
+    ended: list[int] = []
+
+    def feed(lane: Lane) -> None:
+        try:
+            for number in range(100):
+                lane.put(np.full(3, number))
+        except ClosedError:
+            ended.append(number)
+            raise
+
+    with Lane(tmp_path, 2, feed) as lane:
+        for _ in range(3):
+            lane.taken()
+    assert ended
+    assert ended[0] <= 6
+    assert not (tmp_path / "end").exists()
+    lane.check()
+
+
+def test_a_lane_tells_what_stopped_it(tmp_path: Path) -> None:
+    def feed(lane: Lane) -> None:
+        raise OSError(28, "No space left on device")
+
+    with Lane(tmp_path, 2, feed) as lane:
+        pass
+    assert (tmp_path / "end").exists()
+    with pytest.raises(ZooError, match="No space left"):
+        lane.check()

@@ -1,0 +1,238 @@
+"""The straight line from the command line to the run folder, with a fake worker at its end."""
+
+import json
+import os
+import signal
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from PIL import Image
+
+from zoo import api
+from zoo.cli.main import main
+from zoo.core.errors import ZooError
+from zoo.runs import event_display, result
+from zoo.tasks import registry
+
+Zoo = Callable[..., int]
+
+
+@pytest.fixture
+def zoo(pretending: Path, monkeypatch: pytest.MonkeyPatch) -> Zoo:
+    """The command line, with a worker that pretends."""
+
+    def run(*arguments: str, script: str = "ok") -> int:
+        monkeypatch.setenv("FAKE_WORKER", script)
+        return main(list(arguments))
+
+    return run
+
+
+def only_run(tmp_path: Path) -> Path:
+    (folder,) = (tmp_path / "runs").iterdir()
+    return folder
+
+
+def record(folder: Path) -> dict[str, Any]:
+    found: dict[str, Any] = json.loads((folder / "run.json").read_text())
+    return found
+
+
+def test_a_run_folder_tells_the_whole_story(zoo: Zoo, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert zoo("train", "model=mnist", "data=digits", "seed=3") == 0
+    folder = only_run(tmp_path)
+    told = record(folder)
+    assert told["exit"] == "completed"
+    assert told["metrics"] == {"test_accuracy": 0.93, "test_loss": 0.25}
+    for key in ("machine", "device", "versions", "phases", "git_commit", "peak_memory_bytes", "reasons", "started"):
+        assert key in told
+    assert told["stack"]["lock_sha256"] == "0" * 64
+    assert told["data"]["train_items"] + told["data"]["validation_items"] == 1438
+    assert told["expected"] == {"test_accuracy": {"at_least": 0.97, "met": False}}
+    names = {row["path"] for row in told["artifacts"]}
+    assert names == {"config.yaml", "curves.png", "events.jsonl", "history.csv", "request.json", "requirements.lock",
+                     "split.npz", "weights.npz", "worker.log"}  # fmt: skip
+    assert all(len(row["sha256"]) == 64 and row["bytes"] >= 0 for row in told["artifacts"])
+    shown = capsys.readouterr()
+    assert "test accuracy 0.9300" in shown.out
+    assert "MISSED" in shown.out
+    assert "epoch   3/3" in shown.err
+
+
+def test_the_command_in_the_record_repeats_the_run(zoo: Zoo, tmp_path: Path) -> None:
+    zoo("train", "data=digits", "trainer.epochs=7")
+    first = record(only_run(tmp_path))
+    assert first["command"][:4] == ["python", "-m", "zoo", "train"]
+    zoo(*first["command"][3:], "output.root=again")
+    (second,) = (tmp_path / "again").iterdir()
+    assert record(second)["config"]["trainer"] == first["config"]["trainer"]
+
+
+def test_json_prints_the_record_and_nothing_else(zoo: Zoo, capsys: pytest.CaptureFixture[str]) -> None:
+    assert zoo("train", "data=digits", "--json") == 0
+    assert json.loads(capsys.readouterr().out)["exit"] == "completed"
+
+
+def test_curves_are_a_picture(zoo: Zoo, tmp_path: Path) -> None:
+    zoo("train", "data=digits")
+    with Image.open(only_run(tmp_path) / "curves.png") as picture:
+        assert picture.size[0] > 800
+        assert len(picture.convert("RGB").getcolors(1 << 24) or []) > 10
+
+
+@pytest.mark.parametrize(
+    ("script", "words"),
+    [
+        ("error", "it does not work"),
+        ("nan", "the loss became nan"),
+        ("crash", "Fatal: something in C went wrong"),
+        ("killed", "SIGKILL"),
+        ("torn", "status 9"),
+    ],
+)
+def test_a_failed_run_says_why_and_is_a_record_too(
+    zoo: Zoo, tmp_path: Path, capsys: pytest.CaptureFixture[str], script: str, words: str
+) -> None:
+    assert zoo("train", "data=digits", script=script) == 1
+    shown = capsys.readouterr().err
+    assert words in shown
+    assert "Traceback" not in shown
+    told = record(only_run(tmp_path))
+    assert told["exit"] == "failed"
+    assert told["error"]["message"]
+
+
+def test_ctrl_c_keeps_what_was_learnt_and_exits_130(
+    zoo: Zoo, tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def press_ctrl_c(_event: dict[str, Any]) -> str:
+        os.kill(os.getpid(), signal.SIGINT)
+        return "an epoch"
+
+    monkeypatch.setattr(event_display, "epoch_line", press_ctrl_c)
+    assert zoo("train", "data=digits", script="slow") == 130
+    folder = only_run(tmp_path)
+    assert record(folder)["exit"] == "interrupted"
+    assert (folder / "history.csv").is_file()
+    assert str(folder) in capsys.readouterr().out
+
+
+def test_nothing_is_built_for_wrong_settings(zoo: Zoo, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert zoo("train", "trainer.epochs=-1", "modle=x") == 1
+    assert not (tmp_path / "runs").exists()
+    assert not (tmp_path / "cache").exists()
+    assert "Traceback" not in capsys.readouterr().err
+
+
+def test_an_unwritable_output_is_told(zoo: Zoo, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    (tmp_path / "taken").write_text("a file")
+    assert zoo("train", "data=digits", "output.root=taken") == 1
+    assert "output.root" in capsys.readouterr().err
+    assert (tmp_path / "taken").read_text() == "a file"
+
+
+def test_a_bug_keeps_its_traceback_in_a_file(
+    zoo: Zoo, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    def broken(_overrides: list[str]) -> result.Run:
+        raise RuntimeError("unforeseen")
+
+    monkeypatch.setattr(registry, "train", broken)
+    assert zoo("train") == 3
+    shown = capsys.readouterr().err
+    log = Path(shown.strip().rsplit(" ", 1)[-1])
+    assert "unforeseen" in log.read_text()
+    assert "Traceback" not in shown
+    log.unlink()
+
+
+def test_a_sweep_runs_every_combination(zoo: Zoo, tmp_path: Path) -> None:
+    assert zoo("train", "-m", "data=digits", "model=mnist,mnist_dense", "seed=1,2") == 0
+    made = [record(folder) for folder in (tmp_path / "runs").iterdir()]
+    assert sorted((run["model"], run["config"]["seed"]) for run in made) == [
+        ("mnist", 1), ("mnist", 2), ("mnist_dense", 1), ("mnist_dense", 2),
+    ]  # fmt: skip
+
+
+def test_cfg_shows_the_settings_and_runs_nothing(
+    zoo: Zoo, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert zoo("train", "--cfg", "job", "data=digits", "trainer.epochs=7") == 0
+    assert "epochs: 7" in capsys.readouterr().out
+    assert not (tmp_path / "runs").exists()
+
+
+def test_pictures_are_told_by_class(zoo: Zoo, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    zoo("train", "data=digits")
+    trained = only_run(tmp_path)
+    array = np.zeros((3, 28, 28), np.uint8)
+    array[:, 5, 5] = (3, 14, 25)
+    np.save(tmp_path / "in, put.npy", array)
+    assert zoo("infer", f"run={trained}", "input=in, put.npy", "output.root=out") == 0
+    (folder,) = (tmp_path / "out").iterdir()
+    assert [row["class"] for row in result.open_run(folder).predictions] == ["3", "4", "5"]
+    assert "3 pictures" in capsys.readouterr().out
+    assert record(folder)["trained_run"] == str(trained)
+
+
+def test_last_is_the_newest_training(zoo: Zoo, tmp_path: Path) -> None:
+    zoo("train", "data=digits")
+    np.save(tmp_path / "x.npy", np.zeros((1, 28, 28), np.uint8))
+    assert zoo("infer", "run=last", "input=x.npy") == 0
+
+
+@pytest.mark.parametrize(
+    ("arguments", "words"),
+    [
+        (("run=nowhere", "input=x.png"), "There is no run folder"),
+        (("input=x.png",), "run is missing"),
+        (("run=last", "input=x.png"), "no finished train run"),
+    ],
+)
+def test_infer_without_a_run_is_told(
+    zoo: Zoo, capsys: pytest.CaptureFixture[str], arguments: tuple[str, ...], words: str
+) -> None:
+    assert zoo("infer", *arguments) == 1
+    assert words in capsys.readouterr().err
+
+
+def test_a_missing_picture_is_told_before_anything_is_started(
+    zoo: Zoo, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    zoo("train", "data=digits")
+    assert zoo("infer", "run=last", "input=nothing.png") == 1
+    assert "nothing.png" in capsys.readouterr().err
+    assert len(list((tmp_path / "runs").iterdir())) == 1
+
+
+def test_a_stranger_s_request_cannot_name_the_model(zoo: Zoo, tmp_path: Path) -> None:
+    """A copied run folder may hold anything; what is imported comes from the zoo's own models only."""
+    zoo("train", "data=digits")
+    folder = only_run(tmp_path)
+    request = json.loads((folder / "request.json").read_text())
+    request["model"]["name"] = "os"
+    (folder / "request.json").write_text(json.dumps(request))
+    np.save(tmp_path / "x.npy", np.zeros((1, 28, 28), np.uint8))
+    assert zoo("infer", "run=last", "input=x.npy") == 1
+
+
+def test_from_python_it_is_the_same_path(zoo: Zoo, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("FAKE_WORKER", "ok")
+    run = api.train(model="mnist", data="digits", trainer={"epochs": 3}, seed=2, output={"root": "with blank, comma"})
+    assert run.metrics["test_accuracy"] == 0.93
+    assert [row["epoch"] for row in run.history] == [1, 2, 3]
+    assert run.record["config"]["seed"] == 2
+    assert run.folder.parent.name == "with blank, comma"
+    picture = run._repr_png_()
+    assert picture is not None
+    assert picture.startswith(b"\x89PNG")
+    np.save(tmp_path / "x.npy", np.full((1, 28, 28), 7, np.uint8))
+    assert api.infer(run=run, input=tmp_path / "x.npy").predictions[0]["class"] == "7"
+
+
+def test_from_python_mistakes_are_errors_not_exits(zoo: Zoo) -> None:
+    with pytest.raises(ZooError, match="did you mean"):
+        api.train(model="mnits")

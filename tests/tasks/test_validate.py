@@ -1,0 +1,276 @@
+"""Validating a recipe, with a fake worker at the end of the line."""
+
+import json
+import shutil
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from zoo.core import paths
+from zoo.core.errors import ZooError
+from zoo.runs import context, evidence, records, result
+from zoo.tasks import registry, validate
+
+COMMIT = "0123456789" * 4
+Check = Callable[..., validate.Verdict]
+
+
+@pytest.fixture
+def check(pretending: Path, monkeypatch: pytest.MonkeyPatch) -> Check:
+    """Validate with a copy of the recipes and a worker that pretends."""
+    recipes = pretending / "recipes"
+    (recipes / "mnist").mkdir(parents=True)
+    shutil.copy(paths.RECIPES / "mnist" / "cpu.yaml", recipes / "mnist")
+    monkeypatch.setattr(paths, "RECIPES", recipes)
+    monkeypatch.setattr(records, "git_commit", lambda: COMMIT)
+    monkeypatch.setattr(validate, "_load", lambda: 0.0)
+
+    def run(*overrides: str, script: str = "ok") -> validate.Verdict:
+        monkeypatch.setenv("FAKE_WORKER", script)
+        return validate.validate(["model=mnist", "backend=cpu", "data=digits", *overrides])
+
+    return run
+
+
+def row(verdict: validate.Verdict) -> evidence.Row:
+    assert verdict.row is not None
+    return verdict.row
+
+
+def judged(monkeypatch: pytest.MonkeyPatch, least: float) -> None:
+    """The recipe is composed from the checkout: pretend that its promise for the digits is another."""
+    from zoo.tasks.image_classification import train as train_task
+
+    judge = train_task._judge
+
+    def other(line: Any, settings: Any) -> None:
+        settings.expect["digits"] = {"test_accuracy": least}
+        judge(line, settings)
+
+    monkeypatch.setattr(train_task, "_judge", other)
+
+
+def test_a_kept_promise_is_written_beside_the_recipe(check: Check, monkeypatch: pytest.MonkeyPatch) -> None:
+    judged(monkeypatch, 0.9)
+    verdict = check("stack=tf-2.21", "output.root=elsewhere", "seed=4")
+    told = row(verdict)
+    assert verdict.passed
+    assert verdict.written == evidence.file("mnist", "cpu")
+    assert evidence.read("mnist", "cpu") == [told]
+    assert (told["grade"], told["value"], told["expected"], told["commit"]) == ("measured", 0.93, 0.9, COMMIT)
+    assert told["versions"]["six"] == "1.17.0"
+    assert told["device"] == {"name": "fake:0", "kind": "cpu", "proof": "nothing"}
+    assert told["seconds"]["train_s"] == 0.2
+    assert told["changed"] == []
+    assert told["command"] == ("python -m zoo validate model=mnist backend=cpu data=digits seed=4 stack=tf-2.21")
+
+
+def test_a_broken_promise_leaves_the_recipe_s_evidence_alone(check: Check, monkeypatch: pytest.MonkeyPatch) -> None:
+    judged(monkeypatch, 0.97)
+    verdict = check()
+    assert not verdict.passed
+    assert verdict.problems == ["test_accuracy is 0.9300, the recipe promises at least 0.97"]
+    assert evidence.recorded() == []
+    assert verdict.folder is not None
+    assert verdict.written == verdict.folder / "validated.json"
+    assert evidence.verdict(evidence.read_file(verdict.written)[0]) == "missed"
+
+
+def test_without_a_promise_the_figure_is_recorded_and_not_judged(
+    check: Check, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    verdict = check("data.train_limit=500", "trainer.epochs=3")
+    told = row(verdict)
+    assert verdict.passed
+    assert (told["value"], told["expected"]) == (0.93, None)
+    assert told["changed"] == ["data.train_limit=500", "trainer.epochs=3"]
+    (remark,) = [text for text in verdict.remarks if "not judged" in text]
+    assert "data.train_limit=500 (recipe: null), trainer.epochs=3 (recipe: 40)" in remark
+
+
+def test_a_promise_on_a_loss_is_recorded_as_an_upper_bound(check: Check, monkeypatch: pytest.MonkeyPatch) -> None:
+    train = registry.train
+
+    def finished_with(value: float) -> evidence.Row:
+        def run(overrides: list[str]) -> result.Run:
+            done = train(overrides)
+            done.record["metrics"] = {"val_loss": value}
+            done.record["expected"] = {"val_loss": {"at_most": 1.88, "met": value <= 1.88}}
+            return done
+
+        monkeypatch.setattr(registry, "train", run)
+        return row(check())
+
+    kept = finished_with(1.79)
+    assert (kept["expected"], kept["direction"], evidence.verdict(kept)) == (1.88, "at_most", "reached")
+    assert "(at most 1.88: reached)" in evidence.words(kept)
+    assert evidence.verdict(finished_with(2.5)) == "missed"
+
+
+def test_a_setting_that_repeats_the_recipe_is_no_change(check: Check) -> None:
+    assert row(check("trainer.learning_rate=0.02"))["changed"] == []
+
+
+def test_smoke_never_reaches_an_expectation(check: Check) -> None:
+    verdict = check("preset=smoke")
+    told = row(verdict)
+    assert (told["preset"], told["expected"]) == ("smoke", None)
+    assert verdict.passed
+    assert validate.table([verdict])[0]["result"] == "trains"
+
+
+def test_a_stand_in_is_never_called_measured(check: Check) -> None:
+    verdict = check("stack=tf-2.5", "preset=smoke")
+    told = row(verdict)
+    assert told["grade"] == "stand-in"
+    assert "tensorflow-metal 0.1.2" in told["note"]
+    assert any("nothing of the GPU" in text for text in verdict.remarks)
+
+
+def test_no_path_of_this_machine_is_written(check: Check, shared_data: Path, tmp_path: Path) -> None:
+    verdict = check(
+        "data=mnist", f"data.root={shared_data / 'mnist'}", "preset=smoke", f"output.root={tmp_path / 'o'}"
+    )
+    assert "data.root=DATA" in row(verdict)["command"]
+    assert verdict.written is not None
+    text = verdict.written.read_text()
+    for place in (tmp_path, shared_data, Path.home(), paths.ROOT):
+        assert str(place) not in text
+
+
+def test_the_backend_that_auto_stood_for_is_named(check: Check, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("FAKE_WORKER", "ok")
+    told = row(validate.validate(["data=digits", "preset=smoke", "backend=cpu"]))
+    assert "model=mnist" in told["command"]
+    assert "auto" not in json.dumps(told)
+
+
+def test_a_place_in_any_setting_is_left_out(check: Check) -> None:
+    command = row(check("preset=smoke", "backend.device='/opt/devices/one'"))["command"]
+    assert "backend.device=PATH" in command
+
+
+def test_changes_that_are_not_committed_are_told(check: Check, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(records, "git_commit", lambda: f"{COMMIT}-dirty")
+    verdict = check("preset=smoke")
+    assert row(verdict)["commit"] == f"{COMMIT}-dirty"
+    assert any("not committed" in text for text in verdict.remarks)
+
+
+def test_a_failed_training_leaves_no_row(check: Check) -> None:
+    with pytest.raises(ZooError, match="it does not work"):
+        check(script="error")
+    assert evidence.recorded() == []
+
+
+def test_an_interruption_is_told_as_one(check: Check, monkeypatch: pytest.MonkeyPatch) -> None:
+    import os
+    import signal
+
+    from zoo.runs import event_display
+
+    def press_ctrl_c(_event: dict[str, Any]) -> str:
+        os.kill(os.getpid(), signal.SIGINT)
+        return "an epoch"
+
+    monkeypatch.setattr(event_display, "epoch_line", press_ctrl_c)
+    with pytest.raises(ZooError) as caught:
+        check(script="slow")
+    assert caught.value.exit_code == 130
+    assert evidence.recorded() == []
+
+
+def test_an_unknown_zoo_is_refused_before_anything_is_trained(
+    check: Check, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    monkeypatch.setattr(records, "git_commit", lambda: None)
+    monkeypatch.setattr(context, "version", lambda: "unknown")
+    with pytest.raises(ZooError, match="which version of the zoo"):
+        check()
+    assert not (tmp_path / "runs").exists()
+
+
+def test_an_installed_zoo_keeps_the_row_with_the_run(check: Check, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(validate, "_is_checkout", lambda: False)
+    verdict = check("preset=smoke")
+    assert verdict.folder is not None
+    assert verdict.written == verdict.folder / "validated.json"
+    assert any("not a checkout" in text for text in verdict.remarks)
+    assert evidence.recorded() == []
+
+
+def finished(**changes: Any) -> dict[str, Any]:
+    """A record as far as its judgement goes."""
+    device = {"name": "GPU:0", "kind": "gpu", "proof": "matmul"}
+    return {"promise": "gpu", "device": device, "metrics": {"test_accuracy": 0.99}} | changes
+
+
+@pytest.mark.parametrize(
+    ("changes", "words"),
+    [
+        ({}, None),
+        ({"probes": [{"name": "dense", "ok": True}]}, None),
+        ({"probes": [{"name": "dense", "ok": False}]}, "the probe dense failed"),
+        ({"probes": [{"name": "dense", "ok": True}, {"name": "conv", "ok": False}]}, "the probe conv failed"),
+        ({"device": {"name": "CPU:0", "kind": "cpu", "proof": "matmul"}}, "promises a GPU, but matmul ran on CPU:0"),
+        ({"expected": {"test_accuracy": {"at_least": 0.995, "met": False}}}, "the recipe promises at least 0.995"),
+        (
+            {"metrics": {"val_loss": 2.0}, "expected": {"val_loss": {"at_most": 1.9, "met": False}}},
+            "at most 1.9",
+        ),
+    ],
+)
+def test_what_does_not_count(changes: dict[str, Any], words: str | None) -> None:
+    found = validate.problems_of(finished(**changes))
+    assert (words is None) == (found == [])
+    assert words is None or words in found[0]
+
+
+def test_the_time_on_a_busy_machine_is_told_to_be_wrong(check: Check, monkeypatch: pytest.MonkeyPatch) -> None:
+    assert "note" not in row(check("preset=smoke"))
+    monkeypatch.setattr(validate, "_load", lambda: 1000.0)
+    verdict = check("preset=smoke", "stack=tf-2.5")
+    assert row(verdict)["note"].startswith("stands in for")
+    assert validate.BUSY in row(verdict)["note"]
+    assert any(validate.BUSY in text for text in verdict.remarks)
+
+
+def test_probes_are_kept_and_told(check: Check, monkeypatch: pytest.MonkeyPatch) -> None:
+    train = registry.train
+    outcome = {"name": "dense_relu", "ok": True, "largest_error": 2e-7, "tolerance": 1e-4, "skipped": None}
+    failing = outcome | {"name": "conv", "largest_error": None, "skipped": "it failed loudly: /tmp/a/b.so"}
+
+    def probed(overrides: list[str]) -> result.Run:
+        run = train(overrides)
+        run.record["probes"] = [outcome, failing]
+        return run
+
+    monkeypatch.setattr(registry, "train", probed)
+    verdict = check("preset=smoke")
+    assert row(verdict)["probes"]["dense_relu"]["largest_error"] == 2e-7
+    assert "/tmp" not in json.dumps(row(verdict))
+    assert any("1 of 2 right; not compared: conv" in text for text in verdict.remarks)
+
+
+def test_one_table_of_all_with_the_failed_one_in_it(
+    check: Check, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setenv("FAKE_WORKER", "ok")
+    common = ["model=mnist", "backend=cpu", "data=digits", "preset=smoke"]
+    assert validate.show([[*common, "stack=tf-2.21"], [*common, "stack=tf-1.8"]]) == 0
+    shown = capsys.readouterr().out
+    assert shown.count("0.9300") == 2
+    assert "stand-in" in shown
+    assert validate.show([common, [*common, "stack=tf-9"]]) == 1
+    told = capsys.readouterr()
+    assert "FAILED" in told.out
+    assert "tf-9" in told.err
+    assert validate.show([common], as_json=True) == 0
+    assert json.loads(capsys.readouterr().out)[0]["passed"] is True
+
+
+def test_a_model_without_a_figure_is_refused_before_it_is_trained(check: Check) -> None:
+    with pytest.raises(ZooError, match="have none"):
+        validate.validate(["model=style_transfer"])

@@ -1,0 +1,219 @@
+"""Training on texts and asking what was trained, from the command line to the run folder, with a fake worker."""
+
+import csv
+import json
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from zoo import api
+from zoo.cli.main import main
+from zoo.data.text import tokenization
+
+TABLE = "text,label\n" + "".join(f"fine film {n},good\nvery dull film {n},bad\n" for n in range(30))
+CLASSIFIER = ("model=transformer/classifier", "data=text_table", "data.root=texts.csv", "preset=smoke")
+LANGUAGE = ("model=transformer/lm", "data=text_file", "data.root=play.txt")
+
+
+@pytest.fixture
+def folder(pretending: Path) -> Path:
+    (pretending / "texts.csv").write_text(TABLE)
+    (pretending / "play.txt").write_text("To be, or not to be: that is the question.\n" * 20)
+    return pretending
+
+
+def only(root: Path) -> Path:
+    (found,) = root.iterdir()
+    return found
+
+
+def record(run: Path) -> dict[str, Any]:
+    found: dict[str, Any] = json.loads((run / "run.json").read_text())
+    return found
+
+
+def trained(folder: Path, *settings: str) -> Path:
+    assert main(["train", *settings]) == 0
+    return only(folder / "runs")
+
+
+def refusal(capsys: pytest.CaptureFixture[str], *arguments: str) -> str:
+    capsys.readouterr()
+    assert main(list(arguments)) == 1
+    shown = capsys.readouterr().err
+    assert "Traceback" not in shown
+    return shown
+
+
+def test_a_run_keeps_its_vocabulary_and_tells_its_split(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    run = trained(folder, *CLASSIFIER, "data.fold=3")
+    told = record(run)
+    assert told["data"]["class_names"] == ["bad", "good"]
+    assert [told["data"][f"{part}_items"] for part in ("train", "validation", "test")] == [51, 3, 6]
+    assert (told["data"]["split_told"], told["config"]["data"]["fold"]) == (False, 3)
+    tokeniser = tokenization.load(run / "vocabulary.json")
+    request = json.loads((run / "request.json").read_text())
+    assert request["model"]["args"]["vocabulary"] == len(tokeniser) == told["data"]["vocabulary"]
+    assert (request["work"], request["model"]["args"]["classes"]) == ("text_train", 2)
+    assert np.load(request["data"]["labels"]).shape == (60,)
+    assert "texts: 51 to train, 3 to validate, 6 to test" in capsys.readouterr().out
+
+
+def test_texts_longer_than_the_model_reads_are_counted(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    (folder / "texts.csv").write_text(TABLE + "word " * 600 + ",good\n")
+    trained(folder, *CLASSIFIER)
+    assert "1 of 61 texts have more than 512 tokens: their beginning and end are read" in capsys.readouterr().err
+
+
+def test_sentences_files_and_tables_are_told_apart(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    run = trained(folder, *CLASSIFIER)
+    (folder / "one.txt").write_text("fine film")
+    (folder / "more.csv").write_text("id,text\n1,fine film\n2,very dull film\n")
+    (folder / "notes").write_text("very dull film")
+    asked = {
+        "a fine film": ["good"],
+        "fine " * 999: ["good"],
+        "notes": ["good"],
+        "one.txt": ["bad"],
+        "more.csv": ["bad", "good"],
+    }
+    for number, (told, classes) in enumerate(asked.items()):
+        assert main(["infer", f"run={run}", f"input={told}", f"output.name=asked{number}"]) == 0
+        answered = folder / "runs" / f"asked{number}"
+        with (answered / "predictions.csv").open(encoding="utf-8") as source:
+            rows = list(csv.DictReader(source))
+        assert [row["class"] for row in rows] == classes
+        assert float(rows[0]["p_bad"]) + float(rows[0]["p_good"]) == pytest.approx(1)
+    assert "a fine film  good  0.7500" in capsys.readouterr().out
+
+
+def test_the_answers_are_there_as_json_too(folder: Path) -> None:
+    run = trained(folder, *CLASSIFIER)
+    assert main(["infer", f"run={run}", "input=a fine film", "output.name=asked"]) == 0
+    told = json.loads((folder / "runs" / "asked" / "predictions.json").read_text())
+    probabilities = {"bad": 0.25, "good": 0.75}
+    assert told == [{"input": "a fine film", "class": "good", "probability": 0.75, "probabilities": probabilities}]
+
+
+def test_the_test_set_is_the_run_s_own(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    run = trained(folder, *CLASSIFIER)
+    assert main(["infer", f"run={run}", "input=test", "output.name=tested"]) == 0
+    request = json.loads((folder / "runs" / "tested" / "request.json").read_text())
+    assert len(np.load(request["data"]["labels"])) == 6
+    (folder / "texts.csv").write_text(TABLE + "another,good\n")
+    assert "no longer the one" in refusal(capsys, "infer", f"run={run}", "input=test")
+
+
+@pytest.mark.parametrize(
+    ("told", "words"),
+    [
+        ("", "input is missing"),
+        ("  ", "nothing to read"),
+        ("nowhere.txt", "no file or folder"),
+        ("runs", "runs is a folder"),
+        ("bad.txt", "bad.txt, line 2: byte 0xff"),
+        ("nul.txt", "line 1: a NUL byte"),
+        ("empty.txt", "nothing to read"),
+        ("other.csv", "no column 'text'"),
+        ("header.csv", "no row"),
+        ("gap.csv", "nothing to read in 'gap.csv[1]'"),
+    ],
+)
+def test_inputs_that_cannot_be_read_are_told(
+    folder: Path, capsys: pytest.CaptureFixture[str], told: str, words: str
+) -> None:
+    run = trained(folder, *CLASSIFIER)
+    files = {"bad.txt": b"fine\n\xff", "nul.txt": b"a\0b", "empty.txt": b"", "other.csv": b"title\nx\n",
+             "header.csv": b"text\n", "gap.csv": b"text,n\nfine,1\n,2\n"}  # fmt: skip
+    for name, content in files.items():
+        (folder / name).write_bytes(content)
+    assert words in refusal(capsys, "infer", f"run={run}", f"input={told}")
+    assert only(folder / "runs") == run
+
+
+@pytest.mark.parametrize(
+    ("settings", "words"),
+    [
+        (("data.root=nowhere.csv",), "no file or folder"),
+        (("data.root=texts.csv", "data.text_column=txt"), "did you mean 'text'"),
+        (("data.root=texts.csv", "data.fold=10"), "data.fold must be from 0 to 9"),
+        (("data.root=texts.csv", "data.tokeniser=wrods"), "did you mean 'words'"),
+        (("data.root=texts.csv", "trainer.clip=-1"), "trainer.clip must be from"),
+        (("data=mnist",), "data must be one of text_folder, text_table, text_lines"),
+        (("data=text_file",), "data must be one of text_folder, text_table, text_lines"),
+    ],
+)
+def test_wrong_settings_and_data_make_no_run(
+    folder: Path, capsys: pytest.CaptureFixture[str], settings: tuple[str, ...], words: str
+) -> None:
+    shown = refusal(capsys, "train", "model=transformer/classifier", "data=text_table", *settings)
+    assert words in shown
+    assert not (folder / "runs").exists()
+
+
+def test_pictures_and_texts_are_not_mixed_up(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert "no data set called 'text_table'" in refusal(capsys, "train", "model=mnist", "data=text_table")
+    run = trained(folder, *CLASSIFIER)
+    shown = refusal(capsys, "infer", "model=transformer/lm", f"run={run}", "prompt=x")
+    assert "holds no trained language model" in shown
+
+
+def test_a_language_model_is_trained_on_one_text(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    run = trained(folder, *LANGUAGE)
+    told = record(run)["data"]
+    assert (told["train_items"], told["validation_items"], told["test_items"]) == (774, 86, 0)
+    assert json.loads((run / "request.json").read_text())["data"]["parts"] == {
+        "train": [0, 774],
+        "validation": [774, 860],
+    }
+
+
+def test_a_text_shorter_than_the_model_reads_is_refused(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    shown = refusal(capsys, "train", *LANGUAGE, "model.length=1000")
+    assert "The model reads 1000 tokens, and there are 774 to train with" in shown
+    assert not (folder / "runs").exists()
+
+
+def test_what_is_written_is_shown_as_it_comes_and_kept(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    run = trained(folder, *LANGUAGE)
+    asked = ("prompt=To be, or", "length=3", "temperature=0.5", "top_k=4", "seed=7", "output.name=written")
+    assert main(["infer", f"run={run}", *asked]) == 0
+    shown = capsys.readouterr()
+    assert "To be, orla [31mla [31mla [31m" in shown.err
+    assert "\x1b" not in shown.err
+    assert "3 tokens, 5 a second" in shown.out
+    written = folder / "runs" / "written"
+    assert (written / "generated.txt").read_text() == "To be, orla la la "
+    request = json.loads((written / "request.json").read_text())
+    assert request["infer"]["tokens"] == tokenization.load(run / "vocabulary.json").encode("To be, or")
+    assert (request["infer"]["top_k"], request["infer"]["seed"]) == (4, 7)
+
+
+@pytest.mark.parametrize(
+    ("settings", "words"),
+    [
+        (("prompt=Zwölf",), "lacks 'Z' 'w' 'ö' 'l' 'f'"),
+        (("length=0",), "length must be from 1"),
+        (("temperature=-1",), "temperature must be from 0"),
+        (("top_k=1000",), "more than the"),
+    ],
+)
+def test_prompts_that_cannot_be_gone_on_with_are_told(
+    folder: Path, capsys: pytest.CaptureFixture[str], settings: tuple[str, ...], words: str
+) -> None:
+    run = trained(folder, *LANGUAGE)
+    assert words in refusal(capsys, "infer", f"run={run}", *settings)
+
+
+def test_a_long_prompt_is_said_to_be_cut(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    run = trained(folder, *LANGUAGE)
+    assert main(["infer", f"run={run}", "prompt=" + "to be " * 50, "length=1"]) == 0
+    assert "only the end of the prompt counts" in capsys.readouterr().err
+
+
+def test_from_python_it_is_the_same_path(folder: Path) -> None:
+    root = {"data.root": folder / "texts.csv"}
+    run = api.train(model="transformer/classifier", data="text_table", preset="smoke", **root)
+    assert api.infer(run=run, input="a fine film").predictions[0]["class"] == "good"

@@ -1,0 +1,137 @@
+"""Published weights of feature networks, downloaded from a server that pretends, and a file of VGG16's layout."""
+
+import hashlib
+import http.server
+import threading
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import h5py
+import numpy as np
+import pytest
+
+from zoo.core import schema
+from zoo.core.errors import ZooError
+from zoo.weights import feature_downloads, feature_networks
+
+WIDTHS = (64, 128, 256, 512, 512)
+DEPTHS = {"vgg16": (2, 2, 3, 3, 3), "vgg19": (2, 2, 4, 4, 4)}
+
+
+def published_vgg(path: Path, network: str) -> Path:
+    """A file with the layers, names and shapes of the one that Keras publishes without its top; drawn numbers."""
+    draw, channels = np.random.default_rng(1), 3
+    with h5py.File(path, "w") as file:
+        names = ["input_1"]
+        file.create_group("input_1").attrs["weight_names"] = np.array([], "S1")
+        for block, (width, depth) in enumerate(zip(WIDTHS, DEPTHS[network], strict=True), 1):
+            for turn in range(1, depth + 1):
+                names.append(f"block{block}_conv{turn}")
+                group, stored = file.create_group(names[-1]), [f"{names[-1]}_{kind}_1:0" for kind in "Wb"]
+                group.attrs["weight_names"] = np.array([name.encode() for name in stored])
+                kernel = draw.standard_normal((3, 3, channels, width), np.float32)
+                group[stored[0]], group[stored[1]] = kernel * (2 / (9 * channels)) ** 0.5, np.zeros(width, "f4")
+                channels = width
+            names.append(f"block{block}_pool")
+            file.create_group(names[-1]).attrs["weight_names"] = np.array([], "S1")
+        file.attrs["layer_names"] = np.array([name.encode() for name in names])
+    return path
+
+
+class Mirror:
+    """A server of one file, and what the table then says of it."""
+
+    def __init__(self, content: bytes, monkeypatch: pytest.MonkeyPatch) -> None:
+        self.content, self.asked = content, 0
+        mirror = self
+
+        class Handler(http.server.BaseHTTPRequestHandler):
+            def do_GET(self) -> None:
+                mirror.asked += 1
+                self.send_response(200)
+                self.send_header("Content-Length", str(len(mirror.content)))
+                self.end_headers()
+                self.wfile.write(mirror.content)
+
+            def log_message(self, *_: object) -> None: ...
+
+        self.server = http.server.ThreadingHTTPServer(("127.0.0.1", 0), Handler)
+        threading.Thread(target=self.server.serve_forever, kwargs={"poll_interval": 0.02}, daemon=True).start()
+        self.row: dict[str, Any] = {
+            "address": f"http://127.0.0.1:{self.server.server_port}/", "file": "vgg16_notop.h5",
+            "bytes": len(content),
+            "checksum": {"md5": hashlib.md5(content, usedforsecurity=False).hexdigest()},
+        }  # fmt: skip
+        monkeypatch.setattr(feature_downloads, "table", lambda: {"vgg16": self.row})
+
+
+@pytest.fixture
+def mirror(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Mirror]:
+    monkeypatch.setenv("ZOO_CACHE", str(tmp_path / "cache"))
+    monkeypatch.setattr(Path, "home", lambda: tmp_path)
+    made = Mirror(b"weights" * 1000, monkeypatch)
+    yield made
+    made.server.shutdown()
+    made.server.server_close()
+
+
+def test_the_table_is_complete() -> None:
+    for network, row in schema.read(feature_downloads.TABLE).items():
+        assert network in ("vgg19", "vgg16", "squeezenet")
+        assert row["address"].startswith("https://")
+        assert row["bytes"] > 1e6
+        ((kind, checksum),) = row["checksum"].items()
+        assert len(checksum) == {"md5": 32, "sha256": 64}[kind]
+        assert row["source"]
+
+
+def test_the_rows_squeezenet_is_the_file_at_hand(shared_data: Path) -> None:
+    row = schema.read(feature_downloads.TABLE)["squeezenet"]
+    content = (shared_data / "squeezenet" / row["file"]).read_bytes()
+    assert (len(content), hashlib.sha256(content).hexdigest()) == (row["bytes"], row["checksum"]["sha256"])
+
+
+def test_it_is_downloaded_once_and_its_sha256_kept(mirror: Mirror, capsys: pytest.CaptureFixture[str]) -> None:
+    path = feature_downloads.fetched("vgg16")
+    assert path.read_bytes() == mirror.content
+    note = path.with_name(path.name + ".sha256")
+    assert note.read_text().strip() == hashlib.sha256(mirror.content).hexdigest()
+    assert "must stay from now on" in capsys.readouterr().err
+    assert feature_downloads.fetched("vgg16") == feature_downloads.kept("vgg16") == path
+    assert mirror.asked == 1
+
+
+def test_another_file_of_the_same_md5_is_refused(mirror: Mirror) -> None:
+    path = feature_downloads.fetched("vgg16")
+    path.with_name(path.name + ".sha256").write_text("0" * 64)  # as if the file had been another one at first
+    with pytest.raises(ZooError, match="no longer the file that was downloaded") as error:
+        feature_downloads.kept("vgg16")
+    assert "fetched anew" in error.value.remedy
+
+
+@pytest.mark.parametrize(
+    ("content", "words"), [(b"others!" * 1000, "another file"), (b"short", "5 bytes, not 7,000")]
+)
+def test_anything_else_is_thrown_away(mirror: Mirror, content: bytes, words: str, tmp_path: Path) -> None:
+    mirror.content = content
+    with pytest.raises(ZooError, match=words) as error:
+        feature_networks.choose("vgg16", None)
+    assert "feature_weights=FILE" in error.value.remedy
+    assert not list(tmp_path.rglob("vgg16_notop.h5"))
+
+
+def test_auto_downloads_nothing(mirror: Mirror, capsys: pytest.CaptureFixture[str]) -> None:
+    assert feature_networks.choose("auto", None).network == "random"
+    assert "features=vgg19 downloads them" in capsys.readouterr().err
+    assert mirror.asked == 0
+
+
+def test_a_file_of_the_published_layout_is_vgg16(mirror: Mirror, tmp_path: Path) -> None:
+    path = published_vgg(tmp_path / "vgg16.h5", "vgg16")
+    found = feature_networks.choose("auto", str(path))
+    assert found.network == "vgg16"
+    assert found.arrays is not None
+    assert list(found.arrays)[:2] == ["block1_conv1/kernel", "block1_conv1/bias"]
+    assert found.arrays["block5_conv3/kernel"].shape == (3, 3, 512, 512)
+    assert sum(array.size for array in found.arrays.values()) == 14_714_688

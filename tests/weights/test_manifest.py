@@ -1,0 +1,96 @@
+"""Published style networks: a manifest and raw numbers, taken only where every number is accounted for."""
+
+import json
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from zoo.core.errors import ZooError
+from zoo.weights import io, manifest
+
+
+def published(folder: Path, filters: int = 2, blocks: int = 1, edge: int = 3) -> dict[str, np.ndarray]:
+    """Write a small network as its publishers would, and return it under the zoo's names."""
+    random, named, rows = np.random.default_rng(0), {}, {}
+    folder.mkdir(exist_ok=True)
+    for number, (name, shape) in enumerate(manifest._shapes(filters, blocks, edge).items()):
+        named[name] = random.random(shape).astype("<f4")
+        file = "Variable" + (f"_{number}" if number else "")
+        named[name].tofile(folder / file)
+        rows[file] = {"filename": file, "shape": list(shape)}
+    (folder / "manifest.json").write_text(json.dumps(dict(sorted(rows.items()))))
+    return named
+
+
+@pytest.mark.parametrize("place", ["", "manifest.json"])
+def test_a_published_network_is_named_after_its_layers(tmp_path: Path, place: str) -> None:
+    wanted = published(tmp_path)
+    found = io.read(tmp_path / place)
+    assert list(found.arrays) == list(wanted)
+    assert all(np.array_equal(found.arrays[name], array) for name, array in wanted.items())
+    assert manifest.size_of(found.arrays) == {"filters": 2, "blocks": 1, "edge": 3}
+    io.convert(tmp_path, tmp_path / "out.npz")
+    assert manifest.size_of(io.read(tmp_path / "out.npz").arrays) == {"filters": 2, "blocks": 1, "edge": 3}
+
+
+def test_the_real_one(shared_data: Path) -> None:
+    found = io.read(shared_data / "faststyle" / "wave")
+    assert manifest.size_of(found.arrays) == {"filters": 32, "blocks": 5, "edge": 9}
+    assert sum(array.size for array in found.arrays.values()) == 1_677_638
+
+
+def test_other_weights_keep_their_names(tmp_path: Path) -> None:
+    np.arange(6, dtype="<f4").tofile(tmp_path / "a")
+    (tmp_path / "manifest.json").write_text('{"dense": {"filename": "a", "shape": [2, 3]}}')
+    found = io.read(tmp_path)
+    np.testing.assert_array_equal(found.arrays["dense"], [[0, 1, 2], [3, 4, 5]])
+    with pytest.raises(ZooError, match="no layers"):
+        io.convert(tmp_path, tmp_path / "out.h5")
+
+
+@pytest.mark.parametrize(
+    ("row", "words"),
+    [
+        ({"filename": "../secret", "shape": [6]}, "plain name"),
+        ({"filename": "/etc/passwd", "shape": [6]}, "plain name"),
+        ({"filename": "..\\secret", "shape": [6]}, "plain name"),
+        ({"filename": "link", "shape": [6]}, "no file in its folder"),
+        ({"filename": "inner", "shape": [6]}, "no file in its folder"),
+        ({"filename": "missing", "shape": [6]}, "no file in its folder"),
+        ({"filename": "a\0", "shape": [6]}, "plain name"),
+        ({"filename": "a", "shape": [7]}, "28"),
+        ({"filename": "a", "shape": [2**40, 2**40]}, "24 bytes long"),
+        ({"filename": "a", "shape": [-2, -3]}, "shape"),
+        ({"filename": "a", "shape": [True, 6]}, "shape"),
+        ({"filename": "a", "shape": [6.0]}, "shape"),
+        ({"filename": "a"}, "filename and shape"),
+        ("a", "filename and shape"),
+    ],
+)
+def test_hostile_rows_are_refused(tmp_path: Path, row: object, words: str) -> None:
+    folder = tmp_path / "net"
+    folder.mkdir()
+    (tmp_path / "secret").write_bytes(bytes(24))
+    (folder / "a").write_bytes(bytes(24))
+    (folder / "link").symlink_to(tmp_path / "secret")
+    (folder / "inner").mkdir()
+    (folder / "manifest.json").write_text(json.dumps({"w": row}))
+    with pytest.raises(ZooError) as caught:
+        io.read(folder)
+    assert words in str(caught.value)
+
+
+@pytest.mark.parametrize("text", ["", "[]", "{}", "{", '"x"', "[" * 100_000, "\xff\xfe"])
+def test_damaged_manifests_are_refused(tmp_path: Path, text: str) -> None:
+    (tmp_path / "manifest.json").write_text(text, encoding="latin-1")
+    with pytest.raises(ZooError, match="refused"):
+        io.read(tmp_path)
+
+
+def test_a_network_with_one_odd_shape_is_no_style_network(tmp_path: Path) -> None:
+    arrays = dict(published(tmp_path))
+    assert manifest.size_of(arrays)
+    arrays["up1_norm/scale"] = np.zeros(5, "f4")
+    assert manifest.size_of(arrays) is None
+    assert manifest.size_of({}) is None

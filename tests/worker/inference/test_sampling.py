@@ -1,0 +1,61 @@
+"""What is drawn of a language model's logits, and how a memory that is full goes on."""
+
+import numpy as np
+
+from zoo.worker.inference import sampling
+
+LOGITS = np.log(np.array([0.5, 0.3, 0.05, 0.1, 0.04, 0.01]))
+
+
+class Memory:
+    """Says which tokens it holds."""
+
+    def __init__(self, length: int) -> None:
+        self.length, self.held = length, list[int]()
+
+    @property
+    def place(self) -> int:
+        return len(self.held)
+
+    def forget(self) -> None:
+        self.held = []
+
+    def next(self, tokens: list[int]) -> list[list[int]]:
+        self.held += tokens
+        return [list(self.held)]
+
+
+def draws(count: int, temperature: float, top_k: int | None) -> np.ndarray:
+    random = np.random.RandomState(3)
+    drawn = [sampling.draw(LOGITS, temperature, top_k, random) for _ in range(count)]
+    return np.bincount(drawn, minlength=len(LOGITS)) / count
+
+
+def test_padding_and_the_unknown_are_never_drawn() -> None:
+    shares = draws(4000, 1.0, None)
+    assert shares[:2].tolist() == [0, 0]
+    assert np.abs(shares[2:] - np.array([0.25, 0.5, 0.2, 0.05])).max() < 0.03
+
+
+def test_cold_draws_take_the_likeliest() -> None:
+    assert draws(50, 0.0, None)[3] == 1
+    assert draws(50, 1e-3, None)[3] == 1
+    assert draws(4000, 0.5, None)[3] > 0.7
+
+
+def test_only_the_likeliest_few_are_drawn() -> None:
+    shares = draws(4000, 1.0, 2)
+    assert set(np.flatnonzero(shares)) == {2, 3}
+    assert draws(50, 5.0, 1)[3] == 1
+
+
+def test_a_full_memory_reads_the_later_half_again() -> None:
+    memory, seen = Memory(4), [2, 3]
+    sampling.recall(memory, seen)
+    for token in (4, 5):
+        seen.append(token)
+        assert sampling.follow(memory, seen) == seen
+    seen.append(6)
+    assert sampling.follow(memory, seen) == [5, 6]
+    seen.append(7)
+    assert sampling.follow(memory, seen) == [5, 6, 7]

@@ -1,0 +1,75 @@
+"""Which device of a framework a request gets, and what is said where there is none."""
+
+import types
+from typing import Any
+
+import pytest
+
+from zoo.worker.devices import jax, plaidml, torch
+from zoo.worker.errors import RefusalError
+
+CPU = {"promise": "cpu", "id": None}
+GPU = {"promise": "gpu", "id": None}
+
+
+def library(mps: bool | None = None, cuda: bool = False, built_for: str | None = None, built: bool = True) -> Any:
+    """A PyTorch on a machine: whether it can use MPS (None: too old to know it) and CUDA."""
+    backends = types.SimpleNamespace()
+    if mps is not None:
+        backends.mps = types.SimpleNamespace(is_available=lambda: mps, is_built=lambda: built)
+    found = types.SimpleNamespace(is_available=lambda: cuda)
+    version = types.SimpleNamespace(cuda=built_for)
+    return types.SimpleNamespace(backends=backends, cuda=found, version=version, __version__="2.15.0")
+
+
+@pytest.mark.parametrize(
+    ("device", "machine", "chosen"),
+    [
+        (GPU, library(mps=True), "mps"),
+        (GPU, library(mps=False, cuda=True), "cuda"),
+        (GPU, library(cuda=True), "cuda"),
+        (CPU, library(mps=True, cuda=True), "cpu"),
+        ({"promise": "gpu", "id": "cuda:1"}, library(cuda=True), "cuda:1"),
+    ],
+)
+def test_torch_takes_what_was_promised(device: dict[str, Any], machine: Any, chosen: str) -> None:
+    assert torch.choose(device, machine) == chosen
+
+
+@pytest.mark.parametrize(
+    ("machine", "words"),
+    [
+        (library(mps=False), "PyTorch 2.15.0 can use no GPU here: it was built with MPS, but this macOS is too old"),
+        (library(mps=False, built=False), "it was built for the CPU only"),
+        (library(), "it was built for the CPU only"),
+        (library(built_for="13.0"), "it was built for CUDA 13.0 and finds no NVIDIA GPU or driver"),
+    ],
+)
+def test_torch_without_a_gpu_says_why(machine: Any, words: str) -> None:
+    with pytest.raises(RefusalError, match=words):
+        torch.choose(GPU, machine)
+
+
+@pytest.mark.parametrize(
+    ("device", "system", "platforms"),
+    [
+        (GPU, "darwin", "mps,cpu"),
+        (GPU, "linux", "cuda,cpu"),
+        (CPU, "darwin", "cpu"),
+        ({"promise": "gpu", "id": "rocm:0"}, "linux", "rocm,cpu"),
+        ({"promise": "cpu", "id": "cpu"}, "linux", "cpu"),
+    ],
+)
+def test_jax_opens_the_promised_platform_first(device: dict[str, Any], system: str, platforms: str) -> None:
+    assert jax.choose(device, system) == platforms
+
+
+def test_plaidml_takes_metal_before_opencl_and_no_cpu_for_a_gpu() -> None:
+    found = ["llvm_cpu.0", "opencl_amd_radeon.0", "metal_amd_radeon.0"]
+    assert plaidml.choose(found, GPU) == "metal_amd_radeon.0"
+    assert plaidml.choose(found, CPU) == "llvm_cpu.0"
+    assert plaidml.choose(found, {"promise": "gpu", "id": "opencl_amd_radeon.0"}) == "opencl_amd_radeon.0"
+    with pytest.raises(Exception, match=r"PlaidML sees no GPU; it sees llvm_cpu\.0"):
+        plaidml.choose(found[:1], GPU)
+    with pytest.raises(Exception, match=r"PlaidML has no device 'x'; it has llvm_cpu\.0"):
+        plaidml.choose(found[:1], {"promise": "gpu", "id": "x"})

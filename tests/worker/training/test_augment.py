@@ -1,0 +1,74 @@
+"""Pictures altered by chance: within bounds, and the same for the same seeds."""
+
+import numpy as np
+import pytest
+
+from zoo.worker.training import augment
+
+PLAIN = {"flip": False, "crop": 0.0, "colour": 0.0}
+
+
+def pictures(count: int = 64, edge: int = 20) -> np.ndarray:
+    """Each pixel of a picture is another colour, so that it can be seen where it went."""
+    places = np.arange(edge * edge).reshape(edge, edge)
+    one = np.stack([places % 251, places // 7 % 251, places // 3 % 251], axis=-1).astype(np.uint8)
+    return np.stack([one] * count)
+
+
+def alter(pixels: np.ndarray, seeds: tuple[int, ...] = (1, 2, 3), **settings: object) -> np.ndarray:
+    found: np.ndarray = augment.altering(PLAIN | settings)(pixels, list(seeds))
+    return found
+
+
+def test_nothing_is_altered_where_nothing_is_asked_for() -> None:
+    assert augment.altering(PLAIN) is None
+
+
+def test_half_of_the_pictures_are_mirrored() -> None:
+    pixels = pictures()
+    found = alter(pixels, flip=True)
+    mirrored = (found == pixels[:, :, ::-1]).all((1, 2, 3))
+    kept = (found == pixels).all((1, 2, 3))
+    assert (mirrored | kept).all()
+    assert 16 < mirrored.sum() < 48
+
+
+def test_a_crop_moves_by_no_more_than_its_share_and_mirrors_what_comes_in() -> None:
+    pixels = pictures()
+    found = alter(pixels, crop=0.1)
+    offsets = set()
+    for picture in found:
+        inner = picture[2:-2, 2:-2]
+        places = [
+            (top, left)
+            for top in range(5)
+            for left in range(5)
+            if (pixels[0, top : top + 16, left : left + 16] == inner).all()
+        ]
+        assert len(places) == 1
+        offsets.add((places[0][0] - 2, places[0][1] - 2))
+    assert {row for row, _ in offsets} == {column for _, column in offsets} == {-2, -1, 0, 1, 2}
+    down = np.pad(pixels[0], ((2, 2), (2, 2), (0, 0)), mode="reflect")
+    for picture in found:
+        assert any((down[top : top + 20, left : left + 20] == picture).all() for top in range(5) for left in range(5))
+
+
+@pytest.mark.parametrize("channels", [1, 3])
+def test_colours_change_within_their_share_and_stay_colours(channels: int) -> None:
+    pixels = pictures()[..., :channels]
+    found = alter(pixels, colour=0.3)
+    assert found.dtype == np.float32
+    assert found.min() >= 0
+    assert found.max() <= 255
+    brightness = found.mean((1, 2, 3)) / pixels.mean((1, 2, 3))
+    assert 0.6 < brightness.min() < 0.85
+    assert 1.15 < brightness.max() < 1.4
+
+
+def test_the_same_seeds_alter_alike_and_others_differently() -> None:
+    settings = {"flip": True, "crop": 0.2, "colour": 0.2}
+    pixels = pictures()
+    once, again = alter(pixels, **settings), alter(pixels, **settings)
+    assert np.array_equal(once, again)
+    for seeds in ((2, 2, 3), (1, 3, 3), (1, 2, 4)):
+        assert not np.array_equal(once, alter(pixels, seeds, **settings))

@@ -1,0 +1,1 @@
+"""Typed settings, and their composition by Hydra."""

@@ -1,0 +1,311 @@
+"""Ready settings for machines that people have: ``configs/reference/NAME.yaml``. The folder is the registry.
+
+``reference=NAME`` on the command line stands for the settings of such a file; a path to a copy of one works too.
+What the user sets besides outranks it, and so do the files of a data set or a preset that the user chooses.
+"""
+
+import os
+import types
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from zoo.config import compose
+from zoo.core import paths
+from zoo.core import schema as checks
+from zoo.core.errors import ZooError, unknown
+from zoo.environments.machine import Machine
+
+KEY = "reference"
+SYSTEMS = {"macos": "macOS", "linux": "Linux", "windows": "Windows"}
+# Groups whose files are laid over the whole of the settings, and so over a reference's single values.
+OVERALL = ("data", "preset")
+
+
+@dataclass(frozen=True)
+class Needs:
+    """The machine that a reference is for; None leaves open.
+
+    Attributes:
+        about: the machine in words.
+        os: ``macos`` or ``linux``.
+        arch: ``x86_64`` or ``arm64``.
+        gpu: the end of the GPU's name as the system gives it, such as ``Radeon RX 570``.
+        vendor: ``apple``, ``amd`` or ``nvidia``.
+    """
+
+    about: str
+    os: str | None = None
+    arch: str | None = None
+    gpu: str | None = None
+    vendor: str | None = None
+
+
+@dataclass(frozen=True)
+class Published:
+    """A figure that somebody published of such a machine.
+
+    Attributes:
+        what: the work it was measured at.
+        source: address or publication.
+        metric: the metric or phase of a run that it can be compared with; None: it is of other work.
+        data: the data set that it was measured on.
+    """
+
+    what: str
+    figure: float
+    unit: str
+    source: str
+    metric: str | None = None
+    data: str | None = None
+
+
+@dataclass(frozen=True)
+class Reference:
+    """One file. ``settings`` are nested; a group is its option's name, or keys and values with ``name``."""
+
+    about: str
+    machine: Needs
+    settings: dict[str, Any]
+    published: list[Published] | None = None
+    name: str = ""
+
+    @property
+    def overrides(self) -> list[str]:
+        """The settings as the command line has them."""
+        return list(_flat(self.settings))
+
+
+def names() -> list[str]:
+    """The names of the references that come with the zoo."""
+    return sorted(path.stem for path in _folder().glob("*.yaml"))
+
+
+def _folder() -> Path:
+    return paths.CONFIGS / KEY
+
+
+def load(name: str) -> Reference:
+    """Read and check a reference.
+
+    Args:
+        name: of one that comes with the zoo, or the path of a YAML file.
+
+    Raises:
+        ZooError: there is none, or it is wrong: every unknown key, wrong type and value out of range is listed.
+    """
+    path = _path(name)
+    row = checks.read(path)
+    checks.refuse(KEY, path, [*_form_problems(row), *_setting_problems(row)])
+    return _made(name, row)
+
+
+def _made(name: str, row: dict[str, Any]) -> Reference:
+    published = [Published(**entry) for entry in row.get("published") or []]
+    return Reference(**row | {"machine": Needs(**row["machine"]), "published": published, "name": name})
+
+
+def _path(name: str) -> Path:
+    if name in names():
+        return _folder() / f"{name}.yaml"
+    path = Path(os.path.expanduser(name))
+    if os.path.isfile(path):  # which takes names of any length, and of users who are not there
+        return path
+    if path.suffix in (".yaml", ".yml") or path.name != name:
+        raise ZooError(f"There is no file {path}", f"Give a YAML file, or one of: {', '.join(names())}")
+    raise unknown(KEY, name, names())
+
+
+def overrides(name: str) -> list[str]:
+    """The settings of a reference as the command line has them: ``model=mnist``, ``trainer.epochs=3``.
+
+    Raises:
+        ZooError: as :func:`load`.
+    """
+    return load(name).overrides
+
+
+def chosen(given: list[str]) -> Reference | None:
+    """The reference that overrides name, or None.
+
+    Raises:
+        ZooError: as :func:`load`.
+    """
+    named = [text.partition("=")[2] for text in given if text.partition("=")[0] == KEY]
+    return load(named[-1].strip("'\"")) if named else None
+
+
+def expand(given: list[str], reference: Reference | None = None) -> list[str]:
+    """Overrides with ``reference=NAME`` replaced by what it stands for, and the user's own after that.
+
+    Where the user chooses another model, what the reference sets of its own model goes; with another backend its
+    stack goes too; and a data set or preset that the user chooses keeps what its file sets.
+
+    Args:
+        given: overrides.
+        reference: what :func:`chosen` said of them, where that is known already.
+
+    Raises:
+        ZooError: as :func:`load`.
+    """
+    reference = reference or chosen(given)
+    if reference is None:
+        return given
+    own = [text for text in given if text.partition("=")[0] != KEY]
+    dropped = _outranked(own, reference.overrides)
+    return [*(text for text in reference.overrides if text.partition("=")[0] not in dropped), *own]
+
+
+def _outranked(own: list[str], theirs: list[str]) -> set[str]:
+    """Keys of the reference that give way to what the user chose."""
+    keys = {text.partition("=")[0] for text in own}
+    gone = set(keys)
+    for group in ("model", "backend"):
+        if group in keys and compose.chosen(group, own) != compose.chosen(group, theirs):
+            gone |= {text.partition("=")[0] for text in theirs if text.startswith(f"{group}.")}
+            gone |= {"stack"} if group == "backend" else set()
+    for group in [name for name in OVERALL if name in keys]:
+        gone |= _keys_of_file(group, str(compose.chosen(group, own)))
+    return gone
+
+
+def _keys_of_file(group: str, option: str) -> set[str]:
+    path = paths.CONFIGS / group / f"{option}.yaml"
+    if not path.is_file():  # composing says so, with the valid names
+        return set()
+    return {text.partition("=")[0] for text in _leaves(checks.read(path))}
+
+
+def rows() -> list[dict[str, str]]:
+    """One row a reference, for listing; the settings are not composed, which would take seconds."""
+    return [_row(name) for name in names()]
+
+
+def _row(name: str) -> dict[str, str]:
+    path = _folder() / f"{name}.yaml"
+    row = checks.read(path)
+    checks.refuse(KEY, path, _form_problems(row))
+    found = _made(name, row)
+    return {
+        "reference": name,
+        "machine": found.machine.about,
+        "what": found.about,
+        "settings": " ".join(found.overrides),
+        "published": "; ".join(_words(entry) for entry in found.published or []),
+    }
+
+
+def remarks(reference: Reference, here: Machine) -> list[str]:
+    """What to know before a reference runs on a machine: what it is for, how this one differs, what was published."""
+    told = [f"Reference {reference.name}: {reference.about}"]
+    found = differences(reference, here)
+    if found:
+        told.append(f"  It is for {reference.machine.about}; here {'; '.join(found)}.")
+        told.append(f"  To run it with what this machine has: {KEY}={reference.name} backend=auto")
+    return told + [f"  Published: {_words(entry)}" for entry in reference.published or []]
+
+
+def differences(reference: Reference, here: Machine) -> list[str]:
+    """How a machine differs from the one that a reference is for; empty where its figures can be compared."""
+    wanted, found = reference.machine, []
+    if wanted.os not in (None, here.os):
+        found.append(f"the system is {SYSTEMS[here.os]}, not {SYSTEMS[str(wanted.os)]}")
+    if wanted.arch not in (None, here.arch):
+        found.append(f"the processor is {here.arch}, not {wanted.arch}")
+    present = " and ".join(gpu.name for gpu in here.gpus) or "none"
+    if wanted.gpu and not any(_same(gpu.name, wanted.gpu) for gpu in here.gpus):
+        found.append(f"the GPU is {present}, not {wanted.gpu}")
+    elif wanted.vendor and not any(gpu.vendor == wanted.vendor for gpu in here.gpus):
+        found.append(f"the GPU is {present}, not one of {wanted.vendor.upper()}")
+    return found
+
+
+def _same(name: str, wanted: str) -> bool:
+    return f" {name}".lower().endswith(f" {wanted}".lower())
+
+
+def comparison(published: list[Published], record: dict[str, Any]) -> list[str]:
+    """A finished run beside the published figures that can be compared with it, one line each.
+
+    A run on other data, with a preset or on a part of the data is not compared.
+
+    Args:
+        published: from :class:`Reference`.
+        record: the run's ``run.json``.
+    """
+    settings, data = record["config"], record["data"]["name"]
+    if settings["preset"] != "full" or settings["data"]["train_limit"] or settings["data"]["test_limit"]:
+        return []
+    figures = {**record.get("metrics", {}), **record.get("phases", {})}
+    return [
+        f"Published: {_words(entry)}. This run: {figures[entry.metric]:.4g}"
+        for entry in published
+        if entry.metric in figures and entry.data in (None, data)
+    ]
+
+
+def _words(entry: Published) -> str:
+    return f"{entry.what}: {entry.figure:g} {entry.unit}".strip() + f" ({entry.source})"
+
+
+# -- checking a file
+
+
+def _form_problems(row: Any) -> list[str]:
+    return checks.problems(row, Reference, given=("name",))
+
+
+def _setting_problems(row: Any) -> list[str]:
+    """What is wrong with the settings, in the words of the command line's own check."""
+    settings = row.get("settings") if isinstance(row, dict) else None
+    if not isinstance(settings, dict):
+        return []
+    problems = [f"settings.{key} must be one value, got {value!r}" for key, value in _odd(settings)]
+    if any(str(key) == KEY for key in settings):
+        return [*problems, "settings.reference: a reference cannot stand on another"]
+    try:
+        compose.compose("train", [text for text in _flat(settings) if not text.startswith("backend=auto")])
+    except ZooError as error:
+        listed = error.message.splitlines()
+        problems += [line.removeprefix("  - ") for line in (listed[1:] if len(listed) > 1 else listed)]
+    return problems
+
+
+def _odd(tree: dict[str, Any], prefix: str = "") -> Iterator[tuple[str, Any]]:
+    for key, value in tree.items():
+        if isinstance(value, dict):
+            yield from _odd(value, f"{prefix}{key}.")
+        elif not isinstance(value, str | int | float | types.NoneType):
+            yield prefix + str(key), value
+
+
+def _flat(settings: dict[str, Any]) -> Iterator[str]:
+    """Choices of groups first: single values are laid over them."""
+    groups = compose.groups(compose.form("train", compose.task_of(None)))
+    for key, value in settings.items():
+        if key in groups:
+            option = value.get("name") if isinstance(value, dict) else value
+            yield from () if option is None else (f"{key}={option}",)
+    for key, value in settings.items():
+        if key not in groups:
+            yield from _leaves({key: value})
+        elif isinstance(value, dict):
+            yield from _leaves({name: inner for name, inner in value.items() if name != "name"}, f"{key}.")
+
+
+def _leaves(tree: dict[str, Any], prefix: str = "") -> Iterator[str]:
+    for key, value in tree.items():
+        if isinstance(value, dict):
+            yield from _leaves(value, f"{prefix}{key}.")
+        elif isinstance(value, str | int | float | types.NoneType):
+            yield f"{prefix}{key}={_text(f'{prefix}{key}', value)}"
+
+
+def _text(key: str, value: Any) -> str:
+    """A value as the command line has it; text that its parser would split is quoted, a path is taken as it is."""
+    if value is None or isinstance(value, bool):
+        return "null" if value is None else str(value).lower()
+    text = str(value)
+    plain = not isinstance(value, str) or key in compose.PATHS or text.replace("-", "").replace(".", "").isalnum()
+    return text if plain else "'" + text.replace("\\", "\\\\").replace("'", "\\'") + "'"

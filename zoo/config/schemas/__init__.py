@@ -1,0 +1,1 @@
+"""The settings of each task: types, defaults, meanings and ranges."""

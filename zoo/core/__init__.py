@@ -1,0 +1,1 @@
+"""What every room may use: errors, paths, console, files, downloads, YAML rows."""

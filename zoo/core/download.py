@@ -1,0 +1,327 @@
+"""Fetch a file once, from whichever mirror answers, and never trust it before its checksum agrees."""
+
+import contextlib
+import hashlib
+import os
+import queue
+import shutil
+import threading
+from collections.abc import Callable, Iterator, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+from urllib.parse import urlsplit
+
+from zoo.core import console
+from zoo.core.errors import ZooError
+
+if TYPE_CHECKING:
+    import requests
+
+CONNECT_S = 5.0
+READ_S = 20.0
+# A name lookup or a host with many addresses can outlast the time-out of one connection many times over.
+ANSWER_S = 8.0
+TRIES = 4
+CHUNK = 1 << 16
+LOOPBACK = ("localhost", "127.0.0.1")
+
+
+class _MirrorError(Exception):
+    """Why one mirror did not serve; the next is asked."""
+
+
+def fetch(name: str, urls: Sequence[str], sha256: str, folder: Path, size: int | None = None) -> Path:
+    """Return ``folder/name``, fetched from the first of ``urls`` that serves it unless it is there already.
+
+    A broken transfer goes on where it stopped, also in a later call; only a file whose checksum agrees gets
+    its name.
+
+    Args:
+        name: bare file name.
+        urls: the whole address of the file on each mirror, best first; https, or http on this machine.
+        sha256: lower-case hexadecimal checksum that the file must have; one of 32 digits is taken for an md5, all
+            that is known of some files.
+        folder: where it is kept; made if missing.
+        size: bytes of the file, where known; a mirror that announces or sends another size is left at once.
+
+    Raises:
+        ZooError: no mirror serves the file (each is listed with its reason), or the folder cannot be written.
+    """
+    _check_request(name, urls)
+    target = folder / name
+    if _intact(target, sha256):
+        return target
+    with locked(folder / f".{name}.lock", f"fetches {name}"):
+        if _intact(target, sha256):
+            return target
+        if target.exists():
+            console.warn(f"{target} is damaged (its checksum is not the published one); fetching it again")
+        return _from_mirrors(target, urls, sha256, size)
+
+
+def file_sha256(path: Path) -> str:
+    """Checksum of a file, in hexadecimal.
+
+    Raises:
+        ZooError: the file cannot be read.
+    """
+    return _digest(path, "sha256")
+
+
+def _digest(path: Path, kind: str) -> str:
+    try:
+        with path.open("rb") as stream:
+            return hashlib.file_digest(stream, kind).hexdigest()
+    except OSError as error:
+        raise storage_error("read", path, error) from error
+
+
+def _kind(checksum: str) -> str:
+    return "md5" if len(checksum) == 32 else "sha256"
+
+
+def _checksum(path: Path, like: str) -> str:
+    """Checksum of a file, of the same kind as another."""
+    return _digest(path, _kind(like))
+
+
+@contextlib.contextmanager
+def locked(path: Path, doing: str) -> Iterator[None]:
+    """Hold the lock file ``path``, its folder made first, saying so where another process must be waited for.
+
+    Raises:
+        ZooError: the folder cannot be written.
+    """
+    import filelock
+
+    lock = filelock.FileLock(path)
+    try:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        try:
+            lock.acquire(timeout=0)
+        except filelock.Timeout:
+            console.say(f"Another process {doing}; waiting for it")
+            lock.acquire()
+    except (OSError, NotImplementedError) as error:
+        raise storage_error("write", path.parent, error) from error
+    try:
+        yield
+    finally:
+        lock.release()
+
+
+def storage_error(verb: str, path: Path, error: BaseException) -> ZooError:
+    """The error for a file or folder that cannot be read or written."""
+    reason = error.strerror if isinstance(error, OSError) and error.strerror else str(error)
+    remedy = (
+        "Check that it is there and that you may read it."
+        if verb == "read"
+        else "Check its permissions and the free space; ZOO_CACHE=FOLDER keeps caches elsewhere."
+    )
+    return ZooError(f"Cannot {verb} {path}: {reason}", remedy)
+
+
+def _check_request(name: str, urls: Sequence[str]) -> None:
+    if Path(name).name != name or name in ("", ".", ".."):
+        raise ZooError(f"{name!r} is not a bare file name", "Name the file without a folder.")
+    if not urls:
+        raise ZooError(f"No mirror is named for {name}", "Add at least one https address.")
+    for url in urls:
+        if not _permitted(url):
+            raise ZooError(f"The mirror {url!r} is not fetched from", "Mirrors must begin with https:// and a host.")
+
+
+def _permitted(url: str) -> bool:
+    try:
+        parts = urlsplit(url)
+        host = parts.hostname
+    except ValueError:
+        return False
+    return bool(host) and (parts.scheme == "https" or (parts.scheme == "http" and host in LOOPBACK))
+
+
+def _intact(path: Path, sha256: str) -> bool:
+    try:
+        if path.is_dir():
+            raise ZooError(f"{path} is a folder where a file belongs", "Move it away and repeat.")
+        return path.exists() and _checksum(path, sha256) == sha256
+    except OSError as error:
+        raise storage_error("read", path, error) from error
+
+
+def _from_mirrors(target: Path, urls: Sequence[str], sha256: str, size: int | None) -> Path:
+    part = target.with_name(f"{target.name}.part")
+    reasons = []
+    for url in urls:
+        try:
+            _from_mirror(url, part, sha256, size)
+            os.replace(part, target)
+            return target
+        except _MirrorError as reason:
+            reasons.append(f"  {url}: {reason}")
+        except OSError as error:
+            raise storage_error("write", target, error) from error
+    raise ZooError(
+        f"{target.name} could not be fetched:\n" + "\n".join(reasons),
+        f"Check the network and repeat, or put the file there yourself: {target} ({_kind(sha256)} {sha256}).",
+    )
+
+
+def _from_mirror(url: str, part: Path, sha256: str, size: int | None) -> None:
+    """Complete ``part`` from one mirror, going on while each try brings something, afresh if it is wrong."""
+    for tries_left in reversed(range(TRIES)):
+        before = _length(part)
+        try:
+            whole = _transfer(url, part, before, size)
+        except _MirrorError:
+            if tries_left and _length(part) > before:
+                continue
+            raise
+        found = _checksum(part, sha256)
+        if found == sha256:
+            return
+        part.unlink()
+        if whole:
+            raise _MirrorError(f"it serves another file ({_kind(sha256)} {found})")
+    raise _MirrorError("what was kept of an earlier transfer does not fit its file")
+
+
+def _length(path: Path) -> int:
+    return path.stat().st_size if path.exists() else 0
+
+
+def _transfer(url: str, part: Path, offset: int, size: int | None) -> bool:
+    """Append the rest of the file to ``part``; True where the mirror ignored Range and sent it whole."""
+    import urllib3
+
+    with _session(url) as session, contextlib.closing(_answer(session, url, offset)) as response:
+        if response.status_code == 416:
+            return False  # nothing is left to send: the checksum tells whether the part is whole or wrong
+        offset = _start(response, offset)
+        total = _total(response, offset, size)
+        _check_room(part, offset, total)
+        label = f"Downloading {part.stem} from {urlsplit(url).hostname}"
+        with part.open("ab" if offset else "wb") as stream, console.bar(label, total, "B") as bar:
+            bar.advance(offset)
+            try:
+                _copy(response, stream.write, bar.advance, offset, total)
+            except (urllib3.exceptions.HTTPError, TimeoutError) as error:
+                raise _MirrorError(_plainly(error)) from error
+    return offset == 0
+
+
+def _session(url: str) -> "requests.Session":
+    """A session that can speak https and, for an address on this machine, http to that address alone.
+
+    A redirection from https to http therefore finds no adapter and fails.
+    """
+    import requests
+    from requests.adapters import HTTPAdapter
+
+    session = requests.Session()
+    session.adapters.clear()
+    session.mount("https://", HTTPAdapter())
+    parts = urlsplit(url)
+    if parts.scheme == "http":
+        session.mount(f"http://{parts.netloc}/", HTTPAdapter())
+    # The bytes as they are stored: a .gz file must not arrive unpacked.
+    session.headers["Accept-Encoding"] = "identity"
+    return session
+
+
+def _answer(session: "requests.Session", url: str, offset: int) -> "requests.Response":
+    """The mirror's answer, its body not yet read; waits for it no longer than ``ANSWER_S``."""
+    import requests
+
+    headers = {"Range": f"bytes={offset}-"} if offset else {}
+    outcome = _within(ANSWER_S, lambda: session.get(url, headers=headers, stream=True, timeout=(CONNECT_S, READ_S)))
+    if outcome is None:
+        raise _MirrorError(f"no answer within {ANSWER_S:g} s")
+    if isinstance(outcome, (requests.RequestException, OSError, ValueError)):
+        raise _MirrorError(_plainly(outcome)) from outcome
+    if isinstance(outcome, BaseException):
+        raise outcome
+    response: requests.Response = outcome
+    if response.status_code not in (200, 206) and not (response.status_code == 416 and offset):
+        response.close()
+        raise _MirrorError(f"HTTP {response.status_code} {response.reason}")
+    return response
+
+
+def _within(seconds: float, work: Callable[[], Any]) -> Any:
+    """What ``work`` returns or raises (as a value), or None when it takes longer than ``seconds``."""
+    outcomes: queue.Queue[Any] = queue.Queue()
+
+    def run() -> None:
+        try:
+            outcomes.put(work())
+        except BaseException as error:  # handed to the caller, who raises it in its own thread
+            outcomes.put(error)
+
+    threading.Thread(target=run, daemon=True).start()
+    try:
+        return outcomes.get(timeout=seconds)
+    except queue.Empty:
+        return None
+
+
+def _plainly(error: Exception) -> str:
+    """One line that a person can use, instead of three nested exceptions."""
+    text = str(error)
+    if "NameResolution" in text or "resolve" in text:
+        return "its name could not be looked up (is there a network?)"
+    if "timed out" in text.lower():
+        return "it did not answer in time"
+    if "refused" in text.lower():
+        return "it refused the connection"
+    if "No connection adapters" in text:
+        return "it redirects to an address that is not https"
+    if "IncompleteRead" in text or "Connection broken" in text:
+        return "the connection broke off"
+    return f"{type(error).__name__}: {text}"
+
+
+def _start(response: "requests.Response", offset: int) -> int:
+    """Where in the file the answer begins; a mirror that ignores Range begins at 0."""
+    if response.status_code == 200:
+        return 0
+    said = response.headers.get("Content-Range", "")
+    if not said.startswith(f"bytes {offset}-"):
+        raise _MirrorError(f"asked for the bytes from {offset} on, it sends others ({said or 'unnamed'})")
+    return offset
+
+
+def _total(response: "requests.Response", offset: int, size: int | None) -> int | None:
+    said = response.headers.get("Content-Length", "")
+    total = offset + int(said) if said.isascii() and said.isdigit() else None
+    if total is not None and size is not None and total != size:
+        raise _MirrorError(f"its file has {total:,} bytes, not {size:,}")
+    return total if total is not None else size
+
+
+def _check_room(part: Path, offset: int, total: int | None) -> None:
+    if total is None:
+        return
+    free = shutil.disk_usage(part.parent).free
+    if free < total - offset:
+        raise ZooError(
+            f"{part.stem} needs {total - offset:,} bytes in {part.parent}, where {free:,} are free",
+            "Make room, or keep downloads elsewhere with ZOO_CACHE=FOLDER.",
+        )
+
+
+def _copy(
+    response: "requests.Response",
+    write: Callable[[bytes], object],
+    advance: Callable[[float], None],
+    done: int,
+    total: int | None,
+) -> None:
+    for chunk in response.raw.stream(CHUNK, decode_content=False):
+        done += len(chunk)
+        if total is not None and done > total:
+            raise _MirrorError(f"it sends more than the {total:,} bytes of the file")
+        write(chunk)
+        advance(len(chunk))
+    if total is not None and done < total:
+        raise _MirrorError("the connection broke off")

@@ -1,0 +1,114 @@
+"""Rows of data in YAML, read and held against the dataclass they will become; every problem is listed at once."""
+
+import dataclasses
+import itertools
+import re
+import types
+import typing
+from pathlib import Path
+from typing import Any
+
+from zoo.core.errors import ZooError, nearest
+
+MOST_BYTES = 1 << 18
+DEEPEST = 100
+WORDS = {
+    str: "text (in quotes)",
+    int: "a whole number",
+    float: "a number",
+    bool: "true or false",
+    types.NoneType: "null",
+    list: "a list",
+    dict: "keys and values",
+}
+
+
+def read(path: Path) -> Any:
+    """Read a YAML file, without ever making objects of it.
+
+    Raises:
+        ZooError: it cannot be read, or is no YAML.
+    """
+    import yaml  # takes longer than all that --help needs
+
+    loader = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
+    try:
+        if path.stat().st_size > MOST_BYTES:
+            raise ZooError(f"{path} has more than {MOST_BYTES:,} bytes", "Such files are small; is it another?")
+        text = path.read_text(encoding="utf-8")
+        if _depth(text) > DEEPEST:
+            raise ZooError(f"{path} nests brackets more than {DEEPEST} deep", "Such files are flat; is it another?")
+        return yaml.load(text, Loader=loader)  # noqa: S506  (both are safe loaders)
+    except (OSError, ValueError, yaml.YAMLError, RecursionError) as error:  # ValueError: no UTF-8, or no number
+        raise ZooError(f"{path} cannot be read: {error}", "Correct the file, or copy it anew.") from error
+
+
+def _depth(text: str) -> int:
+    """How deep brackets are nested: what makes parsers of YAML slow, or overflow."""
+    steps = (1 if found[0] in "[{" else -1 for found in re.finditer(r"[][{}]", text))
+    return max(itertools.accumulate(steps), default=0)
+
+
+def refuse(what: str, path: Path, problems: list[str]) -> None:
+    """Raise the error that lists the problems of a file, if there are any."""
+    if problems:
+        listed = "\n".join(f"  - {problem}" for problem in problems)
+        raise ZooError(f"The {what} {path} is malformed:\n{listed}", "Correct the file; every problem is listed.")
+
+
+def problems(row: Any, kind: type[Any], where: str = "", given: tuple[str, ...] = ()) -> list[str]:
+    """Missing keys, unknown keys and wrong types of a mapping, those of the mappings in it included.
+
+    Args:
+        row: what the file holds.
+        kind: the dataclass it will become.
+        where: put before every key, such as ``"platforms.linux."``.
+        given: fields that are not read from the file.
+    """
+    if not isinstance(row, dict):
+        return [f"{where.rstrip('.') or 'the file'}: expected keys and values, got {row!r}"]
+    hints = {key: hint for key, hint in typing.get_type_hints(kind).items() if key not in given}
+    found = [f"{where}{key}: missing" for key in _needed(kind) if key in hints and key not in row]
+    for key, value in row.items():
+        if key in hints:
+            found += _value(value, hints[key], f"{where}{key}")
+        else:
+            found.append(f"{where}{key}: unknown key{nearest(str(key), list(hints))}")
+    return found
+
+
+def _needed(kind: type[Any]) -> list[str]:
+    return [
+        part.name
+        for part in dataclasses.fields(kind)
+        if part.default is dataclasses.MISSING and part.default_factory is dataclasses.MISSING
+    ]
+
+
+def _value(value: Any, hint: Any, where: str) -> list[str]:
+    """Problems of one value: of the value itself, or of the rows inside it."""
+    options = typing.get_args(hint) if typing.get_origin(hint) in (types.UnionType, typing.Union) else (hint,)
+    for option in options:
+        if _is(value, option):
+            return _inside(value, option, where)
+    expected = " or ".join(WORDS.get(typing.get_origin(option) or option, "keys and values") for option in options)
+    return [f"{where}: expected {expected}, got {value!r}"]
+
+
+def _is(value: Any, hint: Any) -> bool:
+    if hint is Any or dataclasses.is_dataclass(hint):
+        return True  # a row inside is checked key by key
+    kind = typing.get_origin(hint) or hint
+    return type(value) in ((int, float) if kind is float else (kind,))
+
+
+def _inside(value: Any, hint: Any, where: str) -> list[str]:
+    if dataclasses.is_dataclass(hint):
+        return problems(value, typing.cast(type[Any], hint), f"{where}.")
+    parts = typing.get_args(hint)
+    if isinstance(value, list) and parts:
+        return [problem for index, item in enumerate(value) for problem in _value(item, parts[0], f"{where}.{index}")]
+    if isinstance(value, dict) and parts:
+        keys = [problem for key in value for problem in _value(key, parts[0], f"{where}: its key {key!r}")]
+        return keys + [problem for key, item in value.items() for problem in _value(item, parts[1], f"{where}.{key}")]
+    return []

@@ -1,0 +1,1 @@
+"""Find, check, decode, cache and split what is trained on."""

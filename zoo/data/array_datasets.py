@@ -1,0 +1,200 @@
+"""Data sets, settled and laid out as arrays that the worker can map into memory."""
+
+import dataclasses
+import hashlib
+import os
+import shutil
+from collections.abc import Mapping
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from zoo.core import console, paths
+from zoo.core.download import locked, storage_error
+from zoo.core.errors import ZooError, unknown
+from zoo.data import sources
+from zoo.data.datasets import DataRow, as_row, load_row, names
+from zoo.data.sources import INPUT_SHAPE
+
+if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
+
+__all__ = ["DataRow", "Prepared", "load_row", "names", "prepare", "resolve", "save_split", "split"]
+
+ARRAYS = ("x_train", "y_train", "x_test", "y_test")
+# Part of the name of every prepared folder: to be raised when the arrays made from the same sources change.
+LAYOUT = 1
+
+
+@dataclasses.dataclass(frozen=True)
+class Prepared:
+    """A data set ready for the worker: .npy files of uint8 images (n, 28, 28, 1) and int64 labels (n,).
+
+    ``counts`` are whole ("train", "test"): limits are applied by index. ``sha256`` is one checksum over the
+    source files; ``published`` is False where they are not the published ones.
+    """
+
+    name: str
+    x_train: Path
+    y_train: Path
+    x_test: Path
+    y_test: Path
+    counts: dict[str, int]
+    classes: int
+    class_names: list[str]
+    input_shape: tuple[int, int, int]
+    sha256: str
+    source: str
+    licence: str
+    published: bool
+
+
+def resolve(name: str, root: str | None = None, row: DataRow | None = None) -> tuple[str, str]:
+    """The data set that ``auto`` stands for, and why; any other name stands for itself, for no reason ("").
+
+    ``auto`` is mnist if it is in ``root`` (where it must be if there is a root), was prepared before, or can
+    be downloaded; else digits, with the reason in words that are to be shown.
+
+    Args:
+        name: of the data set.
+        root: folder with the user's copy of the files, or None.
+        row: the row of mnist, read from its file if not given.
+
+    Raises:
+        ZooError: an unknown name, or a root without the files.
+    """
+    if name not in names():
+        raise unknown("data set", name, names())
+    if name != "auto":
+        return name, ""
+    mnist = dataclasses.replace(row or load_row("mnist"), root=root)
+    if root is not None:
+        sources.in_root(mnist)
+        return mnist.name, f"it is in {root}"
+    if _intact(_folder(mnist, sources.of(mnist).sha256)):
+        return mnist.name, "it was prepared before"
+    try:
+        sources.downloaded(mnist)
+    except ZooError as error:
+        last = error.message.splitlines()[-1].strip()
+        return "digits", f"MNIST is not at hand and cannot be downloaded ({last})"
+    return mnist.name, "it is in the cache or was downloaded now"
+
+
+def prepare(row: DataRow | Mapping[str, Any]) -> Prepared:
+    """Write the arrays of a data set once, under the cache, and return where they are.
+
+    Raises:
+        ZooError: files are missing, damaged or contradict each other; nothing can be downloaded; the cache
+            cannot be written; the row itself is wrong, or is ``auto`` and must go through ``resolve`` first.
+    """
+    row = as_row(row)
+    if row.kind == "auto":
+        raise ZooError("data=auto stands for no data set yet", "Name one: data=mnist or data=digits.")
+    source = sources.of(row)
+    folder = _folder(row, source.sha256)
+    if not _intact(folder):
+        with locked(folder.parent / f".{folder.name}.lock", f"prepares {row.name}"):
+            if not _intact(folder):
+                _write(folder, source.read())
+    shapes = _shapes(folder)
+    return Prepared(
+        name=row.name,
+        **{name: folder / f"{name}.npy" for name in ARRAYS},
+        counts={"train": shapes["x_train"][0], "test": shapes["x_test"][0]},
+        classes=len(row.class_names),
+        class_names=list(row.class_names),
+        input_shape=INPUT_SHAPE,
+        sha256=source.sha256,
+        source=source.text,
+        licence=row.licence or "unknown",
+        published=source.published,
+    )
+
+
+def split(
+    n_train: int, validation_fraction: float, seed: int, limit: int | None = None
+) -> "tuple[NDArray[np.int64], NDArray[np.int64]]":
+    """Indices of the images to train on and to validate on: disjoint, and the same for the same seed.
+
+    A random order of all ``n_train`` images is cut to its first ``limit`` (all, if there are fewer), and of
+    these the first part, at least one image unless the fraction is 0, is for validation.
+
+    Raises:
+        ZooError: nothing would be left to train on, or a value is out of range.
+    """
+    import numpy as np
+
+    if not 0.0 <= validation_fraction < 1.0 or (limit is not None and limit < 1) or seed < 0:
+        raise ZooError(
+            f"Cannot split with validation {validation_fraction}, seed {seed} and limit {limit}",
+            "Validation is a share, 0 <= share < 1; the seed is at least 0; a limit is at least 1 or null.",
+        )
+    chosen = np.random.Generator(np.random.PCG64(seed)).permutation(n_train)[:limit].astype(np.int64)
+    held = max(1, round(len(chosen) * validation_fraction)) if validation_fraction else 0
+    if held >= len(chosen):
+        raise ZooError(
+            f"Of {len(chosen)} images, {held} would be for validation and none for training",
+            "Raise data.train_limit or lower data.validation.",
+        )
+    return chosen[held:], chosen[:held]
+
+
+def save_split(path: Path, **parts: "NDArray[np.int64]") -> Path:
+    """Write the indices of each part in an .npz file without pickle; return its path.
+
+    Raises:
+        ZooError: it cannot be written.
+    """
+    import numpy as np
+
+    aside = path.with_name(f".{path.name}.part")
+    try:
+        with aside.open("wb") as stream:
+            np.savez(stream, **parts)  # type: ignore[arg-type]
+        os.replace(aside, path)
+    except OSError as error:
+        raise storage_error("write", path, error) from error
+    return path
+
+
+def _folder(row: DataRow, sha256: str) -> Path:
+    key = hashlib.sha256(f"{LAYOUT} {len(row.class_names)} {sha256}".encode()).hexdigest()
+    return paths.cache_dir() / "data" / f"{row.name}-{key[:16]}"
+
+
+def _shapes(folder: Path) -> dict[str, tuple[int, ...]]:
+    """Shape of each array; reads no more than their headers."""
+    import numpy as np
+
+    return {name: np.load(folder / f"{name}.npy", mmap_mode="r").shape for name in ARRAYS}
+
+
+def _intact(folder: Path) -> bool:
+    """True for a folder whose arrays are all there and whole."""
+    try:
+        shapes = _shapes(folder)
+    except PermissionError as error:
+        raise storage_error("read", folder, error) from error
+    except (OSError, ValueError, EOFError):  # not there, or not whole
+        return False
+    return all(shapes[f"x_{part}"] == shapes[f"y_{part}"] + INPUT_SHAPE for part in ("train", "test"))
+
+
+def _write(folder: Path, arrays: "sources.Arrays") -> None:
+    """Write the arrays aside, then put the whole folder in place at once. The caller holds the lock."""
+    import numpy as np
+
+    aside = folder.with_name(f".{folder.name}.part")
+    try:
+        shutil.rmtree(aside, ignore_errors=True)
+        aside.mkdir(parents=True)
+        for name, array in arrays.items():
+            np.save(aside / f"{name}.npy", array, allow_pickle=False)
+        if folder.exists():
+            console.warn(f"The prepared arrays in {folder} were damaged; these are new")
+            shutil.rmtree(folder)
+        os.replace(aside, folder)
+    except OSError as error:
+        shutil.rmtree(aside, ignore_errors=True)
+        raise storage_error("write", folder, error) from error

@@ -1,0 +1,127 @@
+"""Read IDX, the file format of MNIST: a big-endian header, then the bytes of one array.
+
+Header: two zero bytes, a type code (8 = unsigned bytes, the only one used here), the number of dimensions,
+then each dimension as 32 bits (http://yann.lecun.com/exdb/mnist/, "the IDX file format"). Every number in it
+is checked before memory is set aside for it.
+"""
+
+import gzip
+import math
+import struct
+import zlib
+from pathlib import Path
+from typing import TYPE_CHECKING, BinaryIO
+
+from zoo.core.download import storage_error
+from zoo.core.errors import ZooError
+
+if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
+
+MOST_BYTES = 2**31
+# One byte of deflate stands for at most 1,032 (zlib's technical notes), so a header can claim too much.
+MOST_EXPANSION = 1032
+CHUNK = 1 << 20
+Stream = BinaryIO | gzip.GzipFile
+GZIP_MAGIC = b"\x1f\x8b"
+TYPES = {8: "uint8", 9: "int8", 11: "int16", 12: "int32", 13: "float32", 14: "float64"}
+MISTAKEN = {b"<!": "a web page", b"<h": "a web page", b"PK": "a zip archive", b"\x93N": "a numpy array"}
+
+
+def read(path: Path, shape: tuple[int, ...]) -> "NDArray[np.uint8]":
+    """Return the array of an IDX file, gzipped or plain (told by content, not by name).
+
+    Args:
+        path: the file.
+        shape: shape of one item: ``(28, 28)`` for images, ``()`` for labels.
+
+    Raises:
+        ZooError: it is missing, unreadable, empty, damaged, of another type or shape, too short or too long.
+    """
+    import numpy as np
+
+    _check_file(path)
+    try:
+        with path.open("rb") as raw:
+            packed = raw.read(2) == GZIP_MAGIC
+            raw.seek(0)
+            if not packed:
+                count, content = _read(raw, path, shape, path.stat().st_size)
+            else:
+                with gzip.open(raw) as stream:
+                    limit = path.stat().st_size * MOST_EXPANSION
+                    count, content = _read(stream, path, shape, limit)
+    except (EOFError, zlib.error, gzip.BadGzipFile) as error:
+        raise _damaged(path, f"its gzip data breaks off or is corrupt ({error})") from error
+    except OSError as error:
+        raise storage_error("read", path, error) from error
+    return np.frombuffer(content, np.uint8).reshape(count, *shape)
+
+
+def _check_file(path: Path) -> None:
+    if path.is_dir():
+        raise ZooError(f"{path} is a folder, not an IDX file", "Name the folder that holds the IDX files.")
+    if not path.is_file():
+        raise ZooError(f"There is no file {path}", "Check data.root.")
+    if path.stat().st_size == 0:
+        raise _damaged(path, "it is empty")
+
+
+def _damaged(path: Path, found: str) -> ZooError:
+    return ZooError(
+        f"{path} is not a usable IDX file: {found}",
+        "Fetch the file again, or leave data.root out to have the published files downloaded.",
+    )
+
+
+def _read(stream: Stream, path: Path, shape: tuple[int, ...], limit: int) -> tuple[int, bytearray]:
+    """Number of items and their bytes; never asks for more memory than the file's bytes can fill."""
+    dimensions = _header(stream, path, shape)
+    wanted = math.prod(dimensions)
+    described = " x ".join(f"{size:,}" for size in dimensions)
+    if wanted > min(limit, MOST_BYTES):
+        found = f"its header promises {described} = {wanted:,} bytes, more than the file can hold"
+        raise _damaged(path, found + " (is it cut short?)")
+    content = bytearray()
+    # One byte more than wanted: it shows what trails, and makes gzip check its own checksum.
+    while len(content) <= wanted and (chunk := stream.read(min(CHUNK, wanted + 1 - len(content)))):
+        content += chunk
+    if len(content) < wanted:
+        raise _damaged(path, f"it breaks off: {len(content):,} of {wanted:,} bytes ({described}) follow the header")
+    if len(content) > wanted:
+        raise _damaged(path, f"more bytes follow than the {wanted:,} ({described}) of its header")
+    return dimensions[0], content
+
+
+def _header(stream: Stream, path: Path, shape: tuple[int, ...]) -> list[int]:
+    magic = stream.read(4)
+    rank = 1 + len(shape)
+    if len(magic) < 4 or magic[:2] != b"\0\0" or magic[2] not in TYPES:
+        found = f"it begins with the bytes {magic.hex(' ')}, not 00 00 08 {rank:02x}"
+        raise _damaged(path, found + _mistaken(magic))
+    if magic[2] != 8:
+        raise _damaged(path, f"it holds {TYPES[magic[2]]} numbers, not uint8")
+    if magic[3] != rank:
+        raise _damaged(path, f"it holds {_content(magic[3])} where {_content(rank)} belong")
+    packed = stream.read(4 * rank)
+    if len(packed) < 4 * rank:
+        raise _damaged(path, "it breaks off within its header")
+    dimensions = list(struct.unpack(f">{rank}I", packed))
+    if tuple(dimensions[1:]) != shape:
+        raise _damaged(path, f"its images are {_by(dimensions[1:])} pixels, not {_by(shape)}")
+    if dimensions[0] == 0:
+        raise _damaged(path, "it holds 0 items")
+    return dimensions
+
+
+def _mistaken(magic: bytes) -> str:
+    return next((f" (is it {what}?)" for start, what in MISTAKEN.items() if magic.startswith(start)), "")
+
+
+def _by(sizes: tuple[int, ...] | list[int]) -> str:
+    return " x ".join(str(size) for size in sizes)
+
+
+def _content(rank: int) -> str:
+    return {1: "labels (1 dimension)", 3: "images (3 dimensions)"}.get(rank, f"{rank} dimensions")

@@ -1,0 +1,1 @@
+"""Image files and folders, decoded into arrays on disk."""

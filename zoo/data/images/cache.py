@@ -1,0 +1,167 @@
+"""Many picture files decoded once, by several processes, into one array on disk.
+
+While it is made, the array lies in a folder called ``.NAME.part`` beside a byte for every picture that tells whether
+it is done: what an interrupted process has done is not done again.
+"""
+
+import dataclasses
+import hashlib
+import json
+import os
+import shutil
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from zoo.core import console, paths
+from zoo.core.download import locked, storage_error
+from zoo.core.errors import ZooError
+from zoo.data.images import decode_pool
+
+if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
+
+# Part of every name: to be raised when the same file would become other pixels.
+LAYOUT = 1
+ARRAY, STATE, REASONS = "pictures.npy", "state.npy", "reasons.json"
+OPEN, GOOD, BAD = 0, 1, 2
+CHUNK = 32
+
+
+@dataclasses.dataclass(frozen=True)
+class Cached:
+    """Decoded pictures.
+
+    Attributes:
+        pictures: .npy file, uint8 (n, size, size, 3).
+        usable: for every row, whether there is a picture in it.
+        reasons: row -> why there is none.
+    """
+
+    pictures: Path
+    usable: "NDArray[np.bool_]"
+    reasons: dict[int, str]
+
+
+def ensure(root: Path, names: list[str], sums: list[str], size: int, resize: str) -> Cached:
+    """The pictures of some files, decoded now if they were not before.
+
+    Args:
+        root: folder that the names are relative to.
+        names: of the files, n of them.
+        sums: checksum of the content of each.
+        size: edge in pixels.
+        resize: how; see :func:`zoo.data.images.decode.decode`.
+
+    Raises:
+        ZooError: the cache cannot be written, or has no room.
+    """
+    key = hashlib.sha256("\n".join([f"{LAYOUT} {size} {resize}", *sums]).encode()).hexdigest()
+    folder = paths.cache_dir() / "data" / f"pictures-{key[:16]}"
+    if not folder.is_dir():
+        with locked(folder.with_name(f".{folder.name}.lock"), "decodes these pictures"):
+            if not folder.is_dir():
+                _make(folder, root, names, size, resize)
+    return _open(folder)
+
+
+def rows(path: Path, chosen: "NDArray[np.int64]") -> "NDArray[np.uint8]":
+    """A copy of some rows; the file is mapped only meanwhile, for what is mapped counts as memory."""
+    import numpy as np
+
+    mapped: NDArray[np.uint8] = np.load(path, mmap_mode="r", allow_pickle=False)
+    return mapped[chosen]
+
+
+def _open(folder: Path) -> Cached:
+    import numpy as np
+
+    try:
+        state = np.load(folder / STATE, allow_pickle=False)
+        reasons = json.loads((folder / REASONS).read_text(encoding="utf-8"))
+    except (OSError, ValueError) as error:
+        raise ZooError(f"The decoded pictures in {folder} cannot be read: {error}", "Remove that folder.") from error
+    return Cached(folder / ARRAY, state == GOOD, {int(row): str(reason) for row, reason in reasons.items()})
+
+
+def _make(folder: Path, root: Path, names: list[str], size: int, resize: str) -> None:
+    """Decode into the folder's ``.part``, going on where an earlier process stopped. The caller holds the lock."""
+    part = folder.with_name(f".{folder.name}.part")
+    try:
+        _decode_all(part, _begin(part, len(names), size), root, names, size, resize)
+        os.replace(part, folder)
+    except OSError as error:
+        raise storage_error("write", part, error) from error
+
+
+@dataclasses.dataclass
+class _Done:
+    """What has been decoded so far."""
+
+    state: "NDArray[np.uint8]"
+    reasons: dict[int, str]
+
+    def save(self, part: Path) -> None:
+        """Write it down, after the pictures themselves."""
+        import numpy as np
+
+        with (part / ARRAY).open("rb+") as stream:
+            os.fsync(stream.fileno())
+        for name in (REASONS, STATE):
+            aside = part / f".{name}"
+            if name == STATE:
+                with aside.open("wb") as stream:
+                    np.save(stream, self.state)
+            else:
+                aside.write_text(json.dumps(self.reasons), encoding="utf-8")
+            os.replace(aside, part / name)
+
+
+def _begin(part: Path, count: int, size: int) -> _Done:
+    import numpy as np
+
+    try:
+        state = np.load(part / STATE, allow_pickle=False)
+        reasons = json.loads((part / REASONS).read_text(encoding="utf-8"))
+        if len(state) == count and np.load(part / ARRAY, mmap_mode="r").shape == (count, size, size, 3):
+            if state.any():
+                console.say(f"Going on after {np.count_nonzero(state):,} pictures that are decoded already")
+            return _Done(state, {int(row): reason for row, reason in reasons.items()})
+    except (OSError, ValueError, EOFError):  # nothing was begun, or it is not whole
+        pass
+    shutil.rmtree(part, ignore_errors=True)
+    part.mkdir(parents=True)
+    need, free = count * size * size * 3, shutil.disk_usage(part).free
+    if need > free:
+        shutil.rmtree(part)
+        raise ZooError(
+            f"The decoded pictures need {need / 1e9:.1f} GB in {part.parent}, where {free / 1e9:.1f} GB are free",
+            "Make room, choose smaller pictures (model.input_size), or move the cache: ZOO_CACHE=FOLDER.",
+        )
+    np.lib.format.open_memmap(part / ARRAY, mode="w+", dtype=np.uint8, shape=(count, size, size, 3))
+    return _Done(np.zeros(count, np.uint8), {})
+
+
+def _decode_all(part: Path, done: _Done, root: Path, names: list[str], size: int, resize: str) -> None:
+    import time
+
+    import numpy as np
+
+    left = np.flatnonzero(done.state == OPEN)
+    files = [(int(row), str(root / names[row])) for row in left]
+    chunks = [files[begin : begin + CHUNK] for begin in range(0, len(files), CHUNK)]
+    task = {"array": str(part / ARRAY), "size": size, "resize": resize}
+    saved = time.monotonic()
+    try:
+        with console.bar(f"Decoding {len(names):,} pictures to {size} x {size}", len(left)) as bar:
+            for answers in decode_pool.decode_all(task, chunks):
+                for row, reason in answers:
+                    done.state[row] = BAD if reason else GOOD
+                    if reason:
+                        done.reasons[row] = reason
+                bar.advance(len(answers))
+                if time.monotonic() - saved > 10:
+                    done.save(part)
+                    saved = time.monotonic()
+    finally:
+        done.save(part)

@@ -1,0 +1,238 @@
+"""One picture file, decoded upright into colours: for every task that looks at pictures of the user's own."""
+
+import functools
+import os
+import stat
+import warnings
+from collections.abc import Iterator
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from zoo.core.errors import ZooError, nearest
+
+if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
+    from PIL.Image import Image
+
+    Bytes = NDArray[np.uint8]
+
+# Files of these names are tried; HEIC cannot be read here, but is then listed with the reason and not passed over.
+SUFFIXES = (
+    *(".png", ".jpg", ".jpeg", ".jpe", ".jfif", ".bmp", ".gif", ".tif", ".tiff", ".webp", ".avif"),
+    *(".ppm", ".pgm", ".pbm", ".pnm", ".heic", ".heif"),
+)
+# Formats that hold one picture in plain data; those that would start another program (EPS, PDF) are left out.
+FORMATS = ("PNG", "JPEG", "MPO", "BMP", "GIF", "TIFF", "WEBP", "AVIF", "PPM")
+# Of a picture's own size, before it is decoded: 268 MB of colours. A small file can claim far more.
+MOST_PIXELS = 89_478_485
+RESIZES = ("stretch", "crop", "nearest")
+# Share of the picture's shorter side that "crop" keeps, as those who publish ImageNet figures do: 224 of 256.
+CROP = 0.875
+
+
+class UnreadableError(Exception):
+    """Why a file cannot be used as a picture, in words that follow its name."""
+
+
+def decode(path: Path, size: tuple[int, int], resize: str = "stretch") -> "Bytes":
+    """One picture as uint8 (height, width, 3), red first, 0..255; turned as its EXIF says, on white where clear.
+
+    Args:
+        path: the file; its content tells the format, not its name.
+        size: (height, width) in pixels.
+        resize: ``"stretch"``: all of the picture, its sides scaled apart, smoothed. ``"crop"``: the middle of it,
+            with its proportions kept. ``"nearest"``: the pixels that ``keras.utils.load_img(target_size=size)``
+            takes, one for each, without smoothing.
+
+    Raises:
+        UnreadableError: it is empty, cut short, damaged, too large, no picture, or may not be read.
+    """
+    return decode_with_thumb(path, size, resize)[0]
+
+
+def decode_with_thumb(
+    path: Path, size: tuple[int, int], resize: str = "stretch", thumb: int = 0
+) -> "tuple[Bytes, Bytes | None]":
+    """As :func:`decode`, with a small copy of the whole picture, its proportions kept, in a square of ``thumb``."""
+    import numpy as np
+    from PIL import Image
+
+    # Twice the size wanted: what the JPEG decoder leaves out is then below what resizing smooths away.
+    edge = 2 * max(*size, thumb)
+    try:
+        image = colours(open_upright(path, None if resize == "nearest" else (edge, edge)))
+        pixels = np.array(fit(image, size, resize))
+        if not thumb:
+            return pixels, None
+        image.thumbnail((thumb, thumb), Image.Resampling.BILINEAR, reducing_gap=3.0)
+        return pixels, np.array(image)
+    except (OSError, MemoryError) as error:
+        raise UnreadableError(f"it cannot be converted ({error})") from error
+
+
+def open_upright(path: Path, hint: tuple[int, int] | None = None) -> "Image":
+    """The first frame of a file, in its own colours, turned as its EXIF says.
+
+    Args:
+        path: the file.
+        hint: (width, height) down to which a JPEG may be decoded at a half, a quarter or an eighth, which is
+            several times as fast; None: its own size.
+
+    Raises:
+        UnreadableError: it cannot be decoded.
+    """
+    from PIL import Image, ImageOps, UnidentifiedImageError
+
+    _prepare()
+    try:
+        status = path.stat()
+        if not stat.S_ISREG(status.st_mode):  # a pipe would be waited for without end
+            raise UnreadableError("it is not a file")
+        if status.st_size == 0:
+            raise UnreadableError("the file is empty")
+        with Image.open(path, formats=[name for name in FORMATS if name in Image.OPEN]) as image:
+            if image.width * image.height > MOST_PIXELS:
+                told = f"it is {image.width:,} x {image.height:,}: more than {MOST_PIXELS:,} pixels"
+                raise UnreadableError(told)
+            if hint:
+                image.draft(None, hint)
+            image.load()
+            return ImageOps.exif_transpose(image)
+    except UnreadableError:
+        raise
+    except Image.DecompressionBombError as error:
+        raise UnreadableError(f"it has more than {MOST_PIXELS:,} pixels") from error
+    except UnidentifiedImageError as error:
+        heic = " (HEIC: save it as JPEG)" if path.suffix.lower() in (".heic", ".heif") else ""
+        raise UnreadableError(f"its content is not that of a picture of a known kind{heic}") from error
+    except FileNotFoundError as error:
+        raise UnreadableError("there is no such file") from error
+    except PermissionError as error:
+        raise UnreadableError("it may not be read (permission denied)") from error
+    # Decoders meet bytes that nobody foresaw with nearly any exception.
+    except Exception as error:
+        raise UnreadableError(f"it is damaged or of an unknown variety ({error})") from error
+
+
+@functools.cache
+def _prepare() -> None:
+    """Load the decoders; what Pillow warns of is either refused here by name or of no use to the user."""
+    from PIL import Image
+
+    Image.init()
+    # Not around each call: pictures are decoded in several threads, and the filters belong to all of them.
+    warnings.filterwarnings("ignore", module=r"PIL\.")
+    warnings.filterwarnings("ignore", category=Image.DecompressionBombWarning)
+
+
+def opaque(image: "Image") -> "Image":
+    """The same picture as 8-bit ``1``, ``L`` or ``RGB``, on white where it is transparent.
+
+    Raises:
+        UnreadableError: its colours cannot be converted, or its numbers have no known range.
+    """
+    import numpy as np
+    from PIL import Image
+
+    if image.mode in ("I", "F") or image.mode.startswith("I;16"):
+        return Image.fromarray(_eight_bits(np.asarray(image), image.mode))
+    try:
+        if image.has_transparency_data:
+            clear = image.convert("RGBA")
+            image = Image.alpha_composite(Image.new("RGBA", clear.size, "white"), clear)
+        return image if image.mode in ("1", "L", "RGB") else image.convert("RGB")
+    except ValueError as error:
+        raise UnreadableError(f"its colours (mode {image.mode}) cannot be converted") from error
+
+
+def colours(image: "Image") -> "Image":
+    """The same picture as 8-bit ``RGB``, on white where it is transparent; raises as :func:`opaque`."""
+    return opaque(image).convert("RGB")
+
+
+def fit(image: "Image", size: tuple[int, int], resize: str = "stretch") -> "Image":
+    """The same picture with (height, width) ``size``; for ``resize`` see :func:`decode`."""
+    from PIL import Image
+
+    if resize not in RESIZES:
+        raise ValueError(f"resize must be one of {', '.join(RESIZES)}, got {resize!r}")
+    wanted = (size[1], size[0])
+    if resize == "nearest":
+        return image.resize(wanted, Image.Resampling.NEAREST)
+    box = _middle(image.size, wanted) if resize == "crop" else None
+    if box is None and image.size == wanted:
+        return image
+    return image.resize(wanted, Image.Resampling.BILINEAR, box=box, reducing_gap=3.0)
+
+
+def _middle(size: tuple[int, int], wanted: tuple[int, int]) -> tuple[float, float, float, float]:
+    """The largest part with the proportions of ``wanted``, its sides times ``CROP``, in the middle."""
+    scale = CROP * min(size[0] / wanted[0], size[1] / wanted[1])
+    width, height = max(1.0, scale * wanted[0]), max(1.0, scale * wanted[1])
+    left, top = (size[0] - width) / 2, (size[1] - height) / 2
+    return (left, top, left + width, top + height)
+
+
+def _eight_bits(values: "NDArray[Any]", mode: str) -> "Bytes":
+    """Scale 16-bit, 32-bit and float greys to 0..255 by the range that their values keep within."""
+    import numpy as np
+
+    low, high = float(values.min()), float(values.max())
+    scales = {1.0: 255.0, 255.0: 1.0} if mode == "F" else {255.0: 1.0, 65535.0: 1 / 257}
+    if mode.startswith("I;16"):
+        scales = {65535.0: 1 / 257}
+    for top, scale in scales.items():
+        if low >= 0 and high <= top:
+            return np.rint(values * scale).astype(np.uint8)
+    ranges = " or ".join(f"0 to {top:g}" for top in scales)
+    raise UnreadableError(f"its grey values go from {low:g} to {high:g}, not {ranges}")
+
+
+def located(source: str, kinds: str) -> Path:
+    """The file or folder that ``input=`` names.
+
+    Args:
+        source: as the user gave it.
+        kinds: what would do, for the message.
+
+    Raises:
+        ZooError: there is none, or it is neither a file nor a folder.
+    """
+    path = Path(source).expanduser() if source.startswith("~/") else Path(source)
+    try:
+        if not path.exists():
+            there = [entry.name for entry in path.parent.iterdir()] if path.parent.is_dir() else []
+            raise ZooError(f"There is no file or folder {path}{nearest(path.name, there)}", kinds)
+        if not path.is_file() and not path.is_dir():
+            raise ZooError(f"{path} is neither a file nor a folder", kinds)
+    except (OSError, ValueError) as error:
+        raise ZooError(f"{source!r} cannot be opened: {error}", kinds) from error
+    return path
+
+
+def below(folder: Path, closed: list[tuple[str, str]] | None = None) -> Iterator[str]:
+    """Names of all files below a folder that are called like pictures, relative to it, in the order of the names.
+
+    One folder at a time is held in memory. Hidden files, and folders behind links, are passed over: macOS keeps what
+    it knows of photo.png on other file systems in ._photo.png.
+
+    Args:
+        folder: where to look.
+        closed: (name, reason) of every folder that cannot be listed is added to it.
+    """
+    return _entries(folder, "", closed if closed is not None else [])
+
+
+def _entries(folder: Path, prefix: str, closed: list[tuple[str, str]]) -> Iterator[str]:
+    try:
+        with os.scandir(folder) as found:
+            listed = sorted(entry.name + "/" * entry.is_dir(follow_symlinks=False) for entry in found)
+    except OSError as error:
+        closed.append((str(folder), error.strerror or str(error)))
+        return
+    for name in listed:
+        if name.endswith("/"):
+            yield from _entries(folder / name, prefix + name, closed)
+        elif not name.startswith(".") and Path(name).suffix.lower() in SUFFIXES:
+            yield prefix + name

@@ -1,0 +1,162 @@
+"""Processes that decode pictures into the rows of an array on disk.
+
+They are started by path and spoken to in lines of JSON, so that a script without a main guard, a notebook or a test
+can use them too, and a decoder that crashes takes one picture with it and not the run.
+"""
+
+import errno
+import json
+import os
+import queue
+import signal
+import subprocess
+import sys
+from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor, as_completed
+from pathlib import Path
+from typing import Any
+
+from zoo.core import paths
+from zoo.core.errors import ZooError
+from zoo.data.images import decode as image_decode
+
+CODE = "import sys; sys.path.insert(0, sys.argv[1]); from zoo.data.images import decode_pool; decode_pool.serve()"
+BROKE_DOWN = "the decoder broke down over it"
+MOST_PROCESSES = 32
+READY = "ready\n"
+
+Answers = list[tuple[int, str]]
+
+
+def decode_all(task: dict[str, Any], chunks: list[list[tuple[int, str]]]) -> Iterator[Answers]:
+    """Decode files by as many processes as there are processors.
+
+    Args:
+        task: ``array`` (.npy file of uint8, (n, size, size, 3)), ``size`` and ``resize``.
+        chunks: lists of (row, path).
+
+    Yields:
+        For every chunk, as it comes: (row, reason why it stays empty, or "").
+
+    Raises:
+        OSError: the array cannot be written.
+        ZooError: no other process can be started.
+    """
+    count = min(processors(), len(chunks))
+    idle: queue.SimpleQueue[_Process] = queue.SimpleQueue()
+    processes = [_Process() for _ in range(count)]
+    for process in processes:
+        idle.put(process)
+
+    def ask(chunk: list[tuple[int, str]]) -> Answers:
+        process = idle.get()
+        try:
+            return _ask(process, task, chunk)
+        finally:
+            idle.put(process)
+
+    pool = ThreadPoolExecutor(max(1, count))
+    try:
+        for future in as_completed([pool.submit(ask, chunk) for chunk in chunks]):
+            yield future.result()
+    finally:
+        pool.shutdown(cancel_futures=True)
+        for process in processes:
+            process.end()
+
+
+def processors() -> int:
+    """Processors that this process may use, as far as the system tells."""
+    count = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count()
+    return min(count or 1, MOST_PROCESSES)
+
+
+def _ask(process: "_Process", task: dict[str, Any], chunk: list[tuple[int, str]]) -> Answers:
+    """Have a chunk decoded; where that ends the process, picture by picture."""
+    answer = process.ask({**task, "files": chunk})
+    if answer is not None:
+        return answer
+    if len(chunk) == 1:
+        return [(chunk[0][0], BROKE_DOWN)]
+    return [found for one in chunk for found in _ask(process, task, [one])]
+
+
+class _Process:
+    """A process that decodes, started when it is first asked and again after it died."""
+
+    def __init__(self) -> None:
+        self._running: subprocess.Popen[str] | None = None
+
+    def ask(self, request: dict[str, Any]) -> Answers | None:
+        """Its answer; None: it died over the request."""
+        self._running = self._running or _started()
+        assert self._running.stdin is not None  # noqa: S101  (asked for when it was started)
+        assert self._running.stdout is not None  # noqa: S101
+        try:
+            self._running.stdin.write(json.dumps(request) + "\n")
+            self._running.stdin.flush()
+            line = self._running.stdout.readline()
+        except BrokenPipeError:
+            line = ""
+        if not line:
+            self._running.wait()
+            self._running = None
+            return None
+        answer = json.loads(line)
+        if isinstance(answer, dict):
+            raise OSError(answer["errno"], answer["strerror"])
+        return [(row, reason) for row, reason in answer]
+
+    def end(self) -> None:
+        """Let it go: without requests it comes to its end."""
+        if self._running is not None:
+            self._running.communicate()
+
+
+def _started() -> "subprocess.Popen[str]":
+    command = [sys.executable, "-P", "-B", "-c", CODE, str(paths.PACKAGE.parent)]
+    running = subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
+    assert running.stdout is not None  # noqa: S101  (asked for above)
+    if running.stdout.readline() != READY:
+        raise ZooError("A process that decodes pictures could not be started", "What it said stands above.")
+    return running
+
+
+def serve() -> None:
+    """What such a process does: answer request after request. Ctrl-C is left to the process that started it."""
+    signal.signal(signal.SIGINT, signal.SIG_IGN)
+    sys.stdout.write(READY)
+    sys.stdout.flush()
+    for line in sys.stdin:
+        request = json.loads(line)
+        try:
+            answer: Any = decode(request)
+        except OSError as error:
+            answer = {"errno": error.errno or errno.EIO, "strerror": error.strerror or str(error)}
+        sys.stdout.write(json.dumps(answer) + "\n")
+        sys.stdout.flush()
+
+
+def decode(request: dict[str, Any]) -> Answers:
+    """Decode the files of one request into their rows.
+
+    Raises:
+        OSError: the array cannot be written.
+    """
+    import numpy as np
+
+    array, size = Path(request["array"]), request["size"]
+    begin = np.load(array, mmap_mode="r").offset
+    answers = []
+    with array.open("rb+", buffering=0) as stream:
+        for row, path in request["files"]:
+            reason = ""
+            try:
+                pixels = image_decode.decode(Path(path), (size, size), request["resize"])
+                stream.seek(begin + row * pixels.nbytes)
+                if stream.write(pixels.tobytes()) != pixels.nbytes:
+                    raise OSError(errno.ENOSPC, "no room left for the whole of a picture")
+            except image_decode.UnreadableError as error:
+                reason = str(error)
+            answers.append((row, reason))
+    return answers

@@ -1,0 +1,225 @@
+"""``data=folder``: the user's own pictures, one folder a class, decoded once into a cache of one size.
+
+The cache is one array on disk that is read by position, a few pictures at a time, so that neither the host's nor the
+worker's memory grows with the number of pictures. It is keyed by the content of all files: a changed picture makes
+another cache, a touched one does not.
+"""
+
+import dataclasses
+import hashlib
+import json
+import os
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from zoo.core import console, paths
+from zoo.core.download import file_sha256
+from zoo.core.errors import ZooError
+from zoo.data.images import cache, folder_scan
+from zoo.data.images.folder_scan import Tree
+
+if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
+
+SHOWN = 10
+READERS = 8
+
+
+@dataclasses.dataclass(frozen=True)
+class Folder:
+    """A folder of classes, ready for the worker.
+
+    Attributes:
+        tree: what lies in it.
+        pictures: .npy file, uint8 (n, size, size, 3), a row for every name of the tree.
+        usable: for every row, whether it holds a picture; the others could not be decoded.
+        skipped: (name, reason) of each of those, and of what could not be listed.
+        sha256: one checksum over names, classes and contents.
+    """
+
+    tree: Tree
+    pictures: Path
+    usable: "NDArray[np.bool_]"
+    skipped: list[tuple[str, str]]
+    sha256: str
+
+
+def prepare(root: str | None, size: int, resize: str = "stretch", strict: bool = False) -> Folder:
+    """Decode every picture of a folder of classes into the cache, unless it is there.
+
+    Args:
+        root: the folder; see :func:`zoo.data.images.folder_scan.scan`.
+        size: edge in pixels that every picture gets.
+        resize: how; see :func:`zoo.data.images.decode.decode`.
+        strict: refuse the folder if anything in it cannot be read, instead of leaving that out.
+
+    Raises:
+        ZooError: the folder cannot be used, or the cache not be written.
+    """
+    tree = folder_scan.scan(root)
+    sums = _checksums(tree)
+    cached = cache.ensure(tree.root, tree.names, sums, size, resize)
+    skipped = tree.closed + [(tree.names[row], reason) for row, reason in sorted(cached.reasons.items())]
+    _tell(tree, skipped, strict)
+    _check_classes(tree, cached.usable, skipped)
+    told = zip(tree.names, tree.labels, sums, strict=True)
+    whole = hashlib.sha256(
+        "".join(f"{name}\t{label}\t{sha}\n" for name, label, sha in told).encode("utf-8", "replace")
+    )
+    return Folder(tree, cached.pictures, cached.usable, skipped, whole.hexdigest())
+
+
+def split(
+    folder: Folder, validation: float, test: float, seed: int, train_limit: int | None, test_limit: int | None
+) -> "dict[str, NDArray[np.int64]]":
+    """Rows to train, validate and test on; the same for the same seed.
+
+    Parts that the folder has are kept. Where it has none, each class gives its share to the test, and what has no
+    validation part gives a share of each class's training pictures to it; at least one picture where a class has
+    three or more.
+
+    Args:
+        folder: the prepared folder.
+        validation: share of the pictures that are not for the test, where the folder has no ``val/``.
+        test: share of all pictures, where the folder has only one level.
+        seed: of the random order.
+        train_limit: at most so many rows to train on.
+        test_limit: at most so many rows to test on.
+    """
+    import numpy as np
+
+    labels, parts = np.array(folder.tree.labels), np.array(folder.tree.parts)
+    rows: dict[str, list[NDArray[np.int64]]] = {"train": [], "validation": [], "test": []}
+    for label in range(len(folder.tree.class_names)):
+        own = np.flatnonzero((labels == label) & folder.usable)
+        random = np.random.Generator(np.random.PCG64([seed, label]))
+        if len(parts):
+            given = {part: random.permutation(own[parts[own] == part]) for part in rows}
+        else:
+            given = dict(zip(("train", "test"), _share(random.permutation(own), test), strict=True))
+        if "validation" not in folder.tree.parts:
+            given["train"], given["validation"] = _share(given["train"], validation)
+        for part, chosen in given.items():
+            rows[part].append(chosen)
+    random = np.random.Generator(np.random.PCG64(seed))
+    limits = {"train": train_limit, "validation": None, "test": test_limit}
+    return {
+        part: np.sort(random.permutation(np.concatenate(found))[: limits[part]]).astype(np.int64)
+        for part, found in rows.items()
+    }
+
+
+def _share(rows: "NDArray[np.int64]", share: float) -> "tuple[NDArray[np.int64], NDArray[np.int64]]":
+    """Cut rows in two; the second gets the share, at least one of three."""
+    held = max(round(len(rows) * share), int(len(rows) >= 3)) if share else 0
+    return rows[held:], rows[:held]
+
+
+def channel_statistics(pictures: Path, rows: "NDArray[np.int64]") -> tuple[list[float], list[float]]:
+    """Mean and standard deviation of each channel over some rows of an array of pictures, from at most 10,000."""
+    import numpy as np
+
+    chosen = rows[:: -(-len(rows) // 10_000)]
+    parts = []
+    for begin in range(0, len(chosen), 100):
+        some = cache.rows(pictures, chosen[begin : begin + 100]).astype(np.float64)
+        parts.append([some.mean((1, 2)).sum(0), np.square(some).mean((1, 2)).sum(0)])
+    mean, square = np.sum(parts, axis=0) / len(chosen)
+    return [float(value) for value in mean], [float(value) for value in np.sqrt(square - mean**2)]
+
+
+def _checksums(tree: Tree) -> list[str]:
+    """Checksum of every file; "" for what cannot be read. Those of files that did not change are remembered."""
+    index = (
+        paths.cache_dir()
+        / "data"
+        / f"folder-{hashlib.sha256(str(tree.root.resolve()).encode()).hexdigest()[:16]}.json"
+    )
+    known = _remembered(index)
+    stamps = [_stamp(tree.root / name) for name in tree.names]
+
+    def checksum(name: str, stamp: list[int] | None) -> str:
+        if stamp is None:
+            return ""
+        if known.get(name, [])[:2] == stamp:
+            return str(known[name][2])
+        try:
+            return file_sha256(tree.root / name)
+        except ZooError:  # the decoder will say why
+            return ""
+
+    with (
+        ThreadPoolExecutor(READERS) as pool,
+        console.bar(f"Looking through {len(stamps):,} pictures", len(stamps)) as bar,
+    ):
+        sums = []
+        for found in pool.map(checksum, tree.names, stamps):
+            sums.append(found)
+            bar.advance(1)
+    _remember(
+        index,
+        {name: [*stamp, sha] for name, stamp, sha in zip(tree.names, stamps, sums, strict=True) if stamp and sha},
+    )
+    return sums
+
+
+def _stamp(path: Path) -> list[int] | None:
+    """Size and time of a file, which change when it does; None for what is no file."""
+    import stat
+
+    try:
+        told = path.stat()
+    except OSError:
+        return None
+    return [told.st_size, told.st_mtime_ns] if stat.S_ISREG(told.st_mode) else None
+
+
+def _remembered(index: Path) -> dict[str, list[int | str]]:
+    try:
+        found: dict[str, list[int | str]] = json.loads(index.read_text(encoding="utf-8"))
+    except (OSError, ValueError):  # not there, or not whole: everything is read again
+        return {}
+    return found
+
+
+def _remember(index: Path, rows: dict[str, list[int | str]]) -> None:
+    from zoo.core.download import storage_error
+
+    aside = index.with_name(f".{index.name}.{os.getpid()}.part")
+    try:
+        index.parent.mkdir(parents=True, exist_ok=True)
+        aside.write_text(json.dumps(rows), encoding="utf-8")
+        os.replace(aside, index)
+    except OSError as error:
+        raise storage_error("write", index, error) from error
+
+
+def _tell(tree: Tree, skipped: list[tuple[str, str]], strict: bool) -> None:
+    """Say what is left out; an error where nothing may be."""
+    listed = "".join(f"\n  {name}: {reason}" for name, reason in skipped[:SHOWN])
+    listed += f"\n  and {len(skipped) - SHOWN:,} more" if len(skipped) > SHOWN else ""
+    if skipped and strict:
+        raise ZooError(
+            f"{len(skipped):,} of the {len(tree.names):,} pictures in {tree.root} cannot be used:{listed}",
+            "Mend or remove them, or leave them out with data.strict=false.",
+        )
+    if skipped:
+        console.warn(f"Left out {len(skipped):,} of {len(tree.names):,} pictures:{listed}")
+    if tree.passed_over:
+        console.warn(f"Left out, for want of pictures: {', '.join(map(repr, tree.passed_over))}")
+
+
+def _check_classes(tree: Tree, usable: "NDArray[np.bool_]", skipped: list[tuple[str, str]]) -> None:
+    """Refuse a folder with a class that has nothing left to train on."""
+    parts = tree.parts or ["train"] * len(tree.names)
+    rows = zip(tree.labels, parts, usable, strict=True)
+    trained = {label for label, part, good in rows if good and part == "train"}
+    lacking = [name for label, name in enumerate(tree.class_names) if label not in trained]
+    if lacking:
+        reasons = "".join(f"\n  {name}: {reason}" for name, reason in skipped[:SHOWN])
+        raise ZooError(
+            f"No picture to train on can be used of {', '.join(map(repr, lacking[:SHOWN]))}:{reasons}",
+            "Add pictures that can be read, or remove the folders of these classes.",
+        )

@@ -1,0 +1,136 @@
+"""Which pictures lie in a folder of classes, and to which class and part each belongs."""
+
+import dataclasses
+from pathlib import Path
+
+from zoo.core.errors import ZooError, nearest
+from zoo.data.images import decode
+
+LAYOUT = (
+    "Put the pictures of each class in a folder of its own: DIR/cat/1.jpg, DIR/dog/2.jpg, ..., or such folders below "
+    "DIR/train and DIR/val."
+)
+# What people call the parts of a data set -> what the zoo calls them.
+PARTS = {
+    "train": "train",
+    "training": "train",
+    "val": "validation",
+    "valid": "validation",
+    "validation": "validation",
+    "test": "test",
+}
+
+
+@dataclasses.dataclass(frozen=True)
+class Tree:
+    """What was found.
+
+    Attributes:
+        root: the folder.
+        class_names: names of the class folders, sorted.
+        names: of all files called like pictures, relative to ``root``.
+        labels: for each of them, the index of its class.
+        parts: for each of them ``train``, ``validation`` or ``test``; empty where there is only one level.
+        closed: (name, reason) of what could not be listed.
+        passed_over: names of class folders without a single picture.
+    """
+
+    root: Path
+    class_names: list[str]
+    names: list[str]
+    labels: list[int]
+    parts: list[str]
+    closed: list[tuple[str, str]]
+    passed_over: list[str]
+
+
+def scan(root: str | None) -> Tree:
+    """Look through a folder with one folder a class, or with such folders below ``train``, ``val`` and ``test``.
+
+    Raises:
+        ZooError: there is no such folder, it cannot be listed, or it does not hold at least two classes; says what
+            was found instead.
+    """
+    if not root:
+        raise ZooError("data=folder needs to know which", f"Give data.root=DIR. {LAYOUT}")
+    path = Path(root).expanduser()
+    folders = _folders(path)
+    if folders and {name.lower() for name in folders} <= set(PARTS):
+        return _in_parts(path, folders)
+    return _tree(path, [("", "", name) for name in folders])
+
+
+def _folders(path: Path) -> list[str]:
+    """Names of the folders in a folder, links to folders included; hidden ones are not for us."""
+    try:
+        if not path.is_dir():
+            there = [entry.name for entry in path.parent.iterdir()] if path.parent.is_dir() else []
+            what = "is a file" if path.exists() else f"does not exist{nearest(path.name, there)}"
+            raise ZooError(f"data.root={path} {what}", f"Give a folder. {LAYOUT}")
+        return sorted(entry.name for entry in path.iterdir() if entry.is_dir() and not entry.name.startswith("."))
+    except OSError as error:
+        raise ZooError(
+            f"The folder {path} cannot be listed: {error.strerror or error}", "Check that you may read it."
+        ) from error
+
+
+def _in_parts(path: Path, folders: list[str]) -> Tree:
+    """A tree whose first level are the parts of the data set."""
+    named = {PARTS[name.lower()]: name for name in folders}
+    if len(named) < len(folders) or "train" not in named:
+        raise ZooError(
+            f"{path} holds {', '.join(folders)}: one of them must be train/, beside it there may be val/ and test/",
+            LAYOUT,
+        )
+    classes = _folders(path / named["train"])
+    chosen = []
+    for part, folder in named.items():
+        own = _folders(path / folder)
+        unknown = sorted(set(own) - set(classes))
+        if unknown:
+            raise ZooError(
+                f"{path / folder} has classes that {named['train']}/ has not: {', '.join(map(repr, unknown[:10]))}"
+                f"{nearest(unknown[0], classes)}",
+                "Each class needs pictures to train on: add its folder there, or remove it here.",
+            )
+        chosen += [(part, folder + "/", name) for name in own]
+    return _tree(path, chosen)
+
+
+def _tree(path: Path, chosen: list[tuple[str, str, str]]) -> Tree:
+    """The tree of (part, prefix, class) triples."""
+    closed: list[tuple[str, str]] = []
+    found = {
+        (part, prefix, name): [f"{prefix}{name}/{file}" for file in decode.below(path / prefix / name, closed)]
+        for part, prefix, name in chosen
+    }
+    trained = {name for (part, _, name), files in found.items() if files and part in ("", "train")}
+    classes = sorted(trained)
+    if len(classes) < 2:
+        raise ZooError(f"{path} {_what_is_there(path, chosen, classes, closed)}", LAYOUT)
+    number = {name: index for index, name in enumerate(classes)}
+    rows = [
+        (file, number[name], part) for (part, _, name), files in found.items() if name in trained for file in files
+    ]
+    return Tree(
+        root=path,
+        class_names=classes,
+        names=[file for file, _, _ in rows],
+        labels=[label for _, label, _ in rows],
+        parts=[part for _, _, part in rows if part],
+        closed=closed,
+        passed_over=sorted({name for _, _, name in chosen} - trained),
+    )
+
+
+def _what_is_there(
+    path: Path, chosen: list[tuple[str, str, str]], classes: list[str], closed: list[tuple[str, str]]
+) -> str:
+    """Why a folder has fewer than two classes, in words that follow its name."""
+    reasons = "".join(f"\n  {name}: {reason}" for name, reason in closed[:10])
+    if classes:
+        return f"has pictures of one class only, {classes[0]!r}: there is nothing to tell it from{reasons}"
+    if chosen:
+        return f"has folders ({', '.join(name for _, _, name in chosen[:10])}), but no picture in them{reasons}"
+    loose = next(decode.below(path), None)
+    return f"has pictures such as {loose!r}, but no folders that name classes" if loose else "is empty"

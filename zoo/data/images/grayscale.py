@@ -1,0 +1,185 @@
+"""Pictures of the user's own, of any size and mode, made into what a model was trained on."""
+
+import dataclasses
+from collections.abc import Iterable
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from zoo.core import console
+from zoo.core.errors import ZooError, unknown
+from zoo.data import npy_images
+from zoo.data.images import decode
+
+if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
+
+    Bytes = NDArray[np.uint8]
+
+STYLES = ("digits", "plain")
+KINDS = f"Give a picture ({', '.join(decode.SUFFIXES)}), a folder of them, or a .npy array."
+# Of the contrast between ink and paper: what is fainter is taken for the grain of the paper or of the JPEG.
+FAINT = 0.25
+# Grey levels, of 255: a picture with less contrast is taken for an empty sheet.
+BLANK = 16
+INK_SIDE = 20
+
+
+@dataclasses.dataclass(frozen=True)
+class Inputs:
+    """Pictures for a model.
+
+    Attributes:
+        names: n of them.
+        parts: uint8 (m, height, width, 1), one after the other the n pictures.
+        skipped: (name, reason) of those left out.
+    """
+
+    names: list[str]
+    parts: "Iterable[Bytes]"
+    skipped: list[tuple[str, str]]
+
+    def save(self, path: Path) -> None:
+        """Write all pictures into one .npy file.
+
+        Raises:
+            OSError: it cannot be written.
+        """
+        npy_images.write(path, len(self.names), iter(self.parts))
+
+
+def load(source: str, shape: tuple[int, ...], style: str) -> Inputs:
+    """Read a picture, a folder of pictures (with those below it, in the order of their names), or a .npy array.
+
+    Arrays are taken as they are: uint8, or floats of 0 to 1; (n, h, w), (n, h, w, 1), (n, h*w) or (h, w).
+    Pictures become grey, with transparent parts white. A grey picture that has the size already is used byte for
+    byte; else style ``"digits"`` draws it like MNIST, and ``"plain"`` resizes it.
+
+    Args:
+        source: path, as the user gave it.
+        shape: (height, width, 1) of one input of the model.
+        style: ``"digits"`` or ``"plain"``.
+
+    Raises:
+        ZooError: nothing there can be used; says what was found. Unreadable files among readable ones in a folder
+            are listed in ``skipped`` instead.
+    """
+    if style not in STYLES:
+        raise unknown("style of pictures", style, list(STYLES))
+    if len(shape) != 3 or shape[2] != 1:
+        raise ZooError(f"The model takes inputs of shape {shape}", "Pictures can be made for (height, width, 1).")
+    path = decode.located(source, KINDS)
+    if path.is_dir():
+        return _folder(path, shape, style)
+    if path.suffix.lower() == ".npy":
+        stored = npy_images.Stored(path, shape)
+        names = [path.name] if len(stored) == 1 else [f"{path.name}[{index}]" for index in range(len(stored))]
+        return Inputs(names, stored, [])
+    try:
+        return Inputs([path.name], [_picture(path, shape, style)[None]], [])
+    except decode.UnreadableError as reason:
+        raise ZooError(f"{path} cannot be used: {reason}", KINDS) from reason
+
+
+def _folder(folder: Path, shape: tuple[int, ...], style: str) -> Inputs:
+    import numpy as np
+
+    skipped: list[tuple[str, str]] = []
+    found = list(decode.below(folder, skipped))
+    if not found:
+        listed = _listed([f"{name}: {reason}" for name, reason in skipped])
+        raise ZooError(f"The folder {folder} holds no picture" + listed, KINDS)
+    names, read = [], []
+    with console.bar(f"Reading {len(found):,} pictures", len(found)) as bar:
+        for name in found:
+            try:
+                read.append(_picture(folder / name, shape, style))
+                names.append(name)
+            except decode.UnreadableError as reason:
+                skipped.append((name, str(reason)))
+            bar.advance(1)
+    if not read:
+        listed = _listed([f"{name}: {reason}" for name, reason in skipped])
+        raise ZooError(f"None of the pictures in {folder} can be used" + listed, KINDS)
+    return Inputs(names, [np.stack(read)], skipped)
+
+
+def _listed(lines: list[str]) -> str:
+    shown = [f"\n  {line}" for line in lines[:10]]
+    return "".join(shown) + (f"\n  and {len(lines) - 10:,} more" if len(lines) > 10 else "")
+
+
+def _picture(path: Path, shape: tuple[int, ...], style: str) -> "Bytes":
+    """One picture as (height, width, 1)."""
+    import numpy as np
+    from PIL import Image
+
+    opened = decode.open_upright(path)
+    grey = decode.opaque(opened).convert("L")
+    height, width = shape[:2]
+    if grey.size == (width, height) and len(opened.getbands()) == 1 and opened.mode != "P":
+        return np.asarray(grey)[..., None]
+    if style == "plain":
+        return np.asarray(grey.resize((width, height), Image.Resampling.LANCZOS))[..., None]
+    drawn = _like_mnist(np.asarray(grey), height, width)
+    if not drawn.any():
+        console.warn(f"{path.name} is blank: no ink stands out from its background")
+    return drawn[..., None]
+
+
+def _like_mnist(grey: "Bytes", height: int, width: int) -> "Bytes":
+    """White ink on black, fitted into 20 x 20 and centred by its mass, as the makers of MNIST describe.
+
+    Source: http://yann.lecun.com/exdb/mnist/. There the centre of mass is at row and column 14.0 (measured on the
+    first 20,000 images), and the longer side of the ink is 20 pixels in all but 3 of them.
+    """
+    import numpy as np
+
+    ink = _ink(grey)
+    rows, columns = (np.flatnonzero(ink.any(axis=axis)) for axis in (1, 0))
+    if not len(rows):
+        return np.zeros((height, width), np.uint8)
+    small = _fit(ink[rows[0] : rows[-1] + 1, columns[0] : columns[-1] + 1])
+    top, left = (
+        round(min(max(side / 2 - middle, 0), side - extent))
+        for side, middle, extent in zip((height, width), _centre(small), small.shape, strict=True)
+    )
+    drawn = np.zeros((height, width), np.uint8)
+    drawn[top : top + small.shape[0], left : left + small.shape[1]] = small
+    return drawn
+
+
+def _ink(grey: "Bytes") -> "NDArray[np.float32]":
+    """How far each pixel stands out from the paper, 0 to 1; the paper is what most of the border shows."""
+    import numpy as np
+
+    border = np.concatenate([grey[0], grey[-1], grey[:, 0], grey[:, -1]])
+    paper = float(np.median(border))
+    ink = grey.astype(np.float32) - paper
+    if paper > 127:
+        ink = -ink
+    strongest = float(ink.max())
+    if strongest < BLANK:
+        return np.zeros_like(ink)
+    ink /= strongest
+    return np.where(ink < FAINT, np.float32(0), ink)
+
+
+def _fit(ink: "NDArray[np.float32]") -> "Bytes":
+    """Scale so that the longer side is 20 pixels and the strongest ink 255."""
+    import numpy as np
+    from PIL import Image
+
+    scale = INK_SIDE / max(ink.shape)
+    size = (max(1, round(ink.shape[1] * scale)), max(1, round(ink.shape[0] * scale)))
+    scaled = np.asarray(Image.fromarray(ink).resize(size, Image.Resampling.BICUBIC)).clip(0)
+    drawn: Bytes = np.rint(scaled * (255 / scaled.max())).astype(np.uint8)
+    return drawn
+
+
+def _centre(ink: "Bytes") -> tuple[float, float]:
+    import numpy as np
+
+    mass = ink.astype(np.float64)
+    rows, columns = (np.arange(size) for size in ink.shape)
+    return float(mass.sum(1) @ rows / mass.sum()), float(mass.sum(0) @ columns / mass.sum())

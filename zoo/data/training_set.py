@@ -1,0 +1,182 @@
+"""What a classifier is trained on: arrays on disk, and which rows of them are for training, validating, testing."""
+
+import csv
+import dataclasses
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from zoo.config.schemas.common import DataSettings, TrainConfig
+from zoo.core.download import storage_error
+from zoo.core.errors import ZooError
+from zoo.data import array_datasets
+from zoo.data.images import cache, folder_dataset
+
+if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
+
+    Parts = dict[str, NDArray[np.int64]]
+
+
+@dataclasses.dataclass(frozen=True)
+class Material:
+    """A data set, split, ready for the worker.
+
+    Attributes:
+        files: .npy files: ``x_train``, ``x_test``, uint8 (n, height, width, channels); where they are not written
+            anew for each run also ``y_train``, ``y_test``, int64 (n,).
+        labels: where they are: (n,), of all rows; else None.
+        parts: ``train`` and ``validation``: rows of the training arrays; ``test``: of the test arrays.
+        class_names: by label.
+        input_shape: (height, width, channels).
+        normalise: (mean, scale), numbers by channel: pixels become (pixel - mean) / scale; None: the model's own way.
+        names: file of every row, relative to the user's folder; None where rows have no names.
+        skipped: (name, reason) of files that could not be used.
+        record: for ``run.json``.
+    """
+
+    files: dict[str, Path]
+    labels: "NDArray[np.int64] | None"
+    parts: "Parts"
+    class_names: list[str]
+    input_shape: tuple[int, ...]
+    normalise: tuple[list[float], list[float]] | None
+    names: list[str] | None
+    skipped: list[tuple[str, str]]
+    record: dict[str, Any]
+
+
+def prepare(settings: TrainConfig) -> Material:
+    """Lay out what the settings name, and split it.
+
+    Raises:
+        ZooError: the data cannot be had or used.
+    """
+    made = _of_folder(settings) if settings.data.name == "folder" else _of_row(settings)
+    sizes = {f"{part}_items": len(rows) for part, rows in made.parts.items()}
+    told = {"class_names": made.class_names, "input_shape": list(made.input_shape), "split_seed": settings.seed}
+    return dataclasses.replace(made, record=made.record | told | sizes)
+
+
+def prepared(settings: DataSettings) -> array_datasets.Prepared:
+    """Lay out the arrays of a data set that has a row."""
+    row = array_datasets.load_row(settings.name)
+    told = {key: value for key, value in dataclasses.asdict(settings).items() if hasattr(row, key)}
+    return array_datasets.prepare(dataclasses.replace(row, **told))
+
+
+def _of_row(settings: TrainConfig) -> Material:
+    import numpy as np
+
+    found = prepared(settings.data)
+    train, validation = array_datasets.split(
+        found.counts["train"], settings.data.validation, settings.seed, settings.data.train_limit
+    )
+    files = {name: getattr(found, name) for name in array_datasets.ARRAYS}
+    parts = {"train": train, "validation": validation}
+    statistics = (
+        folder_dataset.channel_statistics(found.x_train, train) if settings.data.normalise == "standard" else None
+    )
+    return Material(
+        files=files,
+        labels=None,
+        parts=parts | {"test": np.arange(found.counts["test"])[: settings.data.test_limit]},
+        class_names=found.class_names,
+        input_shape=found.input_shape,
+        normalise=_normalisation(settings, found.input_shape[-1], statistics),
+        names=None,
+        skipped=[],
+        record={name: getattr(found, name) for name in ("name", "sha256", "published", "source", "licence")},
+    )
+
+
+def _of_folder(settings: TrainConfig) -> Material:
+    import numpy as np
+
+    told, size = settings.data, _edge(settings)
+    found = folder_dataset.prepare(told.root, size, told.resize, told.strict)
+    parts = folder_dataset.split(found, told.validation, told.test, settings.seed, told.train_limit, told.test_limit)
+    if not len(parts["train"]):
+        raise ZooError(f"No picture in {told.root} is left to train on", "Lower data.validation and data.test.")
+    statistics = (
+        folder_dataset.channel_statistics(found.pictures, parts["train"]) if told.normalise == "standard" else None
+    )
+    return Material(
+        files={"x_train": found.pictures, "x_test": found.pictures},
+        labels=np.array(found.tree.labels, np.int64),
+        parts=parts,
+        class_names=found.tree.class_names,
+        input_shape=(size, size, 3),
+        normalise=_normalisation(settings, 3, statistics),
+        names=found.tree.names,
+        skipped=found.skipped,
+        record={
+            "name": "folder",
+            "sha256": found.sha256,
+            "published": False,
+            "source": str(found.tree.root.absolute()),
+            "licence": "unknown",
+            "skipped_items": len(found.skipped),
+            "split": _split_words(found, told),
+        },
+    )
+
+
+def _edge(settings: TrainConfig) -> int:
+    """Edge of the pictures in pixels: what the model asks for, else what the user says."""
+    found = settings.data.size or settings.model.get("input_size")
+    if not found:
+        raise ZooError(
+            f"The model {settings.model['name']} takes pictures of any size, so the size must be named",
+            "Give data.size=PIXELS, such as data.size=64.",
+        )
+    return int(found)
+
+
+def _split_words(folder: folder_dataset.Folder, told: DataSettings) -> str:
+    given = sorted(set(folder.tree.parts))
+    drawn = [] if given else [f"test: {told.test:g} of every class"]
+    if "validation" not in given:
+        drawn.append(f"validation: {told.validation:g} of the rest of every class")
+    return "; ".join([f"as in the folder: {', '.join(given)}"] * bool(given) + drawn)
+
+
+def _normalisation(
+    settings: TrainConfig, channels: int, statistics: tuple[list[float], list[float]] | None
+) -> tuple[list[float], list[float]] | None:
+    fixed = {"unit": (0.0, 255.0), "symmetric": (127.5, 127.5)}.get(settings.data.normalise)
+    if fixed:
+        return [fixed[0]] * channels, [fixed[1]] * channels
+    # A channel that is the same everywhere would be divided by nothing.
+    return statistics and (statistics[0], [max(value, 1.0) for value in statistics[1]])
+
+
+def part(material: Material, name: str) -> "tuple[NDArray[np.uint8], NDArray[np.int64]]":
+    """Pictures and labels of a part, in memory."""
+    import numpy as np
+
+    rows, kept = material.parts[name], "test" if name == "test" else "train"
+    labels = np.load(material.files[f"y_{kept}"]) if material.labels is None else material.labels
+    return cache.rows(material.files[f"x_{kept}"], rows), labels[rows]
+
+
+def save(material: Material, folder: Path) -> dict[str, str]:
+    """Write split, labels and the list of what was left out into a run folder; return the worker's part of a request.
+
+    Raises:
+        ZooError: they cannot be written.
+    """
+    import numpy as np
+
+    split = array_datasets.save_split(folder / "split.npz", **material.parts)
+    files = dict(material.files)
+    try:
+        if material.labels is not None:
+            np.save(folder / "labels.npy", material.labels, allow_pickle=False)
+            files |= {"y_train": folder / "labels.npy", "y_test": folder / "labels.npy"}
+        if material.skipped:
+            with (folder / "skipped.csv").open("w", newline="", encoding="utf-8", errors="surrogateescape") as out:
+                csv.writer(out).writerows([("file", "reason"), *material.skipped])
+    except OSError as error:
+        raise storage_error("write", folder, error) from error
+    return {name: str(path) for name, path in (files | {"split": split}).items()}

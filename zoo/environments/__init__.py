@@ -1,0 +1,1 @@
+"""Know the machine, choose backend and stack, build the environment."""

@@ -1,0 +1,124 @@
+"""The rows of the backends: ``configs/backend/NAME.yaml``, read and checked. The folder is the registry."""
+
+import dataclasses
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+from zoo.core import paths, schema
+
+SYSTEMS = {"macos": "macOS", "linux": "Linux", "windows": "Windows"}
+VENDORS = {"apple": "Apple", "amd": "AMD", "nvidia": "NVIDIA", "intel": "Intel"}
+KINDS = ("cpu", "gpu")
+
+
+@dataclasses.dataclass(frozen=True)
+class Serves:
+    """One kind of machine that a backend serves.
+
+    Attributes:
+        os: ``macos``, ``linux``, ``windows`` or ``any``.
+        arch: ``x86_64``, ``arm64`` or ``any``: of the machine, not of this Python.
+        drives: what does the work there, ``cpu`` or ``gpu``. A promise: a run that finds otherwise stops.
+        device: the name by which a stack says, for a platform, that it drives this; ``any``: it need not.
+        vendors: whose GPUs serve, best first; empty: no GPU is needed.
+        driver: the GPU must have a working driver (NVIDIA on Linux).
+        minimum_os: oldest version, such as ``"12.3"``.
+        maximum_os: newest version; ``"10.13"`` takes in 10.13.6.
+        device_id: the device's id in the framework's own words, where it is sure beforehand.
+        auto_rank: place in the order of ``backend=auto``, over all backends, lowest first; none:
+            never by itself.
+        env: variables that the worker gets there.
+        by_hand: stacks that have no lock there and can be had otherwise: stack name -> commands.
+    """
+
+    os: str
+    arch: str
+    drives: str
+    device: str
+    vendors: list[str] = dataclasses.field(default_factory=list)
+    driver: bool = False
+    minimum_os: str | None = None
+    maximum_os: str | None = None
+    device_id: str | None = None
+    auto_rank: int | None = None
+    env: dict[str, str] = dataclasses.field(default_factory=dict)
+    by_hand: dict[str, str] = dataclasses.field(default_factory=dict)
+
+
+@dataclasses.dataclass(frozen=True)
+class Backend:
+    """One row.
+
+    Attributes:
+        promise: the best it can do anywhere, ``cpu`` or ``gpu``; ``serves`` says it for one machine.
+        stacks: names, best first; one may belong to a later release.
+        needs: in a sentence, after "it needs".
+        trains: false where it can only predict.
+        runnable: false keeps a name on the list, with the ``reason`` why it does not run yet.
+        python: the user's own setting, empty in a row; so is ``device``.
+    """
+
+    name: str
+    about: str
+    promise: str
+    stacks: list[str]
+    serves: list[Serves]
+    needs: str
+    trains: bool
+    runnable: bool
+    reason: str
+    python: str | None
+    device: str | None
+
+
+def names(root: Path | None = None) -> list[str]:
+    """The names of all backends, sorted."""
+    return sorted(path.stem for path in (root or paths.CONFIGS / "backend").glob("*.yaml"))
+
+
+def load_all(root: Path | None = None) -> list[Backend]:
+    """Every backend, sorted by name.
+
+    Raises:
+        ZooError: rows are malformed; every problem of every row is listed at once.
+    """
+    folder = root or paths.CONFIGS / "backend"
+    found = {name: schema.read(folder / f"{name}.yaml") for name in names(root)}
+    schema.refuse(
+        "folder of backends", folder, [text for name, row in found.items() for text in _problems(name, row)]
+    )
+    return [_backend(row) for row in found.values()]
+
+
+def _backend(row: dict[str, Any]) -> Backend:
+    return Backend(**{**row, "serves": [Serves(**entry) for entry in row["serves"]]})
+
+
+def _problems(name: str, row: Any) -> list[str]:
+    return schema.problems(row, Backend, f"{name}.") or list(_meaning(name, _backend(row)))
+
+
+def _meaning(name: str, row: Backend) -> Iterator[str]:
+    """What is wrong with a row whose keys and types are right."""
+    if row.name != name:
+        yield f"{name}.name: must be the file's name, got {row.name!r}"
+    if row.promise not in KINDS:
+        yield f"{name}.promise: must be cpu or gpu, got {row.promise!r}"
+    if not row.runnable and not row.reason:
+        yield f"{name}.reason: a backend that is not runnable must say why"
+    if row.runnable and not row.stacks:
+        yield f"{name}.stacks: at least one is needed"
+    for number, entry in enumerate(row.serves):
+        where = f"{name}.serves.{number}"
+        checks: list[tuple[str, str, tuple[str, ...]]] = [
+            ("os", entry.os, (*SYSTEMS, "any")),
+            ("arch", entry.arch, ("x86_64", "arm64", "any")),
+            ("drives", entry.drives, KINDS),
+            *(("vendors", vendor, tuple(VENDORS)) for vendor in entry.vendors),
+        ]
+        for key, value, valid in checks:
+            if value not in valid:
+                yield f"{where}.{key}: must be one of {', '.join(valid)}, got {value!r}"
+        if entry.drives == "gpu" and not entry.vendors:
+            yield f"{where}.vendors: an entry that drives a GPU must say whose"

@@ -1,0 +1,168 @@
+"""Builds an environment: aside, checked, moved into place, and only then marked as finished."""
+
+import dataclasses
+import datetime
+import errno
+import os
+import shutil
+import subprocess
+import time
+from collections.abc import Callable
+from pathlib import Path
+
+from zoo.core import console
+from zoo.core.errors import UnreachableIndexError, ZooError
+from zoo.environments import marker, uv_client
+from zoo.environments.interpreters import Interpreter
+from zoo.environments.stacks import Stack
+
+HealthCheck = Callable[[Stack, Path], str | None]
+
+
+@dataclasses.dataclass(frozen=True)
+class Plan:
+    """Everything a build needs. ``healthy`` gets the stack and its Python; returns None or what is wrong."""
+
+    stack: Stack
+    platform: str
+    lock: Path
+    lock_sha256: str
+    python: Interpreter
+    folder: Path
+    healthy: HealthCheck
+
+
+def build(plan: Plan) -> float:
+    """Build ``plan.folder``, which must not exist; whatever happens, nothing half-made stays. Returns seconds.
+
+    Raises:
+        ZooError: no space, the installer failed (with its own words), or the libraries do not work here.
+    """
+    started = time.monotonic()
+    aside = plan.folder.with_name(f".{plan.folder.name}.building")
+    try:
+        _check_space(plan)
+        _remove(aside)  # left by a build that was killed
+        with console.bar(_title(plan), unit="steps,") as bar:
+            _fill(plan, aside, bar)
+        os.replace(aside, plan.folder)
+        seconds = time.monotonic() - started
+        marker.write_marker(plan.folder, _facts(plan, seconds))
+    except OSError as error:
+        raise unwritable(plan.folder.parent, error) from error
+    finally:
+        _remove(aside)
+    console.say(f"The environment of {plan.stack.name} is ready ({seconds:.0f} s).")
+    return seconds
+
+
+def unwritable(folder: Path, error: OSError) -> ZooError:
+    """The error for a folder in which nothing can be written."""
+    if error.errno == errno.ENOSPC:
+        return ZooError(f"The disk that holds {folder} is full", uv_client.SPACE_REMEDY)
+    return ZooError(
+        f"Cannot write below {folder}: {error}", "Mend its permissions, or set ZOO_CACHE to another folder."
+    )
+
+
+def _title(plan: Plan) -> str:
+    megabytes = plan.stack.size_mb
+    size = f"{megabytes / 1000:.1f} GB" if megabytes >= 1000 else f"{megabytes} MB"
+    return f"Building the environment of {plan.stack.name} (about {size}, once only)"
+
+
+def _facts(plan: Plan, seconds: float) -> dict[str, object]:
+    return {
+        "stack": plan.stack.name,
+        "platform": plan.platform,
+        "lock_sha256": plan.lock_sha256,
+        "python": {"version": plan.python.version, "path": str(plan.python.path)},
+        "uv": uv_client.version(),
+        "created": datetime.datetime.now(datetime.UTC).isoformat(timespec="seconds"),
+        "build_s": round(seconds, 1),
+    }
+
+
+def _remove(folder: Path) -> None:
+    if folder.exists():
+        shutil.rmtree(folder)
+
+
+def _check_space(plan: Plan) -> None:
+    free_mb = shutil.disk_usage(plan.folder.parent).free / 1e6
+    if free_mb < plan.stack.size_mb:
+        raise ZooError(
+            f"The environment of {plan.stack.name} needs about {plan.stack.size_mb} MB; "
+            f"only {free_mb:.0f} MB are free where {plan.folder.parent} lies",
+            uv_client.SPACE_REMEDY,
+        )
+
+
+def _fill(plan: Plan, aside: Path, bar: console.Bar) -> None:
+    def follow(line: str) -> None:
+        bar.note(line[:80])
+        bar.advance(1)
+
+    _create(plan, aside, follow)
+    _install(plan, aside, follow)
+    follow("compiling")
+    _compile(aside)
+    follow("checking that it works")
+    words = plan.healthy(plan.stack, marker.python_of(aside))
+    if words is not None:
+        raise ZooError(
+            f"The libraries of stack {plan.stack.name} were installed, but do not work on this machine. "
+            f"The worker's own words:\n{words}",
+            "`python -m zoo doctor` shows what this machine is and which stacks fit it.",
+        )
+
+
+def _create(plan: Plan, aside: Path, follow: Callable[[str], None]) -> None:
+    # Relocatable, because the folder is moved when it is finished.
+    command = ["venv", "--no-project", "--relocatable", "--python", str(plan.python.path), str(aside)]
+    outcome = uv_client.run(command, follow)
+    if outcome.code != 0:
+        raise _failed(plan, "An empty environment could not be made", outcome)
+
+
+def _install(plan: Plan, aside: Path, follow: Callable[[str], None]) -> None:
+    command = ["pip", "sync", "--require-hashes", "--python", str(marker.python_of(aside))]
+    # Hashes decide what may be installed; which of the user's indexes a file comes from does not matter.
+    command += ["--index-strategy", "unsafe-best-match"]
+    if not plan.stack.source_builds:
+        command += ["--only-binary", ":all:"]
+    outcome = _sync(command, plan.lock, follow)
+    if uv_client.missing_cpu_build(outcome):
+        # PyTorch keeps the builds without CUDA on an index of its own, which uv knows under this name. Asked first
+        # it would be the only source, and a folder in UV_FIND_LINKS would not count.
+        other = _sync([*command, "--torch-backend", "cpu"], plan.lock, follow)
+        outcome = other if other.code == 0 else uv_client.Outcome(other.code, outcome.words + other.words)
+    if outcome.code != 0:
+        raise _failed(plan, "The libraries could not be installed", outcome)
+
+
+def _sync(command: list[str], lock: Path, follow: Callable[[str], None]) -> uv_client.Outcome:
+    outcome = uv_client.run([*command, str(lock)], follow)
+    if outcome.code != 0 and uv_client.is_network(outcome):
+        # uv asks the index whether its cached pages are fresh; told to stay offline, it takes them as is.
+        cached = uv_client.run([*command, "--offline", str(lock)], follow)
+        outcome = cached if cached.code == 0 else outcome
+    return outcome
+
+
+def _failed(plan: Plan, what: str, outcome: uv_client.Outcome) -> ZooError:
+    why, remedy = uv_client.reason(outcome)
+    words = f"The installer's own words:\n{outcome.tail()}"
+    kind = UnreachableIndexError if uv_client.is_unreachable(outcome) else ZooError
+    return kind(f"{what} for stack {plan.stack.name}: {why}.\n{words}", remedy)
+
+
+def _compile(aside: Path) -> None:
+    """Byte-compile with the environment's own Python: uv's way fails on 3.6 and saves only seconds elsewhere.
+
+    Without this a worker, which writes no byte code, would compile everything it imports on every run.
+    The exit status is of no importance: it says that some file, a test or a template, is for other Pythons.
+    """
+    site = str(marker.site_of(aside))
+    command = [str(marker.python_of(aside)), "-I", "-m", "compileall", "-q", "-j", "0", site]
+    subprocess.run(command, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, check=False)

@@ -1,0 +1,265 @@
+"""What this machine is: its system, chip, memory and GPUs, and whether this Python is native to it.
+
+The parsers are pure functions over the text of the system's own tools, so that a machine nobody here
+owns can be tested from its captured output (``tests/machines``).
+"""
+
+import dataclasses
+import os
+import platform
+import re
+import shutil
+import subprocess
+from collections.abc import Mapping
+from pathlib import Path
+
+from zoo.core.errors import ZooError
+from zoo.environments import gpus
+from zoo.environments.gpus import DISPLAYS_JSON, DISPLAYS_TEXT, LSPCI, NVIDIA, Gpu
+
+SECONDS = 10.0
+SYSTEM_FOLDERS = "/usr/bin:/usr/sbin:/bin:/sbin"
+# "-i" passes over names that an older or an Intel Mac does not know.
+SYSCTL = "sysctl -i hw.memsize hw.ncpu hw.optional.arm64 sysctl.proc_translated machdep.cpu.brand_string"
+ARCHITECTURES = {"aarch64": "arm64", "amd64": "x86_64"}
+
+
+@dataclasses.dataclass(frozen=True)
+class Machine:
+    """What the zoo knows of the machine. ``notes`` says what could not be found out, and why."""
+
+    os: str
+    os_version: str
+    os_build: str
+    arch: str
+    python_arch: str
+    chip: str
+    cores: int
+    memory_bytes: int
+    gpus: list[Gpu] = dataclasses.field(default_factory=list)
+    notes: list[str] = dataclasses.field(default_factory=list)
+
+    @property
+    def platform(self) -> str:
+        """The name lock files go by, from the machine and not from this Python: ``macos-arm64``."""
+        return f"{self.os}-{self.arch}"
+
+    @property
+    def rosetta(self) -> bool:
+        """True where this Python is an x86_64 build translated on Apple silicon."""
+        return self.platform == "macos-arm64" and self.python_arch == "x86_64"
+
+
+def probe() -> Machine:
+    """Look at this machine. Takes well under a second; asks each tool for at most ten."""
+    notes: list[str] = []
+    system = {"Darwin": "macos", "Windows": "windows"}.get(platform.system(), "linux")
+    collect = {"macos": _macos_reports, "linux": _linux_reports, "windows": _windows_reports}[system]
+    return from_reports(system, collect(notes), platform.machine(), notes)
+
+
+def from_reports(
+    system: str, reports: Mapping[str, str], python_arch: str, notes: list[str] | None = None
+) -> Machine:
+    """Put a machine together from the text of its tools.
+
+    Args:
+        system: ``macos``, ``linux`` or ``windows``.
+        reports: command line or file name to what it printed; any of them may be missing.
+        python_arch: architecture this Python was built for.
+        notes: what is known to have gone wrong already.
+    """
+    read = {"macos": _macos, "linux": _linux, "windows": _windows}[system]
+    return read(reports, _arch(python_arch), notes if notes is not None else [])
+
+
+def from_capture(path: Path) -> Machine:
+    """A machine that is not this one, from a text of what its tools print; see :func:`capture_texts`.
+
+    Raises:
+        ZooError: the file cannot be read or holds no tool's output.
+    """
+    texts = capture_texts(path)
+    system = "macos" if "sw_vers" in texts else "linux"
+    default = "arm64" if "hw.optional.arm64: 1" in str(texts) else "x86_64"
+    return from_reports(system, texts, texts.get("uname -m", default).strip())
+
+
+def capture_texts(path: Path) -> dict[str, str]:
+    """Read captured outputs: lines that begin with ``$ `` name a command or file, and its text follows.
+
+    On a Mac: ``sw_vers``, ``uname -m``, ``system_profiler -json SPDisplaysDataType``, ``sysctl -i ...``; see
+    ``tests/machines``.
+
+    Raises:
+        ZooError: the file cannot be read or holds no such line.
+    """
+    remedy = "Give a text such as tests/machines/m1.txt."
+    try:
+        text = path.read_text(encoding="utf-8")
+    except (OSError, UnicodeDecodeError) as error:
+        raise ZooError(f"Cannot read the machine in {path}: {error}", remedy) from error
+    parts = re.split(r"^\$ (.*)\n", text, flags=re.MULTILINE)
+    if len(parts) < 3:
+        raise ZooError(f"{path} holds no line that begins with '$ '", remedy)
+    return dict(zip(parts[1::2], parts[2::2], strict=True))
+
+
+def describe(machine: Machine) -> str:
+    """The machine in one line, for people."""
+    names = {"macos": "macOS", "linux": "Linux", "windows": "Windows"}
+    # A Linux distribution's name says more than the word Linux before it would.
+    named = f"{names[machine.os]} {machine.os_version}".strip()
+    system = machine.os_version if machine.os == "linux" else named
+    parts = [f"{system} ({machine.os_build})" if machine.os_build else system]
+    parts += [machine.arch, machine.chip, f"{machine.cores} cores"]
+    if machine.memory_bytes:
+        parts.append(f"{gpus.size(machine.memory_bytes)} memory")
+    parts.append("GPU " + " and ".join(map(gpus.describe, machine.gpus)) if machine.gpus else "no GPU")
+    return ", ".join(part for part in parts if part)
+
+
+def version(text: str) -> tuple[int, ...]:
+    """The numbers of a version, for comparing: ``"10.13.6"`` is (10, 13, 6), ``""`` is ()."""
+    return tuple(int(part) for part in re.findall(r"\d+", text))
+
+
+# -- asking the system
+
+
+def _run(command: str, notes: list[str]) -> str | None:
+    """What a tool prints, or None. Not having the tool is normal; a tool that fails leaves a note."""
+    name, *arguments = command.split()
+    path = shutil.which(name) or shutil.which(name, path=SYSTEM_FOLDERS)
+    if path is None:
+        return None
+    # Without SYSTEM_VERSION_COMPAT=0 a Python linked against an old SDK is told macOS 10.16.
+    environment = os.environ | {"LC_ALL": "C", "SYSTEM_VERSION_COMPAT": "0"}
+    try:
+        done = subprocess.run(
+            [path, *arguments],
+            capture_output=True,
+            text=True,
+            errors="replace",
+            timeout=SECONDS,
+            env=environment,
+        )
+    except subprocess.TimeoutExpired:
+        notes.append(f"{name} did not answer within {SECONDS:.0f} seconds")
+        return None
+    except OSError as error:
+        notes.append(f"{name} could not be started: {error}")
+        return None
+    if done.returncode:
+        words = (done.stderr.strip() or done.stdout.strip() or "no message").splitlines()[0]
+        notes.append(f"{name} failed with exit code {done.returncode}: {words}")
+    return done.stdout if not done.returncode else None
+
+
+def _text(path: str, notes: list[str]) -> str | None:
+    try:
+        return Path(path).read_text(encoding="utf-8", errors="replace")
+    except FileNotFoundError:
+        return None
+    except OSError as error:
+        notes.append(f"{path} could not be read: {error}")
+        return None
+
+
+def _present(reports: Mapping[str, str | None]) -> dict[str, str]:
+    return {name: text for name, text in reports.items() if text is not None}
+
+
+def _macos_reports(notes: list[str]) -> dict[str, str]:
+    reports = _present({command: _run(command, notes) for command in ("sw_vers", SYSCTL)})
+    reports["uname -m"] = platform.machine()
+    unheard: list[str] = []  # a system older than 10.15 does not know -json: no fault of anybody's
+    answer = _run(DISPLAYS_JSON, unheard)
+    if answer is not None and gpus.displays(answer) is not None:
+        return reports | {DISPLAYS_JSON: answer}
+    plain = _run(DISPLAYS_TEXT, notes)
+    if plain is None:
+        notes.extend(unheard)
+    return reports | _present({DISPLAYS_TEXT: plain})
+
+
+def _linux_reports(notes: list[str]) -> dict[str, str]:
+    files = ("/etc/os-release", "/proc/cpuinfo", "/proc/meminfo")
+    reports = {name: _text(name, notes) for name in files} | {c: _run(c, notes) for c in (NVIDIA, LSPCI)}
+    if reports[LSPCI] is None:
+        cards = sorted(Path("/sys/class/drm").glob("card[0-9]/device/vendor"))
+        reports["/sys/class/drm"] = "".join(_text(str(card), notes) or "" for card in cards)
+    return _present(reports) | {"uname -m": platform.machine(), "uname -r": platform.release()}
+
+
+def _windows_reports(notes: list[str]) -> dict[str, str]:
+    notes.append("GPUs are not looked for on Windows")
+    return {"ver": platform.version(), "uname -m": platform.machine(), "chip": platform.processor()}
+
+
+# -- reading the answers
+
+
+def _arch(word: str) -> str:
+    word = word.strip().lower()
+    return ARCHITECTURES.get(word, word)
+
+
+def _number(text: str) -> int:
+    found = re.search(r"\d+", text)
+    return int(found.group()) if found else 0
+
+
+def _macos(reports: Mapping[str, str], python_arch: str, notes: list[str]) -> Machine:
+    release = gpus.pairs(reports.get("sw_vers", ""), ":")
+    known = gpus.pairs(reports.get(SYSCTL, ""), ":")
+    found = gpus.of_mac(reports, notes)
+    chip = known.get("machdep.cpu.brand_string", "")
+    translated = known.get("sysctl.proc_translated") == "1"
+    apple = known.get("hw.optional.arm64") == "1" or translated or chip.startswith("Apple")
+    if chip.startswith("VirtualApple"):  # what Rosetta calls the chip; the GPU bears the real name
+        chip = next((gpu.name for gpu in found if gpu.vendor == "apple"), chip)
+    return Machine(
+        os="macos",
+        os_version=release.get("ProductVersion", ""),
+        os_build=release.get("BuildVersion", ""),
+        arch="arm64" if apple else _arch(reports.get("uname -m", python_arch)),
+        python_arch=python_arch,
+        chip=chip or "unknown chip",
+        cores=_number(known.get("hw.ncpu", "")),
+        memory_bytes=_number(known.get("hw.memsize", "")),
+        gpus=found,
+        notes=notes,
+    )
+
+
+def _linux(reports: Mapping[str, str], python_arch: str, notes: list[str]) -> Machine:
+    release = gpus.pairs(reports.get("/etc/os-release", ""), "=")
+    cpu = reports.get("/proc/cpuinfo", "")
+    memory = gpus.pairs(reports.get("/proc/meminfo", ""), ":")
+    return Machine(
+        os="linux",
+        os_version=release.get("PRETTY_NAME", "Linux"),
+        os_build=reports.get("uname -r", "").strip(),
+        arch=_arch(reports.get("uname -m", python_arch)),
+        python_arch=python_arch,
+        chip=gpus.pairs(cpu, ":").get("model name", "unknown chip"),
+        cores=len(re.findall(r"^processor\s*:", cpu, re.MULTILINE)),
+        memory_bytes=_number(memory.get("MemTotal", "")) * 1024,
+        gpus=gpus.of_linux(reports, notes),
+        notes=notes,
+    )
+
+
+def _windows(reports: Mapping[str, str], python_arch: str, notes: list[str]) -> Machine:
+    return Machine(
+        os="windows",
+        os_version=reports.get("ver", "").strip(),
+        os_build="",
+        arch=_arch(reports.get("uname -m", python_arch)),
+        python_arch=python_arch,
+        chip=reports.get("chip", "").strip() or "unknown chip",
+        cores=os.cpu_count() or 1,
+        memory_bytes=0,
+        notes=notes,
+    )

@@ -1,0 +1,198 @@
+"""The stacks: pinned sets of libraries, one folder each under ``recipes/stacks``.
+
+A folder holds ``stack.yaml`` and one hashed lock file for each platform. The folders are the registry.
+"""
+
+import dataclasses
+import datetime
+import re
+from pathlib import Path
+from typing import Any
+
+from zoo.core import paths, schema
+from zoo.core.errors import NoLockError, ZooError, nearest, unknown
+
+PLATFORMS = ("linux-x86_64", "macos-arm64", "macos-x86_64")
+FRAMEWORKS = ("tensorflow", "plaidml", "torch", "jax", "openvino")
+KERASES = ("keras", "tf.keras", "none")
+GRADES = ("measured", "stand-in", "reported")
+
+
+@dataclasses.dataclass(frozen=True)
+class Evidence:
+    """How a version set is known to work, and who says so. Resolving is not evidence."""
+
+    grade: str
+    platform: str
+    device: str
+    what: str
+    source: str
+
+
+@dataclasses.dataclass(frozen=True)
+class Platform:
+    """What a stack is made of on one platform.
+
+    ``devices`` names what it can drive there; ``stand_in_for`` the GPU build whose Keras generation it brings
+    to the CPU; ``minimum_os`` the oldest macOS on which everything in the lock loads.
+    """
+
+    requirements: list[str]
+    devices: list[str]
+    stand_in_for: str | None = None
+    minimum_os: str | None = None
+    note: str | None = None
+
+
+@dataclasses.dataclass(frozen=True)
+class Stack:
+    """One row: a Python, libraries as of a date (UTC, that day included), and where they serve.
+
+    ``size_mb`` is the space of a built environment; ``source_builds`` allows packages that were published as
+    source only; ``omit`` names packages that are asked for by others and must stay out.
+    """
+
+    name: str
+    folder: Path
+    about: str
+    framework: str
+    keras: str
+    python: str
+    exclude_newer: str
+    trains: bool
+    size_mb: int
+    env: dict[str, str]
+    platforms: dict[str, Platform]
+    evidence: list[Evidence]
+    source_builds: bool = False
+    omit: list[str] = dataclasses.field(default_factory=list)
+
+
+def names(root: Path | None = None) -> list[str]:
+    """The names of all stacks, sorted. ``root`` is the folder that holds theirs."""
+    return sorted(row.parent.name for row in (root or paths.STACKS).glob("*/stack.yaml"))
+
+
+def load_all(root: Path | None = None) -> list[Stack]:
+    """Every stack, sorted by name.
+
+    Raises:
+        ZooError: a row is malformed.
+    """
+    return [load(name, root) for name in names(root)]
+
+
+def load(name: str, root: Path | None = None) -> Stack:
+    """Read and check one stack.
+
+    Raises:
+        ZooError: there is no such stack (the valid names are listed), or its row is malformed (all problems
+            are listed at once).
+    """
+    valid = names(root)
+    if name not in valid:
+        raise unknown("stack", name, valid)
+    folder = (root or paths.STACKS) / name
+    path = folder / "stack.yaml"
+    row = schema.read(path)
+    schema.refuse("stack", path, schema.problems(row, Stack, given=("name", "folder")) or _meaning(row))
+    platforms = {key: Platform(**value) for key, value in row.pop("platforms").items()}
+    evidence = [Evidence(**value) for value in row.pop("evidence")]
+    return Stack(name=name, folder=folder, platforms=platforms, evidence=evidence, **row)
+
+
+def lock_file(stack: Stack, platform: str) -> Path:
+    """The hashed lock of a stack on a platform such as ``"macos-arm64"``.
+
+    Raises:
+        ZooError: the stack does not exist there, or its lock is missing.
+    """
+    if platform not in stack.platforms:
+        raise NoLockError(
+            f"Stack {stack.name} is not made for {platform}, but for {', '.join(sorted(stack.platforms))}",
+            "Choose another stack for this machine; `python -m zoo list stacks` shows which serve where.",
+        )
+    lock = stack.folder / f"{platform}.lock"
+    if not lock.is_file():
+        raise ZooError(  # every platform of a row has one: the checkout is damaged
+            f"The lock file {lock} is missing",
+            f"Rebuild it with: python scripts/lock.py {stack.name} --platform {platform}",
+        )
+    return lock
+
+
+def pins(lock: Path) -> dict[str, str]:
+    """The versions a lock names: normalised package name -> version."""
+    found = re.findall(r"^([A-Za-z0-9._-]+)==([^\s;\\]+)", lock.read_text(encoding="utf-8"), re.MULTILINE)
+    return {normal(name): version for name, version in found}
+
+
+def normal(name: str) -> str:
+    """A package's name as registries compare it: lower case, ``-`` for every run of ``-_.``."""
+    return re.sub(r"[-_.]+", "-", name).lower()
+
+
+def _meaning(row: dict[str, Any]) -> list[str]:
+    """What is wrong with a row whose keys and types are right."""
+    problems = _one_of(row["framework"], FRAMEWORKS, "framework") + _one_of(row["keras"], KERASES, "keras")
+    if not re.fullmatch(r"3\.\d{1,2}", row["python"]):
+        problems.append(f'python: expected a version like "3.8", received {row["python"]!r}')
+    if row["keras"] == "none" and row["trains"]:
+        problems.append("trains: nothing is trained without a Keras")
+    if row["size_mb"] <= 0:
+        problems.append(f"size_mb: must be positive, received {row['size_mb']}")
+    try:
+        datetime.date.fromisoformat(row["exclude_newer"])
+    except ValueError:
+        problems.append(f'exclude_newer: expected a date like "2021-07-01", received {row["exclude_newer"]!r}')
+    if not row["platforms"]:
+        problems.append("platforms: at least one is needed")
+    for key, value in row["platforms"].items():
+        problems += _platform_meaning(key, value)
+    for number, value in enumerate(row["evidence"]):
+        problems += _one_of(value["grade"], GRADES, f"evidence.{number}.grade")
+        problems += _one_of(value["platform"], tuple(row["platforms"]), f"evidence.{number}.platform")
+    return problems
+
+
+def _platform_meaning(name: str, value: dict[str, Any]) -> list[str]:
+    where = f"platforms.{name}"
+    problems = _one_of(name, PLATFORMS, where)
+    problems += [f"{where}.{key}: must not be empty" for key in ("requirements", "devices") if not value[key]]
+    problems += [f"{where}.requirements: {text}" for text in _bad_pairs(value["requirements"])]
+    minimum = value.get("minimum_os")
+    if name.startswith("macos") and not re.fullmatch(r"\d+\.\d+", minimum or ""):
+        problems.append(f'{where}.minimum_os: expected a macOS version like "12.0", received {minimum!r}')
+    return problems
+
+
+# tensorflow-metal asks for no TensorFlow in particular, so the installer never refuses a pair that cannot work.
+# The last plug-in uses symbols that TensorFlow 2.20 no longer has (tensorflow/tensorflow#126360); from 3.7 on Keras
+# adds biases in a way that the plug-in fuses wrongly with ReLU, without an error (keras-team/keras#21668).
+METAL_BEFORE = {"tensorflow": (2, 20), "tensorflow-macos": (2, 20), "keras": (3, 7)}
+
+
+def _bad_pairs(requirements: list[str]) -> list[str]:
+    """What must not stand beside tensorflow-metal, and what must be pinned there."""
+    pinned = dict(text.split("==", 1) for text in requirements if "==" in text)
+    names = {re.split(r"[=<>!~\[; ]", text)[0] for text in requirements}
+    if "tensorflow-metal" not in names:
+        return []
+    problems = [
+        f"{name} must be pinned beside tensorflow-metal"
+        for name in sorted(names & METAL_BEFORE.keys() - pinned.keys())
+    ]
+    for name, first_bad in METAL_BEFORE.items():
+        numbers = tuple(int(part) for part in re.findall(r"\d+", pinned.get(name, "0"))[:2])
+        if numbers >= first_bad:
+            known = ".".join(str(part) for part in first_bad)
+            problems.append(
+                f"{name} {pinned[name]} does not work with tensorflow-metal; it must be older than {known}"
+            )
+    return problems
+
+
+def _one_of(value: str, valid: tuple[str, ...], where: str) -> list[str]:
+    if value in valid:
+        return []
+    return [f"{where}: {value!r} is not one of {', '.join(valid)}{nearest(value, list(valid))}"]

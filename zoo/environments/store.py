@@ -1,0 +1,270 @@
+"""Environments: each stack's libraries in a folder of their own, built once from its lock and never repaired.
+
+A folder is named by everything it depends on, so a change builds another and none is upgraded.
+"""
+
+import dataclasses
+import datetime
+import hashlib
+import json
+import os
+import shutil
+import subprocess
+import tempfile
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
+from pathlib import Path
+from typing import Any
+
+from zoo.core import console, paths
+from zoo.core.errors import ZooError, unknown
+from zoo.environments import build, stacks, uv_client
+from zoo.environments import marker as env_marker
+from zoo.environments.build import HealthCheck
+from zoo.environments.interpreters import ARCHITECTURES, Interpreter
+from zoo.environments.stacks import Stack
+
+HEALTH_S = 600.0
+
+# Variables through which the user's other projects would reach into the worker.
+UNWANTED_PREFIXES = ("PYTHON", "KERAS_", "CONDA_", "VIRTUAL_ENV", "PLAIDML_", "UV_", "PIP_")
+UNWANTED = ("__PYVENV_LAUNCHER__", "TF_USE_LEGACY_KERAS")
+
+
+@dataclasses.dataclass(frozen=True)
+class Environment:
+    """A ready environment. ``build_s`` is 0.0 where it was found ready."""
+
+    python: Path
+    folder: Path
+    lock: Path
+    lock_sha256: str
+    versions: dict[str, str]
+    build_s: float
+    python_version: str
+
+
+@dataclasses.dataclass(frozen=True)
+class Listed:
+    """One environment folder. ``state`` is ``"ready"`` or why not; times are UTC, empty where unknown."""
+
+    folder: Path
+    stack: str
+    size_bytes: int
+    state: str
+    created: str
+    last_used: str
+
+
+def ensure(stack: Stack, platform: str, healthy: HealthCheck | None = None) -> Environment:
+    """The environment of a stack on a platform, built first where it is not there yet.
+
+    Args:
+        stack: from :func:`zoo.environments.stacks.load`.
+        platform: such as ``"linux-x86_64"``.
+        healthy: decides whether a fresh environment may be used; None: :func:`health_check`.
+
+    Raises:
+        ZooError: no lock for the platform, no interpreter, no space, or the build failed.
+    """
+    paths.make_cache()
+    lock = stacks.lock_file(stack, platform)
+    python = uv_client.obtain(stack.python, platform.partition("-")[2])
+    folder = environments_dir() / _folder_name(stack, platform, lock, python)
+    if env_marker.fault(folder) is None:
+        return _open(folder, lock, 0.0)
+    with _alone(folder):
+        fault = env_marker.fault(folder)  # another process may have built it meanwhile
+        if fault is None:
+            return _open(folder, lock, 0.0)
+        if folder.exists():
+            console.say(f"The environment of {stack.name} cannot be used: {fault}. It is built again.")
+            _discard(folder)
+        plan = build.Plan(stack, platform, lock, _sha256(lock), python, folder, healthy or health_check)
+        return _open(folder, lock, build.build(plan))
+
+
+def health_check(stack: Stack, python: Path) -> str | None:
+    """None where the worker can import the stack and compute with it, else its own words."""
+    device = {"backend": "cpu", "framework": stack.framework, "promise": "cpu", "id": None}
+    of_stack = {"framework": stack.framework, "keras": stack.keras}
+    request = {"protocol": 1, "verb": "probe", "stack": of_stack, "device": device}
+    with tempfile.TemporaryDirectory() as scratch:
+        path = Path(scratch, "request.json")
+        path.write_text(json.dumps(request), encoding="utf-8")
+        try:
+            done = subprocess.run(
+                [str(python), "-I", "-B", str(paths.WORKER), str(path)],
+                cwd=scratch, env=child_environment(stack), timeout=HEALTH_S,
+                stdin=subprocess.DEVNULL, capture_output=True, text=True, errors="replace", check=False,
+            )  # fmt: skip
+        except subprocess.TimeoutExpired:
+            return f"    it did not answer within {HEALTH_S:g} s"
+    if done.returncode == 0:
+        return None
+    words = [*(done.stderr + done.stdout).splitlines()[-20:], f"exit status {done.returncode}"]
+    return "\n".join(f"    {line}" for line in words)
+
+
+def child_environment(stack: Stack, extra: dict[str, str] | None = None) -> dict[str, str]:
+    """The variables a worker of this stack gets: the user's, cleaned of other projects, and the stack's own.
+
+    Args:
+        stack: whose ``env`` is laid over.
+        extra: laid over that; what the device needs.
+    """
+    kept = {
+        name: value
+        for name, value in os.environ.items()
+        if not name.startswith(UNWANTED_PREFIXES) and name not in UNWANTED
+    }
+    own = {"PYTHONNOUSERSITE": "1", "KERAS_HOME": str(paths.cache_dir() / "keras" / stack.name)}
+    return {**kept, **own, **stack.env, **(extra or {})}
+
+
+def environments_dir() -> Path:
+    """The folder that holds every environment."""
+    return paths.cache_dir() / "envs"
+
+
+def _folder_name(stack: Stack, platform: str, lock: Path, python: Interpreter) -> str:
+    parts = [_sha256(lock), str(python.path), python.version, uv_client.version(), platform]
+    return f"{stack.name}-{hashlib.sha256(json.dumps(parts).encode()).hexdigest()[:10]}"
+
+
+def _sha256(path: Path) -> str:
+    return hashlib.sha256(path.read_bytes()).hexdigest()
+
+
+def _open(folder: Path, lock: Path, build_s: float) -> Environment:
+    marker = env_marker.read_marker(folder)
+    if marker is None:
+        raise ZooError(f"The environment {folder} was removed while it was opened", "Run the same command again.")
+    with suppress(PermissionError):  # a cache shared read-only cannot note when it was used
+        os.utime(folder / env_marker.MARKER)
+    return Environment(
+        python=env_marker.python_of(folder),
+        folder=folder,
+        lock=lock,
+        lock_sha256=marker["lock_sha256"],
+        versions=marker["versions"],
+        build_s=build_s,
+        python_version=marker["python"]["version"],
+    )
+
+
+def _discard(folder: Path) -> None:
+    # Marker first: should this be interrupted, what remains is garbage and says so.
+    (folder / env_marker.MARKER).unlink(missing_ok=True)
+    shutil.rmtree(folder)
+
+
+@contextmanager
+def _alone(folder: Path) -> Iterator[None]:
+    """Keep other processes away from a folder; wait, saying so, while one of them holds it."""
+    import filelock
+
+    lock = filelock.FileLock(folder.with_name(f".{folder.name}.lock"))
+    try:
+        folder.parent.mkdir(parents=True, exist_ok=True)
+        try:
+            lock.acquire(timeout=0)
+        except filelock.Timeout:
+            name = folder.name.rpartition("-")[0]
+            console.say(f"Another process is working on the environment of {name}; waiting for it to finish.")
+            lock.acquire()
+    except OSError as error:
+        raise build.unwritable(folder.parent, error) from error
+    try:
+        yield
+    finally:
+        lock.release()
+
+
+def list_environments() -> list[Listed]:
+    """Every environment below the cache, finished or not, sorted by name."""
+    root = environments_dir()
+    folders = sorted(path for path in root.iterdir() if path.is_dir()) if root.is_dir() else []
+    return [_listed(folder) for folder in folders]
+
+
+def _listed(folder: Path) -> Listed:
+    marker = env_marker.read_marker(folder)
+    created = used = ""
+    if marker:
+        stamp = datetime.datetime.fromtimestamp((folder / env_marker.MARKER).stat().st_mtime, datetime.UTC)
+        created, used = marker.get("created", ""), stamp.isoformat(timespec="seconds")
+    state = env_marker.fault(folder) or "ready"
+    return Listed(folder, _final(folder).name.rpartition("-")[0], env_marker.size_bytes(folder), state, created, used)
+
+
+def _final(folder: Path) -> Path:
+    """Where a folder that is being built will end up; a finished one is there already."""
+    return folder.with_name(folder.name.removeprefix(".").removesuffix(".building"))
+
+
+def remove(wanted: list[str] | None) -> list[Path]:
+    """Delete environments, and return the folders that are gone.
+
+    Args:
+        wanted: names of stacks or of folders; None: all.
+
+    Raises:
+        ZooError: one of the names has no environment (the existing ones are listed).
+    """
+    existing = list_environments()
+    valid = sorted({item.stack for item in existing} | {item.folder.name for item in existing})
+    for name in wanted or []:
+        if not valid:
+            raise ZooError(f"No environment has been built, so none of {name!r} can be removed")
+        if name not in valid:
+            raise unknown("environment", name, valid)
+    gone = [item.folder for item in existing if wanted is None or {item.stack, item.folder.name} & set(wanted)]
+    for folder in gone:
+        with _alone(_final(folder)):
+            if folder.exists():
+                _discard(folder)
+    return gone
+
+
+def use_own(python: Path, stack: Stack) -> tuple[Environment, list[str]]:
+    """An environment of the user's own: looked at, compared with the lock, never changed.
+
+    Args:
+        python: its interpreter, or its folder.
+        stack: whose lock it is compared with.
+
+    Returns:
+        The environment, and how it differs from the lock, one sentence each.
+
+    Raises:
+        ZooError: there is no Python there, or it does not run.
+    """
+    python = python.expanduser().absolute()
+    python = env_marker.python_of(python) if python.is_dir() else python
+    if not python.is_file():
+        raise ZooError(f"There is no Python at {python}", "Give backend.python the path of an interpreter.")
+    found = env_marker.inventory(python)
+    lock, notes = _own_lock(stack, found["system"], found["machine"])
+    if not f"{found['python']}.".startswith(f"{stack.python}."):
+        notes.append(f"Python is {found['python']}; the stack is made for {stack.python}")
+    notes += _differences(found["versions"], stacks.pins(lock))
+    folder = python.parent.parent
+    return Environment(python, folder, lock, _sha256(lock), found["versions"], 0.0, found["python"]), notes
+
+
+def _own_lock(stack: Stack, system: str, machine: str) -> tuple[Path, list[str]]:
+    platform = f"{ {'darwin': 'macos'}.get(system, system) }-{ARCHITECTURES.get(machine.lower(), machine)}"
+    if platform in stack.platforms:
+        return stacks.lock_file(stack, platform), []
+    other = min(stack.platforms)
+    return stacks.lock_file(stack, other), [f"stack {stack.name} has no lock for {platform}; compared with {other}"]
+
+
+def _differences(installed: dict[str, Any], pinned: dict[str, str]) -> list[str]:
+    present = {stacks.normal(name): version for name, version in installed.items()}
+    return [
+        f"{name} is {present[name]}; the lock has {version}" if name in present else f"{name} {version} is missing"
+        for name, version in pinned.items()
+        if present.get(name) != version
+    ]

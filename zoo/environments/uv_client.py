@@ -1,0 +1,211 @@
+"""The one door to uv: starts it, passes its words on, and says in plain words why it failed."""
+
+import os
+import re
+import subprocess
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+
+from zoo.core import console
+from zoo.core.errors import MissingInterpreterError, ZooError
+from zoo.environments import interpreters
+
+# Settings of the user's own projects that would change what a lock means. Mirrors, caches, proxies and
+# certificates (UV_INDEX*, UV_FIND_LINKS, UV_CACHE_DIR, UV_OFFLINE, SSL_CERT_FILE, ...) stay.
+UNWANTED = (
+    "CONDA_PREFIX", "UV_BUILD_CONSTRAINT", "UV_COMPILE_BYTECODE", "UV_CONFIG_FILE", "UV_CONSTRAINT",
+    "UV_EXCLUDE", "UV_EXCLUDE_NEWER", "UV_EXCLUDE_NEWER_PACKAGE", "UV_FORK_STRATEGY", "UV_NO_BINARY",
+    "UV_NO_BINARY_PACKAGE", "UV_NO_BUILD", "UV_NO_BUILD_ISOLATION", "UV_NO_BUILD_PACKAGE",
+    "UV_NO_VERIFY_HASHES", "UV_OVERRIDE", "UV_PRERELEASE", "UV_PROJECT", "UV_PROJECT_ENVIRONMENT",
+    "UV_PYTHON", "UV_REQUIRE_HASHES", "UV_RESOLUTION", "UV_SYSTEM_PYTHON", "UV_TORCH_BACKEND",
+    "UV_VENV_CLEAR", "UV_VENV_SEED", "UV_WORKING_DIRECTORY", "VIRTUAL_ENV",
+)  # fmt: skip
+
+# pip's own names for a mirror, which uv does not read.
+FROM_PIP = {"PIP_INDEX_URL": "UV_DEFAULT_INDEX", "PIP_CERT": "SSL_CERT_FILE"}
+
+NETWORK = (
+    "failed to fetch", "error sending request", "dns error", "connection refused", "connection reset",
+    "timed out", "network is unreachable", "network connectivity is disabled", "couldn't be reached",
+    "tcp connect error", "failed to download", "network was disabled",
+)  # fmt: skip
+
+SPACE_REMEDY = (
+    "Free some space (`python -m zoo env list` shows what the environments hold, `python -m zoo env remove NAME` "
+    "deletes one), or set ZOO_CACHE, and UV_CACHE_DIR for downloads, to folders on another disk."
+)
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """How uv ended: exit status and every line it said."""
+
+    code: int
+    words: list[str]
+
+    def tail(self, count: int = 20) -> str:
+        """The last lines uv said, indented."""
+        return "\n".join(f"    {line}" for line in self.words[-count:])
+
+
+def version() -> str:
+    """uv's version, such as ``"0.13.8"``."""
+    import importlib.metadata
+
+    return importlib.metadata.version("uv")
+
+
+def command() -> str:
+    """The uv program that was installed together with the zoo.
+
+    Raises:
+        ZooError: it is missing.
+    """
+    try:
+        import uv
+
+        return uv.find_uv_bin()
+    except (ImportError, FileNotFoundError) as error:
+        raise ZooError(
+            f"The installer uv is missing from this Python environment ({error})",
+            "Install it with: python -m pip install uv",
+        ) from error
+
+
+def environment(source: Mapping[str, str], extra: Mapping[str, str] | None = None) -> dict[str, str]:
+    """The variables uv gets: mirrors, caches and certificates stay, settings of other projects do not."""
+    kept = {name: value for name, value in source.items() if name not in UNWANTED and not name.startswith("PYTHON")}
+    for pip_name, uv_name in FROM_PIP.items():
+        if source.get(pip_name):
+            kept.setdefault(uv_name, source[pip_name])
+    if source.get("PIP_FIND_LINKS"):
+        kept.setdefault("UV_FIND_LINKS", ",".join(source["PIP_FIND_LINKS"].split()))
+    return {**kept, **(extra or {})}
+
+
+def run(
+    arguments: list[str],
+    follow: Callable[[str], None] = lambda line: None,
+    extra: Mapping[str, str] | None = None,
+) -> Outcome:
+    """Run uv to its end, passing each of its lines to ``follow``.
+
+    An interruption stops uv before it goes further up.
+    """
+    process = subprocess.Popen(
+        [command(), "--no-config", "--color", "never", *arguments],
+        stdout=subprocess.PIPE,
+        stderr=subprocess.STDOUT,
+        stdin=subprocess.DEVNULL,
+        text=True,
+        encoding="utf-8",
+        errors="replace",
+        env=environment(os.environ, extra),
+    )
+    words: list[str] = []
+    try:
+        for line in process.stdout or ():
+            words.append(line.rstrip())
+            follow(words[-1].strip())
+        return Outcome(process.wait(), words)
+    finally:
+        stop(process)
+
+
+def stop(process: subprocess.Popen[str]) -> None:
+    """End a child that still runs: politely, then not."""
+    if process.poll() is None:
+        process.terminate()
+        try:
+            process.wait(timeout=5)
+        except subprocess.TimeoutExpired:
+            process.kill()
+            process.wait()
+    if process.stdout:
+        process.stdout.close()
+
+
+def is_network(outcome: Outcome) -> bool:
+    """True where uv failed because a server could not be reached."""
+    text = "\n".join(outcome.words).lower()
+    return any(sign in text for sign in NETWORK) and "hash mismatch" not in text
+
+
+def missing_cpu_build(outcome: Outcome) -> str | None:
+    """The pin of a PyTorch CPU build that was not found, such as ``"torch==2.13.0+cpu"``, else None."""
+    found = re.search(r"no version of (\S+\+cpu)\b", "\n".join(outcome.words))
+    return found[1] if found else None
+
+
+def is_unreachable(outcome: Outcome) -> bool:
+    """True where uv failed because no index that could be reached holds what the lock names."""
+    return not _is_disk_full(outcome) and (is_network(outcome) or missing_cpu_build(outcome) is not None)
+
+
+def _is_disk_full(outcome: Outcome) -> bool:
+    text = "\n".join(outcome.words).lower()
+    return "no space left on device" in text or "os error 28" in text
+
+
+def reason(outcome: Outcome) -> tuple[str, str]:
+    """What made uv fail, in plain words, and what to do about it."""
+    text = "\n".join(outcome.words).lower()
+    if _is_disk_full(outcome):
+        return "the disk is full", SPACE_REMEDY
+    if "hash mismatch" in text:
+        return (
+            "a downloaded file is not the one the lock names (hash mismatch), so nothing of it was installed",
+            "If a mirror is configured, it may serve altered files; otherwise try again later.",
+        )
+    pin = missing_cpu_build(outcome)
+    if pin:
+        return (
+            f"{pin}, PyTorch's build without CUDA, is on no package index that could be reached and in no folder "
+            "named by UV_FIND_LINKS",
+            f"PyTorch has an index of its own for CPU wheels. Download the file of {pin} for this Python from it, "
+            "set UV_FIND_LINKS to the folder where it lies, and run the same command again.",
+        )
+    if is_network(outcome):
+        return (
+            "the package index could not be reached, and uv's cache does not hold everything that is needed",
+            "Connect to the network (or set UV_DEFAULT_INDEX to a mirror you can reach) and run the same "
+            "command again; later builds work from the cache.",
+        )
+    if "no solution found" in text:
+        return (
+            "no set of versions satisfies its requirements as of its date",
+            "Change the requirements or the date.",
+        )
+    if "no wheels with a matching" in text or "no wheel" in text or "no matching distribution" in text:
+        return (
+            "a package of the lock has no build for this Python and system",
+            "Choose another stack for this machine.",
+        )
+    return "the installer failed; its own words are above", ""
+
+
+def obtain(wanted: str, arch: str) -> interpreters.Interpreter:
+    """A Python of this machine, downloaded where there is none and uv offers one.
+
+    Args:
+        wanted: version such as ``"3.8"``.
+        arch: ``"x86_64"`` or ``"arm64"``.
+
+    Raises:
+        ZooError: there is none and it cannot be downloaded.
+    """
+    found = interpreters.find(wanted, arch)
+    if found:
+        return found
+    missing = f"Python {wanted} for {arch} is needed and was not found on this machine"
+    remedy = interpreters.how_to_get(wanted, arch)
+    if not interpreters.is_downloadable(wanted):
+        raise MissingInterpreterError(f"{missing}; it is too old to be downloaded automatically", remedy)
+    request = f"cpython-{wanted}-any-{'aarch64' if arch == 'arm64' else arch}-any"
+    with console.bar(f"Downloading Python {wanted}") as bar:
+        outcome = run(["python", "install", "--no-bin", request], bar.note)
+    found = interpreters.find(wanted, arch)
+    if found:
+        return found
+    why = "its server could not be reached" if is_network(outcome) else "the download failed"
+    raise MissingInterpreterError(f"{missing}, and it could not be downloaded: {why}.\n{outcome.tail()}", remedy)

@@ -1,0 +1,72 @@
+"""Bars as inline SVG: how a whole is shared out, and single figures side by side."""
+
+from collections.abc import Sequence
+
+from zoo.reports.charts import COLOURS
+from zoo.reports.html import Html, tag
+
+WIDTH, ROW, BAR = 440, 46, 18
+Part = tuple[str, float]
+
+
+def shares(rows: Sequence[tuple[str, Sequence[Part]]], caption: str, unit: str) -> Html:
+    """One bar a row, cut into its parts; all to one scale.
+
+    Args:
+        rows: name and parts of each bar; a part of nothing is left out.
+        caption: what it shows; the parts are read aloud after it.
+        unit: of the parts, such as ``s``.
+    """
+    kept = [(name, [(part, value) for part, value in parts if value > 0]) for name, parts in rows]
+    longest = max((sum(value for _, value in parts) for _, parts in kept), default=0.0)
+    if longest <= 0:
+        return Html("")
+    order = list(dict.fromkeys(part for _, parts in kept for part, _ in parts))
+    drawn = [_row(index, name, parts, order, (WIDTH - 2) / longest, unit) for index, (name, parts) in enumerate(kept)]
+    told = "; ".join(f"{name}: " + ", ".join(f"{part} {value:.3g} {unit}" for part, value in parts)
+                     for name, parts in kept)  # fmt: skip
+    picture = tag("svg", drawn, viewBox=f"0 0 {WIDTH} {ROW * len(kept)}", role="img", class_="chart bars",
+                  aria_label=f"{caption}. {told}")  # fmt: skip
+    return tag("figure", picture, _legend(order), tag("figcaption", caption))
+
+
+def _row(index: int, name: str, parts: Sequence[Part], order: list[str], scale: float, unit: str) -> Html:
+    top, x, drawn = ROW * index, 1.0, []
+    total = sum(value for _, value in parts)
+    for part, value in parts:
+        width = value * scale
+        words = tag("title", f"{name}, {part}: {value:.3g} {unit} ({100 * value / total:.0f} %)")
+        drawn.append(tag("rect", words, x=round(x, 1), y=top + 20, width=round(max(width, 0.5), 1), height=BAR,
+                         class_=f"bar c{order.index(part) % COLOURS}"))  # fmt: skip
+        x += width
+    said = f"{name}: {total:.3g} {unit}" if name else f"{total:.3g} {unit}"
+    return tag("g", tag("text", said, x=1, y=top + 14), drawn)
+
+
+def _legend(parts: Sequence[str]) -> Html:
+    rows = []
+    for number, part in enumerate(parts):
+        square = tag("rect", x=0, y=0, width=12, height=12, class_=f"bar c{number % COLOURS}")
+        rows.append(tag("li", tag("svg", square, viewBox="0 0 12 12", class_="key", aria_hidden="true"), " ", part))
+    return tag("ul", rows, class_="legend")
+
+
+def side_by_side(rows: Sequence[tuple[str, float, bool]], caption: str, unit: str) -> Html:
+    """One bar a figure, from nothing; those that others reported are drawn apart."""
+    kept = [(name, value, apart) for name, value, apart in rows if value > 0]
+    if not kept:
+        return Html("")
+    scale = (WIDTH - 2) / max(value for _, value, _ in kept)
+    drawn = []
+    for index, (name, value, apart) in enumerate(kept):
+        top = ROW * index
+        words = f"{name}: {value:.4g} {unit}" + (" (reported)" if apart else "")
+        drawn += [
+            tag("text", words, x=1, y=top + 14),
+            tag("rect", x=1, y=top + 20, width=round(max(value * scale, 0.5), 1), height=BAR,
+                class_="bar c0" + (" apart" if apart else "")),
+        ]  # fmt: skip
+    told = "; ".join(f"{name} {value:.4g} {unit}{', reported' if apart else ''}" for name, value, apart in kept)
+    picture = tag("svg", drawn, viewBox=f"0 0 {WIDTH} {ROW * len(kept)}", role="img", class_="chart bars",
+                  aria_label=f"{caption}. {told}")  # fmt: skip
+    return tag("figure", picture, tag("figcaption", caption))

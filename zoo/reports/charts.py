@@ -1,0 +1,210 @@
+"""Charts as inline SVG: they take the colours of the page, need no script, and differ by more than colour."""
+
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+
+from zoo.reports.html import Html, tag
+from zoo.reports.units import short
+
+WIDTH, HEIGHT = 440, 280
+LEFT, RIGHT, TOP, BOTTOM = 58, 16, 12, 44
+MARKED = 48
+COLOURS = 8
+Point = tuple[float, float]
+
+
+@dataclass(frozen=True)
+class Axis:
+    """One axis; ``whole`` where only whole numbers mean something."""
+
+    label: str
+    log: bool = False
+    whole: bool = False
+
+
+@dataclass(frozen=True)
+class Series:
+    """A line: its name and its points, left to right; ``apart`` draws it as figures that others reported."""
+
+    name: str
+    points: Sequence[Point]
+    apart: bool = False
+
+
+@dataclass(frozen=True)
+class Mark:
+    """A place to point out: a ring at a point, or a line upwards from ``x`` where ``y`` is None."""
+
+    x: float
+    y: float | None
+    words: str
+
+
+@dataclass
+class _Scale:
+    axis: Axis
+    low: float
+    high: float
+    start: float
+    length: float
+    ticks: list[float] = field(default_factory=list)
+
+    def __call__(self, value: float) -> float:
+        low, high, value = (math.log10(v) if self.axis.log else v for v in (self.low, self.high, value))
+        return round(self.start + self.length * (value - low) / ((high - low) or 1.0), 1)
+
+
+def lines(series: Sequence[Series], x: Axis, y: Axis, caption: str, marks: Sequence[Mark] = ()) -> Html:
+    """A chart of lines with its legend and caption; nothing where no point can be drawn.
+
+    Args:
+        series: at most as many as there are colours are told apart by colour; all are by dashes and markers.
+        x: the horizontal axis.
+        y: the vertical one.
+        caption: what it shows, in words; read aloud for the picture.
+        marks: places to point out.
+    """
+    drawable = [Series(each.name, _drawable(each.points, x, y), each.apart) for each in series]
+    kept = {number: each for number, each in enumerate(drawable) if each.points}
+    if not kept:
+        return Html("")
+    points = [point for each in kept.values() for point in each.points]
+    across = _scale(x, [point[0] for point in points], LEFT, WIDTH - LEFT - RIGHT)
+    up = _scale(y, [point[1] for point in points], HEIGHT - BOTTOM, TOP + BOTTOM - HEIGHT)
+    drawn = [
+        *_grid(across, up),
+        *(_line(number, each, across, up) for number, each in kept.items()),
+        *(_mark(each, across, up) for each in marks if _inside(each, across, up)),
+    ]
+    told = f"{caption}. {x.label} from {short(across.low)} to {short(across.high)}. {_spoken(list(kept.values()))}"
+    picture = tag("svg", drawn, viewBox=f"0 0 {WIDTH} {HEIGHT}", role="img", aria_label=told, class_="chart")
+    return tag(
+        "figure",
+        picture,
+        legend({number: (each.name, each.apart) for number, each in kept.items()}),
+        tag("figcaption", caption),
+    )
+
+
+def legend(names: Mapping[int, tuple[str, bool]]) -> Html:
+    """What each colour and dash stands for; by the number of the series."""
+    rows = []
+    for number, (name, apart) in names.items():
+        style = _style(number, apart)
+        key = [tag("line", x1=0, y1=6, x2=28, y2=6, class_=f"line {style}"), _marker(number, 14, 6, style)]
+        rows.append(tag("li", tag("svg", key, viewBox="0 0 28 12", class_="key", aria_hidden="true"), " ", name))
+    return tag("ul", rows, class_="legend")
+
+
+def _spoken(series: Sequence[Series]) -> str:
+    return " ".join(
+        f"{each.name}: from {short(each.points[0][1])} to {short(each.points[-1][1])}." for each in series
+    )
+
+
+def _drawable(points: Sequence[Point], x: Axis, y: Axis) -> list[Point]:
+    """The points that the axes can show, thinned where they would lie on top of each other."""
+    kept = [point for point in points if (point[0] > 0 or not x.log) and (point[1] > 0 or not y.log)]
+    step = max(1, len(kept) // 400)
+    return [*kept[::step], *([kept[-1]] if step > 1 else [])]
+
+
+def _scale(axis: Axis, values: list[float], start: float, length: float) -> _Scale:
+    low, high = min(values), max(values)
+    if axis.log:
+        low, high = low / 1.15, high * 1.15
+        return _Scale(axis, low, high, start, length, _decades(low, high))
+    room = 0.06 * (high - low) or 0.5 * abs(high) or 0.5
+    low, high = low - room, high + room
+    return _Scale(axis, low, high, start, length, _steps(low, high, axis.whole))
+
+
+def _steps(low: float, high: float, whole: bool) -> list[float]:
+    rough = (high - low) / 5
+    power = 10.0 ** math.floor(math.log10(rough))
+    step = next(power * factor for factor in (1, 2, 2.5, 5, 10) if power * factor >= rough * 0.99)
+    step = max(1.0, math.ceil(step)) if whole else step
+    first = math.ceil(low / step)
+    return [round(step * (first + number), 12) for number in range(8) if step * (first + number) <= high]
+
+
+def _decades(low: float, high: float) -> list[float]:
+    first, last = math.floor(math.log10(low)), math.ceil(math.log10(high))
+    factors = (1, 2, 5) if high / low < 500 else (1,)
+    apart = max(1, math.ceil((last - first) / 8))
+    found = [10.0**power * factor for power in range(first, last + 1, apart) for factor in factors]
+    return [value for value in found if low <= value <= high]
+
+
+def _grid(across: _Scale, up: _Scale) -> list[Html]:
+    right, floor = WIDTH - RIGHT, HEIGHT - BOTTOM
+    drawn = []
+    for value in up.ticks:
+        y = up(value)
+        drawn.append(tag("line", x1=LEFT, y1=y, x2=right, y2=y, class_="grid"))
+        drawn.append(tag("text", tick(value, up.axis), x=LEFT - 6, y=y + 4, text_anchor="end"))
+    for value in across.ticks:
+        x = across(value)
+        drawn.append(tag("line", x1=x, y1=TOP, x2=x, y2=floor, class_="grid"))
+        drawn.append(tag("text", tick(value, across.axis), x=x, y=floor + 16, text_anchor="middle"))
+    middle = (TOP + floor) / 2
+    return [
+        *drawn,
+        tag("text", across.axis.label, x=(LEFT + right) / 2, y=HEIGHT - 6, text_anchor="middle"),
+        tag("text", up.axis.label, x=0, y=0, text_anchor="middle", transform=f"translate(12 {middle}) rotate(-90)"),
+    ]
+
+
+_POWERS = str.maketrans("-0123456789", "⁻⁰¹²³⁴⁵⁶⁷⁸⁹")
+
+
+def tick(value: float, axis: Axis) -> str:
+    """A number beside an axis: ``0.97``, ``2,000``, ``10⁶``."""
+    if axis.log and value > 0 and (value >= 10_000 or value < 0.001):
+        power = math.floor(math.log10(value) + 1e-9)
+        head = round(value / 10.0**power)
+        return ("" if head == 1 else f"{head}·") + "10" + str(power).translate(_POWERS)
+    return f"{value:,.0f}" if abs(value) >= 1000 else f"{value:g}"
+
+
+def _style(number: int, apart: bool) -> str:
+    return f"c{number % COLOURS} d{number % 4}" + (" apart" if apart else "")
+
+
+def _line(number: int, series: Series, across: _Scale, up: _Scale) -> Html:
+    style = _style(number, series.apart)
+    places = [(across(x), up(y)) for x, y in series.points]
+    path = " ".join(f"{x},{y}" for x, y in places)
+    dots = [
+        tag("g", tag("title", f"{series.name}: {short(y)} at {short(x)}"), _marker(number, *place, style))
+        for (x, y), place in zip(series.points, places, strict=True)
+        if len(places) <= MARKED
+    ]
+    return tag("g", tag("polyline", points=path, class_=f"line {style}"), dots)
+
+
+def _marker(number: int, x: float, y: float, style: str) -> Html:
+    kind, fill = number % 4, f"dot {style}"
+    if kind == 0:
+        return tag("circle", cx=x, cy=y, r=3, class_=fill)
+    if kind == 1:
+        return tag("rect", x=round(x - 3, 1), y=round(y - 3, 1), width=6, height=6, class_=fill)
+    corners = ((0, -4), (4, 3), (-4, 3)) if kind == 2 else ((0, -4), (4, 0), (0, 4), (-4, 0))
+    path = " ".join(f"{round(x + dx, 1)},{round(y + dy, 1)}" for dx, dy in corners)
+    return tag("polygon", points=path, class_=fill)
+
+
+def _inside(mark: Mark, across: _Scale, up: _Scale) -> bool:
+    return across.low <= mark.x <= across.high and (mark.y is None or up.low <= mark.y <= up.high)
+
+
+def _mark(mark: Mark, across: _Scale, up: _Scale) -> Html:
+    x, floor = across(mark.x), HEIGHT - BOTTOM
+    side = "end" if x > WIDTH / 2 else "start"
+    beside = x - 6 if side == "end" else x + 6
+    if mark.y is None:
+        upright = tag("line", x1=x, y1=TOP, x2=x, y2=floor, class_="mark")
+        return tag("g", upright, tag("text", mark.words, x=beside, y=TOP + 12, text_anchor=side, class_="said"))
+    ring = tag("circle", tag("title", mark.words), cx=x, cy=up(mark.y), r=7, class_="ring")
+    return tag("g", ring, tag("text", mark.words, x=beside, y=up(mark.y) - 9, text_anchor=side, class_="said"))

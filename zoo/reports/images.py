@@ -1,0 +1,126 @@
+"""Pictures inside the page: read from the run folder, checked, and written into it as data."""
+
+import base64
+import io
+import struct
+import warnings
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from zoo.data.images import decode
+from zoo.reports import untrusted
+from zoo.reports.html import Html, tag
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+    from PIL.Image import Image
+
+SUFFIXES = (".png", ".jpg", ".jpeg", ".gif", ".webp")
+KINDS = {"PNG": "image/png", "JPEG": "image/jpeg", "GIF": "image/gif", "WEBP": "image/webp"}
+MOST_BYTES = 8_000_000
+# Larger ones are made smaller: a page is to be sent by mail.
+KEPT_BYTES, KEPT_SIDE = 1_500_000, 1_600
+MOST_FRAMES = 400
+THUMBNAIL = 64
+
+
+@dataclass(frozen=True)
+class Picture:
+    """A picture as it stands in the page, and what was done to it."""
+
+    address: str
+    width: int
+    height: int
+    note: str = ""
+
+
+def read(path: Path) -> Picture:
+    """A picture file of a run folder; made smaller where it is very large.
+
+    Raises:
+        UnreadableError: it is no picture, is damaged or would fill the page.
+    """
+    from PIL import Image
+
+    try:
+        with warnings.catch_warnings(action="ignore"), Image.open(path, formats=list(KINDS)) as image:
+            kind, (width, height) = str(image.format), image.size
+            frames = int(getattr(image, "n_frames", 1))
+    except Exception as error:  # decoders meet bytes that nobody foresaw with nearly any exception
+        raise decode.UnreadableError("it is damaged, or no picture that a page can show") from error
+    if width * height * min(frames, MOST_FRAMES) > decode.MOST_PIXELS or frames > MOST_FRAMES:
+        raise decode.UnreadableError(f"it has {width:,} x {height:,} pixels and {frames:,} frames: too many")
+    small = path.stat().st_size <= KEPT_BYTES and max(width, height) <= KEPT_SIDE
+    if small or frames > 1:
+        return Picture(_address(KINDS[kind], path.read_bytes()), width, height)
+    return _reduced(path, width, height)
+
+
+def _reduced(path: Path, width: int, height: int) -> Picture:
+    image = decode.colours(decode.open_upright(path))
+    image.thumbnail((KEPT_SIDE, KEPT_SIDE))
+    note = f"made smaller for this page; the file has {width:,} x {height:,} pixels"
+    return Picture(_encoded(image, "JPEG"), image.width, image.height, note)
+
+
+def _encoded(image: "Image", kind: str) -> str:
+    out = io.BytesIO()
+    image.save(out, kind, **({"quality": 88} if kind == "JPEG" else {"optimize": True}))
+    return _address(KINDS[kind], out.getvalue())
+
+
+def _address(kind: str, content: bytes) -> str:
+    return f"data:{kind};base64,{base64.b64encode(content).decode('ascii')}"
+
+
+def shown(folder: Path, name: str, words: str) -> Html:
+    """A picture of the folder with its caption; where it cannot be shown, why.
+
+    Args:
+        folder: the run folder.
+        name: of the file.
+        words: what is in it, read aloud and printed below.
+    """
+    path = untrusted.own_file(folder, name, MOST_BYTES)
+    if path is None:
+        return tag("p", f"{name}: not shown, it is no plain file of this folder or too large.")
+    try:
+        picture = read(path)
+    except (decode.UnreadableError, OSError) as error:
+        return tag("p", f"{name}: not shown, {error}.")
+    note = f" ({picture.note})" if picture.note else ""
+    image = tag("img", src=picture.address, width=picture.width, height=picture.height, alt=words)
+    return tag("figure", image, tag("figcaption", words, " ", tag("code", name), note), class_="picture")
+
+
+def thumbnails(folder: Path, name: str, most: int) -> list[Html]:
+    """Small pictures of the first arrays in a file of pixels, (n, height, width, 1 or 3) uint8.
+
+    Empty where the file is not there or holds something else.
+    """
+    path = untrusted.own_file(folder, name, 8_000_000_000)
+    array = _mapped(path) if path else None
+    if array is None:
+        return []
+    from PIL import Image
+
+    found = []
+    for index, pixels in enumerate(array[:most]):
+        image = Image.fromarray(pixels[..., 0] if pixels.shape[-1] == 1 else pixels)
+        if max(image.size) > THUMBNAIL:
+            image.thumbnail((THUMBNAIL, THUMBNAIL))
+        found.append(tag("img", src=_encoded(image, "PNG"), width=THUMBNAIL, height=THUMBNAIL,
+                         alt=f"input {index + 1} as the network saw it", class_="tiny"))  # fmt: skip
+    return found
+
+
+def _mapped(path: Path) -> "NDArray[Any] | None":
+    import numpy as np
+
+    try:
+        array = np.load(path, mmap_mode="r", allow_pickle=False)
+    except (OSError, ValueError, SyntaxError, EOFError, struct.error, MemoryError, RecursionError, TypeError):
+        return None  # a stranger's file may claim anything; without small pictures the page is still right
+    fits = isinstance(array, np.ndarray) and array.dtype == np.uint8 and array.ndim == 4
+    return array if fits and array.shape[3] in (1, 3) and 0 < max(array.shape[1:3]) <= 4096 else None

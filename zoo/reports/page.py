@@ -1,0 +1,158 @@
+"""The whole page: one run, or several held against each other. One file, without a script, that works offline."""
+
+import base64
+import hashlib
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from zoo.reports.html import Html, join, tag
+from zoo.reports.sections import benchmarks, comparison, provenance, results
+from zoo.reports.units import seconds
+from zoo.reports.untrusted import Told, record
+
+STYLE = Path(__file__).with_name("page.css")
+GENERATOR = "zoo report"
+
+
+@dataclass(frozen=True)
+class Shown:
+    """A run on the page: its folder, its record, and the name by which the page calls it."""
+
+    folder: Path
+    told: Told
+    name: str
+
+
+def page(folders: list[Path]) -> str:
+    """The page of one run folder or of several.
+
+    Raises:
+        ZooError: one of them is no run folder, or its record is damaged.
+    """
+    runs = [Shown(folder, record(folder), folder.name) for folder in folders]
+    if len(runs) == 1:
+        title, body = _title(runs[0]), _single(runs[0])
+    else:
+        title, body = f"{len(runs)} runs compared", _several(runs)
+    return _document(title, body)
+
+
+def _document(title: str, body: Html) -> str:
+    style = STYLE.read_text(encoding="utf-8")
+    seal = base64.b64encode(hashlib.sha256(style.encode()).digest()).decode("ascii")
+    # Nothing is loaded and nothing runs, whatever the run folder held.
+    policy = f"default-src 'none'; style-src 'sha256-{seal}'; img-src data:; base-uri 'none'; form-action 'none'"
+    head = tag(
+        "head",
+        tag("meta", charset="utf-8"),
+        tag("meta", http_equiv="Content-Security-Policy", content=policy),
+        tag("meta", name="viewport", content="width=device-width, initial-scale=1"),
+        tag("meta", name="color-scheme", content="light dark"),
+        tag("meta", name="generator", content=GENERATOR),
+        tag("title", f"{title} - zoo"),
+        tag("style", Html(style)),
+    )
+    return f"<!DOCTYPE html>\n{tag('html', head, tag('body', body), lang='en')}\n"
+
+
+def _title(run: Shown) -> str:
+    told = run.told
+    model, backend = told.text("model") or told.text("bench") or told.text("verb"), told.text("backend")
+    return f"{model} on {backend}" if backend else model or run.name
+
+
+def _single(run: Shown) -> Html:
+    parts = [(name, title, body) for name, title, body in _parts(run, "") if body]
+    header = tag("header", _kicker(run), tag("h1", _title(run)), _subtitle(run), _contents(parts))
+    return join([_skip(), header, tag("main", [_section(2, *part) for part in parts], id="main"), _footer()])
+
+
+def _several(runs: list[Shown]) -> Html:
+    pairs = [(run.name, run.told) for run in runs]
+    listed = [(f"run-{number}", run.name, None) for number, run in enumerate(runs, 1)]
+    own = [
+        ("figures", "Side by side", comparison.figures(pairs)),
+        ("remarks", "Before comparing", comparison.remarks(pairs)),
+        ("bench", "Benchmarks", benchmarks.compared([(run.name, run.folder) for run in runs])),
+        ("curves", "Curves", comparison.curves([(run.name, run.folder) for run in runs])),
+        ("time", "Where the time went", comparison.time(pairs)),
+        ("differences", "What was set differently", comparison.differences(pairs)),
+    ]
+    parts = [(name, title, body) for name, title, body in own if body]
+    header = tag("header", tag("p", "zoo report", class_="kicker"), tag("h1", f"{len(runs)} runs compared"),
+                 _contents([*parts, *listed]))  # fmt: skip
+    sections = [_section(2, *part) for part in parts]
+    each = [_whole_run(f"run-{number}", run) for number, run in enumerate(runs, 1)]
+    return join([_skip(), header, tag("main", sections, each, id="main"), _footer()])
+
+
+def _whole_run(anchor: str, run: Shown) -> Html:
+    parts = [_section(3, *part) for part in _parts(run, f"{anchor}-") if part[2]]
+    head = tag("h2", run.name, id=f"{anchor}-title")
+    return tag("section", head, _subtitle(run), parts, id=anchor, aria_labelledby=f"{anchor}-title", class_="run")
+
+
+def _parts(run: Shown, prefix: str) -> Iterator[tuple[str, str, Html | None]]:
+    """Anchor, heading and body of every part of a run; those without a body are left out by the caller."""
+    told, folder = run.told, run.folder
+    makers: list[tuple[str, str, Callable[[], Html | None]]] = [
+        ("result", "Result", lambda: join([results.headline(told), results.log_end(told, folder)])),
+        ("bench", "Benchmark", lambda: benchmarks.section(told, folder)),
+        ("curves", "Curves", lambda: results.curves(folder)),
+        ("pictures", "Pictures", lambda: results.pictures(folder)),
+        ("text", "Text", lambda: results.texts(folder)),
+        ("confusion", "What was taken for what", lambda: results.confusion(folder)),
+        ("predictions", "Predictions", lambda: results.predictions(folder)),
+        ("time", "Where the time went", lambda: results.time(told)),
+        ("device", "Device and its proof", lambda: provenance.device(told)),
+        ("machine", "Machine", lambda: provenance.machine(told)),
+        ("stack", "Stack and versions", lambda: provenance.stack(told)),
+        ("evidence", "Evidence", lambda: provenance.recorded(told)),
+        ("data", "Data", lambda: provenance.data_set(told)),
+        ("again", "Do it again", lambda: provenance.again(told)),
+        ("files", "Files", lambda: provenance.files(told, folder)),
+    ]
+    for name, title, make in makers:
+        yield prefix + name, title, make()
+
+
+def _section(level: int, anchor: str, title: str, body: Html | None) -> Html:
+    heading = tag(f"h{level}", title, id=f"{anchor}-title")
+    return tag("section", heading, body, id=anchor, aria_labelledby=f"{anchor}-title")
+
+
+def _contents(parts: Sequence[tuple[str, str, Html | None]]) -> Html:
+    rows = [tag("li", tag("a", title, href=f"#{anchor}")) for anchor, title, _ in parts]
+    return tag("nav", tag("ul", rows), aria_label="On this page")
+
+
+def _skip() -> Html:
+    return tag("a", "Skip to the result", href="#main", class_="skip")
+
+
+def _kicker(run: Shown) -> Html:
+    return tag("p", f"zoo {run.told.text('verb')} · {run.name}", class_="kicker")
+
+
+def _subtitle(run: Shown) -> Html:
+    told = run.told
+    said = [
+        told.text("data", "name"), told.text("stack", "name"), told.text("device", "description"),
+        told.text("started")[:16].replace("T", " "), seconds(told.number("seconds")),
+    ]  # fmt: skip
+    words = " · ".join(word for word in said if word)
+    return tag(
+        "p",
+        provenance.badge(told.text("exit")),
+        " ",
+        provenance.badge(provenance.grade(told)),
+        " ",
+        words,
+        class_="subtitle",
+    )
+
+
+def _footer() -> Html:
+    return tag("footer", tag("p", "Written by ", tag("code", "python -m zoo report"),
+               ". This page is one file: nothing is loaded from elsewhere, and no script runs."))  # fmt: skip

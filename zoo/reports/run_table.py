@@ -1,0 +1,161 @@
+"""All runs at a glance: a table to sort, and the pages that tell of some of them."""
+
+import dataclasses
+import json
+import math
+import os
+from pathlib import Path
+from typing import Any
+
+from zoo.config.schemas.common import Output
+from zoo.core import console
+from zoo.core.errors import ZooError, unknown
+from zoo.reports import page as report_page
+from zoo.reports import units
+from zoo.reports.sections.provenance import device_name
+from zoo.reports.untrusted import record
+from zoo.runs import records
+
+PAGE = "report.html"
+METRICS = ("test_accuracy", "val_accuracy", "accuracy", "test_loss", "loss", "items_per_s")
+
+
+@dataclasses.dataclass(frozen=True)
+class Line:
+    """A run in one line; what is not known is empty or None. A damaged folder has its reason as ``exit``."""
+
+    run: str
+    started: str
+    verb: str = ""
+    model: str = ""
+    backend: str = ""
+    stack: str = ""
+    device: str = ""
+    data: str = ""
+    exit: str = ""
+    metric: str = ""
+    value: float | None = None
+    seconds: float | None = None
+    peak_memory_bytes: float | None = None
+
+
+KEYS = [part.name for part in dataclasses.fields(Line)]
+
+
+def write(runs: list[str], root: str | None, output: str | None) -> Path:
+    """Write the page of one run or of several.
+
+    Args:
+        runs: folders, names of folders under the root, or ``last``; none means ``last``.
+        root: folder of all run folders; None means where they usually are.
+        output: the file to write; None means ``report.html`` in the folder of the run, or in the root for several.
+
+    Raises:
+        ZooError: there is no such run, its record is damaged, or the file cannot be or should not be written.
+    """
+    base = Path(root or Output().root).expanduser()
+    folders = [_folder(told, base) for told in runs or ["last"]]
+    page = report_page.page(folders)
+    usual = (folders[0] if len(folders) == 1 else base) / PAGE
+    path = Path(output).expanduser() if output else usual
+    _write(path.absolute(), page)
+    return path
+
+
+def _folder(told: str, root: Path) -> Path:
+    if told == "last":
+        return _newest(root)
+    given = Path(told).expanduser()
+    return (root / told if not given.is_dir() and (root / told).is_dir() else given).resolve()
+
+
+def _newest(root: Path) -> Path:
+    found = [line for line in lines(root) if line.started]
+    if not found:
+        raise ZooError(f"There is no run under {root.absolute()}", "Give the folder of a run, or --root FOLDER.")
+    return (root / max(found, key=lambda line: (line.started, line.run)).run).resolve()
+
+
+def _write(path: Path, page: str) -> None:
+    """Write aside and move into place; only a page of the zoo's own is ever replaced."""
+    aside = path.with_name(f"{path.name}.{os.getpid()}.part")
+    try:
+        if path.exists() and not _is_own(path):
+            raise ZooError(f"{path} is there already and is no page of the zoo's", "Choose another: --output FILE")
+        aside.write_text(page, encoding="utf-8")
+        os.replace(aside, path)
+    except OSError as error:
+        raise ZooError(
+            f"Cannot write {path}: {error.strerror or error}", "Choose a place you can write: --output FILE"
+        ) from error
+
+
+def _is_own(path: Path) -> bool:
+    if not path.is_file():
+        return False
+    with path.open(encoding="utf-8", errors="replace") as source:
+        return f'name="generator" content="{report_page.GENERATOR}"' in source.read(4096)
+
+
+def lines(root: Path) -> list[Line]:
+    """Every run folder under a root, damaged ones included."""
+    return [_line(path.parent) for path in sorted(root.glob(f"*/{records.RECORD}"))]
+
+
+def _line(folder: Path) -> Line:
+    try:
+        told = record(folder)
+    except ZooError:  # one damaged folder hides no other; its own report tells what is wrong with it
+        return Line(folder.name, "", exit="damaged")
+    metric = next((name for name in METRICS if told.number("metrics", name) is not None), "")
+    return Line(
+        folder.name, told.text("started"), told.text("verb"), told.text("model"), told.text("backend"),
+        told.text("stack", "name"), device_name(told), told.text("data", "name"), told.text("exit"), metric,
+        told.number("metrics", metric) if metric else None, told.number("seconds"), told.number("peak_memory_bytes"),
+    )  # fmt: skip
+
+
+def ordered(rows: list[Line], key: str, backwards: bool) -> list[Line]:
+    """Rows by one key; those that do not have it come last, whichever way it is sorted.
+
+    Raises:
+        ZooError: there is no such key.
+    """
+    if key not in KEYS:
+        raise unknown("key to sort by", key, KEYS)
+    known = [row for row in rows if getattr(row, key) not in (None, "")]
+    rest = [row for row in rows if getattr(row, key) in (None, "")]
+    return [*sorted(known, key=lambda row: getattr(row, key), reverse=backwards), *rest]
+
+
+def show(root: str | None, key: str, backwards: bool, as_json: bool) -> int:
+    """Print the table of all runs.
+
+    Raises:
+        ZooError: there is no such key to sort by.
+    """
+    base = Path(root or Output().root).expanduser()
+    rows = ordered(lines(base), key, backwards)
+    if as_json:
+        print(json.dumps([dataclasses.asdict(row) for row in rows], indent=2))
+    elif not rows:
+        print(f"There are no runs under {base.absolute()}")
+    else:
+        console.table(f"runs under {base}", _HEADINGS, [_cells(row) for row in rows])
+    return 0
+
+
+_HEADINGS = ["run", "started", "model", "backend", "stack", "data", "exit", "result", "seconds", "memory"]
+
+
+def _cells(row: Line) -> list[str]:
+    result = f"{row.metric} {units.short(row.value)}" if row.metric else ""
+    spent = "" if row.seconds is None else f"{math.ceil(row.seconds * 10) / 10:g}"
+    shown = [row.run, row.started[:16].replace("T", " "), row.model or row.verb, row.backend, row.stack, row.data,
+             row.exit, result, spent, units.size(row.peak_memory_bytes)]  # fmt: skip
+    return [_plain(cell) for cell in shown]
+
+
+def _plain(text: Any) -> str:
+    """Text without what would steer a terminal."""
+    return "".join(letter if letter.isprintable() else "\ufffd" for letter in str(text))[:120]

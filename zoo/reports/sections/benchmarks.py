@@ -1,0 +1,169 @@
+"""Benchmarks on the page: the rows of ``results.csv``, and the charts that belong to them."""
+
+from pathlib import Path
+
+from zoo.reports import untrusted as telling
+from zoo.reports.bars import side_by_side
+from zoo.reports.charts import Axis, Mark, Series, lines
+from zoo.reports.html import Child, Html, join, table, tag
+from zoo.reports.sections import provenance
+from zoo.reports.units import data, heading, label, named
+from zoo.reports.untrusted import Told, number_in
+from zoo.tasks.benchmarks import crossover, operations
+
+Row = dict[str, str]
+Place = tuple[str, str, str]
+# In comparisons: the name of the run that a row is of. No column of a file is called so.
+RUN = "\x00run"
+MOST_COLUMNS = 16
+# Told elsewhere on the page.
+ELSEWHERE = {
+    "machine",
+    "zoo_version",
+    "git_commit",
+    "date",
+    "platform",
+    "system",
+    "python",
+    "numpy",
+    "keras",
+    "source",
+}
+
+
+def rows(folder: Path) -> list[Row]:
+    """The rows of the results."""
+    return telling.table(folder, "results.csv")
+
+
+def section(told: Told, folder: Path) -> Html | None:
+    """What the benchmark found: in charts and in rows; figures of others apart."""
+    found = rows(folder)
+    if not found:
+        return None
+    charts = _charts(found)
+    return join([
+        tag("div", charts, class_="pair") if charts else None,
+        _table(found),
+        provenance.reported(told.text("bench"), []) if told.text("bench") else None,
+    ])  # fmt: skip
+
+
+def _table(found: list[Row]) -> Html:
+    """All rows; a column that says the same in each is said once, and an empty one not at all."""
+    names = [name for name in found[0] if name not in ELSEWHERE and any(row.get(name) for row in found)]
+    constant = [name for name in names if len({row.get(name) for row in found}) == 1] if len(found) > 1 else []
+    various = [name for name in names if name not in constant]
+    shown = list(dict.fromkeys([*various[:MOST_COLUMNS], *({"error"} & set(various))]))
+    same = [[", " if at else "", label(name), " ", _cell(found[0], name)] for at, name in enumerate(constant)]
+    figures = [at for at, name in enumerate(shown) if at and all(_is_figure(row.get(name, "")) for row in found)]
+    cells: list[list[Child]] = [[_cell(row, name) for name in shown] for row in found]
+    drawn = table("All results", [heading(name) for name in shown], cells, figures)
+    return join([drawn, tag("p", "In every row: ", same, ".") if same else None])
+
+
+def _is_figure(text: str) -> bool:
+    return not text or number_in(text) is not None
+
+
+def _cell(row: Row, name: str) -> Child:
+    text = row.get(name, "")
+    value = number_in(text)
+    if name == "grade":
+        return provenance.badge(text)
+    if value is None:
+        return {"True": "yes", "False": "NO"}.get(text, text)
+    return named(name, value) if name.endswith("_bytes") else data(value)
+
+
+def compared(runs: list[tuple[str, Path]]) -> Html | None:
+    """The charts of several benchmarks, the same kind of work in one chart."""
+    found = [row | {RUN: name} for name, folder in runs for row in rows(folder)]
+    charts = _charts(found)
+    return tag("div", charts, class_="pair") if charts else None
+
+
+def _charts(found: list[Row]) -> list[Html]:
+    return [chart for draw in (_operations, _networks, _startup, _passes) if (chart := draw(found))]
+
+
+def _operations(found: list[Row]) -> Html | None:
+    """Milliseconds by size on paper with logarithmic axes, the crossover marked; a chart an operation."""
+    drawn = [_operation(found, name) for name in dict.fromkeys(row.get("operation", "") for row in found) if name]
+    return join(drawn) if any(drawn) else None
+
+
+def _operation(found: list[Row], operation: str) -> Html:
+    curves: dict[Place, dict[float, float]] = {}
+    for row in found:
+        size, taken = number_in(row.get("size")), number_in(row.get("median_ms"))
+        if row.get("operation") == operation and size and taken and min(size, taken) > 0:
+            place = row.get(RUN, ""), row.get("device", ""), row.get("device_kind", "")
+            curves.setdefault(place, {})[size] = taken
+    series = [Series(_called(place), sorted(times.items())) for place, times in curves.items()]
+    words = operations.WORDS.get(operation, operation)
+    return lines(series, Axis("n", log=True), Axis("milliseconds", log=True), f"Time of {words}", _marks(curves))
+
+
+def _called(place: Place) -> str:
+    run, device, kind = place
+    name = device if device == operations.PLAIN else f"{kind.upper()} ({device})"
+    return f"{run}: {name}" if run else name
+
+
+def _marks(curves: dict[Place, dict[float, float]]) -> list[Mark]:
+    """Where the accelerator begins to win over the processor; without one, the processor over numpy."""
+    if len({run for run, _, _ in curves}) > 1:
+        return []  # several runs have several crossovers: their own parts of the page tell them
+    plain = [place for place in curves if place[1] == operations.PLAIN]
+    slow = [place for place in curves if place[2] == "cpu" and place not in plain]
+    fast = [place for place in curves if place[2] == "gpu"]
+    pairs = [(one, other) for one in slow for other in fast] or [(one, other) for one in plain for other in slow]
+    found = [(other[2].upper(), crossover.crossover(curves[one], curves[other])) for one, other in pairs]
+    return [Mark(at, None, f"from n = {crossover.scientific(at)} the {name} wins") for name, at in found if at]
+
+
+def _networks(found: list[Row]) -> Html | None:
+    """Items a second of every network, mode and batch size; where stacks took turns, a chart a mode."""
+    if not any(row.get("times_the_first") for row in found):
+        return _bars(found, "items_per_s", ("network", "mode", "batch_size"), "Items per second: longer is faster")
+    modes = dict.fromkeys(row["mode"] for row in found if row.get("mode"))
+    return join([_turns([row for row in found if row.get("mode") == mode], mode) for mode in modes])
+
+
+def _turns(found: list[Row], mode: str) -> Html | None:
+    """Items a second of every stack and precision in one mode."""
+    names = [name for name in ("network", "batch_size") if len({row.get(name) for row in found}) > 1]
+    caption = f"{mode}, items per second: longer is faster"
+    return _bars(found, "items_per_s", ("stack", "precision", *names), caption)
+
+
+def _startup(found: list[Row]) -> Html | None:
+    """Seconds of every part of a start."""
+    return _bars([row for row in found if row.get("what")], "median_s", ("what",), "Seconds: shorter is faster")
+
+
+def _passes(found: list[Row]) -> Html | None:
+    """Milliseconds a pass of an encoder, one's own figures and those of others."""
+    names = ("stack", "implementation", "way", "mode", "precision", "device_kind")
+    return _bars(found, "pass_ms", names, "Milliseconds a pass: shorter is faster")
+
+
+def _said(row: Row, name: str) -> str:
+    return f"batch {row[name]}" if name == "batch_size" and row.get(name) else row.get(name, "")
+
+
+_BAR_UNITS = {"items_per_s": "items/s", "median_s": "s", "pass_ms": "ms"}
+
+
+def _bars(found: list[Row], figure: str, names: tuple[str, ...], caption: str) -> Html | None:
+    """A bar for every row with a figure, called by what these columns say; what others reported is drawn apart."""
+    drawn = []
+    for row in found:
+        value = number_in(row.get(figure))
+        if value is not None:
+            reported = row.get("grade") == "reported"
+            where = telling.cut(row.get("machine", ""), 60) if reported else ""
+            parts = [*(_said(row, name) for name in (RUN, *names)), where]
+            drawn.append((", ".join(part for part in parts if part), value, reported))
+    return side_by_side(drawn, caption, _BAR_UNITS[figure]) if drawn else None

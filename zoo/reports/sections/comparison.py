@@ -1,0 +1,126 @@
+"""Several runs held against each other, and what has to be known before that is done."""
+
+from collections.abc import Callable
+from pathlib import Path
+
+from zoo.reports.bars import shares
+from zoo.reports.charts import Axis, Series, lines
+from zoo.reports.html import Child, Html, folded, join, table, tag
+from zoo.reports.sections import provenance, results
+from zoo.reports.units import label, named
+from zoo.reports.untrusted import Told
+
+Runs = list[tuple[str, Told]]
+MOST_FIGURES = 8
+# What makes times comparable, and what makes results comparable.
+SAME: tuple[tuple[str, Callable[[Told], str], str], ...] = (
+    ("machine", provenance.machine_line, "their times say nothing of each other"),
+    (
+        "data",
+        lambda told: told.text("data", "sha256") or told.text("data", "name"),
+        "their results are of different questions",
+    ),
+    ("preset", lambda told: told.text("config", "preset"), "a shortened run shows only that it works"),
+    ("grade", provenance.grade, "a stand-in tells nothing of the GPU"),
+    ("zoo", lambda told: told.text("git_commit"), "the code may have changed between them"),
+)
+
+
+def figures(runs: Runs) -> Html:
+    """A row a run, a column a figure; what is the same of all runs is said once, above."""
+    names = _names(runs)
+    told = {what: [find(run) for _, run in runs] for what, find in WORDS.items()}
+    same = [f"{what} {values[0]}" for what, values in told.items() if len(set(values)) == 1 and values[0]]
+    apart = [what for what, values in told.items() if len(set(values)) > 1]
+    cells: list[list[Child]] = [
+        [name, *(told[what][at] for what in apart), *(_figure(run, where, key) for where, key in names)]
+        for at, (name, run) in enumerate(runs)
+    ]
+    headings = ["run", *apart, *(label(key) for _, key in names)]
+    drawn = table("Figures of the runs", headings, cells, range(1 + len(apart), len(headings)))
+    return join([tag("p", f"The same for all: {', '.join(same)}.") if same else None, drawn])
+
+
+WORDS: dict[str, Callable[[Told], str]] = {
+    "verb": lambda told: told.text("verb"),
+    "model": lambda told: told.text("model"),
+    "backend": lambda told: told.text("backend"),
+    "stack": lambda told: told.text("stack", "name"),
+    "device": provenance.device_name,
+    "data": lambda told: told.text("data", "name"),
+    "grade": provenance.grade,
+    "exit": lambda told: told.text("exit"),
+}
+
+
+def _names(runs: Runs) -> list[tuple[str, str]]:
+    """Which figures are worth a column: of the test set, then times and memory, then what most runs have."""
+    count: dict[tuple[str, str], int] = {}
+    for _, told in runs:
+        for name, row in told.items("metrics"):
+            if row.number() is not None:
+                count[("metrics", name)] = count.get(("metrics", name), 0) + 1
+    order = sorted(count, key=lambda pair: (pair[1] in ("loss", "accuracy"), -count[pair]))
+    tested = [pair for pair in order if pair[1].startswith("test")]
+    times = [("phases", name) for name in ("train_s", "infer_s") if any(t.number("phases", name) for _, t in runs)]
+    rest = [pair for pair in order if pair not in tested]
+    return [*tested, *times, ("", "seconds"), ("", "peak_memory_bytes"), *rest][:MOST_FIGURES]
+
+
+def _figure(told: Told, where: str, key: str) -> Html:
+    return named("seconds_s" if key == "seconds" else key, told.part(*([where] if where else [])).number(key))
+
+
+def remarks(runs: Runs) -> Html | None:
+    """In what the runs differ that makes a comparison unfair."""
+    said = []
+    for what, value, meaning in SAME:
+        found: dict[str, list[str]] = {}
+        for name, told in runs:
+            found.setdefault(value(told), []).append(name)
+        found.pop("", None)
+        if len(found) > 1:
+            rows = [tag("li", f"{each}: {', '.join(names)}") for each, names in found.items()]
+            said.append(tag("li", tag("strong", f"Not the same {what}"), f"; {meaning}.", tag("ul", rows)))
+    if not said:
+        return tag("p", "Same machine, data, preset, grade and commit.")
+    return tag("ul", said, class_="warnings")
+
+
+def curves(folders: list[tuple[str, Path]]) -> Html | None:
+    """Validation loss and accuracy of all runs by epoch."""
+    histories = [(name, results.history(folder)) for name, folder in folders]
+    drawn = []
+    for key, axis in (("val_loss", Axis("validation loss", log=True)), ("val_accuracy", Axis("validation accuracy"))):
+        series = [Series(name, results.points(rows, key)) for name, rows in histories]
+        drawn.append(lines(series, Axis("epoch", whole=True), axis, f"{axis.label.capitalize()} by epoch"))
+    return tag("div", drawn, class_="pair") if any(drawn) else None
+
+
+def time(runs: Runs) -> Html | None:
+    """Where the time of each run went, to one scale."""
+    drawn = shares([(name, results.phases(told)) for name, told in runs], "Seconds by phase", "s")
+    return drawn or None
+
+
+def differences(runs: Runs) -> Html | None:
+    """The settings that are not the same in all runs; those that only some of them know, folded away."""
+    flat = [provenance.settings(told) for _, told in runs]
+    keys = [key for key in dict.fromkeys(key for each in flat for key in each) if not _is_idle(key)]
+    shared = [key for key in keys if all(key in each for each in flat) and len({each[key] for each in flat}) > 1]
+    partial = [key for key in keys if not all(key in each for each in flat)]
+    drawn = [_settings("Settings that differ", shared, runs, flat) if shared else None]
+    if partial:
+        words = "Settings that only some of the runs have"
+        drawn.append(folded(words, _settings(words, partial, runs, flat)))
+    return join(drawn) if any(drawn) else None
+
+
+def _is_idle(key: str) -> bool:
+    """True for settings that change nothing of what is done."""
+    return key.startswith("output.") or key.endswith(".about")
+
+
+def _settings(words: str, keys: list[str], runs: Runs, flat: list[dict[str, str]]) -> Html:
+    rows: list[list[Child]] = [[key, *(each.get(key, "") for each in flat)] for key in keys]
+    return table(words, ["setting", *(name for name, _ in runs)], rows)

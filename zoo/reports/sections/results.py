@@ -1,0 +1,260 @@
+"""What came out of a run: figures, curves, predictions, confusion, pictures, text, and where the time went."""
+
+from collections.abc import Iterable
+from pathlib import Path
+
+from zoo.reports import images
+from zoo.reports import untrusted as telling
+from zoo.reports.bars import shares
+from zoo.reports.charts import Axis, Mark, Series, lines
+from zoo.reports.html import Child, Html, folded, join, table, tag
+from zoo.reports.units import data, heading, label, named, seconds, short, size
+from zoo.reports.untrusted import Told, number_in
+
+MOST_CARDS = 12
+MOST_PREDICTIONS = 20
+MOST_CLASSES = 40
+# Drawn anew here, or of no use to the eye.
+DRAWN = {"curves.png", "confusion.png"}
+PICTURES = {
+    "mistakes": "Test pictures that the network got wrong, with what they are and what it said",
+    "contact": "The pictures that were looked at, each with what the network said",
+    "sheet": "The pictures that were looked at, each with what the network said",
+    "content": "The picture whose content was kept",
+    "style": "The picture whose style was taken",
+    "result": "The picture that was made",
+    "progress": "How the picture came to be",
+}
+TEXTS = (".txt",)
+Row = dict[str, str]
+
+
+def headline(told: Told) -> Html:
+    """The figures of the run, large, and whether they keep the recipe's promise."""
+    shown = _ordered(told)
+    cards = [
+        tag("div", tag("dt", label(name)), tag("dd", named(name, value)), class_="card")
+        for name, value in shown[:MOST_CARDS]
+    ]
+    words = [tag("li", text) for text in told.words("told")]
+    return join([
+        tag("dl", cards, class_="cards") if cards else None, tag("ul", words) if words else None, *_promises(told),
+        *_failure(told),
+    ])  # fmt: skip
+
+
+def _ordered(told: Told) -> list[tuple[str, float]]:
+    """Metrics of the test set, the time of the work and the memory it took, then the other metrics."""
+    metrics = [(name, value) for name, row in told.items("metrics") if (value := row.number()) is not None]
+    tested = [pair for pair in metrics if pair[0].startswith("test")]
+    spent = [*((name, told.number("phases", name)) for name in ("train_s", "infer_s")),
+             ("all_in_all_s", told.number("seconds")),
+             ("peak_memory_bytes", told.number("peak_memory_bytes"))]  # fmt: skip
+    rest = sorted((pair for pair in metrics if pair not in tested), key=lambda pair: pair[0] in ("loss", "accuracy"))
+    return [*tested, *((name, value) for name, value in spent if value is not None), *rest]
+
+
+def _promises(told: Told) -> list[Html]:
+    said = [
+        tag("p", f"The recipe expects {label(name)} of {words} ", data(row.number(key)), ": ",
+            tag("strong", "reached" if row.part("met").value is True else "MISSED"))
+        for name, row in told.items("expected")
+        for key, words in (("at_least", "at least"), ("at_most", "at most"))
+        if row.number(key) is not None
+    ]  # fmt: skip
+    because = told.words("expected_not_applicable", "because")
+    said += [tag("p", f"The recipe's promise does not apply to this run: {', '.join(because)}")] if because else []
+    compared = [tag("p", words) for words in told.words("reference", "compared")]
+    return [*said, *compared]
+
+
+def _failure(told: Told) -> list[Html]:
+    error = told.part("error")
+    if not error.text("message"):
+        return []
+    return [
+        tag("div", tag("p", tag("strong", "What stopped the run")), tag("pre", error.text("message")),
+            tag("pre", error.text("remedy")) if error.text("remedy") else None, class_="failure")
+    ]  # fmt: skip
+
+
+def log_end(told: Told, folder: Path) -> Html | None:
+    """The end of the worker's log, for a run that did not come to its end."""
+    if told.text("exit") in ("completed", "") or not (text := _tail(folder)):
+        return None
+    return folded("The end of worker.log", tag("pre", text, tabindex=0))
+
+
+def _tail(folder: Path) -> str:
+    path = telling.own_file(folder, "worker.log", 1 << 40)
+    if path is None:
+        return ""
+    with path.open("rb") as source:
+        source.seek(max(0, path.stat().st_size - 16_384))
+        text = source.read().decode("utf-8", "replace")
+    return "\n".join(text.splitlines()[-20:])
+
+
+def history(folder: Path) -> list[Row]:
+    """The epochs of ``history.csv``."""
+    return telling.table(folder, "history.csv", 20_000)
+
+
+def points(rows: Iterable[Row], name: str) -> list[tuple[float, float]]:
+    """One figure by epoch, where both are numbers."""
+    pairs = [(number_in(row.get("epoch")), number_in(row.get(name))) for row in rows]
+    return [(x, y) for x, y in pairs if x is not None and y is not None]
+
+
+def curves(folder: Path) -> Html | None:
+    """Loss and accuracy by epoch, training and validation, the kept epoch ringed; the numbers below."""
+    rows = history(folder)
+    if not rows:
+        return None
+    loss = all(y > 0 for name in ("loss", "val_loss") for _, y in points(rows, name))
+    drawn = [_panel(rows, "loss", Axis("loss", log=loss)), _panel(rows, "accuracy", Axis("accuracy")), _terms(rows)]
+    return join([tag("div", [panel for panel in drawn if panel], class_="pair"), _numbers(rows)])
+
+
+# Drawn in panels of their own, or of no use as a curve.
+KNOWN = {
+    "epoch", "loss", "accuracy", "val_loss", "val_accuracy", "learning_rate", "epoch_s", "items_per_s",
+    "peak_memory_bytes", "best", "steps", "stage",
+}  # fmt: skip
+
+
+def _terms(rows: list[Row]) -> Html:
+    """Whatever else was written down by epoch, such as the terms of a loss."""
+    found = {name: points(rows, name) for name in list(rows[0])[:20] if name not in KNOWN}
+    found = {name: each for name, each in found.items() if len({y for _, y in each}) > 1}
+    log = all(y > 0 for each in found.values() for _, y in each)
+    series = [Series(label(name), each) for name, each in found.items()]
+    return lines(series, Axis("epoch", whole=True), Axis("value", log=log), "Other figures by epoch")
+
+
+def _panel(rows: list[Row], name: str, axis: Axis) -> Html:
+    series = [
+        Series("training (mean over the epoch)", points(rows, name)),
+        Series("validation", points(rows, f"val_{name}")),
+    ]
+    kept = [row for row in rows if row.get("best") == "True"][-1:]
+    ring = [Mark(x, y, "kept") for x, y in points(kept, f"val_{name}")]
+    return lines(series, Axis("epoch", whole=True), axis, f"{name.capitalize()} by epoch", ring)
+
+
+def _numbers(rows: list[Row]) -> Html:
+    headings = list(rows[0])[:12]
+    shown = rows if len(rows) <= telling.MOST_ROWS else rows[-telling.MOST_ROWS :]
+    cells: list[list[Child]] = [[_cell(row, name) for name in headings] for row in shown]
+    words = "All epochs in numbers" if len(shown) == len(rows) else f"The last {len(shown)} epochs in numbers"
+    drawn = table(words, [heading(name) for name in headings], cells, range(1, len(headings)))
+    return folded(words, drawn)
+
+
+def _cell(row: Row, name: str) -> Child:
+    value = number_in(row.get(name))
+    if value is None:
+        return {"True": "yes", "False": ""}.get(row.get(name, ""), row.get(name, ""))
+    if name == "probability":
+        return data(value, f"{value:.4f}")
+    return data(value, size(value) if name.endswith("_bytes") else short(value))
+
+
+def predictions(folder: Path) -> Html | None:
+    """The first predictions, each beside a small picture of what the network saw."""
+    rows = telling.table(folder, "predictions.csv", 100_000)
+    if not rows:
+        return None
+    headings = [name for name in rows[0] if not name.startswith("p_")][:8]
+    small = images.thumbnails(folder, "inputs.npy", MOST_PREDICTIONS)
+    shown = rows[:MOST_PREDICTIONS]
+    beside = len(small) == len(shown)
+    cells: list[list[Child]] = [
+        [*([small[index]] if beside else []), *(_cell(row, name) for name in headings)]
+        for index, row in enumerate(shown)
+    ]
+    words = f"The first {len(shown)} of {len(rows):,} predictions" if len(rows) > len(shown) else "All predictions"
+    return table(words, [*(["seen"] if beside else []), *headings], cells)
+
+
+def confusion(folder: Path) -> Html | None:
+    """How often each class was taken for each other, from ``confusion.csv``: a row for each true class.
+
+    With very many classes it is shown as the picture that the run drew of it.
+    """
+    rows = telling.table(folder, "confusion.csv", MOST_CLASSES + 1)
+    if not rows:
+        return None
+    if len(rows) > MOST_CLASSES:
+        drawn = images.shown(folder, "confusion.png", "How often each class was taken for each other")
+        return join([drawn, _mistakes(folder)])
+    first, *classes = list(rows[0])
+    counts = [[number_in(row.get(name)) or 0.0 for name in classes] for row in rows]
+    cells: list[list[Child]] = [
+        [row.get(first, ""), *(_share(value, sum(line), row.get(first) == name) for value, name in
+            zip(line, classes, strict=True))]
+        for row, line in zip(rows, counts, strict=True)
+    ]  # fmt: skip
+    drawn = table("Confusion: each row is a true class, each column what the network said, with its count",
+                  ["true", *classes], cells, range(1, len(classes) + 1))  # fmt: skip
+    return join([tag("div", drawn, class_="confusion"), _mistakes(folder)])
+
+
+def _mistakes(folder: Path) -> Html | None:
+    """The surest mistakes."""
+    rows = telling.table(folder, "mistakes.csv", MOST_PREDICTIONS)
+    if not rows:
+        return None
+    headings = list(rows[0])[:8]
+    words = f"The {len(rows)} surest mistakes" if len(rows) > 1 else "The only mistake"
+    return folded(words, table(words, headings, [[_cell(row, name) for name in headings] for row in rows]))
+
+
+def _share(value: float, total: float, right: bool) -> Html:
+    """A count, shaded by its share of the row; what is right and what is wrong in two colours."""
+    share = min(1.0, max(0.0, value / total)) if total > 0 else 0.0
+    strength = 0 if value <= 0 else max(1, round(10 * share**0.5))
+    return tag("span", data(value), class_=f"{'hit' if right else 'miss'} s{strength}")
+
+
+def pictures(folder: Path) -> Html | None:
+    """The pictures that the run made, as they lie in its folder."""
+    found = [name for name in telling.names(folder, *images.SUFFIXES) if name not in DRAWN][:24]
+    return join(images.shown(folder, name, _words(name)) for name in found) if found else None
+
+
+def _words(name: str) -> str:
+    return next((words for part, words in PICTURES.items() if part in name.lower()), "A picture of this run:")
+
+
+def texts(folder: Path) -> Html | None:
+    """The beginning of each text that the run wrote."""
+    found = [(name, telling.text_file(folder, name)) for name in telling.names(folder, *TEXTS)[:8]]
+    drawn = [tag("figure", tag("pre", text, tabindex=0), tag("figcaption", tag("code", name)))
+             for name, text in found if text.strip()]  # fmt: skip
+    return join(drawn) if drawn else None
+
+
+def phases(told: Told) -> list[tuple[str, float]]:
+    """Seconds by phase, in the order in which they come; what is known of none of them at the end."""
+    order = ("environment", "data", "import", "probes", "build", "compile", "train", "infer", "evaluate")
+    found = [(name.removesuffix("_s"), value) for name, row in told.items("phases")
+             if (value := row.number()) is not None and value >= 0]  # fmt: skip
+    return sorted(found, key=lambda pair: order.index(pair[0]) if pair[0] in order else len(order))
+
+
+def time(told: Told) -> Html | None:
+    """Where the time went."""
+    rows = phases(told)
+    if not rows:
+        return None
+    total, whole = sum(value for _, value in rows), told.number("seconds")
+    cells: list[list[Child]] = [
+        [name, data(value, seconds(value)), f"{100 * value / total:.0f} %" if total else ""] for name, value in rows
+    ]
+    if whole is not None and whole > total:
+        rest = whole - total
+        cells.append(["everything else", data(rest, seconds(rest)), ""])
+    drawn = shares([("", rows)], "What the phases took, one after the other", "s")
+    return tag("div", table("Seconds by phase", ["phase", "time", "share of these"], cells, (1, 2)), drawn,
+               class_="pair")  # fmt: skip

@@ -1,0 +1,60 @@
+"""Numbers as people read them, with the exact value kept in the markup."""
+
+from zoo.reports.html import Html, tag
+
+_BYTES = (("TB", 1e12), ("GB", 1e9), ("MB", 1e6), ("kB", 1e3))
+
+
+def short(value: float | None) -> str:
+    """Four significant digits; whole numbers in full; nothing for None."""
+    if value is None:
+        return ""
+    if value == int(value) and abs(value) < 1e12:
+        return f"{int(value):,}"
+    return f"{value:,.0f}" if 1e3 <= abs(value) < 1e12 else f"{value:.4g}"
+
+
+def data(value: float | None, shown: str = "") -> Html:
+    """A figure: rounded for the eye, exact for whoever reads the page with a program."""
+    return Html("") if value is None else tag("data", shown or short(value), value=repr(value))
+
+
+def seconds(value: float | None) -> str:
+    """A duration: ``3.41 s``, ``12 min 5 s``."""
+    if value is None:
+        return ""
+    if value >= 600:
+        return f"{value // 60:,.0f} min {value % 60:.0f} s"
+    return f"{value:.2f} s" if value < 100 else f"{value:.0f} s"
+
+
+def size(value: float | None) -> str:
+    """A number of bytes: ``766 MB``."""
+    if value is None:
+        return ""
+    unit, scale = next(((unit, scale) for unit, scale in _BYTES if value >= scale), ("bytes", 1.0))
+    return f"{value / scale:.3g} {unit}" if value / scale < 100 else f"{value / scale:,.0f} {unit}"
+
+
+_UNITS = (("_s", seconds), ("_bytes", size))
+
+
+def named(name: str, value: float | None) -> Html:
+    """A figure whose name tells its unit: ``train_s``, ``peak_memory_bytes``."""
+    spoken = next((words for suffix, words in _UNITS if name.endswith(suffix) and not name.endswith("per_s")), short)
+    return data(value, spoken(value))
+
+
+def label(name: str) -> str:
+    """The name of a figure in words: ``test accuracy``, ``items per s``."""
+    plain = name
+    for suffix in ("_s", "_bytes"):
+        if plain.endswith(suffix) and not plain.endswith("per_s"):
+            plain = plain.removesuffix(suffix)
+    return plain.replace("_", " ")
+
+
+def heading(name: str) -> str:
+    """The same with its unit, for a column: ``epoch, s``; a size names its unit in every cell."""
+    unit = next((unit for unit in ("ms", "s") if name.endswith(f"_{unit}") and not name.endswith("per_s")), "")
+    return f"{name.removesuffix('_' + unit).replace('_', ' ')}, {unit}" if unit else label(name)

@@ -1,0 +1,147 @@
+"""A record as its folder tells it, read without trust: it may come from a stranger, or be half written."""
+
+import csv
+import itertools
+import math
+import stat
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+from zoo.core.errors import ZooError
+from zoo.runs import records
+
+MOST_TEXT = 2_000
+MOST_ROWS = 500
+MOST_CELLS = 200
+MOST_RECORD_BYTES = 32_000_000
+MOST_FILE_BYTES = 16_000_000
+
+
+class Told:
+    """A value out of JSON; whatever is not there, or is not what was asked for, is empty."""
+
+    def __init__(self, value: Any) -> None:
+        self.value = value
+
+    def part(self, *keys: str) -> "Told":
+        """What lies under these keys, one inside the other."""
+        value = self.value
+        for key in keys:
+            value = value.get(key) if isinstance(value, dict) else None
+        return Told(value)
+
+    def text(self, *keys: str) -> str:
+        """Text or a number as text, cut where it is endless; else nothing."""
+        value = self.part(*keys).value
+        if isinstance(value, bool):
+            return str(value).lower()
+        return cut(str(value)) if isinstance(value, str | float) or _is_small(value) else ""
+
+    def number(self, *keys: str) -> float | None:
+        """A finite number, or None."""
+        return finite(self.part(*keys).value)
+
+    def items(self, *keys: str) -> list[tuple[str, "Told"]]:
+        """Keys and values."""
+        value = self.part(*keys).value
+        pairs = value.items() if isinstance(value, dict) else ()
+        return [(cut(str(key)), Told(item)) for key, item in itertools.islice(pairs, MOST_ROWS)]
+
+    def rows(self, *keys: str) -> list["Told"]:
+        """The items of a list."""
+        value = self.part(*keys).value
+        return [Told(item) for item in value[:MOST_ROWS]] if isinstance(value, list) else []
+
+    def words(self, *keys: str) -> list[str]:
+        """The texts in a list."""
+        return [text for row in self.rows(*keys) if (text := row.text())]
+
+
+def _is_small(value: Any) -> bool:
+    return isinstance(value, int) and abs(value) < 10**30
+
+
+def finite(value: Any) -> float | None:
+    """A number that can be drawn: neither endless nor beyond 1e30; None for anything else."""
+    if isinstance(value, bool) or not isinstance(value, int | float):
+        return None
+    return float(value) if abs(value) < 1e30 and math.isfinite(value) else None
+
+
+def number_in(text: str | None) -> float | None:
+    """The number that a cell of a CSV file holds, or None."""
+    try:
+        return finite(float(text or "nan"))
+    except ValueError:
+        return None
+
+
+def cut(text: str, most: int = MOST_TEXT) -> str:
+    """Text, with what goes beyond ``most`` characters left out and counted."""
+    return text if len(text) <= most else f"{text[:most]} … ({len(text) - most:,} more characters)"
+
+
+def record(folder: Path) -> Told:
+    """The record of a run folder.
+
+    Raises:
+        ZooError: there is none, it is damaged, or it is far too large to be one.
+    """
+    path = folder / records.RECORD
+    try:
+        size = path.stat().st_size if path.is_file() else 0
+    except OSError:
+        size = 0  # reading it tells what is wrong
+    if size > MOST_RECORD_BYTES:
+        raise ZooError(f"{path} has {size:,} bytes: that is not the record of a run", "Give another run.")
+    return Told(records.as_written(folder))
+
+
+def own_file(folder: Path, name: str, most: int = MOST_FILE_BYTES) -> Path | None:
+    """A plain file of the folder itself, not larger than ``most`` bytes; links that lead out of it are none."""
+    path = folder / name
+    try:
+        told = path.lstat()
+    except (OSError, ValueError):  # ValueError: a name with a NUL in it
+        return None
+    return path if stat.S_ISREG(told.st_mode) and told.st_size <= most else None
+
+
+def table(folder: Path, name: str, most: int = MOST_ROWS) -> list[dict[str, str]]:
+    """The first rows of a CSV file; none where it is not there or is no CSV."""
+    path = own_file(folder, name)
+    if path is None:
+        return []
+    try:
+        with path.open(newline="", encoding="utf-8", errors="replace") as source:
+            return list(itertools.islice(_rows(source), most))
+    except (OSError, csv.Error):
+        return []
+
+
+def _rows(source: Iterator[str]) -> Iterator[dict[str, str]]:
+    for row in csv.DictReader(source):
+        cells = itertools.islice(row.items(), MOST_CELLS)
+        yield {str(key): cut(value) for key, value in cells if isinstance(key, str) and isinstance(value, str)}
+
+
+def text_file(folder: Path, name: str, most: int = 6_000) -> str:
+    """The beginning of a text file of the folder."""
+    path = own_file(folder, name, MOST_RECORD_BYTES)
+    if path is None:
+        return ""
+    try:
+        with path.open(encoding="utf-8", errors="replace") as source:
+            return source.read(most)
+    except OSError:
+        return ""
+
+
+def names(folder: Path, *suffixes: str) -> list[str]:
+    """Names of the folder's own files with one of these endings, sorted, a few dozen at most."""
+    try:
+        found = sorted(path.name for path in folder.iterdir() if path.suffix.lower() in suffixes)
+    except OSError:
+        return []
+    return [name for name in found if own_file(folder, name)][:48]

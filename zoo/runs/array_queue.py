@@ -1,0 +1,93 @@
+"""Arrays on their way to the worker, a few at a time: ``0.npy``, ``1.npy``, ..., and ``end`` after the last.
+
+A thread lays them down and waits once it is some way ahead, so neither memory nor the disk fills up.
+"""
+
+import os
+import threading
+from collections.abc import Callable
+from pathlib import Path
+from types import TracebackType
+from typing import TYPE_CHECKING, Any
+
+from zoo.core.download import storage_error
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+
+class ClosedError(Exception):
+    """Nobody takes arrays any more."""
+
+
+class Lane:
+    """The way from a thread of the host's to the worker.
+
+    Args:
+        folder: where the files go.
+        ahead: how many may lie there untaken.
+        feed: run in the thread; calls :meth:`put` for every array.
+    """
+
+    def __init__(self, folder: Path, ahead: int, feed: "Callable[[Lane], None]") -> None:
+        self._folder, self._feed, self._index = folder, feed, 0
+        self._free = threading.Semaphore(ahead)
+        self._over = threading.Event()
+        self._failure: Exception | None = None
+        self._thread = threading.Thread(target=self._run, daemon=True)
+
+    def __enter__(self) -> "Lane":
+        self._thread.start()
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, _: TracebackType | None
+    ) -> None:
+        self._over.set()
+        self._free.release()  # the thread may be waiting for its turn
+        self._thread.join()
+
+    def put(self, array: "NDArray[Any]", taken_note: Callable[[int], None] | None = None) -> None:
+        """Lay down an array once there is room; runs in the thread.
+
+        Args:
+            array: what the worker gets.
+            taken_note: called with the array's number before the worker can see it.
+
+        Raises:
+            ClosedError: the worker is gone.
+        """
+        import numpy as np
+
+        self._free.acquire()
+        if self._over.is_set():
+            raise ClosedError
+        if taken_note:
+            taken_note(self._index)
+        aside = self._folder / f"{self._index}.part"
+        with aside.open("wb") as out:
+            np.save(out, array, allow_pickle=False)
+        os.replace(aside, self._folder / f"{self._index}.npy")
+        self._index += 1
+
+    def taken(self) -> None:
+        """The worker is done with one; the next may be laid down."""
+        self._free.release()
+
+    def check(self) -> None:
+        """Raise what stopped the thread, if anything did.
+
+        Raises:
+            ZooError: there was no room, or whatever the feeding function raised.
+        """
+        if self._failure is not None:
+            raise self._failure
+
+    def _run(self) -> None:
+        try:
+            self._feed(self)
+        except ClosedError:
+            return
+        except Exception as error:  # told by check(), in the main thread
+            self._failure = storage_error("write", self._folder, error) if isinstance(error, OSError) else error
+        (self._folder / "end").touch()

@@ -1,0 +1,89 @@
+"""The worker's events, turned into what people see while it works."""
+
+import contextlib
+from collections.abc import Callable, Iterator
+from typing import Any
+
+from zoo.core import console
+
+# Figures of a step or an epoch, in the order in which they are shown.
+FIGURES = ("loss", "accuracy", "val_loss", "val_accuracy", "val_token_accuracy", "content", "style", "roughness")
+
+Show = Callable[[dict[str, Any]], None]
+
+
+@contextlib.contextmanager
+def following(what: str, live: bool = True) -> Iterator[Show]:
+    """Yield a function that shows one event: a bar with loss, accuracy, speed and time left, and a line an epoch.
+
+    Args:
+        what: shown until the first step, such as ``"Starting tf-2.21"``.
+        live: draw bars, of which a terminal has room for one at a time; else nothing moves.
+    """
+    with contextlib.ExitStack() as stack:
+        live = live and console.is_terminal()
+        bars: list[console.Bar] = [stack.enter_context(console.bar(what))] if live else []
+        drawn = _Drawn()
+
+        def show(event: dict[str, Any]) -> None:
+            match event["event"]:
+                case "start":
+                    device, versions = event["device"], event["versions"]
+                    known = ", ".join(f"{name} {number}" for name, number in sorted(versions.items()))
+                    console.say(f"Device: {device['name']} ({device['proof']} ran there); {known}")
+                case "step":
+                    if drawn.bar is None and event["steps"] and live:
+                        # Two live bars at once would fight for the screen: the spinner goes first.
+                        stack.close()
+                        bars.clear()
+                        total = event["steps"] * event.get("epochs", 1)
+                        drawn.bar = stack.enter_context(console.bar(event.get("of", ""), total=total))
+                    if drawn.bar is not None:
+                        drawn.move(event)
+                case "resume":
+                    console.say(f"Going on with epoch {event['epoch']} after step {event['step']}")
+                case "epoch":
+                    console.say(epoch_line(event))
+                case "text":
+                    if bars:
+                        stack.close()
+                        bars.clear()
+                    console.write(event["text"])
+                case "warning":
+                    console.warn(event["message"])
+
+        yield show
+
+
+class _Drawn:
+    """The bar of the steps and how far it has moved."""
+
+    def __init__(self) -> None:
+        self.bar: console.Bar | None = None
+        self._done = 0
+
+    def move(self, event: dict[str, Any]) -> None:
+        assert self.bar is not None  # noqa: S101  (the caller made it)
+        done = (event.get("epoch", 1) - 1) * event["steps"] + event["step"]
+        self.bar.advance(done - self._done)
+        self._done = done
+        if "loss" in event:
+            self.bar.label(f"epoch {event['epoch']}/{event['epochs']}" if "epoch" in event else "")
+            self.bar.note("  ".join([*_figures(event), _speed(event)]))
+
+
+def epoch_line(event: dict[str, Any]) -> str:
+    """One line that tells an epoch."""
+    name = f"size {event['size']}, " if "size" in event else "epoch "
+    parts = [f"{name}{event['epoch']:>3}/{event['epochs']}", *_figures(event)]
+    parts += [_speed(event), f"{event['epoch_s']:.1f} s"]
+    return "  ".join(parts) + ("  *" if event.get("best") else "")
+
+
+def _figures(event: dict[str, Any]) -> list[str]:
+    return [f"{name} {event[name]:.4f}" for name in FIGURES if event.get(name) is not None]
+
+
+def _speed(event: dict[str, Any]) -> str:
+    speed = event["items_per_s"]
+    return f"{speed:,.0f} items/s" if speed >= 10 else f"{speed:.2f} items/s"

@@ -1,0 +1,331 @@
+"""How recipes are known to work: ``recipes/MODEL/BACKEND.validated.json``, and figures that others published.
+
+A file holds a list of rows. Each is one training, in one of three grades that are never mixed up:
+
+- ``measured``: the zoo ran it on that platform and device;
+- ``stand-in``: the zoo ran it on a build that stands in for the GPU build of the same Keras generation;
+- ``reported``: a named source says so.
+"""
+
+import dataclasses
+import json
+import math
+import os
+import re
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+from zoo.config import bounds
+from zoo.core import paths
+from zoo.core import schema as checks
+from zoo.core.errors import ZooError, nearest
+from zoo.environments.stacks import GRADES
+
+Row = dict[str, Any]
+
+SUFFIX = ".validated.json"
+REPORTED = "reported.yaml"
+
+
+@dataclasses.dataclass
+class Device:
+    """Where the work was done: the framework's name, ``cpu`` or ``gpu``, what was run to find out, the GPU's name."""
+
+    name: str
+    kind: str
+    proof: str | None
+    description: str = ""
+
+
+@dataclasses.dataclass
+class Data:
+    """What was trained on; ``sha256`` is over the source files."""
+
+    name: str
+    sha256: str | None
+    train_items: int | None = None
+    validation_items: int | None = None
+    test_items: int | None = None
+
+
+@dataclasses.dataclass
+class Format:
+    """What a row holds; every key that has no default is there, and is null where nobody knows.
+
+    Attributes:
+        machine: in one line.
+        metric: what ``value`` is, such as ``test_accuracy``.
+        expected: what the recipe promises; null where it promises nothing, or nothing of such a training.
+        direction: whether ``value`` is to be ``at_least`` or ``at_most`` what is expected; rows without it: at least.
+        seconds: by phase.
+        commit: of the zoo, with ``-dirty`` where files were changed, or its version.
+        command: that repeats it; folders of one machine are left out.
+        source: address or publication of what is reported.
+        changed: the settings that are not the recipe's.
+        differences: of an environment of the user's own from the lock.
+        probes: outcome of each numeric probe.
+    """
+
+    grade: str
+    stack: str
+    platform: str
+    machine: str
+    os_build: str | None
+    device: Device
+    data: Data
+    metric: str | None
+    value: float | None
+    expected: float | None
+    seconds: dict[str, float]
+    versions: dict[str, str]
+    date: str
+    commit: str | None
+    command: str | None
+    source: str | None
+    preset: str | None
+    direction: str = "at_least"
+    changed: list[str] = dataclasses.field(default_factory=list)
+    differences: list[str] = dataclasses.field(default_factory=list)
+    lock_sha256: str | None = None
+    note: str = ""
+    probes: dict[str, dict[str, Any]] = dataclasses.field(default_factory=dict)
+
+
+@dataclasses.dataclass
+class Figure:
+    """A row of ``recipes/reported.yaml``: a published figure of other work than the recipes.
+
+    Attributes:
+        about: the models whose own figures it may stand beside, by name or by the folder of their names; or the
+            benchmarks that need no model, such as ``matmul``.
+    """
+
+    what: str
+    machine: str
+    platform: str | None
+    stack: str
+    figure: float | None
+    unit: str | None
+    date: str
+    source: str
+    note: str = ""
+    about: list[str] = dataclasses.field(default_factory=list)
+
+
+_MACHINE_PATH = re.compile(
+    r"(?<![\w.:/-])(?:/(?:home|Users|root|tmp|var|private|work|mnt|media|srv|opt|Volumes)/|~/|[A-Za-z]:\\)"
+)
+
+
+def file(model: str, backend: str) -> Path:
+    """Where the rows of a recipe are kept; the file need not exist."""
+    return paths.RECIPES / model / f"{backend}{SUFFIX}"
+
+
+def recorded() -> list[tuple[str, str]]:
+    """Model and backend of every file of rows, sorted."""
+    found = paths.RECIPES.rglob(f"*{SUFFIX}")
+    return sorted((_inside(path.parent), path.name.removesuffix(SUFFIX)) for path in found)
+
+
+def _inside(folder: Path) -> str:
+    return folder.relative_to(paths.RECIPES).as_posix()
+
+
+def read(model: str, backend: str) -> list[Row]:
+    """The rows of a recipe, best grade first; none where nothing is recorded.
+
+    Raises:
+        ZooError: the file is damaged or a row is wrong; every problem of every row is listed.
+    """
+    return read_file(file(model, backend))
+
+
+def read_file(path: Path) -> list[Row]:
+    """As :func:`read`, of any file."""
+    if not path.is_file():
+        return []
+    try:
+        rows = json.loads(path.read_text(encoding="utf-8"))
+    except (OSError, ValueError) as error:
+        raise ZooError(f"{path} cannot be read: {error}", "Restore the file, or remove it.") from error
+    if not isinstance(rows, list):
+        raise ZooError(f"{path} must hold a list of rows, not {type(rows).__name__}", "Restore the file.")
+    _check(path, rows, problems)
+    return rows
+
+
+def add(path: Path, row: Row) -> list[Row]:
+    """Put a row into a file, in the place of an older one of the same :func:`key`; all or nothing is written.
+
+    Returns:
+        What the file holds now.
+
+    Raises:
+        ZooError: the row, or one that is there already, is wrong; or the place cannot be written.
+    """
+    wrong = problems(row)
+    if wrong:
+        listed = "\n".join(f"  - {problem}" for problem in wrong)
+        raise ZooError(f"This is no evidence:\n{listed}", "Nothing was written.")
+    rows = [*(other for other in read_file(path) if key(other) != key(row)), row]
+    rows.sort(key=lambda each: (GRADES.index(each["grade"]), *map(str, key(each))))
+    try:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        aside = path.with_name(f"{path.name}.{os.getpid()}.part")
+        aside.write_text(json.dumps(rows, indent=1, sort_keys=True, ensure_ascii=False) + "\n", encoding="utf-8")
+        os.replace(aside, path)
+    except OSError as error:
+        raise ZooError(f"Cannot write {path}: {error.strerror or error}", "Make its folder writable.") from error
+    return rows
+
+
+def key(row: Row) -> tuple[str, str, str, str, str, str, tuple[str, ...]]:
+    """What one row stands for: two devices of a platform, or two variants of a recipe, are two rows."""
+    changed = tuple(sorted(row.get("changed", [])))
+    where = row["grade"], row["stack"], row["platform"], device(row)
+    return *where, row["data"]["name"], str(row["preset"]), changed
+
+
+def problems(row: Any) -> list[str]:
+    """Everything that is wrong with a row, one sentence each."""
+    found = checks.problems(row, Format)
+    if found:
+        return found
+    figures = {"value": row["value"], "expected": row["expected"], **row["seconds"]}
+    found = [
+        f"{name} is {value}" for name, value in figures.items() if value is not None and not math.isfinite(value)
+    ]
+    if row["grade"] not in GRADES:
+        found.append(f"grade {row['grade']!r} is not one of {', '.join(GRADES)}{nearest(row['grade'], list(GRADES))}")
+    elif row["grade"] == "reported":
+        found += _reported_problems(row)
+    else:
+        found += _own_problems(row)
+    if row.get("direction", bounds.DIRECTIONS[0]) not in bounds.DIRECTIONS:
+        found.append(f"direction {row['direction']!r} is not one of {', '.join(bounds.DIRECTIONS)}")
+    found += [] if re.fullmatch(r"\d{4}(-\d\d(-\d\d)?)?", row["date"]) else [f"date {row['date']!r} is no ISO date"]
+    return [*found, *(f"{where} names a path of one machine: {text!r}" for where, text in _machine_paths(row))]
+
+
+def _reported_problems(row: Row) -> Iterator[str]:
+    if not row["source"]:
+        yield "a reported row needs a source: an address or a publication"
+    if row["value"] is None and not row["seconds"] and not row.get("note"):
+        yield "a reported row needs a value, seconds, or a note that says what was reported"
+    if row["commit"] or row["command"]:
+        yield "a reported row has neither commit nor command: the zoo did not run it"
+
+
+def _own_problems(row: Row) -> Iterator[str]:
+    grade = row["grade"]
+    for name in ("commit", "versions", "command", "metric", "preset", "seconds"):
+        if not row[name]:
+            yield f"a {grade} row needs {name}"
+    if row["value"] is None:
+        yield f"a {grade} row needs value"
+    if not row["device"].get("proof"):
+        yield f"a {grade} row needs device.proof: what was run to find out where"
+    if not row["data"].get("sha256"):
+        yield f"a {grade} row needs data.sha256"
+    if row["preset"] != "full" and row["expected"] is not None:
+        yield f"preset {row['preset']!r} is never held against an expectation, got expected {row['expected']!r}"
+
+
+def _machine_paths(value: Any, where: str = "the row") -> Iterator[tuple[str, str]]:
+    if isinstance(value, str) and names_a_place(value):
+        yield where, value
+    pairs = value.items() if isinstance(value, dict) else enumerate(value) if isinstance(value, list) else ()
+    for name, part in pairs:
+        yield from _machine_paths(part, str(name))
+
+
+def names_a_place(text: str) -> bool:
+    """True for text with a path of one machine in it."""
+    return _MACHINE_PATH.search(text) is not None
+
+
+def verdict(row: Row) -> str:
+    """``reached``, ``missed``, or an empty string where there is nothing to hold the value against."""
+    if row["expected"] is None or row["value"] is None:
+        return ""
+    return "reached" if bounds.is_met(_bound(row), row["value"]) else "missed"
+
+
+def expectation(row: Row) -> str:
+    """What a row is held against: ``at least 0.99``; empty where nothing is promised."""
+    return "" if row["expected"] is None else bounds.words(_bound(row))
+
+
+def _bound(row: Row) -> dict[str, float]:
+    return {row.get("direction", bounds.DIRECTIONS[0]): row["expected"]}
+
+
+def origin(row: Row) -> str:
+    """Where a row comes from: the publication, or the command that anybody can repeat."""
+    return str(row["source"] or row["command"])
+
+
+def device(row: Row) -> str:
+    """The device as people call it: ``Apple M1``, ``CPU:0``, ``llvm_cpu.0``."""
+    name = str(row["device"].get("description") or row["device"]["name"])
+    return name.rpartition("device:")[2]
+
+
+def figure(row: Row) -> str:
+    """What came out, and what was expected: ``test_accuracy 0.9917 (at least 0.99: reached)``."""
+    told = f"{row['metric']} {row['value']:.4g}" if row["value"] is not None else ""
+    if row["expected"] is not None:
+        told += f" ({expectation(row)}: {verdict(row)})"
+    trained = row["seconds"].get("train_s")
+    parts = [told, f"{trained:.1f} s of training" if trained is not None else ""]
+    return ", ".join(part for part in parts if part) or str(row.get("note", ""))
+
+
+def words(row: Row) -> str:
+    """A row in one line."""
+    data, stack = row["data"]["name"], row["stack"]
+    short = "" if row["preset"] in ("full", None) else f" (preset {row['preset']}: shows only that it trains)"
+    changed = f", with {' '.join(row['changed'])}" if row.get("changed") else ""
+    return f"{row['grade']}{short}: {figure(row)} on {data}, {stack} on {row['platform']}, {device(row)}{changed}"
+
+
+def reported() -> list[Row]:
+    """Published figures about other networks than the zoo's recipes: ``recipes/reported.yaml``.
+
+    Raises:
+        ZooError: the file or a row is wrong; every problem is listed.
+    """
+    path = paths.RECIPES / REPORTED
+    if not path.is_file():
+        return []
+    content = checks.read(path)
+    figures = content.get("figures") if isinstance(content, dict) else None
+    if not isinstance(figures, list):
+        raise ZooError(f"{path} must hold a list called figures", "Correct the file.")
+    _check(path, figures, _figure_problems)
+    return figures
+
+
+def reported_about(name: str) -> list[Row]:
+    """The published figures that are about a model or a benchmark; raises as :func:`reported`."""
+    return [row for row in reported() if any(f"{name}/".startswith(f"{about}/") for about in row.get("about", []))]
+
+
+def _figure_problems(row: Any) -> list[str]:
+    found = checks.problems(row, Figure)
+    if not found and row["figure"] is None and not row.get("note"):
+        found.append("a row without a figure needs a note that says what was reported")
+    if not found and row["figure"] is not None and not row["unit"]:
+        found.append("a figure needs a unit")
+    return found
+
+
+def _check(path: Path, rows: list[Any], of_row: Callable[[Any], list[str]]) -> None:
+    found = [
+        f"row {number}: {problem.removeprefix('the file: ')}"
+        for number, row in enumerate(rows, 1)
+        for problem in of_row(row)
+    ]
+    checks.refuse("file", path, found)

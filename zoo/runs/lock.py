@@ -1,0 +1,101 @@
+"""One writer a run folder: a lock that the host holds and its worker inherits.
+
+The system lets go of it when the last of the two is gone, however they ended; nothing has to be cleaned up.
+"""
+
+import errno
+import json
+import os
+import time
+from pathlib import Path
+from typing import Any
+
+from zoo.core import console
+from zoo.core.errors import ZooError
+
+NAME = ".lock"
+# A worker whose host was killed writes a checkpoint before it ends.
+PATIENCE_S = 20.0
+
+
+def take(folder: Path, command: list[str]) -> int:
+    """Lock a run folder; waits a little where only an orphaned worker holds it.
+
+    Args:
+        folder: the run folder.
+        command: what is told to those who come later.
+
+    Returns:
+        An open file: as long as it, or a copy in another process, is open, nobody else gets the lock.
+
+    Raises:
+        ZooError: another process writes into the folder, or nothing can be written there.
+    """
+    try:
+        handle = os.open(folder / NAME, os.O_RDWR | os.O_CREAT, 0o600)
+    except OSError as error:
+        raise ZooError(
+            f"Cannot write into the run folder {folder}: {error.strerror}", "Make it writable, or copy it."
+        ) from error
+    deadline = time.monotonic() + PATIENCE_S
+    while not _locked(handle, folder):
+        holder = _holder(folder)
+        alive = holder is not None and _is_alive(holder["pid"])
+        if alive or time.monotonic() > deadline:
+            os.close(handle)
+            told = f"process {holder['pid']}: {' '.join(holder['command'])}" if holder else "another process"
+            raise ZooError(
+                f"{folder} is being written by {told}",
+                f"Watch it: python -m zoo attach {folder}\nOr stop it, and try again.",
+            )
+        time.sleep(0.2)
+    os.ftruncate(handle, 0)
+    os.write(handle, json.dumps({"pid": os.getpid(), "command": command}).encode())
+    return handle
+
+
+def _locked(handle: int, folder: Path) -> bool:
+    import fcntl
+
+    try:
+        fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except OSError as error:
+        if error.errno in (errno.EWOULDBLOCK, errno.EACCES, errno.EAGAIN):
+            return False
+        console.warn(f"The disk of {folder} knows no locks: start no second command that writes there")
+    return True
+
+
+def is_held(folder: Path) -> bool:
+    """Whether some process writes into a run folder now; changes nothing there."""
+    try:
+        handle = os.open(folder / NAME, os.O_RDONLY)
+    except OSError:
+        return False
+    try:
+        return not _locked(handle, folder)
+    finally:
+        os.close(handle)
+
+
+def _holder(folder: Path) -> dict[str, Any] | None:
+    try:
+        found = json.loads((folder / NAME).read_text(encoding="utf-8"))
+        return {"pid": int(found["pid"]), "command": [str(word) for word in found["command"]]}
+    except (OSError, ValueError, KeyError, TypeError, RecursionError):
+        return None
+
+
+def _is_alive(pid: int) -> bool:
+    try:
+        os.kill(pid, 0)
+    except ProcessLookupError:
+        return False
+    except PermissionError:
+        return True
+    return True
+
+
+def release(handle: int) -> None:
+    """Let go of the lock, as far as this process is concerned."""
+    os.close(handle)

@@ -1,0 +1,73 @@
+"""What the probes found on a processor is remembered: the same libraries on the same machine compute the same.
+
+A GPU is probed in each run: its driver changes without a trace in the environment. The device of each run is proven
+anew in any case, and ``doctor`` probes again.
+"""
+
+import dataclasses
+import datetime
+import hashlib
+import json
+import os
+from pathlib import Path
+from typing import Any
+
+from zoo.environments import machine as machines
+from zoo.core import console, paths
+from zoo.environments.store import Environment
+from zoo.environments.machine import Machine
+from zoo.runs.records import write_json
+
+# What decides the rows beside the libraries.
+SOURCES = ("worker/probes/run.py", "worker/probes/operations.py", "worker/probes/layers.py", "models/compat/__init__.py")
+
+
+@dataclasses.dataclass(frozen=True)
+class Probed:
+    """Rows of :func:`zoo.worker.probes.run.run`, and the UTC date on which they were taken."""
+
+    rows: list[dict[str, Any]]
+    date: str
+
+
+def known(environment: Environment, machine: Machine, device: dict[str, Any]) -> Probed | None:
+    """What the probes found before in this environment, on this machine and processor; None where they never ran.
+
+    Args:
+        environment: one of the zoo's own.
+        machine: this one.
+        device: the request's.
+    """
+    path = _file(environment, machine, device)
+    if path is None or not path.is_file():
+        return None
+    try:
+        told = json.loads(path.read_bytes())
+        return Probed(told["rows"], told["date"])
+    except (OSError, ValueError, KeyError, TypeError) as error:
+        console.warn(f"{path} is damaged ({error}); the probes run again")
+        return None
+
+
+def keep(environment: Environment, machine: Machine, device: dict[str, Any], rows: list[dict[str, Any]]) -> None:
+    """Remember rows of which all are right; an OSError is told and no more: the next run probes again."""
+    path = _file(environment, machine, device)
+    if path is None or not rows or not all(row["ok"] for row in rows):
+        return
+    try:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        write_json(path, {"rows": rows, "date": datetime.datetime.now(datetime.UTC).date().isoformat()})
+    except OSError as error:
+        console.warn(f"What the probes found could not be kept in {path}: {error}")
+
+
+def _file(environment: Environment, machine: Machine, device: dict[str, Any]) -> Path | None:
+    """Where rows lie that depend on all of this; None where something else may be computing."""
+    if device["promise"] != "cpu":
+        return None
+    sources = [hashlib.sha256((paths.PACKAGE / name).read_bytes()).hexdigest() for name in SOURCES]
+    system = [machines.describe(machine), machine.os_build]
+    variables = {name: value for name, value in os.environ.items() if name.startswith(("TF_", "ONEDNN_", "DNNL_"))}
+    told = [environment.lock_sha256, environment.python_version, *system, device, sources, variables]
+    key = hashlib.sha256(json.dumps(told, sort_keys=True).encode()).hexdigest()
+    return paths.cache_dir() / "probes" / f"{environment.folder.name}-{key[:16]}.json"

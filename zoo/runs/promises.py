@@ -1,0 +1,84 @@
+"""What a recipe promises of a training's figures, and whether a training is one that the promise was made for."""
+
+import dataclasses
+from collections.abc import Iterator
+from typing import Any
+
+from zoo.config import bounds, compose
+from zoo.config.schemas.common import Endurance, TrainConfig
+from zoo.config.schemas.text import TextTrainConfig
+
+# Settings that say where, how watched or how fast a training runs; a promise holds whatever they are.
+IGNORED_GROUPS = ("backend", "output", "expect")
+IGNORED = {"stack", "seed", "tensorboard", "mlflow", "data.root", "trainer.jit"}
+IGNORED |= {f"trainer.{part.name}" for part in dataclasses.fields(Endurance)}
+
+
+def judge(settings: TrainConfig | TextTrainConfig, record: dict[str, Any]) -> dict[str, Any]:
+    """Hold the figures of a finished training against the recipe's promise, where that applies.
+
+    Returns:
+        Fields of ``run.json``: ``expected`` holds each bound with its verdict; ``expected_not_applicable`` the bounds
+        and why there is no verdict. Empty where the recipe promises nothing or the training did not finish.
+    """
+    if not settings.expect or record["exit"] != "completed":
+        return {}
+    promised = settings.expect.get(record["data"]["name"], {})
+    promise = {name: bounds.of(name, value) for name, value in promised.items() if name != "sha256"}
+    because = [*_other_data(settings, record), *changes(settings), *_stopped(record)]
+    if because:
+        return {"expected_not_applicable": {"expected": promise, "because": because}}
+    metrics = record["metrics"]
+    return {"expected": {name: row | {"met": bounds.is_met(row, metrics[name])} for name, row in promise.items()}}
+
+
+def not_applicable(record: dict[str, Any]) -> str:
+    """Why the recipe's promise does not apply to a run, in one sentence; empty where it applies or there is none."""
+    row = record.get("expected_not_applicable")
+    if not row:
+        return ""
+    shown = ", ".join(f"{name} of {bounds.words(each)}" for name, each in row["expected"].items())
+    promise = f"The recipe's promise ({shown})" if shown else "The recipe's promise"
+    return f"{promise} does not apply to this run: {', '.join(row['because'])}"
+
+
+def changes(settings: TrainConfig | TextTrainConfig) -> list[str]:
+    """The settings that differ from the recipe's and bear on the figures, as ``trainer.epochs=1 (recipe: 4)``."""
+    chosen = {"model": settings.model["name"], "backend": settings.backend.name, "data": settings.data.name}
+    recipe = compose.compose("train", [f"{group}={name}" for group, name in chosen.items()])
+    usual = dict(leaves(dataclasses.asdict(recipe)))
+    return [
+        f"{name}={_text(value)} (recipe: {_text(usual.get(name))})"
+        for name, value in leaves(dataclasses.asdict(settings))
+        if value != usual.get(name) and not _is_ignored(name)
+    ]
+
+
+def leaves(tree: dict[str, Any], prefix: str = "") -> Iterator[tuple[str, Any]]:
+    """Dotted name and value of every setting."""
+    for name, value in tree.items():
+        if isinstance(value, dict):
+            yield from leaves(value, f"{prefix}{name}.")
+        else:
+            yield prefix + name, value
+
+
+def _is_ignored(name: str) -> bool:
+    return name in IGNORED or name.partition(".")[0] in IGNORED_GROUPS
+
+
+def _text(value: Any) -> str:
+    return "null" if value is None else str(value)
+
+
+def _other_data(settings: TrainConfig | TextTrainConfig, record: dict[str, Any]) -> list[str]:
+    name = record["data"]["name"]
+    if name not in settings.expect:
+        return [f"data={name} (promised for: {', '.join(settings.expect)})"]
+    sha256 = settings.expect[name].get("sha256")
+    same = sha256 in (None, record["data"]["sha256"])
+    return [] if same else ["data.root holds other data than the promise was made for"]
+
+
+def _stopped(record: dict[str, Any]) -> list[str]:
+    return [f"stopped by trainer.{record['stopped']}"] if record.get("stopped") else []

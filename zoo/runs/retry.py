@@ -1,0 +1,83 @@
+"""Starting a worker again where that helps, and telling the user what would help where it does not."""
+
+import copy
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+from zoo.runs import event_log, records, worker_process
+from zoo.core import console
+from zoo.runs.worker_process import Outcome
+
+
+def until_done(
+    folder: Path, record: dict[str, Any], request: dict[str, Any], once: Callable[[Path], Outcome]
+) -> Outcome:
+    """Let a worker do a request; start it again from its last checkpoint as often as the settings want.
+
+    Args:
+        folder: the run folder, where the request is written.
+        record: the run's; attempts that failed are noted there.
+        request: what the worker is asked to do.
+        once: runs the request at that path to its end.
+
+    Returns:
+        What became of the last attempt, with the epochs of all of them.
+    """
+    path, attempts = folder / "request.json", 0
+    while True:
+        records.write_json(path, request)
+        outcome = once(path)
+        outcome.epochs = event_log.epochs(folder / "events.jsonl", outcome.epochs)
+        again = _halved(folder, request, outcome, record) or _restarted(request, outcome, attempts)
+        if again is None:
+            return outcome
+        attempts += 1
+        what = outcome.error.get("message") or f"the worker was ended ({outcome.returncode})"
+        record.setdefault("attempts", []).append({"failed": what, "at": records.now()})
+        request = again
+
+
+def resumed(request: dict[str, Any]) -> dict[str, Any]:
+    """The same request, to go on from the newest checkpoint."""
+    found = copy.deepcopy(request)
+    found.setdefault("train", {})["resume"] = True
+    return found
+
+
+def _halved(folder: Path, request: dict[str, Any], outcome: Outcome, record: dict[str, Any]) -> dict[str, Any] | None:
+    """With batches of half the size, where memory ran out and that is wanted."""
+    train = request.get("train", {})
+    size = train.get("batch_size", 1)
+    if train.get("on_oom") != "halve" or size < 2 or not worker_process.ran_out_of_memory(outcome, folder):
+        return None
+    again = resumed(request)
+    again["train"]["batch_size"] = size // 2
+    record.setdefault("went_on_with", {})["trainer.batch_size"] = size // 2
+    console.warn(f"Memory ran out with trainer.batch_size={size}; going on with {size // 2}")
+    return again
+
+
+def _restarted(request: dict[str, Any], outcome: Outcome, attempts: int) -> dict[str, Any] | None:
+    died = outcome.returncode < 0 and not outcome.done and not outcome.interrupted
+    if not died or attempts >= request.get("train", {}).get("restarts", 0):
+        return None
+    console.warn("The worker died; it is started again from its last checkpoint")
+    return resumed(request)
+
+
+def ways_on(folder: Path, outcome: Outcome, record: dict[str, Any]) -> list[str]:
+    """What the user can do about a run that failed: go on with it, with smaller batches if memory ran out."""
+    if record.get("verb") != "train" or outcome.error.get("type") == "RefusalError":
+        return []
+    size = record.get("config", {}).get("trainer", {}).get("batch_size")
+    size = record.get("went_on_with", {}).get("trainer.batch_size", size)
+    smaller = f" trainer.batch_size={size // 2}" if isinstance(size, int) and size > 1 else ""
+    resume = f"python -m zoo train resume={folder}"
+    if outcome.error.get("type") == "OutOfMemoryError":
+        return [f"To go on with smaller batches: {resume}{smaller}"]
+    if not any((folder / "checkpoints").glob("*.json")):
+        return []
+    died = outcome.returncode < 0 and not outcome.silent_s
+    hint = [f"If memory ran out, with smaller batches: add{smaller}"] if died and smaller else []
+    return [f"To go on from the last checkpoint: {resume}", *hint]

@@ -1,0 +1,96 @@
+"""What the zoo keeps on the disk: run folders and caches, their sizes, and removing them when told to."""
+
+import shutil
+from dataclasses import dataclass
+from pathlib import Path
+
+from zoo.runs import attach, lock, records
+from zoo.environments import marker
+from zoo.core import paths
+from zoo.core.errors import ZooError, unknown
+
+
+@dataclass(frozen=True)
+class Kept:
+    """One run folder or one part of the cache.
+
+    Attributes:
+        name: what it is removed by.
+        about: what it is, and how it stands.
+        started: when a run was begun; empty for the cache.
+        size_bytes: of all files in it.
+        folder: where it lies.
+    """
+
+    name: str
+    about: str
+    started: str
+    size_bytes: int
+    folder: Path
+
+
+def runs(root: Path) -> list[Kept]:
+    """All run folders under a root, oldest first; a damaged one is listed as such."""
+    root = root.expanduser().resolve()
+    folders = [path.parent for path in sorted(root.glob(f"*/{records.RECORD}")) if not path.parent.is_symlink()]
+    found = [_run(folder) for folder in folders]
+    return sorted(found, key=lambda row: row.started)
+
+
+def _run(folder: Path) -> Kept:
+    size = marker.size_bytes(folder)
+    try:
+        record = records.read(folder)
+    except ZooError as error:
+        return Kept(folder.name, f"damaged: {error.message}", "", size, folder)
+    about = f"{record.get('verb')} {record.get('model')} on {record.get('backend')}, {attach.state(folder, record)}"
+    return Kept(folder.name, attach.printable(about), attach.printable(str(record.get("started", ""))), size, folder)
+
+
+def remove_runs(root: Path, names: list[str]) -> list[Path]:
+    """Delete run folders by name.
+
+    Raises:
+        ZooError: one of them is not there, or is being written; then none is deleted.
+    """
+    present = {row.name: row for row in runs(root)}
+    for name in names:
+        if name not in present:
+            raise unknown("run", name, sorted(present))
+        if lock.is_held(present[name].folder):
+            raise ZooError(f"{present[name].folder} is being written", "Stop that run first, or let it end.")
+    for name in names:
+        shutil.rmtree(present[name].folder)
+    return [present[name].folder for name in names]
+
+
+def cache() -> list[Kept]:
+    """All parts of the cache but the environments, which have a verb of their own."""
+    root = paths.cache_dir()
+    found = []
+    for group in sorted(path for path in _inside(root) if path.is_dir() and path.name != "envs"):
+        for part in _inside(group):
+            size = marker.size_bytes(part) if part.is_dir() else part.lstat().st_size
+            found.append(Kept(f"{group.name}/{part.name}", group.name, "", size, part))
+    return found
+
+
+def _inside(folder: Path) -> list[Path]:
+    visible = [path for path in folder.iterdir() if not path.name.startswith(".")] if folder.is_dir() else []
+    return sorted(path for path in visible if not path.is_symlink())
+
+
+def remove_cached(names: list[str] | None) -> list[Path]:
+    """Delete parts of the cache by name, or all of it but the environments; they are made again when needed.
+
+    Raises:
+        ZooError: one of them is not there; then none is deleted.
+    """
+    present = {row.name: row.folder for row in cache()}
+    for name in names or []:
+        if name not in present:
+            raise unknown("part of the cache", name, sorted(present))
+    gone = [folder for name, folder in present.items() if names is None or name in names]
+    for folder in gone:
+        shutil.rmtree(folder) if folder.is_dir() else folder.unlink()
+    return gone

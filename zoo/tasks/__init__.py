@@ -1,0 +1,1 @@
+"""What can be done: one package a medium, one module a task and verb; benchmarks."""

@@ -1,0 +1,1 @@
+"""Time operations, networks, the encoder, stacks and the start of a run."""

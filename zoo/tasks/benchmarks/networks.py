@@ -1,0 +1,130 @@
+"""The networks of the zoo on one stack: compiling, warming up and running apart, against known answers."""
+
+import dataclasses
+import json
+from collections.abc import Iterator
+from typing import Any
+
+from zoo.config import compose
+from zoo.config.schemas.benchmarks import NetworksConfig
+from zoo.core import paths
+from zoo.core.errors import unknown
+from zoo.runs.context import open_folder, prepare, raise_if_failed, recorded, request_of, work
+from zoo.runs.result import Run
+from zoo.tasks.benchmarks import results
+from zoo.tasks.benchmarks.results import Row
+
+COLUMNS = (
+    "network", "mode", "batch_size", "build_s", "compile_s", "warm_s", "median_ms", "q1_ms", "q3_ms", "p95_ms",
+    "count", "items_per_s", "gflop_per_item", "gflop_per_s", "share_of_peak", "peak_memory_bytes", "largest_error",
+    "correct",
+)  # fmt: skip
+
+
+def bench(overrides: list[str]) -> Run:
+    """Time as told.
+
+    Raises:
+        ZooError: nothing could be timed; what one network could not do is a row of the results.
+    """
+    line = prepare("bench", overrides, "networks")
+    settings = line.settings
+    assert isinstance(settings, NetworksConfig)  # noqa: S101  (composed for this verb)
+    networks = [network(name) for name in _names(settings)]
+    open_folder(line, ["bench", settings.bench, line.choice.backend.name])
+    with recorded(line):
+        line.record["bench"] = settings.bench
+        request = request_of(line, {"name": settings.bench}, "bench_networks")
+        outcome = work(line, request | {"bench": dataclasses.asdict(settings) | {"networks": networks}})
+        raise_if_failed(line, outcome)
+        rows = results.of_worker(line)
+        results.write(line.folder, COLUMNS, rows)
+        line.record["told"] = list(sentences(rows, line.record["metrics"].get("peak_gflop_per_s")))
+    return Run(line.folder, line.record)
+
+
+def _names(settings: NetworksConfig) -> list[str]:
+    """The networks to time.
+
+    Raises:
+        ZooError: one of them is no network.
+    """
+    for name in settings.networks:
+        refuse_unknown(name)
+    return settings.networks or [name for name in known() if compose.task_of(name) == compose.USUAL_TASK]
+
+
+def known() -> list[str]:
+    """Every model that is a network."""
+    return [name for name in compose.options("model") if compose.task_of(name) in _SIZES]
+
+
+def refuse_unknown(name: str) -> None:
+    """Stop where a model is no network.
+
+    Raises:
+        ZooError: which there are.
+    """
+    if name not in known():
+        raise unknown("network", name, known())
+
+
+# What training takes from the data and a benchmark has to settle: of classifiers those that do not know their own
+# pictures are built for handwritten digits; texts have the sizes of film reviews and of a text of letters.
+_SIZES: dict[str, dict[str, Any]] = {
+    "classify": {"input_shape": [28, 28, 1], "classes": 10},
+    "text_classifier": {"vocabulary": 20_000, "classes": 2, "fixed": True},
+    "language_model": {"vocabulary": 65, "fixed": True, "probabilities": True},
+    "restyle": {"input_shape": [256, 256, 3]},
+    "encode": {"length": 256},
+}
+_MODULES = {"style_transfer/fast": "style_network"}
+
+
+def network(name: str) -> dict[str, Any]:
+    """Name, what builds it and known answers of a network."""
+    task = compose.task_of(name)
+    settings: Any = compose.compose("bench" if task == "encode" else "train", [f"model={name}"], task)
+    arguments = {key: value for key, value in settings.model.items() if key not in ("name", "about", "task")}
+    if "input_size" not in arguments:
+        arguments |= _SIZES[task]
+    model = {"name": _MODULES.get(name, name), "args": arguments}
+    return {"name": name, "model": model, "golden": _golden(name, arguments)}
+
+
+def _golden(name: str, arguments: dict[str, Any]) -> dict[str, Any] | None:
+    """What the network is known to say; None where nobody wrote that down, or in a wheel, which has no assets."""
+    key = f"{name}_{arguments['alpha']}" if "alpha" in arguments else name
+    path = paths.ROOT / "assets" / "golden" / f"{key}.json"
+    if not path.is_file():
+        return None
+    answers: dict[str, Any] = json.loads(path.read_text(encoding="utf-8"))
+    return answers if all(arguments.get(name) == value for name, value in answers["args"].items()) else None
+
+
+def sentences(rows: list[Row], peak: float | None) -> Iterator[str]:
+    """A line a row, and what became of the answers."""
+    for row in rows:
+        what = f"{row['network']}, {row['mode']}, batch {row['batch_size']}"
+        if row.get("error"):
+            yield f"{what}: {row['error']}"
+        else:
+            share = f", {short(100 * row['share_of_peak'])} % of the peak" if row.get("share_of_peak") else ""
+            times = f"{short(row['median_ms'])} ms ({short(row['q1_ms'])} to {short(row['q3_ms'])})"
+            rates = f"{short(row['items_per_s'])} items/s, {short(row['gflop_per_s'])} GFLOP/s"
+            yield f"{what}: {times}, {rates}{share}; {verdict(row)}"
+    if peak:
+        yield f"Peak: {peak:.4g} GFLOP/s in a product of square matrices of the same run"
+
+
+def short(value: float) -> str:
+    """A number as it is read aloud."""
+    return f"{value:,.0f}" if value >= 100 else f"{value:.3g}"
+
+
+def verdict(row: Row) -> str:
+    """What became of the answers."""
+    if row.get("correct") is None:
+        error = row.get("largest_error")
+        return "answers untested" if error is None else f"largest error {error:.2g}"
+    return f"{'PASS' if row['correct'] else 'FAIL'}, largest error {row['largest_error']:.2g}"

@@ -1,0 +1,84 @@
+"""Single operations, small to large: from which size on is the accelerator worth it?"""
+
+import dataclasses
+from collections.abc import Iterator
+
+from zoo.config.schemas.benchmarks import MatmulConfig
+from zoo.runs.context import open_folder, prepare, raise_if_failed, recorded, request_of, work
+from zoo.runs.result import Run
+from zoo.tasks.benchmarks import crossover, results
+from zoo.tasks.benchmarks.results import Row
+
+COLUMNS = ("operation", "size", "device", "device_kind", "median_ms", "q1_ms", "q3_ms", "count", "gflop_per_s",
+           "largest_error", "correct")  # fmt: skip
+WORDS = {
+    "row_column": "a row of n numbers times a column of n",
+    "square": "two n x n matrices",
+    "convolution": "a 3x3 convolution of 8 pictures, n x n, with 32 channels",
+}
+PLAIN = "numpy"
+
+
+def bench(overrides: list[str]) -> Run:
+    """Time as told.
+
+    Raises:
+        ZooError: nothing could be timed; what one device could not do is a row of the results.
+    """
+    line = prepare("bench", overrides, "matmul")
+    settings = line.settings
+    assert isinstance(settings, MatmulConfig)  # noqa: S101  (composed for this verb)
+    open_folder(line, ["bench", settings.bench, line.choice.backend.name])
+    with recorded(line):
+        line.record["bench"] = settings.bench
+        told = dataclasses.asdict(settings)
+        sizes = {name: told[name] for name in WORDS}
+        request = request_of(line, {"name": settings.bench}, "bench_operations")
+        outcome = work(line, request | {"bench": told | {"sizes": sizes}})
+        raise_if_failed(line, outcome)
+        rows = results.of_worker(line)
+        results.write(line.folder, COLUMNS, rows)
+        line.record["told"] = list(sentences(rows))
+    return Run(line.folder, line.record)
+
+
+def sentences(rows: list[Row]) -> Iterator[str]:
+    """Where the curves cross, in words; what failed; whether all products were right."""
+    for operation, words in WORDS.items():
+        times = curves(rows, operation)
+        names = [(name, kind) for name, kind in times if name != PLAIN]
+        pairs = [((PLAIN, "cpu"), each) for each in names if each[1] == "cpu"]
+        pairs += [(one, other) for one in names for other in names if (one[1], other[1]) == ("cpu", "gpu")]
+        for one, other in pairs:
+            if one in times:
+                yield f"{words}: {crossover.words(times[one], times[other], (_called(*one), _called(*other)))}"
+    if not any(row["device_kind"] == "gpu" for row in rows):
+        yield "No accelerator took part; the processor alone was timed, with and without the framework."
+    timed = [row for row in rows if row.get("median_ms")]
+    wrong = [_off(row) for row in timed if not row["correct"]]
+    if wrong:
+        yield f"WRONG, by more than a thousandth of what numpy gets in float64: {', '.join(wrong)}"
+    else:
+        yield f"All {len(timed)} results are right."
+    yield from (f"{row['operation']} {row['size']} on {row['device']}: {row['error']}" for row in rows if _told(row))
+
+
+def _off(row: Row) -> str:
+    return f"{row['operation']} {row['size']:,} on {row['device']} (off by {100 * row['largest_error']:.2g} %)"
+
+
+def _told(row: Row) -> bool:
+    return bool(row.get("error")) and row["device"] != PLAIN
+
+
+def curves(rows: list[Row], operation: str) -> dict[tuple[str, str], dict[float, float]]:
+    """Milliseconds by size, for every device (name, kind) that did an operation."""
+    found: dict[tuple[str, str], dict[float, float]] = {}
+    for row in rows:
+        if row["operation"] == operation and row.get("median_ms"):
+            found.setdefault((row["device"], row["device_kind"]), {})[row["size"]] = row["median_ms"]
+    return found
+
+
+def _called(name: str, kind: str) -> str:
+    return name if name == PLAIN else f"the {kind.upper()} ({name})"

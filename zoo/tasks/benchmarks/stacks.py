@@ -1,0 +1,211 @@
+"""One network on several stacks and in several precisions, all held ready and taking turns."""
+
+import contextlib
+import dataclasses
+import statistics
+from collections.abc import Iterator
+from typing import Any
+
+from zoo.config.schemas.benchmarks import StacksConfig
+from zoo.core import console
+from zoo.core.errors import ZooError
+from zoo.environments import store
+from zoo.runs.context import Line, open_folder, prepare, raise_if_failed, recorded, request_of, work
+from zoo.runs.result import Run
+from zoo.runs.worker_process import Feed, Outcome
+from zoo.runs.worker_session import Player
+from zoo.tasks.benchmarks import networks, participants, results
+from zoo.tasks.benchmarks.results import Row
+
+COLUMNS = (
+    "network", "stack", "precision", "mode", "batch_size", "device", "device_kind", "rounds", "median_ms", "q1_ms",
+    "q3_ms", "count", "items_per_s", "times_the_first", "times_the_first_q1", "times_the_first_q3", "gflop_per_item",
+    "gflop_per_s", "share_of_peak", "build_s", "compile_s", "peak_memory_bytes", "largest_error", "correct",
+)  # fmt: skip
+# Training goes through a network forwards and backwards, the latter for inputs and for weights.
+PASSES = {"inference": 1, "training": 3}
+Turns = list[list[float]]
+TURNS = "turns"
+
+
+def bench(overrides: list[str]) -> Run:
+    """Time as told.
+
+    Raises:
+        ZooError: nothing could be timed; what one stack cannot do is a row of the results.
+    """
+    line = prepare("bench", overrides, "stacks")
+    settings = line.settings
+    assert isinstance(settings, StacksConfig)  # noqa: S101  (composed for this verb)
+    networks.refuse_unknown(settings.network)
+    choices = participants.choices(line, settings.beside)
+    open_folder(line, ["bench", settings.bench, settings.network.replace("/", "_"), line.choice.backend.name])
+    with recorded(line):
+        line.record |= {"bench": settings.bench, "model": settings.network}
+        taking_part = [_Place(participants.line_of(line, choice, number)) for number, choice in enumerate(choices)]
+        whole = _play(taking_part, settings)
+        rows = [row for place in taking_part for row in place.rows(settings)]
+        hold_against_first(rows)
+        results.write(line.folder, COLUMNS, rows)
+        line.record["told"] = list(sentences(rows))
+        participants.conclude(line, taking_part)
+        line.record["exit"] = "completed" if whole else "interrupted"
+    return Run(line.folder, line.record)
+
+
+@dataclasses.dataclass
+class _Place:
+    """One stack on one device: its worker, and what came of timing there."""
+
+    line: Line
+    error: str | None = None
+    cases: list[Row] = dataclasses.field(default_factory=list)
+    turns: list[Turns] = dataclasses.field(default_factory=list)
+    peak: float | None = None
+    player: Player | None = None
+
+    def start(self, settings: StacksConfig) -> None:
+        """Start the worker and wait until every case is ready; what cannot be is kept."""
+        told = dataclasses.asdict(settings) | {"network": networks.network(settings.network)}
+        request = request_of(self.line, {"name": settings.network}, "bench_interleaved") | {"bench": told}
+
+        def working(feed: Feed) -> Outcome:
+            outcome = work(self.line, request, feed=feed, live=False)
+            raise_if_failed(self.line, outcome)
+            return outcome
+
+        with self._kept():
+            store.ensure(self.line.choice.stack, self.line.machine.platform)  # its bars need the screen to themselves
+            self.player = Player(working)
+            ready = self.player.start()
+            self.peak = ready["peak_gflop_per_s"]
+            self.cases = [{"error": None} | row for row in ready["rows"]]
+            self.turns = [[] for _ in self.cases]
+
+    def take_turn(self, case: int, seconds: float) -> None:
+        """Let the worker time a case; what goes wrong is kept."""
+        if self.error or self.player is None or self.cases[case]["error"]:
+            return
+        with self._kept():
+            said = self.player.ask({"case": case, "seconds": seconds})
+            self.cases[case] |= {"error": said["error"], "peak_memory_bytes": said["peak_memory_bytes"]}
+            self.turns[case] += [said["taken_s"]] if said["taken_s"] else []
+
+    def finish(self) -> None:
+        """Let the worker end."""
+        if self.player is not None:
+            self.player.finish()
+
+    @contextlib.contextmanager
+    def _kept(self) -> Iterator[None]:
+        try:
+            yield
+        except ZooError as error:
+            participants.keep_error(self, error)
+
+    def rows(self, settings: StacksConfig) -> list[Row]:
+        """Its results, each of them complete in itself."""
+        known = results.known(self.line) | participants.device(self.line) | {"network": settings.network}
+        pairs = zip(self.cases, self.turns, strict=True)
+        told = [known | figures(case, turns, settings.batch_size, self.peak) for case, turns in pairs]
+        failed = {"mode": "", "precision": "", "batch_size": settings.batch_size, "error": self.error}
+        return [*told, known | failed] if self.error else told
+
+
+def _play(taking_part: list[_Place], settings: StacksConfig) -> bool:
+    """All rounds; False where the user stopped them. Every other round goes backwards."""
+    cases = range(len(settings.modes) * len(settings.precisions))
+    try:
+        for place in taking_part:
+            console.say(f"Preparing {place.line.choice.stack.name}")
+            place.start(settings)
+        turns = [(place, case) for case in cases for place in taking_part]
+        with console.bar("taking turns", total=settings.rounds) as bar:
+            for number in range(settings.rounds):
+                for place, case in turns if number % 2 == 0 else turns[::-1]:
+                    place.take_turn(case, settings.turn_s)
+                bar.advance(1)
+    except KeyboardInterrupt:
+        console.say("\nStopping; what was timed is kept.")
+        return False
+    finally:
+        for place in taking_part:
+            place.finish()
+    return True
+
+
+def figures(case: Row, turns: Turns, batch: int, peak: float | None) -> Row:
+    """The row of a case: median and quartiles over all calls of all turns.
+
+    Args:
+        case: what the worker told of it.
+        turns: seconds of each call, a list a turn.
+        batch: items of one call.
+        peak: GFLOP/s of the fastest matrix product in float32, of which rows in float32 take a share.
+    """
+    taken = [second for turn in turns for second in turn]
+    row = case | {"batch_size": batch, "rounds": len(turns), "count": len(taken), TURNS: turns}
+    if not taken:
+        return row
+    low, middle, high = quartiles(taken)
+    row |= {"median_ms": 1e3 * middle, "q1_ms": 1e3 * low, "q3_ms": 1e3 * high, "items_per_s": batch / middle}
+    row["gflop_per_s"] = row["items_per_s"] * case["gflop_per_item"] * PASSES[case["mode"]]
+    if peak and case["precision"] == "float32":
+        row["share_of_peak"] = row["gflop_per_s"] / peak
+    return row
+
+
+def quartiles(values: list[float]) -> list[float]:
+    """Lower quartile, median and upper quartile of one or more values."""
+    return statistics.quantiles(values, n=4, method="inclusive") if len(values) > 1 else values * 3
+
+
+def hold_against_first(rows: list[Row]) -> None:
+    """How many times as fast as the first row of its mode each is: median and quartiles of the rounds' ratios."""
+    first: dict[str, list[float]] = {}
+    for row in rows:
+        own = [statistics.median(turn) for turn in row.pop(TURNS, [])]
+        if not own:
+            continue
+        ratios = [one / other for one, other in zip(first.setdefault(row["mode"], own), own, strict=False)]
+        low, middle, high = quartiles(ratios)
+        row |= {"times_the_first": middle, "times_the_first_q1": low, "times_the_first_q3": high}
+
+
+HEADINGS = ["stack", "precision", "mode", "batch", "ms", "items/s", "times the first", "of peak", "answers"]
+
+
+def cells(row: Row) -> list[str]:
+    """A row of the table on the screen."""
+    start = [row["stack"], row["precision"], row["mode"], str(row["batch_size"])]
+    if row.get("error") or not row.get("median_ms"):
+        return [*start, f"failed: {row['error']}" if row.get("error") else "stopped before it was timed", *[""] * 4]
+    short = networks.short
+    share = f"{100 * row['share_of_peak']:.0f} %" if row.get("share_of_peak") else ""
+    return [
+        *start, f"{short(row['median_ms'])} ({short(row['q1_ms'])} to {short(row['q3_ms'])})",
+        short(row["items_per_s"]), _times(row), share, networks.verdict(row),
+    ]  # fmt: skip
+
+
+def _times(row: Row) -> str:
+    return f"{row['times_the_first']:.2f} ({row['times_the_first_q1']:.2f} to {row['times_the_first_q3']:.2f})"
+
+
+def sentences(rows: list[Row]) -> Iterator[str]:
+    """The fastest of each mode, held against the first; and what failed."""
+    timed: dict[str, list[Row]] = {}
+    for row in rows:
+        if row.get("median_ms"):
+            timed.setdefault(row["mode"], []).append(row)
+    for mode, found in timed.items():
+        best, start = max(found, key=lambda row: float(row["times_the_first"])), found[0]
+        names = [f"{row['stack']} in {row['precision']}" for row in (best, start)]
+        held = "the first" if best is start else f"{_times(best)} times as fast as {names[1]}"
+        rate = networks.short(best["items_per_s"])
+        yield f"{mode}: {names[0]} is the fastest, {rate} items/s: {held}"
+    yield from (f"{_called(row)}: {row['error']}" for row in rows if row.get("error"))
+
+
+def _called(row: dict[str, Any]) -> str:
+    return ", ".join(part for part in (row["stack"], row["precision"], row["mode"]) if part)

@@ -1,0 +1,123 @@
+"""How long it takes until the command line answers, the environment is found and the first step is made."""
+
+import json
+import statistics
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+from zoo.config.schemas.benchmarks import StartupConfig
+from zoo.core import console
+from zoo.core.errors import ZooError
+from zoo.environments import store
+from zoo.runs.context import Line, open_folder, prepare, recorded
+from zoo.runs.result import Run
+from zoo.tasks.benchmarks import results
+from zoo.tasks.benchmarks.results import Row
+
+COLUMNS = ("what", "median_s", "q1_s", "q3_s", "count", "limit_s", "kept")
+COMMANDS = {"command line: --help": ["--help"], "command line: list": ["list"]}
+# What the zoo promises of itself.
+LIMITS_S = {"command line: --help": 0.4, "environment found": 0.1, "zoo: all that the worker does not do": 1.0}
+TRAINING = ["train", "model=mnist", "data=digits", "trainer.epochs=1", "--json"]
+
+
+def bench(overrides: list[str]) -> Run:
+    """Time as told.
+
+    Raises:
+        ZooError: a process did not do what it was started for.
+    """
+    line = prepare("bench", overrides, "startup")
+    settings = line.settings
+    assert isinstance(settings, StartupConfig)  # noqa: S101  (composed for this verb)
+    open_folder(line, ["bench", settings.bench, line.choice.backend.name])
+    with recorded(line), tempfile.TemporaryDirectory() as root:
+        line.record["bench"] = settings.bench
+        store.ensure(line.choice.stack, line.machine.platform)  # built here and now where it is not, off the clock
+        times = _taken(line, settings.count, Path(root))
+        rows = [_row(what, taken) | results.known(line) for what, taken in times.items()]
+        results.write(line.folder, COLUMNS, rows)
+        line.record |= {"told": list(sentences(rows)), "exit": "completed"}
+    return Run(line.folder, line.record)
+
+
+def _taken(line: Line, count: int, root: Path) -> dict[str, list[float]]:
+    """Seconds of every part, round by round, the first round left out."""
+    times: dict[str, list[float]] = {}
+    for turn in range(count + 1):
+        console.say(f"round {turn} of {count}" if turn else "warm round")
+        found = {what: _process(words)[0] for what, words in COMMANDS.items()}
+        found |= _environment(line) | _training(line, root / str(turn))
+        for what, taken in found.items():
+            times.setdefault(what, []).append(taken)
+    return {what: taken[1:] for what, taken in times.items()}
+
+
+def _process(words: list[str]) -> tuple[float, str]:
+    """Wall time and standard output of one process of the zoo's.
+
+    Raises:
+        ZooError: it failed.
+    """
+    began = time.perf_counter()
+    answer = subprocess.run([sys.executable, "-m", "zoo", *words], capture_output=True, text=True, check=False)
+    taken = time.perf_counter() - began
+    if answer.returncode:
+        raise ZooError(f"`python -m zoo {' '.join(words)}` failed: {answer.stderr.strip()[-500:]}", "Run it by hand.")
+    return taken, answer.stdout
+
+
+def _environment(line: Line) -> dict[str, float]:
+    began = time.perf_counter()
+    store.ensure(line.choice.stack, line.machine.platform)
+    return {"environment found": time.perf_counter() - began}
+
+
+def _training(line: Line, root: Path) -> dict[str, float]:
+    """One epoch on digits: where the time of the whole process went."""
+    where = [f"backend={line.choice.backend.name}", f"stack={line.choice.stack.name}", f"output.root={root}"]
+    whole, printed = _process([*TRAINING, *where])
+    record: dict[str, Any] = json.loads(printed)
+    line.record |= {key: record[key] for key in ("device", "versions", "probes")}
+    phases = record["phases"]
+    (folder,) = root.iterdir()
+    worker = _worker_s(folder)
+    return {
+        "worker: imports": phases["import_s"],
+        "worker: probes": phases["probes_s"],
+        "worker: build the model": phases["build_s"],
+        "worker: first step": phases["compile_s"],
+        "worker: in all": worker,
+        "zoo: all that the worker does not do": whole - worker,
+        "train one epoch: whole process": whole,
+    }
+
+
+def _worker_s(folder: Path) -> float:
+    """Seconds from the start of the worker, right after its request was written, to its last event."""
+    lines = (folder / "events.jsonl").read_text(encoding="utf-8").splitlines()
+    return float(json.loads(lines[-1])["t"] - (folder / "request.json").stat().st_mtime)
+
+
+def _row(what: str, taken: list[float]) -> Row:
+    low, middle, high = statistics.quantiles(taken, n=4)
+    limit = LIMITS_S.get(what)
+    kept = None if limit is None else middle <= limit
+    return {"what": what, "median_s": middle, "q1_s": low, "q3_s": high, "count": len(taken), "limit_s": limit,
+            "kept": kept}  # fmt: skip
+
+
+def sentences(rows: list[Row]) -> Iterator[str]:
+    """A line a row, with the promise where there is one."""
+    for row in rows:
+        promise = "" if row["limit_s"] is None else f", promised {row['limit_s']} s: {_verdict(row)}"
+        yield f"{row['what']}: {row['median_s']:.3f} s ({row['q1_s']:.3f} to {row['q3_s']:.3f}){promise}"
+
+
+def _verdict(row: Row) -> str:
+    return "kept" if row["kept"] else "NOT KEPT"

@@ -1,0 +1,1 @@
+"""Train classifiers of images and predict with them."""

@@ -1,0 +1,262 @@
+"""Pictures decoded beside the network that looks at them: by threads, into memory that host and worker share.
+
+Nothing here grows with the number of pictures: a few batches are on their way at any time, and what comes out of
+the network is handed on at once.
+"""
+
+import contextlib
+import itertools
+import json
+import os
+import queue
+import threading
+import time
+from collections import deque
+from collections.abc import Callable, Iterable, Iterator
+from concurrent.futures import Future, ThreadPoolExecutor
+from dataclasses import dataclass
+from pathlib import Path
+from typing import IO, TYPE_CHECKING, Any
+
+from zoo.core.errors import ZooError
+from zoo.data.images import decode
+
+if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
+
+    Bytes = NDArray[np.uint8]
+
+KINDS = f"Give a picture ({', '.join(decode.SUFFIXES)}), a folder of them, or - for a list of paths to be read."
+SLOTS = 3
+AHEAD = 8
+THUMB = 224
+
+
+@dataclass(frozen=True)
+class Picture:
+    """A decoded picture: its name, its pixels at the size of the network, and a small copy where one is wanted."""
+
+    name: str
+    pixels: "Bytes"
+    thumb: "Bytes | None"
+
+
+@dataclass(frozen=True)
+class Skipped:
+    """A file that is no picture, and why."""
+
+    name: str
+    reason: str
+
+
+class Feed:
+    """Decodes pictures for a worker and takes its answers.
+
+    Args:
+        names: (name to show, path) of every picture, in order.
+        size: (height, width) that the network takes.
+        batch: pictures at a time.
+        resize: see :func:`zoo.data.images.decode.decode`.
+        thumbs: small copies are made of so many pictures, the first.
+        take: called with a picture and its probabilities, (classes,) float32, in order.
+        skip: called with every file that is no picture.
+    """
+
+    def __init__(
+        self,
+        names: Iterable[tuple[str, Path]],
+        size: tuple[int, int],
+        batch: int,
+        resize: str,
+        thumbs: int,
+        take: "Callable[[Picture, NDArray[np.float32]], None]",
+        skip: Callable[[Skipped], None],
+    ) -> None:
+        self._size, self._batch, self._resize, self._thumbs = size, batch, resize, thumbs
+        self._take, self._skip = take, skip
+        self._pool = ThreadPoolExecutor(max(2, os.cpu_count() or 2), "decode")
+        self._decoded = self._decode(iter(names))
+        self._waiting: dict[int, list[Picture]] = {}
+        # One that a signal handler may use while it is in use.
+        self._free: queue.SimpleQueue[int | None] = queue.SimpleQueue()
+        self._ended = False
+        self._files: list[Path] = []
+        self._thread: threading.Thread | None = None
+        self._error: BaseException | None = None
+        self._began = self._ready = self._last = 0.0
+        self.ahead_s = 0.0
+        self.taken = 0
+
+    def prime(self) -> bool:
+        """Decode until there is a picture; False where none of the files is one."""
+        self._began = time.monotonic()
+        for found in self._decoded:
+            if isinstance(found, Picture):
+                self._decoded = itertools.chain([found], self._decoded)
+                self.ahead_s = time.monotonic() - self._began
+                return True
+            self._skip(found)
+        return False
+
+    def share(self, folder: Path, classes: int) -> dict[str, Any]:
+        """Make the files that both sides map; what the worker has to know of them."""
+        import numpy as np
+
+        shape = (SLOTS, self._batch, *self._size, 3)
+        paths = {name: folder / f"{name}.ring" for name in ("pixels", "probabilities")}
+        self._files = list(paths.values())
+        self._pixels = np.memmap(paths["pixels"], np.uint8, "w+", shape=shape)
+        self._answers = np.memmap(paths["probabilities"], np.float32, "w+", shape=(SLOTS, self._batch, classes))
+        for slot in range(SLOTS):
+            self._free.put(slot)
+        return {name: str(path) for name, path in paths.items()} | {"shape": list(shape), "classes": classes}
+
+    # -- what the runner calls
+
+    def begin(self, stdin: IO[bytes]) -> None:
+        """Start to fill slots, telling the worker of each."""
+        self._thread = threading.Thread(target=self._fill, args=(stdin,), daemon=True)
+        self._thread.start()
+
+    def event(self, event: dict[str, Any]) -> None:
+        """Take what an event says; the answers of a slot are handed on and the slot is free again."""
+        if event["event"] == "ready":
+            self._ready = time.monotonic()
+        elif event["event"] == "batch":
+            slot = event["slot"]
+            for picture, probabilities in zip(self._waiting.pop(slot), self._answers[slot], strict=False):
+                self._take(picture, probabilities)
+                self.taken += 1
+            self._last = time.monotonic()
+            self._free.put(slot)
+
+    def stop(self) -> None:
+        """Decode no more; the worker is told that nothing comes any more."""
+        self._ended = True
+        self._free.put(None)
+
+    def close(self) -> None:
+        """Leave nothing behind, and raise what stopped the decoding."""
+        self.stop()
+        if self._thread is not None:
+            self._thread.join()
+        self._pool.shutdown(cancel_futures=True)
+        for path in self._files:
+            with contextlib.suppress(OSError):
+                path.unlink()
+        if self._error is not None:
+            raise self._error
+
+    @property
+    def end_to_end_s(self) -> float:
+        """Seconds from the first file to the last answer, less those in which the worker was not ready yet.
+
+        What was decoded while the worker started is counted by the time that took.
+        """
+        return max(1e-9, self._last - self._ready + self.ahead_s) if self.taken else 0.0
+
+    # -- decoding
+
+    def _decode(self, names: Iterator[tuple[str, Path]]) -> Iterator[Picture | Skipped]:
+        """Decode in order, several at a time, never more than a few ahead."""
+        pending: deque[Future[Picture | Skipped]] = deque()
+        for number, (name, path) in enumerate(names):
+            pending.append(self._pool.submit(self._one, name, path, number < self._thumbs))
+            if len(pending) >= AHEAD:
+                yield pending.popleft().result()
+        while pending:
+            yield pending.popleft().result()
+
+    def _one(self, name: str, path: Path, thumb: bool) -> Picture | Skipped:
+        try:
+            pixels, small = decode.decode_with_thumb(path, self._size, self._resize, THUMB if thumb else 0)
+            return Picture(name, pixels, small)
+        except decode.UnreadableError as reason:
+            return Skipped(name, str(reason))
+
+    def _fill(self, stdin: IO[bytes]) -> None:
+        try:
+            with stdin:
+                self._fill_slots(stdin)
+        except BrokenPipeError:
+            pass  # the worker is gone; the runner says why
+        except BaseException as error:  # handed to close(), in the thread of whoever asked for the pictures
+            self._error = error
+
+    def _fill_slots(self, stdin: IO[bytes]) -> None:
+        batches = self._batches()
+        while not self._ended:
+            slot = self._free.get()
+            began = time.monotonic()
+            chosen = next(batches, [])
+            if slot is None or not chosen:
+                return
+            for place, picture in enumerate(chosen):
+                self._pixels[slot, place] = picture.pixels
+            if not self._ready:
+                self.ahead_s += time.monotonic() - began
+            # Only the thumb is of use from here on.
+            self._waiting[slot] = [Picture(each.name, each.pixels[:0], each.thumb) for each in chosen]
+            stdin.write(json.dumps({"slot": slot, "count": len(chosen)}).encode() + b"\n")
+            stdin.flush()
+
+    def _batches(self) -> Iterator[list[Picture]]:
+        batch: list[Picture] = []
+        for found in self._decoded:
+            if isinstance(found, Skipped):
+                self._skip(found)
+                continue
+            batch.append(found)
+            if len(batch) == self._batch:
+                yield batch
+                batch = []
+            if self._ended:
+                return
+        if batch:
+            yield batch
+
+
+@dataclass(frozen=True)
+class Listed:
+    """The pictures that ``input=`` means.
+
+    Attributes:
+        names: (name to show, path) of every one, to be gone through once.
+        count: how many; None where that is not known beforehand.
+        closed: folders that cannot be listed.
+    """
+
+    names: Iterator[tuple[str, Path]]
+    count: int | None
+    closed: list[Skipped]
+
+
+def listed(source: str, lines: Iterable[str] = ()) -> Listed:
+    """Find the pictures that ``input=`` means, without holding more than a folder's names.
+
+    Args:
+        source: a picture, a folder, or ``-``.
+        lines: for ``-``: a path each.
+
+    Raises:
+        ZooError: there is nothing of that name, or a folder without pictures.
+    """
+    if source == "-":
+        given = (line.rstrip("\n") for line in lines)
+        return Listed(((shown(line), Path(line).expanduser()) for line in given if line.strip()), None, [])
+    path = decode.located(source, KINDS)
+    if path.is_file():
+        return Listed(iter([(shown(path.name), path)]), 1, [])
+    closed: list[tuple[str, str]] = []
+    count = sum(1 for _ in decode.below(path, closed))
+    if not count:
+        shut = "".join(f"\n  {name}: {reason}" for name, reason in closed[:10])
+        raise ZooError(f"The folder {path} holds no picture{shut}", KINDS)
+    skipped = [Skipped(shown(name), reason) for name, reason in closed]
+    return Listed(((shown(name), path / name) for name in decode.below(path)), count, skipped)
+
+
+def shown(name: str) -> str:
+    """A name that can be printed and written: bytes that are no UTF-8 and control characters as escapes."""
+    return "".join(each if each.isprintable() else each.encode("unicode_escape").decode("ascii") for each in name)

@@ -1,0 +1,199 @@
+"""Using a trained classifier on pictures of the user's own, or on the test set that it was trained beside."""
+
+import json
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from zoo.config import compose
+from zoo.config.schemas.common import DataSettings, InferConfig, TrainConfig
+from zoo.core import console
+from zoo.core.errors import ZooError, unknown
+from zoo.data import training_set
+from zoo.environments import machine
+from zoo.runs import records, worker_process
+from zoo.runs.context import Line, open_folder, prepare, raise_if_failed, recorded, request_of, work
+from zoo.runs.result import Run, named
+from zoo.tasks.image_classification import predict_photos
+
+USUAL_BATCH = 128
+
+
+# What is taken from the record of the run that trained.
+NEEDED = {"backend": str, "stack.name": str, "config.model": dict, "config.data": dict, "data.class_names": list}
+OF_GREY = {"config.model.name": str, "config.data.name": str, "data.name": str, "data.sha256": str,
+           "data.input_shape": list}  # fmt: skip
+
+
+def infer(overrides: list[str]) -> Run:
+    """Use a trained run, or published weights, on pictures.
+
+    Raises:
+        ZooError: anything that stops the run, with what to do about it.
+    """
+    if compose.chosen("model", overrides):
+        line, settings = _prepared(predict_photos.fastest(overrides, machine.probe()))
+        return predict_photos.recognise(line, predict_photos.of_weights(settings))
+    source = _source_run(overrides)
+    trained = _trained_model(source)
+    if _sees_photos(trained, compose.chosen("input", overrides)):
+        line, settings = _prepared(_as_trained(source, overrides))
+        return predict_photos.recognise(line, _subject(source, trained))
+    records.require(source.folder, source.record, OF_GREY)
+    line, settings = _prepared(_on_its_backend(source, overrides))
+    inputs = _inputs(settings, source)
+    trained = source.record["config"]["model"]["name"]
+    open_folder(line, ["infer", trained, line.choice.backend.name])
+    with recorded(line):
+        line.record |= {"model": trained, "trained_run": str(source.folder), "data": inputs.record}
+        outcome = work(line, _infer_request(line, settings, source, inputs))
+        _keep_predictions(line, outcome, inputs, source)
+    return Run(line.folder, line.record)
+
+
+def _prepared(overrides: list[str]) -> tuple[Line, InferConfig]:
+    line = prepare("infer", overrides, "classify")
+    assert isinstance(line.settings, InferConfig)  # noqa: S101  (composed for this verb)
+    if line.choice.stack.keras == "none":
+        raise ZooError(f"Stack {line.choice.stack.name} has no Keras", "Choose another: `python -m zoo list stacks`.")
+    return line, line.settings
+
+
+@dataclass
+class _Inputs:
+    names: list[str]
+    save: Callable[[Path], None]
+    labels: Any
+    record: dict[str, Any]
+
+
+def _source_run(overrides: list[str]) -> Run:
+    """Open the run that ``run=`` names."""
+    told = compose.chosen("run", overrides)
+    if not told:
+        compose.compose("infer", [*(text for text in overrides if not text.startswith("backend=auto"))], "classify")
+        raise AssertionError("compose refuses settings without a run")
+    source = named(told, compose.chosen("output.root", overrides))
+    if source.record.get("verb") != "train" or not (source.folder / "weights.npz").is_file():
+        raise ZooError(f"{source.folder} holds no trained weights", "Give the folder of a training run, or run=last.")
+    records.require(source.folder, source.record, NEEDED)
+    return source
+
+
+def _on_its_backend(source: Run, overrides: list[str]) -> list[str]:
+    """Backend and stack of the run are the default."""
+    if compose.chosen("backend", overrides) is None:
+        overrides = [*overrides, f"backend={source.record['backend']}"]
+        if compose.chosen("stack", overrides) is None:
+            overrides = [*overrides, f"stack={source.record['stack']['name']}"]
+    return overrides
+
+
+def _as_trained(source: Run, overrides: list[str]) -> list[str]:
+    """Photos come to the run's size as in training; where a processor did that, the fastest one predicts."""
+    resize = source.record["config"]["data"].get("resize", "stretch")
+    if compose.chosen("resize", overrides) is None:
+        overrides = [*overrides, f"resize={resize}"]
+    if source.record["promise"] == "cpu":
+        return predict_photos.fastest(overrides, machine.probe())
+    return _on_its_backend(source, overrides)
+
+
+def _sees_photos(trained: dict[str, Any], source: str | None) -> bool:
+    """Whether pictures of ``input=`` are to be decoded in colour, one after the other."""
+    shape = trained["args"].get("input_shape") or []
+    return (
+        len(shape) == 3 and shape[2] == 3 and bool(source) and source != "test" and not str(source).endswith(".npy")
+    )
+
+
+def _subject(source: Run, trained: dict[str, Any]) -> predict_photos.Subject:
+    height, width, _ = trained["args"]["input_shape"]
+    classes = list(source.record["data"]["class_names"])
+    weights = source.folder / "weights.npz"
+    return predict_photos.Subject(trained, (height, width), weights, "", classes, {"trained_run": str(source.folder)})
+
+
+def _inputs(settings: InferConfig, source: Run) -> _Inputs:
+    trained = source.record["data"]
+    if settings.input == "test":
+        return _test_set(source)
+    from zoo.data.images import grayscale
+
+    style = "digits" if trained["name"] in ("mnist", "digits") else "plain"
+    loaded = grayscale.load(str(settings.input), tuple(trained["input_shape"]), style)
+    for name, reason in loaded.skipped:
+        console.warn(f"Left out {name}: {reason}")
+    record = {
+        "name": str(settings.input),
+        "items": len(loaded.names),
+        "skipped": [list(row) for row in loaded.skipped],
+    }
+    return _Inputs(loaded.names, loaded.save, None, record | {"class_names": trained["class_names"]})
+
+
+def _test_set(source: Run) -> _Inputs:
+    """The test part that the run was made with."""
+    import numpy as np
+
+    told = source.record["config"]
+    data, model = DataSettings(**told["data"]), told["model"]
+    material = training_set.prepare(TrainConfig(model=model, data=data, seed=told["seed"]))
+    if material.record["sha256"] != source.record["data"]["sha256"]:
+        raise ZooError(
+            f"The data set {data.name} is no longer the one that {source.folder} was trained with",
+            "Restore the files under data.root, or train again.",
+        )
+    rows = material.parts["test"]
+    if not len(rows):
+        raise ZooError(f"{source.folder} was trained without a test part", "Give input= a picture or a folder.")
+    pixels, labels = training_set.part(material, "test")
+    names = [material.names[row] if material.names else f"test[{row}]" for row in rows]
+    record = {"name": data.name, "items": len(rows), "sha256": material.record["sha256"]}
+
+    def save(path: Path) -> None:
+        np.save(path, pixels, allow_pickle=False)
+
+    return _Inputs(names, save, labels, record | {"class_names": material.class_names})
+
+
+def _infer_request(line: Line, settings: InferConfig, source: Run, inputs: _Inputs) -> dict[str, Any]:
+    import numpy as np
+
+    trained = _trained_model(source)
+    # Copies inside the run folder: what was asked stays beside what was answered.
+    pixels, labels = line.folder / "inputs.npy", line.folder / "labels.npy"
+    inputs.save(pixels)
+    if inputs.labels is not None:
+        np.save(labels, inputs.labels, allow_pickle=False)
+    return request_of(line, trained["args"] | {"name": trained["name"]}, "predict") | {
+        "weights": str(source.folder / "weights.npz"),
+        "data": {"x": str(pixels), "y": None if inputs.labels is None else str(labels)},
+        "infer": {"batch_size": settings.batch_size or USUAL_BATCH},
+    }
+
+
+def _trained_model(source: Run) -> dict[str, Any]:
+    """The model part of the request that the run was trained with; the folder may come from a stranger."""
+    path = source.folder / "request.json"
+    try:
+        model = json.loads(path.read_text(encoding="utf-8"))["model"]
+        name, arguments = model["name"], dict(model["args"])
+    except (OSError, ValueError, KeyError, TypeError, RecursionError) as error:
+        raise ZooError(f"{path} cannot be used: {error}", "Give another run, or train again.") from error
+    if name not in compose.options("model"):
+        raise unknown("model", str(name), compose.options("model"))
+    return {"name": name, "args": arguments}
+
+
+def _keep_predictions(line: Line, outcome: worker_process.Outcome, inputs: _Inputs, source: Run) -> None:
+    raise_if_failed(line, outcome)
+    path = line.folder / "probabilities.npy"
+    if path.is_file():
+        import numpy as np
+
+        probabilities = np.load(path, allow_pickle=False)
+        names = inputs.names[: len(probabilities)]
+        classes = source.record["data"]["class_names"]
+        records.write_predictions(line.folder / "predictions.csv", names, classes, probabilities)

@@ -1,0 +1,154 @@
+"""Telling what photos show: a network with trained weights over any number of pictures."""
+
+import sys
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from zoo.config import compose
+from zoo.config.schemas.common import InferConfig
+from zoo.core import console
+from zoo.core.errors import ZooError
+from zoo.environments import selection, stacks
+from zoo.environments.machine import Machine
+from zoo.runs.context import Line, open_folder, raise_if_failed, recorded, request_of, work
+from zoo.runs.result import Run
+from zoo.tasks.image_classification import photo_stream
+from zoo.tasks.image_classification.photo_stream import Feed
+from zoo.tasks.image_classification.prediction_writer import Answers
+from zoo.weights import pretrained
+
+USUAL_BATCH = 32
+
+
+@dataclass(frozen=True)
+class Subject:
+    """A network that can be asked.
+
+    Attributes:
+        model: the ``model`` of a request: ``name`` and ``args``.
+        size: (height, width) of its pictures.
+        weights: ``.npz`` for the worker.
+        hint: said if the weights do not fit.
+        classes: names of its classes.
+        record: what ``run.json`` tells of it.
+    """
+
+    model: dict[str, Any]
+    size: tuple[int, int]
+    weights: Path
+    hint: str
+    classes: list[str]
+    record: dict[str, Any]
+
+
+def fastest(overrides: list[str], here: Machine) -> list[str]:
+    """Add the backend that predicts fastest where none is named: OpenVINO where the processor has to do it.
+
+    Args:
+        overrides: as on the command line.
+        here: the machine to choose for.
+    """
+    stack = compose.chosen("stack", overrides)
+    if compose.chosen("backend", overrides) not in (None, "auto"):
+        return overrides
+    rest = [text for text in overrides if not text.startswith("backend=")]
+    available = {found.name: found for found in stacks.load_all()}
+    if stack:
+        owners = [row for row in selection.load_all() if stack in row.stacks]
+        usable = [row.name for row in owners if selection.judge(row, here, available, stack).stack]
+        return [*rest, f"backend={usable[0]}"] if len(owners) == 1 and usable else overrides
+    if compose.chosen("backend.python", overrides) or selection.choose(None, here).promise != "cpu":
+        return overrides
+    (row,) = (row for row in selection.load_all() if row.name == "openvino")
+    if selection.judge(row, here, available).stack is None:
+        return overrides
+    console.say("On a processor OpenVINO predicts fastest; backend=cpu takes TensorFlow")
+    return [*rest, "backend=openvino"]
+
+
+def of_weights(settings: InferConfig) -> Subject:
+    """The network that ``model=`` and ``weights=`` name.
+
+    Raises:
+        ZooError: the weights cannot be had, or nothing tells the classes.
+    """
+    chosen = pretrained.choose(settings.weights, settings.model)
+    assert chosen is not None  # noqa: S101  (the settings refuse `none`)
+    name, size = str(settings.model["name"]), settings.model.get("input_size")
+    if chosen.classes is None or not isinstance(size, int):
+        raise ZooError(
+            f"{settings.weights} does not tell how many classes {name} has" if size else f"{name} takes no photos",
+            "Without a run, weights of mobilenet and mobilenet_v2 can be used, their last layer included.",
+        )
+    arguments = {key: value for key, value in settings.model.items() if key not in ("name", "about", "task")}
+    model = {"name": name, "args": arguments | {"classes": chosen.classes}}
+    names = pretrained.class_names(chosen.classes)
+    return Subject(model, (size, size), chosen.npz, chosen.hint, names, {"weights": chosen.record})
+
+
+def recognise(line: Line, subject: Subject) -> Run:
+    """Ask a network about the pictures of ``input=``.
+
+    Raises:
+        ZooError: there are none, none of them can be used, or the worker failed.
+    """
+    settings = line.settings
+    assert isinstance(settings, InferConfig)  # noqa: S101  (composed for this verb)
+    found = photo_stream.listed(str(settings.input), sys.stdin)
+    name = str(subject.model["name"])
+    open_folder(line, ["infer", name, line.choice.backend.name])
+    with recorded(line):
+        line.record |= {"model": name, **subject.record}
+        title = f"{name} on {line.choice.stack.name}: {settings.input}"
+        with Answers(line.folder, subject.classes, title, settings.sheets, settings.probabilities) as answers:
+            for folder in found.closed:
+                answers.skip(folder)
+            batch = min(settings.batch_size or USUAL_BATCH, found.count or 65_536)
+            feed = Feed(found.names, subject.size, batch, settings.resize, answers.thumbs, answers.take, answers.skip)
+            try:
+                _ask(line, subject, feed, found.count)
+            finally:
+                line.record["data"] = {
+                    "name": str(settings.input),
+                    "items": answers.written,
+                    "skipped": [list(row) for row in answers.skipped],
+                    "skipped_items": answers.skipped_count,
+                    "class_names": subject.classes,
+                }
+    return Run(line.folder, line.record)
+
+
+def _ask(line: Line, subject: Subject, feed: Feed, count: int | None) -> None:
+    settings = line.settings
+    assert isinstance(settings, InferConfig)  # noqa: S101  (composed for this verb)
+    try:
+        if not feed.prime():
+            raise ZooError("None of the pictures can be used", f"{line.folder / 'skipped.csv'} says why.")
+        shared = feed.share(line.folder, len(subject.classes))
+        request = request_of(line, subject.model, "predict_stream") | {
+            "model": subject.model,
+            "weights": str(subject.weights),
+            "weights_hint": subject.hint,
+            "stream": shared | {"items": count, "precision": settings.precision},
+        }
+        outcome = work(line, request, feed=feed)
+    finally:
+        feed.close()
+    line.record["host_peak_memory_bytes"] = _peak_bytes()
+    raise_if_failed(line, outcome)
+    if feed.taken:
+        line.record["metrics"] |= {
+            "end_to_end_s": round(feed.end_to_end_s, 4),
+            "end_to_end_items_per_s": feed.taken / feed.end_to_end_s,
+        }
+
+
+def _peak_bytes() -> int | None:
+    """Most memory that this process has held so far; None where the system does not tell."""
+    try:
+        import resource
+    except ImportError:
+        return None
+    peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+    return peak if sys.platform == "darwin" else peak * 1024

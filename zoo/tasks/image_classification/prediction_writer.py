@@ -1,0 +1,123 @@
+"""What a network said of pictures, written as it comes: tables, a list of what was left out, contact sheets."""
+
+import csv
+import json
+from pathlib import Path
+from types import TracebackType
+from typing import IO, TYPE_CHECKING, Self
+
+from zoo.core import console
+from zoo.tasks.image_classification import contact_sheet
+from zoo.tasks.image_classification.photo_stream import Picture, Skipped
+
+if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
+
+BEST = 5
+# Of what is left out, so much is said on the screen and kept in run.json; all of it is in skipped.csv.
+SHOWN_SKIPPED = 10
+KEPT_SKIPPED = 1000
+
+
+class Answers:
+    """Writes ``predictions.csv``, ``predictions.json``, ``skipped.csv`` and the sheets of a run folder.
+
+    Args:
+        folder: the run folder.
+        classes: names of the classes.
+        title: printed above each contact sheet.
+        pages: contact sheets at most.
+        whole: write ``probabilities.npy``, (n, classes) float32, too.
+    """
+
+    def __init__(self, folder: Path, classes: list[str], title: str, pages: int, whole: bool) -> None:
+        self._folder, self._classes, self._title, self._pages = folder, classes, title, pages
+        self._best = min(BEST, len(classes))
+        self._entries: list[contact_sheet.Entry] = []
+        self._page = 0
+        self.written = 0
+        self.skipped: list[tuple[str, str]] = []
+        self.skipped_count = 0
+        self._csv = (folder / "predictions.csv").open("w", newline="", encoding="utf-8")
+        self._json = (folder / "predictions.json").open("w", encoding="utf-8")
+        self._raw: IO[bytes] | None = (folder / "probabilities.raw").open("wb") if whole else None
+        self._rows = csv.writer(self._csv)
+        more = [word for rank in range(2, self._best + 1) for word in (f"class_{rank}", f"probability_{rank}")]
+        self._rows.writerow(["input", "class", "probability", *more])
+        self._json.write("[")
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, at: TracebackType | None
+    ) -> None:
+        """Whatever happened, what was said so far is whole."""
+        self._json.write("\n]\n")
+        self._json.close()
+        self._csv.close()
+        self._draw()
+        if self._raw:
+            self._raw.close()
+            self._keep_whole()
+
+    def take(self, picture: Picture, probabilities: "NDArray[np.float32]") -> None:
+        """Write one row."""
+        import numpy as np
+
+        best = np.argsort(-probabilities, kind="stable")[: self._best]
+        top = [(self._classes[index], float(probabilities[index])) for index in best]
+        self._rows.writerow([picture.name, *(word for name, share in top for word in (name, f"{share:.7g}"))])
+        shares = zip(best, top, strict=True)
+        rows = [{"class": int(index), "name": name, "probability": share} for index, (name, share) in shares]
+        told = {"input": picture.name, "top": rows}
+        self._json.write(("," if self.written else "") + "\n" + json.dumps(told, ensure_ascii=False))
+        self.written += 1
+        if self._raw:
+            self._raw.write(np.asarray(probabilities, "<f4").tobytes())
+        if picture.thumb is not None:
+            self._entries.append(contact_sheet.Entry(picture.thumb, picture.name, top))
+            if len(self._entries) == contact_sheet.per_page():
+                self._draw()
+
+    def skip(self, left_out: Skipped) -> None:
+        """List a file that is no picture."""
+        new = not self.skipped_count
+        with (self._folder / "skipped.csv").open("a", newline="", encoding="utf-8") as out:
+            rows = csv.writer(out)
+            rows.writerows([["input", "reason"]] * new + [[left_out.name, left_out.reason]])
+        self.skipped_count += 1
+        if self.skipped_count <= KEPT_SKIPPED:
+            self.skipped.append((left_out.name, left_out.reason))
+        if self.skipped_count <= SHOWN_SKIPPED:
+            console.warn(f"Left out {left_out.name}: {left_out.reason}")
+        elif self.skipped_count == SHOWN_SKIPPED + 1:
+            console.warn("More is left out; skipped.csv lists it")
+
+    @property
+    def thumbs(self) -> int:
+        """How many pictures the sheets have room for."""
+        return self._pages * contact_sheet.per_page()
+
+    def _draw(self) -> None:
+        if self._entries:
+            self._page += 1
+            path = self._folder / f"contact_sheet_{self._page:02}.png"
+            page = f", page {self._page}" if self._page > 1 else ""
+            contact_sheet.draw(self._entries, self._title + page, path)
+            self._entries = []
+
+    def _keep_whole(self) -> None:
+        """Put numpy's header before the numbers, by mapping both files: they may be larger than memory."""
+        import numpy as np
+
+        raw = self._folder / "probabilities.raw"
+        shape = (self.written, len(self._classes))
+        if self.written:
+            made = np.lib.format.open_memmap(self._folder / "probabilities.npy", "w+", np.float32, shape)
+            for begin in range(0, self.written, 1024):
+                rows = min(1024, self.written - begin)
+                offset = begin * shape[1] * 4
+                made[begin : begin + rows] = np.fromfile(raw, "<f4", rows * shape[1], offset=offset).reshape(rows, -1)
+        raw.unlink()

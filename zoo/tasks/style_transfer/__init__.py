@@ -1,0 +1,1 @@
+"""Optimize a stylized image; train and apply style networks."""

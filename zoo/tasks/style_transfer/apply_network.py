@@ -1,0 +1,204 @@
+"""Restyling pictures with a trained feed-forward style network: one picture, a film, or folders of either."""
+
+import shutil
+import tempfile
+from pathlib import Path
+from typing import Any
+
+from zoo.config import compose
+from zoo.config.schemas.style_network import RestyleConfig
+from zoo.core import console
+from zoo.core.download import storage_error
+from zoo.core.errors import ZooError, nearest
+from zoo.data.images import decode, files
+from zoo.runs.context import Line, open_folder, prepare, raise_if_failed, recorded, request_of, work
+from zoo.runs.result import Run, named
+from zoo.tasks.style_transfer import pipeline
+from zoo.weights import manifest
+
+MODEL = "style_transfer/fast"
+KINDS = f"Give a picture ({', '.join(decode.SUFFIXES)}) or a folder of them."
+
+
+def infer(overrides: list[str]) -> Run:
+    """Restyle what ``input=`` names.
+
+    Raises:
+        ZooError: anything that stops the run, with what to do about it.
+    """
+    source, overrides = _source(overrides)
+    line = prepare("infer", overrides, "restyle")
+    settings = line.settings
+    assert isinstance(settings, RestyleConfig)  # noqa: S101  (composed for this verb)
+    if line.choice.stack.keras == "none":
+        raise ZooError(f"Stack {line.choice.stack.name} has no Keras", "Choose another: `python -m zoo list stacks`.")
+    weights, size = _network(settings, source)
+    given = _path(str(settings.input))
+    items = _planned(given, _names(given), settings)
+    open_folder(line, ["restyle", line.choice.backend.name])
+    with recorded(line):
+        line.record |= {"model": MODEL, "trained_run": str(source.folder) if source else None}
+        if settings.save is None:
+            items = [pipeline.Item(item.source, line.folder / item.target) for item in items]
+        _restyle(line, settings, items, _stored(line, weights), size)
+    return Run(line.folder, line.record)
+
+
+def _source(overrides: list[str]) -> tuple[Run | None, list[str]]:
+    """The run that ``run=`` names, if any; its backend and stack are the default."""
+    sized = [text for text in overrides if text.startswith("model.")]
+    if sized:
+        raise ZooError(f"{sized[0]} has no use here", "The weights tell the size of the network.")
+    told = compose.chosen("run", overrides)
+    if not told:
+        return None, overrides
+    if compose.chosen("weights", overrides):
+        raise ZooError("Both run= and weights= are given", "Give either run=RUN_FOLDER or weights=FILE_OR_FOLDER.")
+    source = named(told, compose.chosen("output.root", overrides))
+    if source.record.get("verb") != "train" or not (source.folder / "weights.npz").is_file():
+        raise ZooError(f"{source.folder} holds no trained weights", "Give the folder of a training run, or run=last.")
+    if compose.chosen("backend", overrides) is None:
+        overrides = [*overrides, f"backend={source.record['backend']}"]
+        if compose.chosen("stack", overrides) is None:
+            overrides = [*overrides, f"stack={source.record['stack']['name']}"]
+    return source, overrides
+
+
+def _path(told: str) -> Path:
+    return Path(told).expanduser() if told.startswith("~/") else Path(told)
+
+
+def _network(settings: RestyleConfig, source: Run | None) -> tuple[Any, dict[str, Any]]:
+    """The network's weights, and its size as the builder takes it."""
+    from zoo.weights import io
+
+    path = source.folder / "weights.npz" if source else _path(str(settings.weights))
+    found = io.read(path)
+    size = manifest.size_of(found.arrays)
+    if size is None:
+        raise ZooError(
+            f"{path} ({found.kind}, {len(found.arrays)} weights) is no feed-forward style network",
+            "Give weights that `train model=style_transfer/fast` made, or a published network of that kind.",
+        )
+    return found, size
+
+
+def _stored(line: Line, found: Any) -> Path:
+    """A copy of the weights inside the run folder, in the form that the worker reads."""
+    from zoo.weights import io
+
+    path = line.folder / "weights.npz"
+    io.write(path, found)
+    return path
+
+
+def _names(given: Path) -> list[str]:
+    """Names of the pictures, relative to the folder that holds them.
+
+    Raises:
+        ZooError: there is none.
+    """
+    try:
+        if not given.exists():
+            there = [entry.name for entry in given.parent.iterdir()] if given.parent.is_dir() else []
+            raise ZooError(f"There is no file or folder {given}{nearest(given.name, there)}", KINDS)
+        if not given.is_dir():
+            return [given.name]
+    except (OSError, ValueError) as error:
+        raise ZooError(f"{given} cannot be opened: {error}", KINDS) from error
+    closed: list[tuple[str, str]] = []
+    found = list(decode.below(given, closed))
+    for name, reason in closed:
+        console.warn(f"Left out {name}: {reason}")
+    if not found:
+        raise ZooError(f"The folder {given} holds no picture", KINDS)
+    return found
+
+
+def _planned(given: Path, names: list[str], settings: RestyleConfig) -> list[pipeline.Item]:
+    """What is read and where the result goes (below the run folder without ``save=``), once nothing would be lost.
+
+    Raises:
+        ZooError: results would be written over their originals, or over other files unasked.
+    """
+    items = _items(given, names, _path(settings.save) if settings.save else None)
+    for item in items:
+        files.form(item.target)
+        if settings.save and item.target.exists() and item.target.samefile(item.source):
+            raise ZooError(f"{item.source} would be written over itself", "Give another place: save=PATH")
+    there = [item.target for item in items if settings.save and item.target.exists()]
+    if there and not settings.overwrite:
+        more = f" and {len(there) - 1:,} more" if len(there) > 1 else ""
+        raise ZooError(f"{there[0]}{more} would be written over", "Choose another place, or add overwrite=true.")
+    if there:
+        console.warn(f"Writing over {len(there):,} of {len(items):,} pictures, as told")
+    return items
+
+
+def _items(given: Path, names: list[str], save: Path | None) -> list[pipeline.Item]:
+    if given.is_dir():
+        folder = save or Path("pictures")
+        if save and save.exists() and not save.is_dir():
+            raise ZooError(f"{save} is a file, and {given} a folder", "Give a folder: save=FOLDER")
+        return [pipeline.Item(given / name, folder / _written_name(name)) for name in names]
+    _check(given)
+    if save is None or save.is_dir() or not save.suffix:
+        return [pipeline.Item(given, (save or Path()) / _written_name(given.name))]
+    return [pipeline.Item(given, save)]
+
+
+def _check(picture: Path) -> None:
+    """Refuse a picture that cannot be used before anything is built for it."""
+    try:
+        files.opened(picture)
+    except decode.UnreadableError as reason:
+        raise ZooError(f"{picture} cannot be used: {reason}", KINDS) from reason
+
+
+def _written_name(name: str) -> str:
+    """The same name where its format can be written, else with ``.png`` added."""
+    return name if Path(name).suffix.lower() in files.WRITTEN else f"{name}.png"
+
+
+def _restyle(
+    line: Line, settings: RestyleConfig, plan: list[pipeline.Item], weights: Path, size: dict[str, Any]
+) -> None:
+    try:
+        folder = Path(tempfile.mkdtemp(prefix="exchange-", dir=line.folder))
+    except OSError as error:
+        raise storage_error("write", line.folder, error) from error
+    try:
+        pictures = pipeline.Exchange(plan, folder)
+        with pictures.lane:
+            told = {
+                "exchange": str(folder),
+                "tile": settings.tile,
+                "precision": settings.precision,
+                "items": len(plan),
+            }
+            request = request_of(line, {"name": "style_network"} | size, "apply_style_network")
+            outcome = work(line, request | {"weights": str(weights), "restyle": told}, pictures.take)
+            pictures.close()
+    finally:
+        shutil.rmtree(folder, ignore_errors=True)
+    line.record["data"] = {"name": str(settings.input), "items": len(plan), "skipped": pictures.skipped}
+    line.record["results"] = [str(path) for path in pictures.written[:1000]]
+    line.record["metrics"] |= {"written": len(pictures.written)}
+    line.record["told"] = _words(line.record)
+    raise_if_failed(line, outcome)
+    if not pictures.written and pictures.skipped:
+        name, reason = pictures.skipped[0]
+        raise ZooError(f"{name} cannot be used: {reason}", KINDS)
+
+
+def _words(record: dict[str, Any]) -> list[str]:
+    """The result, for people."""
+    metrics, results = record["metrics"], record["results"]
+    told = [*results[:5], *([f"... and {metrics['written'] - 5:,} more"] if metrics["written"] > 5 else [])]
+    skipped = len(record["data"]["skipped"])
+    told += [f"{skipped:,} could not be used and were left out"] if skipped else []
+    if record["exit"] == "interrupted":
+        told.append(f"Interrupted after {metrics['written']:,} of {record['data']['items']:,}")
+    if "s_per_megapixel" in metrics:
+        told.append(f"{metrics['megapixels']:.2f} megapixels, {metrics['s_per_megapixel']:.2f} s each")
+    return told

@@ -1,0 +1,127 @@
+"""Pictures for style transfer: opened in true colours, sized, recoloured, and shown side by side."""
+
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from zoo.core.errors import ZooError
+from zoo.data.images import decode, files
+
+if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
+
+    Bytes = NDArray[np.uint8]
+
+
+@dataclass(frozen=True)
+class Picture:
+    """A picture file: its first frame in sRGB, upright, and what the file tells beside it."""
+
+    path: Path
+    pixels: "Bytes"
+    told: files.Told
+
+    @property
+    def longer(self) -> int:
+        """Longer side in pixels."""
+        return int(max(self.pixels.shape[:2]))
+
+
+def opened(path: Path, role: str) -> Picture:
+    """Open a picture.
+
+    Args:
+        path: the file.
+        role: what it is to the user, for the message: ``"content"``.
+
+    Raises:
+        ZooError: it cannot be used.
+    """
+    if not path.exists():
+        raise ZooError(f"There is no picture {path} ({role})", f"Give the path of a picture: {role}=FILE")
+    try:
+        told, frames = files.opened(path)
+        return Picture(path, next(frames), files.Told(told.exif))
+    except decode.UnreadableError as error:
+        raise ZooError(
+            f"{path} ({role}) cannot be used: {error}", "Give a JPEG, PNG, TIFF, WebP, BMP or GIF."
+        ) from error
+
+
+def fitted(pixels: "Bytes", longer: int) -> "Bytes":
+    """The same picture with a longer side of ``longer`` pixels; the shorter one follows, at least 1."""
+    rows, columns = pixels.shape[:2]
+    scale = longer / max(rows, columns)
+    return sized(pixels, max(1, round(rows * scale)), max(1, round(columns * scale)))
+
+
+def sized(pixels: "Bytes", rows: int, columns: int) -> "Bytes":
+    """The same picture, (rows, columns) large; grey ones stay (rows, columns)."""
+    import numpy as np
+    from PIL import Image
+
+    if pixels.shape[:2] == (rows, columns):
+        return pixels
+    return np.asarray(Image.fromarray(pixels).resize((columns, rows), Image.Resampling.LANCZOS))
+
+
+def sizes(longer: int, smallest: int) -> list[int]:
+    """Longer sides from coarse to fine: halves of the last, none below ``smallest``."""
+    found = [longer]
+    while found[0] // 2 >= smallest:
+        found.insert(0, (found[0] + 1) // 2)
+    return found
+
+
+def recoloured(result: "Bytes", content: "Bytes") -> "Bytes":
+    """The brightness of one picture with the colours of another of its size.
+
+    Gatys et al. 2016, "Preserving color in neural artistic style transfer" (https://arxiv.org/abs/1606.05897),
+    luminance-only transfer.
+    """
+    import numpy as np
+    from PIL import Image
+
+    light = Image.fromarray(result).convert("YCbCr").split()[0]
+    _, blue, red = Image.fromarray(content).convert("YCbCr").split()
+    return np.asarray(Image.merge("YCbCr", (light, blue, red)).convert("RGB"))
+
+
+def sheet(pictures: "list[tuple[str, Bytes]]", height: int = 360) -> "Bytes":
+    """Pictures of one height side by side, each with a word below it.
+
+    Args:
+        pictures: (word, picture).
+        height: of the pictures in pixels; wider than four times that, they are made smaller.
+    """
+    import numpy as np
+    from PIL import Image, ImageDraw, ImageFont
+
+    font, gap, line = ImageFont.load_default(16), 8, 28
+    drawn: list[tuple[str, Any]] = []
+    for word, pixels in pictures:
+        rows, columns = pixels.shape[:2]
+        scale = min(height / rows, 4 * height / columns)
+        drawn.append(
+            (word, Image.fromarray(sized(pixels, max(1, round(rows * scale)), max(1, round(columns * scale)))))
+        )
+    width = sum(max(image.width, 60) + gap for _, image in drawn) + gap
+    canvas = Image.new("RGB", (width, height + line + 2 * gap), "white")
+    pen, left = ImageDraw.Draw(canvas), gap
+    for word, image in drawn:
+        canvas.paste(image, (left, gap + (height - image.height) // 2))
+        pen.text((left, height + gap + 6), word, fill="black", font=font)
+        left += max(image.width, 60) + gap
+    return np.asarray(canvas)
+
+
+def film(path: Path, steps: "list[Path]", last: "Bytes", longer: int = 320) -> None:
+    """An animated GIF of the making: every kept step, and the result for two seconds.
+
+    Raises:
+        ZooError: it cannot be written.
+    """
+    end = fitted(last, min(longer, max(last.shape[:2])))
+    frames = [sized(opened(step, "step").pixels, *end.shape[:2]) for step in steps]
+    files.write(path, [*frames, end], files.Told(durations=(*(150 for _ in frames), 2000)))

@@ -1,0 +1,134 @@
+"""The pictures of a style transfer, opened before anything is built, and where its result goes."""
+
+import hashlib
+import importlib.util
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from zoo.config.schemas.style_transfer import StyleConfig
+from zoo.core import console, paths
+from zoo.core.download import file_sha256
+from zoo.core.errors import ZooError
+from zoo.data.images import files
+from zoo.runs import records
+from zoo.tasks.style_transfer import images
+
+if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
+
+    Bytes = NDArray[np.uint8]
+
+ASSETS = paths.ROOT / "assets"
+
+
+@dataclass
+class Job:
+    """The pictures of a run."""
+
+    content: images.Picture
+    styles: list[images.Picture]
+    masks: "list[Bytes | None]"
+    shares: list[float]
+    longer: int
+    save: Path | None
+    start: images.Picture | None = None
+    folder: Path = field(default_factory=Path)
+
+
+def open_all(settings: StyleConfig, own: Path | None) -> Job:
+    """Open every picture before anything is built, and settle where the result goes: over our own, else beside."""
+    content = images.opened(_path(settings.content) or sample_photo(), "content")
+    names = settings.styles or ([settings.style] if settings.style else [])
+    named = [Path(name).expanduser() for name in names]
+    styles = [images.opened(path, "style") for path in named or [ASSETS / "style_waves.jpg"]]
+    masks = [_mask(name, content) for name in settings.masks or [""] * len(styles)]
+    weights = settings.style_weights or [1.0] * len(styles)
+    start = (
+        None if settings.start in ("content", "noise") else images.opened(Path(settings.start).expanduser(), "start")
+    )
+    save = own or target(settings, [content, *styles, *([start] if start else [])])
+    longer = settings.size or content.longer
+    return Job(content, styles, masks, [weight / sum(weights) for weight in weights], longer, save, start)
+
+
+def _path(name: str | None) -> Path | None:
+    return Path(name).expanduser() if name else None
+
+
+def sample_photo() -> Path:
+    """One of the two photos that come with scikit-learn, found without importing it.
+
+    Raises:
+        ZooError: scikit-learn is not there.
+    """
+    found = importlib.util.find_spec("sklearn")
+    path = Path(str(found.origin)).parent / "datasets" / "images" / "china.jpg" if found else None
+    if path is None or not path.is_file():
+        raise ZooError("No content is named, and scikit-learn with its photos is not installed", "Give content=FILE.")
+    return path
+
+
+def _mask(name: str, content: images.Picture) -> "Bytes | None":
+    if not name:
+        return None
+    import numpy as np
+    from PIL import Image
+
+    picture = images.opened(Path(name).expanduser(), "mask")
+    grey = np.asarray(Image.fromarray(picture.pixels).convert("L"))
+    if not grey.any():
+        raise ZooError(f"The mask {picture.path} is black everywhere", "Make it white where the style is to be used.")
+    return images.sized(grey, *content.pixels.shape[:2])
+
+
+def target(settings: StyleConfig, used: list[images.Picture]) -> Path | None:
+    """Where the result is saved; another name where that file is there and was not to be replaced.
+
+    Raises:
+        ZooError: it is one of the pictures used, its suffix is unknown, or its folder does not exist.
+    """
+    path = _path(settings.save)
+    if path is None:
+        return None
+    files.form(path)
+    if not path.parent.is_dir():
+        raise ZooError(f"There is no folder {path.parent.absolute()} to save {path.name} in", "Make it first.")
+    if path.is_dir():
+        raise ZooError(f"{path} is a folder", "Name a file to save the picture in: save=out.png")
+    for picture in used:
+        if path.exists() and path.samefile(picture.path):
+            raise ZooError(f"{path} is one of the pictures used and would be lost", "Save under another name.")
+    if not path.exists():
+        return path
+    if settings.overwrite:
+        console.warn(f"{path} will be replaced when the picture is done")
+        return path
+    free = next(
+        other
+        for number in range(2, 10_000)
+        if not (other := path.with_name(f"{path.stem}_{number}{path.suffix}")).exists()
+    )
+    console.warn(f"{path} is there already; the picture will be saved as {free.name} (overwrite=true replaces it)")
+    return free
+
+
+def own_result(folder: Path | None, settings: StyleConfig) -> Path | None:
+    """What a run that goes on has saved itself and may replace, if nobody changed it since."""
+    told = _path(settings.save)
+    if folder is None or told is None:
+        return None
+    record = records.read(folder)
+    # A record may be a stranger's: it names a file beside the one that the settings name, or none.
+    path = told.with_name(Path(str(record.get("saved", ""))).name or told.name)
+    unchanged = path.is_file() and file_sha256(path) == record.get("saved_sha256")
+    return path if unchanged else None
+
+
+def described(job: Job) -> dict[str, Any]:
+    """Which pictures these are; a run that goes on must find the same."""
+    used = [job.content, *job.styles, *([job.start] if job.start else [])]
+    total = hashlib.sha256("".join(file_sha256(picture.path) for picture in used).encode())
+    named = {"content": str(job.content.path), "styles": [str(style.path) for style in job.styles]}
+    return {**named, "sha256": total.hexdigest()}

@@ -1,0 +1,194 @@
+"""Style transfer by optimisation: pictures in, settings checked, worker, and all that people want to see of it."""
+
+import contextlib
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from zoo.config import compose
+from zoo.config.schemas.style_transfer import StyleConfig
+from zoo.core.download import file_sha256
+from zoo.data.images import files
+from zoo.environments import machine, selection, stacks
+from zoo.runs import plots, worker_process
+from zoo.runs.context import (
+    Line,
+    open_folder,
+    prepare,
+    raise_if_failed,
+    recorded,
+    refuse_untrainable,
+    request_of,
+    work,
+)
+from zoo.runs.result import Run
+from zoo.tasks.style_transfer import images, inputs
+from zoo.weights import feature_networks
+
+if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
+
+    Bytes = NDArray[np.uint8]
+
+# On processors PyTorch's convolutions are the fastest of all stacks (scripts/benchmarks/style_transfer.py).
+FASTEST_ON_CPU = "torch"
+# Settings that the worker takes as they are.
+KEPT = ("optimizer", "rate", "every", "seed", "checkpoint_minutes")
+
+
+def train(overrides: list[str]) -> Run:
+    """Make a picture in the style of others.
+
+    Args:
+        overrides: as on the command line.
+
+    Raises:
+        ZooError: anything that stops the run, with what to do about it; what there is of the picture is kept.
+    """
+    line = prepare("train", fastest(overrides, machine.probe()), "stylize")
+    settings = line.settings
+    assert isinstance(settings, StyleConfig)  # noqa: S101  (composed for this verb)
+    refuse_untrainable(line)
+    job = inputs.open_all(settings, inputs.own_result(line.resumes, settings))
+    features = feature_networks.choose(settings.features, settings.feature_weights)
+    open_folder(line, ["style_transfer", line.choice.backend.name])
+    with recorded(line):
+        line.record["data"] = inputs.described(job)
+        line.record["features"] = {"network": features.network, "weights": features.source}
+        outcome = work(line, _request(line, settings, job, features))
+        _finish(line, settings, job, outcome, features)
+    return Run(line.folder, line.record)
+
+
+def fastest(overrides: list[str], here: machine.Machine) -> list[str]:
+    """Name the stack that is fastest at this, where the user named none and the processor computes.
+
+    Args:
+        overrides: as on the command line.
+        here: the machine to choose for.
+    """
+    if any(compose.chosen(key, overrides) for key in ("stack", "backend.python", "reference")):
+        return overrides
+    wanted = compose.chosen("backend", overrides)
+    if wanted in (None, "auto"):
+        wanted = selection.choose(None, here).backend.name
+    if wanted != "cpu" or here.platform not in stacks.load(FASTEST_ON_CPU).platforms:
+        return overrides
+    return [*(text for text in overrides if text != "backend=auto"), "backend=cpu", f"stack={FASTEST_ON_CPU}"]
+
+
+def _request(line: Line, settings: StyleConfig, job: inputs.Job, features: feature_networks.Choice) -> dict[str, Any]:
+    work_dir = line.folder / "work"
+    work_dir.mkdir(exist_ok=True)
+    if features.arrays is not None:
+        feature_networks.write(work_dir / "features.npz", features)
+    # A former result is as fine already as it is to become.
+    longer = [job.longer] if job.start else images.sizes(job.longer, settings.smallest)
+    style = {
+        "features": {
+            "network": features.network,
+            "weights": str(work_dir / "features.npz") if features.arrays is not None else None,
+            "seed": settings.seed,
+            "precision": settings.precision,
+        },
+        "layers": {"style": settings.layers.style, "content": settings.layers.content},
+        "weights": dict(vars(settings.strength)),
+        "shares": job.shares,
+        "sizes": [
+            _laid_down(work_dir, job, edge, settings.steps * 2 ** (len(longer) - 1 - index), settings.style_scale)
+            for index, edge in enumerate(longer)
+        ],
+        "start": settings.start if job.start is None else "picture",
+        **{key: getattr(settings, key) for key in KEPT},
+    }
+    return request_of(line, settings.model, "optimize_style") | {"style": style}
+
+
+def _laid_down(folder: Path, job: inputs.Job, longer: int, steps: int, style_scale: float) -> dict[str, Any]:
+    """The arrays of one size, as files for the worker."""
+    import numpy as np
+
+    def keep(name: str, pixels: "Bytes") -> str:
+        path = folder / f"{name}_{longer}.npy"
+        np.save(path, pixels, allow_pickle=False)
+        return str(path)
+
+    content = images.fitted(job.content.pixels, longer)
+    rows, columns = content.shape[:2]
+    # A style is as large as the photo in area, so that a panorama meets no strokes as long as itself.
+    edge = (rows * columns) ** 0.5 * style_scale
+    styles = [_style_of(style.pixels, edge) for style in job.styles]
+    return {
+        "content": keep("content", content),
+        "styles": [keep(f"style{index}", pixels) for index, pixels in enumerate(styles)],
+        "masks": [
+            None if mask is None else keep(f"mask{index}", images.sized(mask, rows, columns))
+            for index, mask in enumerate(job.masks)
+        ],
+        "start": keep("start", images.sized(job.start.pixels, rows, columns)) if job.start else None,
+        "steps": steps,
+    }
+
+
+def _style_of(pixels: "Bytes", edge: float) -> "Bytes":
+    """A style with the area of a square of ``edge`` pixels, and no side below 16 or above 4096."""
+    rows, columns = pixels.shape[:2]
+    scale = edge / (rows * columns) ** 0.5
+    return images.sized(pixels, *(min(4096, max(16, round(side * scale))) for side in (rows, columns)))
+
+
+def _finish(
+    line: Line,
+    settings: StyleConfig,
+    job: inputs.Job,
+    outcome: worker_process.Outcome,
+    features: feature_networks.Choice,
+) -> None:
+    """Write the result, the sheet, the film and the curves from what the worker left, also where it failed."""
+    made = line.folder / "picture.png"
+    if made.is_file():
+        _write_out(line, settings, job, made)
+    raise_if_failed(line, outcome)
+    metrics = line.record["metrics"]
+    if not metrics:  # stopped before the end of the first size
+        line.record["told"] = ["Stopped before there was a picture to keep."]
+        return
+    losses = ", ".join(f"{name} {metrics[name]:.4f}" for name in ("loss", "style", "content", "roughness"))
+    used = "; ".join(f"{kind}: {', '.join(names)}" for kind, names in metrics["layers"].items())
+    line.record["told"] = [
+        f"Features: {features.network} ({features.source}), computed in {metrics['precision']}; {used}",
+        f"After {metrics['steps']} steps: {losses}",
+        f"Picture: {line.record.get('saved') or made}",
+        f"Beside it: {', '.join(line.record['made'])}",
+    ]
+
+
+def _write_out(line: Line, settings: StyleConfig, job: inputs.Job, made: Path) -> None:
+    result = images.opened(made, "result").pixels
+    content = images.sized(images.fitted(job.content.pixels, job.longer), *result.shape[:2])
+    if settings.colours == "content":
+        result = images.recoloured(result, content)
+    files.write(made, [result], files.Told(job.content.told.exif))
+    if job.save is not None:
+        files.write(job.save, [result], job.content.told)
+        line.record |= {"saved": str(job.save), "saved_sha256": file_sha256(job.save)}
+    words = [("content", content), *(("style", style.pixels) for style in job.styles), ("result", result)]
+    files.write(line.folder / "sheet.jpg", [images.sheet(words)], files.Told())
+    line.record["made"] = ["sheet.jpg"]
+    steps = sorted((line.folder / "steps").glob("*.png"))
+    if len(steps) > 1:
+        images.film(line.folder / "making.gif", steps, result)
+        line.record["made"].append("making.gif")
+    losses = line.folder / "losses.csv"
+    if losses.is_file():
+        plots.losses(losses, f"style_transfer on {line.choice.backend.name}", line.folder / "losses.png")
+        line.record["made"].append("losses.png")
+    _tidy(line.folder / "work")
+
+
+def _tidy(folder: Path) -> None:
+    """Remove the arrays that were laid down for the worker: the pictures they came from are the user's."""
+    for path in folder.iterdir():
+        path.unlink()
+    with contextlib.suppress(OSError):
+        folder.rmdir()

@@ -1,0 +1,74 @@
+"""Random pieces of photos for training, made while the worker learns from the ones before."""
+
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from zoo.core import console
+from zoo.core.errors import ZooError
+from zoo.data.images import decode
+from zoo.runs.array_queue import Lane
+
+if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
+
+    Bytes = NDArray[np.uint8]
+
+AHEAD = 4
+# Edge of the pieces, of the photo's shorter side.
+LEAST_SHARE = 0.5
+_THREADS = 4
+
+
+def feed(lane: Lane, files: list[Path], size: int, batch: int, steps: int, seed: int) -> None:
+    """Lay down ``steps`` batches of square pieces, uint8 (batch, size, size, 3); the same ones for the same seed.
+
+    Every photo is taken once before any is taken again.
+
+    Raises:
+        ZooError: none of the photos can be used.
+    """
+    import numpy as np
+
+    draw, waiting, spoilt = np.random.default_rng(seed), list[Path](), set[Path]()
+
+    def piece(pair: tuple[Path, int]) -> "Bytes | str":
+        return _piece(pair[0], np.random.default_rng(pair[1]), size)
+
+    with ThreadPoolExecutor(_THREADS) as pool:
+        for _ in range(steps):
+            pieces: list[Bytes] = []
+            while len(pieces) < batch:
+                waiting = waiting or [files[index] for index in draw.permutation(len(files))]
+                count = min(batch - len(pieces), len(waiting))
+                chosen = [(waiting.pop(), int(draw.integers(2**31))) for _ in range(count)]
+                for (file, _), made in zip(chosen, pool.map(piece, chosen), strict=True):
+                    if not isinstance(made, str):
+                        pieces.append(made)
+                    elif file not in spoilt:
+                        spoilt.add(file)
+                        _refuse(file, made, len(spoilt) == len(files))
+            lane.put(np.stack(pieces))
+
+
+def _refuse(file: Path, reason: str, all_of_them: bool) -> None:
+    if all_of_them:
+        raise ZooError(f"None of the photos can be used. {file}: {reason}", "Give a folder of photos: photos=FOLDER")
+    console.warn(f"Left out {file}: {reason}")
+
+
+def _piece(file: Path, draw: "np.random.Generator", size: int) -> "Bytes | str":
+    """A random square of a photo, perhaps mirrored; or why there is none."""
+    import numpy as np
+    from PIL import Image, ImageOps
+
+    try:
+        photo = decode.colours(decode.open_upright(file, (2 * size, 2 * size)))
+    except decode.UnreadableError as reason:
+        return str(reason)
+    edge = max(1.0, min(photo.size) * draw.uniform(LEAST_SHARE, 1.0))
+    left, top = draw.uniform(0, photo.width - edge), draw.uniform(0, photo.height - edge)
+    box = (left, top, min(left + edge, photo.width), min(top + edge, photo.height))
+    piece = photo.resize((size, size), Image.Resampling.BICUBIC, box=box)
+    return np.asarray(ImageOps.mirror(piece) if draw.random() < 0.5 else piece)

@@ -1,0 +1,204 @@
+"""Training a feed-forward style network: the painting, the photos, the worker, the samples on the way."""
+
+import dataclasses
+import importlib.util
+import shutil
+import tempfile
+from pathlib import Path
+from typing import Any
+
+from zoo.config.schemas.style_network import StyleNetworkConfig
+from zoo.core import console, paths
+from zoo.core.download import storage_error
+from zoo.core.errors import ZooError
+from zoo.data.images import decode
+from zoo.data.images import files as image_files
+from zoo.runs import records
+from zoo.runs.array_queue import Lane
+from zoo.runs.context import (
+    Line,
+    open_folder,
+    prepare,
+    raise_if_failed,
+    recorded,
+    refuse_untrainable,
+    request_of,
+    work,
+)
+from zoo.runs.result import Run
+from zoo.tasks.style_transfer import images, patches
+from zoo.weights import feature_networks
+
+MODEL = "style_transfer/fast"
+ASSETS = paths.ROOT / "assets"
+# A painting longer than so many times its width tells little of a style.
+MOST_LENGTH = 20
+# Layers that Johnson et al. 2016 take of VGG16, and what stands for them elsewhere.
+LAYERS: dict[str, dict[str, list[str]]] = {
+    "vgg16": {
+        "style": ["block1_conv2", "block2_conv2", "block3_conv3", "block4_conv3"],
+        "content": ["block3_conv3"],
+    },
+    "vgg19": {
+        "style": ["block1_conv2", "block2_conv2", "block3_conv3", "block4_conv3"],
+        "content": ["block3_conv3"],
+    },
+    "squeezenet": {"style": ["conv1", "fire2", "fire3", "fire4", "fire6"], "content": ["fire4"]},
+    "random": {"style": [f"octave{number}" for number in range(1, 6)], "content": ["octave2"]},
+}
+
+
+def train(overrides: list[str]) -> Run:
+    """Train as told.
+
+    Raises:
+        ZooError: anything that stops the run, with what to do about it; the run folder then holds its record.
+    """
+    line = prepare("train", overrides, "restyle")
+    settings = line.settings
+    assert isinstance(settings, StyleNetworkConfig)  # noqa: S101  (composed for this verb)
+    refuse_untrainable(line)
+    if line.resumes:
+        raise ZooError(
+            f"{line.resumes} holds a feed-forward style network, whose training cannot be resumed",
+            "What it had learnt is in its weights.npz: infer run=FOLDER uses it. To learn more, train anew.",
+        )
+    painting, files = _painting(settings), _files(settings.photos)
+    chosen = feature_networks.choose(settings.features, settings.feature_weights)
+    features = {"network": chosen.network, "seed": settings.seed, "weights": None, **_layers(chosen)}
+    features["precision"] = settings.precision
+    open_folder(line, [MODEL, line.choice.backend.name])
+    with recorded(line):
+        if chosen.arrays is not None:
+            features["weights"] = str(line.folder / "features.npz")
+            feature_networks.write(line.folder / "features.npz", chosen)
+        _store(line.folder / "painting.npy", painting.pixels)
+        line.record["data"] = {"name": settings.photos or "scikit-learn's photos", "train_items": len(files)}
+        line.record["data"] |= {"style": str(painting.path)}
+        line.record["features"] = features | {"source": chosen.source}
+        _work(line, settings, files, features)
+    return Run(line.folder, line.record)
+
+
+def _painting(settings: StyleNetworkConfig) -> images.Picture:
+    """The painting, its shorter side scaled to what is asked; without one, that of the zoo's own."""
+    if not settings.style:
+        console.warn("No painting is given: one that comes with the zoo is used. style=PICTURE names yours.")
+    painting = images.opened(_path(settings.style) if settings.style else ASSETS / "style_waves.jpg", "style")
+    rows, columns = painting.pixels.shape[:2]
+    if max(rows, columns) > MOST_LENGTH * min(rows, columns):
+        raise ZooError(f"{painting.path} is {columns} x {rows}, a mere strip", "Cut a piece out of it.")
+    scale = settings.style_size / min(rows, columns)
+    pixels = images.sized(painting.pixels, round(rows * scale), round(columns * scale))
+    return dataclasses.replace(painting, pixels=pixels)
+
+
+def _path(told: str) -> Path:
+    return Path(told).expanduser() if told.startswith("~/") else Path(told)
+
+
+def _files(told: str | None) -> list[Path]:
+    """The photos to learn from.
+
+    Raises:
+        ZooError: there are none.
+    """
+    if told is None:
+        console.warn("No photos are given: two that come with scikit-learn are used. photos=FOLDER is far better.")
+        return _bundled()
+    folder = _path(told)
+    if not folder.is_dir():
+        raise ZooError(f"There is no folder {folder}", "Give a folder of photos: photos=FOLDER")
+    closed: list[tuple[str, str]] = []
+    found = [folder / name for name in decode.below(folder, closed)]
+    for name, reason in closed:
+        console.warn(f"Left out {name}: {reason}")
+    if not found:
+        raise ZooError(f"The folder {folder} holds no picture", "Give a folder of photos: photos=FOLDER")
+    return found
+
+
+def _bundled() -> list[Path]:
+    """The two photos inside scikit-learn, found without importing it."""
+    place = importlib.util.find_spec("sklearn")
+    assert place is not None  # noqa: S101  (a dependency)
+    assert place.origin  # noqa: S101
+    return sorted((Path(place.origin).parent / "datasets" / "images").glob("*.jpg"))
+
+
+def _layers(chosen: feature_networks.Choice) -> dict[str, list[str]]:
+    """The layers of a feature network that are compared, as far as its weights reach.
+
+    Raises:
+        ZooError: they do not even reach the layer of the content.
+    """
+    told = LAYERS[chosen.network]
+    if chosen.arrays is None:
+        return told
+    held = {name.split("/")[0].split("_squeeze")[0] for name in chosen.arrays}
+    missing = [layer for layer in told["style"] if layer not in held]
+    if missing:
+        console.warn(f"The weights have no {', '.join(missing)}: the style is judged without")
+    if not set(told["content"]) <= held or len(missing) == len(told["style"]):
+        raise ZooError(
+            f"{chosen.source} holds too little of {chosen.network}", f"It must reach to {told['content'][-1]}."
+        )
+    return {"style": [layer for layer in told["style"] if layer not in missing], "content": told["content"]}
+
+
+def _store(path: Path, array: Any) -> None:
+    import numpy as np
+
+    try:
+        np.save(path, array, allow_pickle=False)
+    except OSError as error:
+        raise storage_error("write", path, error) from error
+
+
+def _work(line: Line, settings: StyleNetworkConfig, files: list[Path], features: dict[str, Any]) -> None:
+    trainer = settings.trainer
+
+    def feed(lane: Lane) -> None:
+        patches.feed(lane, files, trainer.size, trainer.batch_size, trainer.steps, settings.seed)
+
+    def watch(event: dict[str, Any]) -> None:
+        if event["event"] == "artifact" and event.get("kind") == "batch":
+            lane.taken()
+        elif event["event"] == "artifact" and event.get("kind") == "sample":
+            _keep_sample(Path(event["path"]))
+
+    inbox = Path(tempfile.mkdtemp(prefix="batches-", dir=line.folder))
+    try:
+        with Lane(inbox, patches.AHEAD, feed) as lane:
+            told = dataclasses.asdict(trainer) | {"seed": settings.seed, "features": features, "inbox": str(inbox)}
+            told |= {"strength": vars(settings.strength), "painting": str(line.folder / "painting.npy")}
+            request = request_of(line, settings.model | {"name": "style_network"}, "train_style_network")
+            outcome = work(line, request | {"train": told}, watch)
+    finally:
+        shutil.rmtree(inbox, ignore_errors=True)
+    line.record["model"] = MODEL
+    if outcome.epochs:
+        records.write_history(line.folder / "history.csv", outcome.epochs)
+    line.record["told"] = _words(line)
+    lane.check()
+    raise_if_failed(line, outcome)
+
+
+def _keep_sample(path: Path) -> None:
+    """Turn a sample, a photo and its restyled self, into a picture."""
+    import numpy as np
+
+    image_files.write(path.with_suffix(".png"), [np.load(path, allow_pickle=False)], image_files.Told())
+    path.unlink()
+
+
+def _words(line: Line) -> list[str]:
+    metrics = line.record["metrics"]
+    if "step" not in metrics:
+        return ["Interrupted before the first step"]
+    figures = ", ".join(f"{name} {metrics[name]:.4f}" for name in ("loss", "content", "style", "roughness"))
+    begun = "Interrupted after" if line.record["exit"] == "interrupted" else "Trained"
+    return [
+        f"{begun} {metrics['step']:,} steps: {figures}",
+        f"Restyle with it: python -m zoo infer run={line.folder} input=PHOTO",
+    ]

@@ -1,0 +1,1 @@
+"""Train text classifiers and language models; predict and generate text."""

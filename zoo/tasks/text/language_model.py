@@ -1,0 +1,91 @@
+"""Language models: training one on a text, and letting it go on with another."""
+
+from typing import Any
+
+from zoo.config.schemas.text import GenerateConfig, LanguageData
+from zoo.core import console
+from zoo.core.errors import ZooError
+from zoo.data.text import dataset, tokenization
+from zoo.runs import worker_process
+from zoo.runs.context import Line, open_folder, prepare, raise_if_failed, recorded, request_of, work
+from zoo.runs.result import Run
+from zoo.tasks.text import predict, train_classifier
+
+GENERATED = "generated.txt"
+
+
+def train(overrides: list[str]) -> Run:
+    """Train a language model as told.
+
+    Args:
+        overrides: as on the command line, ``group=option`` and ``key=value``.
+
+    Raises:
+        ZooError: anything that stops the run, with what to do about it; the run folder then holds its record.
+    """
+    line, settings = train_classifier.begin(overrides, "language_model")
+    prepared = dataset.prepare(settings.data)
+    train_classifier.remark(prepared)
+    assert isinstance(settings.data, LanguageData)  # noqa: S101  (composed for this task)
+    parts = dataset.cut(prepared, settings.data)
+    if parts["train"][1] <= settings.model["length"]:
+        raise ZooError(
+            f"The model reads {settings.model['length']} tokens, and there are {parts['train'][1]} to train with",
+            "Lower model.length, or give a longer text.",
+        )
+    open_folder(line, [str(settings.model["name"]), line.choice.backend.name])
+    with recorded(line):
+        sizes = {f"{name}_items": end - begin for name, (begin, end) in parts.items()}
+        line.record["data"] = train_classifier.record_of(prepared, settings) | sizes | {"test_items": 0}
+        request = train_classifier.request_for(line, settings, prepared, "language_train")
+        request["data"]["parts"] = parts
+        train_classifier.train_and_judge(line, settings, request)
+    return Run(line.folder, line.record)
+
+
+def infer(overrides: list[str]) -> Run:
+    """Let a trained language model go on with a prompt; the text is shown as it comes.
+
+    Raises:
+        ZooError: anything that stops the run, with what to do about it.
+    """
+    source, overrides = predict.source_run(overrides, "language_model")
+    tokeniser = tokenization.load(source.folder / dataset.VOCABULARY)
+    line = prepare("infer", overrides, "language_model")
+    settings = line.settings
+    assert isinstance(settings, GenerateConfig)  # noqa: S101  (composed for this verb)
+    predict.refuse_without_keras(line)
+    tokens = _prompt(tokeniser, settings.prompt)
+    trained = predict.trained_model(source)
+    if settings.top_k is not None and settings.top_k > len(tokeniser):
+        raise ZooError(f"top_k={settings.top_k} is more than the {len(tokeniser)} tokens there are", "Give less.")
+    if len(tokens) > trained["args"]["length"]:
+        console.warn(f"The model sees {trained['args']['length']} tokens: only the end of the prompt counts")
+    open_folder(line, ["infer", trained["name"], line.choice.backend.name])
+    with recorded(line):
+        line.record |= {"model": trained["name"], "trained_run": str(source.folder)}
+        line.record["data"] = {"name": "prompt", "what": "tokens", "items": len(tokens), "prompt": settings.prompt}
+        request = request_of(line, trained["args"] | {"name": trained["name"]}, "generate_text")
+        request |= {"weights": str(source.folder / "weights.npz"), "pieces": tokeniser.bytes_of()}
+        chosen = ("length", "temperature", "top_k", "seed")
+        request["infer"] = {key: getattr(settings, key) for key in chosen}
+        request["infer"] |= {"tokens": tokens, "prompt": settings.prompt}
+        _keep(line, work(line, request), settings.prompt)
+    return Run(line.folder, line.record)
+
+
+def _prompt(tokeniser: tokenization.Tokeniser, prompt: str) -> list[int]:
+    """Numbers of the prompt's tokens; nothing becomes the end of a line, or where there is none the first token."""
+    missing = tokeniser.missing(prompt)
+    if missing:
+        shown = " ".join(repr(each) for each in missing[:10])
+        raise ZooError(f"The vocabulary of the run lacks {shown} of the prompt", "Use what it was trained with.")
+    return (
+        tokeniser.encode(prompt) or [each for each in tokeniser.encode("\n") if each != tokenization.UNKNOWN] or [2]
+    )
+
+
+def _keep(line: Line, outcome: worker_process.Outcome, prompt: str) -> None:
+    raise_if_failed(line, outcome)
+    generated: Any = outcome.done.get("text", "")
+    (line.folder / GENERATED).write_text(prompt + generated, encoding="utf-8")

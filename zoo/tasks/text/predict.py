@@ -1,0 +1,203 @@
+"""Using a trained classifier on sentences, files and tables of texts, or on the test set it was trained beside."""
+
+import csv
+import io
+import json
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from zoo.config import compose
+from zoo.config.schemas.text import LabelledData, TextInferConfig
+from zoo.core.errors import ZooError, unknown
+from zoo.data.text import dataset, files, sources, tokenization
+from zoo.runs import records
+from zoo.runs.context import Line, open_folder, prepare, raise_if_failed, recorded, request_of, work
+from zoo.runs.result import Run, named
+
+if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
+
+SHOWN = 60
+
+
+@dataclass
+class _Inputs:
+    names: list[str]
+    tokens: "list[NDArray[np.int32]]"
+    labels: "NDArray[np.int64] | None"
+    record: dict[str, Any]
+
+
+def infer(overrides: list[str]) -> Run:
+    """Tell the classes of texts with a trained run.
+
+    Raises:
+        ZooError: anything that stops the run, with what to do about it.
+    """
+    source, overrides = source_run(overrides, "text_classifier")
+    tokeniser = tokenization.load(source.folder / dataset.VOCABULARY)
+    line = prepare("infer", overrides, "text_classifier")
+    settings = line.settings
+    assert isinstance(settings, TextInferConfig)  # noqa: S101  (composed for this verb)
+    refuse_without_keras(line)
+    trained = trained_model(source)
+    inputs = _test_set(source) if settings.input == "test" else _own(settings, source, tokeniser)
+    open_folder(line, ["infer", trained["name"], line.choice.backend.name])
+    with recorded(line):
+        line.record |= {"model": trained["name"], "trained_run": str(source.folder), "data": inputs.record}
+        request = request_of(line, trained["args"] | {"name": trained["name"]}, "predict_text")
+        request |= {"weights": str(source.folder / "weights.npz"), "data": _save(line.folder, inputs)}
+        request["infer"] = {"batch_size": settings.batch_size}
+        outcome = work(line, request)
+        raise_if_failed(line, outcome)
+        _keep(line, inputs, source.record["data"]["class_names"])
+    return Run(line.folder, line.record)
+
+
+def source_run(overrides: list[str], task: str) -> tuple[Run, list[str]]:
+    """Open the run that ``run=`` names; its backend and stack are the default.
+
+    Raises:
+        ZooError: there is none, or it trained no model of this task.
+    """
+    told = compose.chosen("run", overrides)
+    if not told:
+        compose.compose("infer", [*(text for text in overrides if not text.startswith("backend=auto"))], task)
+        raise AssertionError("compose refuses settings without a run")
+    source = named(told, compose.chosen("output.root", overrides))
+    trained = source.record.get("verb") == "train" and (source.folder / "weights.npz").is_file()
+    if not trained or compose.task_of(source.record.get("model")) != task:
+        words = task.replace("_", " ")
+        raise ZooError(f"{source.folder} holds no trained {words}", "Give the folder of such a run, or run=last.")
+    if compose.chosen("backend", overrides) is None:
+        overrides = [*overrides, f"backend={source.record['backend']}"]
+        if compose.chosen("stack", overrides) is None:
+            overrides = [*overrides, f"stack={source.record['stack']['name']}"]
+    return source, overrides
+
+
+def refuse_without_keras(line: Line) -> None:
+    """Stop where the stack has no Keras.
+
+    Raises:
+        ZooError: it has none.
+    """
+    if line.choice.stack.keras == "none":
+        raise ZooError(f"Stack {line.choice.stack.name} has no Keras", "Choose another: `python -m zoo list stacks`.")
+
+
+def trained_model(source: Run) -> dict[str, Any]:
+    """Name and arguments of the model that a run was trained with; the folder may come from a stranger.
+
+    Raises:
+        ZooError: the request is damaged, or names no model of the zoo.
+    """
+    path = source.folder / "request.json"
+    try:
+        model = json.loads(path.read_text(encoding="utf-8"))["model"]
+        name, arguments = model["name"], dict(model["args"])
+        arguments["length"] = int(arguments["length"])
+    except (OSError, ValueError, KeyError, TypeError, RecursionError) as error:
+        raise ZooError(f"{path} cannot be used: {error}", "Give another run, or train again.") from error
+    if name not in compose.options("model"):
+        raise unknown("model", str(name), compose.options("model"))
+    return {"name": name, "args": arguments}
+
+
+def _own(settings: TextInferConfig, source: Run, tokeniser: tokenization.Tokeniser) -> _Inputs:
+    """The sentence itself, the text of a file, or a column of a table."""
+    told, encoding = str(settings.input), str(source.record["config"]["data"]["encoding"])
+    path = Path(told)
+    if path.suffix.lower() in sources.TABLES:
+        column = settings.text_column or str(source.record["config"]["data"]["text_column"])
+        texts = _column(files.existing(told, "a table"), encoding, column)
+        names = [f"{path.name}[{number}]" for number in range(len(texts))]
+    elif _is_file(told):
+        texts, names = [files.read(files.existing(told, "a text file"), encoding)], [path.name]
+    else:
+        texts, names = [told], [told if len(told) <= SHOWN else told[: SHOWN - 3] + "..."]
+    tokens = tokeniser.encode_all(texts)
+    empty = [name for name, found in zip(names, tokens, strict=True) if not len(found)]
+    if empty:
+        raise ZooError(f"There is nothing to read in {empty[0]!r}", "Give a text with words in it.")
+    return _Inputs(names, tokens, None, {"name": names[0] if len(names) == 1 else told, "items": len(names)})
+
+
+def _is_file(told: str) -> bool:
+    """Whether an input names a file, and is not itself the sentence.
+
+    Raises:
+        ZooError: it names a folder.
+    """
+    try:
+        if Path(told).is_dir():
+            raise ZooError(f"{told} is a folder", "Give a sentence, or a .txt, .csv or .tsv file.")
+        return told.endswith(sources.SUFFIX) or Path(told).is_file()
+    except (OSError, ValueError):  # no file can have such a name
+        return False
+
+
+def _column(path: Path, encoding: str, column: str) -> list[str]:
+    csv.field_size_limit(files.MOST_BYTES)
+    text = files.read(path, encoding)
+    reader = csv.DictReader(io.StringIO(text, newline=""), delimiter=sources.TABLES[path.suffix.lower()])
+    if column not in (reader.fieldnames or []):
+        shown = ", ".join(map(repr, reader.fieldnames or [])) or "none: the file is empty"
+        raise ZooError(f"{path} has no column {column!r}", f"Its columns are {shown}. Set text_column.")
+    found = [row[column] or "" for row in reader]
+    if not found:
+        raise ZooError(f"{path} has no row", "Give a table with texts in it.")
+    return found
+
+
+def _test_set(source: Run) -> _Inputs:
+    import numpy as np
+
+    told, wanted = source.record["data"], source.record["config"]["data"]
+    prepared = dataset.prepare(LabelledData(**wanted))
+    if prepared.sha256 != told["sha256"]:
+        raise ZooError(
+            f"The data set {prepared.name} is no longer the one that {source.folder} was trained with",
+            "Restore the files under data.root, or train again.",
+        )
+    try:
+        with np.load(source.folder / "split.npz", allow_pickle=False) as stored:
+            chosen = stored["test"]
+    except (OSError, ValueError, KeyError, RecursionError) as error:
+        raise ZooError(f"{source.folder / 'split.npz'} cannot be used: {error}", "Train again.") from error
+    tokens = np.load(prepared.folder / "tokens.npy", mmap_mode="r")
+    offsets, labels = (np.load(prepared.folder / f"{name}.npy") for name in ("offsets", "labels"))
+    found = [np.array(tokens[offsets[each] : offsets[each + 1]], np.int32) for each in chosen]
+    record = {"name": prepared.name, "items": len(chosen), "sha256": prepared.sha256}
+    return _Inputs([f"test[{number}]" for number in range(len(chosen))], found, labels[chosen], record)
+
+
+def _save(folder: Path, inputs: _Inputs) -> dict[str, str | None]:
+    """Write what was asked beside what is answered."""
+    import numpy as np
+
+    offsets = np.cumsum([0, *(len(each) for each in inputs.tokens)], dtype=np.int64)
+    arrays: dict[str, Any] = {"tokens": np.concatenate(inputs.tokens), "offsets": offsets, "labels": inputs.labels}
+    for name, array in arrays.items():
+        if array is not None:
+            np.save(folder / f"inputs_{name}.npy", array, allow_pickle=False)
+    return {name: None if array is None else str(folder / f"inputs_{name}.npy") for name, array in arrays.items()}
+
+
+def _keep(line: Line, inputs: _Inputs, classes: list[str]) -> None:
+    import numpy as np
+
+    line.record["data"] |= {"what": "texts", "class_names": classes}
+    path = line.folder / "probabilities.npy"
+    if path.is_file():
+        probabilities = np.load(path, allow_pickle=False)
+        names = inputs.names[: len(probabilities)]
+        records.write_predictions(line.folder / "predictions.csv", names, classes, probabilities)
+        rows = [
+            row | {"probabilities": {name: float(value) for name, value in zip(classes, values, strict=True)}}
+            for row, values in zip(records.likeliest(names, classes, probabilities), probabilities, strict=True)
+        ]
+        text = json.dumps(rows, ensure_ascii=False, indent=1)
+        (line.folder / "predictions.json").write_text(text, encoding="utf-8")

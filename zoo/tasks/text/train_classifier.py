@@ -1,0 +1,129 @@
+"""Training a classifier of texts; what training on texts has in common is here, language models in ``language``."""
+
+import dataclasses
+from typing import Any
+
+from zoo.config.schemas.text import LabelledData, TextTrainConfig
+from zoo.core import console
+from zoo.data.text import dataset
+from zoo.runs import plots, promises
+from zoo.runs.context import (
+    Line,
+    open_folder,
+    prepare,
+    raise_if_failed,
+    recorded,
+    refuse_untrainable,
+    request_of,
+    work,
+)
+from zoo.runs.history import History
+from zoo.runs.result import Run
+
+# Share of unknown tokens from which on a vocabulary is surely too small, or of another language.
+MANY_UNKNOWN = 0.2
+
+
+def train(overrides: list[str]) -> Run:
+    """Train a classifier of texts as told.
+
+    Args:
+        overrides: as on the command line, ``group=option`` and ``key=value``.
+
+    Raises:
+        ZooError: anything that stops the run, with what to do about it; the run folder then holds its record.
+    """
+    line, settings = begin(overrides, "text_classifier")
+    texts = dataset.prepare(settings.data)
+    remark(texts)
+    _tell_longer(texts, settings)
+    assert isinstance(settings.data, LabelledData)  # noqa: S101  (composed for this task)
+    parts = dataset.split(texts, settings.data, settings.seed)
+    open_folder(line, [str(settings.model["name"]), line.choice.backend.name])
+    with recorded(line):
+        _save_split(line, parts)
+        line.record["data"] = record_of(texts, settings) | {
+            f"{name}_items": len(part) for name, part in parts.items()
+        }
+        request = request_for(line, settings, texts, "text_train")
+        request["model"]["args"]["classes"] = len(texts.about["class_names"])
+        request["data"]["split"] = str(line.folder / "split.npz")
+        train_and_judge(line, settings, request)
+    return Run(line.folder, line.record)
+
+
+def begin(overrides: list[str], task: str) -> tuple[Line, TextTrainConfig]:
+    """Settle on everything; nothing is read or built yet.
+
+    Raises:
+        ZooError: wrong settings, or nothing here can train.
+    """
+    line = prepare("train", overrides, task)
+    assert isinstance(line.settings, TextTrainConfig)  # noqa: S101  (composed for this task)
+    refuse_untrainable(line)
+    return line, line.settings
+
+
+def remark(texts: dataset.Prepared) -> None:
+    """Warn of what is odd about prepared texts."""
+    about = texts.about
+    if about["blank"]:
+        console.warn(f"Left out {about['blank']:,} blank texts of {texts.source}")
+    if about["unknown"] > MANY_UNKNOWN:
+        console.warn(f"The vocabulary of {len(texts.tokeniser):,} lacks {about['unknown']:.0%} of all tokens")
+
+
+def _tell_longer(texts: dataset.Prepared, settings: TextTrainConfig) -> None:
+    import numpy as np
+
+    sizes, most = np.diff(np.load(texts.folder / "offsets.npy")), settings.model["length"]
+    longer = int((sizes > most).sum())
+    if longer:
+        told = f"{longer:,} of {len(sizes):,} texts have more than {most} tokens"
+        console.say(f"{told}: their beginning and end are read")
+
+
+def _save_split(line: Line, parts: dict[str, Any]) -> None:
+    import numpy as np
+
+    np.savez(line.folder / "split.npz", **parts)
+
+
+def record_of(texts: dataset.Prepared, settings: TextTrainConfig) -> dict[str, Any]:
+    """What the record of a run says of its texts."""
+    return {
+        "name": texts.name,
+        "reason": "",
+        "what": "texts" if texts.about["class_names"] else "tokens",
+        "sha256": texts.sha256,
+        "source": texts.source,
+        "class_names": texts.about["class_names"],
+        "tokeniser": texts.tokeniser.kind,
+        "vocabulary": len(texts.tokeniser),
+        "unknown": texts.about["unknown"],
+        "blank": texts.about["blank"],
+        "split_told": texts.about["told"],
+        "split_seed": settings.seed,
+    }
+
+
+def request_for(line: Line, settings: TextTrainConfig, texts: dataset.Prepared, module: str) -> dict[str, Any]:
+    """The request; the vocabulary goes into the run folder, which is all that inference needs."""
+    texts.tokeniser.save(line.folder / dataset.VOCABULARY)
+    request = request_of(line, settings.model, module)
+    request["model"]["args"] |= {"vocabulary": len(texts.tokeniser), "probabilities": True}
+    arrays = sorted(path for path in texts.folder.glob("*.npy"))
+    return request | {
+        "train": dataclasses.asdict(settings.trainer) | {"seed": settings.seed},
+        "data": {path.stem: str(path) for path in arrays},
+        "weights": None,
+    }
+
+
+def train_and_judge(line: Line, settings: TextTrainConfig, request: dict[str, Any]) -> None:
+    """Run the worker, write history and curves, say why where it did not finish, hold the result to the promise."""
+    history = History(line)
+    outcome = work(line, request, history.watch, started=plots.make_ready)
+    history.finish(outcome)
+    raise_if_failed(line, outcome)
+    line.record |= promises.judge(settings, line.record)

@@ -1,0 +1,362 @@
+"""Showing that a recipe works on a machine: train it, hold it against what it promises, write the evidence down."""
+
+import dataclasses
+import json
+import os
+import shlex
+from pathlib import Path
+from typing import Any
+
+from zoo.config import bounds, compose
+from zoo.core import console, paths
+from zoo.core.errors import ZooError
+from zoo.environments import gpus, machine
+from zoo.runs import context, evidence, promises, records, result
+from zoo.tasks import registry
+
+INTERRUPTED = 130
+BUSY = "other work ran on the machine, so the seconds are too long"
+# Settings that say only where files lie on one machine, and what stands for them in a command for everybody.
+_PLACES = {"data.root": "DATA", "backend.python": "PYTHON"}
+
+
+@dataclasses.dataclass(frozen=True)
+class Verdict:
+    """How a validation ended.
+
+    Attributes:
+        overrides: what was validated.
+        recipe: model and backend; empty where the training itself failed.
+        row: the evidence; None where the training itself failed.
+        problems: why it does not count, one sentence each; empty where it does.
+        remarks: what is worth knowing besides.
+        folder: the run folder; None where there is none.
+        written: the file that holds the row now.
+    """
+
+    overrides: list[str]
+    recipe: str = ""
+    row: evidence.Row | None = None
+    problems: list[str] = dataclasses.field(default_factory=list)
+    remarks: list[str] = dataclasses.field(default_factory=list)
+    folder: Path | None = None
+    written: Path | None = None
+
+    @property
+    def passed(self) -> bool:
+        """True where the recipe did what it promises."""
+        return self.row is not None and not self.problems
+
+
+def validate(overrides: list[str]) -> Verdict:
+    """Train a recipe, check the outcome, and write it down as evidence.
+
+    A row that passes goes to ``recipes/MODEL/BACKEND.validated.json``. One that does not, and every row of an
+    installed zoo without a checkout, goes to ``validated.json`` in the run folder, and leaves the recipe's alone.
+
+    Args:
+        overrides: as for ``train``.
+
+    Raises:
+        ZooError: the training failed or was interrupted, or nothing says which zoo this is, or the model is not one
+            that a data set gives a figure of.
+    """
+    _check_identity()
+    _check_task(overrides)
+    load = _load()
+    run = registry.train(overrides)
+    if run.exit != "completed":
+        raise ZooError(f"The training was {run.exit}: nothing is recorded of it", "", INTERRUPTED)
+    row = row_of(run.record)
+    if _busy(load, _load(), run.record["machine"]["cores"]):
+        row["note"] = "; ".join(filter(None, [row.get("note"), BUSY]))
+    found = problems_of(run.record)
+    remarks = _remarks(run.record, row)
+    target, why = _target(run, passed=not found)
+    evidence.add(target, row)
+    recipe = f"{run.record['model']}/{run.record['backend']}"
+    return Verdict(overrides, recipe, row, found, [*remarks, *why], run.folder, target)
+
+
+def _check_task(overrides: list[str]) -> None:
+    task = registry.task_of("train", overrides)
+    known = {part.name for part in dataclasses.fields(compose.form("train", task).schema)}
+    if not {"data", "preset"} <= known:
+        raise ZooError(
+            f"Evidence is a figure on a data set; models made for {task!r} have none", "Use `train`, and look."
+        )
+
+
+def show(combinations: list[list[str]], as_json: bool = False) -> int:
+    """Validate one combination of settings after the other and print one table; return the exit code.
+
+    A combination that fails is told, has a line in the table and does not stop the others.
+    """
+    verdicts = []
+    for number, overrides in enumerate(combinations, 1):
+        if len(combinations) > 1:
+            console.say(f"\n[{number}/{len(combinations)}] {' '.join(overrides)}")
+        try:
+            verdicts.append(validate(overrides))
+        except ZooError as error:
+            console.fail(error.message, error.remedy)
+            if error.exit_code == INTERRUPTED:
+                return INTERRUPTED
+            verdicts.append(Verdict(overrides, problems=[error.message.splitlines()[0]]))
+            continue
+        for text in lines(verdicts[-1]):
+            console.say(text)
+    if as_json:
+        print(json.dumps([as_dict(verdict) for verdict in verdicts], indent=2, sort_keys=True, ensure_ascii=False))
+    else:
+        rows = table(verdicts)
+        console.table("validated", list(rows[0]), [list(row.values()) for row in rows])
+    return 0 if all(verdict.passed for verdict in verdicts) else 1
+
+
+def table(verdicts: list[Verdict]) -> list[dict[str, str]]:
+    """One line a validation: what ran where, with which figure, in how many seconds."""
+    return [_line(verdict) for verdict in verdicts]
+
+
+def _line(verdict: Verdict) -> dict[str, str]:
+    row = verdict.row
+    if row is None:
+        columns = ("stack", "platform", "device", "data", "preset", "figure", "expected", "train s", "all s", "grade")
+        told = {"recipe": " ".join(verdict.overrides)} | dict.fromkeys(columns, "-")
+        return told | {"result": f"FAILED: {verdict.problems[0]}"}
+    seconds = row["seconds"]
+    return {
+        "recipe": verdict.recipe,
+        "stack": row["stack"],
+        "platform": row["platform"],
+        "device": evidence.device(row),
+        "data": row["data"]["name"],
+        "preset": str(row["preset"]),
+        "figure": f"{row['metric']} {row['value']:.4f}",
+        "expected": evidence.expectation(row) or "-",
+        "train s": f"{seconds['train_s']:.1f}" if "train_s" in seconds else "-",
+        "all s": f"{sum(seconds.values()):.1f}",
+        "grade": row["grade"],
+        "result": _result(verdict, row),
+    }
+
+
+def _result(verdict: Verdict, row: evidence.Row) -> str:
+    if verdict.problems:
+        return f"FAILED: {'; '.join(verdict.problems)}"
+    return evidence.verdict(row) or ("trains" if row["preset"] != "full" else "recorded, nothing expected")
+
+
+def lines(verdict: Verdict) -> list[str]:
+    """What a validation says of itself."""
+    told = [evidence.words(verdict.row)] if verdict.row else []
+    told += [f"FAILED: {problem}" for problem in verdict.problems]
+    told += verdict.remarks
+    return [*told, f"Written to {verdict.written}"] if verdict.written else told
+
+
+def as_dict(verdict: Verdict) -> dict[str, Any]:
+    """A verdict as plain values."""
+    places = {"folder": verdict.folder, "written": verdict.written}
+    named = {name: None if place is None else str(place) for name, place in places.items()}
+    return dataclasses.asdict(verdict) | named | {"passed": verdict.passed}
+
+
+def row_of(record: dict[str, Any]) -> evidence.Row:
+    """The evidence that a finished training is, from its ``run.json``.
+
+    On a stack that stands in for another build the grade is ``stand-in``, whatever the figure.
+    """
+    stack, settings = record["stack"], record["config"]
+    metric = metric_of(record)
+    expected = record.get("expected", {}).get(metric, {}) if settings["preset"] == "full" else {}
+    direction = next((way for way in bounds.DIRECTIONS if way in expected), "")
+    here = _machine(record["machine"])
+    row = {
+        "grade": "stand-in" if stack.get("stand_in_for") else "measured",
+        "stack": stack["name"],
+        "platform": stack["platform"],
+        "machine": machine.describe(here),
+        "os_build": here.os_build or None,
+        "device": _device(record, here),
+        "data": {name: record["data"][name] for name in _DATA},
+        "metric": metric,
+        "value": record["metrics"][metric],
+        "expected": expected.get(direction),
+        "seconds": dict(record["phases"]),
+        "versions": dict(record["versions"]),
+        "date": record["finished"][:10],
+        "commit": _identity(record["git_commit"], record["zoo_version"]),
+        "command": _command(record),
+        "source": None,
+        "preset": settings["preset"],
+        "changed": _changed(settings),
+        "lock_sha256": stack.get("lock_sha256"),
+    }
+    more = {
+        "direction": direction,
+        "probes": _probes(record),
+        "differences": stack.get("differences"),
+        "note": _stands_in(stack),
+    }
+    return row | {name: value for name, value in more.items() if value}
+
+
+_DATA = ("name", "sha256", "train_items", "validation_items", "test_items")
+
+
+def _stands_in(stack: dict[str, Any]) -> str:
+    return f"stands in for {stack['stand_in_for']}" if stack.get("stand_in_for") else ""
+
+
+def metric_of(record: dict[str, Any]) -> str:
+    """The figure that the recipe promises; without a promise the accuracy, else whatever comes first."""
+    promised = [*record.get("expected", {}), *record.get("expected_not_applicable", {}).get("expected", {})]
+    names = [*promised, "test_accuracy", *record["metrics"]]
+    return str(next(name for name in names if name in record["metrics"]))
+
+
+def _machine(recorded: dict[str, Any]) -> machine.Machine:
+    return machine.Machine(**{**recorded, "gpus": [gpus.Gpu(**gpu) for gpu in recorded["gpus"]]})
+
+
+def _device(record: dict[str, Any], here: machine.Machine) -> dict[str, Any]:
+    """What the worker said; the GPU's own name from the system where the framework does not know it."""
+    found = dict(record["device"])
+    known = {name: found.get(name) for name in ("name", "kind", "proof")}
+    described = found.get("description") or ""
+    if known["kind"] == "gpu" and not described and len(here.gpus) == 1:
+        described = here.gpus[0].name
+    return known | ({"description": described} if described else {})
+
+
+def _identity(commit: str | None, version: str) -> str:
+    """Which zoo it was: the commit, or the version of an installed one."""
+    return commit or ("" if version == "unknown" else f"version {version}")
+
+
+def _command(record: dict[str, Any]) -> str:
+    """The command that repeats it, without the places of this machine."""
+    given = [text for text in record["command"][4:] if not text.startswith(("output.", "stack="))]
+    told = [_without_place(text) for text in given]
+    named = {text.partition("=")[0] for text in told}
+    told = [f"model={record['model']}"] * ("model" not in named) + told
+    told += [f"data={record['data']['name']}"] * ("data" not in named)
+    return shlex.join(["python", "-m", "zoo", "validate", *told, f"stack={record['stack']['name']}"])
+
+
+def _without_place(text: str) -> str:
+    key = text.partition("=")[0]
+    return f"{key}={_PLACES.get(key, 'PATH')}" if key in _PLACES or evidence.names_a_place(text) else text
+
+
+def _changed(settings: dict[str, Any]) -> list[str]:
+    """The settings that are not the recipe's, as ``key=value``."""
+    groups = {"model": settings["model"]["name"], "backend": settings["backend"]["name"]}
+    groups |= {"data": settings["data"]["name"], "preset": settings["preset"]}
+    plain = compose.compose("train", [f"{group}={name}" for group, name in groups.items()])
+    recipe = dict(promises.leaves(dataclasses.asdict(plain)))
+    return [
+        f"{name}={'null' if value is None else value}"
+        for name, value in sorted(promises.leaves(settings))
+        if name.startswith(("model.", "trainer.", "data.")) and name != "data.root" and value != recipe.get(name)
+    ]
+
+
+def problems_of(record: dict[str, Any]) -> list[str]:
+    """Why a finished training does not count as the recipe working; empty where it does."""
+    device = record["device"]
+    found = []
+    if record["promise"] == "gpu" and device["kind"] != "gpu":
+        found.append(f"the backend promises a GPU, but {device['proof']} ran on {device['name']}")
+    found += [f"the probe {name} failed" for name, row in _probes(record).items() if not row["ok"]]
+    for name, judged in record.get("expected", {}).items():
+        if not judged["met"]:
+            found.append(f"{name} is {record['metrics'][name]:.4f}, the recipe promises {bounds.words(judged)}")
+    return found
+
+
+def _probes(record: dict[str, Any]) -> dict[str, Any]:
+    """Each numeric probe's outcome by name; why one was skipped only where that names no place of this machine."""
+    found = {}
+    for row in record.get("probes") or []:
+        skipped = row.get("skipped")
+        hidden = skipped and evidence.names_a_place(skipped)
+        found[row["name"]] = {
+            "ok": row["ok"],
+            "largest_error": row.get("largest_error"),
+            "tolerance": row.get("tolerance"),
+            "skipped": "see the log of the run" if hidden else skipped,
+        }
+    return found
+
+
+def _probe_words(probes: dict[str, Any]) -> str:
+    if not probes:
+        return "No probe was made."
+    skipped = {name: row["skipped"] for name, row in probes.items() if row["skipped"]}
+    right = [name for name, row in probes.items() if row["ok"] and not row["skipped"]]
+    told = f"Probes: {len(right)} of {len(probes)} right"
+    return told + (
+        f"; not compared: {'; '.join(f'{name} ({why})' for name, why in skipped.items())}" if skipped else ""
+    )
+
+
+def _remarks(record: dict[str, Any], row: evidence.Row) -> list[str]:
+    model, backend, data = record["model"], record["backend"], record["data"]["name"]
+    told = [_probe_words(row.get("probes", {}))]
+    if str(row["commit"]).endswith("-dirty"):
+        told.append("The checkout has changes that are not committed: its commit alone does not say what ran.")
+    if compose.recipe_file(model, backend) is None:
+        told.append(f"There is no recipe for {model} on {backend}: the defaults were trained.")
+    if row["preset"] != "full":
+        told.append(f"preset={row['preset']} shows that it trains; it is held against no expectation.")
+    elif promises.not_applicable(record):
+        told.append(f"{promises.not_applicable(record)}; the figure is recorded and not judged.")
+    elif row["expected"] is None:
+        why = f"with {' '.join(row['changed'])}" if row["changed"] else f"of {data}"
+        told.append(f"The recipe promises nothing {why}: the figure is recorded and not judged.")
+    if BUSY in row.get("note", ""):
+        told.append(f"Mind the time: {BUSY}.")
+    if row["grade"] == "stand-in":
+        stands_in = _stands_in(record["stack"])
+        told.append(f"The stack {stands_in}: this shows that the recipe runs on that Keras, and nothing of the GPU.")
+    return told
+
+
+def _target(run: result.Run, passed: bool) -> tuple[Path, list[str]]:
+    """Where the row goes, and why not to the recipes."""
+    own = run.folder / "validated.json"
+    file = evidence.file(str(run.record["model"]), str(run.record["backend"]))
+    if not passed:
+        return own, ["The recipe's own evidence was left as it is."]
+    if not _is_checkout():
+        return own, ["This zoo is installed, not a checkout: the row stays with the run."]
+    folder = next(place for place in file.parents if place.exists())
+    if not os.access(folder, os.W_OK):
+        return own, [f"{folder} cannot be written: the row stays with the run."]
+    return file, []
+
+
+def _load() -> float:
+    """Processes that were ready to run, on average over the last minute; 0 where the system does not tell."""
+    return os.getloadavg()[0] if hasattr(os, "getloadavg") else 0.0
+
+
+def _busy(before: float, after: float, cores: int) -> bool:
+    """True where the machine did more than this training: it alone keeps about one process a core ready."""
+    return before > 0.5 * cores or after > 1.5 * cores
+
+
+def _is_checkout() -> bool:
+    return paths.ROOT != paths.PACKAGE
+
+
+def _check_identity() -> None:
+    """Evidence names the zoo that it is of; better to find out before an hour of training."""
+    if not _identity(records.git_commit(), context.version()):
+        raise ZooError(
+            "Nothing says which version of the zoo this is: it is no git checkout and is not installed",
+            "Clone it with git, or install it, and validate again.",
+        )

@@ -1,0 +1,1 @@
+"""Read and write weight files of every format; get pretrained ones."""

@@ -1,0 +1,100 @@
+"""Published weights of the feature networks, from whatever file they came in to the layers that a run uses.
+
+A path may be a Keras HDF5, ``.npz`` or ``.safetensors`` file, or a folder with the ``model.json`` and the shards of
+TensorFlow.js. It may hold the first layers of a network only.
+"""
+
+import json
+import math
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from zoo.core.download import storage_error
+from zoo.weights import formats
+
+if TYPE_CHECKING:
+    from zoo.weights.formats import Arrays
+
+
+def read(path: Path) -> "Arrays":
+    """Read a file or folder of weights as ``layer/weight`` -> float32, layers named as in ``zoo.models.features``.
+
+    Raises:
+        ZooError: it cannot be read, or is damaged.
+    """
+    if path.is_dir() or path.name == "model.json":
+        return read_shards(path if path.is_dir() else path.parent)
+    from zoo.weights import io
+
+    return {_plain(name): array for name, array in io.read(path).arrays.items()}
+
+
+def _plain(name: str) -> str:
+    """``fire2/squeeze1x1/kernel`` -> ``fire2_squeeze1x1/kernel``: Keras 3 takes no slash in the name of a layer."""
+    layer, _, weight = name.rpartition("/")
+    return f"{layer.replace('/', '_')}/{weight}"
+
+
+def read_shards(folder: Path) -> "Arrays":
+    """Read the weights of a TensorFlow.js layers model: ``model.json`` and float32 shards beside it.
+
+    Groups of shards that are not there are left out: the first layers of a network are of use without the last.
+
+    Raises:
+        ZooError: a file is missing, damaged, or holds something else than float32.
+    """
+    path = folder / "model.json"
+    try:
+        if path.stat().st_size > formats.MOST_JSON_BYTES:
+            raise formats.refused(path, "it is far too long")
+        groups = json.loads(path.read_bytes())["weightsManifest"]
+        present = [group for group in groups if any((folder / name).exists() for name in _shards(folder, group))]
+        if not present:
+            raise formats.refused(path, "none of its shards is beside it")
+        return {_plain(name): array for group in present for name, array in _group(folder, group).items()}
+    except OSError as error:
+        raise storage_error("read", Path(error.filename or path), error) from error
+    except (ValueError, KeyError, TypeError, AttributeError, RecursionError) as error:
+        raise formats.refused(
+            path, f"it is not a model of TensorFlow.js ({type(error).__name__}: {error})"
+        ) from error
+
+
+def _shards(folder: Path, group: dict[str, Any]) -> list[str]:
+    names = [str(name) for name in group["paths"]]
+    if any(Path(name).name != name for name in names):
+        raise formats.refused(folder / "model.json", f"it names shards outside its folder: {', '.join(names)}")
+    return names
+
+
+def _group(folder: Path, group: dict[str, Any]) -> "Arrays":
+    """The weights of one group, which lie one after the other in its shards."""
+    found: Arrays = {}
+    names = _shards(folder, group)
+    content, begin = b"".join((folder / name).read_bytes() for name in names), 0
+    for weight in group["weights"]:
+        shape = tuple(int(edge) for edge in weight["shape"])
+        end = begin + 4 * math.prod(shape)
+        if weight["dtype"] != "float32" or "quantization" in weight or min(shape, default=1) < 1:
+            raise formats.refused(folder / "model.json", f"{weight['name']} is not plain float32")
+        if end > len(content):
+            raise formats.refused(folder / "model.json", f"its shards end before {weight['name']} does")
+        found[weight["name"]] = np.frombuffer(content[begin:end], "<f4").astype(np.float32).reshape(shape)
+        begin = end
+    if begin != len(content):
+        raise formats.refused(folder / "model.json", f"{', '.join(names)} are longer than the weights they hold")
+    return found
+
+
+def write(path: Path, arrays: "Arrays") -> None:
+    """Write what the worker reads, ``layer/weight`` -> float32.
+
+    Raises:
+        ZooError: it cannot be written.
+    """
+    try:
+        formats.write_npz(path, formats.Weights(arrays, "features"))
+    except OSError as error:
+        raise storage_error("write", path, error) from error

@@ -1,0 +1,230 @@
+"""Weights in files of plain arrays: ``.npz`` and ``.safetensors``, and the limits that hold for every format.
+
+Sizes that a file declares are checked before memory is set aside for them, and nothing is ever unpickled.
+"""
+
+import json
+import math
+import re
+import zipfile
+from collections.abc import Iterable
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import IO, TYPE_CHECKING
+
+import numpy as np
+
+from zoo.core.errors import ZooError
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    Arrays = dict[str, NDArray[np.float32]]
+
+MOST_BYTES = 4 << 30
+# Trained weights hardly shrink; what unpacks to a hundred times its size was made to hurt. Small files may be full
+# of zeros, so the rule starts above a size that hurts nobody.
+MOST_EXPANSION = 100
+HARMLESS_BYTES = 64 << 20
+MOST_ENTRIES = 100_000
+MOST_JSON_BYTES = 64 << 20
+
+
+@dataclass(frozen=True)
+class Weights:
+    """Weights by name, in the order of the layers.
+
+    Attributes:
+        arrays: ``layer/weight`` -> float32, convolution kernels as (height, width, in, out).
+        kind: what the file was, in words.
+        classes: Keras 3's name for the class of a layer (``depthwise_conv2d``), where the file tells it.
+        doubts: why the file cannot become one that is read by the order of its layers; empty where it can.
+    """
+
+    arrays: "Arrays"
+    kind: str
+    classes: dict[str, str] = field(default_factory=dict)
+    doubts: tuple[str, ...] = ()
+
+
+def refused(path: Path, reason: str) -> ZooError:
+    """The error for a file whose content is not what it should be."""
+    return ZooError(
+        f"{path} is refused: {reason}",
+        "Get the file again from where it came, or save it anew with the library that made it.",
+    )
+
+
+def check_size(path: Path, declared: int, stored: int) -> None:
+    """Refuse what would take more memory than its file can mean.
+
+    Args:
+        path: for the message.
+        declared: bytes that the content says it takes.
+        stored: bytes of the file.
+
+    Raises:
+        ZooError: it is too large.
+    """
+    if declared > MOST_BYTES:
+        raise refused(path, f"it declares {declared:,} bytes of weights; at most {MOST_BYTES:,} are read")
+    if declared > max(HARMLESS_BYTES, MOST_EXPANSION * stored):
+        raise refused(path, f"it declares {declared:,} bytes of weights but is only {stored:,} bytes long")
+
+
+def as_float32(path: Path, name: str, array: "NDArray[np.generic]") -> "NDArray[np.float32]":
+    """Turn floating-point numbers of any width and byte order into float32.
+
+    Raises:
+        ZooError: they are of another kind.
+    """
+    if array.dtype.kind != "f":
+        raise refused(path, f"{name!r} is of type {array.dtype}; weights are floating-point numbers")
+    return np.ascontiguousarray(array, np.float32).reshape(array.shape)
+
+
+def from_bfloat16(raw: bytes, shape: tuple[int, ...]) -> "NDArray[np.float32]":
+    """Unpack bfloat16, the upper half of a float32, from little-endian bytes."""
+    return (np.frombuffer(raw, "<u2").astype(np.uint32) << 16).view(np.float32).reshape(shape)
+
+
+def check_names(path: Path, names: Iterable[str]) -> None:
+    """Refuse names that no layer has: empty, endless, or with characters that cannot be printed.
+
+    Raises:
+        ZooError: the first of them.
+    """
+    for name in names:
+        if not name.isprintable() or not 0 < len(name) <= 500 or "" in name.split("/"):
+            raise refused(path, f"it holds an entry with the name {name[:100]!r}")
+
+
+def read_npz(path: Path, archive: zipfile.ZipFile) -> Weights:
+    """Read an opened ``.npz``.
+
+    Raises:
+        ZooError: it holds anything but arrays of floating-point numbers, or more than it can.
+    """
+    members = archive.infolist()
+    check_members(path, members)
+    check_size(path, sum(member.file_size for member in members), path.stat().st_size)
+    strange = [member.filename for member in members if not member.filename.endswith(".npy")]
+    if strange:
+        raise refused(path, f"it holds {strange[0]!r}, which is not a numpy array")
+    arrays: Arrays = {}
+    for member in members:
+        name = member.filename.removesuffix(".npy")
+        with archive.open(member) as stream:
+            arrays[name] = as_float32(path, name, _read_npy(path, stream, member))
+    check_names(path, arrays)
+    return Weights(arrays, "numpy archive", doubts=_order_doubts(arrays))
+
+
+def check_members(path: Path, members: list[zipfile.ZipInfo]) -> None:
+    """Refuse archives with too many members, or two of one name.
+
+    Raises:
+        ZooError: they are.
+    """
+    if len(members) > MOST_ENTRIES:
+        raise refused(path, f"it holds {len(members):,} entries; at most {MOST_ENTRIES:,} are read")
+    if len({member.filename for member in members}) != len(members):
+        raise refused(path, "it holds two entries of the same name")
+
+
+def _read_npy(path: Path, stream: IO[bytes], member: zipfile.ZipInfo) -> "NDArray[np.generic]":
+    """Read one array whose header says no more than what follows it."""
+    version = np.lib.format.read_magic(stream)
+    if version not in ((1, 0), (2, 0)):
+        raise refused(path, f"{member.filename!r} is written in version {version} of numpy's format")
+    read_header = np.lib.format.read_array_header_1_0 if version == (1, 0) else np.lib.format.read_array_header_2_0
+    shape, fortran, dtype = read_header(stream)
+    if dtype.hasobject or dtype.kind != "f":
+        raise refused(path, f"{member.filename!r} is of type {dtype}; weights are floating-point numbers")
+    declared = math.prod(shape) * dtype.itemsize
+    if min(shape, default=0) < 0 or declared > member.file_size:
+        raise refused(path, f"{member.filename!r} declares the shape {shape} and is {member.file_size:,} bytes long")
+    content = stream.read(declared)
+    if len(content) != declared:
+        raise refused(path, f"{member.filename!r} breaks off")
+    array = np.frombuffer(content, dtype)
+    return array.reshape(shape[::-1]).T if fortran else array.reshape(shape)
+
+
+def _order_doubts(arrays: "Arrays") -> tuple[str, ...]:
+    """Kernels come before biases in a network and after them in the alphabet: order that was sorted away shows."""
+    names = list(arrays)
+    sorted_away = len(names) > 1 and names == sorted(names)
+    return ("its entries are in the order of the alphabet, not of the layers",) if sorted_away else ()
+
+
+def write_npz(path: Path, weights: Weights) -> None:
+    """Write an ``.npz``, the same bytes for the same weights."""
+    with zipfile.ZipFile(path, "w") as archive:
+        for name, array in weights.arrays.items():
+            with archive.open(zipfile.ZipInfo(f"{name}.npy"), "w", force_zip64=True) as stream:
+                np.lib.format.write_array(stream, array, allow_pickle=False)
+
+
+def read_safetensors(path: Path) -> Weights:
+    """Read a ``.safetensors`` file; files of the zoo's own also tell the order of the layers.
+
+    Raises:
+        ZooError: it is damaged, or holds anything but floating-point numbers.
+    """
+    import safetensors
+
+    check_size(path, path.stat().st_size, path.stat().st_size)
+    content = path.read_bytes()
+    try:
+        entries = safetensors.deserialize(content)  # type: ignore[no-untyped-call]
+        header = json.loads(content[8 : 8 + int.from_bytes(content[:8], "little")])
+    except (safetensors.SafetensorError, ValueError, RecursionError) as error:
+        raise refused(path, f"it is not a whole safetensors file ({error})") from error
+    arrays: Arrays = {name: _tensor(path, name, entry) for name, entry in entries}
+    check_names(path, arrays)
+    order = _told_order(header.get("__metadata__", {}), arrays)
+    if order is None:
+        return Weights(
+            dict(sorted(arrays.items())), "safetensors", doubts=("it does not tell the order of the layers",)
+        )
+    return Weights({name: arrays[name] for name in order}, "safetensors")
+
+
+_TYPES = {"F64": "<f8", "F32": "<f4", "F16": "<f2"}
+
+
+def _tensor(path: Path, name: str, entry: dict[str, object]) -> "NDArray[np.float32]":
+    kind, raw, sizes = entry["dtype"], entry["data"], entry["shape"]
+    assert isinstance(raw, bytes | bytearray)  # noqa: S101  (what safetensors returns)
+    assert isinstance(sizes, list)  # noqa: S101
+    if kind == "BF16":
+        return from_bfloat16(bytes(raw), tuple(sizes))
+    if kind not in _TYPES:
+        raise refused(path, f"{name!r} is of type {kind}; weights are floating-point numbers")
+    return as_float32(path, name, np.frombuffer(raw, _TYPES[str(kind)]).reshape(sizes))
+
+
+def _told_order(metadata: object, arrays: "Arrays") -> list[str] | None:
+    """Names in the order that our own files keep beside them, or None."""
+    told = metadata.get("order") if isinstance(metadata, dict) else None
+    try:
+        order = json.loads(told) if isinstance(told, str) else None
+    except (ValueError, RecursionError):
+        return None
+    if not isinstance(order, list) or not all(isinstance(name, str) for name in order):
+        return None
+    return order if len(order) == len(arrays) and set(order) == set(arrays) else None
+
+
+def write_safetensors(path: Path, weights: Weights) -> None:
+    """Write a ``.safetensors`` file; the library sorts the entries, so their order is kept as a note."""
+    from safetensors.numpy import save_file
+
+    note = {} if weights.doubts else {"order": json.dumps(list(weights.arrays))}
+    save_file(dict(weights.arrays), path, metadata={"format": "np", **note})
+
+
+def natural(name: str) -> list[tuple[int, str]]:
+    """Sort key under which ``conv2d_2`` comes before ``conv2d_10``."""
+    return [(int(part) if part.isdigit() else -1, part) for part in re.split(r"(\d+)", name)]

@@ -1,0 +1,167 @@
+"""The layout of Keras 3: groups called after the classes of the layers, in them the weights by number."""
+
+import re
+from collections.abc import Iterator
+from typing import TYPE_CHECKING, Any
+
+from zoo.core.errors import ZooError
+from zoo.weights.formats import Weights, natural
+from zoo.weights.keras_layout import NESTED, Tree, by_layer, join, layers_of
+
+if TYPE_CHECKING:
+    from zoo.weights.formats import Arrays
+
+# Weights of a layer in the order in which Keras 3 numbers them.
+_KERNEL = ("kernel", "bias")
+_SCALE = ("gamma", "beta")
+NUMBERED: dict[str, tuple[str, ...]] = {
+    **dict.fromkeys(("dense", "einsum_dense", "conv1d", "conv2d", "conv3d"), _KERNEL),
+    **dict.fromkeys(("conv1d_transpose", "conv2d_transpose", "conv3d_transpose"), _KERNEL),
+    **dict.fromkeys(("depthwise_conv1d", "depthwise_conv2d"), ("depthwise_kernel", "bias")),
+    **dict.fromkeys(("separable_conv1d", "separable_conv2d"), ("depthwise_kernel", "pointwise_kernel", "bias")),
+    **dict.fromkeys(("layer_normalization", "group_normalization"), _SCALE),
+    "batch_normalization": (*_SCALE, "moving_mean", "moving_variance"),
+    "embedding": ("embeddings",),
+    "p_re_lu": ("alpha",),
+}
+_UNORDERED = "it does not tell the order of the layers"
+CONTAINERS = ("layers", "_layer_checkpoint_dependencies")  # the latter is what Keras 2.12 to 2.15 write
+
+
+class _Reading:
+    """A Keras 3 file and what has been collected from it so far."""
+
+    def __init__(self, tree: Tree) -> None:
+        self.tree = tree
+        self.arrays: Arrays = {}
+        self.classes: dict[str, str] = {}
+        self.doubts: list[str] = []
+        self.unnamed = False
+        self.groups: dict[str, list[str]] = {}
+        self.numbers: dict[str, list[str]] = {}
+        for group in tree.attributes:
+            above, _, name = group.rpartition("/")
+            self.groups.setdefault(above, []).extend([name] if name else [])
+        for value in tree.values:
+            above, _, name = value.rpartition("/")
+            self.numbers.setdefault(above, []).append(name)
+
+
+def read_keras3(tree: Tree, config: Any, kind: str) -> Weights:
+    """Read the layout of ``.weights.h5`` and of ``model.weights.h5`` inside a ``.keras``.
+
+    Weights are numbered there: their names follow from the class of the layer. Where that leaves a doubt, as for a
+    batch normalisation without scale, the number stays.
+
+    Args:
+        tree: content of the file.
+        config: the model's configuration from the ``.keras``, or None.
+        kind: what to call the file.
+    """
+    reading = _Reading(tree)
+    _collect(reading, "", "", "", config)
+    words = f"{kind} without the names of the layers" if reading.unnamed else kind
+    return Weights(reading.arrays, words, reading.classes, tuple(dict.fromkeys(reading.doubts)))
+
+
+def _collect(reading: _Reading, group: str, label: str, layer_class: str, config: Any) -> None:
+    """Take the weights of one layer, then those of the layers inside it."""
+    variables = join(group, "vars")
+    numbers = sorted(reading.numbers.get(variables, []), key=natural)
+    own = config.get("config") if isinstance(config, dict) else None
+    for name, number in zip(_numbered_names(layer_class, len(numbers), own), numbers, strict=True):
+        reading.arrays[join(label, name)] = reading.tree.values[join(variables, number)]
+        reading.classes[label] = layer_class
+    for child in reading.groups.get(group, []):
+        inside = join(group, child)
+        if child != "vars" and (label or child not in CONTAINERS):
+            reading.doubts.append(NESTED)
+        if child in CONTAINERS:
+            for member, name, kind, row in _layers_in(reading, inside, config):
+                _collect(reading, join(inside, member), join(label, name), kind, row)
+        elif child != "vars":
+            _collect(reading, inside, join(label, child), child, None)
+
+
+def _layers_in(reading: _Reading, container: str, config: Any) -> Iterator[tuple[str, str, str, Any]]:
+    """Yield (group, layer's name, class, configuration) of the layers in a container, in order."""
+    members = reading.groups.get(container, [])
+    told = layers_of(config)
+    if told:
+        seen: dict[str, int] = {}
+        for name, kind, own in told:
+            count = seen[kind] = seen.get(kind, -1) + 1
+            yield (f"{kind}_{count}" if count else kind), name, kind, {"config": own}
+        return
+    order = reading.tree.order.get(container, [])
+    if sorted(order) != sorted(members):
+        reading.doubts.append(_UNORDERED)
+        order = sorted(members, key=natural)
+    for member in order:
+        variables = join(container, member, "vars")
+        told_name = reading.tree.attributes.get(variables, {}).get("name")
+        reading.unnamed |= told_name is None and variables in reading.numbers
+        yield member, str(told_name or member), re.sub(r"_\d+$", "", member), None
+
+
+def _numbered_names(layer_class: str, count: int, config: dict[str, Any] | None) -> list[str]:
+    """Names of the weights 0, 1, 2, ... of a layer, or the numbers where they cannot be known."""
+    names = list(NUMBERED.get(layer_class, ()))
+    if config:
+        left_out = {"gamma": "scale", "beta": "center", "bias": "use_bias"}
+        names = [name for name in names if config.get(left_out.get(name, ""), True)]
+    elif names and count == len(names) - 1 and names[-1] == "bias":
+        names.pop()
+    return names if len(names) == count else [str(number) for number in range(count)]
+
+
+def make_keras3(weights: Weights) -> Tree:
+    """Lay weights out as Keras 3's ``.weights.h5``, for Sequential and functional models without models inside.
+
+    Groups are called after the class of their layer, counted in order. Where the source does not tell the classes,
+    they are deduced from the weights: a kernel of two axes is taken for Dense, of four for Conv2D.
+
+    Raises:
+        ZooError: the order of the layers is not known, or the class of one of them.
+    """
+    tree = Tree()
+    seen: dict[str, int] = {}
+    tree.attributes |= {"vars": {}, "layers": {}}  # Keras 3.0 wants the first, which is empty
+    for layer, arrays in by_layer(weights, ".weights.h5").items():
+        kind = weights.classes.get(layer) or _deduced_class(arrays)
+        if set(arrays) - set(NUMBERED.get(kind, ())):
+            raise ZooError(
+                f"The layer {layer!r} of class {kind or 'unknown'} has {', '.join(arrays)}, which cannot be numbered",
+                "Write .npz, .safetensors or .h5 instead.",
+            )
+        count = seen[kind] = seen.get(kind, -1) + 1
+        group = join("layers", f"{kind}_{count}" if count else kind, "vars")
+        tree.attributes[group] = {"name": layer}
+        ordered = [arrays[name] for name in NUMBERED[kind] if name in arrays]
+        tree.values |= {join(group, str(number)): array for number, array in enumerate(ordered)}
+    return tree
+
+
+def _deduced_class(arrays: "Arrays") -> str:
+    """Keras 3's name for the class of a layer with such weights, or an empty string."""
+    names = set(arrays) - {"bias"}
+    axes = max(array.ndim for array in arrays.values())
+    if names == {"kernel"}:
+        return {2: "dense", 3: "conv1d", 4: "conv2d", 5: "conv3d"}.get(axes, "")
+    if names == {"depthwise_kernel"}:
+        return {3: "depthwise_conv1d", 4: "depthwise_conv2d"}.get(axes, "")
+    if names == {"depthwise_kernel", "pointwise_kernel"}:
+        return {3: "separable_conv1d", 4: "separable_conv2d"}.get(axes, "")
+    if names >= {"moving_mean", "moving_variance"}:
+        return "batch_normalization"
+    return {("beta", "gamma"): "layer_normalization", ("embeddings",): "embedding"}.get(tuple(sorted(names)), "")
+
+
+def classes_of(weights: Weights) -> dict[str, int]:
+    """How many layers of each class a ``.weights.h5`` made of these weights holds."""
+    found: dict[str, int] = {}
+    for group in make_keras3(weights).attributes:
+        if group.endswith("/vars"):
+            kind = re.sub(r"_\d+$", "", group.split("/")[1])
+            found[kind] = found.get(kind, 0) + 1
+    return found

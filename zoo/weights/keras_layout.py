@@ -1,0 +1,76 @@
+"""What the layouts of Keras 2 and Keras 3 have in common.
+
+Both become ``layer/weight`` -> float32 and are made from it. Here the content of a file is a :class:`Tree` of plain
+values; ``weights.py`` reads and writes it.
+"""
+
+import re
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
+
+from zoo.core.errors import ZooError
+from zoo.weights.formats import Weights
+
+if TYPE_CHECKING:
+    from zoo.weights.formats import Arrays
+
+Text = str | list[str]
+
+NESTED = "it holds layers inside of layers, or a model of one's own class"
+
+
+@dataclass
+class Tree:
+    """Content of an HDF5 file.
+
+    Attributes:
+        values: path of a dataset -> its numbers.
+        attributes: path of a group ("" is the root) -> its attributes; every group is there.
+        order: path of a group -> names of its members as they were made, where the file tells.
+    """
+
+    values: "Arrays" = field(default_factory=dict)
+    attributes: dict[str, dict[str, Text]] = field(default_factory=lambda: {"": {}})
+    order: dict[str, list[str]] = field(default_factory=dict)
+
+
+def join(*parts: str) -> str:
+    """Path inside a file."""
+    return "/".join(part for part in parts if part)
+
+
+def snake_case(class_name: str) -> str:
+    """Keras 3's name for a class: ``BatchNormalization`` -> ``batch_normalization``, ``Conv2D`` -> ``conv2d``."""
+    split = re.sub(r"(.)([A-Z][a-z]+)", r"\1_\2", re.sub(r"\W", "", class_name))
+    return re.sub(r"([a-z])([A-Z])", r"\1_\2", split).lower()
+
+
+def layers_of(config: Any) -> list[tuple[str, str, dict[str, Any]]]:
+    """(name, Keras 3's name of the class, configuration) of the layers of a model's configuration."""
+    inner = config.get("config") if isinstance(config, dict) else None
+    rows = inner.get("layers") if isinstance(inner, dict) else inner  # Keras 2.2 and older: a list for Sequential
+    found = []
+    for row in rows if isinstance(rows, list) else []:
+        own = row.get("config") if isinstance(row, dict) else None
+        if isinstance(own, dict) and isinstance(row.get("class_name"), str):
+            found.append((str(own.get("name", row.get("name"))), snake_case(row["class_name"]), own))
+    return found
+
+
+def by_layer(weights: Weights, suffix: str) -> "dict[str, Arrays]":
+    """Layer -> weight -> array, in order."""
+    if weights.doubts:
+        raise ZooError(
+            f"This {weights.kind} file cannot become {suffix}: {' and '.join(weights.doubts)}",
+            "Keras reads such files by the order of the layers. Write .npz or .safetensors, or start from the whole "
+            "model: .keras, or .h5 as Keras 2 saves it.",
+        )
+    layers: dict[str, Arrays] = {}
+    for name, array in weights.arrays.items():
+        layer, _, own = name.rpartition("/")
+        if not layer:
+            raise ZooError(
+                f"{name!r} names no layer; {suffix} needs LAYER/WEIGHT", "Write .npz or .safetensors instead."
+            )
+        layers.setdefault(layer, {})[own] = array
+    return layers

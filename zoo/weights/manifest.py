@@ -1,0 +1,131 @@
+"""Weights as a ``manifest.json`` and raw float32 files beside it, as feed-forward style networks were published.
+
+The manifest has a row for every weight: ``{"NAME": {"filename": "FILE", "shape": [3, 3, 64, 128]}}``; each file is
+little-endian float32 and nothing else. It may come from a stranger: only plain files in the same folder are opened,
+and none that is not exactly as long as its shape says.
+"""
+
+import json
+import math
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from zoo.weights import formats
+from zoo.weights.formats import Weights, natural, refused
+
+if TYPE_CHECKING:
+    from zoo.weights.formats import Arrays
+
+NAME = "manifest.json"
+_KIND = "manifest of raw float32"
+
+
+def describes(path: Path) -> bool:
+    """Whether a path is such a manifest, or a folder that has one."""
+    return path.name == NAME or (path / NAME).is_file()
+
+
+def read(path: Path) -> Weights:
+    """Read a manifest, or the folder it is in.
+
+    Weights that were called ``Variable``, ``Variable_1``, ... and have the shapes of a feed-forward style network are
+    named after its layers; all others keep their names.
+
+    Raises:
+        ZooError: a file is missing, of another size than its shape says, or elsewhere.
+        OSError: the manifest cannot be opened.
+        ValueError: it is not JSON.
+    """
+    manifest = path / NAME if path.is_dir() else path
+    if manifest.stat().st_size > formats.MOST_JSON_BYTES:
+        raise refused(manifest, f"it is {manifest.stat().st_size:,} bytes long")
+    rows = json.loads(manifest.read_text(encoding="utf-8"))
+    if not isinstance(rows, dict) or not 0 < len(rows) <= formats.MOST_ENTRIES:
+        raise refused(manifest, "it is not a list of weights by name")
+    checked = {name: _checked(manifest, name, rows[name]) for name in sorted(rows, key=natural)}
+    declared = sum(4 * math.prod(shape) for _, shape in checked.values())
+    formats.check_size(manifest, declared, sum(file.stat().st_size for file, _ in checked.values()))
+    arrays = {
+        name: np.fromfile(file, "<f4").astype(np.float32).reshape(shape) for name, (file, shape) in checked.items()
+    }
+    named = as_style_network(arrays)
+    if named:
+        return Weights(named, f"{_KIND}, a feed-forward style network")
+    return Weights(arrays, _KIND, doubts=("its names tell no layers",))
+
+
+def _checked(manifest: Path, name: str, row: Any) -> tuple[Path, tuple[int, ...]]:
+    """The file of a weight and its shape, once they are known to be harmless."""
+    file, shape = (row.get("filename"), row.get("shape")) if isinstance(row, dict) else (None, None)
+    if not isinstance(file, str) or not isinstance(shape, list):
+        raise refused(manifest, f"{name!r} has no filename and shape")
+    if any(type(edge) is not int or edge < 1 for edge in shape):
+        raise refused(manifest, f"{name!r} has the shape {shape}")
+    if file in ("", ".", "..") or not file.isprintable() or any(mark in file for mark in "/\\:"):
+        raise refused(manifest, f"{name!r} is in {file!r}, which is not the plain name of a file")
+    path = manifest.parent / file
+    if not path.is_file() or path.resolve().parent != manifest.parent.resolve():
+        raise refused(manifest, f"{name!r} is in {file!r}, which is no file in its folder")
+    size, needed = path.stat().st_size, 4 * math.prod(shape)
+    if size != needed:
+        raise refused(manifest, f"{file!r} is {size:,} bytes long; the shape {shape} takes {needed:,}")
+    return path, tuple(shape)
+
+
+def as_style_network(arrays: "Arrays") -> "Arrays | None":
+    """Name the weights of a feed-forward style network by its layers.
+
+    Args:
+        arrays: name -> array, in order: for each convolution its kernel, and shift and scale of its normalisation.
+
+    Returns:
+        ``layer/weight`` -> array, or None where these are no such network.
+    """
+    parts, blocks = list(arrays.values()), (len(arrays) // 3 - 6) // 2
+    if len(parts) != 18 + 6 * blocks or blocks < 0 or not all(name.startswith("Variable") for name in arrays):
+        return None
+    found: Arrays = {}
+    for index, layer in enumerate(layers(blocks)):
+        kernel, shift, scale = parts[3 * index : 3 * index + 3]
+        found |= {f"{layer}/kernel": kernel, f"{layer}_norm/shift": shift, f"{layer}_norm/scale": scale}
+    return found if size_of(found) else None
+
+
+def layers(blocks: int) -> list[str]:
+    """Names of the network's convolutions, first to last."""
+    residual = [f"block{number}_{half}" for number in range(1, blocks + 1) for half in "ab"]
+    return ["conv1", "conv2", "conv3", *residual, "up1", "up2", "output"]
+
+
+def size_of(arrays: "Arrays") -> dict[str, Any] | None:
+    """What the builder is told of the style network that has exactly these weights, or None.
+
+    ``filters``, ``blocks`` and ``edge``; and ``upsampling`` where it is not by transposed convolutions.
+    """
+    first = arrays.get("conv1/kernel")
+    blocks = (len(arrays) // 3 - 6) // 2
+    if first is None or first.ndim != 4 or blocks < 0:
+        return None
+    size = {"filters": first.shape[3], "blocks": blocks, "edge": first.shape[0]}
+    shapes = {name: array.shape for name, array in arrays.items()}
+    if size["edge"] % 2 == 0:
+        return None
+    if shapes == _shapes(**size, transposed=False):
+        return {**size, "upsampling": "nearest"}
+    return size if shapes == _shapes(**size) else None
+
+
+def _shapes(filters: int, blocks: int, edge: int, transposed: bool = True) -> dict[str, tuple[int, ...]]:
+    wide, names = 4 * filters, layers(blocks)
+    kernels = dict.fromkeys(names, (3, 3, wide, wide))
+    kernels |= {"conv1": (edge, edge, 3, filters), "conv2": (3, 3, filters, 2 * filters)}
+    kernels |= {"conv3": (3, 3, 2 * filters, wide), "output": (edge, edge, filters, 3)}
+    for name, before, after in (("up1", wide, 2 * filters), ("up2", 2 * filters, filters)):
+        kernels[name] = (3, 3, after, before) if transposed else (3, 3, before, after)
+    found: dict[str, tuple[int, ...]] = {}
+    for name in names:
+        outputs = kernels[name][2 if transposed and name in ("up1", "up2") else 3]
+        found |= {f"{name}/kernel": kernels[name], f"{name}_norm/shift": (outputs,), f"{name}_norm/scale": (outputs,)}
+    return found

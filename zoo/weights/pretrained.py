@@ -1,0 +1,177 @@
+"""What ``weights=`` means: weights that were published, a file of the user's own, or none.
+
+Whatever the file, the worker gets ``layer/weight`` -> float32 in an ``.npz`` of the zoo's own, kept in the cache by
+the checksum of where it came from.
+"""
+
+import json
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from zoo.core import console, paths, schema
+from zoo.core.download import fetch, file_sha256, locked, storage_error
+from zoo.core.errors import ZooError, nearest
+
+if TYPE_CHECKING:
+    from zoo.weights.formats import Weights
+
+WORDS = ("imagenet", "none")
+TABLE = paths.CONFIGS / "weights" / "imagenet.yaml"
+CLASS_INDEX = paths.CONFIGS / "weights" / "imagenet_class_index.json"
+# Part of the name of every kept file: to be raised when what is made of the same source changes.
+LAYOUT = 1
+
+
+@dataclass(frozen=True)
+class Chosen:
+    """Weights that a run starts from.
+
+    Attributes:
+        npz: for the worker, ``layer/weight`` -> float32.
+        record: for ``run.json``: ``source``, ``file``, ``sha256``, ``parameters``.
+        classes: outputs of the top, where the file has one that is known.
+        hint: what to do if they do not fit the model, or "".
+    """
+
+    npz: Path
+    record: dict[str, Any]
+    classes: int | None
+    hint: str
+
+
+def choose(told: str | None, model: Mapping[str, Any]) -> Chosen | None:
+    """Have the weights at hand that ``weights=`` names; None where it says none.
+
+    Args:
+        told: ``imagenet``, the path of a file, ``none`` or None.
+        model: the model's settings: ``name``, and its arguments such as ``alpha`` and ``input_size``.
+
+    Raises:
+        ZooError: they were not published for this model, cannot be downloaded or checked, or cannot be read.
+    """
+    if told is None or told == "none":
+        return None
+    path = _published(model) if told == "imagenet" else _own(told)
+    sha256 = file_sha256(path)
+    npz, weights = _kept(path, sha256)
+    numbers = sum(array.size for array in weights.arrays.values())
+    record = {"source": told, "file": str(path), "sha256": sha256, "parameters": numbers}
+    row = _table().get(str(model["name"]))
+    return Chosen(npz, record, _classes(row, weights), _hint(row, weights, model))
+
+
+def class_names(count: int) -> list[str]:
+    """Names of the classes of a network that nothing more is known of: ImageNet's where there are 1,000."""
+    if count != 1000:
+        return [f"class {number}" for number in range(count)]
+    index = json.loads(CLASS_INDEX.read_text(encoding="utf-8"))
+    return [index[str(number)][1] for number in range(count)]
+
+
+def _table() -> dict[str, Any]:
+    found: dict[str, Any] = schema.read(TABLE)
+    return found
+
+
+def _published(model: Mapping[str, Any]) -> Path:
+    """The published file for a model, from the cache or downloaded into it."""
+    table, name = _table(), str(model["name"])
+    if name not in table:
+        raise ZooError(
+            f"No weights were published for {name}", f"There are some for {', '.join(table)}; or give weights=PATH."
+        )
+    row = table[name]
+    file = row["file"].format(alpha=_one_of(row, "alpha", "alphas", model), size=_one_of(row, "size", "sizes", model))
+    checksums = row["checksums"].get(file)
+    if checksums is None:
+        return _of_keras(row, file)
+    checksum = checksums.get("sha256") or checksums["md5"]
+    try:
+        return fetch(file, [row["address"] + file], checksum, paths.cache_dir() / "downloads" / "imagenet")
+    except ZooError as error:
+        raise ZooError(error.message, f"{error.remedy}\nOr give a file that you have: weights=PATH") from error
+
+
+def _of_keras(row: dict[str, Any], file: str) -> Path:
+    """A file of no known checksum, where Keras has downloaded it for the user."""
+    path = Path.home() / ".keras" / "models" / file
+    if path.is_file():
+        console.say(f"Weights that Keras downloaded: {path}; no checksum of them is known")
+        return path
+    raise ZooError(
+        f"No checksum of {file} is known, so it is not downloaded: nothing could tell it from another file",
+        f"Download it yourself and give its path:\n  {row['address']}{file}\n  weights=FOLDER/{file}\n"
+        f"Or let Keras do so; what it keeps in {path.parent} is found there.\n"
+        f"Files with a known checksum: {', '.join(row['checksums'])}",
+    )
+
+
+def _one_of(row: dict[str, Any], words: str, key: str, model: Mapping[str, Any]) -> Any:
+    """How the file's name spells a value of the model's."""
+    setting = {"alpha": "alpha", "size": "input_size"}[words]
+    given = model.get(setting)
+    valid = row[key]
+    if given not in valid:
+        listed = ", ".join(str(value) for value in valid)
+        raise ZooError(
+            f"No weights were published for model.{setting}={given}",
+            f"Choose one of {listed}, or give weights=PATH.",
+        )
+    return valid[given] if isinstance(valid, dict) else given
+
+
+def _own(told: str) -> Path:
+    path = Path(told).expanduser().absolute()
+    if path.is_file():
+        return path
+    if path.is_dir():
+        raise ZooError(
+            f"weights={told} is a folder", "Name the file of weights; for a run of the zoo say run=FOLDER."
+        )
+    there = [entry.name for entry in path.parent.iterdir()] if path.parent.is_dir() else []
+    guess = nearest(told, list(WORDS)) or nearest(path.name, there)
+    raise ZooError(
+        f"There is no file of weights {told}{guess}",
+        "weights= takes imagenet, none, or the path of a .h5, .weights.h5, .keras, .npz or .safetensors file.",
+    )
+
+
+def _kept(path: Path, sha256: str) -> tuple[Path, "Weights"]:
+    """The zoo's own form of a file of weights, made once."""
+    from zoo.weights import io
+
+    folder = paths.cache_dir() / "weights"
+    npz = folder / f"{sha256[:32]}-{LAYOUT}.npz"
+    with locked(folder / f".{npz.name}.lock", f"reads {path.name}"):
+        if npz.is_file():
+            try:
+                return npz, io.read(npz)
+            except ZooError:
+                console.warn(f"{npz} was damaged; it is made anew")
+        found = io.read(path)
+        try:
+            io.write(npz, found)
+        except OSError as error:
+            raise storage_error("write", npz, error) from error
+    return npz, found
+
+
+def _classes(row: dict[str, Any] | None, weights: "Weights") -> int | None:
+    top = weights.arrays.get(row["top"]) if row else None
+    return int(top.shape[-1]) if top is not None and top.ndim else None
+
+
+def _hint(row: dict[str, Any] | None, weights: "Weights", model: Mapping[str, Any]) -> str:
+    """What the file's own shapes say that the settings contradict."""
+    if row is None:
+        return ""
+    told = weights.arrays.get(row["width"]["weight"])
+    if told is None or not told.ndim:
+        others = [name for name, other in _table().items() if other["width"]["weight"] in weights.arrays]
+        return f"these are the weights of {others[0]}: model={others[0]}" if others else ""
+    alpha = round(told.shape[-1] / row["width"]["full"], 2)
+    if abs(alpha - float(model.get("alpha", 1.0))) < 0.01:
+        return ""
+    return f"these are the weights of alpha {alpha:g}: model.alpha={alpha:g}"

@@ -1,0 +1,127 @@
+"""One pass through a network, on every framework, in the ways that the framework has.
+
+``of_keras`` and ``of_torch`` return a function without arguments that makes one pass, and ``wait`` comes back when
+what such a function returned has really been computed: GPUs work on while Python goes on.
+"""
+
+import numpy as np
+
+from zoo.worker.errors import RefusalError
+
+
+def ways(framework):
+    """Names of the ways in which a framework can make a pass, the plainest first."""
+    return {"torch": ["eager", "compiled"], "tensorflow": ["graph", "xla"], "jax": ["xla"]}.get(framework, ["graph"])
+
+
+def wait(made):
+    """Come back when a pass is done; numpy arrays are."""
+    if hasattr(made, "block_until_ready"):
+        made.block_until_ready()
+    elif hasattr(made, "is_mps") and (made.is_mps or made.is_cuda):
+        import torch
+
+        (torch.mps if made.is_mps else torch.cuda).synchronize()
+    elif hasattr(made, "numpy") and not hasattr(made, "is_mps"):
+        made[0, 0, 0].numpy()  # TensorFlow: one number is there only when all are
+
+
+def of_torch(module, x, training, way):
+    """One pass through a PyTorch module.
+
+    Args:
+        module: on the device and in the precision of x.
+        x: the input tensor.
+        training: drop, and record what gradients need; else neither.
+        way: eager or compiled.
+    """
+    import torch
+
+    call = torch.compile(module) if way == "compiled" else module
+
+    def once():
+        # `inference_mode` is the faster one, but a compiled module may not have been compiled in it.
+        with torch.enable_grad() if training else torch.no_grad() if way == "compiled" else torch.inference_mode():
+            return call(x)
+
+    return once
+
+
+def of_keras(model, x, training, way, precision):
+    """One pass through a Keras model.
+
+    Args:
+        model: built in that precision.
+        x: the input, a float32 array.
+        training: as in a training step, dropout included; else as in prediction.
+        way: one of :func:`ways`.
+        precision: float32, bfloat16 or float16.
+
+    Raises:
+        RefusalError: this framework cannot do that.
+    """
+    from zoo.models import compat
+
+    name = compat.backend_name()
+    if name == "torch":
+        from keras import ops
+
+        return of_torch(lambda x: model(x, training=training), ops.convert_to_tensor(x, precision), training, way)
+    if name == "jax":
+        return _jax(model, x, training, precision)
+    if name == "openvino":
+        return _openvino(model, x, training, precision)
+    if precision != "float32" and compat.MAJOR < 3:
+        raise RefusalError("%s is not to be had of Keras %s" % (precision, compat.version()))
+    if name == "tensorflow" and hasattr(compat.keras.backend, "get_session") is False:
+        return _tensorflow(model, x, training, way, precision)
+    return _session(model, x, training, way)
+
+
+def _jax(model, x, training, precision):
+    import jax
+
+    held = jax.device_put(np.asarray(x)).astype(precision)
+    variables = [[each.value for each in kind] for kind in (model.trainable_variables, model.non_trainable_variables)]
+    call = jax.jit(lambda kept, other, x: model.stateless_call(kept, other, x, training=training)[0])
+    return lambda: call(variables[0], variables[1], held)
+
+
+def _openvino(model, x, training, precision):
+    """OpenVINO keeps weights in float32 and computes in what it is told."""
+    from zoo.models import compat
+    from zoo.worker.devices import openvino
+
+    if training:
+        raise RefusalError("OpenVINO cannot train")
+    openvino.compute_in(precision)
+    try:
+        compat.outputs(model, x)  # compiles
+    finally:
+        openvino.compute_in("float32")
+    compiled = getattr(model, "ov_compiled_model", None)
+    request = compiled.create_infer_request()
+    return lambda: next(iter(request.infer([x], share_inputs=True, share_outputs=True).values()))
+
+
+def _tensorflow(model, x, training, way, precision):
+    import tensorflow as tf
+
+    held = tf.cast(tf.constant(x), precision)
+    if way == "xla":
+        call = tf.function(lambda x: model(x, training=training), jit_compile=True)
+    else:
+        call = tf.function(lambda x: model(x, training=training))
+    return lambda: call(held)
+
+
+def _session(model, x, training, way):
+    """TensorFlow 1 and PlaidML: a compiled function from arrays to arrays."""
+    from zoo.models import compat
+
+    if way != "graph":
+        raise RefusalError("there is no %s here" % way)
+    K = compat.keras.backend
+    phase = K.learning_phase()
+    call = K.function([model.input, phase], [model.output])
+    return lambda: call([x, 1 if training else 0])[0]

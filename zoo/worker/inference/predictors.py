@@ -1,0 +1,43 @@
+"""The fastest way from pixels to probabilities that a framework has."""
+
+from zoo.models import compat
+from zoo.worker.errors import RefusalError
+
+# What Keras calls the precisions.
+POLICIES = {"float32": "float32", "bfloat16": "mixed_bfloat16", "float16": "mixed_float16"}
+
+
+def prepare(device, precision):
+    """Settle on a precision; to be called before the model is built.
+
+    Args:
+        device: the framework's module in ``zoo.worker.devices``.
+        precision: ``float32``, ``float16`` or ``bfloat16``.
+
+    Raises:
+        RefusalError: this Keras cannot compute in it.
+    """
+    if hasattr(device, "compute_in"):
+        device.compute_in(precision)
+        return
+    try:
+        compat.set_precision(POLICIES[precision])
+    except ValueError as error:
+        raise RefusalError("%s; precision=float32 works everywhere" % error) from error
+
+
+def of(device, model, preprocess, shape):
+    """Make a model ready for batches of one shape.
+
+    Args:
+        device: the framework's module in ``zoo.worker.devices``.
+        model: the Keras model, with its weights.
+        preprocess: from stored pixels to its input.
+        shape: (batch, height, width, channels).
+
+    Returns:
+        The function from uint8 of that shape to float32 (batch, classes).
+    """
+    if hasattr(device, "predictor"):
+        return device.predictor(lambda x: compat.predict(model, x), preprocess, shape)
+    return lambda pixels: compat.predict(model, preprocess(pixels))

@@ -1,0 +1,243 @@
+"""Running the style network over pictures of any size in bounded memory, without seams.
+
+Instance normalisation looks at the whole picture, so tiles that are restyled one by one do not fit together. Here
+every layer's mean and variance are gathered over all tiles before anything is computed from them: the result is that
+of the whole picture at once, but for rounding. What lies between is computed twice where that is cheap, and kept in
+unnamed files where it is not: 96 bytes for every pixel of the picture.
+"""
+
+import errno
+import tempfile
+import weakref
+
+import numpy as np
+
+from zoo.models import compat
+from zoo.models.layers.instance_norm import EPSILON
+from zoo.models.style_transfer import fast as network
+
+GRAIN = network.GRAIN
+
+
+def restyle(model, chain, read, shape, scratch, tile, tick):
+    """Restyle a large picture.
+
+    Args:
+        model: the network, its weights loaded.
+        chain: its stages.
+        read: from (top, left, rows, columns) in pixels to that window of the picture, float32 RGB 0..255.
+        shape: (rows, columns) of the picture, multiples of 4.
+        scratch: folder for unnamed files.
+        tile: edge of a tile in pixels.
+        tick: called with the share that is done, 0 to 1, after every tile; may raise to stop.
+
+    Yields:
+        (top, rows of the result): uint8 (n, columns, 3), from the top down.
+    """
+    down, blocks, up = chain[:3], chain[3:-3], chain[-3:]
+    job = _Job(model, chain, (shape[0] // GRAIN, shape[1] // GRAIN), max(1, tile // GRAIN), tick)
+    with _Store(scratch, (*job.cells, down[-1].filters)) as stream:
+        for count in (1, 2, 3):
+            job.sweep(down[:count], read, stream if count == 3 else None, grain=GRAIN)
+        stream.update(job.norms[down[-1].name])
+        _residual(job, blocks, stream, scratch)
+        with _Store(scratch, (*shape, up[-1].filters)) as last:
+            for count in (1, 2, 3):
+                job.sweep(up[:count], stream.read, last if count == 3 else None)
+            scale, shift = job.norms[up[-1].name]
+            for top, rows in last.blocks():
+                yield top, to_pixels(np.tanh(rows * scale + shift) * 150.0 + 127.5)
+
+
+def to_pixels(values):
+    """From the network's output to uint8 0..255."""
+    return np.rint(np.clip(values, 0, 255)).astype(np.uint8)
+
+
+def _residual(job, blocks, stream, scratch):
+    if not blocks:
+        return
+    with _Store(scratch, stream.shape) as first, _Store(scratch, stream.shape) as second:
+        for one, two in zip(blocks[::2], blocks[1::2]):
+            job.sweep([one], stream.read, first)
+            job.sweep([two], first.read, second, opens=job.norms[one.name])
+            stream.update(job.norms[two.name], second)
+
+
+class _Job:
+    """The sweeps over one picture: its tiles, and the statistics gathered so far.
+
+    Positions are counted in cells of 4 x 4 pixels, one value each in the middle of the network.
+    """
+
+    def __init__(self, model, chain, cells, tile, tick):
+        self.model, self.chain, self.cells, self.tile = model, chain, cells, tile
+        self.norms = {}
+        self._tick, self._sweeps = tick, 0
+
+    def sweep(self, stages, read, store, grain=1, opens=None):
+        """Run some stages over all tiles, gather the statistics of the last one, and keep its output.
+
+        Args:
+            stages: consecutive ones.
+            read: where the input comes from.
+            store: where the output goes, or None.
+            grain: values of the input along the edge of a cell.
+            opens: the normalisation of the input, where it is raw.
+        """
+        part = _part(self.model, stages, opens is not None)
+        norms = ([opens] if opens else []) + [self.norms[stage.name] for stage in stages[:-1]]
+        told = [np.reshape(each, (1, 1, 1, -1)) for pair in norms for each in pair]
+        moments, size = Moments(), grain
+        for stage in stages:
+            size = _after(stage, size)
+        windows = list(tiles(self.cells, self.tile, _halo(stages, grain)))
+        for done, (window, core) in enumerate(windows, 1):
+            whole = compat.outputs(part, [read(*(grain * edge for edge in window))[None], *told])[0][0]
+            top, left = core[0] - window[0], core[1] - window[1]
+            cut = whole[top * size : (top + core[2]) * size, left * size : (left + core[3]) * size]
+            moments.add(cut)
+            if store is not None:
+                store.write(core[0] * size, core[1] * size, cut)
+            self._tick((self._sweeps + done / len(windows)) / len(self.chain))
+        self._sweeps += 1
+        norm = self.model.get_layer(stages[-1].name + "_norm")
+        self.norms[stages[-1].name] = moments.normalisation(*norm.get_weights())
+
+
+# Parts of every model that is in use: building them anew for each picture would compile them anew.
+_parts = weakref.WeakKeyDictionary()
+
+
+def _part(model, stages, raw):
+    parts = _parts.setdefault(model, {})
+    key = tuple(stage.name for stage in stages)
+    if key not in parts:
+        parts[key] = network.part(compat, model, stages, raw)
+    return parts[key]
+
+
+def _after(stage, size):
+    """Values along the edge of a cell after a stage, from those before."""
+    return {"same": size, "halve": size // 2}.get(stage.kind, 2 * size)
+
+
+def _halo(stages, grain):
+    """Cells that a tile needs around it, so that none of its values misses an input."""
+    before, after = 0, GRAIN - 1
+    sizes = [grain]
+    for stage in stages:
+        sizes.append(_after(stage, sizes[-1]))
+    after = sizes[-1] - 1
+    for stage in reversed(stages):
+        reach = stage.size // 2
+        if stage.kind == "same":
+            before, after = before - reach, after + reach
+        elif stage.kind == "halve":
+            before, after = 2 * before, 2 * after + 2
+        elif stage.kind == "double":
+            before, after = before // 2 - 1, after // 2
+        else:
+            before, after = (before - reach) // 2, (after + reach) // 2
+    return max(-(before // grain), after // grain)
+
+
+def tiles(cells, size, halo):
+    """Tiles that cover a picture, all windows of one size.
+
+    Args:
+        cells: (rows, columns) of the picture.
+        size: most rows and columns of a tile.
+        halo: how far a window reaches beyond its tile, except over the picture's edge.
+
+    Yields:
+        (window, tile): each (top, left, rows, columns).
+    """
+    for top, rows, first, height in _spans(cells[0], size, halo):
+        for left, columns, second, width in _spans(cells[1], size, halo):
+            yield (top, left, rows, columns), (first, second, height, width)
+
+
+def _spans(length, size, halo):
+    count = -(-length // size)
+    size = -(-length // count)
+    window = min(length, size + 2 * halo)
+    for start in range(0, length, size):
+        begin = min(max(0, start - halo), length - window)
+        yield begin, window, start, min(size, length - start)
+
+
+class Moments:
+    """Mean and variance of every channel, gathered piece by piece (Chan et al. 1979)."""
+
+    def __init__(self):
+        self._count, self._mean, self._squares = 0, 0.0, 0.0
+
+    def add(self, piece):
+        """Take in (rows, columns, channels)."""
+        count = piece.shape[0] * piece.shape[1]
+        # Reckoned from a value near the mean, so that float32 keeps enough digits; row by row it stays in the cache.
+        near, ones = piece[::16, ::16].mean(axis=(0, 1)), np.ones(piece.shape[1], np.float32)
+        sums, squares = np.zeros((2, piece.shape[2]))
+        for row in piece:
+            centred = row - near
+            sums += ones.dot(centred)
+            squares += ones.dot(np.square(centred, out=centred))
+        mean = near + sums / count
+        squares -= np.square(sums) / count
+        total, apart = self._count + count, mean - self._mean
+        self._mean = self._mean + apart * (count / total)
+        self._squares = self._squares + squares + np.square(apart) * (self._count * count / total)
+        self._count = total
+
+    def normalisation(self, shift, scale):
+        """(scale, shift) of one product and one sum that do what a layer with these weights would."""
+        factor = scale / np.sqrt(self._squares / self._count + EPSILON)
+        return factor.astype(np.float32), (shift - self._mean * factor).astype(np.float32)
+
+
+class _Store:
+    """A float32 array (rows, columns, channels) in an unnamed file, which goes when it is closed."""
+
+    def __init__(self, folder, shape):
+        self.shape = tuple(shape)
+        self._file = tempfile.TemporaryFile(dir=folder, buffering=0)  # noqa: SIM115  (closed by __exit__)
+
+    def __enter__(self):
+        return self
+
+    def __exit__(self, *_):
+        self._file.close()
+
+    def read(self, top, left, rows, columns):
+        window = np.empty((rows, columns, self.shape[2]), np.float32)
+        for index in range(rows):
+            self._seek(top + index, left)
+            if self._file.readinto(memoryview(window[index]).cast("B")) != window[index].nbytes:
+                raise OSError("a file for intermediate results broke off")
+        return window
+
+    def write(self, top, left, values):
+        for index, row in enumerate(np.ascontiguousarray(values, np.float32)):
+            self._seek(top + index, left)
+            if self._file.write(memoryview(row).cast("B")) != row.nbytes:
+                raise OSError(errno.ENOSPC, "the disk is full")
+
+    def blocks(self):
+        """Yield (top, rows) from the top down, some 16 MB at a time."""
+        rows = max(1, (4 << 20) // (self.shape[1] * self.shape[2]))
+        for top in range(0, self.shape[0], rows):
+            yield top, self.read(top, 0, min(rows, self.shape[0] - top), self.shape[1])
+
+    def update(self, norm, residual=None):
+        """Normalise and clip at zero; or, with a residual, add that to it, normalised."""
+        scale, shift = norm
+        for top, rows in self.blocks():
+            if residual is None:
+                rows = np.maximum(rows * scale + shift, 0)
+            else:
+                rows += residual.read(top, 0, len(rows), self.shape[1]) * scale + shift
+            self.write(top, 0, rows)
+
+    def _seek(self, row, column):
+        self._file.seek(4 * self.shape[2] * (row * self.shape[1] + column))

@@ -1,0 +1,134 @@
+"""Restyling one picture after the other, as the host lays them down.
+
+The host decodes into ``REQUEST["exchange"]``: ``0.npy``, ``1.npy``, ..., each uint8 (rows, columns, 3), and ``end``
+after the last. Here each is restyled into ``0.done.npy``, ..., announced by an ``artifact`` event, and removed.
+"""
+
+import errno
+import importlib
+import os
+import time
+
+import numpy as np
+
+from zoo.models import compat
+from zoo.models.style_transfer import fast as network
+from zoo.worker import weights
+from zoo.worker.errors import RefusalError
+from zoo.worker.inference import predictors, tiles
+from zoo.worker.input_queue import Inbox
+
+# A picture with so many tiles' pixels or fewer is computed at once: twice as fast, and it fits into memory as well.
+# PyTorch keeps what every layer gives until the end: 2.8 GB for 0.7 megapixels, where others take a third.
+AT_ONCE = 1 if compat.backend_name() == "torch" else 4
+
+
+def run(request, events, stop, phases):
+    """Restyle until the host says that was the last.
+
+    Args:
+        request: ``restyle`` holds ``exchange``, the folder; ``tile``, in pixels; ``precision``; ``items``, how many
+            there will be.
+        events: where to report.
+        stop: when asked to, the picture in hand is left out.
+        phases: seconds by phase, filled in: ``wait_s`` for the host, ``restyle_s`` in the network.
+
+    Returns:
+        The fields of the ``done`` event. ``s_per_megapixel`` leaves out the first picture where there are several:
+        most frameworks compile while they compute it.
+    """
+    settings, began = request["restyle"], time.monotonic()
+    device = importlib.import_module("zoo.worker.devices." + request["device"]["framework"])
+    predictors.prepare(device, settings["precision"])
+    model = network.build(compat, initializer="zeros", **request["model"]["args"])
+    weights.load(model, request["weights"])
+    phases["build_s"] = time.monotonic() - began
+    job = _Job(model, network.stages(**request["model"]["args"]), settings, events, stop)
+    timed = list(job.all())
+    phases.update(wait_s=job.inbox.waited_s, restyle_s=sum(took for _, took in timed))
+    metrics = {"pictures": len(timed), "megapixels": sum(size for size, _ in timed) / 1e6}
+    metrics["precision"] = settings["precision"]
+    steady = timed[1:] or timed
+    if timed:
+        metrics["s_per_megapixel"] = sum(took for _, took in steady) / (sum(size for size, _ in steady) / 1e6)
+    return {"metrics": metrics, "stopped": "interrupted" if stop.asked else None}
+
+
+class _StopError(Exception):
+    """Asked to stop in the middle of a picture."""
+
+
+class _Job:
+    """The pictures, one after the other."""
+
+    def __init__(self, model, chain, settings, events, stop):
+        self._model, self._chain, self._settings, self._events, self._stop = model, chain, settings, events, stop
+        self.inbox = Inbox(settings["exchange"], stop, lambda: self._tell(0.0))
+
+    def all(self):
+        """Restyle until there are no more; yields (pixels, seconds) of each."""
+        path = self.inbox.next()
+        while path is not None:
+            began = time.monotonic()
+            try:
+                size = self._restyle(path)
+            except _StopError:
+                return
+            except OSError as error:
+                raise RefusalError(_storage_words(error, self._settings["exchange"])) from error
+            yield size, time.monotonic() - began
+            path = self.inbox.next()
+
+    def _restyle(self, path):
+        pixels, done = np.load(path, mmap_mode="r", allow_pickle=False), path[: -len(".npy")] + ".done.npy"
+        self._write(pixels, done + ".part")
+        os.replace(done + ".part", done)
+        os.remove(path)
+        self._tell(1.0)
+        self._events.emit("artifact", kind="picture", path=done, index=self.inbox.index)
+        return pixels.shape[0] * pixels.shape[1]
+
+    def _write(self, pixels, path):
+        rows, columns = pixels.shape[:2]
+        with open(path, "wb") as out:
+            header = {"descr": "|u1", "fortran_order": False, "shape": pixels.shape}
+            np.lib.format.write_array_header_1_0(out, header)
+            for top, part in self._restyled(_Padded(pixels)):
+                out.write(np.ascontiguousarray(part[: max(0, rows - top), :columns]).tobytes())
+
+    def _restyled(self, picture):
+        tile = self._settings["tile"]
+        if picture.shape[0] * picture.shape[1] <= AT_ONCE * tile * tile:
+            whole = picture.read(0, 0, *picture.shape)[None]
+            return [(0, tiles.to_pixels(compat.outputs(self._model, whole)[0][0]))]
+        scratch = self._settings["exchange"]
+        return tiles.restyle(self._model, self._chain, picture.read, picture.shape, scratch, tile, self._tick)
+
+    def _tick(self, share):
+        if self._stop.asked:
+            raise _StopError
+        self._tell(share)
+
+    def _tell(self, share):
+        self._events.step(step=self.inbox.index + share, steps=self._settings["items"])
+
+
+class _Padded:
+    """A picture whose last row and column are repeated until both sides are multiples of what the network needs."""
+
+    def __init__(self, pixels):
+        self._pixels = pixels
+        self.shape = tuple(-(-edge // network.GRAIN) * network.GRAIN for edge in pixels.shape[:2])
+
+    def read(self, top, left, rows, columns):
+        """A window as float32."""
+        part = self._pixels[top : top + rows, left : left + columns]
+        missing = (rows - part.shape[0], columns - part.shape[1])
+        part = np.pad(part, ((0, missing[0]), (0, missing[1]), (0, 0)), "edge") if any(missing) else part
+        return np.asarray(part, np.float32)
+
+
+def _storage_words(error, folder):
+    if error.errno == errno.ENOSPC:
+        return "there is no room left in %s; a large picture needs about 100 bytes a pixel there" % folder
+    return "cannot write in %s: %s" % (folder, error.strerror or error)

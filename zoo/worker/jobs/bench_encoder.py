@@ -1,0 +1,171 @@
+"""Timing the transformer's encoder: the zoo's, and PyTorch's own module beside it.
+
+All cases take turns, repeat after repeat, so that what slows the machine down for a while slows all of them. The
+fastest product of two square matrices is timed in the same turns, in the same precision.
+"""
+
+import json
+import os
+import time
+
+import numpy as np
+
+from zoo.worker.benchmarks import forward_pass
+from zoo.worker.errors import RefusalError
+
+PEAK_SIZE = 2048
+SEED = 1
+# PyTorch's module as a blog post timed it: zeros, dropout active, gradients recorded, no waiting for the device.
+PUBLISHED = "as published"
+
+
+def run(request, events, stop, phases):
+    """Write ``rows.json``: one row a case, with the seconds of every repeat; what could not be done is a row too."""
+    settings, framework = request["bench"], request["device"]["framework"]
+    began = time.monotonic()
+    prepared = [_prepared(case, request) for case in cases(settings, framework)]
+    phases["compile_s"] = time.monotonic() - began
+    began = time.monotonic()
+    for repeat in range(settings["repeats"]):
+        events.step(step=repeat, steps=settings["repeats"])
+        for row, call in prepared:
+            if call is not None and not stop.asked:
+                _time(row, call, settings["passes"], waits=row["mode"] != PUBLISHED)
+    phases["run_s"] = time.monotonic() - began
+    rows = [row for row, _ in prepared]
+    path = os.path.join(request["run_dir"], "rows.json")
+    with open(path, "w", encoding="utf-8") as out:
+        json.dump(rows, out)
+    events.emit("artifact", kind="rows", path=path)
+    return {"metrics": {"rows": len(rows), "failed": sum(bool(row["error"]) for row in rows)}}
+
+
+def cases(settings, framework):
+    """What is to be timed, in the order of the rows."""
+    found = []
+    for precision in settings["precisions"]:
+        for implementation in settings["implementations"]:
+            if implementation == "torch" and framework != "torch":
+                continue
+            if implementation == "torch" and precision == "float32" and settings["as_published"]:
+                found.append(_case("torch", "eager", PUBLISHED, precision))
+            for mode in settings["modes"]:
+                for way in forward_pass.ways(framework):
+                    if way not in ("compiled", "xla") or settings["compiled"] or framework == "jax":
+                        found.append(_case(implementation, way, mode, precision))
+        found.append(_case("matrix product", "", "", precision))
+    return found
+
+
+def _case(implementation, way, mode, precision):
+    return {"implementation": implementation, "way": way, "mode": mode, "precision": precision}
+
+
+def flops(model, length, batch):
+    """Multiplications and additions of one pass: the products of attention and feed-forward."""
+    width = model["d_model"]
+    weights = 4 * width * width + 2 * width * model["d_ff"]
+    return 2 * batch * length * model["layers"] * (weights + 2 * length * width)
+
+
+def _prepared(case, request):
+    """The case's row, and what makes ``passes`` passes; None instead, and an error in the row, where it cannot be."""
+    settings, model = request["bench"], request["model"]["args"]
+    row = dict(case, taken_s=[], first_s=None, error=None)
+    began = time.perf_counter()
+    try:
+        if case["implementation"] == "matrix product":
+            row["flops"], once = 2 * PEAK_SIZE**3, _product(case["precision"], request["device"]["framework"])
+        else:
+            row["flops"] = flops(model, settings["length"], settings["batch"])
+            make = _of_torch if case["implementation"] == "torch" else _of_zoo
+            once = make(case, settings, model)
+        forward_pass.wait(once())
+        row["first_s"] = time.perf_counter() - began
+        forward_pass.wait(once())
+    except Exception as error:  # what one case cannot do is told in its row, and the others go on
+        row["error"] = ("%s: %s" % (type(error).__name__, error))[:300]
+        return row, None
+    return row, once
+
+
+def _time(row, once, count, waits):
+    began = time.perf_counter()
+    try:
+        for _ in range(count):
+            made = once()
+            if waits:
+                forward_pass.wait(made)
+    except Exception as error:
+        row["error"] = ("%s: %s" % (type(error).__name__, error))[:300]
+        return
+    row["taken_s"].append(time.perf_counter() - began)
+
+
+def _vectors(settings, model):
+    shape = (settings["batch"], settings["length"], model["d_model"])
+    return np.random.RandomState(SEED).standard_normal(shape).astype(np.float32)
+
+
+def _of_zoo(case, settings, model):
+    from zoo.models import compat, transformer
+    from zoo.worker import weights
+
+    policy = getattr(getattr(compat.keras, "config", None), "set_dtype_policy", None)
+    if policy and compat.backend_name() != "openvino":
+        policy(case["precision"])
+    try:
+        made = transformer.build(compat, length=settings["length"], **model)
+        weights.initialise(made, SEED)
+    finally:
+        if policy:
+            policy("float32")
+    x = _vectors(settings, model)
+    return forward_pass.of_keras(made, x, case["mode"] == "training", case["way"], case["precision"])
+
+
+def _of_torch(case, settings, model):
+    """PyTorch's own module."""
+    import torch
+
+    if model["causal"] or model["final_norm"]:
+        raise RefusalError("PyTorch's module is timed without mask and without a last normalisation")
+    layer = torch.nn.TransformerEncoderLayer(
+        model["d_model"],
+        model["heads"],
+        model["d_ff"],
+        model["dropout"],
+        model["activation"],
+        norm_first=model["norm_first"],
+        batch_first=case["mode"] != PUBLISHED,
+    )
+    device, kind = os.environ.get("KERAS_TORCH_DEVICE", "cpu"), getattr(torch, case["precision"])
+    module = torch.nn.TransformerEncoder(layer, model["layers"], enable_nested_tensor=False).to(device, kind)
+    if case["mode"] == PUBLISHED:
+        return lambda: module(torch.zeros(settings["length"], model["d_model"]).to(device))
+    x = torch.from_numpy(_vectors(settings, model)).to(device, kind)
+    training = case["mode"] == "training"
+    return forward_pass.of_torch(module.train(training), x, training, case["way"])
+
+
+def _product(precision, framework):
+    """A product of two square matrices, one pass."""
+    x = np.random.RandomState(SEED).standard_normal((PEAK_SIZE, PEAK_SIZE)).astype(np.float32)
+    if framework == "torch":
+        import torch
+
+        device = os.environ.get("KERAS_TORCH_DEVICE", "cpu")
+        held = torch.from_numpy(x).to(device, getattr(torch, precision))
+        return lambda: torch.matmul(held, held)[None]
+    if framework == "jax":
+        import jax
+
+        held, product = jax.device_put(x).astype(precision), jax.jit(lambda x: x @ x)
+        return lambda: product(held)
+    if framework == "tensorflow":
+        import tensorflow as tf
+
+        if hasattr(tf, "function"):
+            held = tf.cast(tf.constant(x), precision)
+            return lambda: tf.matmul(held, held)[None]
+    raise RefusalError("matrix products by themselves are not timed on this framework")

@@ -1,0 +1,146 @@
+"""Single operations on the processor and the accelerator, small to large: from which size on is it worth it?
+
+Three of them: the product of a row and a column of n numbers, as
+https://developer.apple.com/metal/tensorflow-plugin/ is tried out in blogs; the product of two square matrices; a 3x3
+convolution of 8 pictures with 32 channels.
+"""
+
+import importlib
+import json
+import os
+import time
+
+import numpy as np
+
+from zoo.worker.benchmarks import timing
+from zoo.worker.errors import RefusalError
+
+PICTURES, CHANNELS = 8, 32
+# A place must hold both arrays, the frameworks' copies and the result.
+COPIES = 4
+# Relative to numpy in float64. Float32 summed in blocks stays below, even a hundred million numbers; summed one by
+# one it does not: measured with TensorFlow 2.21 on a CPU, 0.0034 at ten million and 0.16 at a hundred million.
+TOLERANCE = 1e-3
+
+
+def run(request, events, stop, phases):
+    """Write ``rows.json``: one row an operation, size and place; what could not be done is a row too."""
+    settings = request["bench"]
+    framework = request["device"]["framework"]
+    began = time.monotonic()
+    known = _places(framework)
+    rows = []
+    todo = [(what, size) for what in settings["operations"] for size in settings["sizes"][what]]
+    for done, (what, size) in enumerate(todo):
+        events.step(step=done, steps=len(todo))
+        rows += _measured(what, size, known, settings, stop)
+        if stop.asked:
+            break
+    phases["run_s"] = time.monotonic() - began
+    path = os.path.join(request["run_dir"], "rows.json")
+    with open(path, "w", encoding="utf-8") as out:
+        json.dump(rows, out)
+    events.emit("artifact", kind="rows", path=path)
+    return {"metrics": {"rows": len(rows), "failed": sum(bool(row.get("error")) for row in rows)}}
+
+
+def _places(framework):
+    """(name, kind, module) of every place: numpy first, then those of the framework.
+
+    Raises:
+        RefusalError: the framework has no single operations.
+    """
+    try:
+        own = importlib.import_module("zoo.worker.devices.kernels." + framework)
+    except ImportError as error:
+        raise RefusalError("single operations of %s cannot be timed: %s" % (framework, error)) from error
+    plain = importlib.import_module("zoo.worker.devices.kernels.numpy")
+    return [(name, kind, module) for module in (plain, own) for name, kind in module.places()]
+
+
+def _measured(what, size, known, settings, stop):
+    """Rows of one operation of one size, a place after the other.
+
+    Not in turns: the idle threads of one library go on spinning for a while and would slow the next one's call.
+    """
+    known = [place for place in known if _KERNELS[what] in place[2].OPERATIONS]
+    try:
+        arrays = operands(what, size)
+    except MemoryError as error:
+        return [dict(_row(what, size, place), error="MemoryError: %s" % error) for place in known]
+    return [_timed(_row(what, size, place), arrays, place[2], settings, stop) for place in known]
+
+
+def _row(what, size, place):
+    return {"operation": what, "size": size, "device": place[0], "device_kind": place[1]}
+
+
+def _timed(row, arrays, module, settings, stop):
+    """The row with its figures; with an error, where this place cannot do it."""
+    what, size = row["operation"], row["size"]
+    try:
+        call, result = module.prepare(_KERNELS[what], arrays, row["device"])
+        taken = timing.rounds(call, settings["count"], most_s=settings["most_s"], stop=stop)
+        if taken:
+            row.update(timing.spread(taken))
+            row["gflop_per_s"] = flops(what, size) / row["median_ms"] / 1e6
+            row["largest_error"] = _error(what, arrays, result())
+            row["correct"] = row["largest_error"] <= TOLERANCE
+    except Exception as error:  # what one place cannot do is told in its row, and the others go on
+        row["error"] = ("%s: %s" % (type(error).__name__, error))[:300]
+    return row
+
+
+_KERNELS = {"row_column": "product", "square": "product", "convolution": "convolution"}
+
+
+def operands(what, size):
+    """The two arrays of an operation, float32 between 0 and 1.
+
+    Raises:
+        MemoryError: the machine has not the memory for them.
+    """
+    shapes = {
+        "row_column": ((1, size), (size, 1)),
+        "square": ((size, size), (size, size)),
+        "convolution": ((PICTURES, size, size, CHANNELS), (3, 3, CHANNELS, CHANNELS)),
+    }[what]
+    needed = COPIES * sum(4 * int(np.prod(shape, dtype=np.int64)) for shape in shapes)
+    if needed > _memory_bytes():
+        raise MemoryError("it needs about %d MB" % (needed // 10**6))
+    drawn = np.random.RandomState(0).rand(1 << 20).astype("float32")
+    return [np.resize(drawn[number:], shape) for number, shape in enumerate(shapes)]
+
+
+def _memory_bytes():
+    """The machine's memory; endless where the system does not tell."""
+    try:
+        return os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")
+    except (AttributeError, ValueError, OSError):
+        return float("inf")
+
+
+def flops(what, size):
+    """Multiplications and additions of an operation."""
+    if what == "row_column":
+        return 2 * size
+    if what == "square":
+        return 2 * size**3
+    return 2 * PICTURES * size * size * CHANNELS * CHANNELS * 9
+
+
+def _error(what, arrays, got):
+    """Largest difference from numpy in float64, at one row of the result, relative to the largest value there."""
+    left, right = arrays
+    if what == "convolution":
+        middle = arrays[0].shape[1] // 2
+        part = left[0, middle - 1 : middle + 2, middle - 1 : middle + 2].astype("float64")
+        wanted, got = np.tensordot(part, right.astype("float64"), 3), got[0, middle, middle]
+    else:
+        step = 1 << 22
+        wanted = sum(
+            left[:1, at : at + step].astype("float64") @ right[at : at + step].astype("float64")
+            for at in range(0, left.shape[1], step)
+        )
+        got = got[:1]
+    return float(np.abs(got - wanted).max() / np.abs(wanted).max())

@@ -1,0 +1,62 @@
+"""Letting a language model go on with a text, one token at a time; keys and values of the past are kept."""
+
+import codecs
+import time
+
+import numpy as np
+
+from zoo.models.transformer import decoding
+from zoo.worker import weights
+from zoo.worker.inference.sampling import draw, follow, recall
+from zoo.worker.training.setup import shaped
+
+
+def run(request, events, stop, phases):
+    """Draw token after token and send each one's text as it comes.
+
+    Args:
+        request: ``infer`` holds the prompt, its tokens, length, temperature, top_k and seed; ``pieces`` what each
+            token adds to a text, as bytes written as one character each.
+        events: where to report.
+        stop: looked at between tokens.
+        phases: seconds by phase, filled in.
+
+    Returns:
+        The fields of the ``done`` event: ``metrics``, ``text`` and ``stopped``.
+    """
+    settings, arguments = request["infer"], request["model"]["args"]
+    began = time.monotonic()
+    model = shaped(request)
+    weights.load(model, request["weights"])
+    given = {name: value for name, value in arguments.items() if name in STEP_ARGUMENTS}
+    memory = decoding.Cached(given, model.get_weights())
+    phases["build_s"] = time.monotonic() - began
+    began = time.monotonic()
+    logits = recall(memory, settings["tokens"][-memory.length :])
+    phases["prompt_s"] = time.monotonic() - began
+    began = time.monotonic()
+    written = _write(request, memory, logits, events, stop)
+    phases["infer_s"] = time.monotonic() - began
+    metrics = {"items": written["count"], "items_per_s": written["count"] / max(1e-9, phases["infer_s"])}
+    return {"metrics": metrics, "text": written["text"], "stopped": "interrupted" if stop.asked else None}
+
+
+STEP_ARGUMENTS = ("vocabulary", "length", "layers", "d_model", "heads", "d_ff", "activation", "norm_first", "tied")
+
+
+def _write(request, memory, logits, events, stop):
+    settings, pieces = request["infer"], [piece.encode("latin-1") for piece in request["pieces"]]
+    random, decoder = np.random.RandomState(settings["seed"]), codecs.getincrementaldecoder("utf-8")("replace")
+    seen, texts, count = list(settings["tokens"]), [], 0
+    events.emit("text", text=settings["prompt"])
+    while count < settings["length"] and not stop.asked:
+        token = draw(logits, settings["temperature"], settings["top_k"], random)
+        seen.append(token)
+        count += 1
+        texts.append(decoder.decode(pieces[token]))
+        if texts[-1]:
+            events.emit("text", text=texts[-1])
+        if count < settings["length"]:
+            logits = follow(memory, seen)
+    texts.append(decoder.decode(b"", final=True))
+    return {"count": count, "text": "".join(texts)}

@@ -1,0 +1,224 @@
+"""Style transfer by optimisation: a picture's pixels are trained, coarse sizes first."""
+
+import contextlib
+import functools
+import os
+import time
+
+import numpy as np
+
+from zoo.models import compat
+from zoo.models.features import network
+from zoo.worker import precision
+from zoo.worker.errors import RefusalError
+from zoo.worker.resample import resize
+from zoo.worker.style import feature_model, memory_estimate, objective
+from zoo.worker.style.checkpoints import Keeping
+from zoo.worker.training import optimizers
+
+
+def run(request, events, stop, phases):
+    """Optimise a picture, size after size, and leave ``picture.png`` and ``steps/NNNN.png`` in the run folder.
+
+    Args:
+        request: its ``style`` part holds ``features``, ``layers``, ``weights``, ``sizes`` (for each its arrays and
+            number of steps), ``optimizer``, ``rate``, ``start``, ``every`` and ``seed``.
+        events: where to report.
+        stop: when asked to, the picture is kept as it is.
+        phases: seconds by phase, filled in.
+
+    Returns:
+        The fields of the ``done`` event.
+
+    Raises:
+        RefusalError: features, layers or numbers are wrong.
+        FloatingPointError: the loss is no longer a number.
+    """
+    settings = request["style"]
+    compat.seed(settings["seed"])
+    chosen = dict(settings["features"])
+    chosen["precision"] = precision.settle(chosen["precision"])
+    layers = _layers(chosen, settings["layers"])
+    if request["device"]["promise"] != "gpu":  # what memory a GPU has, nobody tells
+        shape = np.load(settings["sizes"][-1]["content"], mmap_mode="r", allow_pickle=False).shape
+        memory_estimate.check(chosen, *shape[:2])
+    keeping = Keeping(request["run_dir"], settings["checkpoint_minutes"], events)
+    maker = _Maker(keeping, settings, events, stop)
+    found = keeping.resumed() if request.get("train", {}).get("resume") else None
+    build = functools.partial(_built, chosen, layers, settings)
+    _descend(settings, maker, found or (None, 0, 0), build, phases)
+    if keeping.full:
+        raise RefusalError("%s; the last picture that found room is kept as picture.png" % keeping.full)
+    events.emit("artifact", kind="picture", path=os.path.join(request["run_dir"], "picture.png"))
+    metrics = dict(zip(("style", "content", "roughness"), maker.terms))
+    metrics.update(loss=sum(maker.terms), steps=maker.done, layers=layers, precision=chosen["precision"])
+    return {"metrics": metrics, "stopped": "interrupted" if stop.asked else None}
+
+
+def _descend(settings, maker, found, build, phases):
+    """Size after size, from a picture that was found at one of them, or from the first."""
+    picture, first, begun = found
+    sizes, before, problem = settings["sizes"], None, None
+    maker.skip(sizes[:first])
+    for number, size in list(enumerate(sizes))[first:]:
+        began = time.monotonic()
+        content = np.load(size["content"], allow_pickle=False).astype(np.float32)
+        if picture is None:
+            picture = _start(settings, size, content)
+        elif before is not None:
+            picture = _grown(picture, before, content)
+        elif picture.shape != content.shape:
+            raise RefusalError("the checkpoint holds a picture of another size: %r" % (picture.shape,))
+        before = content
+        if begun >= size["steps"]:
+            maker.skip([size])
+        else:
+            problem = None  # the smaller one makes room before the larger one is built
+            problem = build(size, content)
+            phases["build_s"] = phases.get("build_s", 0.0) + time.monotonic() - began
+            picture = maker.optimise(problem, picture, number, size["steps"], begun, phases)
+            maker.end_of_size(number + 1)
+        begun = 0
+        if maker.ended():
+            return
+
+
+def _built(chosen, layers, settings, size, content):
+    padded = objective.padded(content)
+    return objective.build(chosen, layers, _target(chosen, layers, settings, size, padded), settings["weights"])
+
+
+def _layers(chosen, wanted):
+    """The layers to use: those asked for, else the network's usual ones as far as the weights reach."""
+    held = feature_model.held(chosen)
+    module = network(chosen["network"])
+    found = {}
+    for kind, usual in (("style", module.STYLE), ("content", module.CONTENT)):
+        missing = [name for name in wanted[kind] if name not in held]
+        if missing:
+            raise RefusalError("there is no layer %s at hand; there are %s" % (", ".join(missing), ", ".join(held)))
+        # Where the weights end before the usual content layer, the last one they hold is the nearest to it.
+        found[kind] = list(wanted[kind] or [name for name in usual if name in held] or held[-1:])
+    return found
+
+
+def _target(chosen, layers, settings, size, content):
+    grams = []
+    for path in size["styles"]:
+        picture = objective.padded(np.load(path, allow_pickle=False).astype(np.float32))
+        grams.append(objective.grams(chosen, layers["style"], picture))
+    masks = [None if path is None else _mask(path, content.shape) for path in size["masks"]]
+    return objective.Target(content, grams, settings["shares"], masks)
+
+
+def _mask(path, shape):
+    """A mask, 0..255, as 0..1 on the padded picture; what was added belongs to nobody."""
+    mask = np.load(path, allow_pickle=False).astype(np.float32) / 255.0
+    padded = np.zeros(shape[:2], np.float32)
+    objective.cropped(padded, *mask.shape)[:] = mask
+    return padded
+
+
+def _start(settings, size, content):
+    if settings["start"] == "noise":
+        random = np.random.RandomState(settings["seed"])
+        return (content.mean(axis=(0, 1)) + random.normal(0, 40, content.shape)).astype(np.float32)
+    if settings["start"] == "picture":
+        return np.load(size["start"], allow_pickle=False).astype(np.float32)
+    return content.copy()
+
+
+def _grown(picture, before, content):
+    """The result of a smaller size on the next: what was changed is scaled up and laid over the larger content."""
+    rows, columns = content.shape[:2]
+    changed = resize(np.clip(picture, 0, 255) - before, rows, columns)
+    return np.clip(content + changed, 0, 255)
+
+
+class _Maker:
+    """Goes down the losses, telling and keeping what there is on the way."""
+
+    def __init__(self, keeping, settings, events, stop):
+        self._keeping, self._settings, self._events, self._stop = keeping, settings, events, stop
+        self._all = sum(size["steps"] for size in settings["sizes"])
+        self._began, self._shape, self._count = time.monotonic(), None, 0
+        self.done, self._before, self.terms = 0, 0, [float("nan")] * 3
+        self._due = 1
+
+    def skip(self, sizes):
+        """Sizes that were come through before the run was cut off."""
+        self.done += sum(size["steps"] for size in sizes)
+        if self._keeping.rows:
+            self.terms = [self._keeping.rows[-1][name] for name in ("style", "content", "roughness")]
+
+    def ended(self):
+        """Whether there is no going on to the next size."""
+        return self._stop.asked or self._keeping.full
+
+    def optimise(self, problem, picture, size, steps, begun, phases):
+        """The picture after the steps of one size, of which some were taken before."""
+        self._shape, started, self._before = picture.shape, time.monotonic(), self.done
+        self._size_began, self._begun, self._taken = started, begun, begun
+        self._last = objective.padded(picture)
+        self._due = (self.done + begun) // max(1, self._settings["every"]) * self._settings["every"] + 1
+
+        def function(x):
+            if self._stop.asked and self._count:
+                raise _StoppedError
+            answer = problem(x)
+            self._count += 1
+            # The first look is where frameworks trace and compile.
+            if self._count == 1:
+                phases["compile_s"] = time.monotonic() - started
+            return answer
+
+        def after(step, x, terms):
+            self._taken, self._last = begun + step, x
+            self.done, self.terms = self._before + self._taken, terms
+            self._tell(x)
+            if self._keeping.due():
+                self._keeping.checkpoint(self._cropped(x), size, self._taken, self.done)
+            return self._stop.asked
+
+        go = optimizers.lbfgs if self._settings["optimizer"] == "lbfgs" else optimizers.adam
+        with contextlib.suppress(_StoppedError):
+            self._last = go(function, self._last, steps - begun, self._settings["rate"], after)
+        if not self._stop.asked:
+            self._taken = steps
+        self.done = self._before + self._taken
+        phases["train_s"] = phases.get("train_s", 0.0) + time.monotonic() - started
+        picture = self._cropped(self._last)
+        self._keeping.checkpoint(picture, size, self._taken, self.done)
+        return picture
+
+    def _cropped(self, x):
+        return np.clip(objective.cropped(x, *self._shape[:2]), 0, 255)
+
+    def _tell(self, x):
+        rows, columns = self._shape[:2]
+        style, content, roughness = self.terms
+        fields = {"loss": sum(self.terms), "style": style, "content": content, "roughness": roughness}
+        row = dict(
+            fields, step=self.done, height=rows, width=columns, seconds=round(time.monotonic() - self._began, 3)
+        )
+        self._keeping.rows.append(row)
+        speed = (self._taken - self._begun) / max(1e-9, time.monotonic() - self._size_began)
+        self._events.step(step=self.done, steps=self._all, items_per_s=speed, **fields)
+        every = self._settings["every"]
+        # L-BFGS does not tell of steps that led nowhere, so the very step may be missing.
+        if every and self.done >= self._due:
+            self._due = (self.done // every + 1) * every
+            self._keeping.step(self.done, objective.cropped(x, rows, columns))
+
+    def end_of_size(self, number):
+        """Tell of a size that is done, counted from 1."""
+        spent = time.monotonic() - self._size_began
+        losses = dict(zip(("style", "content", "roughness"), self.terms), loss=sum(self.terms))
+        size = {"size": "%dx%d" % (self._shape[1], self._shape[0]), "epochs": len(self._settings["sizes"])}
+        speed = (self._taken - self._begun) / max(1e-9, spent)
+        self._events.emit("epoch", epoch=number, epoch_s=spent, items_per_s=speed, **size, **losses)
+        self._keeping.losses()
+
+
+class _StoppedError(Exception):
+    """The user asked to stop; the last picture is kept."""

@@ -1,0 +1,44 @@
+"""Telling the classes of texts with a trained model."""
+
+import os
+import time
+
+import numpy as np
+
+from zoo.worker import weights
+from zoo.worker.jobs.train_text_classifier import open_texts, probabilities
+from zoo.worker.model import score
+from zoo.worker.training.setup import shaped
+
+
+def run(request, events, stop, phases):
+    """Write ``probabilities.npy``, (n, classes) float32, for the texts of the request.
+
+    Where the request holds labels, the ``done`` event carries loss and accuracy.
+    """
+    began = time.monotonic()
+    model = shaped(request)
+    weights.load(model, request["weights"])
+    phases["build_s"] = time.monotonic() - began
+    data, arguments = request["data"], request["model"]["args"]
+    texts = open_texts(data, arguments["length"], arguments["fixed"])
+    chosen, size = np.arange(len(texts)), min(request["infer"]["batch_size"], len(texts))
+    too_long = int((np.diff(np.load(data["offsets"], allow_pickle=False)) > arguments["length"]).sum())
+    if too_long:
+        events.emit(
+            "warning",
+            message="%d of %d texts are longer than the %d tokens that the model reads: the beginning and the end of "
+            "these were read" % (too_long, len(texts), arguments["length"]),
+        )
+    began = time.monotonic()
+    predicted = probabilities(model, texts, chosen, size, stop, lambda done: events.step(step=done, steps=len(texts)))
+    phases["infer_s"] = time.monotonic() - began
+    metrics = {"items": len(texts), "items_per_s": len(texts) / max(1e-9, phases["infer_s"])}
+    if stop.asked:
+        return {"metrics": metrics, "stopped": "interrupted"}
+    path = os.path.join(request["run_dir"], "probabilities.npy")
+    np.save(path, predicted, allow_pickle=False)
+    events.emit("artifact", kind="probabilities", path=path)
+    if data.get("labels"):
+        metrics["test_loss"], metrics["test_accuracy"] = score(predicted, np.load(data["labels"], allow_pickle=False))
+    return {"metrics": metrics, "stopped": None}

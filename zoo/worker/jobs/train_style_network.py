@@ -1,0 +1,183 @@
+"""Training a feed-forward style network: Johnson et al. 2016, https://arxiv.org/abs/1603.08155, section 3.
+
+The network is to restyle random pieces of photos so that a frozen feature network finds in them the content of the
+photo and the Gram matrices of the painting. Each term is held against a size of its own (that of the painting's Gram
+matrices, that of the features of the first photos), so that a weight means much the same with every feature network.
+"""
+
+import math
+import os
+import time
+
+import numpy as np
+
+from zoo.models import compat
+from zoo.models.layers import style_losses
+from zoo.models.style_transfer import fast as network
+from zoo.worker import memory, precision, weights
+from zoo.worker.inference.tiles import to_pixels
+from zoo.worker.input_queue import Inbox
+from zoo.worker.style.feature_model import frozen
+from zoo.worker.training.loop import learning_rate
+
+TERMS = ("content", "style", "roughness")
+# Of a step of half the range of a colour between two neighbours, to the power that roughness is reckoned in.
+_ROUGH = 127.5**2.5
+
+
+def run(request, events, stop, phases):
+    """Train for the steps asked, or until stopped; the weights so far are written with every report.
+
+    Args:
+        request: ``train`` holds ``steps``, ``report``, ``batch_size``, ``size``, ``optimizer``, ``learning_rate``,
+            ``schedule``, ``warmup``, ``seed``, ``strength`` of the terms, ``features`` (see
+            :func:`zoo.worker.style.feature_model.frozen`, with ``style`` and ``content``, names of layers),
+            ``painting`` and ``inbox``, paths.
+        events: where to report; ``epoch`` stands for a report.
+        stop: when asked to, training ends after the step in hand.
+        phases: seconds by phase, filled in.
+
+    Raises:
+        FloatingPointError: the loss is no longer a number.
+    """
+    settings, began = request["train"], time.monotonic()
+    compat.seed(settings["seed"])
+    size = settings["size"]
+    model = network.build(compat, input_shape=(size, size, 3), **request["model"]["args"])
+    weights.initialise(model, settings["seed"])
+    inbox = Inbox(settings["inbox"], stop, lambda: events.step(step=0, steps=settings["steps"]))
+    path = inbox.next()
+    if path is None:
+        return {"metrics": {}, "stopped": "interrupted"}
+    sample = _read(path)
+    terms = _terms(model, settings, sample)
+    compat.compile_terms(terms, TERMS, settings["optimizer"], settings["learning_rate"])
+    phases["build_s"] = time.monotonic() - began
+    job = _Training(model, terms, request, events, phases, sample[:1])
+    job.run(path, inbox, stop)
+    phases["wait_s"] = inbox.waited_s
+    return {"metrics": job.last, "stopped": "interrupted" if stop.asked else None}
+
+
+class _Training:
+    """The steps, and what is reported of them."""
+
+    def __init__(self, model, terms, request, events, phases, sample):
+        self._model, self._terms, self._events, self._phases, self._sample = model, terms, events, phases, sample
+        self._settings, self._folder = request["train"], request["run_dir"]
+        self.last = {}
+
+    def run(self, path, inbox, stop):
+        settings, values, began = self._settings, [], time.monotonic()
+        for step in range(1, settings["steps"] + 1):
+            rate = learning_rate(settings, step - 1, settings["steps"])
+            values.append(self._step(_read(path), rate, step))
+            self._tell(step, values, began)
+            os.remove(path)
+            ended = step == settings["steps"] or stop.asked
+            self._events.emit("artifact", kind="batch", path=path)
+            if ended or step % settings["report"] == 0:
+                self._report(step, np.mean(values, axis=0), rate, len(values), time.monotonic() - began)
+                values, began = [], time.monotonic()
+            path = None if ended else inbox.next()
+            if path is None:
+                if values:
+                    self._report(step, np.mean(values, axis=0), rate, len(values), time.monotonic() - began)
+                break
+
+    def _step(self, batch, rate, step):
+        compat.set_learning_rate(self._terms, rate)
+        began = time.monotonic()
+        values = compat.train_terms(self._terms, TERMS, batch)
+        took = time.monotonic() - began
+        name = "train_s" if "compile_s" in self._phases else "compile_s"  # the first step is where it compiles
+        self._phases[name] = self._phases.get(name, 0.0) + took
+        if not all(math.isfinite(value) for value in values):
+            raise FloatingPointError(
+                "the loss became %s at step %d; a lower learning_rate than %g usually helps"
+                % (values[0], step, self._settings["learning_rate"])
+            )
+        return values
+
+    def _tell(self, step, values, began):
+        told = dict(zip(("loss", *TERMS), np.mean(values, axis=0)))
+        speed = len(values) * self._settings["batch_size"] / max(1e-9, time.monotonic() - began)
+        self._events.step(step=step, steps=self._settings["steps"], items_per_s=speed, **told)
+
+    def _report(self, step, means, rate, steps, took):
+        """Write the weights and a sample, and tell how far it is."""
+        path = os.path.join(self._folder, "weights.npz")
+        weights.save(None, self._model, path)
+        record = dict(zip(("loss", *TERMS), (float(value) for value in means)), step=step, learning_rate=rate)
+        record.update(epoch=-(-step // self._settings["report"]), epoch_s=took, steps=steps)
+        record["items_per_s"] = steps * self._settings["batch_size"] / max(1e-9, took)
+        record["peak_memory_bytes"] = memory.peak_bytes()
+        total = -(-self._settings["steps"] // self._settings["report"])
+        self._events.emit("epoch", epochs=total, best=True, **record)
+        sample = os.path.join(self._folder, "sample_%06d.npy" % step)
+        both = np.concatenate([self._sample, compat.outputs(self._model, self._sample)[0]], axis=2)
+        np.save(sample, to_pixels(both[0]), allow_pickle=False)
+        self._events.emit("artifact", kind="sample", path=sample, step=step)
+        self.last = {name: record[name] for name in ("loss", *TERMS, "step")}
+
+
+def _read(path):
+    return np.load(path, allow_pickle=False).astype(np.float32)
+
+
+def _terms(model, settings, sample):
+    """The model that is trained: photos to (batch, 4), the loss and its terms; only the network's weights change."""
+    chosen, size = settings["features"], settings["size"]
+    chosen["precision"] = precision.settle(chosen.get("precision", "float32"))
+    layers = [*chosen["style"], *(name for name in chosen["content"] if name not in chosen["style"])]
+    judge = frozen(chosen, layers, (size, size, 3))
+    photo, restyled = model.inputs[0], model.outputs[0]
+    seen = dict(zip(layers, _all(judge(restyled))))
+    content = _content(judge, layers, chosen["content"], photo, seen, sample)
+    style = _style(chosen, _targets(settings), seen)
+    rough = style_losses.weighted(
+        compat, [style_losses.total_variation(compat, restyled)], [1 / (3.0 * size * size * _ROUGH)], "roughness"
+    )
+    terms, factors = [content, style, rough], [settings["strength"][name] for name in TERMS]
+    loss = style_losses.weighted(compat, terms, factors, "loss")
+    row = compat.keras.layers.Concatenate(name="terms")([loss, *terms])
+    return compat.keras.models.Model(inputs=photo, outputs=row)
+
+
+def _content(judge, layers, chosen, photo, seen, sample):
+    """How far the features of the result are from the photo's: 0 where they are equal."""
+    kept = compat.keras.models.Model(judge.inputs, [judge.outputs[layers.index(name)] for name in chosen])
+    # numpy adds up bfloat16 in bfloat16, and stops growing after some hundred numbers.
+    sizes = [float(np.square(each.astype(np.float32)).mean()) for each in compat.outputs(kept, sample)]
+    wanted = _all(kept(photo))
+    parts, factors = [], []
+    for name, target, size in zip(chosen, wanted, sizes):
+        parts.append(style_losses.distance(compat, seen[name], target))
+        factors.append(1.0 / (len(chosen) * max(size, 1e-12) * np.prod(compat.static_shape(target)[1:])))
+    return style_losses.weighted(compat, parts, factors, "content")
+
+
+def _style(chosen, targets, seen):
+    """How far the Gram matrices of the result are from the painting's: 0 where they are equal, 1 for a grey sheet."""
+    parts, factors = [], []
+    for name in chosen["style"]:
+        found = style_losses.gram(compat, seen[name])
+        target = style_losses.constant(compat, targets[name], found, "painting_" + name)
+        parts.append(style_losses.distance(compat, found, target))
+        factors.append(1.0 / (len(chosen["style"]) * max(float(np.square(targets[name]).sum()), 1e-12)))
+    return style_losses.weighted(compat, parts, factors, "style")
+
+
+def _targets(settings):
+    """Gram matrices of the painting, (1, channels, channels) by layer."""
+    painting, chosen = _read(settings["painting"])[None], settings["features"]
+    judge = frozen(chosen, list(chosen["style"]), painting.shape[1:])
+    found = {}
+    for name, each in zip(chosen["style"], compat.outputs(judge, painting)):
+        flat = each.reshape(-1, each.shape[-1]).astype(np.float32)
+        found[name] = (flat.T.dot(flat) / len(flat))[None].astype(np.float32)
+    return found
+
+
+def _all(outputs):
+    return list(outputs) if isinstance(outputs, (list, tuple)) else [outputs]

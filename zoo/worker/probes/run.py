@@ -1,0 +1,176 @@
+"""Running the probes before the first step, and what follows from them.
+
+Some plug-ins compute wrong numbers without an error (https://github.com/keras-team/keras/issues/21668,
+https://github.com/pytorch/pytorch/issues/178697). The probes themselves are in ``checks``, what they try in
+``operations``. An operation that fails loudly is told and no more: a model that needs it will fail as loudly.
+"""
+
+import contextlib
+import logging
+import time
+import warnings
+
+from zoo.models import compat
+from zoo.worker.errors import RefusalError
+from zoo.worker.probes import layers
+from zoo.worker.probes.operations import PROBES, UntoldError
+
+# Relative to the largest value of the reference. Sums of a few hundred float32 products are off by some 1e-6 of
+# it (measured: at most 2e-6 on each stack's CPU); 1e-4 leaves room for other algorithms. GPUs may round the
+# factors to 10 bits, as NVIDIA's do by default (TF32), which costs 4e-4. The faults that are known are off
+# by a tenth of the largest value and more.
+TOLERANCE = {"cpu": 1e-4, "gpu": 2e-3}
+
+# What cannot be asked of a framework, and why.
+PREDICTS = "OpenVINO only predicts"
+LACKING = {
+    "jax": {"wide_integers": "JAX counts in 32 bits unless told otherwise"},
+    "openvino": {
+        "wide_integers": "OpenVINO counts in 32 bits on a CPU",
+        "dropout": PREDICTS,
+        "train_step": PREDICTS,
+        "normalised_step": PREDICTS,
+        "variable": PREDICTS,
+    },
+    "plaidml": {"variable": "PlaidML opens one device and keeps everything there"},
+}
+
+# What a failed probe is a sign of, by backend: ids of known_issues.yaml.
+NUMBERS = (
+    "dense_relu",
+    "convolution",
+    "depthwise",
+    "attention",
+    "argmax",
+    "integers",
+    "wide_integers",
+    "train_step",
+    "normalised_step",
+)
+ISSUES = {
+    "metal": {
+        "dense_relu": "metal-fused-dense-relu-wrong",
+        "train_step": "metal-fused-dense-relu-wrong",
+        "dropout": "metal-random-repeats",
+        "variable": "metal-tf216-gpu-keras2",
+    },
+    "mps": dict.fromkeys(NUMBERS, "mps-silent-wrong"),
+    "plaidml": dict(dict.fromkeys(NUMBERS, "plaidml-opencl-wrong"), normalised_step="plaidml-batch-norm-gradients"),
+}
+
+
+class ProbeError(RefusalError):
+    """The device computes wrong numbers."""
+
+
+def run(request, place, kind):
+    """Run the probes that a request asks for.
+
+    Args:
+        request: with ``probes`` false nothing is computed; a health check (verb ``probe``) asks with true. Rows that
+            an earlier run found, on the same processor by the same libraries, stand for themselves.
+        place: see :func:`zoo.worker.probes.layers.of`.
+        kind: ``"cpu"`` or ``"gpu"``, what the proof of the device found.
+
+    Returns:
+        One row a probe, see :func:`examine`.
+    """
+    device = dict(request["device"], kind=kind)
+    if device["promise"] == "gpu" and kind != "gpu":
+        return examine(None, device, "the device is not the promised one")
+    if isinstance(request.get("probes"), list):
+        return request["probes"]
+    if not request.get("probes", request["verb"] != "probe"):
+        return examine(None, device, "not asked for")
+    with _quiet():
+        rows = examine(layers.of(place), device)
+        # The run's own model must find the framework as if nothing had been before it.
+        compat.keras.backend.clear_session()
+    return rows
+
+
+def examine(tried, device, why_not=None):
+    """Run every probe on the given operations.
+
+    Args:
+        tried: see :func:`zoo.worker.probes.layers.of`.
+        device: the request's device, and its ``kind``.
+        why_not: a reason to skip all of them.
+
+    Returns:
+        One dictionary a probe: ``name``, ``ok`` (nothing wrong was seen), ``largest_error`` (relative to the
+        largest value; how many are wrong where the tolerance is 0), ``tolerance``, ``seconds``, ``skipped`` (why
+        nothing was compared, or None) and ``issue`` (the id in known_issues.yaml of what failed here, or None).
+    """
+    return [_row(probe, tolerance, tried, device, why_not) for probe, tolerance in PROBES]
+
+
+def _row(probe, tolerance, tried, device, why_not):
+    name = probe.__name__
+    error, skipped = None, why_not or LACKING.get(device["framework"], {}).get(name)
+    tolerance = TOLERANCE[device["kind"]] if tolerance is None else tolerance
+    began = time.monotonic()
+    if not skipped:
+        try:
+            error = float(probe(tried, device))
+        except UntoldError as reason:
+            skipped = str(reason)
+        except Exception as failure:
+            words = (str(failure).strip().splitlines() or [""])[0][:300]
+            skipped = "it failed loudly: %s: %s" % (type(failure).__name__, words)
+    ok = error is None or error <= tolerance
+    return {
+        "name": name,
+        "ok": ok,
+        "largest_error": error,
+        "tolerance": tolerance,
+        "seconds": round(time.monotonic() - began, 4),
+        "skipped": skipped,
+        "issue": None if ok else _issue(name, device["backend"]),
+    }
+
+
+def _issue(name, backend):
+    return "keras-backend-set-late" if name == "backend" else ISSUES.get(backend, {}).get(name)
+
+
+def judge(rows, device, events):
+    """Draw the consequence: stop where a GPU was promised, else warn.
+
+    Args:
+        rows: from :func:`examine`.
+        device: the request's device.
+        events: where to warn.
+
+    Raises:
+        ProbeError: a GPU was promised and a probe failed.
+    """
+    failed = [row for row in rows if not row["ok"]]
+    if failed:
+        message = "wrong numbers on backend %s: %s" % (device["backend"], "; ".join(_told(row) for row in failed))
+        if device["promise"] == "gpu":
+            raise ProbeError(message)
+        events.emit("warning", message=message)
+    for row in rows:
+        if (row["skipped"] or "").startswith("it failed loudly"):
+            events.emit("warning", message="the probe %s compared nothing: %s" % (row["name"], row["skipped"]))
+
+
+def _told(row):
+    size = "%d wrong" % row["largest_error"] if row["tolerance"] == 0 else (
+        "off by %.2g of the largest value, %g is allowed" % (row["largest_error"], row["tolerance"])
+    )  # fmt: skip
+    known = "known issue " + row["issue"] if row["issue"] else "no known issue"
+    return "%s (%s; %s)" % (row["name"], size, known)
+
+
+@contextlib.contextmanager
+def _quiet():
+    """What frameworks say of tiny models is meant for large ones: that they are traced too often, and the like."""
+    logging.disable(logging.WARNING)
+    try:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            yield
+    finally:
+        logging.disable(logging.NOTSET)

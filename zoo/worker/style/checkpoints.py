@@ -1,0 +1,127 @@
+"""What an optimised picture leaves behind while it is made: pictures, losses, and a way to go on after a cut."""
+
+import csv
+import os
+import time
+
+import numpy as np
+
+from zoo.models import compat
+from zoo.worker import png
+from zoo.worker.errors import RefusalError
+from zoo.worker.training.checkpoint_files import Checkpoints
+
+COLUMNS = ("step", "height", "width", "seconds", "loss", "style", "content", "roughness")
+
+
+class Keeping:
+    """Writes ``picture.png``, ``steps/NNNNN.png``, ``losses.csv`` and a checkpoint; a full disk is told once.
+
+    Args:
+        folder: the run folder.
+        minutes: between two checkpoints within one size.
+        events: where to report.
+
+    Attributes:
+        full: why no more pictures are kept, or None.
+        rows: losses so far, one row a step.
+    """
+
+    def __init__(self, folder, minutes, events):
+        self._folder, self._seconds, self._events = folder, 60.0 * minutes, events
+        self._files = Checkpoints(folder, keep=1)
+        self._saved = time.monotonic()
+        self.full, self.rows, self._newest = None, [], None
+        os.makedirs(os.path.join(folder, "steps"), exist_ok=True)
+
+    def resumed(self):
+        """The newest checkpoint that is whole.
+
+        Returns:
+            (picture, number of the size from 0, steps taken at it), or None where there is none.
+
+        Raises:
+            RefusalError: it holds something else; it may be another run's, or a stranger's.
+        """
+        found = self._files.load(lambda words: self._events.emit("warning", message=words))
+        if found is None:
+            self._warn("There is no whole checkpoint: the picture is begun anew")
+            return None
+        arrays, state = found
+        _check(arrays, state)
+        self.rows = state["rows"]
+        self._events.emit("resume", epoch=state["size"] + 1, step=state["step"], done=state["done"])
+        self._warn("The picture goes on from the last one that was kept; the optimizer begins anew")
+        return arrays["picture"], state["size"], state["step"]
+
+    def due(self):
+        """Whether it is time for the next checkpoint."""
+        return time.monotonic() - self._saved >= self._seconds
+
+    def checkpoint(self, picture, size, step, done):
+        """Keep a picture, (height, width, 3) float32, to be seen and to go on from.
+
+        Args:
+            picture: the picture.
+            size: number of the size, from 0.
+            step: steps taken at this size.
+            done: steps taken in all.
+        """
+        self.picture("picture.png", picture)
+        state = {"size": size, "step": step, "done": done, "rows": self.rows}
+        state["stack"] = ["Keras " + compat.version(), compat.backend_name()]
+        try:
+            # Each size numbers its steps anew, and the number must grow.
+            self._files.save(done, {"picture": picture}, state)
+        except OSError as error:
+            self._told_full("a checkpoint", error)
+        self._saved = time.monotonic()
+
+    def step(self, done, picture):
+        """A picture of the making."""
+        self.picture("steps/%05d.png" % done, picture)
+
+    def picture(self, name, picture):
+        """Write a picture, unless the disk is full."""
+        if self.full:
+            return
+        path = os.path.join(self._folder, *name.split("/"))
+        try:
+            png.write(path, picture)
+            self._newest = path
+        except OSError as error:
+            self._told_full(name, error)
+            self._promote()
+
+    def _promote(self):
+        """On a full disk the newest step takes the place of the picture: a name needs no room."""
+        picture = os.path.join(self._folder, "picture.png")
+        if self._newest not in (None, picture):
+            os.replace(self._newest, picture)
+
+    def losses(self):
+        """Write ``losses.csv``."""
+        try:
+            with open(os.path.join(self._folder, "losses.csv"), "w") as out:
+                writer = csv.DictWriter(out, COLUMNS, lineterminator="\n")
+                writer.writeheader()
+                writer.writerows(self.rows)
+        except OSError as error:
+            self._told_full("losses.csv", error)
+
+    def _told_full(self, name, error):
+        if not self.full:
+            self.full = "%s cannot be written (%s)" % (name, error.strerror or error)
+            self._warn(self.full + ": no more pictures are kept")
+
+    def _warn(self, words):
+        self._events.emit("warning", message=words)
+
+
+def _check(arrays, state):
+    rows, picture = state.get("rows"), arrays.get("picture")
+    sound = picture is not None and picture.dtype == np.float32 and picture.ndim == 3 and np.isfinite(picture).all()
+    sound = sound and all(type(state.get(name)) is int and state[name] >= 0 for name in ("size", "step", "done"))
+    sound = sound and isinstance(rows, list) and all(isinstance(row, dict) for row in rows)
+    if not (sound and all(sorted(row) == sorted(COLUMNS) for row in rows)):
+        raise RefusalError("the run cannot go on from its checkpoint, which holds something else")

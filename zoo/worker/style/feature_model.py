@@ -1,0 +1,60 @@
+"""A frozen feature network, filled and ready."""
+
+from zoo.models import compat, features
+from zoo.models.features import caffe
+from zoo.worker import weights
+from zoo.worker.errors import RefusalError
+
+
+def frozen(settings, layers, input_shape):
+    """Build a feature network and fill it.
+
+    Args:
+        settings: ``network``, one of ``zoo.models.features.NETWORKS``; ``weights``, path of an ``.npz`` or None;
+            ``seed`` of what is drawn; ``precision``, float32 where it is not told.
+        layers: names of the feature layers wanted.
+        input_shape: (height, width, 3) of one picture.
+
+    Returns:
+        The model, see :func:`zoo.models.features.build`.
+
+    Raises:
+        RefusalError: there are no such layers, or the weights do not fit.
+    """
+    if compat.backend_name() == "plaidml" and settings["network"] == "squeezenet":
+        raise RefusalError(
+            "PlaidML 0.7 computes the unpadded convolutions of SqueezeNet wrong, or dies in them; "
+            "say features=random, or use another stack"
+        )
+    try:
+        precision = settings.get("precision") or "float32"
+        model = features.build(compat, settings["network"], layers, input_shape, settings["seed"], precision)
+    except ValueError as error:
+        raise RefusalError(str(error)) from error
+    if settings.get("weights"):
+        weights.load_part(model, settings["weights"], own=(caffe.NAME,))
+    return model
+
+
+def held(settings):
+    """Names of the feature layers, first to last, that can be computed with the weights at hand.
+
+    Args:
+        settings: see :func:`frozen`.
+
+    Raises:
+        RefusalError: the file cannot be read, or has not even the first layer.
+    """
+    layers = features.network(settings["network"]).LAYERS
+    if not settings.get("weights"):
+        return layers
+    names = weights.names(settings["weights"])
+    count = 0
+    while count < len(layers) and any(name.startswith((layers[count] + "/", layers[count] + "_")) for name in names):
+        count += 1
+    if not count:
+        raise RefusalError(
+            "the weights in %s are not of %s: they have no layer %r"
+            % (settings["weights"], settings["network"], layers[0])
+        )
+    return layers[:count]

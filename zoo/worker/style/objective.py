@@ -1,0 +1,157 @@
+"""Style transfer of one size as a function to be minimised: from a picture to its losses and their gradient.
+
+Gatys et al. 2015, https://arxiv.org/abs/1508.06576, with each loss held against the size of its own target: a style
+loss of 1 is as far from the style as a picture without any features, whatever the network, the layer and the size.
+The targets are computed once; the picture is the trainable weight of a layer in front of the frozen network.
+"""
+
+import numpy as np
+
+from zoo.models import compat
+from zoo.models.layers import style_losses as losses
+from zoo.worker.errors import RefusalError
+from zoo.worker.resample import pad, resize
+from zoo.worker.style.feature_model import frozen
+
+MULTIPLE, LEAST, MARGIN = 16, 64, 8
+# Brings the roughness of an everyday photo near one.
+ROUGH = 1000.0
+# Losses may differ by this share from what numpy computes; bfloat16 takes a hundredth.
+TOLERANCE, NOTHING = 0.05, 1e-3
+
+
+def padded(picture):
+    """A picture as the networks take it: mirrored over its edges, its sides multiples of ``MULTIPLE``."""
+    return pad(picture, MULTIPLE, LEAST, MARGIN)
+
+
+def cropped(picture, rows, columns):
+    """The part of a padded picture that is the picture itself."""
+    return picture[MARGIN : MARGIN + rows, MARGIN : MARGIN + columns]
+
+
+class Target:
+    """What a picture is to become like.
+
+    Args:
+        content: (height, width, 3) float32, from :func:`padded`.
+        grams: for each style, its mean Gram matrix by layer, from :func:`grams`.
+        shares: weight of each style; they sum to one.
+        masks: for each style None, or (height, width) float32 0..1: where it holds.
+    """
+
+    def __init__(self, content, grams, shares, masks):
+        self.content, self.grams, self.shares, self.masks = content, grams, shares, masks
+
+
+def grams(features, layers, picture):
+    """Gram matrices of a style picture, (height, width, 3) float32 from :func:`padded`."""
+    model = frozen(features, layers, picture.shape)
+    return [_gram(maps) for maps in compat.outputs(model, picture[None])]
+
+
+def _gram(maps):
+    flat = maps.reshape(-1, maps.shape[-1]).astype(np.float32)
+    return flat.T.dot(flat) / len(flat)
+
+
+def build(features, layers, target, weights):
+    """Build the function.
+
+    Args:
+        features: settings of the network, see :func:`zoo.worker.style.feature_model.frozen`.
+        layers: ``{"style": names, "content": names}``.
+        target: a :class:`Target`.
+        weights: ``{"style": w, "content": w, "roughness": w}``.
+
+    Returns:
+        A function from (height, width, 3) float32 to ``([style, content, roughness], gradient)``, each loss times its
+        weight.
+
+    Raises:
+        RefusalError: the stack computes wrong losses.
+    """
+    wanted = list(layers["style"]) + [name for name in layers["content"] if name not in layers["style"]]
+    network = frozen(features, wanted, target.content.shape)
+    aims = dict(zip(wanted, compat.outputs(network, target.content[None])))
+    own = [_gram(aims[name]) for name in layers["style"]]
+    aims = {name: aims[name] for name in layers["content"]}
+    start = compat.keras.layers.Input(shape=(1,))
+    held = compat.Held((1, *target.content.shape), trainable=True, name="picture")
+    picture = held(start)
+    maps = network(picture)
+    maps = dict(zip(wanted, maps if isinstance(maps, (list, tuple)) else [maps]))
+    terms = [
+        _style(layers["style"], maps, target, weights["style"], start),
+        _content(layers["content"], maps, aims, weights["content"], start),
+        _rough(picture, target.content.shape, weights["roughness"]),
+    ]
+    model = compat.keras.models.Model(inputs=start, outputs=terms)
+    function = compat.losses_and_gradient(model, held)
+    if not any(mask is not None for mask in target.masks):
+        _prove(function, layers, target, own, weights)
+    return function
+
+
+def _prove(function, layers, target, own, weights):
+    """Hold the losses of the content itself against what numpy makes of its feature maps.
+
+    PlaidML 0.7 was seen to compute every layer of VGG19 right, and with several of them in one graph wrong losses.
+    """
+    wanted = 0.0
+    for number in range(len(layers["style"])):
+        mean = sum(share * grams[number] for share, grams in zip(target.shares, target.grams))
+        apart = float(np.square(own[number] - mean, dtype=np.float64).sum())
+        wanted += weights["style"] / len(layers["style"]) * apart * _inverse(mean)
+    (style, content, _), _ = function(target.content)
+    # A picture in its own style has a loss of next to nothing, of which rounding is a large share.
+    near = abs(style - wanted) <= TOLERANCE * wanted + NOTHING * weights["style"]
+    if not (near and abs(content) <= NOTHING * weights["content"]):
+        raise RefusalError(
+            "this stack computes wrong losses: style %.6g where %.6g is right, content %.6g where 0 is right; "
+            "use another stack, or features=random" % (style, wanted, content)
+        )
+
+
+def _style(names, maps, target, weight, start):
+    """Distance of the Gram matrices: to the mean of all styles that hold everywhere, and to each that is masked."""
+    open_ones = [index for index, mask in enumerate(target.masks) if mask is None]
+    terms, shares = [], []
+    for number, name in enumerate(names):
+        if open_ones:
+            share = sum(target.shares[index] for index in open_ones)
+            mean = sum(target.shares[index] * target.grams[index][number] for index in open_ones) / share
+            terms.append(_distance(losses.gram(compat, maps[name]), mean, start, "aim_%s" % name))
+            shares.append(share * _inverse(mean))
+        for index in set(range(len(target.masks))) - set(open_ones):
+            aim, where = target.grams[index][number], "%s_%d" % (name, index)
+            mask = losses.constant(compat, _shrunk(target.masks[index], maps[name]), start, "mask_" + where)
+            terms.append(_distance(losses.gram(compat, maps[name], mask=mask), aim, start, "aim_" + where))
+            shares.append(target.shares[index] * _inverse(aim))
+    return losses.weighted(compat, terms, [weight * share / len(names) for share in shares], "style")
+
+
+def _content(names, maps, aims, weight, start):
+    terms = [_distance(maps[name], aims[name][0], start, "aim_content_%s" % name) for name in names]
+    shares = [weight / len(names) * _inverse(aims[name]) for name in names]
+    return losses.weighted(compat, terms, shares, "content")
+
+
+def _rough(picture, shape, weight):
+    size = (shape[0] - 1) * (shape[1] - 1) * shape[2]
+    return losses.weighted(compat, [losses.total_variation(compat, picture)], [weight / size / ROUGH], "roughness")
+
+
+def _distance(x, aim, start, name):
+    return losses.distance(compat, x, losses.constant(compat, aim[None].astype(np.float32), start, name))
+
+
+def _inverse(aim):
+    return 1.0 / max(1e-12, float(np.square(aim, dtype=np.float64).sum()))
+
+
+def _shrunk(mask, maps):
+    """A mask as weights that sum to one over the places of a feature map."""
+    _, rows, columns, _ = compat.static_shape(maps)
+    small = resize(mask[:, :, None], rows, columns)
+    return (small / max(1e-12, float(small.sum())))[None].astype(np.float32)

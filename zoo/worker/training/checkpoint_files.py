@@ -1,0 +1,150 @@
+"""Files that hold a training on its way, so that nothing computed is lost when a process dies.
+
+A checkpoint is ``checkpoints/NUMBER.npz``, plain arrays without pickle, and ``NUMBER.json``: its sha256 and the
+state that is no array. Both are written aside, synced and moved into place, the JSON last: one without the other is
+no checkpoint. Any loop can use :class:`Checkpoints`; ``zoo.worker.training.checkpointing`` does so for ``loop.fit``.
+"""
+
+import hashlib
+import io
+import json
+import os
+import shutil
+import zipfile
+
+import numpy as np
+
+FOLDER = "checkpoints"
+FORMAT = 1
+DAMAGE = (OSError, ValueError, KeyError, TypeError, EOFError, MemoryError, RecursionError, zipfile.BadZipFile)
+
+
+class Checkpoints:
+    """The checkpoints of one run.
+
+    Args:
+        folder: the run folder.
+        keep: how many of the last ones stay.
+        reserve_bytes: room on the disk that is left alone.
+    """
+
+    def __init__(self, folder, keep=2, reserve_bytes=0):
+        self._folder = os.path.join(folder, FOLDER)
+        self._keep, self._reserve = max(1, keep), reserve_bytes
+
+    def save(self, number, arrays, state):
+        """Write one checkpoint, then remove those that are too many.
+
+        Args:
+            number: of the step; the highest is the newest.
+            arrays: name -> array, of any plain type.
+            state: the rest, as JSON knows it.
+
+        Raises:
+            OSError: it cannot be written; what was there before is untouched.
+        """
+        os.makedirs(self._folder, exist_ok=True)
+        content = io.BytesIO()
+        np.savez(content, **{name.replace("/", "."): value for name, value in arrays.items()})
+        data = content.getvalue()
+        self._leave_reserve(len(data))
+        name = "%010d" % number
+        write(os.path.join(self._folder, name + ".npz"), data)
+        told = {"format": FORMAT, "number": number, "bytes": len(data), "sha256": hashlib.sha256(data).hexdigest()}
+        told["state"] = state
+        write(
+            os.path.join(self._folder, name + ".json"),
+            json.dumps(told, sort_keys=True, indent=1, default=_number).encode("utf-8"),
+        )
+        self._remove_surplus(number)
+
+    def _leave_reserve(self, size):
+        free = shutil.disk_usage(self._folder).free
+        if free - size < self._reserve:
+            raise OSError("%d MB are free, of which %d MB are to stay free" % (free >> 20, self._reserve >> 20))
+
+    def _remove_surplus(self, newest):
+        """Older ones than the last few, and any of a later step: they belong to a course that was left."""
+        numbers = self.numbers()
+        kept = [number for number in numbers if number <= newest][-self._keep :]
+        for number in set(numbers) - set(kept):
+            for kind in (".json", ".npz"):
+                _remove(os.path.join(self._folder, "%010d%s" % (number, kind)))
+
+    def numbers(self):
+        """Steps of all checkpoints, damaged ones included, oldest first."""
+        names = os.listdir(self._folder) if os.path.isdir(self._folder) else []
+        return sorted(int(name[:-5]) for name in names if name.endswith(".json") and name[:-5].isdigit())
+
+    def load(self, warn):
+        """The newest checkpoint that is whole.
+
+        Args:
+            warn: called with a sentence for every damaged one that is passed over.
+
+        Returns:
+            (arrays, state), or None where there is no checkpoint.
+        """
+        for number in reversed(self.numbers()):
+            path = os.path.join(self._folder, "%010d" % number)
+            try:
+                return read(path)
+            except DAMAGE as error:
+                warn("The checkpoint %s.npz is damaged (%s); the one before is taken" % (path, error))
+        return None
+
+
+def _number(value):
+    return value.item()  # of numpy
+
+
+def read(path):
+    """One checkpoint.
+
+    Args:
+        path: without its suffix.
+
+    Raises:
+        one of ``DAMAGE``: it is damaged.
+    """
+    with open(path + ".json", "rb") as source:
+        told = json.loads(source.read().decode("utf-8"))
+    if told["format"] != FORMAT:
+        raise ValueError("it is of format %r, known is %d" % (told["format"], FORMAT))
+    with open(path + ".npz", "rb") as source:
+        data = source.read()
+    if hashlib.sha256(data).hexdigest() != told["sha256"]:
+        raise ValueError("%d bytes with another checksum than was written down" % len(data))
+    with zipfile.ZipFile(io.BytesIO(data)) as archive:
+        if any(member.compress_type != zipfile.ZIP_STORED for member in archive.infolist()):
+            raise ValueError("it is compressed, and might unpack to any size")
+    with np.load(io.BytesIO(data), allow_pickle=False) as stored:
+        return {name.replace(".", "/"): stored[name] for name in stored.files}, told["state"]
+
+
+def write(path, data):
+    """Write aside, sync, move into place, sync the folder: at no moment is there half a file of that name."""
+    aside = path + ".part"
+    try:
+        with open(aside, "wb") as out:
+            out.write(data)
+            out.flush()
+            os.fsync(out.fileno())
+        os.replace(aside, path)
+    except OSError:
+        _remove(aside)
+        raise
+    _sync_folder(os.path.dirname(path))
+
+
+def _sync_folder(folder):
+    handle = os.open(folder or ".", os.O_RDONLY)
+    try:
+        os.fsync(handle)
+    finally:
+        os.close(handle)
+
+
+def _remove(path):
+    if os.path.exists(path):
+        os.remove(path)

@@ -1,0 +1,68 @@
+"""The last layer of a classifier by itself, learning from what the layers before it make of the pictures.
+
+These features are computed once and kept in a file: while only the last layer learns, they do not change.
+"""
+
+import os
+
+import numpy as np
+
+from zoo.models import compat
+
+
+def cut(model):
+    """Cut a classifier in two in front of its last layer with weights and of the dropout before it.
+
+    Returns:
+        (trunk, head, name): two models that share the layers of the whole, and the name of that last layer.
+    """
+    layers = list(model.layers)
+    last = max(index for index, layer in enumerate(layers) if layer.weights)
+    first = last
+    while type(layers[first - 1]).__name__ == "Dropout":
+        first -= 1
+    between = layers[first].input
+    start = compat.keras.layers.Input(shape=compat.static_shape(between)[1:])
+    x = start
+    for layer in layers[first:]:
+        x = layer(x)
+    make = compat.keras.models.Model
+    return make(inputs=model.inputs[0], outputs=between), make(inputs=start, outputs=x), layers[last].name
+
+
+def name_of(model):
+    """Name of the last layer with weights."""
+    return [layer.name for layer in model.layers if layer.weights][-1]
+
+
+def features(trunk, preprocess, part, batch_size, path, stop):
+    """The part with what the trunk makes of its pictures in their place.
+
+    Args:
+        trunk: the model of the layers before the head.
+        preprocess: from stored pixels to its input.
+        part: of the data; see :mod:`zoo.worker.training.image_batches`.
+        batch_size: pictures at a time.
+        path: .npy file to write.
+        stop: looked at between batches; when asked to, the rest stays zero.
+    """
+    if not len(part):
+        return part
+    size = min(batch_size, len(part))
+    shape = compat.static_shape(trunk.outputs[0])[1:]
+    header = {"descr": "<f4", "fortran_order": False, "shape": (len(part), *shape)}
+    with open(path, "wb") as out:
+        np.lib.format.write_array_header_1_0(out, header)
+        end = out.tell() + 4 * len(part) * int(np.prod(shape))
+        for begin in range(0, len(part), size):
+            if stop.asked:
+                break
+            batch = preprocess(part.rows[begin : begin + size])
+            count = len(batch)
+            if count < size:
+                batch = np.concatenate([batch, np.zeros((size - count, *batch.shape[1:]), batch.dtype)])
+            out.write(np.asarray(compat.predict(trunk, batch)[:count], "<f4").tobytes())
+        out.truncate(end)
+        out.flush()
+        os.fsync(out.fileno())
+    return part.through(path)

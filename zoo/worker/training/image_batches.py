@@ -1,0 +1,95 @@
+"""Pictures on disk, fed to the loop a batch at a time: altered if that is asked for, the same for the same seed."""
+
+import numpy as np
+
+from zoo.worker.training import evaluation
+from zoo.worker.training.loop import smooth
+
+
+class Rows:
+    """Some rows of a .npy file, fetched when they are asked for.
+
+    The file is mapped only meanwhile: pages that were read stay in the system's cache, and would count as this
+    process's memory for as long as they are mapped.
+    """
+
+    def __init__(self, path, chosen):
+        self._path, self._chosen = path, np.asarray(chosen)
+
+    def __len__(self):
+        return len(self._chosen)
+
+    def __getitem__(self, part):
+        mapped = np.load(self._path, mmap_mode="r", allow_pickle=False)
+        return np.array(mapped[self._chosen[part]])
+
+
+class Part:
+    """Rows and labels of the training, validation or test part."""
+
+    def __init__(self, x, y, chosen):
+        self.rows, self.labels = Rows(x, chosen), np.load(y, allow_pickle=False)[chosen]
+
+    def __len__(self):
+        return len(self.labels)
+
+    def through(self, path):
+        """The same part with other inputs: those in a file that has a row for each of its items."""
+        other = Part.__new__(Part)
+        other.rows, other.labels = Rows(path, np.arange(len(self))), self.labels
+        return other
+
+
+def parts(data):
+    """The three parts of the request's data: name -> Part."""
+    split = np.load(data["split"], allow_pickle=False)
+    sets = {"train": "train", "validation": "train", "test": "test"}
+    return {name: Part(data["x_" + kept], data["y_" + kept], split[name]) for name, kept in sets.items()}
+
+
+class Feed:
+    """Batches in a new order each epoch, the same for the same seed.
+
+    Args:
+        train: the part to train on.
+        validation: the part to judge by.
+        preprocess: from stored rows to the model's input.
+        settings: ``batch_size``, ``seed`` and ``label_smoothing``.
+        classes: number of classes.
+        alter: None, or called with (rows, seeds): alters a batch; the seeds are those of this epoch and step.
+        balance: weigh items so that every class counts the same.
+    """
+
+    def __init__(self, train, validation, preprocess, settings, classes, alter=None, balance=False):
+        self._train, self._validation, self._preprocess = train, validation, preprocess
+        self._seed, self._smoothing = settings["seed"], settings["label_smoothing"]
+        self._size = min(settings["batch_size"], len(train))
+        self._alter, self._one_hot = alter, np.eye(classes, dtype=np.float32)
+        self._weights = class_weights(train.labels, classes) if balance else None
+
+    def steps(self, epoch):
+        # The rest of an epoch that does not fill a batch is left out: it differs from epoch to epoch, and another
+        # batch size would make most frameworks compile once more.
+        return len(self._train) // self._size
+
+    def batches(self, epoch):
+        order = np.random.RandomState([self._seed, epoch]).permutation(len(self._train))
+        for step in range(self.steps(epoch)):
+            chosen = order[step * self._size : (step + 1) * self._size]
+            rows, labels = self._train.rows[chosen], self._train.labels[chosen]
+            if self._alter:
+                rows = self._alter(rows, [self._seed, epoch, step])
+            batch = (self._preprocess(rows), smooth(self._one_hot[labels], self._smoothing))
+            yield batch if self._weights is None else (*batch, self._weights[labels])
+
+    def evaluate(self, model):
+        if not len(self._validation):
+            return {}
+        found = evaluation.judge(model, self._preprocess, self._validation, self._size)
+        return evaluation.figures(found, "val_")
+
+
+def class_weights(labels, classes):
+    """Weight of every class, 1 on average over the items: the fewer items, the more each counts."""
+    counts = np.bincount(labels, minlength=classes)
+    return (len(labels) / (np.count_nonzero(counts) * np.maximum(counts, 1.0))).astype(np.float32)
