@@ -155,6 +155,7 @@ def _parser() -> argparse.ArgumentParser:
     examining = _verb(verbs, "doctor", _doctor, "this machine, its interpreters, the stacks that fit, disk space")
     examining.add_argument("--json", action="store_true", help="as JSON")
     explaining = _verb(verbs, "explain", _explain, "what is known of an error: cause, remedy and source")
+    explaining.epilog = "exit status: 0 where something is known of the log, 1 where nothing is"
     explaining.add_argument("log", help="a file with the error or the whole log, or - for standard input")
     explaining.add_argument("--backend", help="the backend it came from, where you know it")
     explaining.add_argument("--json", action="store_true", help="as JSON")
@@ -362,12 +363,13 @@ def _explain(parsed: Any) -> int:
 
     if parsed.backend is not None and parsed.backend not in backends.names():
         raise unknown("backend", parsed.backend, backends.names())
-    findings = known_issues.explain(_log_text(parsed.log), parsed.backend)
+    text = _log_text(parsed.log)
+    findings = known_issues.explain(text, parsed.backend)
     if parsed.json:
-        print(json.dumps([dataclasses.asdict(found) for found in findings], indent=2))
+        print(json.dumps([dataclasses.asdict(finding) for finding in findings], indent=2))
     else:
-        print(known_issues.render(findings))
-    return 0
+        print(known_issues.render(findings, text))
+    return 0 if findings else 1
 
 
 def _log_text(name: str) -> str:

@@ -10,11 +10,12 @@ import re
 from collections.abc import Iterator
 
 from zoo.core import paths, schema
+from zoo.runs import log_clues
+from zoo.runs.log_text import LogText, printable
 
-BEFORE, AFTER = 300, 500
-# A text that stands in a log thousands of times says no more than in its first places.
-PLACES = 200
-LINE = 300
+# In an entry's sentences {name} stands for the group of that name, {name,other|else} for the first that was read.
+FIELD = re.compile(r"\{([\w,]+)(?:\|([^{}]*))?\}")
+VALUE = 120
 
 
 @dataclasses.dataclass(frozen=True)
@@ -28,8 +29,13 @@ class Issue:
     remedy: str
     command: str
     source: str
-    says: list[str] = dataclasses.field(default_factory=list)
-    near: str = ""
+    patterns: list[str] = dataclasses.field(default_factory=list)
+    context_pattern: str = ""
+    unless: str = ""
+    details: list[str] = dataclasses.field(default_factory=list)
+    requires: list[str] = dataclasses.field(default_factory=list)
+    absent: list[str] = dataclasses.field(default_factory=list)
+    replaces: list[str] = dataclasses.field(default_factory=list)
     lines: int = 0
     probe: str = ""
     vague: bool = False
@@ -65,36 +71,36 @@ def explain(text: str, backend: str | None = None) -> list[Finding]:
     Returns:
         One finding an issue, in the order of ``known_issues.yaml``; empty where nothing is known.
     """
-    data = text.encode("utf-8", errors="replace")
-    # Bytes, since lower() there leaves every place where it was.
-    low = data.lower()
+    log = LogText(text)
     claimed: dict[int, list[Issue]] = {}
-    found = []
+    found: dict[str, Finding] = {}
     for issue in _concerning(backend):
-        places = [place for place in _places(issue, data, low) if not _taken(issue, claimed.get(place, []))]
-        if places:
-            found.append(_finding(issue, data, places[0]))
-        for place in places:
-            claimed.setdefault(place, []).append(issue)
-    return found
+        matches = [match for match in _matches(issue, log) if not _taken(issue, claimed.get(match[0], []))]
+        if matches:
+            found[issue.id] = _finding(issue, log, *matches[0])
+        for line, _, _ in matches:
+            claimed.setdefault(line, []).append(issue)
+    replaced = {name for issue in issues() if issue.id in found for name in issue.replaces}
+    return [finding for name, finding in found.items() if name not in replaced]
 
 
-def render(findings: list[Finding]) -> str:
-    """The findings as text for people, what needs doing first; without any, what to add to a report."""
+def render(findings: list[Finding], text: str = "") -> str:
+    """The findings as text for people, what needs doing first; without any, what the log itself shows."""
     if not findings:
-        return (
-            "Nothing in this log is a known issue.\n"
-            "To report it, attach the whole log, the output of `python -m zoo doctor --json` and, of a run, run.json."
-        )
-    ordered = sorted(findings, key=lambda found: found.harmless)
-    return "\n\n".join("\n".join(_told(found)) for found in ordered)
+        return log_clues.render(text)
+    ordered = sorted(findings, key=lambda finding: finding.harmless)
+    return "\n\n".join("\n".join(_lines(finding)) for finding in ordered)
 
 
-def _told(found: Finding) -> list[str]:
-    what = "harmless" if found.harmless else found.effect
-    lines = [f"line {found.number}: {found.line}", f"  {what}: {found.cause}", f"  what to do: {found.remedy}"]
-    lines += [f"    {found.command}"] if found.command else []
-    return [*lines, f"  source: {found.source} ({found.id})"]
+def _lines(finding: Finding) -> list[str]:
+    effect = "harmless" if finding.harmless else finding.effect
+    lines = [
+        f"line {finding.number}: {finding.line}",
+        f"  {effect}: {finding.cause}",
+        f"  what to do: {finding.remedy}",
+    ]
+    lines += [f"    {finding.command}"] if finding.command else []
+    return [*lines, f"  source: {finding.source} ({finding.id})"]
 
 
 @functools.cache
@@ -116,25 +122,26 @@ def _taken(issue: Issue, before: list[Issue]) -> bool:
     )
 
 
-def _places(issue: Issue, data: bytes, low: bytes) -> Iterator[int]:
-    """The beginnings of the lines in which an issue shows."""
-    near = _compiled(issue.near) if issue.near else None
-    for say in issue.says:
-        wanted = say.lower().encode()
-        place = low.find(wanted)
-        for _ in range(PLACES):
-            if place < 0:
-                break
-            if near is None or near.search(_around(issue, data, place, place + len(wanted))):
-                yield data.rfind(b"\n", 0, place) + 1
-            place = low.find(wanted, place + 1)
+def _matches(issue: Issue, log: LogText) -> Iterator[tuple[int, int, dict[str, str]]]:
+    """The lines in which an issue shows, the places in them, and what was read there."""
+    if (issue.requires and not any(map(log.has, issue.requires))) or any(map(log.has, issue.absent)):
+        return
+    for pattern in issue.patterns:
+        for place in log.places(pattern):
+            values = _values(issue, log.around(place, len(pattern), issue.lines))
+            if values is not None:
+                yield log.line_start(place), place, values
 
 
-def _around(issue: Issue, data: bytes, begin: int, end: int) -> str:
-    """The line of a text that was found, with as many before and after it as the issue wants to see."""
-    before = data[max(0, begin - BEFORE) : begin].split(b"\n")[-1 - issue.lines :]
-    after = data[end : end + AFTER].split(b"\n")[: 1 + issue.lines]
-    return (b"\n".join(before) + data[begin:end] + b"\n".join(after)).decode("utf-8", errors="replace")
+def _values(issue: Issue, context: str) -> dict[str, str] | None:
+    """What the groups of an issue's expression read in a context; None where it is no sign of the issue."""
+    if issue.unless and _compiled(issue.unless).search(context):
+        return None
+    if issue.context_pattern and not _compiled(issue.context_pattern).search(context):
+        return None
+    matches = [_compiled(pattern).search(context) for pattern in (*issue.details, issue.context_pattern)]
+    groups = [item for match in matches if match for item in match.groupdict().items()]
+    return {name: printable(value)[:VALUE].rstrip(".,:") for name, value in reversed(groups) if value}
 
 
 @functools.cache
@@ -142,7 +149,16 @@ def _compiled(pattern: str) -> re.Pattern[str]:
     return re.compile(pattern, re.IGNORECASE)
 
 
-def _finding(issue: Issue, data: bytes, place: int) -> Finding:
-    line = data[place : place + LINE].decode("utf-8", errors="replace").partition("\n")[0].strip()
-    number = data.count(b"\n", 0, place) + 1
-    return Finding(issue.id, issue.cause, issue.remedy, issue.command, issue.source, issue.effect, line, number)
+def _finding(issue: Issue, log: LogText, start: int, place: int, values: dict[str, str]) -> Finding:
+    cause, remedy, command = (_filled(text, values) for text in (issue.cause, issue.remedy, issue.command))
+    line, number = log.line(start, place), log.number(place)
+    return Finding(issue.id, cause, remedy, command, issue.source, issue.effect, line, number)
+
+
+def _filled(text: str, values: dict[str, str]) -> str:
+    filled = FIELD.sub(lambda field: _first(field[1].split(","), values) or field[2] or "", text)
+    return re.sub(r" +(?= |[.,:;)](?:\s|$))", "", filled)
+
+
+def _first(names: list[str], values: dict[str, str]) -> str:
+    return next((values[name] for name in names if name in values), "")
