@@ -200,7 +200,7 @@ def test_what_is_not_the_same_work_is_not_compared(name: str, record: dict[str, 
 
 
 def test_listing_them_composes_nothing() -> None:
-    code = "import sys; from zoo import references; print(len(references.rows()), 'hydra' in sys.modules)"
+    code = "import sys; from zoo.config import references; print(len(references.rows()), 'hydra' in sys.modules)"
     import subprocess
 
     answer = subprocess.run([sys.executable, "-c", code], cwd=paths.ROOT, capture_output=True, text=True, check=True)

@@ -178,12 +178,12 @@ def test_byte_code_and_stray_files_are_no_damage(stack: stacks.Stack) -> None:
 BUILDER = """
 import sys, time
 from pathlib import Path
-from zoo import envs, stacks
+from zoo.environments import stacks, store
 def healthy(stack, python):
     with open(sys.argv[2], "a") as log:
         log.write("built\\n")
     time.sleep(2)
-print(envs.ensure(stacks.load("small", Path(sys.argv[1])), sys.argv[3], healthy).folder)
+print(store.ensure(stacks.load("small", Path(sys.argv[1])), sys.argv[3], healthy).folder)
 """
 
 

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.support import real_stacks
+from tests.support import CHECKOUT, real_stacks
 from zoo.core.errors import MissingInterpreterError, NoLockError, UnreachableIndexError, ZooError
 from zoo.environments import machine, stacks, store, uv_client
 from zoo.tasks import registry
@@ -112,8 +112,8 @@ def test_an_explained_build_failure_keeps_its_kind(pretending: Path, monkeypatch
 
 
 def test_tests_find_the_python_of_a_stack_in_one_place_only() -> None:
-    texts = {path.name: path.read_text(encoding="utf-8") for path in Path(__file__).parent.glob("test_*.py")}
-    own = {"test_envs.py", "test_real_stacks.py"}
+    texts = {path.name: path.read_text(encoding="utf-8") for path in (CHECKOUT / "tests").rglob("test_*.py")}
+    own = {"test_store.py", "test_real_stacks.py"}
     assert (
-        sorted(name for name, text in texts.items() if re.search(r"envs\.ensure\(", text) and name not in own) == []
+        sorted(name for name, text in texts.items() if re.search(r"store\.ensure\(", text) and name not in own) == []
     )

@@ -12,8 +12,8 @@ import pytest
 from zoo.runs import lock
 from zoo.core.errors import ZooError
 
-HOLD = "import sys, time; from pathlib import Path; from zoo import runlock\n"
-HOLD += "handle = runlock.take(Path(sys.argv[1]), ['zoo', 'train'])\n"
+HOLD = "import sys, time; from pathlib import Path; from zoo.runs import lock\n"
+HOLD += "handle = lock.take(Path(sys.argv[1]), ['zoo', 'train'])\n"
 WAIT = "print('held', flush=True); time.sleep(60)\n"
 # A child that keeps the lock when its parent is killed, as a worker does for a moment.
 LEAVE = "import subprocess\nsubprocess.Popen(['sleep', sys.argv[2]], pass_fds=[handle])\n"

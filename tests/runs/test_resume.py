@@ -160,12 +160,15 @@ def test_a_hung_worker_is_ended_and_explained(zoo: Zoo, capsys: pytest.CaptureFi
 HOST = """
 import os, sys
 from pathlib import Path
-from zoo import guard, paths, progress, runner
+from zoo.core import console, paths
+from zoo.runs import watchdog, worker_process
 paths.WORKER = Path(sys.argv[1])
 show = lambda event: print(event, flush=True)
-held = guard.Guard(outlives_terminal=sys.argv[2] == "continue")
-outcome = runner.run(Path(sys.executable), dict(os.environ), Path("request.json").resolve(), show, None, held)
-progress.say(f"stopped: {outcome.done.get('stopped')}")
+limits = watchdog.Guard(outlives_terminal=sys.argv[2] == "continue")
+outcome = worker_process.run(
+    Path(sys.executable), dict(os.environ), Path("request.json").resolve(), show, None, limits
+)
+console.say(f"stopped: {outcome.done.get('stopped')}")
 """
 
 

@@ -201,7 +201,7 @@ def test_where_no_more_memory_is_given_a_smaller_batch_is_proposed(tmp_path: Pat
 
 
 TAKE_TERMINAL = "import fcntl, sys, termios; fcntl.ioctl(0, termios.TIOCSCTTY, 0)\n"
-TAKE_TERMINAL += "from zoo import cli; sys.exit(cli.main())"
+TAKE_TERMINAL += "from zoo.cli.main import main; sys.exit(main())"
 
 
 @pytest.mark.parametrize("wanted", ["stop", "continue"])

@@ -17,6 +17,7 @@ import pytest
 from PIL import Image
 
 from tests.data.images.test_decode import bomb
+from tests.support import CHECKOUT, SUPPORT
 from zoo.cli.main import main
 from zoo.core.errors import ZooError
 from zoo.tasks import registry
@@ -279,15 +280,15 @@ def test_memory_does_not_grow_with_the_number_of_pictures(zoo: Zoo, tmp_path: Pa
             (folder / f"{number}.png").hardlink_to(tmp_path / "one.png")
         arguments = [*MODEL, "weights=w.npz", f"input={folder}", f"output.name=m{count}", "sheets=1"]
         code = (
-            "import sys; sys.path[:0] = sys.argv[1:3]; del sys.argv[1:3]\n"
-            "from pathlib import Path; from zoo import cli, envs, paths\n"
-            "ready = envs.Environment(python=Path(sys.executable), folder=Path(), lock=Path('fake.lock'),\n"
+            "import sys; sys.path.insert(0, sys.argv.pop(1))\n"
+            "from pathlib import Path; from zoo.cli.main import main; from zoo.core import paths\n"
+            "from zoo.environments import store\n"
+            "ready = store.Environment(python=Path(sys.executable), folder=Path(), lock=Path('fake.lock'),\n"
             "    lock_sha256='0', versions={}, build_s=0.0, python_version='3.11.0')\n"
-            "envs.ensure = lambda stack, platform: ready\n"
-            "paths.WORKER = Path(sys.argv.pop(1)); sys.exit(cli.main(sys.argv[1:]))\n"
+            "store.ensure = lambda stack, platform: ready\n"
+            "paths.WORKER = Path(sys.argv.pop(1)); sys.exit(main(sys.argv[1:]))\n"
         )
-        here = Path(__file__).resolve().parent
-        command = [sys.executable, "-c", code, str(here.parent), str(here), str(here / "fake_worker.py"), *arguments]
+        command = [sys.executable, "-c", code, str(CHECKOUT), str(SUPPORT / "fake_worker.py"), *arguments]
         subprocess.run(command, check=True, capture_output=True)
         told = record(tmp_path / "runs" / f"m{count}")
         assert told["data"]["items"] == count
