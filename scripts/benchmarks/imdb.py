@@ -77,7 +77,7 @@ def prepare(archive: str, folder: Path) -> Path:
     from zoo.data.text import dataset
 
     composed = compose.compose("train", settings(archive))
-    prepared = dataset.prepare(composed.data)  # type: ignore[attr-defined]
+    prepared = dataset.prepare(composed.data)
     # The example's data set has words only, by their frequency, with numbers below 20,000.
     word = np.array([bool(re.match(r"\w", piece)) for piece in prepared.tokeniser.pieces[2:]])
     numbers = np.zeros(len(prepared.tokeniser), np.int32)

@@ -11,14 +11,15 @@ import typing
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, overload
 
 from zoo.config.schemas.benchmarks import MatmulConfig, NetworksConfig, StacksConfig, StartupConfig
-from zoo.config.schemas.common import InferConfig, Settings, TrainConfig
+from zoo.config.schemas.common import InferConfig, TrainConfig
 from zoo.config.schemas.encoder_benchmark import EncoderBenchConfig
 from zoo.config.schemas.style_network import RestyleConfig, StyleNetworkConfig
 from zoo.config.schemas.style_transfer import StyleConfig
 from zoo.config.schemas.text import GenerateConfig, LanguageTrainConfig, TextInferConfig, TextTrainConfig
+from zoo.config.tasks import Command, S
 from zoo.core import paths
 from zoo.core import schema as yaml_schema
 from zoo.core.errors import ZooError, nearest, unknown
@@ -113,7 +114,7 @@ def form(verb: str, task: str) -> Form:
     return TASKS[task][verb]
 
 
-def groups(form: Form) -> dict[str, list[str]]:
+def groups(form: Form | Command[Any]) -> dict[str, list[str]]:
     """The config groups of a form and the options of each, from its defaults list and the folders."""
     entries = yaml_schema.read(paths.CONFIGS / f"{form.file}.yaml")["defaults"]
     names = [name for entry in entries if isinstance(entry, dict) for name in entry if " " not in name]
@@ -162,13 +163,21 @@ class _Path:
         return None if inside in ("", "null") else inside
 
 
-def compose(verb: str, overrides: list[str], task: str | None = None) -> Settings:
+@overload
+def compose(verb: Command[S], overrides: list[str]) -> S: ...
+
+
+@overload
+def compose(verb: str, overrides: list[str], task: str | None = None) -> Any: ...
+
+
+def compose(verb: Any, overrides: list[str], task: str | None = None) -> Any:
     """Compose and check the settings of a run.
 
     Args:
-        verb: such as ``train`` or ``infer``.
+        verb: a command of a task, or a name such as ``train``.
         overrides: ``group=option`` and ``key.path=value``, as on the command line.
-        task: None means that of the model among the overrides.
+        task: of a verb that is given by name; None means that of the model among the overrides.
 
     Raises:
         ZooError: misspelt keys, unknown options, wrong types and values out of range, all of them at once.
@@ -176,11 +185,19 @@ def compose(verb: str, overrides: list[str], task: str | None = None) -> Setting
     return compose_with_text(verb, overrides, task)[0]
 
 
-def compose_with_text(verb: str, overrides: list[str], task: str | None = None) -> tuple[Settings, str]:
+@overload
+def compose_with_text(verb: Command[S], overrides: list[str], task: str | None = None) -> tuple[S, str]: ...
+
+
+@overload
+def compose_with_text(verb: str, overrides: list[str], task: str | None = None) -> tuple[Any, str]: ...
+
+
+def compose_with_text(verb: Any, overrides: list[str], task: str | None = None) -> tuple[Any, str]:
     """As :func:`compose`, with the composed settings as YAML, comments left out."""
     from omegaconf import OmegaConf
 
-    tree = _tree(form(verb, task or task_of(chosen("model", overrides))), overrides)
+    tree = _tree(_form_of(verb, overrides, task), overrides)
     settings: Any = OmegaConf.to_object(tree)
     problems = settings.problems()
     if problems:
@@ -188,14 +205,18 @@ def compose_with_text(verb: str, overrides: list[str], task: str | None = None) 
     return settings, OmegaConf.to_yaml(tree)
 
 
-def composed_text(verb: str, overrides: list[str], task: str | None = None) -> str:
+def composed_text(verb: Command[Any] | str, overrides: list[str], task: str | None = None) -> str:
     """The composed settings as YAML, ranges not yet checked."""
     from omegaconf import OmegaConf
 
-    return OmegaConf.to_yaml(_tree(form(verb, task or task_of(chosen("model", overrides))), overrides))
+    return OmegaConf.to_yaml(_tree(_form_of(verb, overrides, task), overrides))
 
 
-def _tree(form: Form, overrides: list[str]) -> Any:
+def _form_of(verb: Command[Any] | str, overrides: list[str], task: str | None) -> Form | Command[Any]:
+    return form(verb, task or task_of(chosen("model", overrides))) if isinstance(verb, str) else verb
+
+
+def _tree(form: Form | Command[Any], overrides: list[str]) -> Any:
     """Compose; names and types are right in what is returned."""
     picked, values, problems = _sort_overrides(form, overrides)
     # A group whose option does not exist is composed with its default, so that the other values are checked too.
@@ -237,7 +258,7 @@ def _parse(overrides: list[str]) -> list[Any]:
     return found
 
 
-def _sort_overrides(form: Form, overrides: list[str]) -> tuple[list[str], list[Any], list[str]]:
+def _sort_overrides(form: Form | Command[Any], overrides: list[str]) -> tuple[list[str], list[Any], list[str]]:
     """Split overrides into choices of a group (as text) and single values (parsed); collect what is wrong."""
     valid, picked, values, problems = groups(form), [], [], []
     for text, parsed in zip(overrides, _parse(overrides), strict=True):
@@ -255,7 +276,7 @@ def _sort_overrides(form: Form, overrides: list[str]) -> tuple[list[str], list[A
     return picked, values, problems
 
 
-def _base(form: Form, picked: list[str]) -> Any:
+def _base(form: Form | Command[Any], picked: list[str]) -> Any:
     """Let Hydra compose the chosen files, and give the result its types."""
     from hydra import compose as hydra_compose
     from hydra import initialize_config_dir

@@ -5,6 +5,7 @@ import json
 from typing import Any
 
 from zoo.config.schemas.encoder_benchmark import IMPLEMENTATIONS, EncoderBenchConfig
+from zoo.config.tasks import Command
 from zoo.core import console
 from zoo.core.errors import ZooError
 from zoo.environments import selection
@@ -136,3 +137,6 @@ def _told(rows: list[Row]) -> list[str]:
                 f"of the time of PyTorch's fastest ({theirs['way']})"
             )
     return told
+
+
+BENCH = Command("bench", "encode", "bench_encoder", EncoderBenchConfig, bench)

@@ -7,6 +7,7 @@ from typing import Any
 
 from zoo.config import compose
 from zoo.config.schemas.benchmarks import NetworksConfig
+from zoo.config.tasks import Command
 from zoo.core import paths
 from zoo.core.errors import unknown
 from zoo.runs.context import open_folder, prepare, raise_if_failed, recorded, request_of, work
@@ -128,3 +129,6 @@ def verdict(row: Row) -> str:
         error = row.get("largest_error")
         return "answers untested" if error is None else f"largest error {error:.2g}"
     return f"{'PASS' if row['correct'] else 'FAIL'}, largest error {row['largest_error']:.2g}"
+
+
+BENCH = Command("bench", "networks", "bench_networks", NetworksConfig, bench)

@@ -4,6 +4,7 @@ import dataclasses
 from collections.abc import Iterator
 
 from zoo.config.schemas.benchmarks import MatmulConfig
+from zoo.config.tasks import Command
 from zoo.runs.context import open_folder, prepare, raise_if_failed, recorded, request_of, work
 from zoo.runs.result import Run
 from zoo.tasks.benchmarks import crossover, results
@@ -82,3 +83,6 @@ def curves(rows: list[Row], operation: str) -> dict[tuple[str, str], dict[float,
 
 def _called(name: str, kind: str) -> str:
     return name if name == PLAIN else f"the {kind.upper()} ({name})"
+
+
+BENCH = Command("bench", "matmul", "bench_matmul", MatmulConfig, bench)

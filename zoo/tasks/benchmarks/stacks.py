@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from typing import Any
 
 from zoo.config.schemas.benchmarks import StacksConfig
+from zoo.config.tasks import Command
 from zoo.core import console
 from zoo.core.errors import ZooError
 from zoo.environments import store
@@ -209,3 +210,6 @@ def sentences(rows: list[Row]) -> Iterator[str]:
 
 def _called(row: dict[str, Any]) -> str:
     return ", ".join(part for part in (row["stack"], row["precision"], row["mode"]) if part)
+
+
+BENCH = Command("bench", "stacks", "bench_stacks", StacksConfig, bench)

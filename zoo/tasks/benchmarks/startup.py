@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from zoo.config.schemas.benchmarks import StartupConfig
+from zoo.config.tasks import Command
 from zoo.core import console
 from zoo.core.errors import ZooError
 from zoo.environments import store
@@ -121,3 +122,6 @@ def sentences(rows: list[Row]) -> Iterator[str]:
 
 def _verdict(row: Row) -> str:
     return "kept" if row["kept"] else "NOT KEPT"
+
+
+BENCH = Command("bench", "startup", "bench_startup", StartupConfig, bench)

@@ -8,6 +8,7 @@ from typing import Any
 
 from zoo.config import compose
 from zoo.config.schemas.common import DataSettings, InferConfig, TrainConfig
+from zoo.config.tasks import Command
 from zoo.core import console
 from zoo.core.errors import ZooError, unknown
 from zoo.data import training_set
@@ -197,3 +198,6 @@ def _keep_predictions(line: Line, outcome: worker_process.Outcome, inputs: _Inpu
         names = inputs.names[: len(probabilities)]
         classes = source.record["data"]["class_names"]
         records.write_predictions(line.folder / "predictions.csv", names, classes, probabilities)
+
+
+INFER = Command("infer", "classify", "infer", InferConfig, infer)

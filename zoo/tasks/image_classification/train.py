@@ -6,6 +6,7 @@ from typing import Any
 
 from zoo.config import compose, references
 from zoo.config.schemas.common import TrainConfig
+from zoo.config.tasks import Command
 from zoo.core import console
 from zoo.data import array_datasets, training_set
 from zoo.data.training_set import Material
@@ -127,3 +128,6 @@ class _Beside:
 
 def _judge(line: Line, settings: TrainConfig) -> None:
     line.record |= promises.judge(settings, line.record)
+
+
+TRAIN = Command("train", "classify", "train", TrainConfig, train)

@@ -7,6 +7,7 @@ from typing import Any
 
 from zoo.config import compose
 from zoo.config.schemas.style_network import RestyleConfig
+from zoo.config.tasks import Command
 from zoo.core import console
 from zoo.core.download import storage_error
 from zoo.core.errors import ZooError, nearest
@@ -202,3 +203,6 @@ def _words(record: dict[str, Any]) -> list[str]:
     if "s_per_megapixel" in metrics:
         told.append(f"{metrics['megapixels']:.2f} megapixels, {metrics['s_per_megapixel']:.2f} s each")
     return told
+
+
+INFER = Command("infer", "restyle", "restyle", RestyleConfig, infer)

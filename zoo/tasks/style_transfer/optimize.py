@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 from zoo.config import compose
 from zoo.config.schemas.style_transfer import StyleConfig
+from zoo.config.tasks import Command
 from zoo.core.download import file_sha256
 from zoo.data.images import files
 from zoo.environments import machine, selection, stacks
@@ -192,3 +193,6 @@ def _tidy(folder: Path) -> None:
         path.unlink()
     with contextlib.suppress(OSError):
         folder.rmdir()
+
+
+TRAIN = Command("train", "stylize", "style", StyleConfig, train)

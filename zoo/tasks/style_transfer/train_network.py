@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from zoo.config.schemas.style_network import StyleNetworkConfig
+from zoo.config.tasks import Command
 from zoo.core import console, paths
 from zoo.core.download import storage_error
 from zoo.core.errors import ZooError
@@ -202,3 +203,6 @@ def _words(line: Line) -> list[str]:
         f"{begun} {metrics['step']:,} steps: {figures}",
         f"Restyle with it: python -m zoo infer run={line.folder} input=PHOTO",
     ]
+
+
+TRAIN = Command("train", "restyle", "style_network", StyleNetworkConfig, train)

@@ -2,7 +2,8 @@
 
 from typing import Any
 
-from zoo.config.schemas.text import GenerateConfig, LanguageData
+from zoo.config.schemas.text import GenerateConfig, LanguageData, LanguageTrainConfig
+from zoo.config.tasks import Command
 from zoo.core import console
 from zoo.core.errors import ZooError
 from zoo.data.text import dataset, tokenization
@@ -89,3 +90,7 @@ def _keep(line: Line, outcome: worker_process.Outcome, prompt: str) -> None:
     raise_if_failed(line, outcome)
     generated: Any = outcome.done.get("text", "")
     (line.folder / GENERATED).write_text(prompt + generated, encoding="utf-8")
+
+
+TRAIN = Command("train", "language_model", "language_train", LanguageTrainConfig, train)
+INFER = Command("infer", "language_model", "language_infer", GenerateConfig, infer)

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from zoo.config import compose
 from zoo.config.schemas.text import LabelledData, TextInferConfig
+from zoo.config.tasks import Command
 from zoo.core.errors import ZooError, unknown
 from zoo.data.text import dataset, files, sources, tokenization
 from zoo.runs import records
@@ -201,3 +202,6 @@ def _keep(line: Line, inputs: _Inputs, classes: list[str]) -> None:
         ]
         text = json.dumps(rows, ensure_ascii=False, indent=1)
         (line.folder / "predictions.json").write_text(text, encoding="utf-8")
+
+
+INFER = Command("infer", "text_classifier", "text_infer", TextInferConfig, infer)

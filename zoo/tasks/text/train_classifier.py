@@ -4,6 +4,7 @@ import dataclasses
 from typing import Any
 
 from zoo.config.schemas.text import LabelledData, TextTrainConfig
+from zoo.config.tasks import Command
 from zoo.core import console
 from zoo.data.text import dataset
 from zoo.runs import plots, promises
@@ -127,3 +128,6 @@ def train_and_judge(line: Line, settings: TextTrainConfig, request: dict[str, An
     history.finish(outcome)
     raise_if_failed(line, outcome)
     line.record |= promises.judge(settings, line.record)
+
+
+TRAIN = Command("train", "text_classifier", "text_train", TextTrainConfig, train)

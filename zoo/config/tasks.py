@@ -1,0 +1,60 @@
+"""What a task declares of itself: a ``Task`` with one ``Command`` for each verb. Types only."""
+
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from typing import Any, Generic, TypeVar
+
+from zoo.config.schemas.common import Settings
+from zoo.environments.machine import Machine
+
+S = TypeVar("S", bound=Settings)
+Table = tuple[str, list[str], list[list[str]]]
+
+
+@dataclass(frozen=True)
+class Command(Generic[S]):
+    """One verb of one task.
+
+    Attributes:
+        verb: ``train``, ``infer`` or ``bench``.
+        task: name of the task, as the files of its models give it.
+        file: the file under ``configs/`` to start from, without its suffix.
+        schema: the settings.
+        run: does the work and returns a run.
+        choose_stack: rewrites overrides for a machine, where the task knows a faster stack than the backend's best.
+        figures: figures of a step or an epoch, in the order in which they are shown and written to history.csv.
+        summary: lines that a finished run prints.
+        tables: tables that a finished run prints: title, headings and rows of each.
+    """
+
+    verb: str
+    task: str
+    file: str
+    schema: type[S]
+    run: Callable[[list[str]], Any]
+    choose_stack: Callable[[list[str], Machine], list[str]] | None = None
+    figures: tuple[str, ...] = ()
+    summary: Callable[[Any], list[str]] | None = None
+    tables: Callable[[Any], list[Table]] | None = None
+
+
+@dataclass(frozen=True)
+class Task:
+    """Something that can be done with models, or a benchmark without one.
+
+    Attributes:
+        name: as the files of its models give it, or what ``bench=`` names.
+        commands: one for each verb.
+        needs_model: False of a benchmark that ``bench=`` names.
+        network_arguments: arguments that training takes from the data and a benchmark of networks has to choose;
+            None keeps the task's models out of that benchmark.
+    """
+
+    name: str
+    commands: tuple[Command[Any], ...]
+    needs_model: bool = True
+    network_arguments: dict[str, Any] | None = field(default=None, hash=False)
+
+    def command(self, verb: str) -> Command[Any] | None:
+        """Return the command of a verb, or None."""
+        return next((command for command in self.commands if command.verb == verb), None)

@@ -1,0 +1,1 @@
+"""Start, follow, stop, resume and record one execution."""
