@@ -73,15 +73,15 @@ def explain(text: str, backend: str | None = None) -> list[Finding]:
     """
     log = LogText(text)
     claimed: dict[int, list[Issue]] = {}
-    found: dict[str, Finding] = {}
+    findings: dict[str, Finding] = {}
     for issue in _concerning(backend):
         matches = [match for match in _matches(issue, log) if not _taken(issue, claimed.get(match[0], []))]
         if matches:
-            found[issue.id] = _finding(issue, log, *matches[0])
+            findings[issue.id] = _finding(issue, log, *matches[0])
         for line, _, _ in matches:
             claimed.setdefault(line, []).append(issue)
-    replaced = {name for issue in issues() if issue.id in found for name in issue.replaces}
-    return [finding for name, finding in found.items() if name not in replaced]
+    replaced = {name for issue in issues() if issue.id in findings for name in issue.replaces}
+    return [finding for name, finding in findings.items() if name not in replaced]
 
 
 def render(findings: list[Finding], text: str = "") -> str:

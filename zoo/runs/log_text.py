@@ -112,9 +112,9 @@ def _words(low: bytes) -> set[bytes]:
 @functools.cache
 def _pattern_words(pattern: bytes) -> tuple[frozenset[bytes], tuple[bytes, ...]]:
     """The words of a pattern, and those at its ends, which may be parts of longer words in a log."""
-    found = list(WORD.finditer(pattern))
-    cut = tuple(word.group() for word in found if word.start() == 0 or word.end() == len(pattern))
-    return frozenset(word.group() for word in found if word.group() not in cut), cut
+    words = list(WORD.finditer(pattern))
+    cut = tuple(word.group() for word in words if word.start() == 0 or word.end() == len(pattern))
+    return frozenset(word.group() for word in words if word.group() not in cut), cut
 
 
 def _decoded(data: bytes) -> str:
