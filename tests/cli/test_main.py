@@ -98,7 +98,10 @@ def test_output_that_goes_nowhere_is_told() -> None:
     with open("/dev/full", "w") as full:
         answer = subprocess.run([sys.executable, "-m", "zoo", "list"], stdout=full, stderr=subprocess.PIPE, text=True)
     assert answer.returncode == 1
-    assert answer.stderr == "error: Cannot write: No space left on device (where the output goes)\nMake room there.\n"
+    assert (
+        answer.stderr
+        == "error: Cannot write: No space left on device (where the output goes)\nFree disk space there.\n"
+    )
 
 
 def test_a_full_disk_is_told(

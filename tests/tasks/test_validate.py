@@ -8,6 +8,8 @@ from typing import Any
 
 import pytest
 
+from zoo.cli.commands.validate import row_of
+from zoo.cli.main import main
 from zoo.core import paths
 from zoo.core.errors import ZooError
 from zoo.runs import context, evidence, records, result
@@ -118,7 +120,7 @@ def test_smoke_never_reaches_an_expectation(check: Check) -> None:
     told = row(verdict)
     assert (told["preset"], told["expected"]) == ("smoke", None)
     assert verdict.passed
-    assert validate.table([verdict])[0]["result"] == "trains"
+    assert row_of(verdict)["result"] == "trains"
 
 
 def test_a_stand_in_is_never_called_measured(check: Check) -> None:
@@ -259,15 +261,15 @@ def test_one_table_of_all_with_the_failed_one_in_it(
 ) -> None:
     monkeypatch.setenv("FAKE_WORKER", "ok")
     common = ["model=mnist", "backend=cpu", "data=digits", "preset=smoke"]
-    assert validate.show([[*common, "stack=tf-2.21"], [*common, "stack=tf-1.8"]]) == 0
+    assert main(["validate", "-m", *common, "stack=tf-2.21,tf-1.8"]) == 0
     shown = capsys.readouterr().out
     assert shown.count("0.9300") == 2
     assert "stand-in" in shown
-    assert validate.show([common, [*common, "stack=tf-9"]]) == 1
+    assert main(["validate", "-m", *common, "stack=tf-2.21,tf-9"]) == 1
     told = capsys.readouterr()
     assert "FAILED" in told.out
     assert "tf-9" in told.err
-    assert validate.show([common], as_json=True) == 0
+    assert main(["validate", *common, "--json"]) == 0
     assert json.loads(capsys.readouterr().out)[0]["passed"] is True
 
 

@@ -270,9 +270,7 @@ def _sort_overrides(form: Form | Command[Any], overrides: list[str]) -> tuple[li
         elif str(parsed.value()) in valid[key]:
             picked.append(text)
         else:
-            problems.append(
-                unknown(key, str(parsed.value()), valid[key]).__str__().replace("?\n", "? ").replace("\n", ". ")
-            )
+            problems.append(unknown(key, str(parsed.value()), valid[key]).on_one_line())
     return picked, values, problems
 
 

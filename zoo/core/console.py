@@ -7,6 +7,7 @@ import contextlib
 import os
 import sys
 import time
+import unicodedata
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any, Protocol
@@ -31,25 +32,43 @@ def is_terminal() -> bool:
     return sys.stderr.isatty()
 
 
-def _harmless(text: str) -> str:
-    """Without signs that would steer the terminal: some of it may come from a stranger's file."""
-    return "".join(sign for sign in text if sign.isprintable() or sign in "\n\t")
+# Categories of characters that control a terminal or reverse the direction of text: controls, formats, surrogates
+# and line separators. Joiners are formats too, but words of several languages and many emoji need them.
+_CONTROLS = {"Cc", "Cf", "Cs", "Zl", "Zp"}
+_JOINERS = "\u200c\u200d"
+
+
+def escape_controls(text: str, keep: str = "\n\t") -> str:
+    """Replace every character that could control a terminal by its escape, such as ``\\x1b``.
+
+    Args:
+        text: may come from a stranger's file.
+        keep: control characters to leave as they are; nothing in cells of tables.
+    """
+    if text.isprintable():
+        return text
+    return "".join(_escape(letter, keep) for letter in text)
+
+
+def _escape(letter: str, keep: str) -> str:
+    harmless = letter in keep or letter in _JOINERS or unicodedata.category(letter) not in _CONTROLS
+    return letter if harmless else letter.encode("unicode_escape").decode("ascii")
 
 
 def say(text: str) -> None:
     """Print a sentence for the user."""
-    print(_harmless(text), file=sys.stderr, flush=True)
+    print(escape_controls(text), file=sys.stderr, flush=True)
 
 
 def write(text: str) -> None:
     """Go on with the line."""
-    print(_harmless(text), end="", file=sys.stderr, flush=True)
+    print(escape_controls(text), end="", file=sys.stderr, flush=True)
 
 
 def warn(text: str) -> None:
     """Print a warning that should not be overlooked."""
     if is_terminal():
-        _console().print(_harmless(text), style="bold yellow", markup=False)
+        _console().print(escape_controls(text), style="bold yellow", markup=False)
     else:
         say(f"WARNING: {text}")
 
@@ -58,9 +77,9 @@ def fail(message: str, remedy: str) -> None:
     """Print an error and what to do about it."""
     if is_terminal():
         console = _console()
-        console.print(f"error: {_harmless(message)}", style="bold red", markup=False)
+        console.print(f"error: {escape_controls(message)}", style="bold red", markup=False)
         if remedy:
-            console.print(_harmless(remedy), markup=False)
+            console.print(escape_controls(remedy), markup=False)
     else:
         say(f"error: {message}" + (f"\n{remedy}" if remedy else ""))
 
@@ -81,10 +100,10 @@ class _Drawn:
         self._progress.advance(self._task, amount)
 
     def label(self, text: str) -> None:
-        self._progress.update(self._task, description=text)
+        self._progress.update(self._task, description=escape_controls(text))
 
     def note(self, text: str) -> None:
-        self._progress.update(self._task, note=text)
+        self._progress.update(self._task, note=escape_controls(text))
 
 
 class _Plain:
@@ -132,21 +151,50 @@ def bar(label: str, total: float | None = None, unit: str = "") -> Iterator[Bar]
     if total is not None:
         columns += [rich_progress.TimeRemainingColumn()]
     with rich_progress.Progress(*columns, console=_console(), transient=True) as drawn:
-        yield _Drawn(drawn, drawn.add_task(label, total=total, note=""))
+        yield _Drawn(drawn, drawn.add_task(escape_controls(label), total=total, note=""))
+
+
+def output(*lines: object) -> None:
+    """Print lines of a result on standard output."""
+    print(escape_controls("\n".join(map(str, lines))))
+
+
+def output_json(value: object, indent: int | None = None) -> None:
+    """Print a value as JSON on standard output; dataclasses become objects, paths become text."""
+    import json
+
+    print(json.dumps(value, indent=indent, sort_keys=True, default=_plain))
+
+
+def _plain(value: Any) -> Any:
+    import dataclasses
+
+    is_row = dataclasses.is_dataclass(value) and not isinstance(value, type)
+    return dataclasses.asdict(value) if is_row else str(value)
+
+
+def table_of(title: str, rows: list[dict[str, str]]) -> None:
+    """Print rows with the same keys as a table on standard output; nothing where there are none."""
+    if rows:
+        table(title, list(rows[0]), [list(row.values()) for row in rows])
 
 
 def table(title: str, headings: list[str], rows: list[list[str]]) -> None:
     """Print a table on standard output."""
     from rich.console import Console
     from rich.table import Table
-
-    drawn = Table(title=title, title_justify="left", header_style="bold", highlight=False)
-    for heading in headings:
-        drawn.add_column(heading, overflow="fold")
     from rich.text import Text
 
+    drawn = Table(
+        title=Text(escape_controls(title)) if title else None,
+        title_justify="left",
+        header_style="bold",
+        highlight=False,
+    )
+    for heading in headings:
+        drawn.add_column(heading, overflow="fold")
     for row in rows:
-        drawn.add_row(*(Text(cell) for cell in row))
+        drawn.add_row(*(Text(escape_controls(cell, keep="")) for cell in row))
     # Where nobody looks (a pipe, a file), a narrow guess at the width would fold every cell.
     width = None if sys.stdout.isatty() else 160
     Console(highlight=False, width=width).print(drawn)

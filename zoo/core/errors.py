@@ -1,5 +1,7 @@
 """What the zoo says when something is wrong: what it is, what was received, what to do."""
 
+INTERRUPTED = 130
+
 
 class ZooError(Exception):
     """A failure the user can mend. Shown as text, never as a traceback.
@@ -18,6 +20,11 @@ class ZooError(Exception):
 
     def __str__(self) -> str:
         return f"{self.message}\n{self.remedy}" if self.remedy else self.message
+
+    def on_one_line(self) -> str:
+        """Return message and remedy as sentences on one line."""
+        end = "" if self.message.endswith(("?", ".")) else "."
+        return f"{self.message}{end} {self.remedy}" if self.remedy else self.message
 
 
 class NoLockError(ZooError):

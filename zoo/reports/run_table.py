@@ -1,14 +1,11 @@
 """All runs at a glance: a table to sort, and the pages that tell of some of them."""
 
 import dataclasses
-import json
 import math
 import os
 from pathlib import Path
-from typing import Any
 
 from zoo.config.schemas.common import Output
-from zoo.core import console
 from zoo.core.errors import ZooError, unknown
 from zoo.reports import page as report_page
 from zoo.reports import units
@@ -21,7 +18,7 @@ METRICS = ("test_accuracy", "val_accuracy", "accuracy", "test_loss", "loss", "it
 
 
 @dataclasses.dataclass(frozen=True)
-class Line:
+class RunSummary:
     """A run in one line; what is not known is empty or None. A damaged folder has its reason as ``exit``."""
 
     run: str
@@ -39,7 +36,7 @@ class Line:
     peak_memory_bytes: float | None = None
 
 
-KEYS = [part.name for part in dataclasses.fields(Line)]
+KEYS = [part.name for part in dataclasses.fields(RunSummary)]
 
 
 def write(runs: list[str], root: str | None, output: str | None) -> Path:
@@ -53,13 +50,18 @@ def write(runs: list[str], root: str | None, output: str | None) -> Path:
     Raises:
         ZooError: there is no such run, its record is damaged, or the file cannot be or should not be written.
     """
-    base = Path(root or Output().root).expanduser()
+    base = root_folder(root)
     folders = [_folder(told, base) for told in runs or ["last"]]
     page = report_page.page(folders)
     usual = (folders[0] if len(folders) == 1 else base) / PAGE
     path = Path(output).expanduser() if output else usual
     _write(path.absolute(), page)
     return path
+
+
+def root_folder(root: str | None) -> Path:
+    """Return the folder with all run folders; None means the usual one."""
+    return Path(root or Output().root).expanduser()
 
 
 def _folder(told: str, root: Path) -> Path:
@@ -70,7 +72,7 @@ def _folder(told: str, root: Path) -> Path:
 
 
 def _newest(root: Path) -> Path:
-    found = [line for line in lines(root) if line.started]
+    found = [line for line in summaries(root) if line.started]
     if not found:
         raise ZooError(f"There is no run under {root.absolute()}", "Give the folder of a run, or --root FOLDER.")
     return (root / max(found, key=lambda line: (line.started, line.run)).run).resolve()
@@ -97,25 +99,25 @@ def _is_own(path: Path) -> bool:
         return f'name="generator" content="{report_page.GENERATOR}"' in source.read(4096)
 
 
-def lines(root: Path) -> list[Line]:
+def summaries(root: Path) -> list[RunSummary]:
     """Every run folder under a root, damaged ones included."""
-    return [_line(path.parent) for path in sorted(root.glob(f"*/{records.RECORD}"))]
+    return [_summary(path.parent) for path in sorted(root.glob(f"*/{records.RECORD}"))]
 
 
-def _line(folder: Path) -> Line:
+def _summary(folder: Path) -> RunSummary:
     try:
         told = record(folder)
     except ZooError:  # one damaged folder hides no other; its own report tells what is wrong with it
-        return Line(folder.name, "", exit="damaged")
+        return RunSummary(folder.name, "", exit="damaged")
     metric = next((name for name in METRICS if told.number("metrics", name) is not None), "")
-    return Line(
+    return RunSummary(
         folder.name, told.text("started"), told.text("verb"), told.text("model"), told.text("backend"),
         told.text("stack", "name"), device_name(told), told.text("data", "name"), told.text("exit"), metric,
         told.number("metrics", metric) if metric else None, told.number("seconds"), told.number("peak_memory_bytes"),
     )  # fmt: skip
 
 
-def ordered(rows: list[Line], key: str, backwards: bool) -> list[Line]:
+def ordered(rows: list[RunSummary], key: str, backwards: bool) -> list[RunSummary]:
     """Rows by one key; those that do not have it come last, whichever way it is sorted.
 
     Raises:
@@ -128,34 +130,13 @@ def ordered(rows: list[Line], key: str, backwards: bool) -> list[Line]:
     return [*sorted(known, key=lambda row: getattr(row, key), reverse=backwards), *rest]
 
 
-def show(root: str | None, key: str, backwards: bool, as_json: bool) -> int:
-    """Print the table of all runs.
-
-    Raises:
-        ZooError: there is no such key to sort by.
-    """
-    base = Path(root or Output().root).expanduser()
-    rows = ordered(lines(base), key, backwards)
-    if as_json:
-        print(json.dumps([dataclasses.asdict(row) for row in rows], indent=2))
-    elif not rows:
-        print(f"There are no runs under {base.absolute()}")
-    else:
-        console.table(f"runs under {base}", _HEADINGS, [_cells(row) for row in rows])
-    return 0
+HEADINGS = ["run", "started", "model", "backend", "stack", "data", "exit", "result", "seconds", "memory"]
 
 
-_HEADINGS = ["run", "started", "model", "backend", "stack", "data", "exit", "result", "seconds", "memory"]
-
-
-def _cells(row: Line) -> list[str]:
+def cells(row: RunSummary) -> list[str]:
+    """Return the cells of a row of the table."""
     result = f"{row.metric} {units.short(row.value)}" if row.metric else ""
     spent = "" if row.seconds is None else f"{math.ceil(row.seconds * 10) / 10:g}"
     shown = [row.run, row.started[:16].replace("T", " "), row.model or row.verb, row.backend, row.stack, row.data,
              row.exit, result, spent, units.size(row.peak_memory_bytes)]  # fmt: skip
-    return [_plain(cell) for cell in shown]
-
-
-def _plain(text: Any) -> str:
-    """Text without what would steer a terminal."""
-    return "".join(letter if letter.isprintable() else "\ufffd" for letter in str(text))[:120]
+    return [cell[:120] for cell in shown]

@@ -1,20 +1,18 @@
 """Showing that a recipe works on a machine: train it, hold it against what it promises, write the evidence down."""
 
 import dataclasses
-import json
 import os
 import shlex
 from pathlib import Path
 from typing import Any
 
 from zoo.config import bounds, compose
-from zoo.core import console, paths
-from zoo.core.errors import ZooError
+from zoo.core import paths
+from zoo.core.errors import INTERRUPTED, ZooError
 from zoo.environments import gpus, machine
 from zoo.runs import context, evidence, promises, records, result
 from zoo.tasks import registry
 
-INTERRUPTED = 130
 BUSY = "other work ran on the machine, so the seconds are too long"
 # Settings that say only where files lie on one machine, and what stands for them in a command for everybody.
 _PLACES = {"data.root": "DATA", "backend.python": "PYTHON"}
@@ -85,67 +83,6 @@ def _check_task(overrides: list[str]) -> None:
         raise ZooError(
             f"Evidence is a figure on a data set; models made for {task!r} have none", "Use `train`, and look."
         )
-
-
-def show(combinations: list[list[str]], as_json: bool = False) -> int:
-    """Validate one combination of settings after the other and print one table; return the exit code.
-
-    A combination that fails is told, has a line in the table and does not stop the others.
-    """
-    verdicts = []
-    for number, overrides in enumerate(combinations, 1):
-        if len(combinations) > 1:
-            console.say(f"\n[{number}/{len(combinations)}] {' '.join(overrides)}")
-        try:
-            verdicts.append(validate(overrides))
-        except ZooError as error:
-            console.fail(error.message, error.remedy)
-            if error.exit_code == INTERRUPTED:
-                return INTERRUPTED
-            verdicts.append(Verdict(overrides, problems=[error.message.splitlines()[0]]))
-            continue
-        for text in lines(verdicts[-1]):
-            console.say(text)
-    if as_json:
-        print(json.dumps([as_dict(verdict) for verdict in verdicts], indent=2, sort_keys=True, ensure_ascii=False))
-    else:
-        rows = table(verdicts)
-        console.table("validated", list(rows[0]), [list(row.values()) for row in rows])
-    return 0 if all(verdict.passed for verdict in verdicts) else 1
-
-
-def table(verdicts: list[Verdict]) -> list[dict[str, str]]:
-    """One line a validation: what ran where, with which figure, in how many seconds."""
-    return [_line(verdict) for verdict in verdicts]
-
-
-def _line(verdict: Verdict) -> dict[str, str]:
-    row = verdict.row
-    if row is None:
-        columns = ("stack", "platform", "device", "data", "preset", "figure", "expected", "train s", "all s", "grade")
-        told = {"recipe": " ".join(verdict.overrides)} | dict.fromkeys(columns, "-")
-        return told | {"result": f"FAILED: {verdict.problems[0]}"}
-    seconds = row["seconds"]
-    return {
-        "recipe": verdict.recipe,
-        "stack": row["stack"],
-        "platform": row["platform"],
-        "device": evidence.device(row),
-        "data": row["data"]["name"],
-        "preset": str(row["preset"]),
-        "figure": f"{row['metric']} {row['value']:.4f}",
-        "expected": evidence.expectation(row) or "-",
-        "train s": f"{seconds['train_s']:.1f}" if "train_s" in seconds else "-",
-        "all s": f"{sum(seconds.values()):.1f}",
-        "grade": row["grade"],
-        "result": _result(verdict, row),
-    }
-
-
-def _result(verdict: Verdict, row: evidence.Row) -> str:
-    if verdict.problems:
-        return f"FAILED: {'; '.join(verdict.problems)}"
-    return evidence.verdict(row) or ("trains" if row["preset"] != "full" else "recorded, nothing expected")
 
 
 def lines(verdict: Verdict) -> list[str]:

@@ -1,0 +1,81 @@
+"""The tables of `zoo list`: models, backends, stacks, recipes and references."""
+
+from pathlib import Path
+from typing import Any
+
+from zoo.config import compose, references
+from zoo.core import paths
+from zoo.core import schema as row_files
+from zoo.environments import stacks
+from zoo.runs import evidence
+
+Rows = list[dict[str, str]]
+
+
+def read_yaml(path: Path) -> dict[str, Any]:
+    """Return the content of a YAML file of zoo's own."""
+    content: dict[str, Any] = row_files.read(path) or {}
+    return content
+
+
+def models() -> Rows:
+    """Return one row for each model."""
+    rows = []
+    for name in compose.options("model"):
+        settings = read_yaml(paths.CONFIGS / "model" / f"{name}.yaml")
+        rest = {key: value for key, value in settings.items() if key not in ("name", "about")}
+        shown = ", ".join(f"{key}={value}" for key, value in rest.items())
+        rows.append({"model": name, "what": str(settings.get("about", "")), "settings": shown})
+    return rows
+
+
+def backends() -> Rows:
+    """Return one row for each backend."""
+    rows = []
+    for name in compose.options("backend"):
+        row = read_yaml(paths.CONFIGS / "backend" / f"{name}.yaml")
+        state = "" if row.get("runnable", True) else "not runnable: "
+        known = [stack if stack in stacks.names() else f"({stack})" for stack in row.get("stacks", [])]
+        rows.append(
+            {"backend": name, "what": state + str(row.get("about", "")), "stacks, best first": " ".join(known),
+             "needs": str(row.get("needs", ""))}
+        )  # fmt: skip
+    return rows
+
+
+def stack_rows() -> Rows:
+    """Return one row for each stack, with its platforms and the evidence that it works."""
+    rows = []
+    for stack in stacks.load_all():
+        platforms = [
+            f"{name} (stand-in)" if row.stand_in_for else name for name, row in sorted(stack.platforms.items())
+        ]
+        evidence = [f"{row.grade}: {row.what} ({row.platform})" for row in stack.evidence]
+        rows.append(
+            {"stack": stack.name, "what": stack.about, "Python": stack.python, "locked as of": stack.exclude_newer,
+             "platforms": ", ".join(platforms), "evidence": "; ".join(evidence) or "resolved only"}
+        )  # fmt: skip
+    return rows
+
+
+def recipes() -> Rows:
+    """Return one row for each recipe and each recorded training without one, with the evidence that it works."""
+    files = {path for path in paths.RECIPES.glob("*/**/*.yaml") if not path.is_relative_to(paths.STACKS)}
+    named = {(path.parent.relative_to(paths.RECIPES).as_posix(), path.stem) for path in files}
+    rows = []
+    for model, backend in sorted(named | set(evidence.recorded())):
+        path = paths.RECIPES / model / f"{backend}.yaml"
+        trainer = read_yaml(path).get("trainer", {}) if path in files else {}
+        settings = ", ".join(f"{key}={value}" for key, value in trainer.items()) or "the defaults"
+        shown = "; ".join(evidence.words(row) for row in evidence.read(model, backend))
+        rows.append({"model": model, "backend": backend, "settings": settings, "evidence": shown or "none yet"})
+    return rows
+
+
+TABLES = {
+    "models": models,
+    "backends": backends,
+    "stacks": stack_rows,
+    "recipes": recipes,
+    "references": references.rows,
+}

@@ -1,0 +1,30 @@
+"""`zoo attach`: watch a run that is in progress elsewhere."""
+
+import argparse
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from zoo.cli.parser import add_verb
+from zoo.core import console
+
+if TYPE_CHECKING:
+    from zoo.cli.parser import Verbs
+
+
+def add_parser(verbs: "Verbs") -> None:
+    """Declare the verb."""
+    parser = add_verb(verbs, "attach", run, "watch a run that is in progress elsewhere")
+    parser.add_argument("run_folder", metavar="RUN", help="a run folder, or last: the newest one under --root")
+    parser.add_argument("--root", metavar="FOLDER", default="runs", help="the folder with all run folders")
+
+
+def run(parsed: argparse.Namespace) -> int:
+    """Follow the run until it ends."""
+    from zoo.runs import attach, records
+
+    if parsed.run_folder == "last":
+        folder = records.latest(Path(parsed.root), "train", trained=False)
+    else:
+        folder = Path(parsed.run_folder).expanduser().resolve()
+    console.output(f"{folder}: {attach.follow(folder)}")
+    return 0

@@ -1,0 +1,39 @@
+"""`zoo cache`: list and remove cached files other than environments."""
+
+import argparse
+from typing import TYPE_CHECKING
+
+from zoo.cli import storage_table
+from zoo.cli.parser import add_actions, add_json, add_verb
+from zoo.core import console
+from zoo.core.errors import ZooError
+
+if TYPE_CHECKING:
+    from zoo.cli.parser import Verbs
+
+
+def add_parser(verbs: "Verbs") -> None:
+    """Declare the verb and its actions."""
+    actions = add_actions(add_verb(verbs, "cache", None, "list and remove cached files other than environments"))
+    add_json(add_verb(actions, "list", run, "list the parts of the cache and their sizes"))
+    remove = add_verb(actions, "remove", _remove, "remove the named parts of the cache")
+    remove.add_argument("name", nargs="*", help="as `python -m zoo cache list` shows it")
+    remove.add_argument("--all", action="store_true", help="remove everything except environments")
+
+
+def run(parsed: argparse.Namespace) -> int:
+    """List the parts of the cache."""
+    from zoo.runs import storage
+
+    storage_table.show("cache", storage.cache(), parsed.json)
+    return 0
+
+
+def _remove(parsed: argparse.Namespace) -> int:
+    from zoo.runs import storage
+
+    if not parsed.name and not parsed.all:
+        raise ZooError("Nothing is named", "`python -m zoo cache list` lists what can be removed.")
+    for folder in storage.remove_cached(None if parsed.all else parsed.name):
+        console.say(f"Removed {folder}")
+    return 0

@@ -1,0 +1,27 @@
+"""`zoo doctor`: examine this machine."""
+
+import argparse
+from typing import TYPE_CHECKING
+
+from zoo.cli.parser import add_json, add_verb
+from zoo.core import console
+
+if TYPE_CHECKING:
+    from zoo.cli.parser import Verbs
+
+
+def add_parser(verbs: "Verbs") -> None:
+    """Declare the verb."""
+    add_json(add_verb(verbs, "doctor", run, "examine this machine: interpreters, usable stacks, disk space, network"))
+
+
+def run(parsed: argparse.Namespace) -> int:
+    """Print the report."""
+    from zoo.cli import doctor
+
+    report = doctor.examine()
+    if parsed.json:
+        console.output_json(report, indent=2)
+    else:
+        console.output(doctor.render(report))
+    return 0

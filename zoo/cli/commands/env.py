@@ -1,0 +1,61 @@
+"""`zoo env`: list, build and remove environments."""
+
+import argparse
+from typing import TYPE_CHECKING
+
+from zoo.cli.parser import add_actions, add_json, add_verb
+from zoo.core import console, paths
+from zoo.core.errors import ZooError
+
+if TYPE_CHECKING:
+    from zoo.cli.parser import Verbs
+
+
+def add_parser(verbs: "Verbs") -> None:
+    """Declare the verb and its actions."""
+    actions = add_actions(add_verb(verbs, "env", None, "list, build and remove environments"))
+    add_json(add_verb(actions, "list", run, "list environments, their size and state"))
+    create = add_verb(actions, "create", _create, "build the environment of a stack now")
+    create.add_argument("stack", nargs="+", help="name of a stack; `python -m zoo list stacks` lists them")
+    remove = add_verb(actions, "remove", _remove, "remove environments; the next run builds them again")
+    remove.add_argument("stack", nargs="*", help="name of a stack or of the folder of an environment")
+    remove.add_argument("--all", action="store_true", help="remove all environments")
+
+
+def run(parsed: argparse.Namespace) -> int:
+    """List the environments."""
+    from zoo.environments import store
+
+    rows = store.list_environments()
+    if parsed.json:
+        console.output_json(rows, indent=2)
+    elif not rows:
+        console.output(f"No environment is built yet. Their folder is {paths.cache_dir() / 'envs'}")
+    else:
+        console.table_of("environments", [
+            {"stack": row.stack, "state": row.state, "size": f"{row.size_bytes / 1e6:,.0f} MB",
+             "last used": row.last_used, "folder": str(row.folder)} for row in rows
+        ])  # fmt: skip
+    return 0
+
+
+def _create(parsed: argparse.Namespace) -> int:
+    from zoo.environments import machine, stacks, store
+
+    platform = machine.probe().platform
+    for stack in [stacks.load(name) for name in parsed.stack]:
+        environment = store.ensure(stack, platform)
+        state = f"built in {environment.build_s:.0f} s" if environment.build_s else "already built"
+        console.say(f"{stack.name}: {state}")
+        console.output(environment.python)
+    return 0
+
+
+def _remove(parsed: argparse.Namespace) -> int:
+    from zoo.environments import store
+
+    if not parsed.stack and not parsed.all:
+        raise ZooError("No environment is named", "Name stacks, or use --all; `python -m zoo env list` lists them.")
+    for folder in store.remove(None if parsed.all else parsed.stack):
+        console.say(f"Removed {folder}")
+    return 0

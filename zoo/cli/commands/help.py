@@ -1,0 +1,24 @@
+"""`zoo help`: list the settings, group by group."""
+
+import argparse
+from typing import TYPE_CHECKING
+
+from zoo.cli.parser import add_verb
+from zoo.core import console
+
+if TYPE_CHECKING:
+    from zoo.cli.parser import Verbs
+
+
+def add_parser(verbs: "Verbs") -> None:
+    """Declare the verb."""
+    parser = add_verb(verbs, "help", run, "list the settings, group by group")
+    parser.add_argument("topic", nargs="?", help="a group: model, backend, data, preset, trainer, output, ...")
+
+
+def run(parsed: argparse.Namespace) -> int:
+    """Print the settings of all groups or of one."""
+    from zoo.cli import settings_help
+
+    console.output(*settings_help.lines(parsed.topic))
+    return 0

@@ -1,0 +1,34 @@
+"""`zoo list`: list models, backends, stacks, recipes and references."""
+
+import argparse
+from typing import TYPE_CHECKING
+
+from zoo.cli.parser import add_json, add_verb
+from zoo.core import console
+
+if TYPE_CHECKING:
+    from zoo.cli.parser import Verbs
+
+
+def add_parser(verbs: "Verbs") -> None:
+    """Declare the verb."""
+    parser = add_verb(
+        verbs, "list", run, "list models, backends, stacks, recipes and references, with their evidence"
+    )
+    parser.add_argument("what", nargs="?", choices=["models", "backends", "stacks", "recipes", "references"])
+    add_json(parser)
+
+
+def run(parsed: argparse.Namespace) -> int:
+    """Print one table, or all of them."""
+    from zoo.cli import catalogue
+
+    tables = {name: rows() for name, rows in catalogue.TABLES.items() if parsed.what in (None, name)}
+    if parsed.json:
+        console.output_json(tables, indent=2)
+        return 0
+    for name, rows in tables.items():
+        # A reference sets a dozen values: too many for a table. They are in its file and in the JSON.
+        hidden = {"settings"} if name == "references" else set()
+        console.table_of(name, [{key: value for key, value in row.items() if key not in hidden} for row in rows])
+    return 0

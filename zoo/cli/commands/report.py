@@ -1,0 +1,51 @@
+"""`zoo report`: write an HTML page about runs, or print a table of all runs."""
+
+import argparse
+from typing import TYPE_CHECKING
+
+from zoo.cli.parser import add_json, add_verb
+from zoo.core import console
+from zoo.core.errors import ZooError
+
+if TYPE_CHECKING:
+    from zoo.cli.parser import Verbs
+
+
+def add_parser(verbs: "Verbs") -> None:
+    """Declare the verb."""
+    parser = add_verb(verbs, "report", run, "write an HTML page about one run, or a comparison of several")
+    parser.add_argument("runs", nargs="*", metavar="RUN", help="a run folder, its name, or last (the default)")
+    parser.add_argument("--output", metavar="FILE", help="the page to write (default: RUN/report.html)")
+    parser.add_argument("--root", metavar="FOLDER", help="the folder with all run folders (default: runs)")
+    parser.add_argument("--list", action="store_true", help="print a table of all runs instead of writing a page")
+    parser.add_argument("--sort", metavar="KEY", help="with --list: run, started (the default), model, value, ...")
+    parser.add_argument("--reverse", action="store_true", help="with --list: largest first")
+    add_json(parser, "with --list: print as JSON")
+
+
+def run(parsed: argparse.Namespace) -> int:
+    """Write the page and print its path, or print the table."""
+    from zoo.reports import run_table
+
+    if parsed.list:
+        return _print_table(parsed)
+    if parsed.sort or parsed.reverse or parsed.json:
+        raise ZooError("--sort, --reverse and --json belong to the table of all runs", "Add --list.")
+    console.output(run_table.write(parsed.runs, parsed.root, parsed.output))
+    return 0
+
+
+def _print_table(parsed: argparse.Namespace) -> int:
+    from zoo.reports import run_table
+
+    if parsed.runs or parsed.output:
+        raise ZooError("--list shows all runs and writes no page", "Leave out the runs and --output.")
+    root = run_table.root_folder(parsed.root)
+    rows = run_table.ordered(run_table.summaries(root), parsed.sort or "started", parsed.reverse)
+    if parsed.json:
+        console.output_json(rows, indent=2)
+    elif not rows:
+        console.output(f"There are no runs under {root.absolute()}")
+    else:
+        console.table(f"runs under {root}", run_table.HEADINGS, [run_table.cells(row) for row in rows])
+    return 0

@@ -1,0 +1,42 @@
+"""`zoo runs`: list and remove run folders."""
+
+import argparse
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from zoo.cli import storage_table
+from zoo.cli.parser import add_actions, add_json, add_verb
+from zoo.core import console
+from zoo.core.errors import ZooError
+
+if TYPE_CHECKING:
+    from zoo.cli.parser import Verbs
+
+
+def add_parser(verbs: "Verbs") -> None:
+    """Declare the verb and its actions."""
+    actions = add_actions(add_verb(verbs, "runs", None, "list and remove run folders"))
+    listing = add_verb(actions, "list", run, "list run folders and their sizes")
+    add_json(listing)
+    remove = add_verb(actions, "remove", _remove, "remove the named run folders")
+    remove.add_argument("name", nargs="*", help="as `python -m zoo runs list` shows it")
+    for parser in (listing, remove):
+        parser.add_argument("--root", metavar="FOLDER", default="runs", help="the folder with all run folders")
+
+
+def run(parsed: argparse.Namespace) -> int:
+    """List the run folders."""
+    from zoo.runs import storage
+
+    storage_table.show("runs", storage.runs(Path(parsed.root)), parsed.json)
+    return 0
+
+
+def _remove(parsed: argparse.Namespace) -> int:
+    from zoo.runs import storage
+
+    if not parsed.name:
+        raise ZooError("No run is named", "`python -m zoo runs list` lists them.")
+    for folder in storage.remove_runs(Path(parsed.root), parsed.name):
+        console.say(f"Removed {folder}")
+    return 0

@@ -1,0 +1,98 @@
+"""`zoo validate`: train recipes, check them against their expected result, and record the evidence."""
+
+import argparse
+from typing import TYPE_CHECKING
+
+from zoo.cli import execution
+from zoo.cli.parser import add_json, add_verb
+from zoo.core import console
+from zoo.core.errors import INTERRUPTED, ZooError
+
+if TYPE_CHECKING:
+    from zoo.cli.parser import Verbs
+    from zoo.tasks.validate import Verdict
+
+
+def add_parser(verbs: "Verbs") -> None:
+    """Declare the verb."""
+    parser = add_verb(verbs, "validate", run, "train a recipe, check its expected result, record the evidence")
+    execution.add_overrides(parser, ("model", "backend", "data", "preset"))
+    add_json(parser)
+
+
+def run(parsed: argparse.Namespace) -> int:
+    """Validate one combination of settings after the other and print one table.
+
+    A combination that fails is reported, has a row in the table and does not stop the others.
+    """
+    combinations = execution.announced(parsed.overrides) if parsed.multirun else [parsed.overrides]
+    verdicts: list[Verdict] = []
+    for overrides in combinations:
+        try:
+            verdicts.append(_validate(overrides))
+        except ZooError as error:
+            console.fail(error.message, error.remedy)
+            if error.exit_code == INTERRUPTED:
+                return INTERRUPTED
+            verdicts.append(_failed(overrides, error))
+    _show(verdicts, parsed.json)
+    return 0 if all(verdict.passed for verdict in verdicts) else 1
+
+
+def _validate(overrides: list[str]) -> "Verdict":
+    from zoo.tasks import validate
+
+    verdict = validate.validate(overrides)
+    for text in validate.lines(verdict):
+        console.say(text)
+    return verdict
+
+
+def _failed(overrides: list[str], error: ZooError) -> "Verdict":
+    from zoo.tasks import validate
+
+    return validate.Verdict(overrides, problems=[error.message.splitlines()[0]])
+
+
+def _show(verdicts: "list[Verdict]", as_json: bool) -> None:
+    from zoo.tasks import validate
+
+    if as_json:
+        console.output_json([validate.as_dict(verdict) for verdict in verdicts], indent=2)
+    else:
+        console.table_of("validated", [row_of(verdict) for verdict in verdicts])
+
+
+def row_of(verdict: "Verdict") -> dict[str, str]:
+    """Describe a validation in one row: what ran where, with which figure, in how many seconds."""
+    from zoo.runs import evidence
+
+    row = verdict.row
+    if row is None:
+        columns = ("stack", "platform", "device", "data", "preset", "figure", "expected", "train s", "all s", "grade")
+        cells = {"recipe": " ".join(verdict.overrides)} | dict.fromkeys(columns, "-")
+        return cells | {"result": f"FAILED: {verdict.problems[0]}"}
+    seconds = row["seconds"]
+    return {
+        "recipe": verdict.recipe,
+        "stack": row["stack"],
+        "platform": row["platform"],
+        "device": evidence.device(row),
+        "data": row["data"]["name"],
+        "preset": str(row["preset"]),
+        "figure": f"{row['metric']} {row['value']:.4f}",
+        "expected": evidence.expectation(row) or "-",
+        "train s": f"{seconds['train_s']:.1f}" if "train_s" in seconds else "-",
+        "all s": f"{sum(seconds.values()):.1f}",
+        "grade": row["grade"],
+        "result": _result(verdict),
+    }
+
+
+def _result(verdict: "Verdict") -> str:
+    from zoo.runs import evidence
+
+    row = verdict.row or {}
+    if verdict.problems:
+        return f"FAILED: {'; '.join(verdict.problems)}"
+    return evidence.verdict(row) or ("trains" if row["preset"] != "full" else "recorded, nothing expected")

@@ -1,0 +1,42 @@
+"""`zoo weights`: inspect and convert weights files."""
+
+import argparse
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from zoo.cli.parser import add_actions, add_verb
+from zoo.core import console
+
+if TYPE_CHECKING:
+    from zoo.cli.parser import Verbs
+
+
+def add_parser(verbs: "Verbs") -> None:
+    """Declare the verb and its actions."""
+    actions = add_actions(add_verb(verbs, "weights", None, "inspect and convert weights files"))
+    show = add_verb(actions, "show", run, "list the weights in a file, with their shapes")
+    show.add_argument("file", help=".npz, .safetensors, .h5 of any Keras, .weights.h5 or .keras")
+    convert = add_verb(actions, "convert", _convert, "write the weights of a file in another format")
+    convert.add_argument("source", metavar="IN", help="the file to read; its content decides the format")
+    convert.add_argument(
+        "target", metavar="OUT", help="the file to write: .npz, .safetensors, .h5 (Keras 2) or .weights.h5 (Keras 3)"
+    )
+    convert.add_argument(
+        "--names", choices=["zoo", "torch"], default="zoo", help="naming scheme for the weights of an encoder"
+    )
+
+
+def run(parsed: argparse.Namespace) -> int:
+    """List the weights in a file."""
+    from zoo.weights import io
+
+    console.output(*io.show(Path(parsed.file).expanduser()).lines)
+    return 0
+
+
+def _convert(parsed: argparse.Namespace) -> int:
+    from zoo.weights import io
+
+    source, target = Path(parsed.source).expanduser(), Path(parsed.target).expanduser()
+    console.output(*io.convert(source, target, parsed.names).lines)
+    return 0

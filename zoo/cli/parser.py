@@ -1,0 +1,103 @@
+"""Build the parser of the command line from the modules in `commands/`, with the standard library only."""
+
+import argparse
+import re
+from collections.abc import Callable
+from importlib import import_module
+from pathlib import Path
+from typing import TYPE_CHECKING, NoReturn
+
+from zoo.core.errors import ZooError, unknown
+
+if TYPE_CHECKING:
+    Verbs = argparse._SubParsersAction["CommandParser"]
+    Run = Callable[[argparse.Namespace], int]
+
+COMMANDS = Path(__file__).with_name("commands")
+DESCRIPTION = "Train and run Keras models on the GPU you have, each stack in a pinned environment of its own."
+EXAMPLES = """\
+examples:
+  python -m zoo train model=mnist                        the best backend this machine has
+  python -m zoo train model=mnist backend=metal          the GPU of a Mac
+  python -m zoo train model=mnist data=digits trainer.epochs=20 seed=7
+  python -m zoo train model=mnist stack=tf-1.8 preset=smoke
+  python -m zoo train -m model=mnist,mnist_dense         one run after the other
+  python -m zoo infer run=last input=picture.png
+  python -m zoo infer model=mobilenet weights=imagenet input=photos/
+  python -m zoo report last                              an HTML page about the newest run
+  python -m zoo bench bench=matmul                       the size from which the GPU is faster
+  python -m zoo bench model=transformer implementation=both stack=torch beside=[jax,openvino] rounds=2
+  python -m zoo help trainer                             the settings of a group, and what they mean
+"""
+
+
+class CommandParser(argparse.ArgumentParser):
+    """Report a wrong word like every other error; write the end of the help text only when it is shown."""
+
+    end_of_help: Callable[[], str] | None = None
+
+    def format_help(self) -> str:
+        if self.end_of_help:
+            self.epilog = self.end_of_help()
+        return super().format_help()
+
+    def error(self, message: str) -> NoReturn:
+        choice = re.search(r"argument (\S+): invalid choice: '(.*?)' \(choose from (.*)\)", message)
+        if choice:
+            kind = {"VERB": "command", "ACTION": "command"}.get(choice[1], f"choice for {choice[1]}")
+            raise unknown(kind, choice[2], [word.strip("' ") for word in choice[3].split(",")])
+        raise ZooError(message, f"`{self.prog} --help` shows the usage")
+
+
+def parse(arguments: list[str] | None) -> argparse.Namespace:
+    """Parse the command line. Settings may stand on both sides of options, which plain argparse does not accept.
+
+    Raises:
+        ZooError: a word is unknown or missing.
+    """
+    parser = build()
+    parsed, rest = parser.parse_known_args(arguments)
+    if rest and (not hasattr(parsed, "overrides") or any(word.startswith("-") for word in rest)):
+        parser.error(f"unrecognized arguments: {' '.join(rest)}")
+    if rest:
+        parsed.overrides = [*parsed.overrides, *rest]
+    return parsed
+
+
+def build() -> CommandParser:
+    """Return the parser with every verb that has a module in `commands/`."""
+    parser = CommandParser(
+        prog="python -m zoo",
+        description=DESCRIPTION,
+        epilog=EXAMPLES,
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+        allow_abbrev=False,
+    )
+    verbs = parser.add_subparsers(metavar="VERB", required=True)
+    for path in sorted(COMMANDS.glob("[!_]*.py")):
+        import_module(f"zoo.cli.commands.{path.stem}").add_parser(verbs)
+    return parser
+
+
+def add_verb(verbs: "Verbs", name: str, run: "Run | None", summary: str) -> CommandParser:
+    """Add a verb or an action of one; `run` is None for a verb that only has actions."""
+    parser = verbs.add_parser(
+        name,
+        help=summary,
+        description=summary,
+        allow_abbrev=False,
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+    )
+    if run is not None:
+        parser.set_defaults(run=run)
+    return parser
+
+
+def add_actions(parser: CommandParser) -> "Verbs":
+    """Let a verb have actions of its own, such as `env list`."""
+    return parser.add_subparsers(metavar="ACTION", required=True)
+
+
+def add_json(parser: CommandParser, text: str = "print as JSON") -> None:
+    """Add the option that prints JSON on standard output."""
+    parser.add_argument("--json", action="store_true", help=text)

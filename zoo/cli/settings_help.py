@@ -1,0 +1,53 @@
+"""The text of `zoo help`: every setting with its default and its meaning, group by group."""
+
+from pathlib import Path
+
+from zoo.cli.catalogue import read_yaml
+from zoo.config import compose
+from zoo.core import paths
+from zoo.core.errors import unknown
+
+
+def lines(topic: str | None) -> list[str]:
+    """Describe the settings of all groups, or of one.
+
+    Raises:
+        ZooError: there is no such group.
+    """
+    sections: dict[str, list[str]] = {}
+    for verb, form in compose.forms():
+        for group, names in compose.groups(form).items():
+            sections.setdefault(group, [f"{group}=NAME, for {verb}:", *_options(group, names)])
+        for key, default, words in compose.documented(form.schema):
+            group = key.split(".")[0] if "." in key else form.file
+            sections.setdefault(group, [f"{group}:"])
+            line = f"  {key:<24} {default:<10} {words}"
+            if line not in sections[group]:
+                sections[group].append(line)
+    if topic is None:
+        return [line for section in sections.values() for line in [*section, ""]]
+    if topic not in sections:
+        raise unknown("group of settings", topic, list(sections))
+    return sections[topic]
+
+
+def _options(group: str, names: list[str]) -> list[str]:
+    """Describe each option of a group, and the settings of each model."""
+    described = []
+    for name in names:
+        path = paths.CONFIGS / group / f"{name}.yaml"
+        row = read_yaml(path)
+        row = row.get("data", row) if group == "data" else row
+        described.append(f"  {name:<24} {row.get('about') or _comment(path)}".rstrip())
+        if group == "model":
+            settings = [f"model.{key}={value}" for key, value in row.items() if key not in ("name", "about", "task")]
+            described.append(" " * 27 + " ".join(settings))
+    return described
+
+
+def _comment(path: Path) -> str:
+    """Return the comment lines of a file, without Hydra's own one."""
+    comments = [
+        line.lstrip("# ").strip() for line in path.read_text(encoding="utf-8").splitlines() if line[:1] == "#"
+    ]
+    return " ".join(line for line in comments if not line.startswith("@package"))

@@ -1,0 +1,21 @@
+"""Print what is stored, with its size."""
+
+from typing import TYPE_CHECKING
+
+from zoo.core import console
+
+if TYPE_CHECKING:
+    from zoo.runs.storage import Kept
+
+
+def show(title: str, rows: "list[Kept]", as_json: bool) -> None:
+    """Print run folders or parts of the cache as a table or as JSON."""
+    if as_json:
+        console.output_json(rows, indent=2)
+    elif not rows:
+        console.output("Nothing is stored there")
+    else:
+        console.table_of(title, [
+            {"name": row.name, "what": row.about, "size": f"{row.size_bytes / 1e6:,.1f} MB", "started": row.started}
+            for row in rows
+        ])  # fmt: skip
