@@ -13,7 +13,8 @@ import pytest
 from tests.support import CHECKOUT
 
 PACKAGE = CHECKOUT / "zoo"
-WORKER_SIDE = sorted([*(PACKAGE / "models").rglob("*.py"), *(PACKAGE / "worker").rglob("*.py")])
+PROTOCOL = PACKAGE / "protocol.py"
+WORKER_SIDE = sorted([PROTOCOL, *(PACKAGE / "models").rglob("*.py"), *(PACKAGE / "worker").rglob("*.py")])
 ML = {"keras", "tensorflow", "torch", "jax", "plaidml", "openvino", "mlx"}
 # One library, the one place that may import it.
 DOORS = {
@@ -107,6 +108,17 @@ def _imports(path: Path) -> set[str]:
     return found
 
 
+def _zoo_modules(path: Path) -> set[str]:
+    """Modules of the package that a file imports, by their full names."""
+    names: set[str] = set()
+    for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+        if isinstance(node, ast.Import):
+            names |= {alias.name for alias in node.names}
+        elif isinstance(node, ast.ImportFrom):
+            names |= {f"{node.module}.{alias.name}" for alias in node.names}
+    return {name for name in names if name.partition(".")[0] == "zoo"}
+
+
 def test_every_test_that_a_page_names_is_there() -> None:
     named = set(re.findall(r"`(test_\w+)`", (CHECKOUT / "docs" / "survival.md").read_text(encoding="utf-8")))
     written = "".join(path.read_text(encoding="utf-8") for path in (CHECKOUT / "tests").rglob("test_*.py"))
@@ -128,8 +140,12 @@ def test_a_host_module_uses_only_its_own_doors(path: Path) -> None:
 @pytest.mark.parametrize("path", WORKER_SIDE, ids=lambda path: str(path.relative_to(PACKAGE)))
 def test_the_worker_side_imports_only_what_a_stack_has(path: Path) -> None:
     assert _imports(path) <= set(sys.stdlib_module_names) | ML | {"numpy", "zoo"}
-    for name in re.findall(r"from (zoo[\w.]*) import|import (zoo[\w.]*)", path.read_text(encoding="utf-8")):
-        assert "".join(name).startswith(("zoo.models", "zoo.worker"))
+    for module in _zoo_modules(path):
+        assert module.startswith(("zoo.models", "zoo.worker", "zoo.protocol")), module
+
+
+def test_the_protocol_needs_the_standard_library_only() -> None:
+    assert _imports(PROTOCOL) <= set(sys.stdlib_module_names)
 
 
 def test_the_help_needs_nothing_but_the_standard_library() -> None:

@@ -59,14 +59,14 @@ def requests(folder: Path, weights: Path | None, clip: float | None) -> list[dic
     language = {"tokens": str(folder / "text.npy"), "parts": {"train": [0, 300], "validation": [300, 360]}}
     pieces = ["", "\u00ef\u00bf\u00bd", *"abcdefghij"]
     return [
-        {"work": "train_text_classifier", "model": {"name": "transformer/classifier", "args": dict(CLASSIFIER)},
+        {"job": "train_text_classifier", "model": {"name": "transformer/classifier", "args": dict(CLASSIFIER)},
          "data": data, "train": settings(epochs=6, clip=clip), "run_dir": str(folder / "classifier")},
-        {"work": "predict_text", "model": {"name": "transformer/classifier", "args": dict(CLASSIFIER)}, "data": data,
+        {"job": "predict_text", "model": {"name": "transformer/classifier", "args": dict(CLASSIFIER)}, "data": data,
          "weights": str(weights or folder / "classifier" / "weights.npz"), "infer": {"batch_size": 20},
          "run_dir": str(folder / "asked")},
-        {"work": "train_language_model", "model": {"name": "transformer/lm", "args": dict(LANGUAGE)},
+        {"job": "train_language_model", "model": {"name": "transformer/lm", "args": dict(LANGUAGE)},
          "data": language, "train": settings(epochs=2, steps=40, clip=clip), "run_dir": str(folder / "language")},
-        {"work": "generate_text", "model": {"name": "transformer/lm", "args": dict(LANGUAGE)},
+        {"job": "generate_text", "model": {"name": "transformer/lm", "args": dict(LANGUAGE)},
          "weights": str(folder / "language" / "weights.npz"), "pieces": pieces, "run_dir": str(folder / "language"),
          "infer": {"tokens": [2, 3], "prompt": "ab", "length": 20, "temperature": 0.0, "top_k": None, "seed": 1}},
     ]  # fmt: skip

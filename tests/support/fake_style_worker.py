@@ -25,7 +25,7 @@ def main() -> int:
     signal.signal(signal.SIGINT, lambda number, _: asked.append(number))
     device = {"name": "fake:0", "kind": "cpu", "proof": "nothing", "description": ""}
     emit("start", versions={"fake": "1.0"}, device=device, python="3.11.0")
-    if request["work"] == "train_style_network":
+    if request["job"] == "train_style_network":
         return train(request)
     assert np.load(request["weights"])["conv1/kernel"].shape[3] == request["model"]["args"]["filters"]
     inbox, index, most = Path(request["restyle"]["exchange"]), 0, 0

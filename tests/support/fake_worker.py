@@ -8,6 +8,7 @@ with more than 40 pictures a batch). A run that goes on begins with epoch 2.
 
 import json
 import os
+import runpy
 import signal
 import sys
 import time
@@ -16,6 +17,7 @@ from pathlib import Path
 import numpy as np
 
 EPOCHS = 3
+PROTOCOL = Path(__file__).resolve().parents[2] / "zoo" / "protocol.py"
 
 
 def emit(event: str, **fields: object) -> None:
@@ -103,8 +105,16 @@ def stream(request: dict[str, object], script: str, asked: list[int]) -> None:
             return
 
 
+def refuse_wrong(request: dict[str, object]) -> None:
+    """Hold what a task asks for against the protocol, as the real worker does."""
+    protocol = runpy.run_path(str(PROTOCOL))
+    problems = protocol["check_request"](request) if "job" in request else []
+    assert not problems, problems
+
+
 def main() -> int:
     request = json.loads(Path(sys.argv[1]).read_text())
+    refuse_wrong(request)
     script = os.environ.get("FAKE_WORKER", "ok")
     asked: list[int] = []
     signal.signal(signal.SIGINT, lambda number, _: asked.append(number))
@@ -149,16 +159,16 @@ def main() -> int:
         sys.stdout.write('{"event": "epo')
         sys.stdout.flush()
         return 9
-    if request.get("work") == "predict_stream":
+    if request.get("job") == "predict_stream":
         stream(request, script, asked)
         done("interrupted" if asked else None, {"items_per_s": 9.0, "batch_ms_p50": 1.0, "batch_ms_p90": 2.0,
                                                 "precision": "float32", "batch_size": 4})  # fmt: skip
         return 0
-    if request.get("work") == "predict_text":
+    if request.get("job") == "predict_text":
         read_texts(request)
         done(None, {"items_per_s": 9.0})
         return 0
-    if request.get("work") == "generate_text":
+    if request.get("job") == "generate_text":
         write_text(request)
         return 0
     if script == "slow":

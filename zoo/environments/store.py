@@ -16,6 +16,7 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any
 
+from zoo import protocol
 from zoo.core import console, paths
 from zoo.core.errors import ZooError, unknown
 from zoo.environments import build, stacks, uv_client
@@ -88,7 +89,7 @@ def health_check(stack: Stack, python: Path) -> str | None:
     """None where the worker can import the stack and compute with it, else its own words."""
     device = {"backend": "cpu", "framework": stack.framework, "promise": "cpu", "id": None}
     of_stack = {"framework": stack.framework, "keras": stack.keras}
-    request = {"protocol": 1, "verb": "probe", "stack": of_stack, "device": device}
+    request = {"protocol": protocol.PROTOCOL, "verb": protocol.PROBE, "stack": of_stack, "device": device}
     with tempfile.TemporaryDirectory() as scratch:
         path = Path(scratch, "request.json")
         path.write_text(json.dumps(request), encoding="utf-8")

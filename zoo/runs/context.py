@@ -11,6 +11,7 @@ from importlib import metadata
 from pathlib import Path
 from typing import Any
 
+from zoo import protocol
 from zoo.environments import machine, selection, store
 from zoo.config import compose, references
 from zoo.runs import (event_display, known_issues, lock as run_lock, mlflow_tracking, probe_cache, records, resume, retry, watchdog, worker_process)
@@ -18,7 +19,6 @@ from zoo.core import console, paths
 from zoo.core.errors import ZooError
 from zoo.config.schemas.common import Settings
 
-PROTOCOL = 1
 RECORD_FORMAT = 1
 ROOM = "Make room there, or choose another place: output.root=FOLDER"
 STORAGE = (errno.ENOSPC, errno.EDQUOT, errno.EROFS, errno.EIO)
@@ -358,9 +358,9 @@ def _device(line: Line) -> dict[str, Any]:
 def request_of(line: Line, model: dict[str, Any], module: str) -> dict[str, Any]:
     arguments = {key: value for key, value in model.items() if key not in ("name", "about", "task")}
     return {
-        "protocol": PROTOCOL,
+        "protocol": protocol.PROTOCOL,
         "verb": line.verb,
-        "work": module,
+        "job": module,
         "run_dir": str(line.folder),
         "stack": {"framework": line.choice.stack.framework, "keras": line.choice.stack.keras},
         "device": _device(line),

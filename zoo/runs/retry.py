@@ -5,6 +5,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+from zoo import protocol
 from zoo.runs import event_log, records, worker_process
 from zoo.core import console
 from zoo.runs.worker_process import Outcome
@@ -68,13 +69,13 @@ def _restarted(request: dict[str, Any], outcome: Outcome, attempts: int) -> dict
 
 def ways_on(folder: Path, outcome: Outcome, record: dict[str, Any]) -> list[str]:
     """What the user can do about a run that failed: go on with it, with smaller batches if memory ran out."""
-    if record.get("verb") != "train" or outcome.error.get("type") == "RefusalError":
+    if record.get("verb") != "train" or outcome.error.get("type") == protocol.USER_ERROR:
         return []
     size = record.get("config", {}).get("trainer", {}).get("batch_size")
     size = record.get("went_on_with", {}).get("trainer.batch_size", size)
     smaller = f" trainer.batch_size={size // 2}" if isinstance(size, int) and size > 1 else ""
     resume = f"python -m zoo train resume={folder}"
-    if outcome.error.get("type") == "OutOfMemoryError":
+    if outcome.error.get("type") == protocol.OUT_OF_MEMORY:
         return [f"To go on with smaller batches: {resume}{smaller}"]
     if not any((folder / "checkpoints").glob("*.json")):
         return []

@@ -9,19 +9,17 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import IO, Any, Protocol
 
+from zoo import protocol
 from zoo.runs import event_log, known_issues
 from zoo.core import console, paths
 from zoo.core.errors import ZooError
 from zoo.runs.watchdog import Guard, Keep, watched
 
-EVENTS = ("start", "ready", "step", "batch", "epoch", "artifact", "text", "resume", "warning", "error", "done")
 INTERRUPT_GRACE_S = 30.0
 TERMINATE_GRACE_S = 5.0
 LOG_TAIL_LINES = 20
 # An exception that nobody catches in C++ is told in so many lines, the last ones of the log.
 WORDS_OF_C_LINES = 3
-# Errors of the worker that are told without its log: their message is meant for the user.
-PLAIN = ("RefusalError", "FloatingPointError", "ProbeError", "OutOfMemoryError")
 UNGUARDED = Guard()
 
 
@@ -130,7 +128,7 @@ def _events(stream: IO[bytes], kept: IO[bytes]) -> Iterator[dict[str, Any]]:
     for line in stream:
         keep(line)
         event = event_log.parse(line)
-        if event is not None and event["event"] in EVENTS:
+        if event is not None and event["event"] in protocol.EVENTS:
             yield event
         else:
             console.warn(f"The worker wrote a line that is no event: {line[:120]!r}")
@@ -238,7 +236,7 @@ def ran_out_of_memory(outcome: Outcome, folder: Path) -> bool:
     if outcome.done or outcome.interrupted or outcome.silent_s:
         return False
     if outcome.error:
-        return outcome.error.get("type") == "OutOfMemoryError"
+        return outcome.error.get("type") == protocol.OUT_OF_MEMORY
     return outcome.returncode == -signal.SIGKILL or (
         outcome.returncode < 0 and "bad_alloc" in log_tail(folder, WORDS_OF_C_LINES)
     )
@@ -251,7 +249,7 @@ def failure(outcome: Outcome, folder: Path, backend: str) -> ZooError:
     told = [known_issues.render(findings)] if findings else []
     known = "".join(f"{text}\n" for text in [*told, *_probe_words(outcome)])
     ending = _ending(outcome, folder)
-    if outcome.error.get("type") in PLAIN:
+    if outcome.error.get("type") in protocol.ERROR_KINDS:
         return ZooError(ending, f"{known}What there is of the run is kept in {folder}, its log included.")
     return ZooError(ending, f"{known}The end of {log}:\n{_indented(tail)}")
 

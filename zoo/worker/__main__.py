@@ -7,23 +7,17 @@ host. Events go to standard output, everything else to standard error. Exit 0 af
 import importlib
 import json
 import os
+import pkgutil
 import platform
+import runpy
 import signal
 import sys
 import threading
 import time
 import traceback
-import types
 
-PROTOCOL = 1
+BOOTSTRAP = os.path.join(os.path.dirname(os.path.abspath(__file__)), "bootstrap.py")
 HOST_GRACE_S = 10.0
-
-
-def _reach_own_code():
-    """Make ``zoo`` importable without putting its parent folder, full of the host's packages, on the path."""
-    package = types.ModuleType("zoo")
-    package.__path__ = [os.path.dirname(os.path.dirname(os.path.abspath(__file__)))]
-    sys.modules["zoo"] = package
 
 
 class Stop:
@@ -51,7 +45,8 @@ def _watch_host(pipe, stop):
 
 def main(argv):
     """Run the request whose path is ``argv[1]`` and return the exit code."""
-    _reach_own_code()
+    runpy.run_path(BOOTSTRAP)
+    from zoo import protocol
     from zoo.worker.errors import RefusalError
     from zoo.worker.events import Emitter, take_stdout
 
@@ -66,8 +61,9 @@ def main(argv):
     try:
         with open(argv[1], encoding="utf-8") as source:
             request = json.load(source)
-        if request["protocol"] != PROTOCOL:
-            raise ValueError("this worker speaks protocol %d, the request %r" % (PROTOCOL, request["protocol"]))
+        problems = protocol.check_request(request)
+        if problems:
+            raise RefusalError("this request cannot be done: " + "; ".join(problems))
         _run(request, events, stop)
         return 0
     except BrokenPipeError:
@@ -122,15 +118,26 @@ def _run(request, events, stop):
         run.judge(rows, request["device"], events)
     result = {}
     if request["verb"] != "probe":
-        work = importlib.import_module("zoo.worker.jobs." + request["work"])
+        job = _job(request["job"])
         if request.get("tensorboard"):
             from zoo.worker.tensorboard import Scribe
 
             events = Scribe(events, request["device"]["framework"], request["run_dir"])
-        result = work.run(request, events, stop, phases)
+        result = job.run(request, events, stop, phases)
         if request.get("tensorboard"):
             events.close()
     events.emit("done", phases=phases, peak_memory_bytes=memory.peak_bytes(), **result)
+
+
+def _job(name):
+    """Find the module of a job, which is in ``zoo/worker/jobs`` and nowhere else."""
+    from zoo.worker import jobs
+    from zoo.worker.errors import RefusalError
+
+    known = sorted(module.name for module in pkgutil.iter_modules(jobs.__path__))
+    if name not in known:
+        raise RefusalError("there is no job %r; known are %s" % (name, ", ".join(known)))
+    return importlib.import_module("zoo.worker.jobs." + name)
 
 
 def leave(code):

@@ -6,7 +6,8 @@ import os
 import sys
 import time
 
-EVENTS = ("start", "ready", "step", "batch", "epoch", "artifact", "text", "resume", "warning", "error", "done")
+from zoo import protocol
+
 STEP_INTERVAL_S = 0.2
 
 
@@ -34,7 +35,7 @@ class Emitter:
         Raises:
             ValueError: the event is not in the closed list.
         """
-        if event not in EVENTS:
+        if event not in protocol.EVENTS:
             raise ValueError("unknown event %r" % (event,))
         record = {"event": event, "t": time.time()}
         record.update(fields)

@@ -38,7 +38,7 @@ def main(path):
     answers = []
     for request in told["requests"]:
         events = Events()
-        answer = importlib.import_module("zoo.worker.jobs." + request["work"]).run(
+        answer = importlib.import_module("zoo.worker.jobs." + request["job"]).run(
             dict(request, device=device), events, Stop(), {}
         )
         answers.append(dict(answer, written=events.written))

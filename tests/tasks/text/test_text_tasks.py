@@ -56,7 +56,7 @@ def test_a_run_keeps_its_vocabulary_and_tells_its_split(folder: Path, capsys: py
     tokeniser = tokenization.load(run / "vocabulary.json")
     request = json.loads((run / "request.json").read_text())
     assert request["model"]["args"]["vocabulary"] == len(tokeniser) == told["data"]["vocabulary"]
-    assert (request["work"], request["model"]["args"]["classes"]) == ("text_train", 2)
+    assert (request["job"], request["model"]["args"]["classes"]) == ("train_text_classifier", 2)
     assert np.load(request["data"]["labels"]).shape == (60,)
     assert "texts: 51 to train, 3 to validate, 6 to test" in capsys.readouterr().out
 
