@@ -38,7 +38,7 @@ def train(overrides: list[str]) -> Run:
     with recorded(line):
         sizes = {f"{name}_items": end - begin for name, (begin, end) in parts.items()}
         line.record["data"] = train_classifier.record_of(prepared, settings) | sizes | {"test_items": 0}
-        request = train_classifier.request_for(line, settings, prepared, "language_train")
+        request = train_classifier.request_for(line, settings, prepared, "train_language_model")
         request["data"]["parts"] = parts
         train_classifier.train_and_judge(line, settings, request)
     return Run(line.folder, line.record)

@@ -46,7 +46,7 @@ def train(overrides: list[str]) -> Run:
         line.record["data"] = record_of(texts, settings) | {
             f"{name}_items": len(part) for name, part in parts.items()
         }
-        request = request_for(line, settings, texts, "text_train")
+        request = request_for(line, settings, texts, "train_text_classifier")
         request["model"]["args"]["classes"] = len(texts.about["class_names"])
         request["data"]["split"] = str(line.folder / "split.npz")
         train_and_judge(line, settings, request)
