@@ -10,10 +10,8 @@ from zoo.core import paths
 from zoo.environments import store
 
 SAVE = """
-import os, sys, types
-package = types.ModuleType("zoo")
-package.__path__ = [sys.argv[1]]
-sys.modules["zoo"] = package
+import os, runpy, sys
+runpy.run_path(os.path.join(sys.argv[1], "worker", "bootstrap.py"))
 os.environ["ZOO_KERAS"] = sys.argv[3]
 from zoo.models import compat
 from zoo.worker import ready

@@ -60,12 +60,10 @@ def main() -> int:
 def inside(rounds: int) -> None:
     """The timing itself; runs where Keras is."""
     import importlib
+    import runpy
     import time
-    import types
 
-    package = types.ModuleType("zoo")
-    package.__path__ = [str(ROOT / "zoo")]
-    sys.modules["zoo"] = package
+    runpy.run_path(str(ROOT / "zoo" / "worker" / "bootstrap.py"))
     import numpy as np
 
     compat, mnist = (importlib.import_module(f"zoo.models.{name}") for name in ("compat", "mnist"))

@@ -18,11 +18,9 @@ CPU = {**METAL, "backend": "cpu", "promise": "cpu", "kind": "cpu"}
 
 # The worker itself, with wrong layers handed to the probes; argv: its path, a request, the kind of the device.
 PLANTED = """
-import importlib.util, json, os, sys
-spec = importlib.util.spec_from_file_location("worker", sys.argv[1])
-worker = importlib.util.module_from_spec(spec)
-spec.loader.exec_module(worker)
-worker._reach_own_code()
+import json, os, runpy, sys
+runpy.run_path(os.path.join(os.path.dirname(sys.argv[1]), "bootstrap.py"))
+from zoo.worker import __main__ as worker
 os.environ["ZOO_KERAS"] = "tf.keras"
 from zoo.models import compat
 from zoo.worker import operations
@@ -123,11 +121,9 @@ def test_probes_pass_on_real_frameworks(tmp_path: Path, name: str) -> None:
 
 # PlaidML with its own batch normalisation, which the zoo has mended.
 UNMENDED = """
-import importlib.util, os, sys
-spec = importlib.util.spec_from_file_location("worker", sys.argv[1])
-worker = importlib.util.module_from_spec(spec)
-spec.loader.exec_module(worker)
-worker._reach_own_code()
+import os, runpy, sys
+runpy.run_path(os.path.join(os.path.dirname(sys.argv[1]), "bootstrap.py"))
+from zoo.worker import __main__ as worker
 os.environ["ZOO_KERAS"] = "keras"
 from zoo.models import compat
 from plaidml.keras import backend
@@ -149,12 +145,10 @@ def test_wrong_gradients_of_batch_normalisation_are_caught(tmp_path: Path) -> No
 
 # Steps of gradient descent from the same weights; prints how far apart the first kernel ends.
 STEPS = """
-import importlib.util, os, sys
+import os, runpy, sys
 import numpy as np
-spec = importlib.util.spec_from_file_location("worker", sys.argv[1])
-worker = importlib.util.module_from_spec(spec)
-spec.loader.exec_module(worker)
-worker._reach_own_code()
+runpy.run_path(os.path.join(os.path.dirname(sys.argv[1]), "bootstrap.py"))
+from zoo.worker import __main__ as worker
 os.environ["ZOO_KERAS"] = "tf.keras"
 from zoo.models import compat
 

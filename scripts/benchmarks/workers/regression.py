@@ -8,10 +8,10 @@ held against what the product takes right after it, so that whatever slows the m
 import importlib
 import json
 import os
+import runpy
 import sys
 import tempfile
 import time
-import types
 
 import numpy as np
 
@@ -113,9 +113,7 @@ def train(request, altered=lambda model: None):
     Returns:
         What :meth:`Meter.figures` returns.
     """
-    package = types.ModuleType("zoo")
-    package.__path__ = [request["zoo"]]
-    sys.modules["zoo"] = package
+    runpy.run_path(os.path.join(request["zoo"], "worker", "bootstrap.py"))
     device = importlib.import_module("zoo.worker.devices." + request["framework"])
     device.start({"promise": "cpu", "id": None, "backend": "cpu", "framework": request["framework"]})
     from zoo.models import compat

@@ -8,8 +8,8 @@ import importlib
 import inspect
 import json
 import os
+import runpy
 import sys
-import types
 import warnings
 
 import numpy as np
@@ -18,9 +18,7 @@ BATCH = 5
 
 
 def reach_zoo(folder):
-    package = types.ModuleType("zoo")
-    package.__path__ = [folder]
-    sys.modules["zoo"] = package
+    runpy.run_path(os.path.join(folder, "worker", "bootstrap.py"))
 
 
 MODELS = {}

@@ -5,12 +5,10 @@
 
 import json
 import os
+import runpy
 import sys
-import types
 
-package = types.ModuleType("zoo")
-package.__path__ = [sys.argv[1]]
-sys.modules["zoo"] = package
+runpy.run_path(os.path.join(sys.argv[1], "worker", "bootstrap.py"))
 
 STEPS = 4
 

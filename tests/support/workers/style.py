@@ -3,6 +3,7 @@
 import importlib
 import json
 import os
+import runpy
 import sys
 import types
 
@@ -139,9 +140,7 @@ def train(request):
 def main():
     with open(sys.argv[1], encoding="utf-8") as source:
         request = json.load(source)
-    package = types.ModuleType("zoo")
-    package.__path__ = [request["zoo"]]
-    sys.modules["zoo"] = package
+    runpy.run_path(os.path.join(request["zoo"], "worker", "bootstrap.py"))
     os.environ["ZOO_KERAS"] = request["keras"]
     device = importlib.import_module("zoo.worker.devices." + request["framework"])
     device.start({"id": None, "promise": "cpu"})

@@ -6,8 +6,8 @@
 import importlib
 import json
 import os
+import runpy
 import sys
-import types
 
 
 class Stop:
@@ -29,9 +29,7 @@ class Events:
 def main(path):
     with open(path) as stream:
         told = json.load(stream)
-    package = types.ModuleType("zoo")
-    package.__path__ = [told["zoo"]]
-    sys.modules["zoo"] = package
+    runpy.run_path(os.path.join(told["zoo"], "worker", "bootstrap.py"))
     os.environ["ZOO_KERAS"] = told["keras"]
     device = {"promise": "cpu", "framework": told["framework"]}
     importlib.import_module("zoo.worker.devices." + told["framework"]).start(device)

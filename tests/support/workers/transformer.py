@@ -7,8 +7,8 @@ inputs and outputs are written; else the zoo's encoder, and what it says is writ
 import importlib
 import json
 import os
+import runpy
 import sys
-import types
 
 import numpy as np
 
@@ -157,9 +157,7 @@ def main(path):
     if request.get("golden_out"):
         golden(request["golden_out"])
         return
-    package = types.ModuleType("zoo")
-    package.__path__ = [request["zoo"]]
-    sys.modules["zoo"] = package
+    runpy.run_path(os.path.join(request["zoo"], "worker", "bootstrap.py"))
     os.environ["ZOO_KERAS"] = request["keras"]
     importlib.import_module("zoo.worker.devices." + request["framework"]).start({"promise": "cpu"})
     compare(request)
