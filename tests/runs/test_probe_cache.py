@@ -2,15 +2,16 @@
 
 import dataclasses
 import json
+import shutil
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from zoo.environments import machine
 from zoo.core import paths
-from zoo.runs import probe_cache
+from zoo.environments import machine
 from zoo.environments.store import Environment
+from zoo.runs import probe_cache
 
 CPU = {"backend": "cpu", "framework": "tensorflow", "promise": "cpu", "id": None}
 ROWS = [{"name": "convolution", "ok": True, "largest_error": 1e-7}]
@@ -56,15 +57,18 @@ def test_whatever_may_change_the_numbers_asks_for_new_ones(
     assert probe_cache.known(place, other, CPU | changed.get("device", {})) is None
 
 
+@pytest.mark.parametrize("name", ["worker/probes/run.py", "models/compat/tensors.py", "models/compat/planted.py"])
 def test_another_version_of_the_probes_asks_for_new_rows(
-    environment: Environment, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    environment: Environment, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, name: str
 ) -> None:
     here = machine.probe()
     probe_cache.keep(environment, here, CPU, ROWS)
-    for name in probe_cache.SOURCES:
-        (tmp_path / "zoo" / name).parent.mkdir(parents=True, exist_ok=True)
-        (tmp_path / "zoo" / name).write_bytes((paths.PACKAGE / name).read_bytes() + b"\n")
+    for package in probe_cache.SOURCES:
+        shutil.copytree(paths.PACKAGE / package, tmp_path / "zoo" / package)
     monkeypatch.setattr(paths, "PACKAGE", tmp_path / "zoo")
+    assert probe_cache.known(environment, here, CPU) is not None
+    with (tmp_path / "zoo" / name).open("a") as module:
+        module.write("\n")
     assert probe_cache.known(environment, here, CPU) is None
 
 

@@ -12,14 +12,14 @@ import os
 from pathlib import Path
 from typing import Any
 
-from zoo.environments import machine as machines
 from zoo.core import console, paths
-from zoo.environments.store import Environment
+from zoo.environments import machine as machines
 from zoo.environments.machine import Machine
+from zoo.environments.store import Environment
 from zoo.runs.records import write_json
 
-# What decides the rows beside the libraries.
-SOURCES = ("worker/probes/run.py", "worker/probes/operations.py", "worker/probes/layers.py", "models/compat/__init__.py")
+# Packages whose code decides the rows beside the libraries.
+SOURCES = ("worker/probes", "models/compat")
 
 
 @dataclasses.dataclass(frozen=True)
@@ -65,9 +65,18 @@ def _file(environment: Environment, machine: Machine, device: dict[str, Any]) ->
     """Where rows lie that depend on all of this; None where something else may be computing."""
     if device["promise"] != "cpu":
         return None
-    sources = [hashlib.sha256((paths.PACKAGE / name).read_bytes()).hexdigest() for name in SOURCES]
+    sources = {name: _sources_sha256(paths.PACKAGE / name) for name in SOURCES}
     system = [machines.describe(machine), machine.os_build]
     variables = {name: value for name, value in os.environ.items() if name.startswith(("TF_", "ONEDNN_", "DNNL_"))}
     told = [environment.lock_sha256, environment.python_version, *system, device, sources, variables]
     key = hashlib.sha256(json.dumps(told, sort_keys=True).encode()).hexdigest()
     return paths.cache_dir() / "probes" / f"{environment.folder.name}-{key[:16]}.json"
+
+
+def _sources_sha256(folder: Path) -> str:
+    """Hash names and contents of all modules in a package."""
+    summed = hashlib.sha256()
+    for path in sorted(folder.rglob("*.py")):
+        content = hashlib.sha256(path.read_bytes()).hexdigest()
+        summed.update(f"{path.relative_to(folder).as_posix()} {content}\n".encode())
+    return summed.hexdigest()
