@@ -9,6 +9,7 @@ import pytest
 
 from zoo.runs import records
 from zoo.core.errors import ZooError
+from zoo.core.files import write_json
 
 
 def test_folders_of_one_second_do_not_collide(tmp_path: Path) -> None:
@@ -63,7 +64,7 @@ def test_latest_is_the_newest_with_weights(tmp_path: Path) -> None:
     ):
         folder = tmp_path / name
         folder.mkdir()
-        records.write_json(folder / "run.json", {"exit": "completed", "verb": "train", "started": started})
+        write_json(folder / "run.json", {"exit": "completed", "verb": "train", "started": started})
         if weights:
             (folder / "weights.npz").write_bytes(b"")
     assert records.latest(tmp_path, "train").name == "b"
@@ -96,7 +97,7 @@ def test_predictions_name_the_likeliest_class(tmp_path: Path) -> None:
 
 def test_json_is_replaced_as_a_whole(tmp_path: Path) -> None:
     path = tmp_path / "run.json"
-    records.write_json(path, {"exit": "running"})
+    write_json(path, {"exit": "running"})
     with pytest.raises(TypeError):
-        records.write_json(path, {"exit": object()})
+        write_json(path, {"exit": object()})
     assert json.loads(path.read_text()) == {"exit": "running"}

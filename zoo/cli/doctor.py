@@ -4,10 +4,10 @@ import dataclasses
 import platform
 import shutil
 import sys
-from pathlib import Path
 from typing import Any
 
 from zoo.core import paths
+from zoo.core.files import folder_size
 from zoo.environments import interpreters, machine, package_index, selection, stacks, store
 from zoo.environments.interpreters import Interpreter
 from zoo.environments.machine import Machine
@@ -100,11 +100,7 @@ def _environment(listed: store.Listed) -> dict[str, Any]:
 def _data() -> list[dict[str, Any]]:
     root = paths.cache_dir() / "downloads"
     folders = sorted(path for path in root.iterdir() if path.is_dir()) if root.is_dir() else []
-    return [{"name": folder.name, "bytes": _size(folder)} for folder in folders]
-
-
-def _size(folder: Path) -> int:
-    return sum(path.stat().st_size for path in folder.rglob("*") if path.is_file())
+    return [{"name": folder.name, "bytes": folder_size(folder)} for folder in folders]
 
 
 def _cache() -> dict[str, Any]:

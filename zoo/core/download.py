@@ -1,18 +1,18 @@
 """Fetch a file once, from whichever mirror answers, and never trust it before its checksum agrees."""
 
 import contextlib
-import hashlib
 import os
 import queue
 import shutil
 import threading
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 from urllib.parse import urlsplit
 
 from zoo.core import console
 from zoo.core.errors import ZooError
+from zoo.core.files import file_digest, locked, storage_error
 
 if TYPE_CHECKING:
     import requests
@@ -59,66 +59,13 @@ def fetch(name: str, urls: Sequence[str], sha256: str, folder: Path, size: int |
         return _from_mirrors(target, urls, sha256, size)
 
 
-def file_sha256(path: Path) -> str:
-    """Checksum of a file, in hexadecimal.
-
-    Raises:
-        ZooError: the file cannot be read.
-    """
-    return _digest(path, "sha256")
-
-
-def _digest(path: Path, kind: str) -> str:
-    try:
-        with path.open("rb") as stream:
-            return hashlib.file_digest(stream, kind).hexdigest()
-    except OSError as error:
-        raise storage_error("read", path, error) from error
-
-
 def _kind(checksum: str) -> str:
     return "md5" if len(checksum) == 32 else "sha256"
 
 
 def _checksum(path: Path, like: str) -> str:
     """Checksum of a file, of the same kind as another."""
-    return _digest(path, _kind(like))
-
-
-@contextlib.contextmanager
-def locked(path: Path, doing: str) -> Iterator[None]:
-    """Hold the lock file ``path``, its folder made first, saying so where another process must be waited for.
-
-    Raises:
-        ZooError: the folder cannot be written.
-    """
-    import filelock
-
-    lock = filelock.FileLock(path)
-    try:
-        path.parent.mkdir(parents=True, exist_ok=True)
-        try:
-            lock.acquire(timeout=0)
-        except filelock.Timeout:
-            console.say(f"Another process {doing}; waiting for it")
-            lock.acquire()
-    except (OSError, NotImplementedError) as error:
-        raise storage_error("write", path.parent, error) from error
-    try:
-        yield
-    finally:
-        lock.release()
-
-
-def storage_error(verb: str, path: Path, error: BaseException) -> ZooError:
-    """The error for a file or folder that cannot be read or written."""
-    reason = error.strerror if isinstance(error, OSError) and error.strerror else str(error)
-    remedy = (
-        "Check that it is there and that you may read it."
-        if verb == "read"
-        else "Check its permissions and the free space; ZOO_CACHE=FOLDER keeps caches elsewhere."
-    )
-    return ZooError(f"Cannot {verb} {path}: {reason}", remedy)
+    return file_digest(path, _kind(like))
 
 
 def _check_request(name: str, urls: Sequence[str]) -> None:

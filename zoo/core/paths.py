@@ -1,8 +1,10 @@
-"""Where the zoo finds its own files and keeps what it builds."""
+"""Locate the zoo's own files and its cache, and read the paths that users give."""
 
 import contextlib
 import os
 from pathlib import Path
+
+from zoo.core.errors import ZooError, nearest
 
 PACKAGE = Path(__file__).resolve().parent.parent
 
@@ -15,10 +17,10 @@ WORKER = PACKAGE / "worker" / "__main__.py"
 
 
 def cache_dir() -> Path:
-    """Folder for environments, data and downloads: ``$ZOO_CACHE``, else the system's user cache folder."""
+    """Return the folder for environments, data and downloads: ``$ZOO_CACHE``, else the user's cache folder."""
     chosen = os.environ.get("ZOO_CACHE")
     if chosen:
-        return Path(chosen).expanduser().resolve()
+        return user_path(chosen).resolve()
     import platformdirs
 
     return Path(platformdirs.user_cache_dir("zoo", appauthor=False))
@@ -27,7 +29,58 @@ def cache_dir() -> Path:
 def make_cache() -> None:
     """Make the cache folder where it is not there yet, so that only its owner can look into it."""
     folder = cache_dir()
-    with contextlib.suppress(OSError):  # told by whoever then cannot write there
+    with contextlib.suppress(OSError):  # reported by whoever then cannot write there
         if not folder.exists():
             folder.parent.mkdir(parents=True, exist_ok=True)
             folder.mkdir(mode=0o700)
+
+
+def user_path(text: str | Path) -> Path:
+    """Return the path that a user means; ``~`` and ``~name`` stand for home folders.
+
+    A file or folder whose own name begins with ``~`` is taken as it is where no user has that name.
+
+    Raises:
+        ZooError: the home folder is unknown, or no path can hold such a text.
+    """
+    given = str(text)
+    if "\0" in given:
+        raise ZooError(f"{given!r} is not a path: it contains a NUL character", "Check the path.")
+    path = Path(os.path.expanduser(given))
+    home = path.parts[0] if path.parts else ""
+    if home.startswith("~") and not os.path.lexists(home):
+        raise ZooError(
+            f"{given} cannot be found: {home} is the home folder of no known user",
+            f"Give the whole path; ./{given} is the path of something whose name begins with ~.",
+        )
+    return path
+
+
+def existing_input(text: str | Path, remedy: str) -> Path:
+    """Return the path of a file or folder that a user names, once it is known to be there.
+
+    Args:
+        text: as the user gave it.
+        remedy: what would do, for the message.
+
+    Raises:
+        ZooError: nothing is there (names the nearest that is), or it is neither a file nor a folder.
+    """
+    path = user_path(text)
+    try:
+        if not path.exists():
+            raise ZooError(f"There is no file or folder {path}{nearest(path.name, siblings(path))}", remedy)
+        if not path.is_file() and not path.is_dir():
+            raise ZooError(f"{path} is neither a file nor a folder", remedy)
+    except OSError as error:
+        raise ZooError(f"{path} cannot be opened: {error.strerror or error}", remedy) from error
+    return path
+
+
+def siblings(path: Path) -> list[str]:
+    """List the names in the folder of a path; empty where there is no such folder.
+
+    Raises:
+        OSError: the folder cannot be listed.
+    """
+    return [entry.name for entry in path.parent.iterdir()] if path.parent.is_dir() else []

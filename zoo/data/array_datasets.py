@@ -9,8 +9,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from zoo.core import console, paths
-from zoo.core.download import locked, storage_error
 from zoo.core.errors import ZooError, unknown
+from zoo.core.files import locked, storage_error
 from zoo.data import sources
 from zoo.data.datasets import DataRow, as_row, load_row, names
 from zoo.data.sources import INPUT_SHAPE

@@ -12,8 +12,8 @@ import zlib
 from pathlib import Path
 from typing import TYPE_CHECKING, BinaryIO
 
-from zoo.core.download import storage_error
 from zoo.core.errors import ZooError
+from zoo.core.files import storage_error
 
 if TYPE_CHECKING:
     import numpy as np

@@ -8,8 +8,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from zoo.core import paths
-from zoo.core.download import fetch, file_sha256, storage_error
+from zoo.core.download import fetch
 from zoo.core.errors import ZooError
+from zoo.core.files import file_sha256, storage_error
 from zoo.data import idx
 from zoo.data.datasets import DataRow
 

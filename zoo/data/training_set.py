@@ -6,8 +6,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from zoo.config.schemas.common import DataSettings, TrainConfig
-from zoo.core.download import storage_error
 from zoo.core.errors import ZooError
+from zoo.core.files import storage_error
 from zoo.data import array_datasets
 from zoo.data.images import cache, folder_dataset
 

@@ -124,8 +124,3 @@ def inventory(python: Path) -> dict[str, Any]:
         told = words[-1][:200] if words else "it says nothing"
         raise ZooError(f"{python} does not work as a Python: {told}", "Name another interpreter.") from error
     return found
-
-
-def size_bytes(folder: Path) -> int:
-    """Bytes of all files below a folder."""
-    return sum(os.lstat(os.path.join(where, name)).st_size for where, _, names in os.walk(folder) for name in names)

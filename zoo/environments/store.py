@@ -19,6 +19,7 @@ from typing import Any
 from zoo import protocol
 from zoo.core import console, paths
 from zoo.core.errors import ZooError, unknown
+from zoo.core.files import file_sha256, folder_size
 from zoo.environments import build, stacks, uv_client
 from zoo.environments import marker as env_marker
 from zoo.environments.build import HealthCheck
@@ -81,7 +82,7 @@ def ensure(stack: Stack, platform: str, healthy: HealthCheck | None = None) -> E
         if folder.exists():
             console.say(f"The environment of {stack.name} cannot be used: {fault}. It is built again.")
             _discard(folder)
-        plan = build.Plan(stack, platform, lock, _sha256(lock), python, folder, healthy or health_check)
+        plan = build.Plan(stack, platform, lock, file_sha256(lock), python, folder, healthy or health_check)
         return _open(folder, lock, build.build(plan))
 
 
@@ -129,12 +130,8 @@ def environments_dir() -> Path:
 
 
 def _folder_name(stack: Stack, platform: str, lock: Path, python: Interpreter) -> str:
-    parts = [_sha256(lock), str(python.path), python.version, uv_client.version(), platform]
+    parts = [file_sha256(lock), str(python.path), python.version, uv_client.version(), platform]
     return f"{stack.name}-{hashlib.sha256(json.dumps(parts).encode()).hexdigest()[:10]}"
-
-
-def _sha256(path: Path) -> str:
-    return hashlib.sha256(path.read_bytes()).hexdigest()
 
 
 def _open(folder: Path, lock: Path, build_s: float) -> Environment:
@@ -196,7 +193,7 @@ def _listed(folder: Path) -> Listed:
         stamp = datetime.datetime.fromtimestamp((folder / env_marker.MARKER).stat().st_mtime, datetime.UTC)
         created, used = marker.get("created", ""), stamp.isoformat(timespec="seconds")
     state = env_marker.fault(folder) or "ready"
-    return Listed(folder, _final(folder).name.rpartition("-")[0], env_marker.size_bytes(folder), state, created, used)
+    return Listed(folder, _final(folder).name.rpartition("-")[0], folder_size(folder), state, created, used)
 
 
 def _final(folder: Path) -> Path:
@@ -251,7 +248,7 @@ def use_own(python: Path, stack: Stack) -> tuple[Environment, list[str]]:
         notes.append(f"Python is {found['python']}; the stack is made for {stack.python}")
     notes += _differences(found["versions"], stacks.pins(lock))
     folder = python.parent.parent
-    return Environment(python, folder, lock, _sha256(lock), found["versions"], 0.0, found["python"]), notes
+    return Environment(python, folder, lock, file_sha256(lock), found["versions"], 0.0, found["python"]), notes
 
 
 def _own_lock(stack: Stack, system: str, machine: str) -> tuple[Path, list[str]]:

@@ -10,7 +10,7 @@ from pathlib import Path
 from types import TracebackType
 from typing import TYPE_CHECKING, Any
 
-from zoo.core.download import storage_error
+from zoo.core.files import storage_error
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray

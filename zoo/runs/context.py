@@ -17,6 +17,7 @@ from zoo.config import compose, references
 from zoo.runs import (event_display, known_issues, lock as run_lock, mlflow_tracking, probe_cache, records, resume, retry, watchdog, worker_process)
 from zoo.core import console, paths
 from zoo.core.errors import ZooError
+from zoo.core.files import write_json
 from zoo.config.schemas.common import Settings
 
 RECORD_FORMAT = 1
@@ -148,7 +149,7 @@ def open_folder(line: Line, words: list[str]) -> None:
         "git_commit": records.git_commit(),
         "phases": {},
     }
-    records.write_json(line.folder / records.RECORD, line.record)
+    write_json(line.folder / records.RECORD, line.record)
 
 
 def _open_again(line: Line, folder: Path) -> None:
@@ -163,7 +164,7 @@ def _open_again(line: Line, folder: Path) -> None:
     }
     now |= {"stack": _stack_record(line), "machine": dataclasses.asdict(line.machine)}
     line.record = resume.reopened(line.before) | now
-    records.write_json(folder / records.RECORD, line.record)
+    write_json(folder / records.RECORD, line.record)
     console.say(f"Going on with {folder}")
 
 
@@ -223,9 +224,9 @@ def recorded(line: Line) -> Iterator[None]:
 def _close_record(line: Line) -> None:
     try:
         _list_artifacts(line)
-        records.write_json(line.folder / records.RECORD, line.record)
-    except OSError as error:  # said and no more: what stopped the run is on its way already
-        console.warn(f"{line.folder / records.RECORD} could not be brought up to date: {error.strerror or error}")
+        write_json(line.folder / records.RECORD, line.record)
+    except (OSError, ZooError) as error:  # said and no more: what stopped the run is on its way already
+        console.warn(f"{line.folder / records.RECORD} could not be brought up to date: {error}")
 
 
 def _list_artifacts(line: Line) -> None:

@@ -20,6 +20,7 @@ from zoo.config import bounds
 from zoo.core import paths
 from zoo.core import schema as checks
 from zoo.core.errors import ZooError, nearest
+from zoo.core.files import atomic_write
 from zoo.environments.stacks import GRADES
 
 Row = dict[str, Any]
@@ -171,13 +172,8 @@ def add(path: Path, row: Row) -> list[Row]:
         raise ZooError(f"This is no evidence:\n{listed}", "Nothing was written.")
     rows = [*(other for other in read_file(path) if key(other) != key(row)), row]
     rows.sort(key=lambda each: (GRADES.index(each["grade"]), *map(str, key(each))))
-    try:
-        path.parent.mkdir(parents=True, exist_ok=True)
-        aside = path.with_name(f"{path.name}.{os.getpid()}.part")
-        aside.write_text(json.dumps(rows, indent=1, sort_keys=True, ensure_ascii=False) + "\n", encoding="utf-8")
-        os.replace(aside, path)
-    except OSError as error:
-        raise ZooError(f"Cannot write {path}: {error.strerror or error}", "Make its folder writable.") from error
+    content = json.dumps(rows, indent=1, sort_keys=True, ensure_ascii=False) + "\n"
+    atomic_write(path, content, "Make its folder writable.", parents=True)
     return rows
 
 

@@ -13,10 +13,11 @@ from pathlib import Path
 from typing import Any
 
 from zoo.core import console, paths
+from zoo.core.errors import ZooError
+from zoo.core.files import write_json
 from zoo.environments import machine as machines
 from zoo.environments.machine import Machine
 from zoo.environments.store import Environment
-from zoo.runs.records import write_json
 
 # Packages whose code decides the rows beside the libraries.
 SOURCES = ("worker/probes", "models/compat")
@@ -55,10 +56,9 @@ def keep(environment: Environment, machine: Machine, device: dict[str, Any], row
     if path is None or not rows or not all(row["ok"] for row in rows):
         return
     try:
-        path.parent.mkdir(parents=True, exist_ok=True)
-        write_json(path, {"rows": rows, "date": datetime.datetime.now(datetime.UTC).date().isoformat()})
-    except OSError as error:
-        console.warn(f"What the probes found could not be kept in {path}: {error}")
+        write_json(path, {"rows": rows, "date": datetime.datetime.now(datetime.UTC).date().isoformat()}, parents=True)
+    except ZooError as error:
+        console.warn(f"What the probes found could not be kept: {error.message}")
 
 
 def _file(environment: Environment, machine: Machine, device: dict[str, Any]) -> Path | None:

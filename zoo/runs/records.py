@@ -6,7 +6,6 @@ replaced as a whole, so that a reader never sees half of it.
 
 import csv
 import datetime
-import hashlib
 import json
 import os
 import re
@@ -18,6 +17,7 @@ from typing import Any
 
 from zoo.core import paths
 from zoo.core.errors import ZooError
+from zoo.core.files import file_sha256
 
 RECORD = "run.json"
 # No record is a tenth as long.
@@ -58,17 +58,6 @@ def _first_free(root: Path, base: str) -> Path:
             continue
         return folder.resolve()
     raise ZooError(f"There are 999 run folders called {base} in {root}", "Choose another output.root.")
-
-
-def write_json(path: Path, content: dict[str, Any]) -> None:
-    """Write aside, sync, move into place."""
-    aside = path.with_name(path.name + ".part")
-    with aside.open("w", encoding="utf-8") as out:
-        json.dump(content, out, indent=2, sort_keys=True)
-        out.write("\n")
-        out.flush()
-        os.fsync(out.fileno())
-    os.replace(aside, path)
 
 
 def refuse_traps(folder: Path) -> None:
@@ -192,15 +181,9 @@ def latest(root: Path, verb: str, trained: bool = True) -> Path:
     return max(found)[-1]
 
 
-def sha256(path: Path) -> str:
-    """Checksum of a file."""
-    with path.open("rb") as source:
-        return hashlib.file_digest(source, "sha256").hexdigest()
-
-
 def describe_file(folder: Path, path: Path) -> dict[str, Any]:
     """Name, size and checksum of an artifact, its path relative to the run folder."""
-    return {"path": path.relative_to(folder).as_posix(), "bytes": path.stat().st_size, "sha256": sha256(path)}
+    return {"path": path.relative_to(folder).as_posix(), "bytes": path.stat().st_size, "sha256": file_sha256(path)}
 
 
 def write_history(path: Path, epochs: list[dict[str, Any]]) -> None:

@@ -8,6 +8,7 @@ from typing import Any
 from zoo import protocol
 from zoo.runs import event_log, records, worker_process
 from zoo.core import console
+from zoo.core.files import write_json
 from zoo.runs.worker_process import Outcome
 
 
@@ -27,7 +28,7 @@ def until_done(
     """
     path, attempts = folder / "request.json", 0
     while True:
-        records.write_json(path, request)
+        write_json(path, request)
         outcome = once(path)
         outcome.epochs = event_log.epochs(folder / "events.jsonl", outcome.epochs)
         again = _halved(folder, request, outcome, record) or _restarted(request, outcome, attempts)

@@ -5,9 +5,9 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from zoo.runs import attach, lock, records
-from zoo.environments import marker
 from zoo.core import paths
 from zoo.core.errors import ZooError, unknown
+from zoo.core.files import folder_size
 
 
 @dataclass(frozen=True)
@@ -38,7 +38,7 @@ def runs(root: Path) -> list[Kept]:
 
 
 def _run(folder: Path) -> Kept:
-    size = marker.size_bytes(folder)
+    size = folder_size(folder)
     try:
         record = records.read(folder)
     except ZooError as error:
@@ -70,7 +70,7 @@ def cache() -> list[Kept]:
     found = []
     for group in sorted(path for path in _inside(root) if path.is_dir() and path.name != "envs"):
         for part in _inside(group):
-            size = marker.size_bytes(part) if part.is_dir() else part.lstat().st_size
+            size = folder_size(part) if part.is_dir() else part.lstat().st_size
             found.append(Kept(f"{group.name}/{part.name}", group.name, "", size, part))
     return found
 

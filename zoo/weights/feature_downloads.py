@@ -4,8 +4,9 @@ from pathlib import Path
 from typing import Any
 
 from zoo.core import console, paths, schema
-from zoo.core.download import fetch, file_sha256, storage_error
+from zoo.core.download import fetch
 from zoo.core.errors import ZooError
+from zoo.core.files import file_sha256, storage_error
 
 TABLE = paths.CONFIGS / "weights" / "features.yaml"
 

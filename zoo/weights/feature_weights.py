@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from zoo.core.download import storage_error
+from zoo.core.files import storage_error
 from zoo.weights import formats
 
 if TYPE_CHECKING:

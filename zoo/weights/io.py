@@ -22,8 +22,8 @@ from typing import TYPE_CHECKING, Any
 import h5py  # type: ignore[import-untyped]
 import numpy as np
 
-from zoo.core.download import storage_error
 from zoo.core.errors import ZooError
+from zoo.core.files import storage_error
 from zoo.weights import formats, keras2_layout, keras3_layout, manifest, sandbox, torch_names
 from zoo.weights.formats import Weights, refused
 from zoo.weights.hdf5_order import names_as_made

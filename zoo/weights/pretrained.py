@@ -11,8 +11,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from zoo.core import console, paths, schema
-from zoo.core.download import fetch, file_sha256, locked, storage_error
+from zoo.core.download import fetch
 from zoo.core.errors import ZooError, nearest
+from zoo.core.files import file_sha256, locked, storage_error
 
 if TYPE_CHECKING:
     from zoo.weights.formats import Weights

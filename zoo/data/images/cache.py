@@ -13,8 +13,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from zoo.core import console, paths
-from zoo.core.download import locked, storage_error
 from zoo.core.errors import ZooError
+from zoo.core.files import locked, storage_error
 from zoo.data.images import decode_pool
 
 if TYPE_CHECKING:

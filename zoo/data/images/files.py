@@ -13,8 +13,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from zoo.core import console
-from zoo.core.download import storage_error
 from zoo.core.errors import ZooError
+from zoo.core.files import storage_error
 from zoo.data.images import decode
 
 if TYPE_CHECKING:

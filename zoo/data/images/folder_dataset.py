@@ -14,8 +14,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from zoo.core import console, paths
-from zoo.core.download import file_sha256
 from zoo.core.errors import ZooError
+from zoo.core.files import file_sha256
 from zoo.data.images import cache, folder_scan
 from zoo.data.images.folder_scan import Tree
 
@@ -185,7 +185,7 @@ def _remembered(index: Path) -> dict[str, list[int | str]]:
 
 
 def _remember(index: Path, rows: dict[str, list[int | str]]) -> None:
-    from zoo.core.download import storage_error
+    from zoo.core.files import storage_error
 
     aside = index.with_name(f".{index.name}.{os.getpid()}.part")
     try:

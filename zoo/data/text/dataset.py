@@ -14,8 +14,8 @@ from typing import TYPE_CHECKING, Any
 
 from zoo.config.schemas.text import LabelledData, LanguageData, TextData
 from zoo.core import console, paths
-from zoo.core.download import file_sha256, locked, storage_error
 from zoo.core.errors import ZooError
+from zoo.core.files import file_sha256, locked, storage_error
 from zoo.data.text import files, sources, tokenization
 
 if TYPE_CHECKING:

@@ -9,8 +9,8 @@ import zlib
 from collections.abc import Iterator
 from pathlib import Path, PurePosixPath
 
-from zoo.core.download import storage_error
 from zoo.core.errors import ZooError, nearest
+from zoo.core.files import storage_error
 
 MOST_BYTES = 2 << 30
 _DAMAGE = (tarfile.TarError, lzma.LZMAError, zlib.error, EOFError)

@@ -9,8 +9,8 @@ from collections.abc import Callable, Iterable
 from pathlib import Path
 
 from zoo.config.schemas.text import LabelledData
-from zoo.core.download import file_sha256
 from zoo.core.errors import ZooError, nearest
+from zoo.core.files import file_sha256
 from zoo.data.text import files as text_files
 
 PARTS = ("train", "test")

@@ -6,12 +6,13 @@ from pathlib import Path
 
 from zoo.config import compose
 from zoo.core.errors import ZooError
+from zoo.core.files import file_sha256
 from zoo.environments import backends
 from zoo.reports import untrusted as telling
 from zoo.reports.html import Child, Html, folded, join, link, pairs, table, tag
 from zoo.reports.units import data, seconds, short, size
 from zoo.reports.untrusted import Told
-from zoo.runs import evidence, records
+from zoo.runs import evidence
 
 KEY_VERSIONS = ("keras", "tensorflow", "torch", "jax", "jaxlib", "openvino", "plaidml", "numpy", "python")
 HASHED_BYTES = 512_000_000
@@ -259,6 +260,6 @@ def files(told: Told, folder: Path) -> Html:
 
 def _same(path: Path, wanted: str) -> bool:
     try:
-        return records.sha256(path) == wanted
-    except OSError:
+        return file_sha256(path) == wanted
+    except ZooError:
         return False

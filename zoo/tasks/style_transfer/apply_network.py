@@ -9,8 +9,8 @@ from zoo.config import compose
 from zoo.config.schemas.style_network import RestyleConfig
 from zoo.config.tasks import Command
 from zoo.core import console
-from zoo.core.download import storage_error
 from zoo.core.errors import ZooError, nearest
+from zoo.core.files import storage_error
 from zoo.data.images import decode, files
 from zoo.runs.context import Line, open_folder, prepare, raise_if_failed, recorded, request_of, work
 from zoo.runs.result import Run, named

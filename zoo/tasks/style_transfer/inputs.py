@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, Any
 
 from zoo.config.schemas.style_transfer import StyleConfig
 from zoo.core import console, paths
-from zoo.core.download import file_sha256
 from zoo.core.errors import ZooError
+from zoo.core.files import file_sha256
 from zoo.data.images import files
 from zoo.runs import records
 from zoo.tasks.style_transfer import images

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 from zoo.config import compose
 from zoo.config.schemas.style_transfer import StyleConfig
 from zoo.config.tasks import Command
-from zoo.core.download import file_sha256
+from zoo.core.files import file_sha256
 from zoo.data.images import files
 from zoo.environments import machine, selection, stacks
 from zoo.runs import plots, worker_process

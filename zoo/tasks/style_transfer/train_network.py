@@ -10,8 +10,8 @@ from typing import Any
 from zoo.config.schemas.style_network import StyleNetworkConfig
 from zoo.config.tasks import Command
 from zoo.core import console, paths
-from zoo.core.download import storage_error
 from zoo.core.errors import ZooError
+from zoo.core.files import storage_error
 from zoo.data.images import decode
 from zoo.data.images import files as image_files
 from zoo.runs import records

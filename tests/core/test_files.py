@@ -1,0 +1,135 @@
+"""zoo.core.files: files and folders that appear whole or not at all."""
+
+import errno
+import hashlib
+import json
+import os
+import stat
+import threading
+from pathlib import Path
+
+import pytest
+
+from zoo.core.errors import ZooError
+from zoo.core.files import (
+    atomic_file,
+    atomic_folder,
+    atomic_write,
+    file_sha256,
+    folder_size,
+    locked,
+    storage_error,
+    write_json,
+)
+
+
+@pytest.mark.parametrize(("content", "stored"), [("a\nä", "a\nä".encode()), (b"\0\r\n", b"\0\r\n")])
+def test_a_file_is_written_as_it_is(tmp_path: Path, content: str | bytes, stored: bytes) -> None:
+    atomic_write(tmp_path / "file", content)
+    assert (tmp_path / "file").read_bytes() == stored
+    assert os.listdir(tmp_path) == ["file"]
+
+
+def test_a_failed_block_leaves_the_old_file_and_nothing_else(tmp_path: Path) -> None:
+    path = tmp_path / "file"
+    path.write_text("old")
+
+    def write_half() -> None:
+        with atomic_file(path) as part:
+            part.write_text("ne")
+            raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        write_half()
+    assert path.read_text() == "old"
+    assert os.listdir(tmp_path) == ["file"]
+
+
+def test_a_missing_folder_is_an_error_unless_it_is_to_be_made(tmp_path: Path) -> None:
+    path = tmp_path / "folder" / "file"
+    with pytest.raises(ZooError, match=r"Cannot write .*folder/file: No such file or directory"):
+        atomic_write(path, "x")
+    assert not path.parent.exists()
+    atomic_write(path, "x", parents=True)
+    assert path.read_text() == "x"
+
+
+def test_a_given_remedy_replaces_the_usual_advice(tmp_path: Path) -> None:
+    with pytest.raises(ZooError) as refused:
+        atomic_write(tmp_path / "folder" / "file", "x", "Choose another.")
+    assert refused.value.remedy == "Choose another."
+
+
+def test_json_is_sorted_and_replaced_as_a_whole(tmp_path: Path) -> None:
+    path = tmp_path / "run.json"
+    write_json(path, {"b": 1, "a": [2]})
+    with pytest.raises(TypeError):
+        write_json(path, {"b": object()})
+    assert list(json.loads(path.read_text())) == ["a", "b"]
+
+
+def test_a_folder_replaces_the_old_one_and_what_a_killed_process_left(tmp_path: Path) -> None:
+    folder, left = tmp_path / "data", tmp_path / ".data.part"
+    for stale in (folder, left):
+        stale.mkdir()
+        (stale / "stale").write_text("x")
+    with atomic_folder(folder) as part:
+        (part / "new").write_text("x")
+        assert (folder / "stale").exists()
+    assert os.listdir(folder) == ["new"]
+    assert os.listdir(tmp_path) == ["data"]
+
+
+def test_a_folder_that_fails_half_way_does_not_appear(tmp_path: Path) -> None:
+    def write_half() -> None:
+        with atomic_folder(tmp_path / "data") as part:
+            (part / "half").write_text("x")
+            raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+
+    with pytest.raises(ZooError, match="No space left") as refused:
+        write_half()
+    assert "Make room" in refused.value.remedy
+    assert not os.listdir(tmp_path)
+
+
+def test_the_checksum_of_a_file(tmp_path: Path) -> None:
+    (tmp_path / "file").write_bytes(b"content")
+    assert file_sha256(tmp_path / "file") == hashlib.sha256(b"content").hexdigest()
+    with pytest.raises(ZooError, match="Cannot read"):
+        file_sha256(tmp_path / "absent")
+
+
+def test_the_size_of_a_folder_does_not_follow_links(tmp_path: Path) -> None:
+    (tmp_path / "below").mkdir()
+    (tmp_path / "below" / "a").write_bytes(b"x" * 1000)
+    (tmp_path / "b").symlink_to("below/a")
+    assert folder_size(tmp_path) == 1000 + len("below/a")
+
+
+def test_who_waits_for_a_lock_is_told(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    path, order = tmp_path / "deep" / ".lock", list[str]()
+
+    def second() -> None:
+        with locked(path, "fetches it"):
+            order.append("second")
+
+    with locked(path, "fetches it"):
+        thread = threading.Thread(target=second)
+        thread.start()
+        while "Another process fetches it" not in capsys.readouterr().err:
+            pass
+        order.append("first")
+    thread.join()
+    assert order == ["first", "second"]
+
+
+@pytest.mark.skipif(os.geteuid() == 0, reason="root may write everywhere")
+def test_a_lock_where_nothing_can_be_written(tmp_path: Path) -> None:
+    tmp_path.chmod(stat.S_IRUSR | stat.S_IXUSR)
+    with pytest.raises(ZooError, match="Cannot write"), locked(tmp_path / "deep" / ".lock", "fetches it"):
+        pass
+
+
+def test_what_cannot_be_read_is_not_a_matter_of_space() -> None:
+    error = storage_error("read", Path("x"), OSError(errno.EACCES, "Permission denied"))
+    assert str(error) == "Cannot read x: Permission denied\nCheck that it is there and that you may read it."

@@ -1,0 +1,178 @@
+"""Write files and folders whole or not at all, compute checksums, and take turns by lock files."""
+
+import contextlib
+import errno
+import hashlib
+import json
+import os
+import shutil
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+from zoo.core import console
+from zoo.core.errors import ZooError
+
+_FULL = (errno.ENOSPC, errno.EDQUOT)
+
+
+@contextlib.contextmanager
+def atomic_file(path: Path, remedy: str = "", parents: bool = False) -> Iterator[Path]:
+    """Give a temporary path beside ``path``; what is written there replaces ``path`` when the block succeeds.
+
+    Args:
+        path: the file that appears, or is replaced, at once.
+        remedy: what to do about a failure, instead of the usual advice.
+        parents: make the folder of the file first.
+
+    Raises:
+        ZooError: the file cannot be written; ``path`` is then as it was before.
+    """
+    part = path.with_name(f".{path.name}.{os.getpid()}.part")
+    try:
+        if parents:
+            path.parent.mkdir(parents=True, exist_ok=True)
+        yield part
+        os.replace(part, path)
+    except OSError as error:
+        raise storage_error("write", path, error, remedy) from error
+    finally:
+        with contextlib.suppress(OSError):
+            part.unlink(missing_ok=True)
+
+
+def atomic_write(path: Path, content: str | bytes, remedy: str = "", parents: bool = False) -> None:
+    """Write a file whole or not at all, and sync it to the disk before it gets its name.
+
+    Args:
+        path: where to.
+        content: text is written as UTF-8.
+        remedy: as for :func:`atomic_file`; so is ``parents``.
+
+    Raises:
+        ZooError: the file cannot be written.
+    """
+    data = content.encode("utf-8") if isinstance(content, str) else content
+    with atomic_file(path, remedy, parents) as part, part.open("wb") as stream:
+        stream.write(data)
+        stream.flush()
+        os.fsync(stream.fileno())
+
+
+def write_json(path: Path, content: Any, parents: bool = False) -> None:
+    """Write indented JSON with sorted keys, whole or not at all.
+
+    Raises:
+        ZooError: the file cannot be written.
+        TypeError: the content is not JSON.
+    """
+    atomic_write(path, json.dumps(content, indent=2, sort_keys=True) + "\n", parents=parents)
+
+
+@contextlib.contextmanager
+def atomic_folder(folder: Path, suffix: str = ".part") -> Iterator[Path]:
+    """Give an empty folder beside ``folder``; it replaces ``folder`` when the block succeeds.
+
+    The caller holds a lock: the temporary folder bears one name for all processes, so that the next one removes
+    what a killed one left.
+
+    Args:
+        folder: the folder that appears, or is replaced, at once; its parents are made first.
+        suffix: ends the name of the temporary folder.
+
+    Raises:
+        ZooError: the folder cannot be written.
+    """
+    part = folder.with_name(f".{folder.name}{suffix}")
+    try:
+        _remove(part)
+        part.mkdir(parents=True)
+        yield part
+        _remove(folder)
+        os.replace(part, folder)
+    except OSError as error:
+        raise storage_error("write", folder, error) from error
+    finally:
+        shutil.rmtree(part, ignore_errors=True)
+
+
+def _remove(folder: Path) -> None:
+    if folder.exists():
+        shutil.rmtree(folder)
+
+
+def file_sha256(path: Path) -> str:
+    """Compute the SHA-256 of a file, in hexadecimal.
+
+    Raises:
+        ZooError: the file cannot be read.
+    """
+    return file_digest(path, "sha256")
+
+
+def file_digest(path: Path, algorithm: str) -> str:
+    """Compute the checksum of a file by an algorithm that :mod:`hashlib` knows, in hexadecimal.
+
+    Raises:
+        ZooError: the file cannot be read.
+    """
+    try:
+        with path.open("rb") as stream:
+            return hashlib.file_digest(stream, algorithm).hexdigest()
+    except OSError as error:
+        raise storage_error("read", path, error) from error
+
+
+def folder_size(folder: Path) -> int:
+    """Sum the bytes of all files below a folder; links count as themselves."""
+    return sum(os.lstat(os.path.join(where, name)).st_size for where, _, names in os.walk(folder) for name in names)
+
+
+@contextlib.contextmanager
+def locked(path: Path, purpose: str) -> Iterator[None]:
+    """Hold a lock file, and say so where another process must be waited for.
+
+    Args:
+        path: the lock file; its folder is made first.
+        purpose: what the holder does, to follow "Another process", such as ``"fetches mnist.npz"``.
+
+    Raises:
+        ZooError: the folder cannot be written.
+    """
+    import filelock
+
+    lock = filelock.FileLock(path)
+    try:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        try:
+            lock.acquire(timeout=0)
+        except filelock.Timeout:
+            console.say(f"Another process {purpose}; waiting for it to finish.")
+            lock.acquire()
+    except (OSError, NotImplementedError) as error:
+        raise storage_error("write", path.parent, error) from error
+    try:
+        yield
+    finally:
+        lock.release()
+
+
+def storage_error(verb: str, path: Path, error: BaseException, remedy: str = "") -> ZooError:
+    """Build the error for a file or folder that cannot be read or written.
+
+    Args:
+        verb: ``"read"`` or ``"write"``.
+        path: the file or folder.
+        error: why not.
+        remedy: what to do about it, instead of the usual advice.
+    """
+    reason = error.strerror if isinstance(error, OSError) and error.strerror else str(error)
+    return ZooError(f"Cannot {verb} {path}: {reason}", remedy or _advice(verb, error))
+
+
+def _advice(verb: str, error: BaseException) -> str:
+    if verb == "read":
+        return "Check that it is there and that you may read it."
+    if isinstance(error, OSError) and error.errno in _FULL:
+        return "Make room there; ZOO_CACHE=FOLDER keeps caches elsewhere."
+    return "Check its permissions and the free space; ZOO_CACHE=FOLDER keeps caches elsewhere."
