@@ -1,17 +1,17 @@
 """What counts as evidence, and what must not."""
 
-from tests.support import CHECKOUT
 import json
 from pathlib import Path
 from typing import Any
 
 import pytest
 
+from tests.support import CHECKOUT
 from zoo.config import compose
-from zoo.runs import evidence
 from zoo.core import paths
-from zoo.environments import stacks
 from zoo.core.errors import ZooError
+from zoo.environments import stacks
+from zoo.runs import evidence
 
 OWN = {
     "grade": "measured",

@@ -8,8 +8,8 @@ from typing import Any, cast
 import pytest
 
 from zoo.runs import plots
-from zoo.runs.history import History
 from zoo.runs.context import Line
+from zoo.runs.history import History
 from zoo.runs.worker_process import Outcome
 
 

@@ -9,8 +9,8 @@ from pathlib import Path
 
 import pytest
 
-from zoo.runs import lock
 from zoo.core.errors import ZooError
+from zoo.runs import lock
 
 HOLD = "import sys, time; from pathlib import Path; from zoo.runs import lock\n"
 HOLD += "handle = lock.take(Path(sys.argv[1]), ['zoo', 'train'])\n"

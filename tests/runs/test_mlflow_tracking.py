@@ -8,12 +8,12 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from tests.support import real_stacks
 
-from zoo.environments import store
-from zoo.tasks import registry
-from zoo.runs import mlflow_tracking
+from tests.support import real_stacks
 from zoo.core.errors import ZooError
+from zoo.environments import store
+from zoo.runs import mlflow_tracking
+from zoo.tasks import registry
 from zoo.worker import tensorboard
 from zoo.worker.errors import RefusalError
 

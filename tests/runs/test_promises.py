@@ -8,8 +8,8 @@ import pytest
 
 from zoo.cli.main import main
 from zoo.config import compose
-from zoo.runs import promises
 from zoo.config.schemas.text import TextTrainConfig
+from zoo.runs import promises
 
 SHA256 = "86c4e6aa9db7c042ec79f339dcb96d42b0075e16b8fc2e86bf0ca57e2dc565ed"
 LANGUAGE = ["model=transformer/lm", "backend=cpu", "data=text_file", "data.root=play.txt"]

@@ -7,9 +7,9 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from zoo.runs import records
 from zoo.core.errors import ZooError
 from zoo.core.files import write_json
+from zoo.runs import records
 
 
 def test_folders_of_one_second_do_not_collide(tmp_path: Path) -> None:

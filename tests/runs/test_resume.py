@@ -1,6 +1,5 @@
 """Going on with a run, restarts, smaller batches and hung workers, with a worker that pretends."""
 
-from tests.support import SUPPORT
 import io
 import json
 import os
@@ -14,6 +13,7 @@ from typing import Any
 
 import pytest
 
+from tests.support import SUPPORT
 from zoo.cli.main import main
 from zoo.runs import event_log, lock, result, watchdog
 

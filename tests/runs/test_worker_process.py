@@ -1,6 +1,5 @@
 """Starting, following and stopping a worker."""
 
-from tests.support import SUPPORT
 import json
 import os
 import signal
@@ -13,6 +12,7 @@ from typing import Any
 
 import pytest
 
+from tests.support import SUPPORT
 from zoo.core import paths
 from zoo.runs import worker_process
 

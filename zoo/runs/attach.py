@@ -6,8 +6,8 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-from zoo.runs import event_display, event_log, lock, records
 from zoo.core import console
+from zoo.runs import event_display, event_log, lock, records
 
 PAUSE_S = 0.3
 

@@ -12,13 +12,24 @@ from pathlib import Path
 from typing import Any
 
 from zoo import protocol
-from zoo.environments import machine, selection, store
 from zoo.config import compose, references
-from zoo.runs import (event_display, known_issues, lock as run_lock, mlflow_tracking, probe_cache, records, resume, retry, watchdog, worker_process)
+from zoo.config.schemas.common import Settings
 from zoo.core import console, paths
 from zoo.core.errors import ZooError
 from zoo.core.files import write_json
-from zoo.config.schemas.common import Settings
+from zoo.environments import machine, selection, store
+from zoo.runs import (
+    event_display,
+    known_issues,
+    mlflow_tracking,
+    probe_cache,
+    records,
+    resume,
+    retry,
+    watchdog,
+    worker_process,
+)
+from zoo.runs import lock as run_lock
 
 RECORD_FORMAT = 1
 ROOM = "Make room there, or choose another place: output.root=FOLDER"

@@ -10,7 +10,6 @@ A file holds a list of rows. Each is one training, in one of three grades that a
 import dataclasses
 import json
 import math
-import os
 import re
 from collections.abc import Callable, Iterator
 from pathlib import Path

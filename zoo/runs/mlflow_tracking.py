@@ -6,8 +6,8 @@ from pathlib import Path
 from typing import Any
 
 from zoo.core import console
-from zoo.runs import records
 from zoo.core.errors import ZooError
+from zoo.runs import records
 
 INSTALL = "pip install 'keras-gpu-zoo[mlflow]', or leave mlflow= out."
 STATUS = {"completed": "FINISHED", "interrupted": "KILLED", "failed": "FAILED"}

@@ -7,7 +7,6 @@ replaced as a whole, so that a reader never sees half of it.
 import csv
 import datetime
 import json
-import os
 import re
 import shutil
 import subprocess

@@ -6,8 +6,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from zoo.runs import records
 from zoo.config.schemas.common import Output
+from zoo.runs import records
 
 
 @dataclass

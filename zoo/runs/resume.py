@@ -7,10 +7,10 @@ from pathlib import Path
 from typing import Any
 
 from zoo.config import compose
-from zoo.core import console
-from zoo.runs import records
-from zoo.core.errors import ZooError
 from zoo.config.schemas.common import Output, Settings
+from zoo.core import console
+from zoo.core.errors import ZooError
+from zoo.runs import records
 
 KEY = "resume"
 # What a run may have been changed to on its way.

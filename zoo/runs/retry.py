@@ -6,9 +6,9 @@ from pathlib import Path
 from typing import Any
 
 from zoo import protocol
-from zoo.runs import event_log, records, worker_process
 from zoo.core import console
 from zoo.core.files import write_json
+from zoo.runs import event_log, records, worker_process
 from zoo.runs.worker_process import Outcome
 
 

@@ -4,10 +4,10 @@ import shutil
 from dataclasses import dataclass
 from pathlib import Path
 
-from zoo.runs import attach, lock, records
 from zoo.core import paths
 from zoo.core.errors import ZooError, unknown
 from zoo.core.files import folder_size
+from zoo.runs import attach, lock, records
 
 
 @dataclass(frozen=True)

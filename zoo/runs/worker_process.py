@@ -10,9 +10,9 @@ from pathlib import Path
 from typing import IO, Any, Protocol
 
 from zoo import protocol
-from zoo.runs import event_log, known_issues
 from zoo.core import console, paths
 from zoo.core.errors import ZooError
+from zoo.runs import event_log, known_issues
 from zoo.runs.watchdog import Guard, Keep, watched
 
 INTERRUPT_GRACE_S = 30.0
