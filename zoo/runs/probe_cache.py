@@ -19,18 +19,8 @@ from zoo.environments import machine as machines
 from zoo.environments.machine import Machine
 from zoo.environments.store import Environment
 
-<<<<<<< HEAD
 # Packages whose code decides the rows beside the libraries.
 SOURCES = ("worker/probes", "models/compat")
-=======
-# What decides the rows beside the libraries.
-SOURCES = (
-    "worker/probes/run.py",
-    "worker/probes/operations.py",
-    "worker/probes/layers.py",
-    "models/compat/__init__.py",
-)
->>>>>>> 6926c41 (Sort the imports of the runs package, which ruff did not see while it was ignored)
 
 
 @dataclasses.dataclass(frozen=True)
