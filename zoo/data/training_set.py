@@ -1,11 +1,11 @@
 """What a classifier is trained on: arrays on disk, and which rows of them are for training, validating, testing."""
 
-import csv
 import dataclasses
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from zoo.config.schemas.common import DataSettings, TrainConfig
+from zoo.core import csv_files
 from zoo.core.errors import ZooError
 from zoo.core.files import storage_error
 from zoo.data import array_datasets
@@ -176,7 +176,7 @@ def save(material: Material, folder: Path) -> dict[str, str]:
             files |= {"y_train": folder / "labels.npy", "y_test": folder / "labels.npy"}
         if material.skipped:
             with (folder / "skipped.csv").open("w", newline="", encoding="utf-8", errors="surrogateescape") as out:
-                csv.writer(out).writerows([("file", "reason"), *material.skipped])
+                csv_files.Writer(out).writerows([("file", "reason"), *material.skipped])
     except OSError as error:
         raise storage_error("write", folder, error) from error
     return {name: str(path) for name, path in (files | {"split": split}).items()}

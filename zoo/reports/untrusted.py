@@ -8,6 +8,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
+from zoo.core import csv_files
 from zoo.core.errors import ZooError
 from zoo.runs import records
 
@@ -121,7 +122,7 @@ def table(folder: Path, name: str, most: int = MOST_ROWS) -> list[dict[str, str]
 
 
 def _rows(source: Iterator[str]) -> Iterator[dict[str, str]]:
-    for row in csv.DictReader(source):
+    for row in csv_files.rows(source):
         cells = itertools.islice(row.items(), MOST_CELLS)
         yield {str(key): cut(value) for key, value in cells if isinstance(key, str) and isinstance(value, str)}
 

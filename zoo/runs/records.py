@@ -14,7 +14,7 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
-from zoo.core import paths
+from zoo.core import csv_files, paths
 from zoo.core.errors import ZooError
 from zoo.core.files import file_sha256
 
@@ -252,7 +252,7 @@ def write_predictions(path: Path, names: list[str], classes: list[str], probabil
         probabilities: (n, classes) float32.
     """
     with path.open("w", newline="", encoding="utf-8") as out:
-        writer = csv.writer(out)
+        writer = csv_files.Writer(out)
         writer.writerow(["input", "class", "probability", *(f"p_{name}" for name in classes)])
         for row, values in zip(likeliest(names, classes, probabilities), probabilities, strict=True):
             writer.writerow([*row.values(), *(f"{value:.9g}" for value in values)])

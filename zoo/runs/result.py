@@ -1,12 +1,12 @@
 """What a run left behind, opened for whoever asks."""
 
-import csv
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 from zoo.config.schemas.common import Output
+from zoo.core import csv_files
 from zoo.runs import records
 
 
@@ -54,7 +54,7 @@ class Run:
         path = self.folder / "predictions.csv"
         if path.is_file():
             with path.open(newline="", encoding="utf-8") as source:
-                yield from csv.DictReader(source)
+                yield from csv_files.rows(source)
 
     def _repr_png_(self) -> bytes | None:
         """Notebooks show the curves."""

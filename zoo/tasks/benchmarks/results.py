@@ -1,10 +1,10 @@
 """Rows of benchmarks: each stands alone, with its machine, stack, versions and outcome, failures included."""
 
-import csv
 import json
 from pathlib import Path
 from typing import Any
 
+from zoo.core import csv_files
 from zoo.environments import machine
 from zoo.runs.context import Line
 
@@ -43,9 +43,7 @@ def write(folder: Path, columns: tuple[str, ...], rows: list[Row]) -> None:
     whole = [{name: row.get(name) for name in names} for row in rows]
     (folder / "results.json").write_text(json.dumps(whole, indent=1) + "\n", encoding="utf-8")
     with (folder / "results.csv").open("w", newline="", encoding="utf-8") as stream:
-        writer = csv.DictWriter(stream, names)
-        writer.writeheader()
-        writer.writerows(whole)
+        csv_files.Writer(stream).writerows([names, *(row.values() for row in whole)])
 
 
 def of_worker(line: Line) -> list[Row]:

@@ -1,9 +1,9 @@
 """What a trained classifier takes for what: confusion matrix and worst mistakes, as tables and as pictures."""
 
-import csv
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from zoo.core import csv_files
 from zoo.data.images import cache
 from zoo.data.training_set import Material
 from zoo.runs import plots
@@ -75,7 +75,7 @@ def _mistakes(found: "Judged") -> "NDArray[np.int64]":
 
 def _write_matrix(path: Path, names: list[str], matrix: "NDArray[np.int64]") -> None:
     with path.open("w", newline="", encoding="utf-8", errors="surrogateescape") as out:
-        writer = csv.writer(out)
+        writer = csv_files.Writer(out)
         writer.writerow(["is \\ taken for", *names])
         writer.writerows([name, *row] for name, row in zip(names, matrix.tolist(), strict=True))
 
@@ -88,7 +88,7 @@ def _name(material: Material, part: str, item: int) -> str:
 def _write_mistakes(path: Path, material: Material, part: str, found: "Judged", worst: "NDArray[np.int64]") -> None:
     names = material.class_names
     with path.open("w", newline="", encoding="utf-8", errors="surrogateescape") as out:
-        writer = csv.writer(out)
+        writer = csv_files.Writer(out)
         writer.writerow(["input", "is", "taken for", "probability", "probability of what it is"])
         for item in worst:
             taken, sure = names[found["best"][item, 0]], found["probability"][item, 0]

@@ -1,12 +1,11 @@
 """What a network said of pictures, written as it comes: tables, a list of what was left out, contact sheets."""
 
-import csv
 import json
 from pathlib import Path
 from types import TracebackType
 from typing import IO, TYPE_CHECKING, Self
 
-from zoo.core import console
+from zoo.core import console, csv_files
 from zoo.tasks.image_classification import contact_sheet
 from zoo.tasks.image_classification.photo_stream import Picture, Skipped
 
@@ -42,7 +41,7 @@ class Answers:
         self._csv = (folder / "predictions.csv").open("w", newline="", encoding="utf-8")
         self._json = (folder / "predictions.json").open("w", encoding="utf-8")
         self._raw: IO[bytes] | None = (folder / "probabilities.raw").open("wb") if whole else None
-        self._rows = csv.writer(self._csv)
+        self._rows = csv_files.Writer(self._csv)
         more = [word for rank in range(2, self._best + 1) for word in (f"class_{rank}", f"probability_{rank}")]
         self._rows.writerow(["input", "class", "probability", *more])
         self._json.write("[")
@@ -85,7 +84,7 @@ class Answers:
         """List a file that is no picture."""
         new = not self.skipped_count
         with (self._folder / "skipped.csv").open("a", newline="", encoding="utf-8") as out:
-            rows = csv.writer(out)
+            rows = csv_files.Writer(out)
             rows.writerows([["input", "reason"]] * new + [[left_out.name, left_out.reason]])
         self.skipped_count += 1
         if self.skipped_count <= KEPT_SKIPPED:
