@@ -27,7 +27,7 @@ ROOT = Path(__file__).resolve().parent.parent.parent
 sys.path.insert(0, str(ROOT))
 
 from zoo.config import compose
-from zoo.config.schemas.common import TrainConfig
+from zoo.config.schemas.image_classification import TrainConfig
 from zoo.core import paths
 from zoo.core.errors import ZooError
 from zoo.environments import machine, stacks, store

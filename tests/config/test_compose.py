@@ -4,8 +4,9 @@ from typing import Any
 
 import pytest
 
-from zoo.config import compose
-from zoo.config.schemas import common as schemas
+from zoo.config import compose, documentation
+from zoo.config.schemas import common
+from zoo.config.schemas import image_classification as schemas
 from zoo.core.errors import ZooError
 
 
@@ -27,7 +28,7 @@ def test_recipe_is_laid_over_the_defaults_and_the_command_line_over_the_recipe()
 
 
 def test_a_model_without_a_recipe_gets_the_defaults() -> None:
-    assert train("model=mnist_dense", "backend=openvino").trainer == schemas.Trainer()
+    assert train("model=mnist_dense", "backend=openvino").trainer == common.Trainer()
 
 
 def test_data_is_laid_over_the_recipe_and_the_preset_over_both() -> None:
@@ -133,7 +134,7 @@ def test_every_data_set_composes_with_every_preset(data: str, preset: str) -> No
 
 def test_every_setting_is_documented() -> None:
     for schema in (form.schema for _, form in compose.forms()):
-        told = {key for key, _, _ in compose.documented(schema)}
+        told = {key for key, _, _ in documentation.documented(schema)}
         internal = {"model", "preset", "backend.name", "data.name"}
         assert set(_leaves(schema)) - told <= internal
 

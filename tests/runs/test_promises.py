@@ -8,7 +8,7 @@ import pytest
 
 from zoo.cli.main import main
 from zoo.config import compose
-from zoo.config.schemas.text import TextTrainConfig
+from zoo.config.schemas.text import TextTraining
 from zoo.runs import promises
 
 SHA256 = "86c4e6aa9db7c042ec79f339dcb96d42b0075e16b8fc2e86bf0ca57e2dc565ed"
@@ -18,7 +18,7 @@ DIGITS = ["model=mnist", "backend=cpu", "data=digits"]
 
 def judged(*overrides: str, loss: float = 1.79, sha256: str = SHA256, **more: Any) -> dict[str, Any]:
     settings = compose.compose("train", [*LANGUAGE, *overrides])
-    assert isinstance(settings, TextTrainConfig)
+    assert isinstance(settings, TextTraining)
     record = {"exit": "completed", "data": {"name": "text_file", "sha256": sha256}, "metrics": {"val_loss": loss}}
     return promises.judge(settings, record | more)
 

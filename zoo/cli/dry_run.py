@@ -4,7 +4,8 @@ import dataclasses
 from pathlib import Path
 
 from zoo.config import compose, references
-from zoo.config.schemas.common import InferConfig, Settings, TrainConfig
+from zoo.config.schemas.common import Settings
+from zoo.config.schemas.image_classification import InferConfig, TrainConfig
 from zoo.core import paths
 from zoo.environments import interpreters, machine, selection, stacks, store
 from zoo.runs import context

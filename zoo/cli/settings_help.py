@@ -3,7 +3,7 @@
 from pathlib import Path
 
 from zoo.cli.catalogue import read_yaml
-from zoo.config import compose
+from zoo.config import compose, documentation
 from zoo.core import paths
 from zoo.core.errors import unknown
 
@@ -18,7 +18,7 @@ def lines(topic: str | None) -> list[str]:
     for verb, form in compose.forms():
         for group, names in compose.groups(form).items():
             sections.setdefault(group, [f"{group}=NAME, for {verb}:", *_options(group, names)])
-        for key, default, words in compose.documented(form.schema):
+        for key, default, words in documentation.documented(form.schema):
             group = key.split(".")[0] if "." in key else form.file
             sections.setdefault(group, [f"{group}:"])
             line = f"  {key:<24} {default:<10} {words}"

@@ -8,17 +8,22 @@ import dataclasses
 import itertools
 import re
 import typing
-from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, overload
 
-from zoo.config.schemas.benchmarks import MatmulConfig, NetworksConfig, StacksConfig, StartupConfig
-from zoo.config.schemas.common import InferConfig, TrainConfig
-from zoo.config.schemas.encoder_benchmark import EncoderBenchConfig
+from zoo.config.schemas.benchmarks import (
+    EncoderBenchConfig,
+    MatmulConfig,
+    NetworksConfig,
+    StacksConfig,
+    StartupConfig,
+)
+from zoo.config.schemas.image_classification import InferConfig, TrainConfig
+from zoo.config.schemas.language_modelling import GenerateConfig, LanguageTrainConfig
 from zoo.config.schemas.style_network import RestyleConfig, StyleNetworkConfig
 from zoo.config.schemas.style_transfer import StyleConfig
-from zoo.config.schemas.text import GenerateConfig, LanguageTrainConfig, TextInferConfig, TextTrainConfig
+from zoo.config.schemas.text import TextInferConfig, TextTrainConfig
 from zoo.config.tasks import Command, S
 from zoo.core import paths
 from zoo.core import schema as yaml_schema
@@ -364,35 +369,6 @@ def _type_words(tree: Any, key: str) -> str:
         hint = typing.get_type_hints(hint)[part] if dataclasses.is_dataclass(hint) else Any
     plain = [kind for kind in typing.get_args(hint) or (hint,) if kind is not type(None)]
     return " or ".join(_WORDS.get(kind, getattr(kind, "__name__", str(kind))) for kind in plain)
-
-
-def documented(schema: Any) -> Iterator[tuple[str, str, str]]:
-    """Yield (key, default, meaning) for every documented setting of a schema, from its docstrings."""
-    for part in dataclasses.fields(schema):
-        kind = typing.get_type_hints(schema)[part.name]
-        if dataclasses.is_dataclass(kind):
-            yield from ((f"{part.name}.{key}", default, words) for key, default, words in documented(kind))
-        else:
-            told = (_attribute_words(kind.__dict__.get("__doc__") or "", part.name) for kind in schema.__mro__)
-            words = next(filter(None, told), "")
-            if words:
-                yield part.name, _default_words(part), words
-
-
-def _attribute_words(docstring: str, name: str) -> str:
-    lines = [line.strip() for line in docstring.splitlines()]
-    starts = [index for index, line in enumerate(lines) if line.startswith(f"{name}: ")]
-    return lines[starts[0]].partition(": ")[2] if starts else ""
-
-
-def _default_words(part: Any) -> str:
-    return (
-        "null"
-        if part.default is None
-        else str(part.default).lower()
-        if part.default is not dataclasses.MISSING
-        else ""
-    )
 
 
 def recipe_file(model: str, backend: str) -> Path | None:

@@ -5,16 +5,17 @@ from collections.abc import Iterator
 from typing import Any
 
 from zoo.config import bounds, compose
-from zoo.config.schemas.common import Endurance, TrainConfig
-from zoo.config.schemas.text import TextTrainConfig
+from zoo.config.schemas.common import FaultTolerance
+from zoo.config.schemas.image_classification import TrainConfig
+from zoo.config.schemas.text import TextTraining
 
 # Settings that say where, how watched or how fast a training runs; a promise holds whatever they are.
 IGNORED_GROUPS = ("backend", "output", "expect")
 IGNORED = {"stack", "seed", "tensorboard", "mlflow", "data.root", "trainer.jit"}
-IGNORED |= {f"trainer.{part.name}" for part in dataclasses.fields(Endurance)}
+IGNORED |= {f"trainer.{part.name}" for part in dataclasses.fields(FaultTolerance)}
 
 
-def judge(settings: TrainConfig | TextTrainConfig, record: dict[str, Any]) -> dict[str, Any]:
+def judge(settings: TrainConfig | TextTraining, record: dict[str, Any]) -> dict[str, Any]:
     """Hold the figures of a finished training against the recipe's promise, where that applies.
 
     Returns:
@@ -42,7 +43,7 @@ def not_applicable(record: dict[str, Any]) -> str:
     return f"{promise} does not apply to this run: {', '.join(row['because'])}"
 
 
-def changes(settings: TrainConfig | TextTrainConfig) -> list[str]:
+def changes(settings: TrainConfig | TextTraining) -> list[str]:
     """The settings that differ from the recipe's and bear on the figures, as ``trainer.epochs=1 (recipe: 4)``."""
     chosen = {"model": settings.model["name"], "backend": settings.backend.name, "data": settings.data.name}
     recipe = compose.compose("train", [f"{group}={name}" for group, name in chosen.items()])
@@ -71,7 +72,7 @@ def _text(value: Any) -> str:
     return "null" if value is None else str(value)
 
 
-def _other_data(settings: TrainConfig | TextTrainConfig, record: dict[str, Any]) -> list[str]:
+def _other_data(settings: TrainConfig | TextTraining, record: dict[str, Any]) -> list[str]:
     name = record["data"]["name"]
     if name not in settings.expect:
         return [f"data={name} (promised for: {', '.join(settings.expect)})"]

@@ -1,17 +1,24 @@
-"""What the benchmarks are told that ``bench=`` names: single operations, networks, stacks in turns, start-up."""
+"""Settings of benchmarks: single operations, networks, several stacks, start-up, the transformer's encoder."""
 
 from dataclasses import dataclass, field
+from typing import Any
 
-from zoo.config.schemas.common import Settings, one_of, within
+from zoo.config import ranges
+from zoo.config.ranges import MODES, PRECISIONS, one_of, within
+from zoo.config.schemas.common import Settings
 
 OPERATIONS = ("row_column", "square", "convolution")
-MODES = ("inference", "training")
-PRECISIONS = ("float32", "bfloat16", "float16")
+IMPLEMENTATIONS = {"zoo": ["zoo"], "torch": ["torch"], "both": ["zoo", "torch"]}
+ENCODER_MODES = ("evaluation", "training")
+
+
+def _filled(key: str, values: list[Any]) -> str | None:
+    return None if values else f"{key} is empty"
 
 
 @dataclass
 class MatmulConfig(Settings):
-    """Everything ``bench=matmul`` is told.
+    """Settings of ``bench=matmul``.
 
     Attributes:
         bench: matmul: single operations on numpy, the processor and the accelerator, small to large.
@@ -19,9 +26,9 @@ class MatmulConfig(Settings):
         operations: row_column (a row of n times a column of n), square (two matrices), convolution (3x3).
         row_column: the n to time.
         square: edges of the matrices.
-        convolution: edges of the 8 pictures with 32 channels.
-        count: how often each is timed, after a warm round.
-        most_s: seconds after which no more rounds of one size are begun; three are made in any case.
+        convolution: edges of the 8 images with 32 channels.
+        count: timed calls of each, after a warm-up round.
+        most_s: seconds after which no more rounds of one size begin; there are at least three.
     """
 
     bench: str = "matmul"
@@ -33,28 +40,39 @@ class MatmulConfig(Settings):
     most_s: float = 10.0
 
     def problems(self) -> list[str]:
-        """Everything out of range, one sentence each."""
-        found = [one_of("operations", name, OPERATIONS) for name in self.operations]
-        for key, most in (("row_column", 10**9), ("square", 32_768), ("convolution", 4_096)):
-            found += [within(key, size, 1, most) for size in getattr(self, key)]
-            found.append(None if getattr(self, key) else f"{key} must name at least one size")
-        found += [within("count", self.count, 3, 10_000), within("most_s", self.most_s, 0.01, 3_600)]
-        return [problem for problem in found if problem]
+        """Return everything out of range, one sentence each."""
+        return ranges.problems(
+            [
+                *(one_of("operations", name, OPERATIONS) for name in self.operations),
+                *_size_checks("row_column", self.row_column, 10**9),
+                *_size_checks("square", self.square, 32_768),
+                *_size_checks("convolution", self.convolution, 4_096),
+                within("count", self.count, 3, 10_000),
+                within("most_s", self.most_s, 0.01, 3_600),
+            ]
+        )
+
+
+def _size_checks(key: str, sizes: list[int], largest: int) -> list[str | None]:
+    return [
+        *(within(key, size, 1, largest) for size in sizes),
+        None if sizes else f"{key} must name at least one size",
+    ]
 
 
 @dataclass
 class NetworksConfig(Settings):
-    """Everything ``bench=networks`` is told.
+    """Settings of ``bench=networks``.
 
     Attributes:
-        bench: networks: the classifiers, compiled, warmed up and run apart, held against known answers.
+        bench: networks: build, compile and call times of the classifiers, with their outputs checked.
         stack: name of the stack to use; null means the backend's best for this machine.
-        networks: names of the models; an empty list means all classifiers of pictures.
+        networks: names of the models; an empty list means all image classifiers.
         modes: inference, training, or both.
         batch_sizes: items at a time.
-        warm: calls before the clock.
-        count: how often each is timed.
-        most_s: seconds after which no more calls of one row are begun; three are made in any case.
+        warm: warm-up calls that are not timed.
+        count: timed calls of each.
+        most_s: seconds after which no more calls of one row begin; there are at least three.
     """
 
     bench: str = "networks"
@@ -66,28 +84,32 @@ class NetworksConfig(Settings):
     most_s: float = 10.0
 
     def problems(self) -> list[str]:
-        """Everything out of range, one sentence each."""
-        found = [one_of("modes", mode, MODES) for mode in self.modes]
-        found += [within("batch_sizes", size, 1, 65_536) for size in self.batch_sizes]
-        found += [within("warm", self.warm, 1, 1_000), within("count", self.count, 3, 10_000)]
-        found.append(within("most_s", self.most_s, 0.01, 3_600))
-        return [problem for problem in found if problem]
+        """Return everything out of range, one sentence each."""
+        return ranges.problems(
+            [
+                *(one_of("modes", mode, MODES) for mode in self.modes),
+                *(within("batch_sizes", size, 1, 65_536) for size in self.batch_sizes),
+                within("warm", self.warm, 1, 1_000),
+                within("count", self.count, 3, 10_000),
+                within("most_s", self.most_s, 0.01, 3_600),
+            ]
+        )
 
 
 @dataclass
 class StacksConfig(Settings):
-    """Everything ``bench=stacks`` is told.
+    """Settings of ``bench=stacks``.
 
     Attributes:
-        bench: stacks: one network on several stacks and in several precisions, taking turns.
+        bench: stacks: one network on several stacks and in several precisions, interleaved.
         network: name of the model.
-        stack: the first stack, which the others are held against; null means the backend's best for this machine.
+        stack: the first stack, which the others are compared with; null means the backend's best for this machine.
         beside: stacks that are timed on the processor in turn with the first.
-        precisions: float32, bfloat16, float16: what layers compute in; weights are float32 in any case.
+        precisions: float32, bfloat16, float16: what layers compute in; weights are always float32.
         modes: inference, training, or both.
         batch_size: items at a time.
-        rounds: how often each takes its turn.
-        turn_s: seconds of one turn; one call is made in any case.
+        rounds: turns of each stack.
+        turn_s: seconds of one turn, in which there is at least one call.
     """
 
     bench: str = "stacks"
@@ -100,29 +122,82 @@ class StacksConfig(Settings):
     turn_s: float = 0.5
 
     def problems(self) -> list[str]:
-        """Everything out of range, one sentence each."""
-        found = [one_of("modes", mode, MODES) for mode in self.modes]
-        found += [one_of("precisions", precision, PRECISIONS) for precision in self.precisions]
-        found += [f"{key} is empty" for key in ("modes", "precisions") if not getattr(self, key)]
-        found += [within("batch_size", self.batch_size, 1, 65_536), within("rounds", self.rounds, 1, 10_000)]
-        found.append(within("turn_s", self.turn_s, 0.0, 600.0))
-        return [problem for problem in found if problem]
+        """Return everything out of range, one sentence each."""
+        return ranges.problems(
+            [
+                *(one_of("modes", mode, MODES) for mode in self.modes),
+                *(one_of("precisions", precision, PRECISIONS) for precision in self.precisions),
+                _filled("modes", self.modes),
+                _filled("precisions", self.precisions),
+                within("batch_size", self.batch_size, 1, 65_536),
+                within("rounds", self.rounds, 1, 10_000),
+                within("turn_s", self.turn_s, 0.0, 600.0),
+            ]
+        )
 
 
 @dataclass
 class StartupConfig(Settings):
-    """Everything ``bench=startup`` is told.
+    """Settings of ``bench=startup``.
 
     Attributes:
-        bench: startup: how long it takes until the command line answers and the first step is made.
+        bench: startup: time until the command line answers and the first training step is done.
         stack: name of the stack to use; null means the backend's best for this machine.
-        count: how often each process is started, after a warm round.
+        count: starts of each process, after a warm-up round.
     """
 
     bench: str = "startup"
     count: int = 5
 
     def problems(self) -> list[str]:
-        """Everything out of range, one sentence each."""
-        problem = within("count", self.count, 3, 1_000)
-        return [problem] if problem else []
+        """Return everything out of range, one sentence each."""
+        return ranges.problems([within("count", self.count, 3, 1_000)])
+
+
+@dataclass
+class EncoderBenchConfig(Settings):
+    """Settings of ``bench model=transformer``.
+
+    Attributes:
+        stack: name of the stack to use; null means the backend's best for this machine.
+        implementation: zoo, the zoo's encoder; torch, PyTorch's own module, on a stack of PyTorch; both.
+        beside: stacks that are timed on the processor in turn with the first, such as [jax,openvino].
+        modes: evaluation, and training: the forward pass with dropout, recording what gradients need.
+        precisions: float32, bfloat16, float16: of weights and computation.
+        compiled: also time the graphs of torch.compile and XLA.
+        length: positions of the input.
+        batch: inputs at a time.
+        passes: forward passes per timing, as in published figures.
+        repeats: timings in a row by one process.
+        rounds: turns of each stack.
+    """
+
+    model: dict[str, Any] = field(default_factory=dict)
+    implementation: str = "zoo"
+    beside: list[str] = field(default_factory=list)
+    modes: list[str] = field(default_factory=lambda: list(ENCODER_MODES))
+    precisions: list[str] = field(default_factory=lambda: ["float32", "bfloat16"])
+    compiled: bool = True
+    length: int = 1024
+    batch: int = 1
+    passes: int = 10
+    repeats: int = 3
+    rounds: int = 1
+
+    def problems(self) -> list[str]:
+        """Return everything out of range, one sentence each."""
+        return ranges.problems(
+            [
+                within("length", self.length, 1, 65_536),
+                within("batch", self.batch, 1, 65_536),
+                within("passes", self.passes, 1, 10_000),
+                within("repeats", self.repeats, 1, 10_000),
+                within("rounds", self.rounds, 1, 1_000),
+                one_of("implementation", self.implementation, IMPLEMENTATIONS),
+                *(one_of("modes", mode, ENCODER_MODES) for mode in self.modes),
+                *(one_of("precisions", precision, PRECISIONS) for precision in self.precisions),
+                *ranges.model_arguments(self.model),
+                _filled("modes", self.modes),
+                _filled("precisions", self.precisions),
+            ]
+        )

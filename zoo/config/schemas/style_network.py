@@ -1,14 +1,15 @@
-"""What training and using a feed-forward style network are told."""
+"""Settings for training and applying feed-forward style networks."""
 
 from dataclasses import dataclass, field
 from typing import Any
 
-from zoo.config.schemas.common import INFERENCE_PRECISIONS, OPTIMIZERS, Settings, one_of, within
+from zoo.config import ranges
+from zoo.config.ranges import FEATURE_NETWORKS, FEATURE_PRECISIONS, OPTIMIZERS, PRECISIONS, one_of, within
+from zoo.config.schemas.common import Settings
+from zoo.config.schemas.style_transfer import LossWeights
 
 TILES = (64, 4096)
-NETWORKS = ("auto", "vgg19", "vgg16", "squeezenet", "random")
 SCHEDULES = ("constant", "cosine")
-PRECISIONS = ("auto", "float32", "bfloat16")
 UPSAMPLING = ("nearest", "transposed")
 
 
@@ -18,13 +19,13 @@ class StyleTrainer:
 
     Attributes:
         steps: optimizer steps.
-        report: steps from one report to the next; each leaves the weights so far and a sample.
-        batch_size: pieces of photos per step.
-        size: edge of these pieces in pixels.
+        report: steps between two reports; each stores the current weights and a sample.
+        batch_size: crops of photos per step.
+        size: edge of these crops in pixels.
         optimizer: adam, momentum, rmsprop or sgd.
         learning_rate: the highest learning rate.
         schedule: constant, or cosine: falls to a hundredth along half a cosine.
-        warmup: share of all steps that climb to the learning rate.
+        warmup: share of all steps in which the learning rate rises.
     """
 
     steps: int = 2000
@@ -36,34 +37,37 @@ class StyleTrainer:
     schedule: str = "cosine"
     warmup: float = 0.02
 
+    def checks(self) -> list[str | None]:
+        """Return what is out of range, None for what is not."""
+        return [
+            within("trainer.steps", self.steps, 1, 10_000_000),
+            within("trainer.report", self.report, 1, 100_000),
+            within("trainer.batch_size", self.batch_size, 1, 256),
+            within("trainer.size", self.size, 32, 1024),
+            f"trainer.size must be a multiple of 4, got {self.size}" if self.size % 4 else None,
+            within("trainer.learning_rate", self.learning_rate, 1e-9, 10.0),
+            within("trainer.warmup", self.warmup, 0.0, 0.9),
+            one_of("trainer.optimizer", self.optimizer, OPTIMIZERS),
+            one_of("trainer.schedule", self.schedule, SCHEDULES),
+        ]
 
-@dataclass
-class Strength:
-    """What counts how much. Style is 1 where nothing of the painting is there, content 1 where nothing of the photo.
 
-    Attributes:
-        content: weight of what the photo shows.
-        style: weight of what the painting looks like.
-        roughness: weight of how much neighbouring pixels differ.
-    """
-
-    content: float = 1.0
-    style: float = 5.0
-    roughness: float = 0.1
+def _loss_weights() -> LossWeights:
+    return LossWeights(style=5.0, content=1.0, roughness=0.1)
 
 
 @dataclass
 class StyleNetworkConfig(Settings):
-    """Everything ``train`` is told where a feed-forward style network is trained.
+    """Settings of ``train model=style_transfer/fast``.
 
     Attributes:
         style: the painting; null means one that comes with the zoo.
         style_size: its shorter side in pixels, to which it is scaled first; larger gives larger strokes.
         photos: folder of photos; null means two that come with scikit-learn.
-        features: what judges the pictures: vgg19, vgg16, squeezenet, random; auto: what there are weights of.
+        features: the feature network: vgg19, vgg16, squeezenet, random; auto: one that has weights here.
         feature_weights: its weights: a file, or the folder of a model.json; random needs none.
-        precision: what the judge computes in: float32, bfloat16 (Keras 3), or auto: bfloat16 where that is faster.
-        seed: of the first weights, the random features and the pieces of the photos.
+        precision: of the feature network: float32, bfloat16 (Keras 3), or auto: bfloat16 where that is faster.
+        seed: random seed for weight initialization, the random features and the crops of the photos.
         stack: name of the stack to use; null means the backend's best for this machine.
     """
 
@@ -73,52 +77,48 @@ class StyleNetworkConfig(Settings):
     photos: str | None = None
     features: str = "auto"
     feature_weights: str | None = None
-    strength: Strength = field(default_factory=Strength)
+    strength: LossWeights = field(default_factory=_loss_weights)
     trainer: StyleTrainer = field(default_factory=StyleTrainer)
     precision: str = "auto"
     seed: int = 1
 
     def problems(self) -> list[str]:
-        """Everything missing or out of range, one sentence each."""
-        trainer, model = self.trainer, self.model
-        found = [
-            within("style_size", self.style_size, 32, 2048),
-            one_of("features", self.features, NETWORKS),
-            within("trainer.steps", trainer.steps, 1, 10_000_000),
-            within("trainer.report", trainer.report, 1, 100_000),
-            within("trainer.batch_size", trainer.batch_size, 1, 256),
-            within("trainer.size", trainer.size, 32, 1024),
-            within("trainer.learning_rate", trainer.learning_rate, 1e-9, 10.0),
-            within("trainer.warmup", trainer.warmup, 0.0, 0.9),
-            one_of("trainer.optimizer", trainer.optimizer, OPTIMIZERS),
-            one_of("precision", self.precision, PRECISIONS),
-            one_of("model.upsampling", model["upsampling"], UPSAMPLING),
-            one_of("trainer.schedule", trainer.schedule, SCHEDULES),
-            within("seed", self.seed, 0, 2**31 - 1),
-            within("model.filters", model["filters"], 1, 256),
-            within("model.blocks", model["blocks"], 0, 64),
-            within("model.edge", model["edge"], 1, 31),
+        """Return everything missing or out of range, one sentence each."""
+        return ranges.problems(
+            [
+                within("style_size", self.style_size, 32, 2048),
+                one_of("features", self.features, FEATURE_NETWORKS),
+                *self.trainer.checks(),
+                one_of("precision", self.precision, FEATURE_PRECISIONS),
+                *self._model_checks(),
+                ranges.seed(self.seed),
+                *self.strength.checks(1e9),
+            ]
+        )
+
+    def _model_checks(self) -> list[str | None]:
+        edge = self.model["edge"]
+        return [
+            one_of("model.upsampling", self.model["upsampling"], UPSAMPLING),
+            within("model.filters", self.model["filters"], 1, 256),
+            within("model.blocks", self.model["blocks"], 0, 64),
+            within("model.edge", edge, 1, 31),
+            f"model.edge must be odd, got {edge}" if edge % 2 == 0 else None,
         ]
-        found += [within(f"strength.{name}", value, 0.0, 1e9) for name, value in vars(self.strength).items()]
-        if trainer.size % 4:
-            found.append(f"trainer.size must be a multiple of 4, got {trainer.size}")
-        if model["edge"] % 2 == 0:
-            found.append(f"model.edge must be odd, got {model['edge']}")
-        return [problem for problem in found if problem]
 
 
 @dataclass
 class RestyleConfig(Settings):
-    """Everything ``infer`` is told where pictures are restyled.
+    """Settings of ``infer model=style_transfer/fast``.
 
     Attributes:
         run: folder of a training run, or ``last``: the newest one under output.root.
         weights: a published network instead: folder of a manifest.json, or a file of weights.
-        input: picture, animated picture, or folder of pictures or of the frames of a film.
-        save: file or folder for the result; its suffix gives the format; null means inside the run folder.
-        overwrite: write over pictures that are there already.
-        tile: edge in pixels of the pieces that large pictures are computed in; smaller takes less memory.
-        precision: float32; float16 or bfloat16, faster and coarser, where the stack and the processor have them.
+        input: image, animated image, or folder of images or of the frames of a film.
+        save: file or folder for the result; its suffix selects the format; null means inside the run folder.
+        overwrite: replace images that exist already.
+        tile: edge in pixels of the tiles that large images are computed in; smaller takes less memory.
+        precision: float32; float16 or bfloat16, faster and less exact, where stack and processor support them.
         stack: name of the stack to use; null means the run's own, or the backend's best.
     """
 
@@ -132,10 +132,13 @@ class RestyleConfig(Settings):
     precision: str = "float32"
 
     def problems(self) -> list[str]:
-        """Everything missing or out of range, one sentence each."""
-        found = [within("tile", self.tile, *TILES), one_of("precision", self.precision, INFERENCE_PRECISIONS)]
-        if bool(self.run) == bool(self.weights):
-            found.append("give either run=RUN_FOLDER (or run=last) or weights=FILE_OR_FOLDER")
-        if not self.input:
-            found.append("input is missing: give input=PICTURE, or a folder of pictures")
-        return [problem for problem in found if problem]
+        """Return everything missing or out of range, one sentence each."""
+        one_source = bool(self.run) != bool(self.weights)
+        return ranges.problems(
+            [
+                within("tile", self.tile, *TILES),
+                one_of("precision", self.precision, PRECISIONS),
+                None if one_source else "give either run=RUN_FOLDER (or run=last) or weights=FILE_OR_FOLDER",
+                None if self.input else "input is missing: give input=IMAGE, or a folder of images",
+            ]
+        )

@@ -1,30 +1,34 @@
-"""What style transfer by optimisation is told."""
+"""Settings for style transfer by optimization."""
 
 from dataclasses import dataclass, field
 from typing import Any
 
-from zoo.config.schemas.common import Settings, one_of, within
+from zoo.config import ranges
+from zoo.config.ranges import FEATURE_NETWORKS, FEATURE_PRECISIONS, one_of, within
+from zoo.config.schemas.common import Settings
 
-NETWORKS = ("auto", "vgg19", "vgg16", "squeezenet", "random")
-OPTIMIZERS = ("lbfgs", "adam")
-PRECISIONS = ("auto", "float32", "bfloat16")
-COLOURS = ("style", "content")
-MOST_STYLES = 8
+PIXEL_OPTIMIZERS = ("lbfgs", "adam")
+COLORS = ("style", "content")
+MAX_STYLES = 8
 
 
 @dataclass
-class Strength:
-    """What counts how much. Style is 1 where nothing of the painting is there, content 1 where nothing of the photo.
+class LossWeights:
+    """Weights of the losses. Style is 1 with nothing of the painting, content 1 with nothing of the photo.
 
     Attributes:
-        style: weight of what the painting looks like.
-        content: weight of what the photo shows.
-        roughness: weight of how much neighbouring pixels differ.
+        style: weight of the style loss.
+        content: weight of the content loss.
+        roughness: weight of the total variation, by which neighboring pixels differ.
     """
 
     style: float = 1.0
     content: float = 0.05
     roughness: float = 0.001
+
+    def checks(self, largest: float) -> list[str | None]:
+        """Return what is out of range, None for what is not."""
+        return [within(f"strength.{name}", value, 0.0, largest) for name, value in vars(self).items()]
 
 
 @dataclass
@@ -42,30 +46,30 @@ class Layers:
 
 @dataclass
 class StyleConfig(Settings):
-    """Everything ``train model=style_transfer`` is told.
+    """Settings of ``train model=style_transfer``.
 
     Attributes:
         content: the photo; null means one that comes with scikit-learn.
         style: the painting; null means one that comes with the zoo.
         styles: several paintings instead of one: [a.jpg,b.jpg].
-        style_weights: how much each of them counts: [2,1]; empty means all the same.
-        masks: for each of them a picture, white where it is to be used, or an empty text: everywhere.
+        style_weights: weight of each of them: [2,1]; empty weights all the same.
+        masks: for each of them an image, white where it applies, or an empty text: everywhere.
         size: longer side of the result in pixels; 0 means that of the photo.
         style_scale: size of the strokes; 2 makes them twice as large.
-        steps: looks at the losses at the full size; smaller sizes get twice as many each.
-        smallest: longer side from which on sizes are doubled; size itself where that is smaller.
-        features: what judges the pictures: vgg19, vgg16, squeezenet, random; auto: what there are weights of.
+        steps: evaluations of the loss at the full size; smaller sizes get twice as many each.
+        smallest: longer side of the first size, which is doubled up to size; size itself where that is smaller.
+        features: the feature network: vgg19, vgg16, squeezenet, random; auto: one that has weights here.
         feature_weights: its weights: a file, or the folder of a model.json; random needs none.
         optimizer: lbfgs or adam.
-        rate: how far pixels move in the first step, in grey levels.
-        start: content, noise, or a picture to go on from.
-        colours: style takes the painting's colours, content keeps the photo's.
-        every: steps between two pictures of the making; 0 keeps none.
-        save: file to write the result to as well, its format by the suffix.
-        overwrite: replace that file if it is there.
+        rate: how far pixels move in the first step, in gray levels.
+        start: content, noise, or an image to continue from.
+        colours: style takes the painting's colors, content keeps the photo's.
+        every: steps between two intermediate images; 0 keeps none.
+        save: file to write the result to as well; the suffix selects its format.
+        overwrite: replace that file if it exists.
         precision: float32, bfloat16 (Keras 3), or auto: bfloat16 where that is known to be faster.
-        checkpoint_minutes: the picture is kept so often, for train resume=RUN to go on from.
-        seed: of the noise and of the random features.
+        checkpoint_minutes: time between two checkpoints, from which train resume=RUN continues.
+        seed: random seed for the noise and the random features.
         stack: name of the stack to use; null means the fastest known for this machine.
     """
 
@@ -82,7 +86,7 @@ class StyleConfig(Settings):
     features: str = "auto"
     feature_weights: str | None = None
     layers: Layers = field(default_factory=Layers)
-    strength: Strength = field(default_factory=Strength)
+    strength: LossWeights = field(default_factory=LossWeights)
     optimizer: str = "lbfgs"
     rate: float = 4.0
     start: str = "content"
@@ -95,38 +99,42 @@ class StyleConfig(Settings):
     seed: int = 1
 
     def problems(self) -> list[str]:
-        """Everything missing or out of range, one sentence each."""
-        strength = self.strength
-        found = [
-            within("size", self.size, 16, 8192) if self.size else None,
-            within("smallest", self.smallest, 32, 8192),
-            within("style_scale", self.style_scale, 0.1, 10.0),
-            within("steps", self.steps, 1, 100_000),
-            within("rate", self.rate, 0.01, 255.0),
-            within("every", self.every, 0, 100_000),
-            within("checkpoint_minutes", self.checkpoint_minutes, 0.0, 1e6),
-            within("seed", self.seed, 0, 2**31 - 1),
-            *(within(f"strength.{key}", value, 0.0, 1e6) for key, value in vars(strength).items()),
-            one_of("features", self.features, NETWORKS),
-            one_of("optimizer", self.optimizer, OPTIMIZERS),
-            one_of("precision", self.precision, PRECISIONS),
-            one_of("colours", self.colours, COLOURS),
-            *self._style_problems(),
-        ]
-        return [problem for problem in found if problem]
+        """Return everything missing or out of range, one sentence each."""
+        return ranges.problems(
+            [
+                within("size", self.size, 16, 8192) if self.size else None,
+                within("smallest", self.smallest, 32, 8192),
+                within("style_scale", self.style_scale, 0.1, 10.0),
+                within("steps", self.steps, 1, 100_000),
+                within("rate", self.rate, 0.01, 255.0),
+                within("every", self.every, 0, 100_000),
+                within("checkpoint_minutes", self.checkpoint_minutes, 0.0, 1e6),
+                ranges.seed(self.seed),
+                *self.strength.checks(1e6),
+                one_of("features", self.features, FEATURE_NETWORKS),
+                one_of("optimizer", self.optimizer, PIXEL_OPTIMIZERS),
+                one_of("precision", self.precision, FEATURE_PRECISIONS),
+                one_of("colours", self.colours, COLORS),
+                *self._style_checks(),
+            ]
+        )
 
-    def _style_problems(self) -> list[str]:
-        found = []
+    def _style_checks(self) -> list[str | None]:
         count = len(self.styles) or 1
-        if self.style and self.styles:
-            found.append("give style or styles, not both")
-        if count > MOST_STYLES:
-            found.append(f"styles must be at most {MOST_STYLES}, got {count}")
-        for key, values in (("style_weights", self.style_weights), ("masks", self.masks)):
-            if values and len(values) != count:
-                found.append(f"{key} must be one for each style, {count}, got {len(values)}")
-        if self.style_weights and (min(self.style_weights) < 0 or sum(self.style_weights) <= 0):
-            found.append(f"style_weights must be numbers from 0 on, one of them above, got {self.style_weights}")
-        if self.strength.style == 0 and self.strength.content == 0:
-            found.append("strength.style and strength.content are both 0: there is nothing to be like")
-        return found
+        weights = self.style_weights
+        lists: dict[str, list[Any]] = {"style_weights": [*weights], "masks": [*self.masks]}
+        return [
+            "give style or styles, not both" if self.style and self.styles else None,
+            f"styles must be at most {MAX_STYLES}, got {count}" if count > MAX_STYLES else None,
+            *(
+                f"{key} must be one for each style, {count}, got {len(values)}"
+                for key, values in lists.items()
+                if values and len(values) != count
+            ),
+            f"style_weights must be numbers from 0 on, one of them above, got {weights}"
+            if weights and (min(weights) < 0 or sum(weights) <= 0)
+            else None,
+            "strength.style and strength.content are both 0: there is nothing to optimize"
+            if self.strength.style == 0 and self.strength.content == 0
+            else None,
+        ]

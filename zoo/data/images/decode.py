@@ -8,6 +8,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from zoo.config.ranges import RESIZES
 from zoo.core.errors import ZooError, nearest
 
 if TYPE_CHECKING:
@@ -26,7 +27,6 @@ SUFFIXES = (
 FORMATS = ("PNG", "JPEG", "MPO", "BMP", "GIF", "TIFF", "WEBP", "AVIF", "PPM")
 # Of a picture's own size, before it is decoded: 268 MB of colours. A small file can claim far more.
 MOST_PIXELS = 89_478_485
-RESIZES = ("stretch", "crop", "nearest")
 # Share of the picture's shorter side that "crop" keeps, as those who publish ImageNet figures do: 224 of 256.
 CROP = 0.875
 

@@ -12,7 +12,8 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from zoo.config.schemas.text import LabelledData, LanguageData, TextData
+from zoo.config.schemas.language_modelling import LanguageData
+from zoo.config.schemas.text import LabelledData, TextData
 from zoo.core import console, paths
 from zoo.core.errors import ZooError
 from zoo.core.files import file_sha256, locked, storage_error

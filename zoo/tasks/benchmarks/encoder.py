@@ -4,7 +4,7 @@ import dataclasses
 import json
 from typing import Any
 
-from zoo.config.schemas.encoder_benchmark import IMPLEMENTATIONS, EncoderBenchConfig
+from zoo.config.schemas.benchmarks import IMPLEMENTATIONS, EncoderBenchConfig
 from zoo.config.tasks import Command
 from zoo.core import console
 from zoo.core.errors import ZooError

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from zoo.config import compose
-from zoo.config.schemas.common import DataSettings, InferConfig, TrainConfig
+from zoo.config.schemas.image_classification import DataSettings, InferConfig, TrainConfig
 from zoo.config.tasks import Command
 from zoo.core import console
 from zoo.core.errors import ZooError, unknown

@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import Any
 
 from zoo.config import compose
-from zoo.config.schemas.common import InferConfig
+from zoo.config.schemas.image_classification import InferConfig
 from zoo.core import console
 from zoo.core.errors import ZooError
 from zoo.environments import selection, stacks

@@ -5,7 +5,7 @@ import dataclasses
 from typing import Any
 
 from zoo.config import compose, references
-from zoo.config.schemas.common import TrainConfig
+from zoo.config.schemas.image_classification import TrainConfig
 from zoo.config.tasks import Command
 from zoo.core import console
 from zoo.data import array_datasets, training_set

@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from zoo.config.schemas.text import GenerateConfig, LanguageData, LanguageTrainConfig
+from zoo.config.schemas.language_modelling import GenerateConfig, LanguageData, LanguageTrainConfig
 from zoo.config.tasks import Command
 from zoo.core import console
 from zoo.core.errors import ZooError

@@ -3,7 +3,7 @@
 import dataclasses
 from typing import Any
 
-from zoo.config.schemas.text import LabelledData, TextTrainConfig
+from zoo.config.schemas.text import LabelledData, TextTrainConfig, TextTraining
 from zoo.config.tasks import Command
 from zoo.core import console
 from zoo.data.text import dataset
@@ -53,14 +53,14 @@ def train(overrides: list[str]) -> Run:
     return Run(line.folder, line.record)
 
 
-def begin(overrides: list[str], task: str) -> tuple[Line, TextTrainConfig]:
+def begin(overrides: list[str], task: str) -> tuple[Line, TextTraining]:
     """Settle on everything; nothing is read or built yet.
 
     Raises:
         ZooError: wrong settings, or nothing here can train.
     """
     line = prepare("train", overrides, task)
-    assert isinstance(line.settings, TextTrainConfig)  # noqa: S101  (composed for this task)
+    assert isinstance(line.settings, TextTraining)  # noqa: S101  (composed for this task)
     refuse_untrainable(line)
     return line, line.settings
 
@@ -74,7 +74,7 @@ def remark(texts: dataset.Prepared) -> None:
         console.warn(f"The vocabulary of {len(texts.tokeniser):,} lacks {about['unknown']:.0%} of all tokens")
 
 
-def _tell_longer(texts: dataset.Prepared, settings: TextTrainConfig) -> None:
+def _tell_longer(texts: dataset.Prepared, settings: TextTraining) -> None:
     import numpy as np
 
     sizes, most = np.diff(np.load(texts.folder / "offsets.npy")), settings.model["length"]
@@ -90,7 +90,7 @@ def _save_split(line: Line, parts: dict[str, Any]) -> None:
     np.savez(line.folder / "split.npz", **parts)
 
 
-def record_of(texts: dataset.Prepared, settings: TextTrainConfig) -> dict[str, Any]:
+def record_of(texts: dataset.Prepared, settings: TextTraining) -> dict[str, Any]:
     """What the record of a run says of its texts."""
     return {
         "name": texts.name,
@@ -108,7 +108,7 @@ def record_of(texts: dataset.Prepared, settings: TextTrainConfig) -> dict[str, A
     }
 
 
-def request_for(line: Line, settings: TextTrainConfig, texts: dataset.Prepared, module: str) -> dict[str, Any]:
+def request_for(line: Line, settings: TextTraining, texts: dataset.Prepared, module: str) -> dict[str, Any]:
     """The request; the vocabulary goes into the run folder, which is all that inference needs."""
     texts.tokeniser.save(line.folder / dataset.VOCABULARY)
     request = request_of(line, settings.model, module)
@@ -121,7 +121,7 @@ def request_for(line: Line, settings: TextTrainConfig, texts: dataset.Prepared, 
     }
 
 
-def train_and_judge(line: Line, settings: TextTrainConfig, request: dict[str, Any]) -> None:
+def train_and_judge(line: Line, settings: TextTraining, request: dict[str, Any]) -> None:
     """Run the worker, write history and curves, say why where it did not finish, hold the result to the promise."""
     history = History(line)
     outcome = work(line, request, history.watch, started=plots.make_ready)

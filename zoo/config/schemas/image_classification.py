@@ -1,0 +1,206 @@
+"""Settings for training and using classifiers of images."""
+
+from dataclasses import dataclass, field
+from typing import Any
+
+from zoo.config import ranges
+from zoo.config.ranges import PRECISIONS, RESIZES, one_of, within, within_or_null
+from zoo.config.schemas.common import Settings, Tracking, Trainer
+
+NORMALISATIONS = ("model", "unit", "symmetric", "standard")
+
+
+@dataclass
+class FineTune:
+    """How to train a network that starts from trained weights.
+
+    Attributes:
+        head_epochs: passes over the unaltered training images in which only the last layer learns; 0 for none.
+        head_learning_rate: the highest learning rate of these.
+        unfreeze_from: the first layer that learns in the epochs after them, trainer.epochs; null means all layers.
+        freeze_normalisation: keep normalization layers, their statistics included, as they are in these too.
+    """
+
+    head_epochs: int = 0
+    head_learning_rate: float = 0.003
+    unfreeze_from: str | None = None
+    freeze_normalisation: bool = True
+
+    def checks(self) -> list[str | None]:
+        """Return what is out of range, None for what is not."""
+        return [
+            within("fine_tune.head_epochs", self.head_epochs, 0, 100_000),
+            within("fine_tune.head_learning_rate", self.head_learning_rate, 1e-9, 10.0),
+        ]
+
+
+@dataclass
+class Freeze:
+    """How to stop training the first layers before the others, for speed (Brock et al. 2017, FreezeOut).
+
+    Attributes:
+        before: the layers before this one stop learning; null means that all learn to the end.
+        after: the share of the steps of trainer.epochs after which they do.
+    """
+
+    before: str | None = None
+    after: float = 0.25
+
+    def checks(self) -> list[str | None]:
+        """Return what is out of range, None for what is not."""
+        return [within("freeze.after", self.after, 0.0, 1.0)]
+
+
+@dataclass
+class Augment:
+    """How to alter images while training on them, differently each time.
+
+    Attributes:
+        flip: mirror every other image, left to right.
+        crop: share of the edge by which images are shifted at most; what comes in is mirrored.
+        colour: share by which brightness, contrast and saturation change at most.
+    """
+
+    flip: bool = False
+    crop: float = 0.0
+    colour: float = 0.0
+
+    def checks(self) -> list[str | None]:
+        """Return what is out of range, None for what is not."""
+        return [within("augment.crop", self.crop, 0.0, 0.5), within("augment.colour", self.colour, 0.0, 0.9)]
+
+
+@dataclass
+class DataSettings:
+    """What can be set of a data set; the rest of its row is fixed.
+
+    Attributes:
+        root: folder that holds the files; null means the zoo's cache, filled by download.
+        train_limit: use only this many training images.
+        test_limit: use only this many test images.
+        validation: share of the training images set aside to choose the best epoch.
+        test: share of all images set aside for testing, of a folder without a test part.
+        size: edge of your own images in pixels; null means what the model asks for.
+        resize: how they get it: stretch; crop, which keeps the middle and the proportions; nearest.
+        normalise: model, as it was made for; unit, 0 to 1; symmetric, -1 to 1; standard, mean 0 and deviation 1.
+        strict: refuse a folder with images that cannot be read, instead of leaving them out.
+        balance: weight the training images so that every class counts the same.
+    """
+
+    name: str = "auto"
+    root: str | None = None
+    train_limit: int | None = None
+    test_limit: int | None = None
+    validation: float = 0.1
+    test: float = 0.1
+    size: int | None = None
+    resize: str = "stretch"
+    normalise: str = "model"
+    strict: bool = False
+    balance: bool = False
+
+    def checks(self) -> list[str | None]:
+        """Return what is out of range, None for what is not."""
+        return [
+            within("data.validation", self.validation, 0.0, 0.9),
+            within("data.test", self.test, 0.0, 0.9),
+            within_or_null("data.size", self.size, 4, 1024),
+            one_of("data.resize", self.resize, RESIZES),
+            one_of("data.normalise", self.normalise, NORMALISATIONS),
+            within_or_null("data.train_limit", self.train_limit, 1, 10**9),
+            within_or_null("data.test_limit", self.test_limit, 1, 10**9),
+        ]
+
+
+@dataclass
+class TrainConfig(Tracking, Settings):
+    """Settings of ``train`` for a classifier of images.
+
+    Attributes:
+        stack: name of the stack to use; null means the backend's best for this machine.
+        weights: to start from: imagenet, the published ones; a file; none, random ones.
+        seed: random seed for the split, weight initialization, shuffling and the framework.
+        expect: the result that the recipe promises, by data set.
+    """
+
+    model: dict[str, Any] = field(default_factory=dict)
+    data: DataSettings = field(default_factory=DataSettings)
+    trainer: Trainer = field(default_factory=Trainer)
+    fine_tune: FineTune = field(default_factory=FineTune)
+    freeze: Freeze = field(default_factory=Freeze)
+    augment: Augment = field(default_factory=Augment)
+    weights: str = "none"
+    preset: str = "full"
+    seed: int = 1
+    expect: dict[str, Any] = field(default_factory=dict)
+
+    def problems(self) -> list[str]:
+        """Return everything out of range, one sentence each."""
+        parts = (self.trainer, self.fine_tune, self.freeze, self.augment, self.data)
+        checks = [check for part in parts for check in part.checks()]
+        checks += [ranges.seed(self.seed), self._size_check(), self._epochs_check()]
+        return ranges.problems([*checks, *ranges.model_arguments(self.model)])
+
+    def _epochs_check(self) -> str | None:
+        if self.trainer.epochs or (self.fine_tune.head_epochs and self.weights != "none"):
+            return None
+        return "trainer.epochs must be at least 1 unless fine_tune.head_epochs come before them, got 0"
+
+    def _size_check(self) -> str | None:
+        wanted = self.model.get("input_size")
+        if wanted is None or self.data.size in (None, wanted):
+            return None
+        return f"data.size is {self.data.size}, but model.input_size is {wanted}: leave data.size out"
+
+
+@dataclass
+class InferConfig(Settings):
+    """Settings of ``infer`` with a classifier of images.
+
+    Attributes:
+        run: folder of a training run, or ``last``: the newest one under output.root.
+        weights: without a run: imagenet, the published ones; or a file.
+        input: image, folder of images, ``-`` for paths on standard input, .npy array, or ``test``, the run's.
+        stack: name of the stack to use; null means the fastest here, or the run's own where the backend has it.
+        batch_size: images at a time; null means 32 for color, 128 for grayscale.
+        resize: how images get the network's size: stretch; crop, which keeps the middle; nearest, as Keras does.
+        precision: float32; float16 or bfloat16, faster and less exact, where the processor supports them.
+        sheets: pages of contact sheets at most.
+        probabilities: keep all of them, in probabilities.npy, and not only the best five.
+    """
+
+    model: dict[str, Any] = field(default_factory=dict)
+    run: str | None = None
+    weights: str = "none"
+    input: str | None = None
+    batch_size: int | None = None
+    resize: str = "stretch"
+    precision: str = "float32"
+    sheets: int = 10
+    probabilities: bool = False
+
+    def problems(self) -> list[str]:
+        """Return everything missing or out of range, one sentence each."""
+        missing = "input is missing: give input=IMAGE, a folder, -, a .npy array, or input=test"
+        return ranges.problems(
+            [
+                within_or_null("batch_size", self.batch_size, 1, 65_536),
+                within("sheets", self.sheets, 0, 10_000),
+                one_of("resize", self.resize, RESIZES),
+                one_of("precision", self.precision, PRECISIONS),
+                self._classifier_check(),
+                None if self.input else missing,
+                *ranges.model_arguments(self.model),
+            ]
+        )
+
+    def _classifier_check(self) -> str | None:
+        if not self.run and not self.model:
+            return (
+                "run is missing: give run=RUN_FOLDER, run=last, or model=NAME with weights=imagenet or weights=PATH"
+            )
+        if self.run and (self.model or self.weights != "none"):
+            return f"run={self.run} has its own model and weights: remove model= and weights=, or run="
+        if self.model and self.weights == "none":
+            return "weights is missing: give weights=imagenet, or weights=PATH"
+        return None

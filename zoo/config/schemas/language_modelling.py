@@ -1,0 +1,67 @@
+"""Settings for training language models and generating text."""
+
+from dataclasses import dataclass, field
+
+from zoo.config import ranges
+from zoo.config.ranges import one_of, within, within_or_null
+from zoo.config.schemas.common import Settings
+from zoo.config.schemas.text import MISSING_RUN, TextData, TextTraining
+
+
+@dataclass
+class LanguageData(TextData):
+    """One long text."""
+
+    tokeniser: str = "characters"
+    lowercase: bool = False
+
+    def checks(self) -> list[str | None]:
+        """Return what is out of range, None for what is not."""
+        return [one_of("data", self.name, ("text_file",)), *super().checks()]
+
+
+@dataclass
+class LanguageTrainConfig(TextTraining):
+    """Settings of ``train`` for a language model.
+
+    Attributes:
+        stack: name of the stack to use; null means the backend's best for this machine.
+        seed: random seed for weight initialization, the windows of text and the framework.
+        expect: the result that the recipe promises, by data set.
+    """
+
+    data: LanguageData = field(default_factory=LanguageData)
+
+
+@dataclass
+class GenerateConfig(Settings):
+    """Settings of ``infer`` with a language model.
+
+    Attributes:
+        run: folder of a training run, or ``last``: the newest one under output.root.
+        prompt: how the text begins; empty begins with the end of a line.
+        length: number of tokens to generate.
+        temperature: below 1 likely tokens are sampled more often, above 1 less often; 0 always takes the likeliest.
+        top_k: sample among this many of the likeliest tokens; null means all.
+        seed: random seed for sampling.
+        stack: name of the stack to use; null means the run's own where the backend has it.
+    """
+
+    run: str | None = None
+    prompt: str = ""
+    length: int = 500
+    temperature: float = 0.8
+    top_k: int | None = None
+    seed: int = 1
+
+    def problems(self) -> list[str]:
+        """Return everything missing or out of range, one sentence each."""
+        return ranges.problems(
+            [
+                None if self.run else MISSING_RUN,
+                within("length", self.length, 1, 1_000_000),
+                within("temperature", self.temperature, 0.0, 100.0),
+                within_or_null("top_k", self.top_k, 1, 1_000_000),
+                ranges.seed(self.seed),
+            ]
+        )
