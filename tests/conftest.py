@@ -6,10 +6,12 @@ import subprocess
 import sys
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
 
-from tests.support import CHECKOUT, SUPPORT, real_stacks
+from tests.support import CHECKOUT, SUPPORT, alone, real_stacks, rings
+from tests.support.conformance import Answers
 from zoo.core import paths
 from zoo.environments import store
 from zoo.runs import worker_process
@@ -18,10 +20,59 @@ from zoo.runs import worker_process
 def pytest_addoption(parser: pytest.Parser) -> None:
     words = "stacks that no test may be skipped for, with commas between; in CI (CI=true) all that can be built here"
     parser.addoption("--no-skip-stacks", metavar="NAMES", help=words)
+    others = f"run the tests that are left out without it: those of stacks other than {', '.join(rings.DEFAULT)}, "
+    parser.addoption("--all-stacks", action="store_true", help=others + "and those marked slow or network")
 
 
 def pytest_configure(config: pytest.Config) -> None:
     real_stacks.require(real_stacks.required(config.getoption("--no-skip-stacks")))
+    real_stacks.allow(None if config.getoption("--all-stacks") else frozenset(rings.DEFAULT))
+
+
+def pytest_report_header(config: pytest.Config) -> str:
+    return "ring: " + ("all that pytest alone leaves out" if config.getoption("--all-stacks") else "default")
+
+
+def pytest_xdist_auto_num_workers(config: pytest.Config) -> int:
+    """Every core for the whole suite; chosen files run in this process, where starting others takes longer."""
+    return (os.cpu_count() or 1) if config.args == ["tests"] else 0
+
+
+@pytest.hookimpl(tryfirst=True)
+def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
+    """Keep the tests of the chosen ring, long ones first."""
+    other = [item for item in items if rings.in_default(item) == config.getoption("--all-stacks")]
+    if other:
+        config.hook.pytest_deselected(items=other)
+        rings.report(config, len(other))
+    items[:] = sorted((item for item in items if item not in set(other)), key=rings.order)
+
+
+def pytest_testnodedown(node: Any) -> None:
+    """Take the number of tests that a process left out; every process leaves out the same ones."""
+    rings.take_report(node)
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_runtest_protocol(item: pytest.Item) -> Iterator[None]:
+    with alone.turn(item.config, item.get_closest_marker("timing") is not None):
+        return (yield)
+
+
+@pytest.fixture(scope="session")
+def shared_folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A folder that all processes of this test run share."""
+    own = tmp_path_factory.getbasetemp()
+    folder = (own.parent if "PYTEST_XDIST_WORKER" in os.environ else own) / "shared"
+    folder.mkdir(exist_ok=True)
+    return folder
+
+
+@pytest.fixture(scope="session")
+def conformance(shared_folder: Path) -> Answers:
+    folder = shared_folder / "conformance"
+    folder.mkdir(exist_ok=True)
+    return Answers(folder)
 
 
 @pytest.fixture(scope="session")

@@ -6,7 +6,7 @@
 
 Run it when a network is meant to give other numbers than before, never to make a test pass. The stack that computes
 them is tf-2.21 on the CPU; pictures and weights are drawn from a seed by zoo/worker/golden.py. For the transformer
-it is PyTorch's own module, asked by tests/transformer_worker.py.
+it is PyTorch's own module, asked by tests/support/workers/transformer.py.
 """
 
 import json
@@ -40,12 +40,12 @@ JOBS: list[dict[str, Any]] = [
 def main(arguments: list[str]) -> int:
     """Compute and write the golden files: of the classifiers, all or those named, or ``transformer``."""
     if arguments == ["transformer"]:
-        _run("torch", "transformer_worker.py", {"golden_out": str(GOLDEN / "transformer.npz")})
+        _run("torch", "transformer", {"golden_out": str(GOLDEN / "transformer.npz")})
         return 0
     with tempfile.TemporaryDirectory() as folder:
         out = Path(folder)
         jobs = [COMMON | job for job in JOBS if not arguments or job["key"] in arguments]
-        _run(STACK, "golden_worker.py", {"out": folder, "jobs": jobs, "step": True})
+        _run(STACK, "golden", {"out": folder, "jobs": jobs, "step": True})
         GOLDEN.mkdir(parents=True, exist_ok=True)
         for job in jobs:
             _write(job, out)
@@ -55,18 +55,22 @@ def main(arguments: list[str]) -> int:
     return 0
 
 
-def _run(stack_name: str, worker: str, request: dict[str, Any]) -> None:
-    """Run a script of tests/ in a stack's interpreter."""
+def _run(stack_name: str, part: str, request: dict[str, Any]) -> None:
+    """Let a stack answer one part of the conformance tests."""
     from zoo.environments import machine, stacks, store
 
     stack = stacks.load(stack_name)
     environment = store.ensure(stack, machine.probe().platform)
-    request = {"zoo": str(ROOT / "zoo"), "keras": stack.keras, "framework": stack.framework} | request
+    device = {"promise": "cpu", "backend": "cpu", "framework": stack.framework, "id": None}
+    whole = {"zoo": str(ROOT / "zoo"), "keras": stack.keras, "framework": stack.framework, "device": device}
+    worker = ROOT / "tests" / "support" / "workers" / "conformance.py"
     with tempfile.TemporaryDirectory() as folder:
         asked = Path(folder) / "request.json"
-        asked.write_text(json.dumps(request), encoding="utf-8")
-        command = [str(environment.python), "-I", "-B", str(ROOT / "tests" / worker), str(asked)]
+        asked.write_text(json.dumps(whole | {"out": folder, "parts": {part: request}}), encoding="utf-8")
+        command = [str(environment.python), "-I", "-B", str(worker), str(asked)]
         subprocess.run(command, check=True, env=store.child_environment(stack))
+        if (error := Path(folder, f"{part}.error")).exists():
+            raise RuntimeError(error.read_text(encoding="utf-8"))
 
 
 def _write(job: dict[str, Any], out: Path) -> None:

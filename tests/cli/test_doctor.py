@@ -31,10 +31,11 @@ def _be(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(machine, "probe", lambda: machines.load(name))
 
 
+@pytest.mark.timing
 def test_examining_this_machine(tmp_path: Path) -> None:
     begin = time.perf_counter()
     report = doctor.examine()
-    assert time.perf_counter() - begin < 3
+    assert time.perf_counter() - begin < 10
     assert json.loads(json.dumps(report)) == report
     text = doctor.render(report)
     assert [line for line in text.splitlines() if not line.startswith(" ")] == list(SECTIONS)
@@ -122,7 +123,7 @@ def test_a_registry_that_keeps_silent_is_not_waited_for(monkeypatch: pytest.Monk
     begin = time.perf_counter()
     answer = package_index.reachable("https://registry.example/simple")
     released.set()
-    assert time.perf_counter() - begin < 2
+    assert time.perf_counter() - begin < 10  # nobody waited for the 20 seconds
     assert (answer["ok"], answer["host"]) == (False, "registry.example:443")
     assert "no answer" in answer["why"]
 

@@ -47,10 +47,17 @@ def test_every_verb_has_help(arguments: list[str], capsys: pytest.CaptureFixture
     assert "usage:" in capsys.readouterr().out
 
 
-@pytest.mark.parametrize("topic", ["model", "backend", "data", "preset", "trainer", "output", "train", "infer"])
+# Of each topic a name that a line of its help begins with.
+HELP = {
+    "model": "mnist_conv5", "backend": "plaidml", "data": "text_lines", "preset": "smoke",
+    "trainer": "trainer.on_oom", "output": "output.root", "train": "tensorboard", "infer": "batch_size",
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("topic", HELP)
 def test_every_group_has_help(topic: str, capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["help", topic]) == 0
-    assert topic in capsys.readouterr().out
+    assert f"\n  {HELP[topic]} " in capsys.readouterr().out
 
 
 def test_list_as_json_names_everything(capsys: pytest.CaptureFixture[str]) -> None:
@@ -60,21 +67,23 @@ def test_list_as_json_names_everything(capsys: pytest.CaptureFixture[str]) -> No
     assert {"tf-2.21", "plaidml-0.7", "tf-1.8"} <= {row["stack"] for row in told["stacks"]}
 
 
+@pytest.mark.timing
 def test_metal_is_refused_here_at_once(capsys: pytest.CaptureFixture[str]) -> None:
     if sys.platform == "darwin":
         pytest.skip("a Mac may have what it needs")
     began = time.monotonic()
     assert main(["train", "model=mnist", "backend=metal"]) == 1
-    assert time.monotonic() - began < 2
+    assert time.monotonic() - began < 10
     shown = capsys.readouterr().err
     assert "needs macOS" in shown
     assert "This machine:" in shown
     assert "backend=cpu" in shown
 
 
-@pytest.mark.parametrize(("arguments", "limit_s"), [(["--help"], 0.4), (["list"], 1.0)])
+@pytest.mark.timing
+@pytest.mark.parametrize(("arguments", "limit_s"), [(["--help"], 2), (["list"], 5)])
 def test_it_answers_at_once(arguments: list[str], limit_s: float) -> None:
-    """The fastest of a few: a busy machine is no fault of the command line."""
+    """It takes a tenth of that. The fastest of a few: a busy machine is no fault of the command line."""
     times = []
     for _ in range(4):
         began = time.perf_counter()

@@ -124,7 +124,7 @@ def test_the_hosts_lock_is_hashed_and_without_addresses(lock: ModuleType) -> Non
         assert line.startswith("    --hash=sha256:") or line.endswith("\\"), line
 
 
-@pytest.mark.stacks
+@pytest.mark.network
 def test_a_lock_comes_out_the_same_when_resolved_afresh(lock: ModuleType) -> None:
     try:
         assert lock.drift(lock.stack_job(stacks.load("plaidml-0.7"), "macos-x86_64")) == []
@@ -134,7 +134,7 @@ def test_a_lock_comes_out_the_same_when_resolved_afresh(lock: ModuleType) -> Non
         pytest.skip(f"the package index cannot be reached: {error.message.splitlines()[0]}")
 
 
-@pytest.mark.stacks
+@pytest.mark.network
 def test_every_lock_comes_out_the_same_afresh(lock: ModuleType, capsys: pytest.CaptureFixture[str]) -> None:
     """The dates hold: nothing that was published since, or withdrawn, changes a stack."""
     has_wheels = os.environ.get("UV_FIND_LINKS") or os.environ.get("PIP_FIND_LINKS")

@@ -101,7 +101,9 @@ def test_ratios_of_several_scripts_are_one_table(
     assert ratios.main() == 1
 
 
-@pytest.mark.stacks
+@pytest.mark.slow
+@pytest.mark.timing
+@pytest.mark.stacks("tf-2.21")
 def test_a_planted_fifth_is_caught_and_an_unchanged_recipe_passes() -> None:
     """The slower recipe is measured between two measurements of the unchanged one. A machine whose speed changes in
     these seconds cannot tell, so there are three attempts; it is no verdict where these two do not agree either."""

@@ -149,7 +149,7 @@ def test_without_a_command_it_explains_itself(checkout: Path) -> None:
     assert "scripts/run.py zoo train" in start(checkout, "--help").stdout
 
 
-@pytest.mark.stacks
+@pytest.mark.network
 def test_a_fresh_checkout_gets_everything_in_the_lock(tmp_path: Path) -> None:
     root = tmp_path / "fresh"
     root.mkdir()

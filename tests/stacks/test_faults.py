@@ -1,7 +1,6 @@
 """What befalls a machine while it trains, each really caused: no room, no memory, no terminal, another time."""
 
 import contextlib
-import csv
 import json
 import os
 import shutil
@@ -11,62 +10,17 @@ import sys
 import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
-from typing import Any
 
 import psutil
 import pytest
 
-from tests.stacks.test_worker import ready
 from tests.support import SUPPORT
+from tests.support.trainings import SMALL, Training, ready
 
 pytestmark = pytest.mark.stacks
 
-SMALL = ["model=mnist_dense", "data=digits", "backend.probes=false", "trainer.checkpoint_minutes=0.005"]
 CGROUPS = Path("/sys/fs/cgroup/memory"), Path("/sys/fs/cgroup")
 YEAR = 365 * 86_400
-
-
-class Training:
-    """A real training in a process of its own, on the stack that starts fastest unless another is named."""
-
-    def __init__(
-        self, folder: Path, *overrides: str, stack: str = "tf-1.8", before: tuple[str, ...] = (), **kept: Any
-    ) -> None:
-        words = ["train", *ready(stack), *SMALL, *overrides]
-        words += [f"output.root={folder.parent}", f"output.name={folder.name}"]
-        self.folder = folder
-        self.host = subprocess.Popen(
-            [*before, sys.executable, "-m", "zoo", *words],
-            **{"stdout": subprocess.DEVNULL, "stderr": subprocess.PIPE, "text": True, **kept},
-        )
-
-    def until(self, begin: str) -> str:
-        """Read what it says, to the line that begins so."""
-        assert self.host.stderr is not None
-        for line in self.host.stderr:
-            if line.startswith(begin):
-                return str(line)
-        raise AssertionError(f"it never said {begin!r}")
-
-    @property
-    def worker(self) -> psutil.Process:
-        (found,) = psutil.Process(self.host.pid).children()
-        return found
-
-    def end(self) -> tuple[int, str]:
-        """Its exit status and what it said since."""
-        _, said = self.host.communicate(timeout=120)
-        return self.host.returncode, said
-
-    @property
-    def record(self) -> dict[str, Any]:
-        found: dict[str, Any] = json.loads((self.folder / "run.json").read_text())
-        return found
-
-    @property
-    def epochs(self) -> list[int]:
-        with (self.folder / "history.csv").open(newline="") as source:
-            return [int(row["epoch"]) for row in csv.DictReader(source)]
 
 
 def resumed(folder: Path, *overrides: str) -> "subprocess.CompletedProcess[str]":
@@ -219,13 +173,13 @@ def test_a_terminal_that_is_closed(tmp_path: Path, wanted: str) -> None:
         shown += os.read(ours, 4096)
     os.close(ours)
     code = host.wait(timeout=120)
-    told = json.loads((tmp_path / "run" / "run.json").read_text())
+    record = json.loads((tmp_path / "run" / "run.json").read_text())
     log = (tmp_path / "run" / "host.log").read_text()
     if wanted == "continue":
-        assert (code, told["exit"]) == (0, "completed")
+        assert (code, record["exit"]) == (0, "completed")
         assert "epoch  12/12" in log
     else:
-        assert (code, told["exit"]) == (130, "interrupted")
+        assert (code, record["exit"]) == (130, "interrupted")
         assert resumed(tmp_path / "run", "trainer.epochs=12").returncode == 0
 
 
@@ -250,12 +204,12 @@ def test_a_clock_that_is_set_back_and_forth_changes_nothing(tmp_path: Path, othe
     off.write_text(str(YEAR))
     code, said = run.end()
     assert code == 0, said
-    told = run.record
+    record = run.record
     stamps = [json.loads(line)["t"] for line in (run.folder / "events.jsonl").read_text().splitlines()]
     assert max(stamps) - min(stamps) > 1.9 * YEAR  # the worker did see the other time
-    assert "stopped" not in told
-    assert 0 < told["seconds"] < 300
-    assert all(0 <= seconds < 300 for seconds in told["phases"].values()), told["phases"]
+    assert "stopped" not in record
+    assert 0 < record["seconds"] < 300
+    assert all(0 <= seconds < 300 for seconds in record["phases"].values()), record["phases"]
 
 
 def test_a_machine_that_stood_still_ends_no_healthy_worker(tmp_path: Path) -> None:

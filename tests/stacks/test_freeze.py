@@ -5,7 +5,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from tests.stacks.test_worker import ready
+from tests.support.trainings import ready
 from zoo.cli.main import main
 
 pytestmark = pytest.mark.stacks
@@ -37,6 +37,6 @@ def test_the_first_layers_leave_off_learning_when_told(tmp_path: Path, stack: st
 
 def test_a_layer_that_is_not_there_is_named(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert train(tmp_path / "run", "tf-2.21", "freeze.before=konv2") == 1
-    told = capsys.readouterr().err
-    assert "the model has no layer 'konv2' (freeze.before); did you mean 'conv2'?" in told
-    assert "Traceback" not in told
+    shown = capsys.readouterr().err
+    assert "the model has no layer 'konv2' (freeze.before); did you mean 'conv2'?" in shown
+    assert "Traceback" not in shown

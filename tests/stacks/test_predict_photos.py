@@ -47,8 +47,8 @@ def theirs(published: Path, photos: Path, tmp_path_factory: pytest.TempPathFacto
     stack, ready = real_stacks.environment("tf-2.21")
     command = [str(ready.python), "-I", "-c", THEIRS, str(published), str(folder / "x.npy"), str(folder / "y.npy")]
     subprocess.run(command, env=store.child_environment(stack), check=True, capture_output=True)
-    found: np.ndarray = np.load(folder / "y.npy")
-    return found
+    probabilities: np.ndarray = np.load(folder / "y.npy")
+    return probabilities
 
 
 def ask(tmp_path: Path, stack: str, *overrides: str) -> registry.Run:
@@ -73,6 +73,7 @@ def test_photos_are_named_as_by_keras_applications(
 
 
 @pytest.mark.parametrize(("precision", "off"), [("float16", 0.06), ("bfloat16", 0.16)])
+@pytest.mark.stacks("openvino")
 def test_half_the_bits_agree_on_what_is_certain(
     tmp_path: Path, published: Path, photos: Path, theirs: np.ndarray, precision: str, off: float
 ) -> None:
@@ -92,11 +93,12 @@ def test_half_the_bits_agree_on_what_is_certain(
     np.testing.assert_array_equal(ours.argmax(axis=1)[certain], theirs.argmax(axis=1)[certain])
 
 
+@pytest.mark.stacks("openvino")
 def test_weights_of_another_width_are_refused_by_name(tmp_path: Path, published: Path, photos: Path) -> None:
     words = [f"weights={published}", f"input={photos}", "backend=openvino", "model.alpha=0.5"]
     with pytest.raises(ZooError) as error:
         ask(tmp_path, "openvino", *words)
-    told = str(error.value)
-    assert "these are the weights of alpha 0.25: model.alpha=0.25" in told
-    assert "conv1/kernel has shape (3, 3, 3, 8), the model needs (3, 3, 3, 16)" in told
-    assert told.count("has shape") == 136
+    message = str(error.value)
+    assert "these are the weights of alpha 0.25: model.alpha=0.25" in message
+    assert "conv1/kernel has shape (3, 3, 3, 8), the model needs (3, 3, 3, 16)" in message
+    assert message.count("has shape") == 136

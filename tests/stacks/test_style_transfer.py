@@ -14,28 +14,26 @@ import numpy as np
 import pytest
 from PIL import Image
 
-from tests.support import CHECKOUT, real_stacks
-from tests.weights.test_feature_networks import published_vgg
+from tests.support import CHECKOUT, published
+from tests.support.conformance import Answers
 from zoo import api
 from zoo.cli.main import main
-from zoo.core import paths
-from zoo.environments import store
 from zoo.tasks.style_transfer import images, inputs
 
 pytestmark = pytest.mark.stacks
 ASSETS = inputs.ASSETS
-# The first is what the others are held against.
+# The first is what the others are compared with.
 STACKS = ("torch", "tf-2.21", "jax", "plaidml-0.7", "tf-1.8", "tf-2.5")
 BACKENDS = {"jax": "jax", "plaidml-0.7": "plaidml"}
 
 
 @pytest.fixture(scope="module")
-def made(tmp_path_factory: pytest.TempPathFactory) -> Any:
+def computed(tmp_path_factory: pytest.TempPathFactory) -> Any:
     """Five steps of one and the same job on a stack: (losses by step, picture)."""
-    root, found = tmp_path_factory.mktemp("stylize"), dict[str, Any]()
+    root, results = tmp_path_factory.mktemp("stylize"), dict[str, Any]()
 
     def run(stack: str) -> Any:
-        if stack not in found:
+        if stack not in results:
             done = api.train(
                 model="style_transfer", backend=BACKENDS.get(stack, "cpu"), stack=stack, output={"root": str(root)},
                 content=str(ASSETS / "landscape.jpg"), style=str(ASSETS / "style_mosaic.jpg"),
@@ -43,16 +41,16 @@ def made(tmp_path_factory: pytest.TempPathFactory) -> Any:
             )  # fmt: skip
             rows = [line.split(",") for line in (done.folder / "losses.csv").read_text().splitlines()]
             losses = [float(row[rows[0].index("loss")]) for row in rows[1:]]
-            found[stack] = losses, images.opened(done.folder / "picture.png", "result").pixels.astype(float)
-        return found[stack]
+            results[stack] = losses, images.opened(done.folder / "picture.png", "result").pixels.astype(float)
+        return results[stack]
 
     return run
 
 
 @pytest.mark.parametrize("stack", STACKS[1:])
-def test_all_stacks_make_the_same_picture(made: Any, stack: str) -> None:
-    losses, picture = made(STACKS[0])
-    own, own_picture = made(stack)
+def test_all_stacks_make_the_same_picture(computed: Any, stack: str) -> None:
+    losses, picture = computed(STACKS[0])
+    own, own_picture = computed(stack)
     assert losses[-1] < 0.9 * losses[0]
     assert own == pytest.approx(losses, rel=0.01)
     assert np.abs(own_picture - picture).mean() < 2
@@ -93,11 +91,11 @@ def test_vgg16_of_the_published_layout_judges(tmp_path: Path) -> None:
     """With drawn numbers: the real file was never at hand. The run holds its losses against numpy's by itself."""
     done = api.train(
         model="style_transfer", backend="cpu", stack="torch", output={"root": str(tmp_path)}, size=64, steps=3,
-        features="vgg16", feature_weights=str(published_vgg(tmp_path / "vgg16.h5", "vgg16")), precision="float32",
+        features="vgg16", feature_weights=str(published.vgg(tmp_path / "vgg16.h5", "vgg16")), precision="float32",
     )  # fmt: skip
-    told = json.loads((done.folder / "run.json").read_text())
-    assert told["features"]["network"] == "vgg16"
-    assert told["metrics"]["layers"]["style"] == [f"block{block}_conv1" for block in range(1, 6)]
+    run_record = json.loads((done.folder / "run.json").read_text())
+    assert run_record["features"]["network"] == "vgg16"
+    assert run_record["metrics"]["layers"]["style"] == [f"block{block}_conv1" for block in range(1, 6)]
     rows = (done.folder / "losses.csv").read_text().splitlines()
     assert float(rows[-1].split(",")[4]) < float(rows[1].split(",")[4])
 
@@ -114,10 +112,12 @@ def words(folder: Path, size: int, *more: str) -> list[str]:
 def test_a_killed_run_goes_on_from_its_last_picture(tmp_path: Path) -> None:
     folder = tmp_path / "run"
     saved = tmp_path / "out.png"
-    told = words(folder, 64, f"content={ASSETS}/landscape.jpg", "steps=30", "every=10", f"save={saved}")
-    told.append("checkpoint_minutes=0.003")
+    arguments = words(folder, 64, f"content={ASSETS}/landscape.jpg", "steps=30", "every=10", f"save={saved}")
+    arguments.append("checkpoint_minutes=0.003")
     environment = os.environ | {"PYTHONPATH": str(CHECKOUT)}
-    with subprocess.Popen([sys.executable, "-m", "zoo", *told], stderr=subprocess.DEVNULL, env=environment) as host:
+    with subprocess.Popen(
+        [sys.executable, "-m", "zoo", *arguments], stderr=subprocess.DEVNULL, env=environment
+    ) as host:
         while host.poll() is None and len(list((folder / "steps").glob("*.png"))) < 3:
             time.sleep(0.05)
         host.send_signal(signal.SIGKILL)
@@ -150,9 +150,9 @@ def test_a_disk_that_fills_up_costs_nothing_of_the_users(
     Image.new("RGB", (9, 9), "red").save(saved)
     was = saved.read_bytes()
     folder = small_disk / "run"
-    told = words(folder, 63, "every=1", "steps=300", f"content={mine}", f"save={saved}", "overwrite=true")
+    arguments = words(folder, 63, "every=1", "steps=300", f"content={mine}", f"save={saved}", "overwrite=true")
     (small_disk / "ballast").write_bytes(bytes(shutil.disk_usage(small_disk).free - 500_000))
-    assert main(told) == 1
+    assert main(arguments) == 1
     said = capsys.readouterr().err
     assert "No space left" in said
     assert "Traceback" not in said
@@ -163,84 +163,18 @@ def test_a_disk_that_fills_up_costs_nothing_of_the_users(
     assert not list(folder.glob("*.png.part"))
 
 
-REACHED = """
-import os, runpy, sys
-runpy.run_path(os.path.join(sys.argv[1], "worker", "bootstrap.py"))
-"""
-
-SPATIAL = (
-    REACHED
-    + """
-import numpy, torch
-from zoo.models import compat, spatial
-
-layers = compat.keras.layers
-draw = numpy.random.RandomState(0)
-array = draw.normal(size=(2, 12, 9, 3)).astype("f4")
-
-def both(own, theirs):
-    found = []
-    for layer in (own, theirs):
-        x = torch.tensor(array, requires_grad=True)
-        y = layer(x)
-        (y * torch.arange(y.numel()).reshape(y.shape).sin()).sum().backward()
-        found.append((y.detach().numpy(), x.grad.numpy()))
-    return max(abs(one - other).max() for one, other in zip(*found))
-
-told = dict(kernel_initializer="ones", activation="relu")
-apart = [both(spatial.Convolution(4, edge, strides=step, padding=pad, **told),
-              layers.Conv2D(4, edge, strides=step, padding=pad, **told))
-         for edge, step, pad in ((3, 1, "same"), (1, 1, "same"), (3, 2, "valid"), (3, 2, "same"), (5, 1, "same"))]
-apart += [both(spatial.MaxPooling(edge, strides=2), layers.MaxPooling2D(edge, strides=2)) for edge in (2, 3)]
-spatial.CHUNK = 40
-for kind, near in ((torch.float32, 1e-4), (torch.bfloat16, 0.5)):
-    a, b = (torch.tensor(draw.normal(size=(2, 108, n)), dtype=kind, requires_grad=True) for n in (3, 4))
-    for one, other in ((a, b), (a, a)):
-        found = spatial.products(one, other)
-        wanted = torch.einsum("bpm,bpn->bmn", one.double(), other.double())
-        assert found.dtype == torch.float32
-        assert abs(found - wanted).max() < 1e-4, abs(found - wanted).max()
-        weight = torch.tensor(draw.normal(size=found.shape))
-        for mine, right in zip(torch.autograd.grad((found * weight).sum(), [one]),
-                               torch.autograd.grad((wanted * weight).sum(), [one])):
-            assert abs(mine - right).max() < near, abs(mine - right).max()
-print(max(apart))
-"""
-)
-
-MEMORY = (
-    REACHED
-    + """
-import os
-from zoo.worker import refusal, style_memory
-features = {"network": "vgg19", "precision": "float32"}
-style_memory.check(features, 1536, 2048, 8e9)
-assert style_memory.total() > 1e8
-style_memory.check(features, 64, 64)
-try:
-    style_memory.check(features, 3072, 4096, 8e9)
-except refusal.RefusalError as error:
-    print(error)
-"""
-)
+def test_layers_without_copies_compute_what_those_of_keras_do(conformance: Answers) -> None:
+    answer = conformance.of("torch", "spatial")
+    assert answer["layers"] < 1e-4
+    assert [row[0] for row in answer["products"]] == ["torch.float32"] * 2 + ["torch.bfloat16"] * 2
+    for kind, result, product, gradient in answer["products"]:
+        assert result == "torch.float32"
+        assert product < 1e-4
+        assert gradient < (1e-4 if kind == "torch.float32" else 0.5)
 
 
-def told_inside(script: str) -> str:
-    """What a script says inside the stack of PyTorch."""
-    row, ready = real_stacks.environment("torch")
-    command = [str(ready.python), "-I", "-B", "-c", script, str(paths.PACKAGE)]
-    variables = store.child_environment(row) | {"ZOO_KERAS": row.keras}
-    done = subprocess.run(command, env=variables, capture_output=True, text=True, check=False)
-    assert done.returncode == 0, done.stderr[-2000:]
-    return done.stdout
-
-
-def test_layers_without_copies_compute_what_those_of_keras_do() -> None:
-    assert float(told_inside(SPATIAL)) < 1e-4
-
-
-def test_a_picture_beyond_the_memory_is_refused_with_the_size_that_fits() -> None:
-    told = told_inside(MEMORY)
-    assert "4096 x 3072 pixels take about" in told
-    assert "this machine has 8.0 GB: size=21" in told
-    assert "of 4096" in told
+def test_a_picture_beyond_the_memory_is_refused_with_the_size_that_fits(conformance: Answers) -> None:
+    refusal = conformance.of("torch", "spatial")["refusal"]
+    assert "4096 x 3072 pixels take about" in refusal
+    assert "this machine has 8.0 GB: size=21" in refusal
+    assert "of 4096" in refusal

@@ -1,6 +1,5 @@
 """Real trainings and the faults that befall them, each really caused."""
 
-import csv
 import json
 import os
 import shutil
@@ -9,26 +8,19 @@ import subprocess
 import sys
 from pathlib import Path
 from types import ModuleType
-from typing import Any
 
 import numpy as np
 import psutil
 import pytest
 
-from tests.stacks.test_faults import Training
-from tests.stacks.test_worker import ready
 from tests.support import CHECKOUT, scripts
+from tests.support.trainings import Training, history, ready, record
 from zoo.cli.main import main
 
 pytestmark = pytest.mark.stacks
 
 SCRIPTS = CHECKOUT / "scripts"
 SMALL = ["model=mnist_dense", "data=digits", "backend.probes=false"]
-
-
-def record(folder: Path) -> dict[str, Any]:
-    found: dict[str, Any] = json.loads((folder / "run.json").read_text())
-    return found
 
 
 def train(folder: Path, *overrides: str, stack: str = "tf-1.8") -> int:
@@ -42,14 +34,14 @@ def kill_matrix() -> ModuleType:
     return module
 
 
-@pytest.mark.parametrize(("stack", "kills"), [("tf-1.8", 3), ("tf-2.21", 1)])
+@pytest.mark.parametrize(("stack", "kills"), [("tf-1.8", 3), pytest.param("tf-2.21", 1, marks=pytest.mark.slow)])
 def test_killed_again_and_again_a_run_ends_as_if_nothing_had_been(
     kill_matrix: ModuleType, tmp_path: Path, stack: str, kills: int
 ) -> None:
     ready(stack)
-    told = kill_matrix.matrix(tmp_path, stack, "cpu", kills, 7)
-    assert told["kills"] == kills
-    assert told["good"] == told["runs"], told["bad"]
+    runs = kill_matrix.matrix(tmp_path, stack, "cpu", kills, 7)
+    assert runs["kills"] == kills
+    assert runs["good"] == runs["runs"], runs["bad"]
 
 
 @pytest.mark.parametrize("stack", ["tf-2.5", "jax", "plaidml-0.7"])
@@ -60,9 +52,9 @@ def test_a_run_that_was_cut_off_ends_as_the_one_that_was_not(
 
     In the second epoch the first layer leaves off learning.
     """
-    told = ["trainer.epochs=4", "trainer.schedule=cosine", "trainer.checkpoint_minutes=0.001"]
-    told += ["freeze.before=predictions", "freeze.after=0.3"]
-    whole, cut = (Training(tmp_path / name, *told, stack=stack) for name in ("whole", "cut"))
+    words = ["trainer.epochs=4", "trainer.schedule=cosine", "trainer.checkpoint_minutes=0.001"]
+    words += ["freeze.before=predictions", "freeze.after=0.3"]
+    whole, cut = (Training(tmp_path / name, *words, stack=stack) for name in ("whole", "cut"))
     cut.until("epoch   2")
     if stack == "jax":
         cut.host.send_signal(signal.SIGTERM)
@@ -79,7 +71,7 @@ def test_a_run_that_was_cut_off_ends_as_the_one_that_was_not(
     (began,) = [event for event in events if event["event"] == "resume"]
     assert began["done"] > 0
     same = ("epoch", "loss", "accuracy", "val_loss", "val_accuracy", "learning_rate", "best")
-    rows = [[[row[name] for name in same] for row in _history(tmp_path / name)] for name in ("whole", "cut")]
+    rows = [[[row[name] for name in same] for row in history(tmp_path / name)] for name in ("whole", "cut")]
     assert rows[0] == rows[1]
     weights = [np.load(tmp_path / name / "weights.npz") for name in ("whole", "cut")]
     assert set(weights[0].files) == set(weights[1].files)
@@ -92,23 +84,18 @@ def test_time_is_up_and_another_stack_goes_on(tmp_path: Path, capsys: pytest.Cap
     ready("tf-2.21")
     folder = tmp_path / "run"
     assert train(folder, "trainer.max_minutes=0.001", "trainer.epochs=500") == 0
-    told = record(folder)
-    assert told["stopped"] == "max_minutes"
-    assert told["metrics"]["test_accuracy"] > 0
+    run = record(folder)
+    assert run["stopped"] == "max_minutes"
+    assert run["metrics"]["test_accuracy"] > 0
     assert "trainer.max_minutes" in capsys.readouterr().out
-    before = len(_history(folder))
+    before = len(history(folder))
     assert main(["train", f"resume={folder}", "stack=tf-2.21", "trainer.epochs=6", "trainer.max_minutes=5"]) == 0
     assert "the optimizer and all draws start anew" in capsys.readouterr().err
-    told = record(folder)
-    assert told["stack"]["name"] == "tf-2.21"
-    assert len(told["interruptions"]) == 1
-    assert len(_history(folder)) == 6 >= before
-    assert told["metrics"]["test_accuracy"] > 0.85
-
-
-def _history(folder: Path) -> list[dict[str, str]]:
-    with (folder / "history.csv").open(newline="") as source:
-        return list(csv.DictReader(source))
+    run = record(folder)
+    assert run["stack"]["name"] == "tf-2.21"
+    assert len(run["interruptions"]) == 1
+    assert len(history(folder)) == 6 >= before
+    assert run["metrics"]["test_accuracy"] > 0.85
 
 
 def test_a_loss_that_explodes_goes_back_and_on_with_half_the_rate(
@@ -122,20 +109,20 @@ def test_a_loss_that_explodes_goes_back_and_on_with_half_the_rate(
     assert main(["train", *chosen, "trainer.on_nan=rollback"]) == 0
     assert "Back to epoch 1, step 0, with 0.5 times" in capsys.readouterr().err
     assert all(np.isfinite(value).all() for value in np.load(folder / "weights.npz").values())
-    assert float(_history(folder)[-1]["learning_rate"]) < 10
+    assert float(history(folder)[-1]["learning_rate"]) < 10
 
 
 @pytest.mark.parametrize("small_disk", ["6m"], indirect=True)
 def test_on_a_full_disk_training_goes_on_and_says_so(small_disk: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert train(small_disk / "run", "trainer.epochs=3", "trainer.disk_reserve_gb=1") == 0
-    told = capsys.readouterr().err
-    assert told.count("No checkpoint can be written") == 1
+    shown = capsys.readouterr().err
+    assert shown.count("No checkpoint can be written") == 1
     assert record(small_disk / "run")["exit"] == "completed"
     (small_disk / "ballast").write_bytes(bytes(small_disk.stat().st_dev and _free(small_disk) - 20_000))
     assert train(small_disk / "full", "trainer.epochs=3", "trainer.disk_reserve_gb=0") == 1
-    told = capsys.readouterr().err
-    assert "No space left" in told
-    assert "Traceback" not in told
+    shown = capsys.readouterr().err
+    assert "No space left" in shown
+    assert "Traceback" not in shown
 
 
 def _free(folder: Path) -> int:
@@ -145,16 +132,16 @@ def _free(folder: Path) -> int:
 def test_memory_above_the_ceiling_stops_with_a_checkpoint(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     folder = tmp_path / "run"
     assert train(folder, "trainer.max_memory_gb=0.01", "trainer.batch_size=64") == 1
-    told = capsys.readouterr().err
-    assert "trainer.max_memory_gb is 0.01" in told
-    assert f"resume={folder} trainer.batch_size=32" in told
+    shown = capsys.readouterr().err
+    assert "trainer.max_memory_gb is 0.01" in shown
+    assert f"resume={folder} trainer.batch_size=32" in shown
     assert list((folder / "checkpoints").glob("*.npz"))
 
 
 def test_a_worker_that_hangs_is_ended_and_its_run_goes_on(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     """The worker is stopped by SIGSTOP in the middle of training: to its host it is as a device that hangs."""
-    folder, told = tmp_path / "run", [*ready("tf-1.8"), *SMALL, "trainer.epochs=100000", "trainer.hang_minutes=0.2"]
-    command = [sys.executable, "-m", "zoo", "train", *told, f"output.root={tmp_path}", "output.name=run"]
+    folder, words = tmp_path / "run", [*ready("tf-1.8"), *SMALL, "trainer.epochs=100000", "trainer.hang_minutes=0.2"]
+    command = [sys.executable, "-m", "zoo", "train", *words, f"output.root={tmp_path}", "output.name=run"]
     host = subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True)
     assert host.stderr is not None
     for line in host.stderr:

@@ -1,29 +1,17 @@
 """Another process goes on with a training to the bit, on every Keras."""
 
-import json
-import subprocess
-
 import pytest
 
-from tests.support import SUPPORT, real_stacks
+from tests.support.conformance import Answers
+from tests.support.questions import STACKS
 from zoo.core import paths
-from zoo.environments import store
-
-WORKER = SUPPORT / "workers/states.py"
 
 
 @pytest.mark.stacks
-@pytest.mark.parametrize("name", ["tf-1.8", "tf-2.5", "tf-2.12", "plaidml-0.7", "tf-2.21", "torch", "jax"])
-def test_what_was_taken_and_taken_up_goes_on_to_the_bit(name: str) -> None:
-    stack, ready = real_stacks.environment(name)
-    variables = store.child_environment(stack) | {"ZOO_KERAS": stack.keras, "CUDA_VISIBLE_DEVICES": "-1"}
-    done = subprocess.run(
-        [str(ready.python), "-I", "-B", str(WORKER), str(paths.PACKAGE)],
-        env=variables, capture_output=True, text=True, timeout=600, check=False,
-    )  # fmt: skip
-    assert done.returncode == 0, done.stderr[-2000:]
-    found = json.loads(done.stdout)
-    assert found == dict.fromkeys(("adam", "momentum", "rmsprop", "sgd"), 0.0)
+@pytest.mark.parametrize("stack", STACKS["states"])
+def test_what_was_taken_and_taken_up_goes_on_to_the_bit(conformance: Answers, stack: str) -> None:
+    differences = conformance.of(stack, "states")
+    assert differences == dict.fromkeys(("adam", "momentum", "rmsprop", "sgd"), 0.0)
 
 
 def test_models_drop_values_through_compat_alone() -> None:

@@ -8,22 +8,21 @@ import subprocess
 import sys
 import time
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 import psutil
 import pytest
 
 from tests.support import real_stacks
+from tests.support.trainings import infer, ready, record, short, train
 from zoo.cli.main import main
 from zoo.environments import stacks, store
 from zoo.runs import result, worker_process
 
 pytestmark = pytest.mark.stacks
 
-STACKS = {"tf-2.21": "cpu", "plaidml-0.7": "plaidml", "tf-1.8": "cpu"}
-# Every other stack that a platform has, with the backend that needs the fewest promises.
-REST = {name: "cpu" for name in stacks.names() if name not in STACKS}
+STACKS = ("tf-2.21", "plaidml-0.7", "tf-1.8")
+REST = [name for name in stacks.names() if name not in STACKS]
 OTHERS = [(left, right) for left in STACKS for right in STACKS if left != right]
 # Without dropout nothing is drawn by the framework: the first weights and the order come from numpy, and every
 # stack must walk the same path. Measured on tf-2.21, Linux x86_64.
@@ -32,56 +31,24 @@ DENSE = ["model=mnist_dense", "model.dropout=0", "data=digits", "trainer.epochs=
 DENSE_LOSSES = (1.2526, 0.4119)
 
 
-def ready(stack: str) -> list[str]:
-    """Overrides that choose a stack; skips where it cannot be built here."""
-    real_stacks.environment(stack)
-    return [f"backend={(STACKS | REST)[stack]}", f"stack={stack}"]
-
-
 @pytest.fixture(scope="session")
-def root(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    return tmp_path_factory.mktemp("runs")
-
-
-_trained: dict[tuple[str, ...], Path] = {}
-
-
-def train(root: Path, *overrides: str) -> Path:
-    """Run folder of a training; the same one is made only once."""
-    if overrides not in _trained:
-        name = f"t{len(_trained)}"
-        assert main(["train", *overrides, f"output.root={root}", f"output.name={name}"]) == 0
-        _trained[overrides] = root / name
-    return _trained[overrides]
-
-
-def short(root: Path, stack: str) -> Path:
-    """A short training of the convolutional network on one stack."""
-    return train(root, *ready(stack), "model=mnist", "data=digits", "trainer.epochs=4")
-
-
-def infer(root: Path, *overrides: str) -> Path:
-    before = set(root.iterdir())
-    assert main(["infer", *overrides, f"output.root={root}"]) == 0
-    (folder,) = set(root.iterdir()) - before
+def root(shared_folder: Path) -> Path:
+    """Where every process of this test run finds the trainings of the others."""
+    folder = shared_folder / "runs"
+    folder.mkdir(exist_ok=True)
     return folder
-
-
-def record(folder: Path) -> dict[str, Any]:
-    found: dict[str, Any] = json.loads((folder / "run.json").read_text())
-    return found
 
 
 @pytest.mark.parametrize("stack", STACKS)
 def test_it_trains_and_proves_its_device(root: Path, stack: str) -> None:
-    told = record(short(root, stack))
-    assert told["exit"] == "completed"
-    assert told["metrics"]["test_accuracy"] > 0.85
-    assert told["metrics"]["parameters"] == 34_826
-    assert told["device"]["kind"] == "cpu"
-    assert "cpu" in told["device"]["name"].lower()
-    assert told["versions"]["keras"].startswith({"tf-2.21": "3.15", "plaidml-0.7": "2.2.4", "tf-1.8": "2.1"}[stack])
-    files = {row["path"] for row in told["artifacts"]}
+    run = record(short(root, stack))
+    assert run["exit"] == "completed"
+    assert run["metrics"]["test_accuracy"] > 0.85
+    assert run["metrics"]["parameters"] == 34_826
+    assert run["device"]["kind"] == "cpu"
+    assert "cpu" in run["device"]["name"].lower()
+    assert run["versions"]["keras"].startswith({"tf-2.21": "3.15", "plaidml-0.7": "2.2.4", "tf-1.8": "2.1"}[stack])
+    files = {row["path"] for row in run["artifacts"]}
     assert {"weights.npz", "history.csv", "curves.png", "split.npz", "requirements.lock"} <= files
     assert ("model.keras" if stack == "tf-2.21" else "model.h5") in files
 
@@ -100,6 +67,7 @@ def test_weights_of_one_stack_give_the_same_probabilities_on_another(
     assert accuracies[0] == accuracies[1] == accuracies[2]
 
 
+@pytest.mark.stacks("tf-1.8")
 @pytest.mark.parametrize("stack", REST)
 def test_every_other_stack_trains_and_gives_the_same_probabilities(root: Path, stack: str) -> None:
     chosen = ready(stack)
@@ -108,10 +76,10 @@ def test_every_other_stack_trains_and_gives_the_same_probabilities(root: Path, s
     at_home, away = (np.load(folder / "probabilities.npy") for folder in (home, abroad))
     np.testing.assert_allclose(away, at_home, atol=1e-4, rtol=0)
     if stacks.load(stack).trains:
-        told = record(train(root, *chosen, "model=mnist_dense", "data=digits", "trainer.epochs=3"))
-        assert told["exit"] == "completed"
-        assert told["metrics"]["test_accuracy"] > 0.85
-        assert all(row["ok"] for row in told["probes"])
+        run = record(train(root, *chosen, "model=mnist_dense", "data=digits", "trainer.epochs=3"))
+        assert run["exit"] == "completed"
+        assert run["metrics"]["test_accuracy"] > 0.85
+        assert all(row["ok"] for row in run["probes"])
     else:
         assert main(["train", *chosen, "data=digits", f"output.root={root}"]) == 1
 
@@ -165,8 +133,8 @@ def test_damaged_weights_are_refused(
 ) -> None:
     _damage(copied, kind)
     assert main(["infer", f"run={copied}", "input=test", f"output.root={root}"]) == 1
-    told = capsys.readouterr().err
-    assert all(word in told for word in words)
+    shown = capsys.readouterr().err
+    assert all(word in shown for word in words)
 
 
 def test_a_loss_that_explodes_stops_the_run(root: Path, capsys: pytest.CaptureFixture[str]) -> None:
@@ -179,16 +147,16 @@ def test_a_loss_that_explodes_stops_the_run(root: Path, capsys: pytest.CaptureFi
     ]
     arguments = ["train", *ready("tf-1.8"), *wild, "data=digits", f"output.root={root}", "output.name=wild"]
     assert main(arguments) == 1
-    told = capsys.readouterr().err
-    assert "the loss became" in told
-    assert "trainer.learning_rate" in told
+    shown = capsys.readouterr().err
+    assert "the loss became" in shown
+    assert "trainer.learning_rate" in shown
     assert record(root / "wild")["exit"] == "failed"
 
 
 def _start_long(root: Path, name: str) -> tuple["subprocess.Popen[str]", psutil.Process]:
     """Start a training of hours in a process of its own; return it and its worker once an epoch is done."""
-    told = [*ready("tf-1.8"), "model=mnist_dense", "data=digits", "trainer.epochs=100000"]
-    command = [sys.executable, "-m", "zoo", "train", *told, f"output.root={root}", f"output.name={name}"]
+    words = [*ready("tf-1.8"), "model=mnist_dense", "data=digits", "trainer.epochs=100000"]
+    command = [sys.executable, "-m", "zoo", "train", *words, f"output.root={root}", f"output.name={name}"]
     host = subprocess.Popen(command, stderr=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
     assert host.stderr is not None
     for line in host.stderr:
@@ -205,8 +173,7 @@ def test_ctrl_c_stops_a_real_worker_and_keeps_its_weights(root: Path) -> None:
     assert host.returncode == 130
     assert "weights" in shown
     assert not worker.is_running()
-    told = record(root / "stopped")
-    assert told["exit"] == "interrupted"
+    assert record(root / "stopped")["exit"] == "interrupted"
     assert set(np.load(root / "stopped" / "weights.npz").files) == {
         "hidden/kernel", "hidden/bias", "predictions/kernel", "predictions/bias",
     }  # fmt: skip
@@ -222,7 +189,7 @@ def test_a_killed_host_leaves_no_worker_behind(root: Path) -> None:
     assert not worker.is_running() or worker.status() == psutil.STATUS_ZOMBIE
 
 
-def test_a_killed_worker_is_told(root: Path) -> None:
+def test_a_killed_worker_is_reported(root: Path) -> None:
     host, worker = _start_long(root, "killed")
     os.kill(worker.pid, signal.SIGKILL)
     _, shown = host.communicate(timeout=60)
@@ -232,6 +199,7 @@ def test_a_killed_worker_is_told(root: Path) -> None:
     assert (root / "killed" / "weights.npz").is_file()
 
 
+@pytest.mark.slow
 def test_real_mnist_reaches_its_figure(root: Path, shared_data: Path) -> None:
     folder = train(root, *ready("tf-2.21"), "model=mnist", "data=mnist", f"data.root={shared_data / 'mnist'}")
     assert record(folder)["metrics"]["test_accuracy"] >= 0.990
@@ -245,7 +213,7 @@ def test_a_promised_gpu_that_is_not_there_stops_the_run(tmp_path: Path) -> None:
     request = tmp_path / "request.json"
     request.write_text(json.dumps({"protocol": 1, "verb": "probe", "stack": of_stack, "device": device}))
     outcome = worker_process.run(environment.python, store.child_environment(stack), request, lambda event: None)
-    told = worker_process.failure(outcome, tmp_path, "cuda-mac").message
+    message = worker_process.failure(outcome, tmp_path, "cuda-mac").message
     assert outcome.returncode == 1
-    assert "promises a GPU" in told
-    assert "CPU" in told
+    assert "promises a GPU" in message
+    assert "CPU" in message

@@ -57,13 +57,13 @@ def _idx() -> list[bytes]:
 
 
 def _pictures() -> list[bytes]:
-    found = []
+    texts = []
     picture = Image.fromarray((np.arange(16 * 16 * 3) % 251).astype(np.uint8).reshape(16, 16, 3))
     for kind in ("PNG", "JPEG", "GIF", "BMP", "TIFF", "WEBP"):
         out = io.BytesIO()
         picture.save(out, kind)
-        found.append(out.getvalue())
-    return found
+        texts.append(out.getvalue())
+    return texts
 
 
 def _saved(write: Callable[[io.BytesIO], object]) -> bytes:

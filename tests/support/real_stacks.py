@@ -15,6 +15,13 @@ ABSENT = (NoLockError, MissingInterpreterError, UnreachableIndexError)
 ON_PROCESSORS = {"cpu", "plaidml"}
 
 _required: frozenset[str] = frozenset()
+_allowed: frozenset[str] | None = None
+
+
+def allow(names: frozenset[str] | None) -> None:
+    """Say which stacks tests may use: a name that a test uses but does not show would be built by every run."""
+    global _allowed
+    _allowed = names
 
 
 def require(names: frozenset[str]) -> None:
@@ -32,6 +39,8 @@ def environment(name: str) -> tuple[stacks.Stack, store.Environment]:
     row, platform = stacks.load(name), machine.probe().platform
     if not _runs_on_processors(row, platform):
         _skip(name, f"drives {row.platforms[platform].devices} on {platform}, and nothing else")
+    if _allowed is not None and name not in _allowed:
+        pytest.fail(f"{name} is not of the default ring: name it by @pytest.mark.stacks({name!r})")
     try:
         return row, store.ensure(row, platform)
     except ABSENT as error:

@@ -17,10 +17,10 @@ def plant(model):
     plain_train, plain_batches = compat.RunningMeans.train, image_batches.Feed.batches
 
     def batches(self, epoch):
-        made = plain_batches(self, epoch)
+        source = plain_batches(self, epoch)
         while True:
             began[0] = time.perf_counter()
-            batch = next(made, None)
+            batch = next(source, None)
             if batch is None:
                 return
             yield batch

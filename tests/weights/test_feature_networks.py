@@ -7,36 +7,12 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-import h5py
-import numpy as np
 import pytest
 
+from tests.support import published
 from zoo.core import schema
 from zoo.core.errors import ZooError
 from zoo.weights import feature_downloads, feature_networks
-
-WIDTHS = (64, 128, 256, 512, 512)
-DEPTHS = {"vgg16": (2, 2, 3, 3, 3), "vgg19": (2, 2, 4, 4, 4)}
-
-
-def published_vgg(path: Path, network: str) -> Path:
-    """A file with the layers, names and shapes of the one that Keras publishes without its top; drawn numbers."""
-    draw, channels = np.random.default_rng(1), 3
-    with h5py.File(path, "w") as file:
-        names = ["input_1"]
-        file.create_group("input_1").attrs["weight_names"] = np.array([], "S1")
-        for block, (width, depth) in enumerate(zip(WIDTHS, DEPTHS[network], strict=True), 1):
-            for turn in range(1, depth + 1):
-                names.append(f"block{block}_conv{turn}")
-                group, stored = file.create_group(names[-1]), [f"{names[-1]}_{kind}_1:0" for kind in "Wb"]
-                group.attrs["weight_names"] = np.array([name.encode() for name in stored])
-                kernel = draw.standard_normal((3, 3, channels, width), np.float32)
-                group[stored[0]], group[stored[1]] = kernel * (2 / (9 * channels)) ** 0.5, np.zeros(width, "f4")
-                channels = width
-            names.append(f"block{block}_pool")
-            file.create_group(names[-1]).attrs["weight_names"] = np.array([], "S1")
-        file.attrs["layer_names"] = np.array([name.encode() for name in names])
-    return path
 
 
 class Mirror:
@@ -128,7 +104,7 @@ def test_auto_downloads_nothing(mirror: Mirror, capsys: pytest.CaptureFixture[st
 
 
 def test_a_file_of_the_published_layout_is_vgg16(mirror: Mirror, tmp_path: Path) -> None:
-    path = published_vgg(tmp_path / "vgg16.h5", "vgg16")
+    path = published.vgg(tmp_path / "vgg16.h5", "vgg16")
     found = feature_networks.choose("auto", str(path))
     assert found.network == "vgg16"
     assert found.arrays is not None

@@ -6,26 +6,14 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from tests.support import published
 from zoo.core.errors import ZooError
 from zoo.weights import io, manifest
 
 
-def published(folder: Path, filters: int = 2, blocks: int = 1, edge: int = 3) -> dict[str, np.ndarray]:
-    """Write a small network as its publishers would, and return it under the zoo's names."""
-    random, named, rows = np.random.default_rng(0), {}, {}
-    folder.mkdir(exist_ok=True)
-    for number, (name, shape) in enumerate(manifest._shapes(filters, blocks, edge).items()):
-        named[name] = random.random(shape).astype("<f4")
-        file = "Variable" + (f"_{number}" if number else "")
-        named[name].tofile(folder / file)
-        rows[file] = {"filename": file, "shape": list(shape)}
-    (folder / "manifest.json").write_text(json.dumps(dict(sorted(rows.items()))))
-    return named
-
-
 @pytest.mark.parametrize("place", ["", "manifest.json"])
 def test_a_published_network_is_named_after_its_layers(tmp_path: Path, place: str) -> None:
-    wanted = published(tmp_path)
+    wanted = published.style_network(tmp_path)
     found = io.read(tmp_path / place)
     assert list(found.arrays) == list(wanted)
     assert all(np.array_equal(found.arrays[name], array) for name, array in wanted.items())
@@ -89,7 +77,7 @@ def test_damaged_manifests_are_refused(tmp_path: Path, text: str) -> None:
 
 
 def test_a_network_with_one_odd_shape_is_no_style_network(tmp_path: Path) -> None:
-    arrays = dict(published(tmp_path))
+    arrays = dict(published.style_network(tmp_path))
     assert manifest.size_of(arrays)
     arrays["up1_norm/scale"] = np.zeros(5, "f4")
     assert manifest.size_of(arrays) is None

@@ -1,26 +1,16 @@
-"""Runs models inside a stack's interpreter for tests and scripts/maintenance/golden.py, Python 3.6 or newer.
+"""Runs classifiers for tests and scripts/maintenance/golden.py; runs inside a stack, Python 3.6 or newer.
 
-``python -I -B golden_worker.py jobs.json``. The jobs name a framework and a list of models; each leaves
-``KEY.npy`` (probabilities) and ``KEY.json`` (parameters, names and shapes of the weights) in the folder they name.
+Each job of a request leaves ``KEY.npy`` (probabilities) and ``KEY.json`` (parameters, weights by name and shape).
 """
 
-import importlib
 import inspect
 import json
 import os
-import runpy
-import sys
 import warnings
 
 import numpy as np
 
 BATCH = 5
-
-
-def reach_zoo(folder):
-    runpy.run_path(os.path.join(folder, "worker", "bootstrap.py"))
-
-
 MODELS = {}
 
 
@@ -53,11 +43,11 @@ def run(job, out):
         shape = job["args"].get("input_shape") or [job["args"]["input_size"]] * 2 + [3]
         pictures = draw_pictures(job["seed"], job["count"], shape[0])[..., : shape[2]]
     np.save(os.path.join(out, job["key"] + ".npy"), probabilities(model, preprocess, pictures, BATCH))
-    told = {"parameters": int(model.count_params()), "weights": named, "keras": compat.version()}
+    described = {"parameters": int(model.count_params()), "weights": named, "keras": compat.version()}
     if job.get("against"):
-        told.update(against(job, model, preprocess, pictures, out))
+        described.update(against(job, model, preprocess, pictures, out))
     with open(os.path.join(out, job["key"] + ".json"), "w") as stream:
-        json.dump(told, stream)
+        json.dump(described, stream)
 
 
 def step(out, rate=0.01):
@@ -125,8 +115,8 @@ def files(folder, job, out):
     for name in ["w.h5", "w.weights.h5"] if new else ["w.h5"]:
         model.set_weights([np.zeros_like(value) for value in model.get_weights()])
         model.load_weights(os.path.join(folder, name))
-        found = model.get_weights()
-        loaded[name] = all(np.array_equal(stored[path], found[index]) for index, path in enumerate(named))
+        after = model.get_weights()
+        loaded[name] = all(np.array_equal(stored[path], after[index]) for index, path in enumerate(named))
     names = ["own.weights.h5", "own.keras", "own_model.h5"] if new else ["own.h5"]
     for name in names:
         path = os.path.join(out, name)
@@ -141,19 +131,19 @@ def compare_arguments(cases, out):
     from zoo.models import compat
 
     warnings.simplefilter("ignore")
-    found = []
+    outcomes = []
     for name, arguments in cases:
         arguments = {key: tuple(value) if isinstance(value, list) else value for key, value in arguments.items()}
         if arguments.pop("tensor", False):
             arguments["input_tensor"] = compat.keras.layers.Input((64, 64, 3))
         pair = (getattr(zoo.models, name), getattr(compat.keras.applications, name))
-        found.append([outcome(make, arguments) for make in pair])
+        outcomes.append([outcome(make, arguments) for make in pair])
     signatures = {
         name: [str(inspect.signature(getattr(each, name))) for each in (zoo.models, compat.keras.applications)]
         for name in ("MobileNet", "MobileNetV2")
     }
     with open(os.path.join(out, "arguments.json"), "w") as stream:
-        json.dump({"outcomes": found, "signatures": signatures}, stream)
+        json.dump({"outcomes": outcomes, "signatures": signatures}, stream)
 
 
 def imagenet(path, out):
@@ -167,23 +157,18 @@ def imagenet(path, out):
         json.dump({"asked": asked, "mean": float(np.mean(model.get_weights()[0]))}, stream)
 
 
-def main(path):
-    with open(path) as stream:
-        request = json.load(stream)
-    reach_zoo(request["zoo"])
-    os.environ["ZOO_KERAS"] = request["keras"]
-    importlib.import_module("zoo.worker.devices." + request["framework"]).start({"promise": "cpu"})
+def answer(request):
+    """Do the jobs, and whatever else the request names."""
+    out = request["out"]
     for job in request["jobs"]:
-        run(job, request["out"])
+        run(job, out)
     if request.get("step"):
-        step(request["out"])
+        step(out)
     if request.get("files"):
-        files(request["files"], request["jobs"][0], request["out"])
+        files(request["files"], request["jobs"][0], out)
     if request.get("cases"):
-        compare_arguments(request["cases"], request["out"])
+        compare_arguments(request["cases"], out)
     if request.get("imagenet"):
-        imagenet(request["imagenet"], request["out"])
-
-
-if __name__ == "__main__":
-    main(sys.argv[1])
+        imagenet(request["imagenet"], out)
+    MODELS.clear()
+    return {}

@@ -1,27 +1,11 @@
-"""Trains a small network, takes its states, goes on, and goes on again from the states; runs inside a stack.
-
-``python -I -B states_worker.py ZOO_PACKAGE``: prints JSON, optimizer -> largest difference.
-"""
-
-import json
-import os
-import runpy
-import sys
-
-runpy.run_path(os.path.join(sys.argv[1], "worker", "bootstrap.py"))
+"""Trains a small network, takes its states, goes on, and goes on again from the states; runs inside a stack."""
 
 STEPS = 4
 
 
-def main():
-    kept = os.dup(1)
-    os.dup2(2, 1)  # frameworks print as they like
-    if os.environ.get("KERAS_BACKEND", "").startswith("plaidml"):
-        from zoo.worker.devices import plaidml
-
-        plaidml.start({"promise": "cpu", "backend": "plaidml"})
-    found = {name: _difference(name) for name in ("adam", "momentum", "rmsprop", "sgd")}
-    os.write(kept, json.dumps(found).encode())
+def answer(request):
+    """Largest difference between the two ways, by optimizer."""
+    return {name: _difference(name) for name in ("adam", "momentum", "rmsprop", "sgd")}
 
 
 def _difference(optimizer):
@@ -69,7 +53,3 @@ def _train(model, first, last, losses):
         means = compat.RunningMeans(model)
         means.train(x, y)
         losses.append(means.loss)
-
-
-if __name__ == "__main__":
-    main()

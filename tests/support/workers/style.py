@@ -1,10 +1,6 @@
-"""The style network inside a stack's interpreter, for test_restyle.py: against numpy, its tiles, its training."""
+"""The style network against numpy, its tiles, its training; runs inside a stack, Python 3.6 or newer."""
 
-import importlib
-import json
 import os
-import runpy
-import sys
 import types
 
 import numpy as np
@@ -72,8 +68,8 @@ def check(request):
     """Both ways of growing: what they give, and what tiles give, against numpy."""
     answer = compared(request, request["model"], "net.npz")
     if request["repeats"]:
-        found = compared(dict(request, narrow=False), dict(request["model"], upsampling="nearest"), "repeats.npz")
-        answer = {name: max(value, found.get(name, 0)) for name, value in answer.items()}
+        repeated = compared(dict(request, narrow=False), dict(request["model"], upsampling="nearest"), "repeats.npz")
+        answer = {name: max(value, repeated.get(name, 0)) for name, value in answer.items()}
     return answer
 
 
@@ -83,7 +79,7 @@ def compared(request, size, name):
     from zoo.worker import weights
     from zoo.worker.inference import tiles
 
-    folder = request["folder"]
+    folder = request["out"]
     model = network.build(compat, initializer="zeros", **size)
     weights.load(model, os.path.join(folder, name))
     chain = network.stages(**size)
@@ -120,7 +116,7 @@ def train(request):
     """A few steps on drawn pictures: the gradients, through instance normalisation and Gram matrices."""
     from zoo.worker.jobs import train_style_network
 
-    folder, random = request["folder"], np.random.RandomState(1)
+    folder, random = request["out"], np.random.RandomState(1)
     inbox = os.path.join(folder, "inbox")
     os.makedirs(inbox)
     for number in range(3):
@@ -137,19 +133,9 @@ def train(request):
     return events.losses
 
 
-def main():
-    with open(sys.argv[1], encoding="utf-8") as source:
-        request = json.load(source)
-    runpy.run_path(os.path.join(request["zoo"], "worker", "bootstrap.py"))
-    os.environ["ZOO_KERAS"] = request["keras"]
-    device = importlib.import_module("zoo.worker.devices." + request["framework"])
-    device.start({"id": None, "promise": "cpu"})
-    answer = check(request)
+def answer(request):
+    """Largest differences in grey levels, and the losses of a short training."""
+    results = check(request)
     if request["trains"]:
-        answer["loss"] = train(request)
-    with open(os.path.join(request["folder"], "answer.json"), "w") as out:
-        json.dump(answer, out)
-
-
-if __name__ == "__main__":
-    main()
+        results["loss"] = train(request)
+    return results

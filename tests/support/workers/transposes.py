@@ -1,20 +1,10 @@
-"""Cancels the transposes of small graphs inside the OpenVINO stack; prints what that changed, as JSON.
+"""Cancels the transposes of small graphs; runs inside the OpenVINO stack."""
 
-``python -I -B transposes_worker.py ZOO_PACKAGE``: name of the graph -> [transposes before, left, largest difference].
-"""
+import numpy as np
+import openvino
+from openvino import opset13 as ops
 
-import json
-import os
-import runpy
-import sys
-
-runpy.run_path(os.path.join(sys.argv[1], "worker", "bootstrap.py"))
-
-import numpy as np  # noqa: E402
-import openvino  # noqa: E402
-from openvino import opset13 as ops  # noqa: E402
-
-from zoo.worker.inference import openvino_transposes  # noqa: E402
+from zoo.worker.inference import openvino_transposes
 
 LAST, FRONT = [0, 2, 3, 1], [0, 3, 1, 2]
 SHAPE = (2, 3, 5, 7)  # batch, channels, height, width: all different
@@ -63,19 +53,21 @@ def graph(act, back):
     return openvino.Model([ops.result(ops.relu(ops.transpose(result, FRONT)) if back else result)], [front])
 
 
-def answer(model):
+def computed(model):
     x = np.random.RandomState(0).uniform(-1, 1, SHAPE).astype(np.float32)
     return openvino.Core().compile_model(model, "CPU", {"INFERENCE_PRECISION_HINT": "f32"})([x])[0]
 
 
 def changed(act, back):
     model = graph(act, back)
-    before, count = answer(model), sum(node.get_type_name() == "Transpose" for node in model.get_ops())
+    before, count = computed(model), sum(node.get_type_name() == "Transpose" for node in model.get_ops())
     left = openvino_transposes.cancel(model)
-    after = answer(model)
+    after = computed(model)
     return [count, left, float(np.abs(before - after).max()) if before.shape == after.shape else 1e9]
 
 
-found = {name: changed(act, True) for name, act in GRAPHS.items()}
-found.update((name, changed(act, False)) for name, act in ENDS.items())
-print(json.dumps(found))
+def answer(request):
+    """Transposes before, those left, and the largest difference, by the name of the graph."""
+    graphs = {name: changed(act, True) for name, act in GRAPHS.items()}
+    graphs.update((name, changed(act, False)) for name, act in ENDS.items())
+    return graphs

@@ -164,7 +164,7 @@ def test_nothing_at_all_is_an_error(pretending: Path, monkeypatch: pytest.Monkey
         timed(monkeypatch, {"torch": [ZooError("no", "")], "jax": [ZooError("nor here", "")]})
 
 
-@pytest.mark.stacks
+@pytest.mark.stacks("torch", "openvino")
 def test_both_implementations_are_timed_and_what_cannot_be_is_a_row(tmp_path: Path) -> None:
     told = ["model=transformer", "stack=torch", "implementation=both", "beside=[openvino]", "compiled=false", *TINY]
     run = registry.bench([*told, "precisions=[float32,bfloat16]", "rounds=2", f"output.root={tmp_path}"])

@@ -167,7 +167,7 @@ def test_the_page_has_a_chart_a_mode(timed: Timed) -> None:
     assert "cannot train" in shown
 
 
-@pytest.mark.stacks
+@pytest.mark.stacks("torch", "openvino")
 def test_real_stacks_in_turns(tmp_path: Path) -> None:
     told = [
         "network=mnist_dense",

@@ -1,8 +1,7 @@
-"""Restyling: the host's half with a worker that inverts colours, and the network itself on every stack."""
+"""Restyling: the host's half with a worker that inverts colours, and half precision on OpenVINO."""
 
 import json
 import os
-import subprocess
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -11,14 +10,11 @@ import numpy as np
 import pytest
 from PIL import Image
 
-from tests.support import CHECKOUT, SUPPORT, real_stacks
-from tests.weights.test_manifest import published
+from tests.support import SUPPORT, published
 from zoo.cli.main import main
 from zoo.core import paths
-from zoo.environments import store
 from zoo.runs import worker_process
 from zoo.tasks.style_transfer import pipeline
-from zoo.weights import io
 
 Zoo = Callable[..., int]
 
@@ -27,7 +23,7 @@ Zoo = Callable[..., int]
 def zoo(pretending: Path, monkeypatch: pytest.MonkeyPatch) -> Zoo:
     """The command line in an empty folder that holds a small published network, ``net``."""
     monkeypatch.setattr(paths, "WORKER", SUPPORT / "fake_style_worker.py")
-    published(pretending / "net")
+    published.style_network(pretending / "net")
 
     def run(*arguments: str) -> int:
         return main(["infer", "model=style_transfer/fast", "weights=net", *arguments])
@@ -177,45 +173,7 @@ def test_no_room_for_the_results_is_told(
     assert record(tmp_path)["exit"] == "failed"
 
 
-# Every generation and framework once.
-STACKS = ("tf-2.21", "tf-1.8", "tf-2.5", "torch", "jax", "openvino", "plaidml-0.7")
-
-
-# Where the other way of growing is tried too: every generation of Keras once.
-REPEATING = ("tf-2.21", "tf-1.8", "torch", "plaidml-0.7")
-UP = ("up1/kernel", "up2/kernel")
-
-# Of three training steps of style_worker.py, as tf-2.5 and PyTorch computed them; PlaidML is within 2e-5 of that.
-GOLDEN_LOSS = [4.915058, 3.702600, 2.454105]
-
-
-@pytest.mark.stacks
-@pytest.mark.parametrize("name", STACKS)
-def test_the_network_and_its_tiles_compute_what_numpy_does(tmp_path: Path, name: str) -> None:
-    row, ready = real_stacks.environment(name)
-    published(tmp_path / "net", filters=3, blocks=1, edge=5)
-    io.convert(tmp_path / "net", tmp_path / "net.npz")
-    found = io.read(tmp_path / "net.npz")
-    grown = {name: each.swapaxes(2, 3) if name in UP else each for name, each in found.arrays.items()}
-    io.write(tmp_path / "repeats.npz", io.Weights(grown, "drawn"))
-    request = {"zoo": str(paths.PACKAGE), "keras": row.keras, "framework": row.framework, "folder": str(tmp_path)}
-    request |= {"model": {"filters": 3, "blocks": 1, "edge": 5}, "trains": row.trains, "narrow": name == STACKS[0]}
-    request["repeats"] = name in REPEATING
-    (tmp_path / "request.json").write_text(json.dumps(request))
-    script = CHECKOUT / "tests" / "style_worker.py"
-    command = [str(ready.python), "-I", "-B", str(script), str(tmp_path / "request.json")]
-    answer = subprocess.run(command, env=store.child_environment(row), capture_output=True, text=True, check=False)
-    assert answer.returncode == 0, answer.stderr[-3000:]
-    told = json.loads((tmp_path / "answer.json").read_text())
-    assert told["whole"] < 0.01, told  # grey levels, the largest difference
-    assert told["tiles"] < 0.51, told  # half a grey level is what rounding takes
-    if name == STACKS[0]:
-        assert told["narrow"] > 2, told  # tiles that overlap too little are seen
-    if row.trains:
-        assert told["loss"] == pytest.approx(GOLDEN_LOSS, rel=1e-4)
-
-
-@pytest.mark.stacks
+@pytest.mark.stacks("openvino")
 def test_half_as_many_bits_shift_a_picture_by_less_than_a_grey_level(tmp_path: Path, shared_data: Path) -> None:
     if "avx512_bf16" not in Path("/proc/cpuinfo").read_text(encoding="ascii", errors="replace"):
         pytest.skip("this processor does not multiply bfloat16 by itself")

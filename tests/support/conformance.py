@@ -1,0 +1,53 @@
+"""What each stack answers to the questions of the conformance tests: one process a stack answers all."""
+
+import json
+import subprocess
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.support import SUPPORT, questions, real_stacks
+from tests.support.once import once
+from zoo.core import paths
+from zoo.environments import stacks, store
+
+WORKER = SUPPORT / "workers" / "conformance.py"
+BACKENDS = {"plaidml": "plaidml", "openvino": "openvino"}
+
+
+class Answers:
+    """The answers of all stacks, each asked when a test first needs it, by whichever process that is."""
+
+    def __init__(self, root: Path) -> None:
+        self.root = root
+
+    def of(self, stack: str, part: str) -> Any:
+        """What a stack answers to one part; skips where the stack cannot be had."""
+        out = self.folder(stack, part).parent
+        if (error := out / f"{part}.error").exists():
+            pytest.fail(error.read_text())
+        return json.loads((out / f"{part}.json").read_text())
+
+    def folder(self, stack: str, part: str) -> Path:
+        """Where a stack left what it computed for one part."""
+        real_stacks.environment(stack)
+        if stack in questions.STACKS["text"] and stack != questions.FIRST:
+            self.folder(questions.FIRST, part)  # whose weights the others are asked with
+        return once(self.root / stack, lambda out: _ask(self.root, stacks.load(stack), out)) / part
+
+
+def _ask(root: Path, row: stacks.Stack, out: Path) -> None:
+    parts = {}
+    for name, build in questions.BUILDERS.items():
+        if row.name in questions.STACKS[name]:
+            (out / name).mkdir(parents=True)
+            parts[name] = build(row, out / name, root) | {"out": str(out / name)}
+    device = {"promise": "cpu", "backend": BACKENDS.get(row.framework, "cpu"), "framework": row.framework, "id": None}
+    request = {"zoo": str(paths.PACKAGE), "keras": row.keras, "framework": row.framework, "device": device}
+    (out / "request.json").write_text(json.dumps(request | {"out": str(out), "parts": parts}))
+    command = [str(real_stacks.python(row.name)), "-I", "-B", str(WORKER), str(out / "request.json")]
+    done = subprocess.run(command, env=store.child_environment(row), capture_output=True, text=True, check=False)
+    (out / "stderr.log").write_text(done.stderr)
+    if done.returncode:
+        raise RuntimeError(f"{row.name} ended with {done.returncode}: {done.stderr[-3000:]}")

@@ -1,0 +1,48 @@
+"""Which tests run by default and which by ``--all-stacks``, and in what order."""
+
+from typing import Any
+
+import pytest
+
+from zoo.environments import stacks
+
+# One stack of each kind: Keras 3 on TensorFlow, Keras 3 on PyTorch, and the oldest Keras.
+DEFAULT = ("tf-2.21", "torch", "tf-1.8")
+OTHER_MARKS = ("slow", "network")
+REPORT = "zoo_deselected"
+
+
+def needed(item: pytest.Item) -> set[str]:
+    """The stacks that a test shows: those of its parameters and those that its mark names."""
+    marks = list(item.iter_markers("stacks"))
+    callspec = getattr(item, "callspec", None)
+    values = callspec.params.values() if marks and callspec else ()
+    named = {name for mark in marks for name in mark.args}
+    return named | {value for value in values if isinstance(value, str) and value in stacks.names()}
+
+
+def in_default(item: pytest.Item) -> bool:
+    """Whether a test runs without ``--all-stacks``."""
+    return needed(item) <= set(DEFAULT) and not any(item.get_closest_marker(name) for name in OTHER_MARKS)
+
+
+def order(item: pytest.Item) -> int:
+    """Real stacks first, since they take longest, and timing last, where they wait for nobody."""
+    if item.get_closest_marker("timing"):
+        return 2
+    return 0 if item.get_closest_marker("stacks") else 1
+
+
+def report(config: pytest.Config, count: int) -> None:
+    """Let the process that prints the closing line know how many tests were left out."""
+    output = getattr(config, "workeroutput", None)
+    if output is not None:
+        output[REPORT] = count
+
+
+def take_report(node: Any) -> None:
+    """Write the number into the closing line, once."""
+    reporter = node.config.pluginmanager.get_plugin("terminalreporter")
+    count = getattr(node, "workeroutput", {}).get(REPORT, 0)
+    if count and not reporter.stats.get("deselected"):
+        reporter.stats["deselected"] = [None] * count

@@ -1,0 +1,14 @@
+"""Saves a model that was never compiled; runs inside a stack, Python 3.6 or newer."""
+
+
+def answer(request):
+    """Every kind of file that a task leaves, in the folder of the request."""
+    from zoo.models import compat
+    from zoo.worker.training.setup import save_all
+
+    keras = compat.keras
+    start = keras.layers.Input(shape=(4,))
+    model = keras.models.Model(inputs=start, outputs=keras.layers.Dense(2)(start))
+    events = type("Events", (), {"emit": lambda self, event, **fields: None})()
+    save_all(model, request["out"], events)
+    return {}
