@@ -4,12 +4,8 @@ import dataclasses
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-<<<<<<< HEAD
-from zoo.config.schemas.common import DataSettings, TrainConfig
-from zoo.core import csv_files
-=======
 from zoo.config.schemas.image_classification import DataSettings, TrainConfig
->>>>>>> 5020ae9 (Settings by subject: ranges and shared choices in config/ranges.py, one schema a task family, one LossWeights, FaultTolerance)
+from zoo.core import csv_files
 from zoo.core.errors import ZooError
 from zoo.core.files import storage_error
 from zoo.data import array_datasets
