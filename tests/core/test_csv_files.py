@@ -10,8 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from zoo.core import csv_files
-from zoo.reports import untrusted
-from zoo.runs import records, result
+from zoo.runs import records, result, untrusted
 
 STARTS = "=+-@\t\r"
 

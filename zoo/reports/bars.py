@@ -23,10 +23,10 @@ def shares(rows: Sequence[tuple[str, Sequence[Part]]], caption: str, unit: str) 
         return Html("")
     order = list(dict.fromkeys(part for _, parts in kept for part, _ in parts))
     drawn = [_row(index, name, parts, order, (WIDTH - 2) / longest, unit) for index, (name, parts) in enumerate(kept)]
-    told = "; ".join(f"{name}: " + ", ".join(f"{part} {value:.3g} {unit}" for part, value in parts)
+    description = "; ".join(f"{name}: " + ", ".join(f"{part} {value:.3g} {unit}" for part, value in parts)
                      for name, parts in kept)  # fmt: skip
     picture = tag("svg", drawn, viewBox=f"0 0 {WIDTH} {ROW * len(kept)}", role="img", class_="chart bars",
-                  aria_label=f"{caption}. {told}")  # fmt: skip
+                  aria_label=f"{caption}. {description}")  # fmt: skip
     return tag("figure", picture, _legend(order), tag("figcaption", caption))
 
 
@@ -66,7 +66,9 @@ def side_by_side(rows: Sequence[tuple[str, float, bool]], caption: str, unit: st
             tag("rect", x=1, y=top + 20, width=round(max(value * scale, 0.5), 1), height=BAR,
                 class_="bar c0" + (" apart" if apart else "")),
         ]  # fmt: skip
-    told = "; ".join(f"{name} {value:.4g} {unit}{', reported' if apart else ''}" for name, value, apart in kept)
+    description = "; ".join(
+        f"{name} {value:.4g} {unit}{', reported' if apart else ''}" for name, value, apart in kept
+    )
     picture = tag("svg", drawn, viewBox=f"0 0 {WIDTH} {ROW * len(kept)}", role="img", class_="chart bars",
-                  aria_label=f"{caption}. {told}")  # fmt: skip
+                  aria_label=f"{caption}. {description}")  # fmt: skip
     return tag("figure", picture, tag("figcaption", caption))

@@ -77,8 +77,10 @@ def lines(series: Sequence[Series], x: Axis, y: Axis, caption: str, marks: Seque
         *(_line(number, each, across, up) for number, each in kept.items()),
         *(_mark(each, across, up) for each in marks if _inside(each, across, up)),
     ]
-    told = f"{caption}. {x.label} from {short(across.low)} to {short(across.high)}. {_spoken(list(kept.values()))}"
-    picture = tag("svg", drawn, viewBox=f"0 0 {WIDTH} {HEIGHT}", role="img", aria_label=told, class_="chart")
+    description = (
+        f"{caption}. {x.label} from {short(across.low)} to {short(across.high)}. {_spoken(list(kept.values()))}"
+    )
+    picture = tag("svg", drawn, viewBox=f"0 0 {WIDTH} {HEIGHT}", role="img", aria_label=description, class_="chart")
     return tag(
         "figure",
         picture,
@@ -133,8 +135,8 @@ def _decades(low: float, high: float) -> list[float]:
     first, last = math.floor(math.log10(low)), math.ceil(math.log10(high))
     factors = (1, 2, 5) if high / low < 500 else (1,)
     apart = max(1, math.ceil((last - first) / 8))
-    found = [10.0**power * factor for power in range(first, last + 1, apart) for factor in factors]
-    return [value for value in found if low <= value <= high]
+    values = [10.0**power * factor for power in range(first, last + 1, apart) for factor in factors]
+    return [value for value in values if low <= value <= high]
 
 
 def _grid(across: _Scale, up: _Scale) -> list[Html]:

@@ -9,8 +9,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from zoo.data.images import decode
-from zoo.reports import untrusted
 from zoo.reports.html import Html, tag
+from zoo.runs import untrusted
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -105,14 +105,14 @@ def thumbnails(folder: Path, name: str, most: int) -> list[Html]:
         return []
     from PIL import Image
 
-    found = []
+    drawn = []
     for index, pixels in enumerate(array[:most]):
         image = Image.fromarray(pixels[..., 0] if pixels.shape[-1] == 1 else pixels)
         if max(image.size) > THUMBNAIL:
             image.thumbnail((THUMBNAIL, THUMBNAIL))
-        found.append(tag("img", src=_encoded(image, "PNG"), width=THUMBNAIL, height=THUMBNAIL,
+        drawn.append(tag("img", src=_encoded(image, "PNG"), width=THUMBNAIL, height=THUMBNAIL,
                          alt=f"input {index + 1} as the network saw it", class_="tiny"))  # fmt: skip
-    return found
+    return drawn
 
 
 def _mapped(path: Path) -> "NDArray[Any] | None":

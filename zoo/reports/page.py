@@ -9,7 +9,7 @@ from pathlib import Path
 from zoo.reports.html import Html, join, tag
 from zoo.reports.sections import benchmarks, comparison, provenance, results
 from zoo.reports.units import seconds
-from zoo.reports.untrusted import Told, record
+from zoo.runs.untrusted import Untrusted, read_record
 
 STYLE = Path(__file__).with_name("page.css")
 GENERATOR = "zoo report"
@@ -20,7 +20,7 @@ class Shown:
     """A run on the page: its folder, its record, and the name by which the page calls it."""
 
     folder: Path
-    told: Told
+    record: Untrusted
     name: str
 
 
@@ -30,7 +30,7 @@ def page(folders: list[Path]) -> str:
     Raises:
         ZooError: one of them is no run folder, or its record is damaged.
     """
-    runs = [Shown(folder, record(folder), folder.name) for folder in folders]
+    runs = [Shown(folder, read_record(folder), folder.name) for folder in folders]
     if len(runs) == 1:
         title, body = _title(runs[0]), _single(runs[0])
     else:
@@ -57,8 +57,8 @@ def _document(title: str, body: Html) -> str:
 
 
 def _title(run: Shown) -> str:
-    told = run.told
-    model, backend = told.text("model") or told.text("bench") or told.text("verb"), told.text("backend")
+    record = run.record
+    model, backend = record.text("model") or record.text("bench") or record.text("verb"), record.text("backend")
     return f"{model} on {backend}" if backend else model or run.name
 
 
@@ -69,7 +69,7 @@ def _single(run: Shown) -> Html:
 
 
 def _several(runs: list[Shown]) -> Html:
-    pairs = [(run.name, run.told) for run in runs]
+    pairs = [(run.name, run.record) for run in runs]
     listed = [(f"run-{number}", run.name, None) for number, run in enumerate(runs, 1)]
     own = [
         ("figures", "Side by side", comparison.figures(pairs)),
@@ -95,23 +95,23 @@ def _whole_run(anchor: str, run: Shown) -> Html:
 
 def _parts(run: Shown, prefix: str) -> Iterator[tuple[str, str, Html | None]]:
     """Anchor, heading and body of every part of a run; those without a body are left out by the caller."""
-    told, folder = run.told, run.folder
+    record, folder = run.record, run.folder
     makers: list[tuple[str, str, Callable[[], Html | None]]] = [
-        ("result", "Result", lambda: join([results.headline(told), results.log_end(told, folder)])),
-        ("bench", "Benchmark", lambda: benchmarks.section(told, folder)),
+        ("result", "Result", lambda: join([results.headline(record), results.log_end(record, folder)])),
+        ("bench", "Benchmark", lambda: benchmarks.section(record, folder)),
         ("curves", "Curves", lambda: results.curves(folder)),
         ("pictures", "Pictures", lambda: results.pictures(folder)),
         ("text", "Text", lambda: results.texts(folder)),
         ("confusion", "What was taken for what", lambda: results.confusion(folder)),
         ("predictions", "Predictions", lambda: results.predictions(folder)),
-        ("time", "Where the time went", lambda: results.time(told)),
-        ("device", "Device and its proof", lambda: provenance.device(told)),
-        ("machine", "Machine", lambda: provenance.machine(told)),
-        ("stack", "Stack and versions", lambda: provenance.stack(told)),
-        ("evidence", "Evidence", lambda: provenance.recorded(told)),
-        ("data", "Data", lambda: provenance.data_set(told)),
-        ("again", "Do it again", lambda: provenance.again(told)),
-        ("files", "Files", lambda: provenance.files(told, folder)),
+        ("time", "Where the time went", lambda: results.time(record)),
+        ("device", "Device and its proof", lambda: provenance.device(record)),
+        ("machine", "Machine", lambda: provenance.machine(record)),
+        ("stack", "Stack and versions", lambda: provenance.stack(record)),
+        ("evidence", "Evidence", lambda: provenance.recorded(record)),
+        ("data", "Data", lambda: provenance.data_set(record)),
+        ("again", "Do it again", lambda: provenance.again(record)),
+        ("files", "Files", lambda: provenance.files(record, folder)),
     ]
     for name, title, make in makers:
         yield prefix + name, title, make()
@@ -132,21 +132,21 @@ def _skip() -> Html:
 
 
 def _kicker(run: Shown) -> Html:
-    return tag("p", f"zoo {run.told.text('verb')} · {run.name}", class_="kicker")
+    return tag("p", f"zoo {run.record.text('verb')} · {run.name}", class_="kicker")
 
 
 def _subtitle(run: Shown) -> Html:
-    told = run.told
+    record = run.record
     said = [
-        told.text("data", "name"), told.text("stack", "name"), told.text("device", "description"),
-        told.text("started")[:16].replace("T", " "), seconds(told.number("seconds")),
+        record.text("data", "name"), record.text("stack", "name"), record.text("device", "description"),
+        record.text("started")[:16].replace("T", " "), seconds(record.number("seconds")),
     ]  # fmt: skip
     words = " · ".join(word for word in said if word)
     return tag(
         "p",
-        provenance.badge(told.text("exit")),
+        provenance.badge(record.text("exit")),
         " ",
-        provenance.badge(provenance.grade(told)),
+        provenance.badge(provenance.grade(record)),
         " ",
         words,
         class_="subtitle",

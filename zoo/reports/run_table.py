@@ -10,8 +10,8 @@ from zoo.core.errors import ZooError, unknown
 from zoo.reports import page as report_page
 from zoo.reports import units
 from zoo.reports.sections.provenance import device_name
-from zoo.reports.untrusted import record
 from zoo.runs import records
+from zoo.runs.untrusted import read_record
 
 PAGE = "report.html"
 METRICS = ("test_accuracy", "val_accuracy", "accuracy", "test_loss", "loss", "items_per_s")
@@ -51,7 +51,7 @@ def write(runs: list[str], root: str | None, output: str | None) -> Path:
         ZooError: there is no such run, its record is damaged, or the file cannot be or should not be written.
     """
     base = root_folder(root)
-    folders = [_folder(told, base) for told in runs or ["last"]]
+    folders = [_folder(name, base) for name in runs or ["last"]]
     page = report_page.page(folders)
     usual = (folders[0] if len(folders) == 1 else base) / PAGE
     path = Path(output).expanduser() if output else usual
@@ -64,18 +64,18 @@ def root_folder(root: str | None) -> Path:
     return Path(root or Output().root).expanduser()
 
 
-def _folder(told: str, root: Path) -> Path:
-    if told == "last":
+def _folder(name: str, root: Path) -> Path:
+    if name == "last":
         return _newest(root)
-    given = Path(told).expanduser()
-    return (root / told if not given.is_dir() and (root / told).is_dir() else given).resolve()
+    given = Path(name).expanduser()
+    return (root / name if not given.is_dir() and (root / name).is_dir() else given).resolve()
 
 
 def _newest(root: Path) -> Path:
-    found = [line for line in summaries(root) if line.started]
-    if not found:
+    started = [line for line in summaries(root) if line.started]
+    if not started:
         raise ZooError(f"There is no run under {root.absolute()}", "Give the folder of a run, or --root FOLDER.")
-    return (root / max(found, key=lambda line: (line.started, line.run)).run).resolve()
+    return (root / max(started, key=lambda line: (line.started, line.run)).run).resolve()
 
 
 def _write(path: Path, page: str) -> None:
@@ -106,14 +106,15 @@ def summaries(root: Path) -> list[RunSummary]:
 
 def _summary(folder: Path) -> RunSummary:
     try:
-        told = record(folder)
+        record = read_record(folder)
     except ZooError:  # one damaged folder hides no other; its own report tells what is wrong with it
         return RunSummary(folder.name, "", exit="damaged")
-    metric = next((name for name in METRICS if told.number("metrics", name) is not None), "")
+    metric = next((name for name in METRICS if record.number("metrics", name) is not None), "")
     return RunSummary(
-        folder.name, told.text("started"), told.text("verb"), told.text("model"), told.text("backend"),
-        told.text("stack", "name"), device_name(told), told.text("data", "name"), told.text("exit"), metric,
-        told.number("metrics", metric) if metric else None, told.number("seconds"), told.number("peak_memory_bytes"),
+        folder.name, record.text("started"), record.text("verb"), record.text("model"), record.text("backend"),
+        record.text("stack", "name"), device_name(record), record.text("data", "name"), record.text("exit"), metric,
+        record.number("metrics", metric) if metric else None, record.number("seconds"),
+        record.number("peak_memory_bytes"),
     )  # fmt: skip
 
 

@@ -14,8 +14,8 @@ from tests.support import real_stacks
 from zoo.config import compose
 from zoo.core.errors import ZooError
 from zoo.reports import page as report_page
-from zoo.reports import untrusted
 from zoo.reports.sections import benchmarks as drawn
+from zoo.runs import untrusted
 from zoo.tasks import registry
 from zoo.tasks.benchmarks import networks, operations, startup
 from zoo.tasks.benchmarks import results as bench_results
@@ -151,7 +151,7 @@ def test_the_page_draws_bars_for_other_benchmarks(tmp_path: Path, key: str) -> N
     rows = [{"network": "mnist", "what": "import", "stack": "torch", key: 4.0, "grade": "measured"},
             {"network": "mnist", "what": "import", "stack": "jax", key: 2.0, "grade": "reported"}]  # fmt: skip
     run_folder(tmp_path, rows)
-    shown = drawn.section(untrusted.record(tmp_path), tmp_path)
+    shown = drawn.section(untrusted.read_record(tmp_path), tmp_path)
     assert shown is not None
     assert Tags(shown).tags.count("rect") == 2
     assert shown.count("(reported)") == 1

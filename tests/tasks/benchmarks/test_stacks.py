@@ -11,9 +11,8 @@ import pytest
 from zoo.cli import summary
 from zoo.config import compose
 from zoo.core.errors import ZooError
-from zoo.reports import untrusted
 from zoo.reports.sections import benchmarks as drawn
-from zoo.runs import worker_process
+from zoo.runs import untrusted, worker_process
 from zoo.runs.context import Line
 from zoo.tasks import registry
 from zoo.tasks.benchmarks import networks
@@ -160,7 +159,7 @@ def test_every_network_can_be_told_to_a_worker() -> None:
 
 def test_the_page_has_a_chart_a_mode(timed: Timed) -> None:
     _, run = timed({"tf-2.21": 0.002, "torch": 0.001, "openvino": 0.004})
-    shown = drawn.section(untrusted.record(run.folder), run.folder)
+    shown = drawn.section(untrusted.read_record(run.folder), run.folder)
     assert shown is not None
     assert shown.count("<figure>") == 2
     assert "inference, items per second" in shown

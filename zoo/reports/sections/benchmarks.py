@@ -2,13 +2,13 @@
 
 from pathlib import Path
 
-from zoo.reports import untrusted as telling
 from zoo.reports.bars import side_by_side
 from zoo.reports.charts import Axis, Mark, Series, lines
 from zoo.reports.html import Child, Html, join, table, tag
 from zoo.reports.sections import provenance
 from zoo.reports.units import data, heading, label, named
-from zoo.reports.untrusted import Told, number_in
+from zoo.runs import untrusted
+from zoo.runs.untrusted import Untrusted, number_in
 from zoo.tasks.benchmarks import crossover, operations
 
 Row = dict[str, str]
@@ -16,7 +16,7 @@ Place = tuple[str, str, str]
 # In comparisons: the name of the run that a row is of. No column of a file is called so.
 RUN = "\x00run"
 MOST_COLUMNS = 16
-# Told elsewhere on the page.
+# Untrusted elsewhere on the page.
 ELSEWHERE = {
     "machine",
     "zoo_version",
@@ -33,31 +33,31 @@ ELSEWHERE = {
 
 def rows(folder: Path) -> list[Row]:
     """The rows of the results."""
-    return telling.table(folder, "results.csv")
+    return untrusted.table(folder, "results.csv")
 
 
-def section(told: Told, folder: Path) -> Html | None:
+def section(record: Untrusted, folder: Path) -> Html | None:
     """What the benchmark found: in charts and in rows; figures of others apart."""
-    found = rows(folder)
-    if not found:
+    results = rows(folder)
+    if not results:
         return None
-    charts = _charts(found)
+    charts = _charts(results)
     return join([
         tag("div", charts, class_="pair") if charts else None,
-        _table(found),
-        provenance.reported(told.text("bench"), []) if told.text("bench") else None,
+        _table(results),
+        provenance.reported(record.text("bench"), []) if record.text("bench") else None,
     ])  # fmt: skip
 
 
-def _table(found: list[Row]) -> Html:
+def _table(results: list[Row]) -> Html:
     """All rows; a column that says the same in each is said once, and an empty one not at all."""
-    names = [name for name in found[0] if name not in ELSEWHERE and any(row.get(name) for row in found)]
-    constant = [name for name in names if len({row.get(name) for row in found}) == 1] if len(found) > 1 else []
+    names = [name for name in results[0] if name not in ELSEWHERE and any(row.get(name) for row in results)]
+    constant = [name for name in names if len({row.get(name) for row in results}) == 1] if len(results) > 1 else []
     various = [name for name in names if name not in constant]
     shown = list(dict.fromkeys([*various[:MOST_COLUMNS], *({"error"} & set(various))]))
-    same = [[", " if at else "", label(name), " ", _cell(found[0], name)] for at, name in enumerate(constant)]
-    figures = [at for at, name in enumerate(shown) if at and all(_is_figure(row.get(name, "")) for row in found)]
-    cells: list[list[Child]] = [[_cell(row, name) for name in shown] for row in found]
+    same = [[", " if at else "", label(name), " ", _cell(results[0], name)] for at, name in enumerate(constant)]
+    figures = [at for at, name in enumerate(shown) if at and all(_is_figure(row.get(name, "")) for row in results)]
+    cells: list[list[Child]] = [[_cell(row, name) for name in shown] for row in results]
     drawn = table("All results", [heading(name) for name in shown], cells, figures)
     return join([drawn, tag("p", "In every row: ", same, ".") if same else None])
 
@@ -78,24 +78,24 @@ def _cell(row: Row, name: str) -> Child:
 
 def compared(runs: list[tuple[str, Path]]) -> Html | None:
     """The charts of several benchmarks, the same kind of work in one chart."""
-    found = [row | {RUN: name} for name, folder in runs for row in rows(folder)]
-    charts = _charts(found)
+    results = [row | {RUN: name} for name, folder in runs for row in rows(folder)]
+    charts = _charts(results)
     return tag("div", charts, class_="pair") if charts else None
 
 
-def _charts(found: list[Row]) -> list[Html]:
-    return [chart for draw in (_operations, _networks, _startup, _passes) if (chart := draw(found))]
+def _charts(results: list[Row]) -> list[Html]:
+    return [chart for draw in (_operations, _networks, _startup, _passes) if (chart := draw(results))]
 
 
-def _operations(found: list[Row]) -> Html | None:
+def _operations(results: list[Row]) -> Html | None:
     """Milliseconds by size on paper with logarithmic axes, the crossover marked; a chart an operation."""
-    drawn = [_operation(found, name) for name in dict.fromkeys(row.get("operation", "") for row in found) if name]
+    drawn = [_operation(results, name) for name in dict.fromkeys(row.get("operation", "") for row in results) if name]
     return join(drawn) if any(drawn) else None
 
 
-def _operation(found: list[Row], operation: str) -> Html:
+def _operation(results: list[Row], operation: str) -> Html:
     curves: dict[Place, dict[float, float]] = {}
-    for row in found:
+    for row in results:
         size, taken = number_in(row.get("size")), number_in(row.get("median_ms"))
         if row.get("operation") == operation and size and taken and min(size, taken) > 0:
             place = row.get(RUN, ""), row.get("device", ""), row.get("device_kind", "")
@@ -119,34 +119,34 @@ def _marks(curves: dict[Place, dict[float, float]]) -> list[Mark]:
     slow = [place for place in curves if place[2] == "cpu" and place not in plain]
     fast = [place for place in curves if place[2] == "gpu"]
     pairs = [(one, other) for one in slow for other in fast] or [(one, other) for one in plain for other in slow]
-    found = [(other[2].upper(), crossover.crossover(curves[one], curves[other])) for one, other in pairs]
-    return [Mark(at, None, f"from n = {crossover.scientific(at)} the {name} wins") for name, at in found if at]
+    crossovers = [(other[2].upper(), crossover.crossover(curves[one], curves[other])) for one, other in pairs]
+    return [Mark(at, None, f"from n = {crossover.scientific(at)} the {name} wins") for name, at in crossovers if at]
 
 
-def _networks(found: list[Row]) -> Html | None:
+def _networks(results: list[Row]) -> Html | None:
     """Items a second of every network, mode and batch size; where stacks took turns, a chart a mode."""
-    if not any(row.get("times_the_first") for row in found):
-        return _bars(found, "items_per_s", ("network", "mode", "batch_size"), "Items per second: longer is faster")
-    modes = dict.fromkeys(row["mode"] for row in found if row.get("mode"))
-    return join([_turns([row for row in found if row.get("mode") == mode], mode) for mode in modes])
+    if not any(row.get("times_the_first") for row in results):
+        return _bars(results, "items_per_s", ("network", "mode", "batch_size"), "Items per second: longer is faster")
+    modes = dict.fromkeys(row["mode"] for row in results if row.get("mode"))
+    return join([_turns([row for row in results if row.get("mode") == mode], mode) for mode in modes])
 
 
-def _turns(found: list[Row], mode: str) -> Html | None:
+def _turns(results: list[Row], mode: str) -> Html | None:
     """Items a second of every stack and precision in one mode."""
-    names = [name for name in ("network", "batch_size") if len({row.get(name) for row in found}) > 1]
+    names = [name for name in ("network", "batch_size") if len({row.get(name) for row in results}) > 1]
     caption = f"{mode}, items per second: longer is faster"
-    return _bars(found, "items_per_s", ("stack", "precision", *names), caption)
+    return _bars(results, "items_per_s", ("stack", "precision", *names), caption)
 
 
-def _startup(found: list[Row]) -> Html | None:
+def _startup(results: list[Row]) -> Html | None:
     """Seconds of every part of a start."""
-    return _bars([row for row in found if row.get("what")], "median_s", ("what",), "Seconds: shorter is faster")
+    return _bars([row for row in results if row.get("what")], "median_s", ("what",), "Seconds: shorter is faster")
 
 
-def _passes(found: list[Row]) -> Html | None:
+def _passes(results: list[Row]) -> Html | None:
     """Milliseconds a pass of an encoder, one's own figures and those of others."""
     names = ("stack", "implementation", "way", "mode", "precision", "device_kind")
-    return _bars(found, "pass_ms", names, "Milliseconds a pass: shorter is faster")
+    return _bars(results, "pass_ms", names, "Milliseconds a pass: shorter is faster")
 
 
 def _said(row: Row, name: str) -> str:
@@ -156,14 +156,14 @@ def _said(row: Row, name: str) -> str:
 _BAR_UNITS = {"items_per_s": "items/s", "median_s": "s", "pass_ms": "ms"}
 
 
-def _bars(found: list[Row], figure: str, names: tuple[str, ...], caption: str) -> Html | None:
+def _bars(results: list[Row], figure: str, names: tuple[str, ...], caption: str) -> Html | None:
     """A bar for every row with a figure, called by what these columns say; what others reported is drawn apart."""
     drawn = []
-    for row in found:
+    for row in results:
         value = number_in(row.get(figure))
         if value is not None:
             reported = row.get("grade") == "reported"
-            where = telling.cut(row.get("machine", ""), 60) if reported else ""
+            where = untrusted.cut(row.get("machine", ""), 60) if reported else ""
             parts = [*(_said(row, name) for name in (RUN, *names)), where]
             drawn.append((", ".join(part for part in parts if part), value, reported))
     return side_by_side(drawn, caption, _BAR_UNITS[figure]) if drawn else None

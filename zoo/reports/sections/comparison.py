@@ -8,32 +8,32 @@ from zoo.reports.charts import Axis, Series, lines
 from zoo.reports.html import Child, Html, folded, join, table, tag
 from zoo.reports.sections import provenance, results
 from zoo.reports.units import label, named
-from zoo.reports.untrusted import Told
+from zoo.runs.untrusted import Untrusted
 
-Runs = list[tuple[str, Told]]
+Runs = list[tuple[str, Untrusted]]
 MOST_FIGURES = 8
 # What makes times comparable, and what makes results comparable.
-SAME: tuple[tuple[str, Callable[[Told], str], str], ...] = (
+SAME: tuple[tuple[str, Callable[[Untrusted], str], str], ...] = (
     ("machine", provenance.machine_line, "their times say nothing of each other"),
     (
         "data",
-        lambda told: told.text("data", "sha256") or told.text("data", "name"),
+        lambda record: record.text("data", "sha256") or record.text("data", "name"),
         "their results are of different questions",
     ),
-    ("preset", lambda told: told.text("config", "preset"), "a shortened run shows only that it works"),
+    ("preset", lambda record: record.text("config", "preset"), "a shortened run shows only that it works"),
     ("grade", provenance.grade, "a stand-in tells nothing of the GPU"),
-    ("zoo", lambda told: told.text("git_commit"), "the code may have changed between them"),
+    ("zoo", lambda record: record.text("git_commit"), "the code may have changed between them"),
 )
 
 
 def figures(runs: Runs) -> Html:
     """A row a run, a column a figure; what is the same of all runs is said once, above."""
     names = _names(runs)
-    told = {what: [find(run) for _, run in runs] for what, find in WORDS.items()}
-    same = [f"{what} {values[0]}" for what, values in told.items() if len(set(values)) == 1 and values[0]]
-    apart = [what for what, values in told.items() if len(set(values)) > 1]
+    facts = {what: [find(run) for _, run in runs] for what, find in WORDS.items()}
+    same = [f"{what} {values[0]}" for what, values in facts.items() if len(set(values)) == 1 and values[0]]
+    apart = [what for what, values in facts.items() if len(set(values)) > 1]
     cells: list[list[Child]] = [
-        [name, *(told[what][at] for what in apart), *(_figure(run, where, key) for where, key in names)]
+        [name, *(facts[what][at] for what in apart), *(_figure(run, where, key) for where, key in names)]
         for at, (name, run) in enumerate(runs)
     ]
     headings = ["run", *apart, *(label(key) for _, key in names)]
@@ -41,23 +41,23 @@ def figures(runs: Runs) -> Html:
     return join([tag("p", f"The same for all: {', '.join(same)}.") if same else None, drawn])
 
 
-WORDS: dict[str, Callable[[Told], str]] = {
-    "verb": lambda told: told.text("verb"),
-    "model": lambda told: told.text("model"),
-    "backend": lambda told: told.text("backend"),
-    "stack": lambda told: told.text("stack", "name"),
+WORDS: dict[str, Callable[[Untrusted], str]] = {
+    "verb": lambda record: record.text("verb"),
+    "model": lambda record: record.text("model"),
+    "backend": lambda record: record.text("backend"),
+    "stack": lambda record: record.text("stack", "name"),
     "device": provenance.device_name,
-    "data": lambda told: told.text("data", "name"),
+    "data": lambda record: record.text("data", "name"),
     "grade": provenance.grade,
-    "exit": lambda told: told.text("exit"),
+    "exit": lambda record: record.text("exit"),
 }
 
 
 def _names(runs: Runs) -> list[tuple[str, str]]:
     """Which figures are worth a column: of the test set, then times and memory, then what most runs have."""
     count: dict[tuple[str, str], int] = {}
-    for _, told in runs:
-        for name, row in told.items("metrics"):
+    for _, record in runs:
+        for name, row in record.items("metrics"):
             if row.number() is not None:
                 count[("metrics", name)] = count.get(("metrics", name), 0) + 1
     order = sorted(count, key=lambda pair: (pair[1] in ("loss", "accuracy"), -count[pair]))
@@ -67,20 +67,20 @@ def _names(runs: Runs) -> list[tuple[str, str]]:
     return [*tested, *times, ("", "seconds"), ("", "peak_memory_bytes"), *rest][:MOST_FIGURES]
 
 
-def _figure(told: Told, where: str, key: str) -> Html:
-    return named("seconds_s" if key == "seconds" else key, told.part(*([where] if where else [])).number(key))
+def _figure(record: Untrusted, where: str, key: str) -> Html:
+    return named("seconds_s" if key == "seconds" else key, record.part(*([where] if where else [])).number(key))
 
 
 def remarks(runs: Runs) -> Html | None:
     """In what the runs differ that makes a comparison unfair."""
     said = []
     for what, value, meaning in SAME:
-        found: dict[str, list[str]] = {}
-        for name, told in runs:
-            found.setdefault(value(told), []).append(name)
-        found.pop("", None)
-        if len(found) > 1:
-            rows = [tag("li", f"{each}: {', '.join(names)}") for each, names in found.items()]
+        names_by_value: dict[str, list[str]] = {}
+        for name, record in runs:
+            names_by_value.setdefault(value(record), []).append(name)
+        names_by_value.pop("", None)
+        if len(names_by_value) > 1:
+            rows = [tag("li", f"{each}: {', '.join(names)}") for each, names in names_by_value.items()]
             said.append(tag("li", tag("strong", f"Not the same {what}"), f"; {meaning}.", tag("ul", rows)))
     if not said:
         return tag("p", "Same machine, data, preset, grade and commit.")
@@ -99,13 +99,13 @@ def curves(folders: list[tuple[str, Path]]) -> Html | None:
 
 def time(runs: Runs) -> Html | None:
     """Where the time of each run went, to one scale."""
-    drawn = shares([(name, results.phases(told)) for name, told in runs], "Seconds by phase", "s")
+    drawn = shares([(name, results.phases(record)) for name, record in runs], "Seconds by phase", "s")
     return drawn or None
 
 
 def differences(runs: Runs) -> Html | None:
     """The settings that are not the same in all runs; those that only some of them know, folded away."""
-    flat = [provenance.settings(told) for _, told in runs]
+    flat = [provenance.settings(record) for _, record in runs]
     keys = [key for key in dict.fromkeys(key for each in flat for key in each) if not _is_idle(key)]
     shared = [key for key in keys if all(key in each for each in flat) and len({each[key] for each in flat}) > 1]
     partial = [key for key in keys if not all(key in each for each in flat)]

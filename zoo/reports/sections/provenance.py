@@ -8,11 +8,10 @@ from zoo.config import compose
 from zoo.core.errors import ZooError
 from zoo.core.files import file_sha256
 from zoo.environments import backends
-from zoo.reports import untrusted as telling
 from zoo.reports.html import Child, Html, folded, join, link, pairs, table, tag
 from zoo.reports.units import data, seconds, short, size
-from zoo.reports.untrusted import Told
-from zoo.runs import evidence
+from zoo.runs import evidence, untrusted
+from zoo.runs.untrusted import Untrusted
 
 KEY_VERSIONS = ("keras", "tensorflow", "torch", "jax", "jaxlib", "openvino", "plaidml", "numpy", "python")
 HASHED_BYTES = 512_000_000
@@ -23,16 +22,16 @@ def badge(word: str) -> Html:
     return tag("span", word, class_=f"badge {word if word.isalpha() else 'stand-in'}")
 
 
-def grade(told: Told) -> str:
+def grade(record: Untrusted) -> str:
     """``measured``, or ``stand-in`` where the stack stands in for another build; nothing for what did not end."""
-    if told.text("exit") != "completed":
+    if record.text("exit") != "completed":
         return ""
-    return "stand-in" if told.text("stack", "stand_in_for") else "measured"
+    return "stand-in" if record.text("stack", "stand_in_for") else "measured"
 
 
-def machine(told: Told) -> Html:
+def machine(record: Untrusted) -> Html:
     """The machine that did the work."""
-    here = told.part("machine")
+    here = record.part("machine")
     gpus = [_gpu(gpu) for gpu in here.rows("gpus")]
     system = f"{here.text('os_version') or here.text('os')} ({here.text('os_build')})"
     return pairs([
@@ -44,27 +43,27 @@ def machine(told: Told) -> Html:
     ])  # fmt: skip
 
 
-def machine_line(told: Told) -> str:
+def machine_line(record: Untrusted) -> str:
     """The machine in one line, by which two are told apart."""
-    here = told.part("machine")
+    here = record.part("machine")
     gpus = ", ".join(_gpu(gpu) for gpu in here.rows("gpus")) or "no GPU"
     parts = [here.text("os_version"), here.text("arch"), here.text("chip"), f"{here.text('cores')} cores",
              size(here.number("memory_bytes")), gpus]  # fmt: skip
     return ", ".join(part for part in parts if part.strip())
 
 
-def device_name(told: Told) -> str:
+def device_name(record: Untrusted) -> str:
     """The device as people call it: ``Apple M1``, ``CPU:0``."""
-    return told.text("device", "description") or told.text("device", "name").rpartition("device:")[2]
+    return record.text("device", "description") or record.text("device", "name").rpartition("device:")[2]
 
 
-def _gpu(gpu: Told) -> str:
+def _gpu(gpu: Untrusted) -> str:
     return gpu.text("name") or gpu.text("vendor") or "of unknown name"
 
 
-def stack(told: Told) -> Html:
+def stack(record: Untrusted) -> Html:
     """The libraries, as they name themselves."""
-    row, versions = told.part("stack"), told.items("versions")
+    row, versions = record.part("stack"), record.items("versions")
     key = [f"{name} {value.text()}" for wanted in KEY_VERSIONS for name, value in versions if name == wanted]
     listed = table("All packages of the environment", ["package", "version"],
                    [[name, value.text()] for name, value in versions])  # fmt: skip
@@ -84,9 +83,9 @@ def _code(text: str) -> Html | str:
     return tag("code", text) if text else ""
 
 
-def device(told: Told) -> Html:
+def device(record: Untrusted) -> Html:
     """Where the work was done, how that was found out, and whether small operations came out right."""
-    row, promise = told.part("device"), told.text("promise")
+    row, promise = record.part("device"), record.text("promise")
     kept = f"a {promise.upper()}" + (": kept" if row.text("kind") == promise else ": not kept") if promise else ""
     if not row.text("name"):
         return tag("p", "The run did not get as far as to prove its device.")
@@ -94,13 +93,13 @@ def device(told: Told) -> Html:
     return join([
         pairs([
             ("device", _code(row.text("name"))), ("its name", row.text("description")), ("kind", row.text("kind")),
-            ("promised", kept), ("proof", proof), ("why this backend", "; ".join(told.words("reasons"))),
+            ("promised", kept), ("proof", proof), ("why this backend", "; ".join(record.words("reasons"))),
         ]),
-        _probes(told.rows("probes")),
+        _probes(record.rows("probes")),
     ])  # fmt: skip
 
 
-def _probes(rows: list[Told]) -> Html | None:
+def _probes(rows: list[Untrusted]) -> Html | None:
     if not rows:
         return tag("p", "No operations were compared with numpy.")
     passed = sum(row.part("ok").value is True for row in rows)
@@ -113,15 +112,15 @@ def _probes(rows: list[Told]) -> Html | None:
                  ["operation", "outcome", "largest error", "allowed", "time"], cells, (2, 3, 4))  # fmt: skip
 
 
-def _outcome(row: Told) -> str:
+def _outcome(row: Untrusted) -> str:
     if row.text("skipped"):
         return f"not tried: {row.text('skipped')}"
     return "right" if row.part("ok").value is True else f"WRONG {row.text('issue')}".strip()
 
 
-def recorded(told: Told) -> Html:
+def recorded(record: Untrusted) -> Html:
     """How this is known to work: the grade of this run, and what is recorded of its recipe; what others reported."""
-    model, backend = told.text("model"), told.text("backend")
+    model, backend = record.text("model"), record.text("backend")
     meaning = {
         "": "The run did not come to its end: it is no evidence",
         "measured": "this run was made on this machine and device",
@@ -129,7 +128,7 @@ def recorded(told: Told) -> Html:
     }
     rows = _rows(model, backend)
     own = [row for row in rows if row["grade"] != "reported"]
-    said = [badge(grade(told)), " ", meaning[grade(told)], "."]
+    said = [badge(grade(record)), " ", meaning[grade(record)], "."]
     return join([tag("p", said), _own_rows(own, model, backend), reported(model, rows)])  # fmt: skip
 
 
@@ -175,15 +174,15 @@ def _reported_rows(rows: list[evidence.Row]) -> Iterator[list[Child]]:
 
 def _reported_figures(model: str) -> Iterator[list[Child]]:
     for row in evidence.reported_about(model):
-        told = f"{short(row['figure'])} {row['unit']}" if row["figure"] is not None else "no figure"
+        figure = f"{short(row['figure'])} {row['unit']}" if row["figure"] is not None else "no figure"
         note = f": {row['note']}" if row.get("note") else ""
-        yield [[badge("reported"), " ", told], f"{row['what']}{note}", row["machine"], row["stack"], row["date"],
+        yield [[badge("reported"), " ", figure], f"{row['what']}{note}", row["machine"], row["stack"], row["date"],
                link(str(row["source"]))]  # fmt: skip
 
 
-def data_set(told: Told) -> Html | None:
+def data_set(record: Untrusted) -> Html | None:
     """What was learnt from or looked at."""
-    row = told.part("data")
+    row = record.part("data")
     if not row.text("name"):
         return None
     items = [f"{int(value):,} {words}" for key, words in _ITEMS if (value := row.number(key)) is not None]
@@ -199,9 +198,9 @@ def data_set(told: Told) -> Html | None:
 _ITEMS = (("train_items", "to train"), ("validation_items", "to validate"), ("test_items", "to test"), ("items", ""))
 
 
-def again(told: Told) -> Html:
+def again(record: Untrusted) -> Html:
     """How to do it again, and with what."""
-    words = told.words("command")
+    words = record.words("command")
     if words[:3] == ["python", "-m", "zoo"]:
         shown = tag("pre", tag("code", shlex.join(words)), tabindex=0)
     else:
@@ -209,41 +208,41 @@ def again(told: Told) -> Html:
     return join([
         shown,
         pairs([
-            ("seed", told.text("config", "seed")), ("zoo", told.text("zoo_version")),
-            ("commit", _code(told.text("git_commit"))), ("started", told.text("started")),
-            ("finished", told.text("finished")),
+            ("seed", record.text("config", "seed")), ("zoo", record.text("zoo_version")),
+            ("commit", _code(record.text("git_commit"))), ("started", record.text("started")),
+            ("finished", record.text("finished")),
         ]),
-        _settings(told),
+        _settings(record),
     ])  # fmt: skip
 
 
-def _settings(told: Told) -> Html | None:
-    flat = settings(told)
+def _settings(record: Untrusted) -> Html | None:
+    flat = settings(record)
     rows: list[list[Child]] = [[key, tag("code", value)] for key, value in flat.items()]
     return folded("All settings", table("Settings of the run", ["setting", "value"], rows)) if rows else None
 
 
-def settings(told: Told) -> dict[str, str]:
+def settings(record: Untrusted) -> dict[str, str]:
     """All settings of a run by their dotted names."""
-    found: dict[str, str] = {}
-    pending = [(key, value, 0) for key, value in told.items("config")]
-    while pending and len(found) < telling.MOST_ROWS:
+    flat: dict[str, str] = {}
+    pending = [(key, value, 0) for key, value in record.items("config")]
+    while pending and len(flat) < untrusted.MOST_ROWS:
         key, value, depth = pending.pop(0)
         inside = value.items() if depth < 6 else []
         if inside:
             pending += [(f"{key}.{name}", item, depth + 1) for name, item in inside]
         elif value.value is None or value.text():
-            found[key] = "null" if value.value is None else value.text()
-    return found
+            flat[key] = "null" if value.value is None else value.text()
+    return flat
 
 
-def files(told: Told, folder: Path) -> Html:
+def files(record: Untrusted, folder: Path) -> Html:
     """The files of the folder, held against their recorded checksums."""
     rows: list[list[Child]] = []
     left = HASHED_BYTES
-    for row in told.rows("artifacts"):
+    for row in record.rows("artifacts"):
         name = row.text("path")
-        path = telling.own_file(folder, name, left) if "/" not in name and "\\" not in name else None
+        path = untrusted.own_file(folder, name, left) if "/" not in name and "\\" not in name else None
         state = "not looked at" if (folder / name).is_file() and path is None else "missing"
         if path is not None:
             left -= path.stat().st_size

@@ -4,12 +4,12 @@ from collections.abc import Iterable
 from pathlib import Path
 
 from zoo.reports import images
-from zoo.reports import untrusted as telling
 from zoo.reports.bars import shares
 from zoo.reports.charts import Axis, Mark, Series, lines
 from zoo.reports.html import Child, Html, folded, join, table, tag
 from zoo.reports.units import data, heading, label, named, seconds, short, size
-from zoo.reports.untrusted import Told, number_in
+from zoo.runs import untrusted
+from zoo.runs.untrusted import Untrusted, number_in
 
 MOST_CARDS = 12
 MOST_PREDICTIONS = 20
@@ -29,47 +29,47 @@ TEXTS = (".txt",)
 Row = dict[str, str]
 
 
-def headline(told: Told) -> Html:
+def headline(record: Untrusted) -> Html:
     """The figures of the run, large, and whether they keep the recipe's promise."""
-    shown = _ordered(told)
+    shown = _ordered(record)
     cards = [
         tag("div", tag("dt", label(name)), tag("dd", named(name, value)), class_="card")
         for name, value in shown[:MOST_CARDS]
     ]
-    words = [tag("li", text) for text in told.words("told")]
+    words = [tag("li", text) for text in record.words("told")]
     return join([
-        tag("dl", cards, class_="cards") if cards else None, tag("ul", words) if words else None, *_promises(told),
-        *_failure(told),
+        tag("dl", cards, class_="cards") if cards else None, tag("ul", words) if words else None, *_promises(record),
+        *_failure(record),
     ])  # fmt: skip
 
 
-def _ordered(told: Told) -> list[tuple[str, float]]:
+def _ordered(record: Untrusted) -> list[tuple[str, float]]:
     """Metrics of the test set, the time of the work and the memory it took, then the other metrics."""
-    metrics = [(name, value) for name, row in told.items("metrics") if (value := row.number()) is not None]
+    metrics = [(name, value) for name, row in record.items("metrics") if (value := row.number()) is not None]
     tested = [pair for pair in metrics if pair[0].startswith("test")]
-    spent = [*((name, told.number("phases", name)) for name in ("train_s", "infer_s")),
-             ("all_in_all_s", told.number("seconds")),
-             ("peak_memory_bytes", told.number("peak_memory_bytes"))]  # fmt: skip
+    spent = [*((name, record.number("phases", name)) for name in ("train_s", "infer_s")),
+             ("all_in_all_s", record.number("seconds")),
+             ("peak_memory_bytes", record.number("peak_memory_bytes"))]  # fmt: skip
     rest = sorted((pair for pair in metrics if pair not in tested), key=lambda pair: pair[0] in ("loss", "accuracy"))
     return [*tested, *((name, value) for name, value in spent if value is not None), *rest]
 
 
-def _promises(told: Told) -> list[Html]:
+def _promises(record: Untrusted) -> list[Html]:
     said = [
         tag("p", f"The recipe expects {label(name)} of {words} ", data(row.number(key)), ": ",
             tag("strong", "reached" if row.part("met").value is True else "MISSED"))
-        for name, row in told.items("expected")
+        for name, row in record.items("expected")
         for key, words in (("at_least", "at least"), ("at_most", "at most"))
         if row.number(key) is not None
     ]  # fmt: skip
-    because = told.words("expected_not_applicable", "because")
+    because = record.words("expected_not_applicable", "because")
     said += [tag("p", f"The recipe's promise does not apply to this run: {', '.join(because)}")] if because else []
-    compared = [tag("p", words) for words in told.words("reference", "compared")]
+    compared = [tag("p", words) for words in record.words("reference", "compared")]
     return [*said, *compared]
 
 
-def _failure(told: Told) -> list[Html]:
-    error = told.part("error")
+def _failure(record: Untrusted) -> list[Html]:
+    error = record.part("error")
     if not error.text("message"):
         return []
     return [
@@ -78,15 +78,15 @@ def _failure(told: Told) -> list[Html]:
     ]  # fmt: skip
 
 
-def log_end(told: Told, folder: Path) -> Html | None:
+def log_end(record: Untrusted, folder: Path) -> Html | None:
     """The end of the worker's log, for a run that did not come to its end."""
-    if told.text("exit") in ("completed", "") or not (text := _tail(folder)):
+    if record.text("exit") in ("completed", "") or not (text := _tail(folder)):
         return None
     return folded("The end of worker.log", tag("pre", text, tabindex=0))
 
 
 def _tail(folder: Path) -> str:
-    path = telling.own_file(folder, "worker.log", 1 << 40)
+    path = untrusted.own_file(folder, "worker.log", 1 << 40)
     if path is None:
         return ""
     with path.open("rb") as source:
@@ -97,7 +97,7 @@ def _tail(folder: Path) -> str:
 
 def history(folder: Path) -> list[Row]:
     """The epochs of ``history.csv``."""
-    return telling.table(folder, "history.csv", 20_000)
+    return untrusted.table(folder, "history.csv", 20_000)
 
 
 def points(rows: Iterable[Row], name: str) -> list[tuple[float, float]]:
@@ -125,10 +125,10 @@ KNOWN = {
 
 def _terms(rows: list[Row]) -> Html:
     """Whatever else was written down by epoch, such as the terms of a loss."""
-    found = {name: points(rows, name) for name in list(rows[0])[:20] if name not in KNOWN}
-    found = {name: each for name, each in found.items() if len({y for _, y in each}) > 1}
-    log = all(y > 0 for each in found.values() for _, y in each)
-    series = [Series(label(name), each) for name, each in found.items()]
+    terms = {name: points(rows, name) for name in list(rows[0])[:20] if name not in KNOWN}
+    terms = {name: each for name, each in terms.items() if len({y for _, y in each}) > 1}
+    log = all(y > 0 for each in terms.values() for _, y in each)
+    series = [Series(label(name), each) for name, each in terms.items()]
     return lines(series, Axis("epoch", whole=True), Axis("value", log=log), "Other figures by epoch")
 
 
@@ -144,7 +144,7 @@ def _panel(rows: list[Row], name: str, axis: Axis) -> Html:
 
 def _numbers(rows: list[Row]) -> Html:
     headings = list(rows[0])[:12]
-    shown = rows if len(rows) <= telling.MOST_ROWS else rows[-telling.MOST_ROWS :]
+    shown = rows if len(rows) <= untrusted.MOST_ROWS else rows[-untrusted.MOST_ROWS :]
     cells: list[list[Child]] = [[_cell(row, name) for name in headings] for row in shown]
     words = "All epochs in numbers" if len(shown) == len(rows) else f"The last {len(shown)} epochs in numbers"
     drawn = table(words, [heading(name) for name in headings], cells, range(1, len(headings)))
@@ -162,7 +162,7 @@ def _cell(row: Row, name: str) -> Child:
 
 def predictions(folder: Path) -> Html | None:
     """The first predictions, each beside a small picture of what the network saw."""
-    rows = telling.table(folder, "predictions.csv", 100_000)
+    rows = untrusted.table(folder, "predictions.csv", 100_000)
     if not rows:
         return None
     headings = [name for name in rows[0] if not name.startswith("p_")][:8]
@@ -182,7 +182,7 @@ def confusion(folder: Path) -> Html | None:
 
     With very many classes it is shown as the picture that the run drew of it.
     """
-    rows = telling.table(folder, "confusion.csv", MOST_CLASSES + 1)
+    rows = untrusted.table(folder, "confusion.csv", MOST_CLASSES + 1)
     if not rows:
         return None
     if len(rows) > MOST_CLASSES:
@@ -202,7 +202,7 @@ def confusion(folder: Path) -> Html | None:
 
 def _mistakes(folder: Path) -> Html | None:
     """The surest mistakes."""
-    rows = telling.table(folder, "mistakes.csv", MOST_PREDICTIONS)
+    rows = untrusted.table(folder, "mistakes.csv", MOST_PREDICTIONS)
     if not rows:
         return None
     headings = list(rows[0])[:8]
@@ -219,8 +219,8 @@ def _share(value: float, total: float, right: bool) -> Html:
 
 def pictures(folder: Path) -> Html | None:
     """The pictures that the run made, as they lie in its folder."""
-    found = [name for name in telling.names(folder, *images.SUFFIXES) if name not in DRAWN][:24]
-    return join(images.shown(folder, name, _words(name)) for name in found) if found else None
+    files = [name for name in untrusted.names(folder, *images.SUFFIXES) if name not in DRAWN][:24]
+    return join(images.shown(folder, name, _words(name)) for name in files) if files else None
 
 
 def _words(name: str) -> str:
@@ -229,26 +229,26 @@ def _words(name: str) -> str:
 
 def texts(folder: Path) -> Html | None:
     """The beginning of each text that the run wrote."""
-    found = [(name, telling.text_file(folder, name)) for name in telling.names(folder, *TEXTS)[:8]]
+    files = [(name, untrusted.text_file(folder, name)) for name in untrusted.names(folder, *TEXTS)[:8]]
     drawn = [tag("figure", tag("pre", text, tabindex=0), tag("figcaption", tag("code", name)))
-             for name, text in found if text.strip()]  # fmt: skip
+             for name, text in files if text.strip()]  # fmt: skip
     return join(drawn) if drawn else None
 
 
-def phases(told: Told) -> list[tuple[str, float]]:
+def phases(record: Untrusted) -> list[tuple[str, float]]:
     """Seconds by phase, in the order in which they come; what is known of none of them at the end."""
     order = ("environment", "data", "import", "probes", "build", "compile", "train", "infer", "evaluate")
-    found = [(name.removesuffix("_s"), value) for name, row in told.items("phases")
+    named_seconds = [(name.removesuffix("_s"), value) for name, row in record.items("phases")
              if (value := row.number()) is not None and value >= 0]  # fmt: skip
-    return sorted(found, key=lambda pair: order.index(pair[0]) if pair[0] in order else len(order))
+    return sorted(named_seconds, key=lambda pair: order.index(pair[0]) if pair[0] in order else len(order))
 
 
-def time(told: Told) -> Html | None:
+def time(record: Untrusted) -> Html | None:
     """Where the time went."""
-    rows = phases(told)
+    rows = phases(record)
     if not rows:
         return None
-    total, whole = sum(value for _, value in rows), told.number("seconds")
+    total, whole = sum(value for _, value in rows), record.number("seconds")
     cells: list[list[Child]] = [
         [name, data(value, seconds(value)), f"{100 * value / total:.0f} %" if total else ""] for name, value in rows
     ]

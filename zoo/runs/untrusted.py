@@ -19,18 +19,18 @@ MOST_RECORD_BYTES = 32_000_000
 MOST_FILE_BYTES = 16_000_000
 
 
-class Told:
+class Untrusted:
     """A value out of JSON; whatever is not there, or is not what was asked for, is empty."""
 
     def __init__(self, value: Any) -> None:
         self.value = value
 
-    def part(self, *keys: str) -> "Told":
+    def part(self, *keys: str) -> "Untrusted":
         """What lies under these keys, one inside the other."""
         value = self.value
         for key in keys:
             value = value.get(key) if isinstance(value, dict) else None
-        return Told(value)
+        return Untrusted(value)
 
     def text(self, *keys: str) -> str:
         """Text or a number as text, cut where it is endless; else nothing."""
@@ -43,16 +43,16 @@ class Told:
         """A finite number, or None."""
         return finite(self.part(*keys).value)
 
-    def items(self, *keys: str) -> list[tuple[str, "Told"]]:
+    def items(self, *keys: str) -> list[tuple[str, "Untrusted"]]:
         """Keys and values."""
         value = self.part(*keys).value
         pairs = value.items() if isinstance(value, dict) else ()
-        return [(cut(str(key)), Told(item)) for key, item in itertools.islice(pairs, MOST_ROWS)]
+        return [(cut(str(key)), Untrusted(item)) for key, item in itertools.islice(pairs, MOST_ROWS)]
 
-    def rows(self, *keys: str) -> list["Told"]:
+    def rows(self, *keys: str) -> list["Untrusted"]:
         """The items of a list."""
         value = self.part(*keys).value
-        return [Told(item) for item in value[:MOST_ROWS]] if isinstance(value, list) else []
+        return [Untrusted(item) for item in value[:MOST_ROWS]] if isinstance(value, list) else []
 
     def words(self, *keys: str) -> list[str]:
         """The texts in a list."""
@@ -83,7 +83,7 @@ def cut(text: str, most: int = MOST_TEXT) -> str:
     return text if len(text) <= most else f"{text[:most]} … ({len(text) - most:,} more characters)"
 
 
-def record(folder: Path) -> Told:
+def read_record(folder: Path) -> Untrusted:
     """The record of a run folder.
 
     Raises:
@@ -96,17 +96,17 @@ def record(folder: Path) -> Told:
         size = 0  # reading it tells what is wrong
     if size > MOST_RECORD_BYTES:
         raise ZooError(f"{path} has {size:,} bytes: that is not the record of a run", "Give another run.")
-    return Told(records.as_written(folder))
+    return Untrusted(records.as_written(folder))
 
 
 def own_file(folder: Path, name: str, most: int = MOST_FILE_BYTES) -> Path | None:
     """A plain file of the folder itself, not larger than ``most`` bytes; links that lead out of it are none."""
     path = folder / name
     try:
-        told = path.lstat()
+        status = path.lstat()
     except (OSError, ValueError):  # ValueError: a name with a NUL in it
         return None
-    return path if stat.S_ISREG(told.st_mode) and told.st_size <= most else None
+    return path if stat.S_ISREG(status.st_mode) and status.st_size <= most else None
 
 
 def table(folder: Path, name: str, most: int = MOST_ROWS) -> list[dict[str, str]]:
@@ -142,7 +142,7 @@ def text_file(folder: Path, name: str, most: int = 6_000) -> str:
 def names(folder: Path, *suffixes: str) -> list[str]:
     """Names of the folder's own files with one of these endings, sorted, a few dozen at most."""
     try:
-        found = sorted(path.name for path in folder.iterdir() if path.suffix.lower() in suffixes)
+        paths = sorted(path.name for path in folder.iterdir() if path.suffix.lower() in suffixes)
     except OSError:
         return []
-    return [name for name in found if own_file(folder, name)][:48]
+    return [name for name in paths if own_file(folder, name)][:48]
