@@ -7,15 +7,16 @@ from typing import Any, cast
 
 import pytest
 
+from zoo.config.schemas.common import Settings
 from zoo.runs import plots
-from zoo.runs.context import Line
+from zoo.runs.context import RunContext
 from zoo.runs.history import History
 from zoo.runs.worker_process import Outcome
 
 
-def line(folder: Path) -> Line:
+def context(folder: Path) -> RunContext[Settings]:
     record = {"model": "mnist", "backend": "cpu", "stack": {"name": "tf-2.21"}, "data": {"name": "digits"}}
-    return cast(Line, SimpleNamespace(folder=folder, record=record))
+    return cast(RunContext[Settings], SimpleNamespace(folder=folder, record=record))
 
 
 def epoch(number: int, of: int = 3, loss: float = 1.0) -> dict[str, Any]:
@@ -42,7 +43,7 @@ def drawn(monkeypatch: pytest.MonkeyPatch) -> list[int]:
 
 
 def test_they_are_drawn_once_when_the_last_epoch_is_told(tmp_path: Path, drawn: list[int]) -> None:
-    history, epochs = History(line(tmp_path)), [epoch(1), epoch(2), epoch(3)]
+    history, epochs = History(context(tmp_path)), [epoch(1), epoch(2), epoch(3)]
     for event in [{"event": "start"}, *epochs]:
         assert drawn == []
         history.watch(event)
@@ -52,7 +53,7 @@ def test_they_are_drawn_once_when_the_last_epoch_is_told(tmp_path: Path, drawn: 
 
 
 def test_a_training_that_ends_early_is_drawn_in_the_end(tmp_path: Path, drawn: list[int]) -> None:
-    history = History(line(tmp_path))
+    history = History(context(tmp_path))
     history.watch(epoch(1))
     assert drawn == []
     history.finish(Outcome(epochs=[epoch(1)]))
@@ -60,7 +61,7 @@ def test_a_training_that_ends_early_is_drawn_in_the_end(tmp_path: Path, drawn: l
 
 
 def test_epochs_that_are_trained_again_are_drawn_as_they_became(tmp_path: Path) -> None:
-    history, again = History(line(tmp_path)), [epoch(2, loss=0.2), epoch(3, loss=0.3)]
+    history, again = History(context(tmp_path)), [epoch(2, loss=0.2), epoch(3, loss=0.3)]
     for event in [epoch(1), epoch(2), epoch(3), {"event": "resume", "epoch": 2}, *again]:
         history.watch(event)
     assert written(tmp_path) == [("1", "1.0"), ("2", "0.2"), ("3", "0.3")]
@@ -73,7 +74,7 @@ def test_what_goes_wrong_beside_the_worker_is_told_when_it_is_done(
         raise OSError(28, "No space left on device")
 
     monkeypatch.setattr(plots, "curves", full)
-    history = History(line(tmp_path))
+    history = History(context(tmp_path))
     history.watch(epoch(1, of=1))
     with pytest.raises(OSError, match="No space left"):
         history.finish(Outcome(epochs=[epoch(1, of=1)]))

@@ -144,13 +144,15 @@ def test_a_link_among_the_runs_is_neither_listed_nor_removed(stranger: Path) -> 
 HOST = """
 import sys
 from pathlib import Path
-from zoo import cli, envs, paths
+from zoo.cli import main
+from zoo.core import paths
+from zoo.environments import store
 lock = Path("fake.lock").resolve()
-ready = envs.Environment(python=Path(sys.executable), folder=lock.parent, lock=lock, lock_sha256="0" * 64,
-                         versions={"six": "1.17.0"}, build_s=0.0, python_version="3.11.0")
-envs.ensure = lambda stack, platform: ready
+ready = store.Environment(python=Path(sys.executable), folder=lock.parent, lock=lock, lock_sha256="0" * 64,
+                          versions={"six": "1.17.0"}, build_s=0.0, python_version="3.11.0")
+store.ensure = lambda stack, platform: ready
 paths.WORKER = Path(sys.argv.pop(1))
-sys.exit(cli.main())
+sys.exit(main.main())
 """
 
 

@@ -127,7 +127,7 @@ def compose(path: Path) -> object:
     kept = config_compose._base
     config_compose._base = lambda form, picked: copy.deepcopy(_composed(form, tuple(picked)))
     try:
-        return context.settle(verb, words, registry.task_of(verb, words), _here())
+        return context.resolve(registry.command_of(verb, words), words, _here())
     finally:
         config_compose._base = kept
 

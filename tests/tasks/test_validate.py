@@ -47,9 +47,9 @@ def judged(monkeypatch: pytest.MonkeyPatch, least: float) -> None:
 
     judge = train_task._judge
 
-    def other(line: Any, settings: Any) -> None:
-        settings.expect["digits"] = {"test_accuracy": least}
-        judge(line, settings)
+    def other(context: Any) -> None:
+        context.settings.expect["digits"] = {"test_accuracy": least}
+        judge(context)
 
     monkeypatch.setattr(train_task, "_judge", other)
 

@@ -33,7 +33,8 @@ def lines(verb: str, overrides: list[str], capture: Path | None = None) -> list[
         overrides = predict_photos.fastest(overrides, here)
     if verb == "train" and task == "stylize":
         overrides = optimize.fastest(overrides, here)
-    overrides, settings, _, choice = context.settle(verb, overrides, task, here, reference)
+    command = registry.command_of(verb, overrides)
+    overrides, settings, _, choice = context.resolve(command, overrides, here, reference)
     steps: list[tuple[str, list[str]]] = [
         ("machine", [machine.describe(here)]),
         ("settings", _settings(settings)),

@@ -3,19 +3,20 @@
 import contextlib
 from typing import Any
 
+from zoo.config.schemas.common import Settings
 from zoo.runs import plots, records, worker_process
-from zoo.runs.context import Line
+from zoo.runs.context import RunContext
 
 
 class History:
     """Follows a training and draws its curves once.
 
     Args:
-        line: the run, whose record tells what the curves are of.
+        context: the run, whose record tells what the curves are of.
     """
 
-    def __init__(self, line: Line) -> None:
-        self._line = line
+    def __init__(self, context: RunContext[Settings]) -> None:
+        self._context = context
         self._told: dict[int, dict[str, Any]] = {}
         self._drawn: list[dict[str, Any]] = []
 
@@ -40,13 +41,13 @@ class History:
             self._draw(outcome.epochs)
 
     def _draw(self, epochs: list[dict[str, Any]]) -> None:
-        folder = self._line.folder
+        folder = self._context.folder
         records.write_history(folder / "history.csv", epochs)
-        plots.curves(records.read_history(folder), title(self._line), folder / "curves.png")
+        plots.curves(records.read_history(folder), title(self._context), folder / "curves.png")
         self._drawn = epochs
 
 
-def title(line: Line) -> str:
+def title(context: RunContext[Settings]) -> str:
     """What stands above the pictures of a training."""
-    told = line.record
+    told = context.record
     return f"{told['model']} on {told['backend']} ({told['stack']['name']}), {told['data']['name']}"

@@ -26,14 +26,14 @@ FREE = (
 NEEDED = {"config": dict, "phases": dict, "backend": str, "stack.name": str, "command": list}
 
 
-def told(overrides: list[str]) -> str | None:
+def requested(overrides: list[str]) -> str | None:
     """The run that ``resume=`` names, if it is there."""
     return compose.chosen(KEY, overrides)
 
 
 def folder_of(overrides: list[str]) -> Path:
     """The folder of the run that ``resume=`` names: a path, or ``last``."""
-    named = told(overrides)
+    named = requested(overrides)
     assert named is not None  # noqa: S101  (asked before)
     if named != "last":
         return Path(named).expanduser().resolve()

@@ -1,8 +1,10 @@
 """Every verb that makes a run folder: finds the module for the model's task and lets it work."""
 
 import importlib
+from typing import Any
 
 from zoo.config import compose, references
+from zoo.config.tasks import Command
 from zoo.core.errors import unknown
 from zoo.runs import context, result, resume
 from zoo.runs.result import Run
@@ -44,11 +46,21 @@ def act(verb: str, overrides: list[str]) -> Run:
     Raises:
         ZooError: the task has no such verb, and whatever the module raises.
     """
-    if verb == "train" and resume.told(overrides):
+    if verb == "train" and resume.requested(overrides):
         overrides = resume.expand(overrides)
-    form = compose.form(verb, task_of(verb, overrides))
-    run: Run = getattr(importlib.import_module(form.module), verb)(overrides)
+    run: Run = command_of(verb, overrides).run(overrides)
     return run
+
+
+def command_of(verb: str, overrides: list[str]) -> Command[Any]:
+    """Return the command that does a verb for the task of the overrides.
+
+    Raises:
+        ZooError: the task has no such verb.
+    """
+    form = compose.form(verb, task_of(verb, overrides))
+    command: Command[Any] = getattr(importlib.import_module(form.module), verb.upper())
+    return command
 
 
 def task_of(verb: str, overrides: list[str]) -> str:
@@ -77,4 +89,4 @@ def _benchmark(kind: str) -> str:
 
 def composed_text(verb: str, overrides: list[str]) -> str:
     """The settings that a verb would run with, as YAML."""
-    return context.composed_text(verb, overrides, task_of(verb, overrides))
+    return context.composed_text(command_of(verb, overrides), overrides)

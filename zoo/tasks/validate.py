@@ -10,7 +10,7 @@ from zoo.config import bounds, compose
 from zoo.core import paths
 from zoo.core.errors import INTERRUPTED, ZooError
 from zoo.environments import gpus, machine
-from zoo.runs import context, evidence, promises, records, result
+from zoo.runs import evidence, lifecycle, promises, records, result
 from zoo.tasks import registry
 
 BUSY = "other work ran on the machine, so the seconds are too long"
@@ -292,7 +292,7 @@ def _is_checkout() -> bool:
 
 def _check_identity() -> None:
     """Evidence names the zoo that it is of; better to find out before an hour of training."""
-    if not _identity(records.git_commit(), context.version()):
+    if not _identity(records.git_commit(), lifecycle.version()):
         raise ZooError(
             "Nothing says which version of the zoo this is: it is no git checkout and is not installed",
             "Clone it with git, or install it, and validate again.",

@@ -10,9 +10,10 @@ import pytest
 from zoo import api
 from zoo.cli import summary
 from zoo.config import compose
+from zoo.config.schemas.common import Settings
 from zoo.core.errors import ZooError
 from zoo.runs import worker_process
-from zoo.runs.context import Line
+from zoo.runs.context import RunContext
 from zoo.tasks import registry
 from zoo.tasks.benchmarks import encoder as bench_encoder
 from zoo.tasks.benchmarks import results
@@ -118,22 +119,22 @@ class Workers:
         self._answers = answers
         self.asked: list[str] = []
 
-    def __call__(self, line: Line, request: dict[str, Any]) -> worker_process.Outcome:
-        name = line.choice.stack.name
+    def __call__(self, context: RunContext[Settings], request: dict[str, Any]) -> worker_process.Outcome:
+        name = context.choice.stack.name
         self.asked.append(name)
         answer = self._answers[name].pop(0)
         if isinstance(answer, ZooError):
             raise answer
-        line.record["device"] = {"name": "cpu", "kind": "cpu"}
+        context.record["device"] = {"name": "cpu", "kind": "cpu"}
         case = {"implementation": "zoo", "way": "eager", "mode": "evaluation", "precision": "float32"}
         told = [case | {"taken_s": answer, "first_s": 0.1, "error": None, "flops": 1e9}]
-        (line.folder / "rows.json").write_text(json.dumps(told))
+        (context.folder / "rows.json").write_text(json.dumps(told))
         return worker_process.Outcome(start={"device": {}}, done={"event": "done"}, interrupted=not answer)
 
 
 def timed(monkeypatch: pytest.MonkeyPatch, answers: dict[str, list[Any]]) -> tuple[Workers, Any]:
     workers = Workers(answers)
-    monkeypatch.setattr(bench_encoder, "work", workers)
+    monkeypatch.setattr(bench_encoder, "execute", workers)
     return workers, registry.bench(["model=transformer", "stack=torch", "beside=[jax]", "rounds=2", "length=8"])
 
 

@@ -10,10 +10,11 @@ import pytest
 
 from zoo.cli import summary
 from zoo.config import compose
+from zoo.config.schemas.common import Settings
 from zoo.core.errors import ZooError
 from zoo.reports.sections import benchmarks as drawn
 from zoo.runs import untrusted, worker_process
-from zoo.runs.context import Line
+from zoo.runs.context import RunContext
 from zoo.tasks import registry
 from zoo.tasks.benchmarks import networks
 from zoo.tasks.benchmarks import stacks as bench_stacks
@@ -29,11 +30,11 @@ class Stacks:
         self.asked: list[tuple[str, int]] = []
         self.interrupt_at = -1
 
-    def work(self, line: Line, request: Row, feed: Any, live: bool) -> worker_process.Outcome:
+    def work(self, context: RunContext[Settings], request: Row, feed: Any, live: bool) -> worker_process.Outcome:
         assert not live
-        name, (read, write) = line.choice.stack.name, os.pipe()
+        name, (read, write) = context.choice.stack.name, os.pipe()
         answer = self._seconds[name]
-        line.record["device"] = {"name": f"{name}'s", "kind": "cpu"}
+        context.record["device"] = {"name": f"{name}'s", "kind": "cpu"}
         if isinstance(answer, ZooError):
             raise answer
         feed.begin(os.fdopen(write, "wb"))
@@ -63,7 +64,7 @@ Timed = Callable[..., tuple[Stacks, Any]]
 def timed(pretending: Path, monkeypatch: pytest.MonkeyPatch) -> Timed:
     def run(seconds: dict[str, Any], *more: str) -> tuple[Stacks, Any]:
         stacks = Stacks(seconds)
-        monkeypatch.setattr(bench_stacks, "work", stacks.work)
+        monkeypatch.setattr(bench_stacks, "execute", stacks.work)
         first, *others = seconds
         settings = [f"stack={first}", f"beside=[{','.join(others)}]", "backend=cpu", "rounds=2", *more]
         return stacks, registry.bench(["bench=stacks", *settings])

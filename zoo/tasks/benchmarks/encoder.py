@@ -5,11 +5,14 @@ import json
 from typing import Any
 
 from zoo.config.schemas.benchmarks import IMPLEMENTATIONS, EncoderBenchConfig
+from zoo.config.schemas.common import Settings
 from zoo.config.tasks import Command
 from zoo.core import console
 from zoo.core.errors import ZooError
 from zoo.environments import selection
-from zoo.runs.context import Line, open_folder, prepare, raise_if_failed, recorded, request_of, work
+from zoo.runs.context import RunContext, create_context
+from zoo.runs.execution import execute, raise_if_failed, request_of
+from zoo.runs.lifecycle import record_outcome, start_run
 from zoo.runs.result import Run
 from zoo.tasks.benchmarks import participants, results
 from zoo.tasks.benchmarks import rows as bench_rows
@@ -29,37 +32,36 @@ def bench(overrides: list[str]) -> Run:
     Raises:
         ZooError: nothing could be timed; what a single stack could not do is a row of the results.
     """
-    line = prepare("bench", overrides, "encode")
-    settings = line.settings
-    assert isinstance(settings, EncoderBenchConfig)  # noqa: S101  (composed for this verb)
-    choices = _choices(line, settings)
-    open_folder(line, [str(settings.model["name"]), line.choice.backend.name])
-    with recorded(line):
-        taking_part = [_Place(participants.line_of(line, choice, number)) for number, choice in enumerate(choices)]
+    context = create_context(BENCH, overrides)
+    settings = context.settings
+    choices = _choices(context, settings)
+    start_run(context, [str(settings.model["name"]), context.choice.backend.name])
+    with record_outcome(context):
+        taking_part = [_Place(each) for each in participants.participant_contexts(context, choices)]
         turns = (_visit(place, settings) for _ in range(settings.rounds) for place in taking_part)
         whole = all(turns)
         rows = [row for place in taking_part for row in place.rows(settings)]
         bench_rows.share_of_peak(rows)
         if _is_published(settings):
             rows += bench_rows.published(str(settings.model["name"]))
-        results.write(line.folder, bench_rows.COLUMNS, rows)
-        line.record |= {"told": _told(rows), "timings": len(rows)}
-        participants.conclude(line, taking_part)
-        line.record["exit"] = "completed" if whole else "interrupted"
-    return Run(line.folder, line.record)
+        results.write(context.folder, bench_rows.COLUMNS, rows)
+        context.record |= {"told": _told(rows), "timings": len(rows)}
+        participants.conclude(context, taking_part)
+        context.record["exit"] = "completed" if whole else "interrupted"
+    return Run(context.folder, context.record)
 
 
 @dataclasses.dataclass
 class _Place:
     """One stack on one device, and what came of timing there."""
 
-    line: Line
+    context: RunContext[EncoderBenchConfig]
     found: list[Row] = dataclasses.field(default_factory=list)
     error: str | None = None
 
     def rows(self, settings: EncoderBenchConfig) -> list[Row]:
         """Its results, each of them complete in itself."""
-        known = _known(self.line)
+        known = _known(self.context)
         names = ("implementation", "way", "mode", "precision", "first_s", "error")
         told = [
             known
@@ -71,13 +73,13 @@ class _Place:
         return [*told, known | failed] if self.error else told
 
 
-def _choices(line: Line, settings: EncoderBenchConfig) -> list[selection.Choice]:
+def _choices(context: RunContext[EncoderBenchConfig], settings: EncoderBenchConfig) -> list[selection.Choice]:
     """Every stack that takes part, the first being the one that was chosen; each only once."""
-    found = participants.choices(line, settings.beside)
+    found = participants.choices(context, settings.beside)
     wanted = IMPLEMENTATIONS[settings.implementation]
     if TORCH in wanted and not any(choice.stack.framework == TORCH for choice in found):
         console.say("PyTorch's own module needs a stack of PyTorch; it is timed beside")
-        found.append(participants.on_processor(line, TORCH))
+        found.append(participants.on_processor(context, TORCH))
     if wanted == [TORCH]:
         found = [choice for choice in found if choice.stack.framework == TORCH]
     return found
@@ -88,12 +90,12 @@ def _visit(place: _Place, settings: EncoderBenchConfig) -> bool:
     if place.error:
         return True
     try:
-        outcome = work(place.line, _request(place.line, settings))
-        raise_if_failed(place.line, outcome)
+        outcome = execute(place.context, _request(place.context, settings))
+        raise_if_failed(place.context, outcome)
     except ZooError as error:
         participants.keep_error(place, error)
         return True
-    told = place.line.folder / "rows.json"
+    told = place.context.folder / "rows.json"
     if outcome.done:  # one that was stopped before has left the rows of its turn before, or none
         fresh = json.loads(told.read_text(encoding="utf-8"))
         for old, new in zip(place.found, fresh, strict=False):
@@ -103,16 +105,16 @@ def _visit(place: _Place, settings: EncoderBenchConfig) -> bool:
     return not outcome.interrupted
 
 
-def _request(line: Line, settings: EncoderBenchConfig) -> dict[str, Any]:
+def _request(context: RunContext[EncoderBenchConfig], settings: EncoderBenchConfig) -> dict[str, Any]:
     named = ("modes", "precisions", "compiled", "length", "batch", "passes", "repeats")
     told = {name: getattr(settings, name) for name in named}
     told |= {"implementations": IMPLEMENTATIONS[settings.implementation], "as_published": True}
-    return request_of(line, settings.model, "bench_encoder") | {"bench": told}
+    return request_of(context, settings.model, "bench_encoder") | {"bench": told}
 
 
-def _known(line: Line) -> Row:
+def _known(context: RunContext[Settings]) -> Row:
     """What is true of every row of a stack."""
-    return results.known(line) | participants.device(line) | {"model": line.record["model"]}
+    return results.known(context) | participants.device(context) | {"model": context.record["model"]}
 
 
 def _is_published(settings: EncoderBenchConfig) -> bool:

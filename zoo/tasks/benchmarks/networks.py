@@ -10,7 +10,9 @@ from zoo.config.schemas.benchmarks import NetworksConfig
 from zoo.config.tasks import Command
 from zoo.core import paths
 from zoo.core.errors import unknown
-from zoo.runs.context import open_folder, prepare, raise_if_failed, recorded, request_of, work
+from zoo.runs.context import create_context
+from zoo.runs.execution import execute, raise_if_failed, request_of
+from zoo.runs.lifecycle import record_outcome, start_run
 from zoo.runs.result import Run
 from zoo.tasks.benchmarks import results
 from zoo.tasks.benchmarks.results import Row
@@ -28,20 +30,19 @@ def bench(overrides: list[str]) -> Run:
     Raises:
         ZooError: nothing could be timed; what one network could not do is a row of the results.
     """
-    line = prepare("bench", overrides, "networks")
-    settings = line.settings
-    assert isinstance(settings, NetworksConfig)  # noqa: S101  (composed for this verb)
+    context = create_context(BENCH, overrides)
+    settings = context.settings
     networks = [network(name) for name in _names(settings)]
-    open_folder(line, ["bench", settings.bench, line.choice.backend.name])
-    with recorded(line):
-        line.record["bench"] = settings.bench
-        request = request_of(line, {"name": settings.bench}, "bench_networks")
-        outcome = work(line, request | {"bench": dataclasses.asdict(settings) | {"networks": networks}})
-        raise_if_failed(line, outcome)
-        rows = results.of_worker(line)
-        results.write(line.folder, COLUMNS, rows)
-        line.record["told"] = list(sentences(rows, line.record["metrics"].get("peak_gflop_per_s")))
-    return Run(line.folder, line.record)
+    start_run(context, ["bench", settings.bench, context.choice.backend.name])
+    with record_outcome(context):
+        context.record["bench"] = settings.bench
+        request = request_of(context, {"name": settings.bench}, "bench_networks")
+        outcome = execute(context, request | {"bench": dataclasses.asdict(settings) | {"networks": networks}})
+        raise_if_failed(context, outcome)
+        rows = results.of_worker(context)
+        results.write(context.folder, COLUMNS, rows)
+        context.record["told"] = list(sentences(rows, context.record["metrics"].get("peak_gflop_per_s")))
+    return Run(context.folder, context.record)
 
 
 def _names(settings: NetworksConfig) -> list[str]:

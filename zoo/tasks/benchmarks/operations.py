@@ -5,7 +5,9 @@ from collections.abc import Iterator
 
 from zoo.config.schemas.benchmarks import MatmulConfig
 from zoo.config.tasks import Command
-from zoo.runs.context import open_folder, prepare, raise_if_failed, recorded, request_of, work
+from zoo.runs.context import create_context
+from zoo.runs.execution import execute, raise_if_failed, request_of
+from zoo.runs.lifecycle import record_outcome, start_run
 from zoo.runs.result import Run
 from zoo.tasks.benchmarks import crossover, results
 from zoo.tasks.benchmarks.results import Row
@@ -26,21 +28,20 @@ def bench(overrides: list[str]) -> Run:
     Raises:
         ZooError: nothing could be timed; what one device could not do is a row of the results.
     """
-    line = prepare("bench", overrides, "matmul")
-    settings = line.settings
-    assert isinstance(settings, MatmulConfig)  # noqa: S101  (composed for this verb)
-    open_folder(line, ["bench", settings.bench, line.choice.backend.name])
-    with recorded(line):
-        line.record["bench"] = settings.bench
+    context = create_context(BENCH, overrides)
+    settings = context.settings
+    start_run(context, ["bench", settings.bench, context.choice.backend.name])
+    with record_outcome(context):
+        context.record["bench"] = settings.bench
         told = dataclasses.asdict(settings)
         sizes = {name: told[name] for name in WORDS}
-        request = request_of(line, {"name": settings.bench}, "bench_operations")
-        outcome = work(line, request | {"bench": told | {"sizes": sizes}})
-        raise_if_failed(line, outcome)
-        rows = results.of_worker(line)
-        results.write(line.folder, COLUMNS, rows)
-        line.record["told"] = list(sentences(rows))
-    return Run(line.folder, line.record)
+        request = request_of(context, {"name": settings.bench}, "bench_operations")
+        outcome = execute(context, request | {"bench": told | {"sizes": sizes}})
+        raise_if_failed(context, outcome)
+        rows = results.of_worker(context)
+        results.write(context.folder, COLUMNS, rows)
+        context.record["told"] = list(sentences(rows))
+    return Run(context.folder, context.record)
 
 
 def sentences(rows: list[Row]) -> Iterator[str]:

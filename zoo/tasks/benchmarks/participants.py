@@ -1,38 +1,44 @@
-"""Several stacks in one benchmark: which of them take part, each on a line and in a folder of its own."""
+"""Several stacks in one benchmark: which of them take part, each with a context and a folder of its own."""
 
 import copy
 import dataclasses
 from collections.abc import Iterable, Sequence
-from typing import Any, Protocol
+from typing import Any, Protocol, TypeVar
 
+from zoo.config.schemas.common import Settings
 from zoo.core import console
 from zoo.core.errors import ZooError
 from zoo.environments import selection
-from zoo.runs.context import Line
+from zoo.runs.context import RunContext
+
+T = TypeVar("T", bound=Settings)
 
 
 class Place(Protocol):
     """One stack on one device, and what went wrong there."""
 
-    line: Line
     error: str | None
 
+    @property
+    def context(self) -> RunContext[Settings]:
+        """The context of its own."""
 
-def on_processor(line: Line, stack: str) -> selection.Choice:
+
+def on_processor(context: RunContext[Settings], stack: str) -> selection.Choice:
     """That stack on the processor.
 
     Raises:
         ZooError: there is no such stack, or not for this machine.
     """
-    return selection.choose("cpu", line.machine, stack)
+    return selection.choose("cpu", context.machine, stack)
 
 
-def choices(line: Line, beside: Iterable[str]) -> list[selection.Choice]:
+def choices(context: RunContext[Settings], beside: Iterable[str]) -> list[selection.Choice]:
     """Every stack that takes part: the one chosen, beside a GPU the same on the processor, and the others."""
-    found = [line.choice]
-    if line.choice.promise == "gpu":
-        found.append(on_processor(line, line.choice.stack.name))
-    return only_once([*found, *(on_processor(line, name) for name in beside)])
+    found = [context.choice]
+    if context.choice.promise == "gpu":
+        found.append(on_processor(context, context.choice.stack.name))
+    return only_once([*found, *(on_processor(context, name) for name in beside)])
 
 
 def only_once(found: Iterable[selection.Choice]) -> list[selection.Choice]:
@@ -40,12 +46,17 @@ def only_once(found: Iterable[selection.Choice]) -> list[selection.Choice]:
     return list({(choice.stack.name, choice.promise): choice for choice in found}.values())
 
 
-def line_of(line: Line, choice: selection.Choice, number: int) -> Line:
-    """A line of its own for one choice, in a folder inside of the run's."""
-    folder = line.folder / f"{number + 1}_{choice.stack.name}_{choice.promise}"
+def participant_contexts(context: RunContext[T], choices: Iterable[selection.Choice]) -> list[RunContext[T]]:
+    """Create a context of its own for each choice."""
+    return [participant_context(context, choice, number) for number, choice in enumerate(choices)]
+
+
+def participant_context(context: RunContext[T], choice: selection.Choice, number: int) -> RunContext[T]:
+    """Create the context of one choice, with a folder inside of the run's."""
+    folder = context.folder / f"{number + 1}_{choice.stack.name}_{choice.promise}"
     folder.mkdir()
-    own = dataclasses.replace(line, choice=choice, folder=folder, record=copy.deepcopy(line.record))
-    platform = choice.stack.platforms.get(line.machine.platform)
+    own = dataclasses.replace(context, choice=choice, folder=folder, record=copy.deepcopy(context.record))
+    platform = choice.stack.platforms.get(context.machine.platform)
     own.record["backend"] = choice.backend.name
     own.record["stack"] = {
         "name": choice.stack.name,
@@ -54,45 +65,45 @@ def line_of(line: Line, choice: selection.Choice, number: int) -> Line:
     }
     if number:  # an environment of the user's own is for the stack it was named for
         own.settings = dataclasses.replace(
-            line.settings, backend=dataclasses.replace(line.settings.backend, python=None)
+            context.settings, backend=dataclasses.replace(context.settings.backend, python=None)
         )
     return own
 
 
-def device(line: Line) -> dict[str, Any]:
+def device(context: RunContext[Settings]) -> dict[str, Any]:
     """Name and kind of the device of a place, for its rows."""
-    found = line.record.get("device") or {}
-    return {"device": found.get("name"), "device_kind": found.get("kind", line.choice.promise)}
+    found = context.record.get("device") or {}
+    return {"device": found.get("name"), "device_kind": found.get("kind", context.choice.promise)}
 
 
 def keep_error(place: Place, error: ZooError) -> None:
     """What went wrong at a place is told, and kept for its rows; the others go on."""
     place.error = error.message.splitlines()[0]
-    console.warn(f"{place.line.choice.stack.name}: {error.message}")
+    console.warn(f"{place.context.choice.stack.name}: {error.message}")
 
 
-def conclude(line: Line, places: Sequence[Place]) -> None:
+def conclude(context: RunContext[Settings], places: Sequence[Place]) -> None:
     """Bring what the places said together in the run's record.
 
     Raises:
         ZooError: not one of them could time anything.
     """
-    line.record["places"] = [
+    context.record["places"] = [
         {
-            "stack": place.line.record["stack"],
-            "device": place.line.record.get("device"),
-            "versions": place.line.record.get("versions"),
-            "phases": place.line.record["phases"],
-            "folder": place.line.folder.name,
+            "stack": place.context.record["stack"],
+            "device": place.context.record.get("device"),
+            "versions": place.context.record.get("versions"),
+            "phases": place.context.record["phases"],
+            "folder": place.context.folder.name,
             "error": place.error,
         }
         for place in places
     ]
-    first = places[0].line.record
-    line.record |= {key: first[key] for key in ("device", "versions", "probes", "phases") if key in first}
-    line.record["stack"] |= first["stack"]
+    first = places[0].context.record
+    context.record |= {key: first[key] for key in ("device", "versions", "probes", "phases") if key in first}
+    context.record["stack"] |= first["stack"]
     if all(place.error for place in places):
         raise ZooError(
             "Nothing could be timed: " + "; ".join(str(place.error) for place in places),
-            f"The logs are in {line.folder}",
+            f"The logs are in {context.folder}",
         )

@@ -4,9 +4,10 @@ import json
 from pathlib import Path
 from typing import Any
 
+from zoo.config.schemas.common import Settings
 from zoo.core import csv_files
 from zoo.environments import machine
-from zoo.runs.context import Line
+from zoo.runs.context import RunContext
 
 Row = dict[str, Any]
 KNOWN = (
@@ -15,11 +16,11 @@ KNOWN = (
 )  # fmt: skip
 
 
-def known(line: Line) -> Row:
+def known(context: RunContext[Settings]) -> Row:
     """What is the same in every row of a run."""
-    record, versions = line.record, line.record.get("versions", {})
+    record, versions = context.record, context.record.get("versions", {})
     device = record.get("device") or {}
-    framework = line.choice.stack.framework
+    framework = context.choice.stack.framework
     return {
         "backend": record["backend"],
         "stack": record["stack"]["name"],
@@ -29,8 +30,8 @@ def known(line: Line) -> Row:
         "numpy": versions.get("numpy"),
         "device_name": device.get("description") or device.get("name"),
         "grade": "stand-in" if record["stack"].get("stand_in_for") else "measured",
-        "machine": machine.describe(line.machine),
-        "platform": line.machine.platform,
+        "machine": machine.describe(context.machine),
+        "platform": context.machine.platform,
         "zoo_version": record["zoo_version"],
         "git_commit": record["git_commit"],
         "date": record["started"],
@@ -46,7 +47,7 @@ def write(folder: Path, columns: tuple[str, ...], rows: list[Row]) -> None:
         csv_files.Writer(stream).writerows([names, *(row.values() for row in whole)])
 
 
-def of_worker(line: Line) -> list[Row]:
+def of_worker(context: RunContext[Settings]) -> list[Row]:
     """The rows that the worker left, each with what is known of all."""
-    rows: list[Row] = json.loads((line.folder / "rows.json").read_text(encoding="utf-8"))
-    return [row | known(line) for row in rows]
+    rows: list[Row] = json.loads((context.folder / "rows.json").read_text(encoding="utf-8"))
+    return [row | known(context) for row in rows]

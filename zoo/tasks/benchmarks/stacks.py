@@ -7,11 +7,14 @@ from collections.abc import Iterator
 from typing import Any
 
 from zoo.config.schemas.benchmarks import StacksConfig
+from zoo.config.schemas.common import Settings
 from zoo.config.tasks import Command
 from zoo.core import console
 from zoo.core.errors import ZooError
 from zoo.environments import store
-from zoo.runs.context import Line, open_folder, prepare, raise_if_failed, recorded, request_of, work
+from zoo.runs.context import RunContext, create_context
+from zoo.runs.execution import execute, raise_if_failed, request_of
+from zoo.runs.lifecycle import record_outcome, start_run
 from zoo.runs.result import Run
 from zoo.runs.worker_process import Feed, Outcome
 from zoo.runs.worker_session import Player
@@ -35,30 +38,29 @@ def bench(overrides: list[str]) -> Run:
     Raises:
         ZooError: nothing could be timed; what one stack cannot do is a row of the results.
     """
-    line = prepare("bench", overrides, "stacks")
-    settings = line.settings
-    assert isinstance(settings, StacksConfig)  # noqa: S101  (composed for this verb)
+    context = create_context(BENCH, overrides)
+    settings = context.settings
     networks.refuse_unknown(settings.network)
-    choices = participants.choices(line, settings.beside)
-    open_folder(line, ["bench", settings.bench, settings.network.replace("/", "_"), line.choice.backend.name])
-    with recorded(line):
-        line.record |= {"bench": settings.bench, "model": settings.network}
-        taking_part = [_Place(participants.line_of(line, choice, number)) for number, choice in enumerate(choices)]
+    choices = participants.choices(context, settings.beside)
+    start_run(context, ["bench", settings.bench, settings.network.replace("/", "_"), context.choice.backend.name])
+    with record_outcome(context):
+        context.record |= {"bench": settings.bench, "model": settings.network}
+        taking_part = [_Place(each) for each in participants.participant_contexts(context, choices)]
         whole = _play(taking_part, settings)
         rows = [row for place in taking_part for row in place.rows(settings)]
         hold_against_first(rows)
-        results.write(line.folder, COLUMNS, rows)
-        line.record["told"] = list(sentences(rows))
-        participants.conclude(line, taking_part)
-        line.record["exit"] = "completed" if whole else "interrupted"
-    return Run(line.folder, line.record)
+        results.write(context.folder, COLUMNS, rows)
+        context.record["told"] = list(sentences(rows))
+        participants.conclude(context, taking_part)
+        context.record["exit"] = "completed" if whole else "interrupted"
+    return Run(context.folder, context.record)
 
 
 @dataclasses.dataclass
 class _Place:
     """One stack on one device: its worker, and what came of timing there."""
 
-    line: Line
+    context: RunContext[Settings]
     error: str | None = None
     cases: list[Row] = dataclasses.field(default_factory=list)
     turns: list[Turns] = dataclasses.field(default_factory=list)
@@ -68,15 +70,16 @@ class _Place:
     def start(self, settings: StacksConfig) -> None:
         """Start the worker and wait until every case is ready; what cannot be is kept."""
         told = dataclasses.asdict(settings) | {"network": networks.network(settings.network)}
-        request = request_of(self.line, {"name": settings.network}, "bench_interleaved") | {"bench": told}
+        request = request_of(self.context, {"name": settings.network}, "bench_interleaved") | {"bench": told}
 
         def working(feed: Feed) -> Outcome:
-            outcome = work(self.line, request, feed=feed, live=False)
-            raise_if_failed(self.line, outcome)
+            outcome = execute(self.context, request, feed=feed, live=False)
+            raise_if_failed(self.context, outcome)
             return outcome
 
         with self._kept():
-            store.ensure(self.line.choice.stack, self.line.machine.platform)  # its bars need the screen to themselves
+            # Its bars need the screen to themselves.
+            store.ensure(self.context.choice.stack, self.context.machine.platform)
             self.player = Player(working)
             ready = self.player.start()
             self.peak = ready["peak_gflop_per_s"]
@@ -106,7 +109,7 @@ class _Place:
 
     def rows(self, settings: StacksConfig) -> list[Row]:
         """Its results, each of them complete in itself."""
-        known = results.known(self.line) | participants.device(self.line) | {"network": settings.network}
+        known = results.known(self.context) | participants.device(self.context) | {"network": settings.network}
         pairs = zip(self.cases, self.turns, strict=True)
         told = [known | figures(case, turns, settings.batch_size, self.peak) for case, turns in pairs]
         failed = {"mode": "", "precision": "", "batch_size": settings.batch_size, "error": self.error}
@@ -118,7 +121,7 @@ def _play(taking_part: list[_Place], settings: StacksConfig) -> bool:
     cases = range(len(settings.modes) * len(settings.precisions))
     try:
         for place in taking_part:
-            console.say(f"Preparing {place.line.choice.stack.name}")
+            console.say(f"Preparing {place.context.choice.stack.name}")
             place.start(settings)
         turns = [(place, case) for case in cases for place in taking_part]
         with console.bar("taking turns", total=settings.rounds) as bar:

@@ -11,11 +11,13 @@ from pathlib import Path
 from typing import Any
 
 from zoo.config.schemas.benchmarks import StartupConfig
+from zoo.config.schemas.common import Settings
 from zoo.config.tasks import Command
 from zoo.core import console
 from zoo.core.errors import ZooError
 from zoo.environments import store
-from zoo.runs.context import Line, open_folder, prepare, recorded
+from zoo.runs.context import RunContext, create_context
+from zoo.runs.lifecycle import record_outcome, start_run
 from zoo.runs.result import Run
 from zoo.tasks.benchmarks import results
 from zoo.tasks.benchmarks.results import Row
@@ -33,27 +35,27 @@ def bench(overrides: list[str]) -> Run:
     Raises:
         ZooError: a process did not do what it was started for.
     """
-    line = prepare("bench", overrides, "startup")
-    settings = line.settings
-    assert isinstance(settings, StartupConfig)  # noqa: S101  (composed for this verb)
-    open_folder(line, ["bench", settings.bench, line.choice.backend.name])
-    with recorded(line), tempfile.TemporaryDirectory() as root:
-        line.record["bench"] = settings.bench
-        store.ensure(line.choice.stack, line.machine.platform)  # built here and now where it is not, off the clock
-        times = _taken(line, settings.count, Path(root))
-        rows = [_row(what, taken) | results.known(line) for what, taken in times.items()]
-        results.write(line.folder, COLUMNS, rows)
-        line.record |= {"told": list(sentences(rows)), "exit": "completed"}
-    return Run(line.folder, line.record)
+    context = create_context(BENCH, overrides)
+    settings = context.settings
+    start_run(context, ["bench", settings.bench, context.choice.backend.name])
+    with record_outcome(context), tempfile.TemporaryDirectory() as root:
+        context.record["bench"] = settings.bench
+        # Built here and now where it is not, off the clock.
+        store.ensure(context.choice.stack, context.machine.platform)
+        times = _taken(context, settings.count, Path(root))
+        rows = [_row(what, taken) | results.known(context) for what, taken in times.items()]
+        results.write(context.folder, COLUMNS, rows)
+        context.record |= {"told": list(sentences(rows)), "exit": "completed"}
+    return Run(context.folder, context.record)
 
 
-def _taken(line: Line, count: int, root: Path) -> dict[str, list[float]]:
+def _taken(context: RunContext[Settings], count: int, root: Path) -> dict[str, list[float]]:
     """Seconds of every part, round by round, the first round left out."""
     times: dict[str, list[float]] = {}
     for turn in range(count + 1):
         console.say(f"round {turn} of {count}" if turn else "warm round")
         found = {what: _process(words)[0] for what, words in COMMANDS.items()}
-        found |= _environment(line) | _training(line, root / str(turn))
+        found |= _environment(context) | _training(context, root / str(turn))
         for what, taken in found.items():
             times.setdefault(what, []).append(taken)
     return {what: taken[1:] for what, taken in times.items()}
@@ -73,18 +75,18 @@ def _process(words: list[str]) -> tuple[float, str]:
     return taken, answer.stdout
 
 
-def _environment(line: Line) -> dict[str, float]:
+def _environment(context: RunContext[Settings]) -> dict[str, float]:
     began = time.perf_counter()
-    store.ensure(line.choice.stack, line.machine.platform)
+    store.ensure(context.choice.stack, context.machine.platform)
     return {"environment found": time.perf_counter() - began}
 
 
-def _training(line: Line, root: Path) -> dict[str, float]:
+def _training(context: RunContext[Settings], root: Path) -> dict[str, float]:
     """One epoch on digits: where the time of the whole process went."""
-    where = [f"backend={line.choice.backend.name}", f"stack={line.choice.stack.name}", f"output.root={root}"]
+    where = [f"backend={context.choice.backend.name}", f"stack={context.choice.stack.name}", f"output.root={root}"]
     whole, printed = _process([*TRAINING, *where])
     record: dict[str, Any] = json.loads(printed)
-    line.record |= {key: record[key] for key in ("device", "versions", "probes")}
+    context.record |= {key: record[key] for key in ("device", "versions", "probes")}
     phases = record["phases"]
     (folder,) = root.iterdir()
     worker = _worker_s(folder)

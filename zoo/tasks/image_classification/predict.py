@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from zoo.config import compose
+from zoo.config.schemas.common import Settings
 from zoo.config.schemas.image_classification import DataSettings, InferConfig, TrainConfig
 from zoo.config.tasks import Command
 from zoo.core import console
@@ -14,7 +15,9 @@ from zoo.core.errors import ZooError, unknown
 from zoo.data import training_set
 from zoo.environments import machine
 from zoo.runs import records, worker_process
-from zoo.runs.context import Line, open_folder, prepare, raise_if_failed, recorded, request_of, work
+from zoo.runs.context import RunContext, create_context, refuse_without_keras
+from zoo.runs.execution import execute, raise_if_failed, request_of
+from zoo.runs.lifecycle import record_outcome, start_run
 from zoo.runs.result import Run, named
 from zoo.tasks.image_classification import predict_photos
 
@@ -34,31 +37,29 @@ def infer(overrides: list[str]) -> Run:
         ZooError: anything that stops the run, with what to do about it.
     """
     if compose.chosen("model", overrides):
-        line, settings = _prepared(predict_photos.fastest(overrides, machine.probe()))
-        return predict_photos.recognise(line, predict_photos.of_weights(settings))
+        context = _create_context(predict_photos.fastest(overrides, machine.probe()))
+        return predict_photos.recognise(context, predict_photos.of_weights(context.settings))
     source = _source_run(overrides)
     trained = _trained_model(source)
     if _sees_photos(trained, compose.chosen("input", overrides)):
-        line, settings = _prepared(_as_trained(source, overrides))
-        return predict_photos.recognise(line, _subject(source, trained))
+        context = _create_context(_as_trained(source, overrides))
+        return predict_photos.recognise(context, _subject(source, trained))
     records.require(source.folder, source.record, OF_GREY)
-    line, settings = _prepared(_on_its_backend(source, overrides))
-    inputs = _inputs(settings, source)
+    context = _create_context(_on_its_backend(source, overrides))
+    inputs = _inputs(context.settings, source)
     trained = source.record["config"]["model"]["name"]
-    open_folder(line, ["infer", trained, line.choice.backend.name])
-    with recorded(line):
-        line.record |= {"model": trained, "trained_run": str(source.folder), "data": inputs.record}
-        outcome = work(line, _infer_request(line, settings, source, inputs))
-        _keep_predictions(line, outcome, inputs, source)
-    return Run(line.folder, line.record)
+    start_run(context, ["infer", trained, context.choice.backend.name])
+    with record_outcome(context):
+        context.record |= {"model": trained, "trained_run": str(source.folder), "data": inputs.record}
+        outcome = execute(context, _infer_request(context, source, inputs))
+        _keep_predictions(context, outcome, inputs, source)
+    return Run(context.folder, context.record)
 
 
-def _prepared(overrides: list[str]) -> tuple[Line, InferConfig]:
-    line = prepare("infer", overrides, "classify")
-    assert isinstance(line.settings, InferConfig)  # noqa: S101  (composed for this verb)
-    if line.choice.stack.keras == "none":
-        raise ZooError(f"Stack {line.choice.stack.name} has no Keras", "Choose another: `python -m zoo list stacks`.")
-    return line, line.settings
+def _create_context(overrides: list[str]) -> RunContext[InferConfig]:
+    context = create_context(INFER, overrides)
+    refuse_without_keras(context)
+    return context
 
 
 @dataclass
@@ -159,19 +160,19 @@ def _test_set(source: Run) -> _Inputs:
     return _Inputs(names, save, labels, record | {"class_names": material.class_names})
 
 
-def _infer_request(line: Line, settings: InferConfig, source: Run, inputs: _Inputs) -> dict[str, Any]:
+def _infer_request(context: RunContext[InferConfig], source: Run, inputs: _Inputs) -> dict[str, Any]:
     import numpy as np
 
     trained = _trained_model(source)
     # Copies inside the run folder: what was asked stays beside what was answered.
-    pixels, labels = line.folder / "inputs.npy", line.folder / "labels.npy"
+    pixels, labels = context.folder / "inputs.npy", context.folder / "labels.npy"
     inputs.save(pixels)
     if inputs.labels is not None:
         np.save(labels, inputs.labels, allow_pickle=False)
-    return request_of(line, trained["args"] | {"name": trained["name"]}, "predict") | {
+    return request_of(context, trained["args"] | {"name": trained["name"]}, "predict") | {
         "weights": str(source.folder / "weights.npz"),
         "data": {"x": str(pixels), "y": None if inputs.labels is None else str(labels)},
-        "infer": {"batch_size": settings.batch_size or USUAL_BATCH},
+        "infer": {"batch_size": context.settings.batch_size or USUAL_BATCH},
     }
 
 
@@ -188,16 +189,18 @@ def _trained_model(source: Run) -> dict[str, Any]:
     return {"name": name, "args": arguments}
 
 
-def _keep_predictions(line: Line, outcome: worker_process.Outcome, inputs: _Inputs, source: Run) -> None:
-    raise_if_failed(line, outcome)
-    path = line.folder / "probabilities.npy"
+def _keep_predictions(
+    context: RunContext[Settings], outcome: worker_process.Outcome, inputs: _Inputs, source: Run
+) -> None:
+    raise_if_failed(context, outcome)
+    path = context.folder / "probabilities.npy"
     if path.is_file():
         import numpy as np
 
         probabilities = np.load(path, allow_pickle=False)
         names = inputs.names[: len(probabilities)]
         classes = source.record["data"]["class_names"]
-        records.write_predictions(line.folder / "predictions.csv", names, classes, probabilities)
+        records.write_predictions(context.folder / "predictions.csv", names, classes, probabilities)
 
 
 INFER = Command("infer", "classify", "infer", InferConfig, infer)

@@ -11,7 +11,9 @@ from zoo.core import console
 from zoo.core.errors import ZooError
 from zoo.environments import selection, stacks
 from zoo.environments.machine import Machine
-from zoo.runs.context import Line, open_folder, raise_if_failed, recorded, request_of, work
+from zoo.runs.context import RunContext
+from zoo.runs.execution import execute, raise_if_failed, request_of
+from zoo.runs.lifecycle import record_outcome, start_run
 from zoo.runs.result import Run
 from zoo.tasks.image_classification import photo_stream
 from zoo.tasks.image_classification.photo_stream import Feed
@@ -87,58 +89,56 @@ def of_weights(settings: InferConfig) -> Subject:
     return Subject(model, (size, size), chosen.npz, chosen.hint, names, {"weights": chosen.record})
 
 
-def recognise(line: Line, subject: Subject) -> Run:
+def recognise(context: RunContext[InferConfig], subject: Subject) -> Run:
     """Ask a network about the pictures of ``input=``.
 
     Raises:
         ZooError: there are none, none of them can be used, or the worker failed.
     """
-    settings = line.settings
-    assert isinstance(settings, InferConfig)  # noqa: S101  (composed for this verb)
+    settings = context.settings
     found = photo_stream.listed(str(settings.input), sys.stdin)
     name = str(subject.model["name"])
-    open_folder(line, ["infer", name, line.choice.backend.name])
-    with recorded(line):
-        line.record |= {"model": name, **subject.record}
-        title = f"{name} on {line.choice.stack.name}: {settings.input}"
-        with Answers(line.folder, subject.classes, title, settings.sheets, settings.probabilities) as answers:
+    start_run(context, ["infer", name, context.choice.backend.name])
+    with record_outcome(context):
+        context.record |= {"model": name, **subject.record}
+        title = f"{name} on {context.choice.stack.name}: {settings.input}"
+        with Answers(context.folder, subject.classes, title, settings.sheets, settings.probabilities) as answers:
             for folder in found.closed:
                 answers.skip(folder)
             batch = min(settings.batch_size or USUAL_BATCH, found.count or 65_536)
             feed = Feed(found.names, subject.size, batch, settings.resize, answers.thumbs, answers.take, answers.skip)
             try:
-                _ask(line, subject, feed, found.count)
+                _ask(context, subject, feed, found.count)
             finally:
-                line.record["data"] = {
+                context.record["data"] = {
                     "name": str(settings.input),
                     "items": answers.written,
                     "skipped": [list(row) for row in answers.skipped],
                     "skipped_items": answers.skipped_count,
                     "class_names": subject.classes,
                 }
-    return Run(line.folder, line.record)
+    return Run(context.folder, context.record)
 
 
-def _ask(line: Line, subject: Subject, feed: Feed, count: int | None) -> None:
-    settings = line.settings
-    assert isinstance(settings, InferConfig)  # noqa: S101  (composed for this verb)
+def _ask(context: RunContext[InferConfig], subject: Subject, feed: Feed, count: int | None) -> None:
+    settings = context.settings
     try:
         if not feed.prime():
-            raise ZooError("None of the pictures can be used", f"{line.folder / 'skipped.csv'} says why.")
-        shared = feed.share(line.folder, len(subject.classes))
-        request = request_of(line, subject.model, "predict_stream") | {
+            raise ZooError("None of the pictures can be used", f"{context.folder / 'skipped.csv'} says why.")
+        shared = feed.share(context.folder, len(subject.classes))
+        request = request_of(context, subject.model, "predict_stream") | {
             "model": subject.model,
             "weights": str(subject.weights),
             "weights_hint": subject.hint,
             "stream": shared | {"items": count, "precision": settings.precision},
         }
-        outcome = work(line, request, feed=feed)
+        outcome = execute(context, request, feed=feed)
     finally:
         feed.close()
-    line.record["host_peak_memory_bytes"] = _peak_bytes()
-    raise_if_failed(line, outcome)
+    context.record["host_peak_memory_bytes"] = _peak_bytes()
+    raise_if_failed(context, outcome)
     if feed.taken:
-        line.record["metrics"] |= {
+        context.record["metrics"] |= {
             "end_to_end_s": round(feed.end_to_end_s, 4),
             "end_to_end_items_per_s": feed.taken / feed.end_to_end_s,
         }

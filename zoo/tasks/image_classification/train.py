@@ -4,24 +4,18 @@ import contextlib
 import dataclasses
 from typing import Any
 
-from zoo.config import compose, references
+from zoo.config import references
+from zoo.config.schemas.common import Settings
 from zoo.config.schemas.image_classification import TrainConfig
 from zoo.config.tasks import Command
 from zoo.core import console
 from zoo.data import array_datasets, training_set
 from zoo.data.training_set import Material
 from zoo.runs import plots, promises, worker_process
-from zoo.runs.context import (
-    Line,
-    open_folder,
-    prepare,
-    raise_if_failed,
-    recorded,
-    refuse_untrainable,
-    request_of,
-    work,
-)
+from zoo.runs.context import RunContext, create_context, recompose, refuse_untrainable
+from zoo.runs.execution import execute, raise_if_failed, request_of
 from zoo.runs.history import History, title
+from zoo.runs.lifecycle import record_outcome, start_run
 from zoo.runs.result import Run
 from zoo.tasks.image_classification import error_analysis
 from zoo.weights import pretrained
@@ -36,40 +30,34 @@ def train(overrides: list[str]) -> Run:
     Raises:
         ZooError: anything that stops the run, with what to do about it; the run folder then holds its record.
     """
-    line = prepare("train", overrides, "classify")
-    settings = line.settings
-    assert isinstance(settings, TrainConfig)  # noqa: S101  (composed for this verb)
-    refuse_untrainable(line)
-    settings, why_data = _settled(line, settings)
+    context = create_context(TRAIN, overrides)
+    refuse_untrainable(context)
+    why_data = _resolve_data(context)
+    settings = context.settings
     weights = _weights(settings)
     material = training_set.prepare(settings)
-    open_folder(line, [str(settings.model["name"]), line.choice.backend.name])
-    with recorded(line):
-        line.record["data"] = material.record | {"reason": why_data}
-        line.record["weights"] = weights.record if weights else None
-        beside = _Beside(line, material)
-        outcome = work(
-            line, _train_request(line, settings, material, weights), beside.watch, started=plots.make_ready
-        )
+    start_run(context, [str(settings.model["name"]), context.choice.backend.name])
+    with record_outcome(context):
+        context.record["data"] = material.record | {"reason": why_data}
+        context.record["weights"] = weights.record if weights else None
+        beside = _Beside(context, material)
+        outcome = execute(context, _train_request(context, material, weights), beside.watch, started=plots.make_ready)
         beside.finish(outcome)
-        _judge(line, settings)
-        if line.reference:
-            compared = references.comparison(line.reference.published or [], line.record)
-            line.record["reference"] = {"name": line.reference.name, "compared": compared}
-    return Run(line.folder, line.record)
+        _judge(context)
+        if context.reference:
+            compared = references.comparison(context.reference.published or [], context.record)
+            context.record["reference"] = {"name": context.reference.name, "compared": compared}
+    return Run(context.folder, context.record)
 
 
-def _settled(line: Line, settings: TrainConfig) -> tuple[TrainConfig, str]:
-    """Resolve ``data=auto``, and compose again for what it resolved to."""
-    if settings.data.name != "auto":
-        return settings, ""
-    name, why = array_datasets.resolve("auto", settings.data.root)
-    line.overrides = [*(text for text in line.overrides if not text.startswith("data=")), f"data={name}"]
-    composed, line.text = compose.compose_with_text("train", line.overrides)
-    assert isinstance(composed, TrainConfig)  # noqa: S101  (composed for this verb)
-    line.settings = composed
+def _resolve_data(context: RunContext[TrainConfig]) -> str:
+    """Replace ``data=auto`` by a data set and compose again; return the reason."""
+    if context.settings.data.name != "auto":
+        return ""
+    name, why = array_datasets.resolve("auto", context.settings.data.root)
+    recompose(context, TRAIN, [*(text for text in context.overrides if not text.startswith("data=")), f"data={name}"])
     (console.say if name == "mnist" else console.warn)(f"data=auto: {why}")
-    return composed, why
+    return why
 
 
 def _weights(settings: TrainConfig) -> pretrained.Chosen | None:
@@ -81,9 +69,10 @@ def _weights(settings: TrainConfig) -> pretrained.Chosen | None:
 
 
 def _train_request(
-    line: Line, settings: TrainConfig, material: Material, weights: pretrained.Chosen | None
+    context: RunContext[TrainConfig], material: Material, weights: pretrained.Chosen | None
 ) -> dict[str, Any]:
-    request = request_of(line, settings.model, "train_image_classifier")
+    settings = context.settings
+    request = request_of(context, settings.model, "train_image_classifier")
     classes = len(material.class_names)
     request["model"]["args"] |= {"input_shape": list(material.input_shape), "classes": classes}
     if material.normalise:
@@ -93,7 +82,7 @@ def _train_request(
         "train": dataclasses.asdict(settings.trainer) | {"seed": settings.seed},
         "fine_tune": dataclasses.asdict(settings.fine_tune) if weights else None,
         "freeze": dataclasses.asdict(settings.freeze),
-        "data": training_set.save(material, line.folder) | alike,
+        "data": training_set.save(material, context.folder) | alike,
         "weights": str(weights.npz) if weights else None,
         "weights_hint": weights.hint if weights else "",
     }
@@ -102,8 +91,8 @@ def _train_request(
 class _Beside:
     """Draws curves and mistakes as soon as they are known, beside what the worker still does."""
 
-    def __init__(self, line: Line, material: Material) -> None:
-        self._line, self._material, self._history = line, material, History(line)
+    def __init__(self, context: RunContext[Settings], material: Material) -> None:
+        self._context, self._material, self._history = context, material, History(context)
         self._judgement: dict[str, Any] | None = None
 
     def watch(self, event: dict[str, Any]) -> None:
@@ -119,15 +108,15 @@ class _Beside:
     def finish(self, outcome: worker_process.Outcome) -> None:
         """Draw what is left; say why where the worker did not finish."""
         self._history.finish(outcome)
-        raise_if_failed(self._line, outcome)
-        self._line.record["judgement"] = self._judgement or self._judged()
+        raise_if_failed(self._context, outcome)
+        self._context.record["judgement"] = self._judgement or self._judged()
 
     def _judged(self) -> dict[str, Any] | None:
-        return error_analysis.keep(self._line.folder, self._material, title(self._line))
+        return error_analysis.keep(self._context.folder, self._material, title(self._context))
 
 
-def _judge(line: Line, settings: TrainConfig) -> None:
-    line.record |= promises.judge(settings, line.record)
+def _judge(context: RunContext[TrainConfig]) -> None:
+    context.record |= promises.judge(context.settings, context.record)
 
 
 TRAIN = Command("train", "classify", "train", TrainConfig, train)

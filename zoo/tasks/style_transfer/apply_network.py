@@ -6,13 +6,16 @@ from pathlib import Path
 from typing import Any
 
 from zoo.config import compose
+from zoo.config.schemas.common import Settings
 from zoo.config.schemas.style_network import RestyleConfig
 from zoo.config.tasks import Command
 from zoo.core import console
 from zoo.core.errors import ZooError, nearest
 from zoo.core.files import storage_error
 from zoo.data.images import decode, files
-from zoo.runs.context import Line, open_folder, prepare, raise_if_failed, recorded, request_of, work
+from zoo.runs.context import RunContext, create_context, refuse_without_keras
+from zoo.runs.execution import execute, raise_if_failed, request_of
+from zoo.runs.lifecycle import record_outcome, start_run
 from zoo.runs.result import Run, named
 from zoo.tasks.style_transfer import pipeline
 from zoo.weights import manifest
@@ -28,21 +31,19 @@ def infer(overrides: list[str]) -> Run:
         ZooError: anything that stops the run, with what to do about it.
     """
     source, overrides = _source(overrides)
-    line = prepare("infer", overrides, "restyle")
-    settings = line.settings
-    assert isinstance(settings, RestyleConfig)  # noqa: S101  (composed for this verb)
-    if line.choice.stack.keras == "none":
-        raise ZooError(f"Stack {line.choice.stack.name} has no Keras", "Choose another: `python -m zoo list stacks`.")
+    context = create_context(INFER, overrides)
+    settings = context.settings
+    refuse_without_keras(context)
     weights, size = _network(settings, source)
     given = _path(str(settings.input))
     items = _planned(given, _names(given), settings)
-    open_folder(line, ["restyle", line.choice.backend.name])
-    with recorded(line):
-        line.record |= {"model": MODEL, "trained_run": str(source.folder) if source else None}
+    start_run(context, ["restyle", context.choice.backend.name])
+    with record_outcome(context):
+        context.record |= {"model": MODEL, "trained_run": str(source.folder) if source else None}
         if settings.save is None:
-            items = [pipeline.Item(item.source, line.folder / item.target) for item in items]
-        _restyle(line, settings, items, _stored(line, weights), size)
-    return Run(line.folder, line.record)
+            items = [pipeline.Item(item.source, context.folder / item.target) for item in items]
+        _restyle(context, items, _stored(context, weights), size)
+    return Run(context.folder, context.record)
 
 
 def _source(overrides: list[str]) -> tuple[Run | None, list[str]]:
@@ -84,11 +85,11 @@ def _network(settings: RestyleConfig, source: Run | None) -> tuple[Any, dict[str
     return found, size
 
 
-def _stored(line: Line, found: Any) -> Path:
+def _stored(context: RunContext[Settings], found: Any) -> Path:
     """A copy of the weights inside the run folder, in the form that the worker reads."""
     from zoo.weights import io
 
-    path = line.folder / "weights.npz"
+    path = context.folder / "weights.npz"
     io.write(path, found)
     return path
 
@@ -162,12 +163,13 @@ def _written_name(name: str) -> str:
 
 
 def _restyle(
-    line: Line, settings: RestyleConfig, plan: list[pipeline.Item], weights: Path, size: dict[str, Any]
+    context: RunContext[RestyleConfig], plan: list[pipeline.Item], weights: Path, size: dict[str, Any]
 ) -> None:
+    settings = context.settings
     try:
-        folder = Path(tempfile.mkdtemp(prefix="exchange-", dir=line.folder))
+        folder = Path(tempfile.mkdtemp(prefix="exchange-", dir=context.folder))
     except OSError as error:
-        raise storage_error("write", line.folder, error) from error
+        raise storage_error("write", context.folder, error) from error
     try:
         pictures = pipeline.Exchange(plan, folder)
         with pictures.lane:
@@ -177,16 +179,16 @@ def _restyle(
                 "precision": settings.precision,
                 "items": len(plan),
             }
-            request = request_of(line, {"name": "style_network"} | size, "apply_style_network")
-            outcome = work(line, request | {"weights": str(weights), "restyle": told}, pictures.take)
+            request = request_of(context, {"name": "style_network"} | size, "apply_style_network")
+            outcome = execute(context, request | {"weights": str(weights), "restyle": told}, pictures.take)
             pictures.close()
     finally:
         shutil.rmtree(folder, ignore_errors=True)
-    line.record["data"] = {"name": str(settings.input), "items": len(plan), "skipped": pictures.skipped}
-    line.record["results"] = [str(path) for path in pictures.written[:1000]]
-    line.record["metrics"] |= {"written": len(pictures.written)}
-    line.record["told"] = _words(line.record)
-    raise_if_failed(line, outcome)
+    context.record["data"] = {"name": str(settings.input), "items": len(plan), "skipped": pictures.skipped}
+    context.record["results"] = [str(path) for path in pictures.written[:1000]]
+    context.record["metrics"] |= {"written": len(pictures.written)}
+    context.record["told"] = _words(context.record)
+    raise_if_failed(context, outcome)
     if not pictures.written and pictures.skipped:
         name, reason = pictures.skipped[0]
         raise ZooError(f"{name} cannot be used: {reason}", KINDS)

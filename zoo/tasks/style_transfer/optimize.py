@@ -11,16 +11,9 @@ from zoo.core.files import file_sha256
 from zoo.data.images import files
 from zoo.environments import machine, selection, stacks
 from zoo.runs import plots, worker_process
-from zoo.runs.context import (
-    Line,
-    open_folder,
-    prepare,
-    raise_if_failed,
-    recorded,
-    refuse_untrainable,
-    request_of,
-    work,
-)
+from zoo.runs.context import RunContext, create_context, refuse_untrainable
+from zoo.runs.execution import execute, raise_if_failed, request_of
+from zoo.runs.lifecycle import record_outcome, start_run
 from zoo.runs.result import Run
 from zoo.tasks.style_transfer import images, inputs
 from zoo.weights import feature_networks
@@ -46,19 +39,18 @@ def train(overrides: list[str]) -> Run:
     Raises:
         ZooError: anything that stops the run, with what to do about it; what there is of the picture is kept.
     """
-    line = prepare("train", fastest(overrides, machine.probe()), "stylize")
-    settings = line.settings
-    assert isinstance(settings, StyleConfig)  # noqa: S101  (composed for this verb)
-    refuse_untrainable(line)
-    job = inputs.open_all(settings, inputs.own_result(line.resumes, settings))
+    context = create_context(TRAIN, fastest(overrides, machine.probe()))
+    settings = context.settings
+    refuse_untrainable(context)
+    job = inputs.open_all(settings, inputs.own_result(context.resumes, settings))
     features = feature_networks.choose(settings.features, settings.feature_weights)
-    open_folder(line, ["style_transfer", line.choice.backend.name])
-    with recorded(line):
-        line.record["data"] = inputs.described(job)
-        line.record["features"] = {"network": features.network, "weights": features.source}
-        outcome = work(line, _request(line, settings, job, features))
-        _finish(line, settings, job, outcome, features)
-    return Run(line.folder, line.record)
+    start_run(context, ["style_transfer", context.choice.backend.name])
+    with record_outcome(context):
+        context.record["data"] = inputs.described(job)
+        context.record["features"] = {"network": features.network, "weights": features.source}
+        outcome = execute(context, _request(context, settings, job, features))
+        _finish(context, settings, job, outcome, features)
+    return Run(context.folder, context.record)
 
 
 def fastest(overrides: list[str], here: machine.Machine) -> list[str]:
@@ -78,8 +70,10 @@ def fastest(overrides: list[str], here: machine.Machine) -> list[str]:
     return [*(text for text in overrides if text != "backend=auto"), "backend=cpu", f"stack={FASTEST_ON_CPU}"]
 
 
-def _request(line: Line, settings: StyleConfig, job: inputs.Job, features: feature_networks.Choice) -> dict[str, Any]:
-    work_dir = line.folder / "work"
+def _request(
+    context: RunContext[StyleConfig], settings: StyleConfig, job: inputs.Job, features: feature_networks.Choice
+) -> dict[str, Any]:
+    work_dir = context.folder / "work"
     work_dir.mkdir(exist_ok=True)
     if features.arrays is not None:
         feature_networks.write(work_dir / "features.npz", features)
@@ -102,7 +96,7 @@ def _request(line: Line, settings: StyleConfig, job: inputs.Job, features: featu
         "start": settings.start if job.start is None else "picture",
         **{key: getattr(settings, key) for key in KEPT},
     }
-    return request_of(line, settings.model, "optimize_style") | {"style": style}
+    return request_of(context, settings.model, "optimize_style") | {"style": style}
 
 
 def _laid_down(folder: Path, job: inputs.Job, longer: int, steps: int, style_scale: float) -> dict[str, Any]:
@@ -139,32 +133,32 @@ def _style_of(pixels: "Bytes", edge: float) -> "Bytes":
 
 
 def _finish(
-    line: Line,
+    context: RunContext[StyleConfig],
     settings: StyleConfig,
     job: inputs.Job,
     outcome: worker_process.Outcome,
     features: feature_networks.Choice,
 ) -> None:
     """Write the result, the sheet, the film and the curves from what the worker left, also where it failed."""
-    made = line.folder / "picture.png"
+    made = context.folder / "picture.png"
     if made.is_file():
-        _write_out(line, settings, job, made)
-    raise_if_failed(line, outcome)
-    metrics = line.record["metrics"]
+        _write_out(context, settings, job, made)
+    raise_if_failed(context, outcome)
+    metrics = context.record["metrics"]
     if not metrics:  # stopped before the end of the first size
-        line.record["told"] = ["Stopped before there was a picture to keep."]
+        context.record["told"] = ["Stopped before there was a picture to keep."]
         return
     losses = ", ".join(f"{name} {metrics[name]:.4f}" for name in ("loss", "style", "content", "roughness"))
     used = "; ".join(f"{kind}: {', '.join(names)}" for kind, names in metrics["layers"].items())
-    line.record["told"] = [
+    context.record["told"] = [
         f"Features: {features.network} ({features.source}), computed in {metrics['precision']}; {used}",
         f"After {metrics['steps']} steps: {losses}",
-        f"Picture: {line.record.get('saved') or made}",
-        f"Beside it: {', '.join(line.record['made'])}",
+        f"Picture: {context.record.get('saved') or made}",
+        f"Beside it: {', '.join(context.record['made'])}",
     ]
 
 
-def _write_out(line: Line, settings: StyleConfig, job: inputs.Job, made: Path) -> None:
+def _write_out(context: RunContext[StyleConfig], settings: StyleConfig, job: inputs.Job, made: Path) -> None:
     result = images.opened(made, "result").pixels
     content = images.sized(images.fitted(job.content.pixels, job.longer), *result.shape[:2])
     if settings.colours == "content":
@@ -172,19 +166,19 @@ def _write_out(line: Line, settings: StyleConfig, job: inputs.Job, made: Path) -
     files.write(made, [result], files.Told(job.content.told.exif))
     if job.save is not None:
         files.write(job.save, [result], job.content.told)
-        line.record |= {"saved": str(job.save), "saved_sha256": file_sha256(job.save)}
+        context.record |= {"saved": str(job.save), "saved_sha256": file_sha256(job.save)}
     words = [("content", content), *(("style", style.pixels) for style in job.styles), ("result", result)]
-    files.write(line.folder / "sheet.jpg", [images.sheet(words)], files.Told())
-    line.record["made"] = ["sheet.jpg"]
-    steps = sorted((line.folder / "steps").glob("*.png"))
+    files.write(context.folder / "sheet.jpg", [images.sheet(words)], files.Told())
+    context.record["made"] = ["sheet.jpg"]
+    steps = sorted((context.folder / "steps").glob("*.png"))
     if len(steps) > 1:
-        images.film(line.folder / "making.gif", steps, result)
-        line.record["made"].append("making.gif")
-    losses = line.folder / "losses.csv"
+        images.film(context.folder / "making.gif", steps, result)
+        context.record["made"].append("making.gif")
+    losses = context.folder / "losses.csv"
     if losses.is_file():
-        plots.losses(losses, f"style_transfer on {line.choice.backend.name}", line.folder / "losses.png")
-        line.record["made"].append("losses.png")
-    _tidy(line.folder / "work")
+        plots.losses(losses, f"style_transfer on {context.choice.backend.name}", context.folder / "losses.png")
+        context.record["made"].append("losses.png")
+    _tidy(context.folder / "work")
 
 
 def _tidy(folder: Path) -> None:

@@ -7,6 +7,7 @@ import tempfile
 from pathlib import Path
 from typing import Any
 
+from zoo.config.schemas.common import Settings
 from zoo.config.schemas.style_network import StyleNetworkConfig
 from zoo.config.tasks import Command
 from zoo.core import console, paths
@@ -16,16 +17,9 @@ from zoo.data.images import decode
 from zoo.data.images import files as image_files
 from zoo.runs import records
 from zoo.runs.array_queue import Lane
-from zoo.runs.context import (
-    Line,
-    open_folder,
-    prepare,
-    raise_if_failed,
-    recorded,
-    refuse_untrainable,
-    request_of,
-    work,
-)
+from zoo.runs.context import RunContext, create_context, refuse_untrainable
+from zoo.runs.execution import execute, raise_if_failed, request_of
+from zoo.runs.lifecycle import record_outcome, start_run
 from zoo.runs.result import Run
 from zoo.tasks.style_transfer import images, patches
 from zoo.weights import feature_networks
@@ -55,30 +49,29 @@ def train(overrides: list[str]) -> Run:
     Raises:
         ZooError: anything that stops the run, with what to do about it; the run folder then holds its record.
     """
-    line = prepare("train", overrides, "restyle")
-    settings = line.settings
-    assert isinstance(settings, StyleNetworkConfig)  # noqa: S101  (composed for this verb)
-    refuse_untrainable(line)
-    if line.resumes:
+    context = create_context(TRAIN, overrides)
+    settings = context.settings
+    refuse_untrainable(context)
+    if context.resumes:
         raise ZooError(
-            f"{line.resumes} holds a feed-forward style network, whose training cannot be resumed",
+            f"{context.resumes} holds a feed-forward style network, whose training cannot be resumed",
             "What it had learnt is in its weights.npz: infer run=FOLDER uses it. To learn more, train anew.",
         )
     painting, files = _painting(settings), _files(settings.photos)
     chosen = feature_networks.choose(settings.features, settings.feature_weights)
     features = {"network": chosen.network, "seed": settings.seed, "weights": None, **_layers(chosen)}
     features["precision"] = settings.precision
-    open_folder(line, [MODEL, line.choice.backend.name])
-    with recorded(line):
+    start_run(context, [MODEL, context.choice.backend.name])
+    with record_outcome(context):
         if chosen.arrays is not None:
-            features["weights"] = str(line.folder / "features.npz")
-            feature_networks.write(line.folder / "features.npz", chosen)
-        _store(line.folder / "painting.npy", painting.pixels)
-        line.record["data"] = {"name": settings.photos or "scikit-learn's photos", "train_items": len(files)}
-        line.record["data"] |= {"style": str(painting.path)}
-        line.record["features"] = features | {"source": chosen.source}
-        _work(line, settings, files, features)
-    return Run(line.folder, line.record)
+            features["weights"] = str(context.folder / "features.npz")
+            feature_networks.write(context.folder / "features.npz", chosen)
+        _store(context.folder / "painting.npy", painting.pixels)
+        context.record["data"] = {"name": settings.photos or "scikit-learn's photos", "train_items": len(files)}
+        context.record["data"] |= {"style": str(painting.path)}
+        context.record["features"] = features | {"source": chosen.source}
+        _work(context, files, features)
+    return Run(context.folder, context.record)
 
 
 def _painting(settings: StyleNetworkConfig) -> images.Picture:
@@ -156,8 +149,8 @@ def _store(path: Path, array: Any) -> None:
         raise storage_error("write", path, error) from error
 
 
-def _work(line: Line, settings: StyleNetworkConfig, files: list[Path], features: dict[str, Any]) -> None:
-    trainer = settings.trainer
+def _work(context: RunContext[StyleNetworkConfig], files: list[Path], features: dict[str, Any]) -> None:
+    settings, trainer = context.settings, context.settings.trainer
 
     def feed(lane: Lane) -> None:
         patches.feed(lane, files, trainer.size, trainer.batch_size, trainer.steps, settings.seed)
@@ -168,21 +161,21 @@ def _work(line: Line, settings: StyleNetworkConfig, files: list[Path], features:
         elif event["event"] == "artifact" and event.get("kind") == "sample":
             _keep_sample(Path(event["path"]))
 
-    inbox = Path(tempfile.mkdtemp(prefix="batches-", dir=line.folder))
+    inbox = Path(tempfile.mkdtemp(prefix="batches-", dir=context.folder))
     try:
         with Lane(inbox, patches.AHEAD, feed) as lane:
             told = dataclasses.asdict(trainer) | {"seed": settings.seed, "features": features, "inbox": str(inbox)}
-            told |= {"strength": vars(settings.strength), "painting": str(line.folder / "painting.npy")}
-            request = request_of(line, settings.model | {"name": "style_network"}, "train_style_network")
-            outcome = work(line, request | {"train": told}, watch)
+            told |= {"strength": vars(settings.strength), "painting": str(context.folder / "painting.npy")}
+            request = request_of(context, settings.model | {"name": "style_network"}, "train_style_network")
+            outcome = execute(context, request | {"train": told}, watch)
     finally:
         shutil.rmtree(inbox, ignore_errors=True)
-    line.record["model"] = MODEL
+    context.record["model"] = MODEL
     if outcome.epochs:
-        records.write_history(line.folder / "history.csv", outcome.epochs)
-    line.record["told"] = _words(line)
+        records.write_history(context.folder / "history.csv", outcome.epochs)
+    context.record["told"] = _words(context)
     lane.check()
-    raise_if_failed(line, outcome)
+    raise_if_failed(context, outcome)
 
 
 def _keep_sample(path: Path) -> None:
@@ -193,15 +186,15 @@ def _keep_sample(path: Path) -> None:
     path.unlink()
 
 
-def _words(line: Line) -> list[str]:
-    metrics = line.record["metrics"]
+def _words(context: RunContext[Settings]) -> list[str]:
+    metrics = context.record["metrics"]
     if "step" not in metrics:
         return ["Interrupted before the first step"]
     figures = ", ".join(f"{name} {metrics[name]:.4f}" for name in ("loss", "content", "style", "roughness"))
-    begun = "Interrupted after" if line.record["exit"] == "interrupted" else "Trained"
+    begun = "Interrupted after" if context.record["exit"] == "interrupted" else "Trained"
     return [
         f"{begun} {metrics['step']:,} steps: {figures}",
-        f"Restyle with it: python -m zoo infer run={line.folder} input=PHOTO",
+        f"Restyle with it: python -m zoo infer run={context.folder} input=PHOTO",
     ]
 
 

@@ -2,13 +2,16 @@
 
 from typing import Any
 
-from zoo.config.schemas.language_modelling import GenerateConfig, LanguageData, LanguageTrainConfig
+from zoo.config.schemas.common import Settings
+from zoo.config.schemas.language_modelling import GenerateConfig, LanguageTrainConfig
 from zoo.config.tasks import Command
 from zoo.core import console
 from zoo.core.errors import ZooError
 from zoo.data.text import dataset, tokenization
 from zoo.runs import worker_process
-from zoo.runs.context import Line, open_folder, prepare, raise_if_failed, recorded, request_of, work
+from zoo.runs.context import RunContext, create_context, refuse_without_keras
+from zoo.runs.execution import execute, raise_if_failed, request_of
+from zoo.runs.lifecycle import record_outcome, start_run
 from zoo.runs.result import Run
 from zoo.tasks.text import predict, train_classifier
 
@@ -24,24 +27,24 @@ def train(overrides: list[str]) -> Run:
     Raises:
         ZooError: anything that stops the run, with what to do about it; the run folder then holds its record.
     """
-    line, settings = train_classifier.begin(overrides, "language_model")
+    context = train_classifier.begin(TRAIN, overrides)
+    settings = context.settings
     prepared = dataset.prepare(settings.data)
     train_classifier.remark(prepared)
-    assert isinstance(settings.data, LanguageData)  # noqa: S101  (composed for this task)
     parts = dataset.cut(prepared, settings.data)
     if parts["train"][1] <= settings.model["length"]:
         raise ZooError(
             f"The model reads {settings.model['length']} tokens, and there are {parts['train'][1]} to train with",
             "Lower model.length, or give a longer text.",
         )
-    open_folder(line, [str(settings.model["name"]), line.choice.backend.name])
-    with recorded(line):
+    start_run(context, [str(settings.model["name"]), context.choice.backend.name])
+    with record_outcome(context):
         sizes = {f"{name}_items": end - begin for name, (begin, end) in parts.items()}
-        line.record["data"] = train_classifier.record_of(prepared, settings) | sizes | {"test_items": 0}
-        request = train_classifier.request_for(line, settings, prepared, "train_language_model")
+        context.record["data"] = train_classifier.record_of(prepared, settings) | sizes | {"test_items": 0}
+        request = train_classifier.request_for(context, prepared, "train_language_model")
         request["data"]["parts"] = parts
-        train_classifier.train_and_judge(line, settings, request)
-    return Run(line.folder, line.record)
+        train_classifier.train_and_judge(context, request)
+    return Run(context.folder, context.record)
 
 
 def infer(overrides: list[str]) -> Run:
@@ -52,27 +55,26 @@ def infer(overrides: list[str]) -> Run:
     """
     source, overrides = predict.source_run(overrides, "language_model")
     tokeniser = tokenization.load(source.folder / dataset.VOCABULARY)
-    line = prepare("infer", overrides, "language_model")
-    settings = line.settings
-    assert isinstance(settings, GenerateConfig)  # noqa: S101  (composed for this verb)
-    predict.refuse_without_keras(line)
+    context = create_context(INFER, overrides)
+    settings = context.settings
+    refuse_without_keras(context)
     tokens = _prompt(tokeniser, settings.prompt)
     trained = predict.trained_model(source)
     if settings.top_k is not None and settings.top_k > len(tokeniser):
         raise ZooError(f"top_k={settings.top_k} is more than the {len(tokeniser)} tokens there are", "Give less.")
     if len(tokens) > trained["args"]["length"]:
         console.warn(f"The model sees {trained['args']['length']} tokens: only the end of the prompt counts")
-    open_folder(line, ["infer", trained["name"], line.choice.backend.name])
-    with recorded(line):
-        line.record |= {"model": trained["name"], "trained_run": str(source.folder)}
-        line.record["data"] = {"name": "prompt", "what": "tokens", "items": len(tokens), "prompt": settings.prompt}
-        request = request_of(line, trained["args"] | {"name": trained["name"]}, "generate_text")
+    start_run(context, ["infer", trained["name"], context.choice.backend.name])
+    with record_outcome(context):
+        context.record |= {"model": trained["name"], "trained_run": str(source.folder)}
+        context.record["data"] = {"name": "prompt", "what": "tokens", "items": len(tokens), "prompt": settings.prompt}
+        request = request_of(context, trained["args"] | {"name": trained["name"]}, "generate_text")
         request |= {"weights": str(source.folder / "weights.npz"), "pieces": tokeniser.bytes_of()}
         chosen = ("length", "temperature", "top_k", "seed")
         request["infer"] = {key: getattr(settings, key) for key in chosen}
         request["infer"] |= {"tokens": tokens, "prompt": settings.prompt}
-        _keep(line, work(line, request), settings.prompt)
-    return Run(line.folder, line.record)
+        _keep(context, execute(context, request), settings.prompt)
+    return Run(context.folder, context.record)
 
 
 def _prompt(tokeniser: tokenization.Tokeniser, prompt: str) -> list[int]:
@@ -86,10 +88,10 @@ def _prompt(tokeniser: tokenization.Tokeniser, prompt: str) -> list[int]:
     )
 
 
-def _keep(line: Line, outcome: worker_process.Outcome, prompt: str) -> None:
-    raise_if_failed(line, outcome)
+def _keep(context: RunContext[Settings], outcome: worker_process.Outcome, prompt: str) -> None:
+    raise_if_failed(context, outcome)
     generated: Any = outcome.done.get("text", "")
-    (line.folder / GENERATED).write_text(prompt + generated, encoding="utf-8")
+    (context.folder / GENERATED).write_text(prompt + generated, encoding="utf-8")
 
 
 TRAIN = Command("train", "language_model", "language_train", LanguageTrainConfig, train)

@@ -8,12 +8,15 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from zoo.config import compose
+from zoo.config.schemas.common import Settings
 from zoo.config.schemas.text import LabelledData, TextInferConfig
 from zoo.config.tasks import Command
 from zoo.core.errors import ZooError, unknown
 from zoo.data.text import dataset, files, sources, tokenization
 from zoo.runs import records
-from zoo.runs.context import Line, open_folder, prepare, raise_if_failed, recorded, request_of, work
+from zoo.runs.context import RunContext, create_context, refuse_without_keras
+from zoo.runs.execution import execute, raise_if_failed, request_of
+from zoo.runs.lifecycle import record_outcome, start_run
 from zoo.runs.result import Run, named
 
 if TYPE_CHECKING:
@@ -39,22 +42,21 @@ def infer(overrides: list[str]) -> Run:
     """
     source, overrides = source_run(overrides, "text_classifier")
     tokeniser = tokenization.load(source.folder / dataset.VOCABULARY)
-    line = prepare("infer", overrides, "text_classifier")
-    settings = line.settings
-    assert isinstance(settings, TextInferConfig)  # noqa: S101  (composed for this verb)
-    refuse_without_keras(line)
+    context = create_context(INFER, overrides)
+    settings = context.settings
+    refuse_without_keras(context)
     trained = trained_model(source)
     inputs = _test_set(source) if settings.input == "test" else _own(settings, source, tokeniser)
-    open_folder(line, ["infer", trained["name"], line.choice.backend.name])
-    with recorded(line):
-        line.record |= {"model": trained["name"], "trained_run": str(source.folder), "data": inputs.record}
-        request = request_of(line, trained["args"] | {"name": trained["name"]}, "predict_text")
-        request |= {"weights": str(source.folder / "weights.npz"), "data": _save(line.folder, inputs)}
+    start_run(context, ["infer", trained["name"], context.choice.backend.name])
+    with record_outcome(context):
+        context.record |= {"model": trained["name"], "trained_run": str(source.folder), "data": inputs.record}
+        request = request_of(context, trained["args"] | {"name": trained["name"]}, "predict_text")
+        request |= {"weights": str(source.folder / "weights.npz"), "data": _save(context.folder, inputs)}
         request["infer"] = {"batch_size": settings.batch_size}
-        outcome = work(line, request)
-        raise_if_failed(line, outcome)
-        _keep(line, inputs, source.record["data"]["class_names"])
-    return Run(line.folder, line.record)
+        outcome = execute(context, request)
+        raise_if_failed(context, outcome)
+        _keep(context, inputs, source.record["data"]["class_names"])
+    return Run(context.folder, context.record)
 
 
 def source_run(overrides: list[str], task: str) -> tuple[Run, list[str]]:
@@ -77,16 +79,6 @@ def source_run(overrides: list[str], task: str) -> tuple[Run, list[str]]:
         if compose.chosen("stack", overrides) is None:
             overrides = [*overrides, f"stack={source.record['stack']['name']}"]
     return source, overrides
-
-
-def refuse_without_keras(line: Line) -> None:
-    """Stop where the stack has no Keras.
-
-    Raises:
-        ZooError: it has none.
-    """
-    if line.choice.stack.keras == "none":
-        raise ZooError(f"Stack {line.choice.stack.name} has no Keras", "Choose another: `python -m zoo list stacks`.")
 
 
 def trained_model(source: Run) -> dict[str, Any]:
@@ -187,21 +179,21 @@ def _save(folder: Path, inputs: _Inputs) -> dict[str, str | None]:
     return {name: None if array is None else str(folder / f"inputs_{name}.npy") for name, array in arrays.items()}
 
 
-def _keep(line: Line, inputs: _Inputs, classes: list[str]) -> None:
+def _keep(context: RunContext[Settings], inputs: _Inputs, classes: list[str]) -> None:
     import numpy as np
 
-    line.record["data"] |= {"what": "texts", "class_names": classes}
-    path = line.folder / "probabilities.npy"
+    context.record["data"] |= {"what": "texts", "class_names": classes}
+    path = context.folder / "probabilities.npy"
     if path.is_file():
         probabilities = np.load(path, allow_pickle=False)
         names = inputs.names[: len(probabilities)]
-        records.write_predictions(line.folder / "predictions.csv", names, classes, probabilities)
+        records.write_predictions(context.folder / "predictions.csv", names, classes, probabilities)
         rows = [
             row | {"probabilities": {name: float(value) for name, value in zip(classes, values, strict=True)}}
             for row, values in zip(records.likeliest(names, classes, probabilities), probabilities, strict=True)
         ]
         text = json.dumps(rows, ensure_ascii=False, indent=1)
-        (line.folder / "predictions.json").write_text(text, encoding="utf-8")
+        (context.folder / "predictions.json").write_text(text, encoding="utf-8")
 
 
 INFER = Command("infer", "text_classifier", "text_infer", TextInferConfig, infer)

@@ -1,26 +1,21 @@
 """Training a classifier of texts; what training on texts has in common is here, language models in ``language``."""
 
 import dataclasses
-from typing import Any
+from typing import Any, TypeVar
 
-from zoo.config.schemas.text import LabelledData, TextTrainConfig, TextTraining
+from zoo.config.schemas.common import Settings
+from zoo.config.schemas.text import TextTrainConfig, TextTraining
 from zoo.config.tasks import Command
 from zoo.core import console
 from zoo.data.text import dataset
 from zoo.runs import plots, promises
-from zoo.runs.context import (
-    Line,
-    open_folder,
-    prepare,
-    raise_if_failed,
-    recorded,
-    refuse_untrainable,
-    request_of,
-    work,
-)
+from zoo.runs.context import RunContext, create_context, refuse_untrainable
+from zoo.runs.execution import execute, raise_if_failed, request_of
 from zoo.runs.history import History
+from zoo.runs.lifecycle import record_outcome, start_run
 from zoo.runs.result import Run
 
+T = TypeVar("T", bound=TextTraining)
 # Share of unknown tokens from which on a vocabulary is surely too small, or of another language.
 MANY_UNKNOWN = 0.2
 
@@ -34,35 +29,34 @@ def train(overrides: list[str]) -> Run:
     Raises:
         ZooError: anything that stops the run, with what to do about it; the run folder then holds its record.
     """
-    line, settings = begin(overrides, "text_classifier")
+    context = begin(TRAIN, overrides)
+    settings = context.settings
     texts = dataset.prepare(settings.data)
     remark(texts)
     _tell_longer(texts, settings)
-    assert isinstance(settings.data, LabelledData)  # noqa: S101  (composed for this task)
     parts = dataset.split(texts, settings.data, settings.seed)
-    open_folder(line, [str(settings.model["name"]), line.choice.backend.name])
-    with recorded(line):
-        _save_split(line, parts)
-        line.record["data"] = record_of(texts, settings) | {
+    start_run(context, [str(settings.model["name"]), context.choice.backend.name])
+    with record_outcome(context):
+        _save_split(context, parts)
+        context.record["data"] = record_of(texts, settings) | {
             f"{name}_items": len(part) for name, part in parts.items()
         }
-        request = request_for(line, settings, texts, "train_text_classifier")
+        request = request_for(context, texts, "train_text_classifier")
         request["model"]["args"]["classes"] = len(texts.about["class_names"])
-        request["data"]["split"] = str(line.folder / "split.npz")
-        train_and_judge(line, settings, request)
-    return Run(line.folder, line.record)
+        request["data"]["split"] = str(context.folder / "split.npz")
+        train_and_judge(context, request)
+    return Run(context.folder, context.record)
 
 
-def begin(overrides: list[str], task: str) -> tuple[Line, TextTraining]:
+def begin(command: Command[T], overrides: list[str]) -> RunContext[T]:
     """Settle on everything; nothing is read or built yet.
 
     Raises:
         ZooError: wrong settings, or nothing here can train.
     """
-    line = prepare("train", overrides, task)
-    assert isinstance(line.settings, TextTraining)  # noqa: S101  (composed for this task)
-    refuse_untrainable(line)
-    return line, line.settings
+    context = create_context(command, overrides)
+    refuse_untrainable(context)
+    return context
 
 
 def remark(texts: dataset.Prepared) -> None:
@@ -84,10 +78,10 @@ def _tell_longer(texts: dataset.Prepared, settings: TextTraining) -> None:
         console.say(f"{told}: their beginning and end are read")
 
 
-def _save_split(line: Line, parts: dict[str, Any]) -> None:
+def _save_split(context: RunContext[Settings], parts: dict[str, Any]) -> None:
     import numpy as np
 
-    np.savez(line.folder / "split.npz", **parts)
+    np.savez(context.folder / "split.npz", **parts)
 
 
 def record_of(texts: dataset.Prepared, settings: TextTraining) -> dict[str, Any]:
@@ -108,10 +102,11 @@ def record_of(texts: dataset.Prepared, settings: TextTraining) -> dict[str, Any]
     }
 
 
-def request_for(line: Line, settings: TextTraining, texts: dataset.Prepared, module: str) -> dict[str, Any]:
+def request_for(context: RunContext[T], texts: dataset.Prepared, module: str) -> dict[str, Any]:
     """The request; the vocabulary goes into the run folder, which is all that inference needs."""
-    texts.tokeniser.save(line.folder / dataset.VOCABULARY)
-    request = request_of(line, settings.model, module)
+    texts.tokeniser.save(context.folder / dataset.VOCABULARY)
+    settings = context.settings
+    request = request_of(context, settings.model, module)
     request["model"]["args"] |= {"vocabulary": len(texts.tokeniser), "probabilities": True}
     arrays = sorted(path for path in texts.folder.glob("*.npy"))
     return request | {
@@ -121,13 +116,13 @@ def request_for(line: Line, settings: TextTraining, texts: dataset.Prepared, mod
     }
 
 
-def train_and_judge(line: Line, settings: TextTraining, request: dict[str, Any]) -> None:
+def train_and_judge(context: RunContext[T], request: dict[str, Any]) -> None:
     """Run the worker, write history and curves, say why where it did not finish, hold the result to the promise."""
-    history = History(line)
-    outcome = work(line, request, history.watch, started=plots.make_ready)
+    history = History(context)
+    outcome = execute(context, request, history.watch, started=plots.make_ready)
     history.finish(outcome)
-    raise_if_failed(line, outcome)
-    line.record |= promises.judge(settings, line.record)
+    raise_if_failed(context, outcome)
+    context.record |= promises.judge(context.settings, context.record)
 
 
 TRAIN = Command("train", "text_classifier", "text_train", TextTrainConfig, train)

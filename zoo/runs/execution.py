@@ -1,0 +1,199 @@
+"""Execution of a request: ensure the environment, run the worker, record the outcome."""
+
+import shutil
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+from zoo import protocol
+from zoo.config.schemas.common import Settings
+from zoo.core import console
+from zoo.core.errors import ZooError
+from zoo.environments import store
+from zoo.runs import event_display, known_issues, probe_cache, resume, retry, watchdog, worker_process
+from zoo.runs.context import RunContext
+from zoo.runs.worker_process import Feed, Outcome
+
+
+def execute(
+    context: RunContext[Settings],
+    request: dict[str, Any],
+    watch: event_display.Show | None = None,
+    feed: Feed | None = None,
+    live: bool = True,
+    started: Callable[[], None] | None = None,
+) -> Outcome:
+    """Run the worker on a request and record its outcome.
+
+    Args:
+        context: the run.
+        request: see :func:`request_of`.
+        watch: called with every event of the worker, after it is shown.
+        feed: see :func:`zoo.runs.worker_process.run`.
+        live: draw bars; false where several workers are at work at once.
+        started: called as soon as the worker runs, for what is best done beside it; must return at once.
+    """
+    environment = ensure_environment(context)
+    if context.resumes:
+        resume.refuse_other_data(context.previous, context.record)
+        request = retry.resumed(request)
+    probed = _cached_probes(context, environment, request)
+    if probed:
+        request = request | {"probes": probed.rows}
+    outcome = run_worker(context, environment, request, watch, feed, live, started)
+    _record(context, environment, outcome)
+    context.record["probes_from"] = probed.date if probed else None
+    if not probed and _is_probe_cache_used(context):
+        probe_cache.keep(environment, context.machine, request["device"], outcome.start.get("probes") or [])
+    return outcome
+
+
+def ensure_environment(context: RunContext[Settings]) -> store.Environment:
+    """Build or find the environment of the run; its lock and versions go into folder and record."""
+    environment = _environment(context)
+    shutil.copyfile(environment.lock, context.folder / "requirements.lock")
+    context.record["stack"] |= {
+        "lock_sha256": environment.lock_sha256,
+        "python": environment.python_version,
+        "environment": str(environment.folder),
+    }
+    context.record["versions"] = environment.versions
+    context.record["phases"]["environment_s"] = round(environment.build_s, 3)
+    return environment
+
+
+def _environment(context: RunContext[Settings]) -> store.Environment:
+    """Return the zoo's own environment, or the user's where ``backend.python`` names one."""
+    own = context.settings.backend.python
+    if own is None:
+        return _own_environment(context)
+    environment, differences = store.use_own(Path(own), context.choice.stack)
+    context.record["stack"]["own_python"] = own
+    context.record["stack"]["differences"] = differences
+    for difference in differences:
+        console.warn(f"Your environment differs from the lock: {difference}")
+    return environment
+
+
+def _own_environment(context: RunContext[Settings]) -> store.Environment:
+    try:
+        return store.ensure(context.choice.stack, context.machine.platform)
+    except ZooError as error:
+        findings = known_issues.explain(error.message, context.choice.backend.name)
+        if findings:
+            error.remedy = f"{known_issues.render(findings)}\n{error.remedy}"
+        raise
+
+
+def run_worker(
+    context: RunContext[Settings],
+    environment: store.Environment,
+    request: dict[str, Any],
+    watch: event_display.Show | None = None,
+    feed: Feed | None = None,
+    live: bool = True,
+    started: Callable[[], None] | None = None,
+) -> Outcome:
+    """Run the worker to its end, and again where the settings ask for it; arguments as :func:`execute`."""
+    variables = store.child_environment(context.choice.stack, context.choice.env)
+    with event_display.following(f"Starting {context.choice.stack.name}", live) as show:
+
+        def handle(event: dict[str, Any]) -> None:
+            show(event)
+            if watch is not None:
+                watch(event)
+
+        def once(path: Path) -> Outcome:
+            return worker_process.run(environment.python, variables, path, handle, feed, _guard(context), started)
+
+        return retry.until_done(context.folder, context.record, request, once)
+
+
+def _cached_probes(
+    context: RunContext[Settings], environment: store.Environment, request: dict[str, Any]
+) -> probe_cache.Probed | None:
+    if not _is_probe_cache_used(context):
+        return None
+    return probe_cache.known(environment, context.machine, request["device"])
+
+
+def _is_probe_cache_used(context: RunContext[Settings]) -> bool:
+    """Whether probes hold for later runs: in an environment of the user's own anything may change."""
+    return context.settings.backend.probes and context.settings.backend.python is None
+
+
+def _guard(context: RunContext[Settings]) -> watchdog.Guard:
+    tolerance = context.settings.fault_tolerance
+    return watchdog.Guard(
+        lock=context.lock,
+        hang_s=60 * tolerance.hang_minutes,
+        outlives_terminal=tolerance.on_hangup == "continue",
+    )
+
+
+def _record(context: RunContext[Settings], environment: store.Environment, outcome: Outcome) -> None:
+    """Record what the worker reported."""
+    record = context.record
+    record["device"] = outcome.start.get("device")
+    record["probes"] = outcome.start.get("probes")
+    record["versions"] = {**environment.versions, **_reported_versions(outcome)}
+    record["phases"] |= _phases(context, outcome)
+    record["metrics"] = outcome.done.get("metrics", {})
+    record["peak_memory_bytes"] = outcome.done.get("peak_memory_bytes")
+    record["exit"] = "interrupted" if outcome.interrupted else "completed" if outcome.done else "failed"
+    if outcome.done.get("stopped"):
+        record["stopped"] = outcome.done["stopped"]
+
+
+def _phases(context: RunContext[Settings], outcome: Outcome) -> dict[str, float]:
+    """Return seconds by phase, those before interruptions included."""
+    spent = context.previous.get("phases", {})
+    return {key: round(spent.get(key, 0.0) + value, 4) for key, value in outcome.done.get("phases", {}).items()}
+
+
+def _reported_versions(outcome: Outcome) -> dict[str, str]:
+    """Return versions as the libraries report them; they take precedence over those of the installer."""
+    return {str(name): str(number) for name, number in outcome.start.get("versions", {}).items()}
+
+
+def request_of(context: RunContext[Settings], model: dict[str, Any], job: str) -> dict[str, Any]:
+    """Return the parts of a request that all jobs share.
+
+    Args:
+        context: the run.
+        model: name of the model and the arguments of its builder.
+        job: the worker's job.
+    """
+    arguments = {key: value for key, value in model.items() if key not in ("name", "about", "task")}
+    return {
+        "protocol": protocol.PROTOCOL,
+        "verb": context.verb,
+        "job": job,
+        "run_dir": str(context.folder),
+        "stack": {"framework": context.choice.stack.framework, "keras": context.choice.stack.keras},
+        "device": _device(context),
+        "probes": context.settings.backend.probes,
+        "tensorboard": context.settings.tracking.tensorboard,
+        "model": {"name": model["name"], "args": arguments},
+    }
+
+
+def _device(context: RunContext[Settings]) -> dict[str, Any]:
+    return {
+        "backend": context.choice.backend.name,
+        "framework": context.choice.stack.framework,
+        "promise": context.choice.promise,
+        "id": context.settings.backend.device or context.choice.device_hint,
+    }
+
+
+def raise_if_failed(context: RunContext[Settings], outcome: Outcome) -> None:
+    """Raise the worker's error, unless the worker finished or was asked to stop.
+
+    Raises:
+        ZooError: with the worker's message and the known issues that match.
+    """
+    if not outcome.done and not outcome.interrupted:
+        error = worker_process.failure(outcome, context.folder, context.choice.backend.name)
+        hints = retry.ways_on(context.folder, outcome, context.record)
+        raise ZooError(error.message, "\n".join([error.remedy, *hints]))
