@@ -1,0 +1,107 @@
+"""Every command that README and docs show: its program exists, its options exist, its settings compose."""
+
+import re
+import shlex
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from tests.support import CHECKOUT
+from zoo.cli.main import main
+
+PAGES = [CHECKOUT / name for name in ("README.md", "SECURITY.md", "CONTRIBUTING.md")] + sorted(
+    (CHECKOUT / "docs").glob("*.md")
+)
+RUNS = ("train", "infer", "bench")
+
+
+def _commands(page: Path) -> list[str]:
+    """The commands of a page: lines of its shell blocks, continued lines joined, and code in tables and text."""
+    text = page.read_text(encoding="utf-8")
+    blocks = re.findall(r"```bash\n(.*?)```", text, flags=re.DOTALL)
+    lines = [line for block in blocks for line in block.replace("\\\n", " ").splitlines()]
+    inline = re.findall(r"`((?:python3? |git |\. )[^`\n]+)`", re.sub(r"```.*?```", "", text, flags=re.DOTALL))
+    return [line.strip() for line in [*lines, *inline] if line.strip() and not line.startswith("#")]
+
+
+# One page a command: those that several pages show are checked once.
+COMMANDS = list({command: page.name for page in PAGES if page.is_file() for command in _commands(page)}.items())
+
+
+def _words(command: str) -> list[str]:
+    """The words of a command from its program on, without what makes the environment."""
+    words = shlex.split(command, comments=True)
+    if words[:2] in (["python3", "scripts/run.py"], ["python", "scripts/run.py"]):
+        words = words[2:]
+    return words
+
+
+def test_pages_show_commands() -> None:
+    assert len(COMMANDS) > 80
+
+
+ZOO = [(page, command) for command, page in COMMANDS if _words(command)[:3] == ["python", "-m", "zoo"]]
+ZOO += [(page, command) for command, page in COMMANDS if _words(command)[:1] == ["zoo"]]
+
+
+@pytest.mark.parametrize(("page", "command"), ZOO, ids=[command for _, command in ZOO])
+def test_a_command_of_the_zoo_is_understood(
+    page: str, command: str, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.chdir(CHECKOUT)
+    words = _words(command)
+    words = words[3:] if words[0] == "python" else words[1:]
+    if words[0].isupper() or "..." in words:
+        pytest.skip("a placeholder")
+    if words[0] in RUNS and not any(word.startswith("resume=") for word in words):
+        words = [word for word in words if word not in ("--dry-run", "-m") and not word.startswith("--machine")]
+        words = [word for word in words if not word.endswith(".txt") or "=" in word]
+        words = [re.sub(r"^([\w.]+=)([^\[(]*?),.*$", r"\1\2", word) for word in words]  # the first of a sweep
+        words = [word for word in words if not re.search(r"=range\(", word)]
+        assert main([*words, "--cfg", "job"]) == 0, capsys.readouterr().err
+    else:
+        _parses(words)
+
+
+def _parses(words: list[str]) -> None:
+    """Stop where the parser does not take the words; ``--help`` in their place of action runs nothing."""
+    with pytest.raises(SystemExit) as left:
+        main([*words, "--help"])
+    assert left.value.code == 0
+
+
+SCRIPTS = [(page, command) for command, page in COMMANDS if any("scripts/" in word for word in _words(command)[:2])]
+SCRIPTS += [(page, command) for command, page in COMMANDS if _words(command)[:2] == ["python", "scripts/run.py"]]
+
+
+@pytest.mark.parametrize(("page", "command"), SCRIPTS, ids=[command for _, command in SCRIPTS])
+def test_a_script_and_its_options_exist(page: str, command: str) -> None:
+    words = _words(command)
+    script = CHECKOUT / next(word for word in words if "scripts/" in word)
+    assert script.is_file()
+    source = script.read_text(encoding="utf-8")
+    assert not [word for word in words if word.startswith("--") and f'"{word}"' not in source and word not in source]
+
+
+LINKS = [
+    (page, target)
+    for page in PAGES
+    if page.is_file()
+    for target in re.findall(r"\]\(([^)#]+?)(?:#[^)]*)?\)", page.read_text(encoding="utf-8"))
+    if "://" not in target
+]
+
+
+@pytest.mark.parametrize(("page", "target"), LINKS, ids=[f"{page.name}-{target}" for page, target in LINKS])
+def test_a_link_leads_somewhere(page: Path, target: str) -> None:
+    assert (page.parent / target).exists()
+
+
+def test_every_command_of_the_command_line_is_on_its_page() -> None:
+    shown = subprocess.run([sys.executable, "-m", "zoo", "--help"], capture_output=True, text=True, check=True).stdout
+    verbs = set(re.findall(r"^    (\w+) +\S", shown, flags=re.MULTILINE))
+    page = (CHECKOUT / "docs" / "commands.md").read_text(encoding="utf-8")
+    assert verbs
+    assert verbs == set(re.findall(r"^\| `(\w+)` \|", page, flags=re.MULTILINE))
