@@ -98,7 +98,11 @@ def test_a_script_and_its_options_exist(page: str, command: str) -> None:
     script = CHECKOUT / next(word for word in words if "scripts/" in word)
     assert script.is_file()
     source = script.read_text(encoding="utf-8")
-    assert not [word for word in words if word.startswith("--") and word != "--help" and f'"{word}"' not in source and word not in source]
+    assert not [
+        word
+        for word in words
+        if word.startswith("--") and word != "--help" and f'"{word}"' not in source and word not in source
+    ]
 
 
 LINKS = [
