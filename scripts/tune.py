@@ -78,8 +78,8 @@ def space_of(model: str, backend: str) -> Space:
     path = paths.CONFIGS / "tune" / model / f"{backend}.yaml"
     if not path.is_file():
         raise ZooError(f"{model} on {backend} declares no space", f"Write {path}; mnist_dense has one to learn from.")
-    told = schema.read(path)
-    problems = schema.problems(told, Space)
+    told = schema.read_yaml(path)
+    problems = schema.violations(told, Space)
     problems += [f"values.{name}: give choices, or low and high" for name, row in told.get("values", {}).items()
                  if "choices" not in row and not {"low", "high"} <= set(row)]  # fmt: skip
     if problems:
@@ -336,7 +336,7 @@ def _search(parsed: Any) -> int:
     target = space.target.get(parsed.data) if parsed.target is None else parsed.target
     if target is None:
         raise ZooError(f"The space of {parsed.model} names no target for {parsed.data}", "Give --target VALUE.")
-    stack = selection.choose(parsed.backend, machine.probe(), parsed.stack).stack.name
+    stack = selection.select(parsed.backend, machine.probe(), parsed.stack).stack.name
     fixed = [f"model={parsed.model}", f"backend={parsed.backend}", f"stack={stack}", f"data={parsed.data}",
              *parsed.settings]  # fmt: skip
     study = parsed.study or Path("tune") / f"{parsed.model.replace('/', '_')}_{parsed.backend}_{parsed.data}"

@@ -79,8 +79,8 @@ def prepare(archive: str, folder: Path) -> Path:
     composed = compose.compose("train", settings(archive))
     prepared = dataset.prepare(composed.data)
     # The example's data set has words only, by their frequency, with numbers below 20,000.
-    word = np.array([bool(re.match(r"\w", piece)) for piece in prepared.tokeniser.pieces[2:]])
-    numbers = np.zeros(len(prepared.tokeniser), np.int32)
+    word = np.array([bool(re.match(r"\w", piece)) for piece in prepared.tokenizer.tokens[2:]])
+    numbers = np.zeros(len(prepared.tokenizer), np.int32)
     numbers[2:][word] = np.arange(3, 3 + word.sum())
     numbers[numbers >= WORDS] = 2
     numbers[1] = 2

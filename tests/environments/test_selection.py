@@ -163,8 +163,8 @@ def test_every_machine_is_in_the_table() -> None:
 @pytest.mark.parametrize(("name", "backend", "stack", "promise", "piece"), AUTOMATIC, ids=[r[0] for r in AUTOMATIC])
 @pytest.mark.parametrize("wanted", [None, "auto"])
 def test_automatic(wanted: str | None, name: str, backend: str, stack: str, promise: str, piece: str) -> None:
-    choice = selection.choose(wanted, machines.load(name))
-    assert (choice.backend.name, choice.stack.name, choice.promise) == (backend, stack, promise)
+    choice = selection.select(wanted, machines.load(name))
+    assert (choice.backend.name, choice.stack.name, choice.required_device) == (backend, stack, promise)
     assert piece in "\n".join(choice.reasons)
     assert (choice.gpu is not None) == (promise == "gpu")
 
@@ -172,8 +172,8 @@ def test_automatic(wanted: str | None, name: str, backend: str, stack: str, prom
 @pytest.mark.usefixtures("planned")
 @pytest.mark.parametrize(("wanted", "name", "stack", "expected", "promise"), NAMED)
 def test_named(wanted: str, name: str, stack: str | None, expected: str, promise: str) -> None:
-    choice = selection.choose(wanted, machines.load(name), stack)
-    assert (choice.stack.name, choice.promise) == (expected, promise)
+    choice = selection.select(wanted, machines.load(name), stack)
+    assert (choice.stack.name, choice.required_device) == (expected, promise)
     assert wanted in ("auto", choice.backend.name)
     assert choice.device_hint == ("llvm_cpu.0" if (wanted, promise) == ("plaidml", "cpu") else None)
 
@@ -182,16 +182,16 @@ def test_named(wanted: str, name: str, stack: str | None, expected: str, promise
 @pytest.mark.parametrize(("wanted", "name", "stack", "pieces"), REFUSED)
 def test_refused(wanted: str, name: str, stack: str | None, pieces: list[str]) -> None:
     with pytest.raises(ZooError) as refusal:
-        selection.choose(wanted, machines.load(name), stack)
+        selection.select(wanted, machines.load(name), stack)
     assert [piece for piece in pieces if piece not in str(refusal.value)] == []
     assert refusal.value.remedy
 
 
 @pytest.mark.usefixtures("planned")
 def test_an_environment_of_the_users_own_needs_no_lock() -> None:
-    choice = selection.choose("cuda-mac", machines.load("gtx_750_ti"), python="/opt/tf18/bin/python")
-    assert (choice.stack.name, choice.promise) == ("tf-1.8", "gpu")
-    choice = selection.choose("metal", machines.load("m4"), "tf-2.5", python="/opt/tf25/bin/python")
+    choice = selection.select("cuda-mac", machines.load("gtx_750_ti"), python="/opt/tf18/bin/python")
+    assert (choice.stack.name, choice.required_device) == ("tf-1.8", "gpu")
+    choice = selection.select("metal", machines.load("m4"), "tf-2.5", python="/opt/tf25/bin/python")
     assert choice.stack.name == "tf-2.5"
 
 
@@ -199,7 +199,7 @@ def test_an_environment_of_the_users_own_needs_no_lock() -> None:
 def test_the_external_gpu_is_preferred_to_the_built_in_one() -> None:
     inside, outside = machines.load("two_gpus"), machines.load("rx_5700_xt")
     both = dataclasses.replace(inside, gpus=[*inside.gpus, *outside.gpus])
-    choice = selection.choose("plaidml", both)
+    choice = selection.select("plaidml", both)
     assert choice.gpu == outside.gpus[0]
 
 
@@ -208,7 +208,7 @@ def test_a_machine_without_any_stack_is_told_so() -> None:
     windows = Machine("windows", "10.0.26100", "", "x86_64", "x86_64", "some chip", 8, 0)
     for wanted in (None, "cpu"):
         with pytest.raises(ZooError, match="no lock for windows-x86_64") as refusal:
-            selection.choose(wanted, windows)
+            selection.select(wanted, windows)
         assert "macOS" in refusal.value.remedy
 
 
@@ -240,13 +240,13 @@ def test_stacks_of_later_releases_are_named_as_such(capsys: pytest.CaptureFixtur
     assert later <= set(PLANNED)
     for name in later:
         with pytest.raises(ZooError, match="not in this release"):
-            selection.choose("cpu", machines.load("linux_cpu"), name)
+            selection.select("cpu", machines.load("linux_cpu"), name)
 
 
 @pytest.mark.parametrize("name", machines.NAMES)
 def test_this_release_serves_every_machine(name: str) -> None:
     machine = machines.load(name)
-    choice = selection.choose(None, machine)
+    choice = selection.select(None, machine)
     assert stacks.lock_file(choice.stack, machine.platform).is_file()
 
 
@@ -254,13 +254,13 @@ def test_this_release_serves_every_machine(name: str) -> None:
 def test_refusing_builds_and_downloads_nothing() -> None:
     begin = time.perf_counter()
     with pytest.raises(ZooError):
-        selection.choose("metal", machines.load("linux_cpu"))
+        selection.select("metal", machines.load("linux_cpu"))
     assert time.perf_counter() - begin < 5
 
 
 def test_all_problems_of_all_rows_are_reported_at_once(tmp_path: Path) -> None:
     good = yaml.safe_load((paths.CONFIGS / "backend" / "plaidml.yaml").read_text(encoding="utf-8"))
-    bad = {**good, "name": "other", "promise": "fast"}
+    bad = {**good, "name": "other", "device_kind": "fast"}
     shapeless = {key: value for key, value in good.items() if key != "needs"} | {
         "stacks": "plaidml-0.7",
         "neds": "",
@@ -268,7 +268,7 @@ def test_all_problems_of_all_rows_are_reported_at_once(tmp_path: Path) -> None:
     entries = {
         **good,
         "name": "third",
-        "serves": [{"os": "mac", "arch": "arm64", "drives": "gpu", "device": "x"}],
+        "serves": [{"os": "mac", "arch": "arm64", "device_kind": "gpu", "device": "x"}],
     }
     for name, row in (("first", bad), ("second", shapeless), ("third", entries)):
         (tmp_path / f"{name}.yaml").write_text(yaml.safe_dump(row), encoding="utf-8")
@@ -276,7 +276,7 @@ def test_all_problems_of_all_rows_are_reported_at_once(tmp_path: Path) -> None:
         backend_rows.load_all(tmp_path)
     for piece in (
         "first.name: must be the file's name, got 'other'",
-        "first.promise: must be cpu or gpu, got 'fast'",
+        "first.device_kind: must be cpu or gpu, got 'fast'",
         "second.needs: missing",
         "second.neds: unknown key; did you mean 'needs'?",
         "second.stacks: expected a list, got 'plaidml-0.7'",

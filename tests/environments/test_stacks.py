@@ -165,8 +165,8 @@ def test_locks_are_complete(stack: stacks.Stack, platform: str) -> None:
     pinned = stacks.pins(stacks.lock_file(stack, platform))
     for wanted in stack.platforms[platform].requirements:
         name, exact = re.match(r"([\w.-]+)(?:==([\w.+!]+))?", wanted).groups()
-        assert stacks.normal(name) in pinned
-        assert exact in (None, pinned[stacks.normal(name)])
+        assert stacks.normalize_name(name) in pinned
+        assert exact in (None, pinned[stacks.normalize_name(name)])
     assert not set(stack.omit) & pinned.keys()
 
 

@@ -317,7 +317,7 @@ def test_too_little_disk_is_said_before_anything_is_done(stack: stacks.Stack) ->
 
 
 def test_a_disk_that_fills_up_is_explained() -> None:
-    words = uv_client.Outcome(
+    words = uv_client.CompletedCommand(
         2, ["error: Failed to install: tiny", "  Caused by: No space left on device (os error 28)"]
     )
     assert uv_client.reason(words)[0] == "the disk is full"
@@ -420,15 +420,15 @@ def test_an_environment_of_ones_own_is_compared_and_not_changed(stack: stacks.St
     own = store.ensure(stack, PLATFORM, well)
     copy = tmp_path / "own"
     shutil.copytree(own.folder, copy, symlinks=True)
-    environment, notes = store.use_own(copy / "bin" / "python", stack)
+    environment, notes = store.inspect_external(copy / "bin" / "python", stack)
     assert notes == []
     assert environment.versions == {"Tiny": "1.0"}
     assert environment.python == copy / "bin" / "python"
-    assert store.use_own(copy, stack) == (environment, notes)
+    assert store.inspect_external(copy, stack) == (environment, notes)
     write_lock(stack.folder, "0" * 64)
     lock = stack.folder / f"{PLATFORM}.lock"
     lock.write_text(lock.read_text().replace("1.0", "1.1") + "numpy==2.0 \\\n    --hash=sha256:00\n")
-    _, notes = store.use_own(copy, dataclasses.replace(stack, python="3.6"))
+    _, notes = store.inspect_external(copy, dataclasses.replace(stack, python="3.6"))
     assert [note for note in notes if "Python is" not in note] == [
         "tiny is 1.0; the lock has 1.1",
         "numpy 2.0 is missing",
@@ -438,12 +438,12 @@ def test_an_environment_of_ones_own_is_compared_and_not_changed(stack: stacks.St
 
 def test_what_is_no_python_is_refused(stack: stacks.Stack, tmp_path: Path) -> None:
     with pytest.raises(ZooError, match="There is no Python at"):
-        store.use_own(tmp_path / "nothing", stack)
+        store.inspect_external(tmp_path / "nothing", stack)
     script = tmp_path / "python"
     script.write_text("#!/bin/sh\necho not me >&2\nexit 3\n")
     script.chmod(0o755)
     with pytest.raises(ZooError, match="does not work as a Python: not me"):
-        store.use_own(script, stack)
+        store.inspect_external(script, stack)
 
 
 @pytest.mark.old
@@ -451,7 +451,7 @@ def test_what_is_no_python_is_refused(stack: stacks.Stack, tmp_path: Path) -> No
 def test_every_python_of_this_machine_lists_what_it_holds(
     stack: stacks.Stack, found: interpreters.Interpreter
 ) -> None:
-    environment, notes = store.use_own(found.path, stack)
+    environment, notes = store.inspect_external(found.path, stack)
     assert environment.python_version == found.version
     assert "tiny 1.0 is missing" in notes
 
@@ -462,9 +462,9 @@ def test_the_real_environments_are_built_and_work(name: str) -> None:
     """In the user's own cache: the other tests work in the same environments, and building them takes a while."""
     stack, built = real_stacks.environment(name)
     assert built.python_version.startswith(f"{stack.python}.")
-    installed = {stacks.normal(name): version for name, version in built.versions.items()}
+    installed = {stacks.normalize_name(name): version for name, version in built.versions.items()}
     assert installed == stacks.pins(built.lock)
     assert store.ensure(stack, PLATFORM, lambda *_: "checked twice").build_s == 0
-    assert store.use_own(built.python, stack)[1] == []
+    assert store.inspect_external(built.python, stack)[1] == []
     (size,) = [row.size_bytes / 1e6 for row in store.list_environments() if row.folder == built.folder]
     assert 0.5 * stack.size_mb < size < stack.size_mb, "size_mb should be a little more than it takes"

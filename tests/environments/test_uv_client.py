@@ -8,11 +8,11 @@ import pytest
 from zoo.core.errors import ZooError
 from zoo.environments import build, interpreters, stacks, uv_client
 
-MISSING = uv_client.Outcome(
+MISSING = uv_client.CompletedCommand(
     1,
     ["error: No solution found", "  cause: Because there is no version of torch==2.13.0+cpu and you require it"],
 )
-UNREACHABLE = uv_client.Outcome(1, ["error: Request failed after 3 retries", "  cause: dns error"])
+UNREACHABLE = uv_client.CompletedCommand(1, ["error: Request failed after 3 retries", "  cause: dns error"])
 
 
 @pytest.fixture
@@ -23,11 +23,11 @@ def plan(tmp_path: Path) -> build.Plan:
     return build.Plan(stack, "linux-x86_64", lock, "00", python, tmp_path, lambda *_: None)
 
 
-def answering(monkeypatch: pytest.MonkeyPatch, *answers: uv_client.Outcome) -> list[list[str]]:
+def answering(monkeypatch: pytest.MonkeyPatch, *answers: uv_client.CompletedCommand) -> list[list[str]]:
     calls: list[list[str]] = []
     rest = list(answers)
 
-    def run(arguments: list[str], *_: Any, **__: Any) -> uv_client.Outcome:
+    def run(arguments: list[str], *_: Any, **__: Any) -> uv_client.CompletedCommand:
         calls.append(arguments)
         return rest.pop(0)
 
@@ -38,7 +38,7 @@ def answering(monkeypatch: pytest.MonkeyPatch, *answers: uv_client.Outcome) -> l
 def test_pytorchs_own_index_is_asked_second(
     plan: build.Plan, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
-    calls = answering(monkeypatch, MISSING, uv_client.Outcome(0, []))
+    calls = answering(monkeypatch, MISSING, uv_client.CompletedCommand(0, []))
     build._install(plan, tmp_path, lambda _: None)
     assert "--torch-backend" not in calls[0]
     assert calls[1][calls[1].index("--torch-backend") + 1] == "cpu"
@@ -47,7 +47,7 @@ def test_pytorchs_own_index_is_asked_second(
 def test_a_build_that_is_found_asks_nobody_else(
     plan: build.Plan, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
-    calls = answering(monkeypatch, uv_client.Outcome(0, []))
+    calls = answering(monkeypatch, uv_client.CompletedCommand(0, []))
     build._install(plan, tmp_path, lambda _: None)
     assert len(calls) == 1
 

@@ -97,7 +97,7 @@ def test_in_ci_no_stack_is_skipped_that_can_be_built(monkeypatch: pytest.MonkeyP
     ],
 )
 def test_an_index_out_of_reach_is_told_from_other_failures(words: str, unreachable: bool) -> None:
-    assert uv_client.is_unreachable(uv_client.Outcome(1, [words])) == unreachable
+    assert uv_client.is_unreachable(uv_client.CompletedCommand(1, [words])) == unreachable
 
 
 def test_an_explained_build_failure_keeps_its_kind(pretending: Path, monkeypatch: pytest.MonkeyPatch) -> None:

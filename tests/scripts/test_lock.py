@@ -22,11 +22,11 @@ def calls(monkeypatch: pytest.MonkeyPatch) -> list[tuple[list[str], dict[str, st
     """Arguments, extra variables and requirements of each call of a uv that resolves everything to one line."""
     seen: list[tuple[list[str], dict[str, str], str]] = []
 
-    def run(arguments: list[str], extra: dict[str, str]) -> uv_client.Outcome:
+    def run(arguments: list[str], extra: dict[str, str]) -> uv_client.CompletedCommand:
         wanted = next(Path(argument) for argument in arguments if argument.endswith((".in", "pyproject.toml")))
         seen.append((arguments, extra, wanted.read_text()))
         Path(arguments[arguments.index("-o") + 1]).write_text("six==1.16.0 \\\n    --hash=sha256:00\n")
-        return uv_client.Outcome(0, [])
+        return uv_client.CompletedCommand(0, [])
 
     monkeypatch.setattr(uv_client, "run", run)
     return seen
@@ -109,7 +109,7 @@ def test_what_cannot_be_resolved_is_said_in_uvs_words(
     lock: ModuleType, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     said = ["error: No solution found when resolving dependencies", "  cause: Because six<1 and six>2"]
-    monkeypatch.setattr(uv_client, "run", lambda *_args, **_names: uv_client.Outcome(1, said))
+    monkeypatch.setattr(uv_client, "run", lambda *_args, **_names: uv_client.CompletedCommand(1, said))
     before = stacks.lock_file(stacks.load("tf-1.8"), "linux-x86_64").read_text()
     assert lock.main(["tf-1.8"]) == 1
     assert "Because six<1 and six>2" in capsys.readouterr().err

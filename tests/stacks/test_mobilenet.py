@@ -94,7 +94,7 @@ def test_files_go_from_the_host_to_every_keras_and_back(conformance: Answers, st
     for name in answer["saved"]:
         saved = io.read(folder / name)
         assert list(saved.arrays) == list(wanted), name
-        assert not saved.doubts
+        assert not saved.order_problems
         assert all(np.array_equal(saved.arrays[path], array) for path, array in wanted.items()), name
 
 

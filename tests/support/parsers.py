@@ -177,14 +177,14 @@ PARSERS = {
     "manifest": Parser("manifest.json", [b'{"a": {"filename": "a", "shape": [1]}}'], weights_io.read),
     "text": Parser("x.txt", ["wörds\nand\n".encode(), b"\xef\xbb\xbfx"], lambda path: files.read(path, "utf-8")),
     "archive": Parser(
-        "x.tar.gz", [_tar("w:gz"), _tar("w")], lambda path: list(files.inside(path, ".txt"))
+        "x.tar.gz", [_tar("w:gz"), _tar("w")], lambda path: list(files.iter_archive(path, ".txt"))
     ),
     "vocabulary": Parser("v.json", [VOCABULARY], tokenization.load),
     "record": Parser("run.json", [RECORD], _beside(records.read)),
     "request": Parser("request.json", [REQUEST], lambda path: predict._trained_model(Run(path.parent, {}))),
     "history": Parser("history.csv", [HISTORY], _beside(records.read_history)),
     "events": Parser("events.jsonl", [EVENTS], _lines),
-    "row": Parser("x.yaml", [b"a: 1\nb: [1, 2]\nc:\n  d: x\n"], schema.read),
+    "row": Parser("x.yaml", [b"a: 1\nb: [1, 2]\nc:\n  d: x\n"], schema.read_yaml),
     "checkpoint": Parser(
         "checkpoints/0000000001.json", [CHECKPOINT],
         lambda path: Checkpoints(str(path.parent.parent)).load(lambda words: None),

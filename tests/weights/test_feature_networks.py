@@ -53,7 +53,7 @@ def mirror(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Mirror]:
 
 
 def test_the_table_is_complete() -> None:
-    for network, row in schema.read(feature_downloads.TABLE).items():
+    for network, row in schema.read_yaml(feature_downloads.TABLE).items():
         assert network in ("vgg19", "vgg16", "squeezenet")
         assert row["address"].startswith("https://")
         assert row["bytes"] > 1e6
@@ -63,7 +63,7 @@ def test_the_table_is_complete() -> None:
 
 
 def test_the_rows_squeezenet_is_the_file_at_hand(shared_data: Path) -> None:
-    row = schema.read(feature_downloads.TABLE)["squeezenet"]
+    row = schema.read_yaml(feature_downloads.TABLE)["squeezenet"]
     content = (shared_data / "squeezenet" / row["file"]).read_bytes()
     assert (len(content), hashlib.sha256(content).hexdigest()) == (row["bytes"], row["checksum"]["sha256"])
 

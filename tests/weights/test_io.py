@@ -191,7 +191,7 @@ def test_a_weights_h5_keeps_the_order_in_which_it_was_written(tmp_path: Path) ->
     found = weights_io.read(tmp_path / "w.weights.h5")
     # One weight of a normalisation is its scale or its shift; only a configuration tells.
     assert list(found.arrays) == [name.replace("gamma", "0") for name in ORDER]
-    assert not found.doubts
+    assert not found.order_problems
 
 
 def test_files_of_early_keras_3_have_no_names(tmp_path: Path) -> None:

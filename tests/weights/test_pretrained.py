@@ -37,7 +37,7 @@ def file_of_weights(path: Path, alpha: float = 0.25, classes: int = 1000) -> Pat
 @pytest.mark.parametrize("model", [mobilenet, mobilenet_v2])
 def test_the_table_agrees_with_the_models(model: Any) -> None:
     name = model.__name__.rpartition(".")[2]
-    row, told = schema.read(pretrained.TABLE)[name], model.PUBLISHED
+    row, told = schema.read_yaml(pretrained.TABLE)[name], model.PUBLISHED
     assert row["address"] == told.address
     assert tuple(row["alphas"]) == told.alphas
     assert tuple(row["sizes"]) == told.sizes
@@ -174,7 +174,7 @@ def test_a_published_file_is_downloaded_once(tmp_path: Path, monkeypatch: pytest
 
     with http.server.HTTPServer(("127.0.0.1", 0), Handler) as server:
         threading.Thread(target=server.serve_forever, kwargs={"poll_interval": 0.02}, daemon=True).start()
-        table = schema.read(pretrained.TABLE)
+        table = schema.read_yaml(pretrained.TABLE)
         table["mobilenet"]["address"] = f"http://127.0.0.1:{server.server_port}/"
         table["mobilenet"]["checksums"][name] = {"sha256": hashlib.sha256(content).hexdigest()}
         monkeypatch.setattr(pretrained, "_table", lambda: table)

@@ -14,7 +14,7 @@ Rows = list[dict[str, str]]
 
 def read_yaml(path: Path) -> dict[str, Any]:
     """Return the content of a YAML file of zoo's own."""
-    content: dict[str, Any] = row_files.read(path) or {}
+    content: dict[str, Any] = row_files.read_yaml(path) or {}
     return content
 
 

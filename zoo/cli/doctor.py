@@ -11,7 +11,7 @@ from zoo.core.files import folder_size
 from zoo.environments import interpreters, machine, package_index, selection, stacks, store
 from zoo.environments.interpreters import Interpreter
 from zoo.environments.machine import Machine
-from zoo.environments.selection import Verdict
+from zoo.environments.selection import Candidate
 
 MB = 10**6
 # Downloads and byte code come on top of what a built environment takes.
@@ -27,7 +27,7 @@ def examine() -> dict[str, Any]:
     """
     here = machine.probe()
     available = {stack.name: stack for stack in stacks.load_all()}
-    verdicts = {row.name: selection.judge(row, here, available) for row in selection.load_all()}
+    candidates = {row.name: selection.evaluate(row, here, available) for row in selection.load_all()}
     working, broken = interpreters.survey()
     cache = _cache()
     return {
@@ -37,12 +37,12 @@ def examine() -> dict[str, Any]:
             "working": [{**found._asdict(), "path": str(found.path)} for found in working],
             "broken": [{**found._asdict(), "path": str(found.path)} for found in broken],
         },
-        "backends": [_backend(verdict, here) for verdict in _sorted(verdicts)],
+        "backends": [_backend(candidate, here) for candidate in _sorted(candidates)],
         "environments": [_environment(listed) for listed in store.list_environments()],
         "data": _data(),
         "cache": cache,
         "network": _network(),
-        "advice": _advice(here, selection.works_here(verdicts), working, cache["free_bytes"]),
+        "advice": _advice(here, selection.works_here(candidates), working, cache["free_bytes"]),
     }
 
 
@@ -73,27 +73,27 @@ def _machine(here: Machine) -> dict[str, Any]:
     return {**facts, "platform": here.platform, "rosetta": here.rosetta, "text": machine.describe(here)}
 
 
-def _sorted(verdicts: dict[str, Verdict]) -> list[Verdict]:
-    usable = selection.works_here(verdicts)
-    return [*usable, *(verdict for verdict in verdicts.values() if not verdict.stack)]
+def _sorted(candidates: dict[str, Candidate]) -> list[Candidate]:
+    usable = selection.works_here(candidates)
+    return [*usable, *(candidate for candidate in candidates.values() if not candidate.stack)]
 
 
-def _backend(verdict: Verdict, here: Machine) -> dict[str, Any]:
-    stack = verdict.stack
+def _backend(candidate: Candidate, here: Machine) -> dict[str, Any]:
+    stack = candidate.stack
     evidence = [dataclasses.asdict(row) for row in stack.evidence if row.platform == here.platform] if stack else []
     return {
-        "name": verdict.backend.name,
+        "name": candidate.backend.name,
         "usable": stack is not None,
-        "why": verdict.why,
+        "why": candidate.why,
         "stack": stack.name if stack else None,
-        "promise": verdict.serves.drives if stack and verdict.serves else None,
-        "trains": verdict.backend.trains,
-        "passed_over": verdict.notes,
+        "promise": candidate.support.device_kind if stack and candidate.support else None,
+        "trains": candidate.backend.trains,
+        "passed_over": candidate.notes,
         "evidence": evidence,
     }
 
 
-def _environment(listed: store.Listed) -> dict[str, Any]:
+def _environment(listed: store.EnvironmentInfo) -> dict[str, Any]:
     return {**dataclasses.asdict(listed), "folder": str(listed.folder)}
 
 
@@ -114,9 +114,9 @@ def _network() -> dict[str, Any]:
     return {"checked": url is not None, **(package_index.reachable(url) if url else {})}
 
 
-def _advice(here: Machine, usable: list[Verdict], working: list[Interpreter], free: int) -> str:
+def _advice(here: Machine, usable: list[Candidate], working: list[Interpreter], free: int) -> str:
     """The one thing to type next."""
-    training = [verdict for verdict in usable if verdict.backend.trains]
+    training = [candidate for candidate in usable if candidate.backend.trains]
     if not training:
         return "nothing of the zoo runs here yet: use it on x86_64 Linux or on a Mac"
     stack = training[0].stack

@@ -38,7 +38,7 @@ def lines(verb: str, overrides: list[str], capture: Path | None = None) -> list[
     steps: list[tuple[str, list[str]]] = [
         ("machine", [machine.describe(here)]),
         ("settings", _settings(settings)),
-        ("backend", [f"{choice.backend.name}, promised: the {choice.promise.upper()}", *choice.reasons]),
+        ("backend", [f"{choice.backend.name}, promised: the {choice.required_device.upper()}", *choice.reasons]),
         *_where(settings, choice.stack, here, own=capture is None),
         ("data", _data(settings)),
         ("worker", _worker(choice)),
@@ -112,14 +112,14 @@ def _data(settings: Settings) -> list[str]:
     return [f"{settings.data.name}: {known.get(settings.data.name, place)}"]
 
 
-def _worker(choice: selection.Choice) -> list[str]:
+def _worker(choice: selection.Selection) -> list[str]:
     shown = " ".join(f"{name}={value}" for name, value in {**choice.stack.env, **choice.env}.items())
     return [f"PYTHON -I -B {paths.WORKER.relative_to(paths.PACKAGE.parent)} RUN_FOLDER/request.json", f"with {shown}"]
 
 
-def _proof(choice: selection.Choice) -> list[str]:
+def _proof(choice: selection.Selection) -> list[str]:
     gpu = f" ({choice.gpu.name})" if choice.gpu else ""
-    if choice.promise == "gpu":
+    if choice.required_device == "gpu":
         return [f"one matrix product must have run on a GPU{gpu}; else the run stops"]
     return ["one matrix product tells which device does the work"]
 

@@ -105,7 +105,7 @@ def task_of(model: str | None) -> str:
     """The task of a model; the usual one where there is no such model, which composing then tells."""
     if model not in options("model"):
         return USUAL_TASK
-    return str(yaml_schema.read(paths.CONFIGS / "model" / f"{model}.yaml").get("task", USUAL_TASK))
+    return str(yaml_schema.read_yaml(paths.CONFIGS / "model" / f"{model}.yaml").get("task", USUAL_TASK))
 
 
 def form(verb: str, task: str) -> Form:
@@ -121,7 +121,7 @@ def form(verb: str, task: str) -> Form:
 
 def groups(form: Form | Command[Any]) -> dict[str, list[str]]:
     """The config groups of a form and the options of each, from its defaults list and the folders."""
-    entries = yaml_schema.read(paths.CONFIGS / f"{form.file}.yaml")["defaults"]
+    entries = yaml_schema.read_yaml(paths.CONFIGS / f"{form.file}.yaml")["defaults"]
     names = [name for entry in entries if isinstance(entry, dict) for name in entry if " " not in name]
     return {name: options(name) for name in names}
 

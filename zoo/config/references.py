@@ -96,7 +96,7 @@ def load(name: str) -> Reference:
         ZooError: there is none, or it is wrong: every unknown key, wrong type and value out of range is listed.
     """
     path = _path(name)
-    row = checks.read(path)
+    row = checks.read_yaml(path)
     checks.refuse(KEY, path, [*_form_problems(row), *_setting_problems(row)])
     return _made(name, row)
 
@@ -174,7 +174,7 @@ def _keys_of_file(group: str, option: str) -> set[str]:
     path = paths.CONFIGS / group / f"{option}.yaml"
     if not path.is_file():  # composing says so, with the valid names
         return set()
-    return {text.partition("=")[0] for text in _leaves(checks.read(path))}
+    return {text.partition("=")[0] for text in _leaves(checks.read_yaml(path))}
 
 
 def rows() -> list[dict[str, str]]:
@@ -184,7 +184,7 @@ def rows() -> list[dict[str, str]]:
 
 def _row(name: str) -> dict[str, str]:
     path = _folder() / f"{name}.yaml"
-    row = checks.read(path)
+    row = checks.read_yaml(path)
     checks.refuse(KEY, path, _form_problems(row))
     found = _made(name, row)
     return {
@@ -253,7 +253,7 @@ def _words(entry: Published) -> str:
 
 
 def _form_problems(row: Any) -> list[str]:
-    return checks.problems(row, Reference, given=("name",))
+    return checks.violations(row, Reference, given=("name",))
 
 
 def _setting_problems(row: Any) -> list[str]:

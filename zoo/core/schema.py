@@ -23,7 +23,7 @@ WORDS = {
 }
 
 
-def read(path: Path) -> Any:
+def read_yaml(path: Path) -> Any:
     """Read a YAML file, without ever making objects of it.
 
     Raises:
@@ -56,7 +56,7 @@ def refuse(what: str, path: Path, problems: list[str]) -> None:
         raise ZooError(f"The {what} {path} is malformed:\n{listed}", "Correct the file; every problem is listed.")
 
 
-def problems(row: Any, kind: type[Any], where: str = "", given: tuple[str, ...] = ()) -> list[str]:
+def violations(row: Any, kind: type[Any], where: str = "", given: tuple[str, ...] = ()) -> list[str]:
     """Missing keys, unknown keys and wrong types of a mapping, those of the mappings in it included.
 
     Args:
@@ -104,7 +104,7 @@ def _is(value: Any, hint: Any) -> bool:
 
 def _inside(value: Any, hint: Any, where: str) -> list[str]:
     if dataclasses.is_dataclass(hint):
-        return problems(value, typing.cast(type[Any], hint), f"{where}.")
+        return violations(value, typing.cast(type[Any], hint), f"{where}.")
     parts = typing.get_args(hint)
     if isinstance(value, list) and parts:
         return [problem for index, item in enumerate(value) for problem in _value(item, parts[0], f"{where}.{index}")]

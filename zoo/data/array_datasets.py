@@ -19,15 +19,15 @@ if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
 
-__all__ = ["DataRow", "Prepared", "load_row", "names", "prepare", "resolve", "save_split", "split"]
+__all__ = ["ArrayDataset", "DataRow", "load_row", "names", "prepare", "resolve", "save_split", "split"]
 
 ARRAYS = ("x_train", "y_train", "x_test", "y_test")
 # Part of the name of every prepared folder: to be raised when the arrays made from the same sources change.
-LAYOUT = 1
+CACHE_VERSION = 1
 
 
 @dataclasses.dataclass(frozen=True)
-class Prepared:
+class ArrayDataset:
     """A data set ready for the worker: .npy files of uint8 images (n, 28, 28, 1) and int64 labels (n,).
 
     ``counts`` are whole ("train", "test"): limits are applied by index. ``sha256`` is one checksum over the
@@ -71,7 +71,7 @@ def resolve(name: str, root: str | None = None, row: DataRow | None = None) -> t
     if root is not None:
         sources.in_root(mnist)
         return mnist.name, f"it is in {root}"
-    if _intact(_folder(mnist, sources.of(mnist).sha256)):
+    if _intact(_folder(mnist, sources.source_of(mnist).sha256)):
         return mnist.name, "it was prepared before"
     try:
         sources.downloaded(mnist)
@@ -81,7 +81,7 @@ def resolve(name: str, root: str | None = None, row: DataRow | None = None) -> t
     return mnist.name, "it is in the cache or was downloaded now"
 
 
-def prepare(row: DataRow | Mapping[str, Any]) -> Prepared:
+def prepare(row: DataRow | Mapping[str, Any]) -> ArrayDataset:
     """Write the arrays of a data set once, under the cache, and return where they are.
 
     Raises:
@@ -91,14 +91,14 @@ def prepare(row: DataRow | Mapping[str, Any]) -> Prepared:
     row = as_row(row)
     if row.kind == "auto":
         raise ZooError("data=auto stands for no data set yet", "Name one: data=mnist or data=digits.")
-    source = sources.of(row)
+    source = sources.source_of(row)
     folder = _folder(row, source.sha256)
     if not _intact(folder):
         with locked(folder.parent / f".{folder.name}.lock", f"prepares {row.name}"):
             if not _intact(folder):
                 _write(folder, source.read())
     shapes = _shapes(folder)
-    return Prepared(
+    return ArrayDataset(
         name=row.name,
         **{name: folder / f"{name}.npy" for name in ARRAYS},
         counts={"train": shapes["x_train"][0], "test": shapes["x_test"][0]},
@@ -159,7 +159,7 @@ def save_split(path: Path, **parts: "NDArray[np.int64]") -> Path:
 
 
 def _folder(row: DataRow, sha256: str) -> Path:
-    key = hashlib.sha256(f"{LAYOUT} {len(row.class_names)} {sha256}".encode()).hexdigest()
+    key = hashlib.sha256(f"{CACHE_VERSION} {len(row.class_names)} {sha256}".encode()).hexdigest()
     return paths.cache_dir() / "data" / f"{row.name}-{key[:16]}"
 
 

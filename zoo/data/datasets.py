@@ -57,7 +57,7 @@ def _source_file(role: str, values: SourceFile | Mapping[str, Any]) -> SourceFil
 
 def names() -> list[str]:
     """The data sets of pictures that there are, by the files of ``configs/data``; those of texts are elsewhere."""
-    found = {path.stem: schema.read(path)["data"] for path in (paths.CONFIGS / "data").glob("*.yaml")}
+    found = {path.stem: schema.read_yaml(path)["data"] for path in (paths.CONFIGS / "data").glob("*.yaml")}
     return sorted(name for name, row in found.items() if row["kind"] != "text")
 
 
@@ -69,7 +69,7 @@ def load_row(name: str) -> DataRow:
     """
     if name not in names():
         raise unknown("data set", name, names())
-    return as_row(schema.read(paths.CONFIGS / "data" / f"{name}.yaml")["data"])
+    return as_row(schema.read_yaml(paths.CONFIGS / "data" / f"{name}.yaml")["data"])
 
 
 def as_row(values: DataRow | Mapping[str, Any]) -> DataRow:

@@ -17,7 +17,7 @@ PART_BYTES = 2**22
 NUMBERS = "It must be uint8 (0 to 255), or floats from 0 to 1."
 
 
-class Stored:
+class NpyImages:
     """The pictures of a .npy file, (n, height, width, 1) as uint8, to go through part by part, as often as wanted.
 
     The file holds uint8, or floats of 0 to 1, as (n, height, width), (n, height, width, 1), (n, height*width) or

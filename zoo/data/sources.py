@@ -33,7 +33,7 @@ class Source:
     read: "Callable[[], Arrays]"
 
 
-def of(row: DataRow) -> Source:
+def source_of(row: DataRow) -> Source:
     """The source that a row means: the user's folder, the published files, or what comes with scikit-learn.
 
     Raises:

@@ -15,18 +15,18 @@ if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
 
-    Parts = dict[str, NDArray[np.int64]]
+    Splits = dict[str, NDArray[np.int64]]
 
 
 @dataclasses.dataclass(frozen=True)
-class Material:
+class TrainingSet:
     """A data set, split, ready for the worker.
 
     Attributes:
         files: .npy files: ``x_train``, ``x_test``, uint8 (n, height, width, channels); where they are not written
             anew for each run also ``y_train``, ``y_test``, int64 (n,).
         labels: where they are: (n,), of all rows; else None.
-        parts: ``train`` and ``validation``: rows of the training arrays; ``test``: of the test arrays.
+        splits: ``train`` and ``validation``: rows of the training arrays; ``test``: of the test arrays.
         class_names: by label.
         input_shape: (height, width, channels).
         normalise: (mean, scale), numbers by channel: pixels become (pixel - mean) / scale; None: the model's own way.
@@ -37,7 +37,7 @@ class Material:
 
     files: dict[str, Path]
     labels: "NDArray[np.int64] | None"
-    parts: "Parts"
+    splits: "Splits"
     class_names: list[str]
     input_shape: tuple[int, ...]
     normalise: tuple[list[float], list[float]] | None
@@ -46,26 +46,26 @@ class Material:
     record: dict[str, Any]
 
 
-def prepare(settings: TrainConfig) -> Material:
+def prepare(settings: TrainConfig) -> TrainingSet:
     """Lay out what the settings name, and split it.
 
     Raises:
         ZooError: the data cannot be had or used.
     """
     made = _of_folder(settings) if settings.data.name == "folder" else _of_row(settings)
-    sizes = {f"{part}_items": len(rows) for part, rows in made.parts.items()}
+    sizes = {f"{part}_items": len(rows) for part, rows in made.splits.items()}
     told = {"class_names": made.class_names, "input_shape": list(made.input_shape), "split_seed": settings.seed}
     return dataclasses.replace(made, record=made.record | told | sizes)
 
 
-def prepared(settings: DataSettings) -> array_datasets.Prepared:
+def prepared(settings: DataSettings) -> array_datasets.ArrayDataset:
     """Lay out the arrays of a data set that has a row."""
     row = array_datasets.load_row(settings.name)
     told = {key: value for key, value in dataclasses.asdict(settings).items() if hasattr(row, key)}
     return array_datasets.prepare(dataclasses.replace(row, **told))
 
 
-def _of_row(settings: TrainConfig) -> Material:
+def _of_row(settings: TrainConfig) -> TrainingSet:
     import numpy as np
 
     found = prepared(settings.data)
@@ -77,10 +77,10 @@ def _of_row(settings: TrainConfig) -> Material:
     statistics = (
         folder_dataset.channel_statistics(found.x_train, train) if settings.data.normalise == "standard" else None
     )
-    return Material(
+    return TrainingSet(
         files=files,
         labels=None,
-        parts=parts | {"test": np.arange(found.counts["test"])[: settings.data.test_limit]},
+        splits=parts | {"test": np.arange(found.counts["test"])[: settings.data.test_limit]},
         class_names=found.class_names,
         input_shape=found.input_shape,
         normalise=_normalisation(settings, found.input_shape[-1], statistics),
@@ -90,7 +90,7 @@ def _of_row(settings: TrainConfig) -> Material:
     )
 
 
-def _of_folder(settings: TrainConfig) -> Material:
+def _of_folder(settings: TrainConfig) -> TrainingSet:
     import numpy as np
 
     told, size = settings.data, _edge(settings)
@@ -101,20 +101,20 @@ def _of_folder(settings: TrainConfig) -> Material:
     statistics = (
         folder_dataset.channel_statistics(found.pictures, parts["train"]) if told.normalise == "standard" else None
     )
-    return Material(
+    return TrainingSet(
         files={"x_train": found.pictures, "x_test": found.pictures},
-        labels=np.array(found.tree.labels, np.int64),
-        parts=parts,
-        class_names=found.tree.class_names,
+        labels=np.array(found.listing.labels, np.int64),
+        splits=parts,
+        class_names=found.listing.class_names,
         input_shape=(size, size, 3),
         normalise=_normalisation(settings, 3, statistics),
-        names=found.tree.names,
+        names=found.listing.names,
         skipped=found.skipped,
         record={
             "name": "folder",
             "sha256": found.sha256,
             "published": False,
-            "source": str(found.tree.root.absolute()),
+            "source": str(found.listing.root.absolute()),
             "licence": "unknown",
             "skipped_items": len(found.skipped),
             "split": _split_words(found, told),
@@ -133,8 +133,8 @@ def _edge(settings: TrainConfig) -> int:
     return int(found)
 
 
-def _split_words(folder: folder_dataset.Folder, told: DataSettings) -> str:
-    given = sorted(set(folder.tree.parts))
+def _split_words(folder: folder_dataset.FolderDataset, told: DataSettings) -> str:
+    given = sorted(set(folder.listing.parts))
     drawn = [] if given else [f"test: {told.test:g} of every class"]
     if "validation" not in given:
         drawn.append(f"validation: {told.validation:g} of the rest of every class")
@@ -151,16 +151,16 @@ def _normalisation(
     return statistics and (statistics[0], [max(value, 1.0) for value in statistics[1]])
 
 
-def part(material: Material, name: str) -> "tuple[NDArray[np.uint8], NDArray[np.int64]]":
+def part(material: TrainingSet, name: str) -> "tuple[NDArray[np.uint8], NDArray[np.int64]]":
     """Pictures and labels of a part, in memory."""
     import numpy as np
 
-    rows, kept = material.parts[name], "test" if name == "test" else "train"
+    rows, kept = material.splits[name], "test" if name == "test" else "train"
     labels = np.load(material.files[f"y_{kept}"]) if material.labels is None else material.labels
     return cache.rows(material.files[f"x_{kept}"], rows), labels[rows]
 
 
-def save(material: Material, folder: Path) -> dict[str, str]:
+def save(material: TrainingSet, folder: Path) -> dict[str, str]:
     """Write split, labels and the list of what was left out into a run folder; return the worker's part of a request.
 
     Raises:
@@ -168,7 +168,7 @@ def save(material: Material, folder: Path) -> dict[str, str]:
     """
     import numpy as np
 
-    split = array_datasets.save_split(folder / "split.npz", **material.parts)
+    split = array_datasets.save_split(folder / "split.npz", **material.splits)
     files = dict(material.files)
     try:
         if material.labels is not None:

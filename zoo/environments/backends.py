@@ -13,13 +13,13 @@ KINDS = ("cpu", "gpu")
 
 
 @dataclasses.dataclass(frozen=True)
-class Serves:
+class Support:
     """One kind of machine that a backend serves.
 
     Attributes:
         os: ``macos``, ``linux``, ``windows`` or ``any``.
         arch: ``x86_64``, ``arm64`` or ``any``: of the machine, not of this Python.
-        drives: what does the work there, ``cpu`` or ``gpu``. A promise: a run that finds otherwise stops.
+        device_kind: what does the work there, ``cpu`` or ``gpu``. A promise: a run that finds otherwise stops.
         device: the name by which a stack says, for a platform, that it drives this; ``any``: it need not.
         vendors: whose GPUs serve, best first; empty: no GPU is needed.
         driver: the GPU must have a working driver (NVIDIA on Linux).
@@ -34,7 +34,7 @@ class Serves:
 
     os: str
     arch: str
-    drives: str
+    device_kind: str
     device: str
     vendors: list[str] = dataclasses.field(default_factory=list)
     driver: bool = False
@@ -51,7 +51,7 @@ class Backend:
     """One row.
 
     Attributes:
-        promise: the best it can do anywhere, ``cpu`` or ``gpu``; ``serves`` says it for one machine.
+        device_kind: the best it can do anywhere, ``cpu`` or ``gpu``; ``serves`` says it for one machine.
         stacks: names, best first; one may belong to a later release.
         needs: in a sentence, after "it needs".
         trains: false where it can only predict.
@@ -61,9 +61,9 @@ class Backend:
 
     name: str
     about: str
-    promise: str
+    device_kind: str
     stacks: list[str]
-    serves: list[Serves]
+    serves: list[Support]
     needs: str
     trains: bool
     runnable: bool
@@ -84,7 +84,7 @@ def load_all(root: Path | None = None) -> list[Backend]:
         ZooError: rows are malformed; every problem of every row is listed at once.
     """
     folder = root or paths.CONFIGS / "backend"
-    found = {name: schema.read(folder / f"{name}.yaml") for name in names(root)}
+    found = {name: schema.read_yaml(folder / f"{name}.yaml") for name in names(root)}
     schema.refuse(
         "folder of backends", folder, [text for name, row in found.items() for text in _problems(name, row)]
     )
@@ -92,19 +92,19 @@ def load_all(root: Path | None = None) -> list[Backend]:
 
 
 def _backend(row: dict[str, Any]) -> Backend:
-    return Backend(**{**row, "serves": [Serves(**entry) for entry in row["serves"]]})
+    return Backend(**{**row, "serves": [Support(**entry) for entry in row["serves"]]})
 
 
 def _problems(name: str, row: Any) -> list[str]:
-    return schema.problems(row, Backend, f"{name}.") or list(_meaning(name, _backend(row)))
+    return schema.violations(row, Backend, f"{name}.") or list(_meaning(name, _backend(row)))
 
 
 def _meaning(name: str, row: Backend) -> Iterator[str]:
     """What is wrong with a row whose keys and types are right."""
     if row.name != name:
         yield f"{name}.name: must be the file's name, got {row.name!r}"
-    if row.promise not in KINDS:
-        yield f"{name}.promise: must be cpu or gpu, got {row.promise!r}"
+    if row.device_kind not in KINDS:
+        yield f"{name}.device_kind: must be cpu or gpu, got {row.device_kind!r}"
     if not row.runnable and not row.reason:
         yield f"{name}.reason: a backend that is not runnable must say why"
     if row.runnable and not row.stacks:
@@ -114,11 +114,11 @@ def _meaning(name: str, row: Backend) -> Iterator[str]:
         checks: list[tuple[str, str, tuple[str, ...]]] = [
             ("os", entry.os, (*SYSTEMS, "any")),
             ("arch", entry.arch, ("x86_64", "arm64", "any")),
-            ("drives", entry.drives, KINDS),
+            ("device_kind", entry.device_kind, KINDS),
             *(("vendors", vendor, tuple(VENDORS)) for vendor in entry.vendors),
         ]
         for key, value, valid in checks:
             if value not in valid:
                 yield f"{where}.{key}: must be one of {', '.join(valid)}, got {value!r}"
-        if entry.drives == "gpu" and not entry.vendors:
+        if entry.device_kind == "gpu" and not entry.vendors:
             yield f"{where}.vendors: an entry that drives a GPU must say whose"

@@ -136,12 +136,12 @@ def _install(plan: Plan, aside: Path, follow: Callable[[str], None]) -> None:
         # PyTorch keeps the builds without CUDA on an index of its own, which uv knows under this name. Asked first
         # it would be the only source, and a folder in UV_FIND_LINKS would not count.
         other = _sync([*command, "--torch-backend", "cpu"], plan.lock, follow)
-        outcome = other if other.code == 0 else uv_client.Outcome(other.code, outcome.words + other.words)
+        outcome = other if other.code == 0 else uv_client.CompletedCommand(other.code, outcome.words + other.words)
     if outcome.code != 0:
         raise _failed(plan, "The libraries could not be installed", outcome)
 
 
-def _sync(command: list[str], lock: Path, follow: Callable[[str], None]) -> uv_client.Outcome:
+def _sync(command: list[str], lock: Path, follow: Callable[[str], None]) -> uv_client.CompletedCommand:
     outcome = uv_client.run([*command, str(lock)], follow)
     if outcome.code != 0 and uv_client.is_network(outcome):
         # uv asks the index whether its cached pages are fresh; told to stay offline, it takes them as is.
@@ -150,7 +150,7 @@ def _sync(command: list[str], lock: Path, follow: Callable[[str], None]) -> uv_c
     return outcome
 
 
-def _failed(plan: Plan, what: str, outcome: uv_client.Outcome) -> ZooError:
+def _failed(plan: Plan, what: str, outcome: uv_client.CompletedCommand) -> ZooError:
     why, remedy = uv_client.reason(outcome)
     words = f"The installer's own words:\n{outcome.tail()}"
     kind = UnreachableIndexError if uv_client.is_unreachable(outcome) else ZooError

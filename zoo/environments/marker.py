@@ -64,7 +64,7 @@ def write_marker(folder: Path, facts: dict[str, Any]) -> None:
     os.replace(fresh, folder / MARKER)
 
 
-def fault(folder: Path) -> str | None:
+def defect(folder: Path) -> str | None:
     """None where an environment can be used, else the reason why not."""
     if not folder.is_dir():
         return "it does not exist"

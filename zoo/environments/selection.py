@@ -6,18 +6,18 @@ from collections.abc import Mapping
 from zoo.core.errors import ZooError, unknown
 from zoo.environments import machine as machines
 from zoo.environments import stacks
-from zoo.environments.backends import SYSTEMS, VENDORS, Backend, Serves, load_all, names
+from zoo.environments.backends import SYSTEMS, VENDORS, Backend, Support, load_all, names
 from zoo.environments.gpus import Gpu
 from zoo.environments.machine import Machine
 from zoo.environments.stacks import Stack
 
-__all__ = ["Backend", "Choice", "Serves", "Verdict", "choose", "judge", "load_all", "names", "works_here"]
+__all__ = ["Backend", "Candidate", "Selection", "Support", "evaluate", "load_all", "names", "select", "works_here"]
 
 COMMAND = "python -m zoo train model=mnist backend="
 
 
 @dataclasses.dataclass(frozen=True)
-class Verdict:
+class Candidate:
     """Whether a backend can be used on a machine. With ``stack`` it can; ``why`` says why, or why not.
 
     ``notes`` tell which better stacks were passed over, and why.
@@ -25,14 +25,14 @@ class Verdict:
 
     backend: Backend
     why: str
-    serves: Serves | None = None
+    support: Support | None = None
     stack: Stack | None = None
     gpu: Gpu | None = None
     notes: list[str] = dataclasses.field(default_factory=list)
 
 
 @dataclasses.dataclass(frozen=True)
-class Choice:
+class Selection:
     """What a run will use.
 
     ``device_hint`` is an id that the framework certainly has (None: the worker picks one), ``gpu`` the GPU
@@ -41,14 +41,14 @@ class Choice:
 
     backend: Backend
     stack: Stack
-    promise: str
+    required_device: str
     device_hint: str | None
     reasons: list[str]
     gpu: Gpu | None = None
     env: dict[str, str] = dataclasses.field(default_factory=dict)
 
 
-def choose(wanted: str | None, machine: Machine, stack: str | None = None, python: str | None = None) -> Choice:
+def select(wanted: str | None, machine: Machine, stack: str | None = None, python: str | None = None) -> Selection:
     """Choose the backend and the stack for a machine, and say why.
 
     Args:
@@ -68,110 +68,114 @@ def choose(wanted: str | None, machine: Machine, stack: str | None = None, pytho
         raise _no_such_stack(stack, rows, available)
     if wanted is not None and wanted != "auto" and wanted not in rows:
         raise unknown("backend", wanted, ["auto", *rows])
-    verdicts = {name: judge(row, machine, available, stack, python) for name, row in rows.items()}
+    candidates = {name: evaluate(row, machine, available, stack, python) for name, row in rows.items()}
     if wanted in (None, "auto"):
-        return _automatic(verdicts, machine, stack)
-    verdict = verdicts[str(wanted)]
-    if verdict.stack is None:
-        raise _refusal(verdict, machine, available, stack)
-    return _choice(verdict, machine, [])
+        return _automatic(candidates, machine, stack)
+    candidate = candidates[str(wanted)]
+    if candidate.stack is None:
+        raise _refusal(candidate, machine, available, stack)
+    return _selection(candidate, machine, [])
 
 
-def judge(
+def evaluate(
     backend: Backend,
     machine: Machine,
     available: Mapping[str, Stack],
     stack: str | None = None,
     python: str | None = None,
-) -> Verdict:
-    """Say whether a backend works on a machine, and with which stack; arguments as in :func:`choose`."""
+) -> Candidate:
+    """Say whether a backend works on a machine, and with which stack; arguments as in :func:`select`."""
     if not backend.runnable:
-        return Verdict(backend, f"not runnable yet: {backend.reason}")
+        return Candidate(backend, f"not runnable yet: {backend.reason}")
     serves, gpu, obstacle = _serving(backend, machine)
     if serves is None:
-        return Verdict(backend, obstacle)
+        return Candidate(backend, obstacle)
     problems: dict[str, str] = {}
     for name in [stack] if stack else backend.stacks:
         problem = _stack_problem(backend, serves, machine, available, name, python)
         if problem is None:
             praise = _praise(backend, serves, gpu)
-            return Verdict(backend, praise, serves, available[name], gpu, _grouped(problems))
+            return Candidate(backend, praise, serves, available[name], gpu, _grouped(problems))
         problems[name] = problem
-    return Verdict(backend, "; ".join(_grouped(problems)), serves, None, gpu)
+    return Candidate(backend, "; ".join(_grouped(problems)), serves, None, gpu)
 
 
-def works_here(verdicts: Mapping[str, Verdict]) -> list[Verdict]:
+def works_here(candidates: Mapping[str, Candidate]) -> list[Candidate]:
     """The usable backends, best first."""
-    usable = [verdict for verdict in verdicts.values() if verdict.stack]
-    return sorted(usable, key=lambda verdict: (_rank(verdict), verdict.backend.name))
+    usable = [candidate for candidate in candidates.values() if candidate.stack]
+    return sorted(usable, key=lambda candidate: (_rank(candidate), candidate.backend.name))
 
 
 # -- choosing
 
 
-def _rank(verdict: Verdict) -> int:
-    rank = verdict.serves.auto_rank if verdict.serves else None
+def _rank(candidate: Candidate) -> int:
+    rank = candidate.support.auto_rank if candidate.support else None
     return 1000 if rank is None else rank
 
 
-def _best_rank(verdict: Verdict, machine: Machine) -> int:
+def _best_rank(candidate: Candidate, machine: Machine) -> int:
     """The best place a refused backend could have had on this kind of machine."""
-    entries = [entry for entry in verdict.backend.serves if (entry.os, entry.arch) in _names_of(machine)]
+    entries = [entry for entry in candidate.backend.serves if (entry.os, entry.arch) in _names_of(machine)]
     return min((entry.auto_rank for entry in entries if entry.auto_rank is not None), default=1000)
 
 
-def _automatic(verdicts: Mapping[str, Verdict], machine: Machine, stack: str | None) -> Choice:
-    usable = [verdict for verdict in works_here(verdicts) if _rank(verdict) < 1000]
+def _automatic(candidates: Mapping[str, Candidate], machine: Machine, stack: str | None) -> Selection:
+    usable = [candidate for candidate in works_here(candidates) if _rank(candidate) < 1000]
     if not usable:
         what = f"stack {stack!r}" if stack else "any backend"
-        whys = "\n".join(f"  {name}: {verdict.why}" for name, verdict in verdicts.items())
+        whys = "\n".join(f"  {name}: {candidate.why}" for name, candidate in candidates.items())
         raise ZooError(
             f"Nothing here can run {what}\nThis machine: {machines.describe(machine)}\n{whys}",
-            _elsewhere(verdicts),
+            _elsewhere(candidates),
         )
     best = usable[0]
-    refused = [found for found in verdicts.values() if not found.stack and _best_rank(found, machine) < _rank(best)]
+    refused = [found for found in candidates.values() if not found.stack and _best_rank(found, machine) < _rank(best)]
     refused.sort(key=lambda found: (_best_rank(found, machine), found.backend.name))
-    return _choice(best, machine, [f"passed over {found.backend.name}: {found.why}" for found in refused])
+    return _selection(best, machine, [f"passed over {found.backend.name}: {found.why}" for found in refused])
 
 
-def _choice(verdict: Verdict, machine: Machine, passed: list[str]) -> Choice:
-    assert verdict.stack is not None  # noqa: S101  (only usable ones come here)
-    assert verdict.serves is not None  # noqa: S101
-    reasons = [f"{verdict.why}, with stack {verdict.stack.name}"]
-    reasons += [f"passed over stack {note}" for note in verdict.notes]
-    platform = verdict.stack.platforms.get(machine.platform)
+def _selection(candidate: Candidate, machine: Machine, passed: list[str]) -> Selection:
+    assert candidate.stack is not None  # noqa: S101  (only usable ones come here)
+    assert candidate.support is not None  # noqa: S101
+    reasons = [f"{candidate.why}, with stack {candidate.stack.name}"]
+    reasons += [f"passed over stack {note}" for note in candidate.notes]
+    platform = candidate.stack.platforms.get(machine.platform)
     if platform and platform.stand_in_for:
-        reasons.append(f"on this system stack {verdict.stack.name} stands in for {platform.stand_in_for}")
+        reasons.append(f"on this system stack {candidate.stack.name} stands in for {platform.stand_in_for}")
     reasons += passed
     if machine.rosetta:
         reasons.append("this Python is an x86_64 build that Rosetta translates; the stack gets a native arm64 one")
-    device = verdict.serves.device_id
-    drives, env = verdict.serves.drives, verdict.serves.env
-    return Choice(verdict.backend, verdict.stack, drives, device, reasons, verdict.gpu, env)
+    device = candidate.support.device_id
+    device_kind, env = candidate.support.device_kind, candidate.support.env
+    return Selection(candidate.backend, candidate.stack, device_kind, device, reasons, candidate.gpu, env)
 
 
-def _refusal(verdict: Verdict, machine: Machine, available: Mapping[str, Stack], stack: str | None) -> ZooError:
-    name = verdict.backend.name
+def _refusal(candidate: Candidate, machine: Machine, available: Mapping[str, Stack], stack: str | None) -> ZooError:
+    name = candidate.backend.name
     what = f"Backend {name!r} with stack {stack!r}" if stack else f"Backend {name!r}"
-    others = {row.name: judge(row, machine, available) for row in load_all()}
-    needs = verdict.backend.needs
-    lines = [] if verdict.serves or needs in verdict.why or not verdict.backend.runnable else [f"It needs {needs}."]
-    if stack and verdict.serves:
-        lines += _by_hand(verdict.serves, [stack])
-        candidates = dict.fromkeys([*verdict.backend.stacks, *available])
+    others = {row.name: evaluate(row, machine, available) for row in load_all()}
+    needs = candidate.backend.needs
+    lines = (
+        []
+        if candidate.support or needs in candidate.why or not candidate.backend.runnable
+        else [f"It needs {needs}."]
+    )
+    if stack and candidate.support:
+        lines += _by_hand(candidate.support, [stack])
+        candidates = dict.fromkeys([*candidate.backend.stacks, *available])
         fitting = [
             found
             for found in candidates
-            if not _stack_problem(verdict.backend, verdict.serves, machine, available, found, None)
+            if not _stack_problem(candidate.backend, candidate.support, machine, available, found, None)
         ]
         if fitting:
             lines.append("Stacks that fit here: " + ", ".join(fitting))
             lines.append(f"  {COMMAND}{name} stack={fitting[0]}")
-            return _error(what, verdict, machine, lines)
-    elif verdict.serves:
-        lines += _by_hand(verdict.serves, verdict.backend.stacks)
-    return _error(what, verdict, machine, [*lines, _elsewhere(others)])
+            return _error(what, candidate, machine, lines)
+    elif candidate.support:
+        lines += _by_hand(candidate.support, candidate.backend.stacks)
+    return _error(what, candidate, machine, [*lines, _elsewhere(others)])
 
 
 def _no_such_stack(name: str, rows: Mapping[str, Backend], available: Mapping[str, Stack]) -> ZooError:
@@ -180,18 +184,18 @@ def _no_such_stack(name: str, rows: Mapping[str, Backend], available: Mapping[st
     return unknown("stack", name, list(available))
 
 
-def _error(what: str, verdict: Verdict, machine: Machine, remedy: list[str]) -> ZooError:
-    message = f"{what} does not work here: {verdict.why}\nThis machine: {machines.describe(machine)}"
+def _error(what: str, candidate: Candidate, machine: Machine, remedy: list[str]) -> ZooError:
+    message = f"{what} does not work here: {candidate.why}\nThis machine: {machines.describe(machine)}"
     return ZooError(message, "\n".join(remedy))
 
 
-def _by_hand(serves: Serves, wanted: list[str]) -> list[str]:
+def _by_hand(serves: Support, wanted: list[str]) -> list[str]:
     return [serves.by_hand[name] for name in wanted if name in serves.by_hand]
 
 
-def _elsewhere(verdicts: Mapping[str, Verdict]) -> str:
+def _elsewhere(candidates: Mapping[str, Candidate]) -> str:
     """What works on this machine, as commands to type."""
-    usable = works_here(verdicts)
+    usable = works_here(candidates)
     if not usable:
         return "Nothing of the zoo runs on this machine yet; it has stacks for x86_64 Linux and for macOS."
     lines = [
@@ -205,7 +209,7 @@ def _elsewhere(verdicts: Mapping[str, Verdict]) -> str:
 # -- judging
 
 
-def _serving(backend: Backend, machine: Machine) -> tuple[Serves | None, Gpu | None, str]:
+def _serving(backend: Backend, machine: Machine) -> tuple[Support | None, Gpu | None, str]:
     """The entry that serves this machine and the GPU it would use, or the nearest reason why none does."""
     obstacles = [(0, f"it needs {backend.needs}")]
     for entry in backend.serves:
@@ -228,11 +232,11 @@ def _names_of(machine: Machine) -> list[tuple[str, str]]:
     return [(system, arch) for system in (machine.os, "any") for arch in (machine.arch, "any")]
 
 
-def _preference(gpu: Gpu, entry: Serves) -> tuple[bool, int, int]:
+def _preference(gpu: Gpu, entry: Support) -> tuple[bool, int, int]:
     return not gpu.external, entry.vendors.index(gpu.vendor), -(gpu.memory_bytes or 0)
 
 
-def _version_obstacle(entry: Serves, machine: Machine) -> str | None:
+def _version_obstacle(entry: Support, machine: Machine) -> str | None:
     have = machines.version(machine.os_version)
     system = SYSTEMS.get(entry.os, entry.os)
     if entry.minimum_os and have < machines.version(entry.minimum_os):
@@ -243,7 +247,7 @@ def _version_obstacle(entry: Serves, machine: Machine) -> str | None:
     return None
 
 
-def _gpu_obstacle(entry: Serves, machine: Machine, matching: list[Gpu]) -> str:
+def _gpu_obstacle(entry: Support, machine: Machine, matching: list[Gpu]) -> str:
     if matching:
         return f"{matching[0].name} has no working driver (`nvidia-smi` does not list it)"
     wanted = " or ".join(VENDORS[vendor] for vendor in entry.vendors)
@@ -253,7 +257,7 @@ def _gpu_obstacle(entry: Serves, machine: Machine, matching: list[Gpu]) -> str:
 
 def _stack_problem(
     backend: Backend,
-    serves: Serves,
+    serves: Support,
     machine: Machine,
     available: Mapping[str, Stack],
     name: str,
@@ -284,7 +288,7 @@ def _grouped(problems: Mapping[str, str]) -> list[str]:
     return [", ".join(name for name in problems if problems[name] == text) + f": {text}" for text in texts]
 
 
-def _praise(backend: Backend, serves: Serves, gpu: Gpu | None) -> str:
-    if serves.drives == "gpu" and gpu:
+def _praise(backend: Backend, serves: Support, gpu: Gpu | None) -> str:
+    if serves.device_kind == "gpu" and gpu:
         return f"{backend.name} computes on the GPU {gpu.name}"
     return f"{backend.name} computes on the processor"

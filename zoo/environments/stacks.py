@@ -94,8 +94,8 @@ def load(name: str, root: Path | None = None) -> Stack:
         raise unknown("stack", name, valid)
     folder = (root or paths.STACKS) / name
     path = folder / "stack.yaml"
-    row = schema.read(path)
-    schema.refuse("stack", path, schema.problems(row, Stack, given=("name", "folder")) or _meaning(row))
+    row = schema.read_yaml(path)
+    schema.refuse("stack", path, schema.violations(row, Stack, given=("name", "folder")) or _meaning(row))
     platforms = {key: Platform(**value) for key, value in row.pop("platforms").items()}
     evidence = [Evidence(**value) for value in row.pop("evidence")]
     return Stack(name=name, folder=folder, platforms=platforms, evidence=evidence, **row)
@@ -124,10 +124,10 @@ def lock_file(stack: Stack, platform: str) -> Path:
 def pins(lock: Path) -> dict[str, str]:
     """The versions a lock names: normalised package name -> version."""
     found = re.findall(r"^([A-Za-z0-9._-]+)==([^\s;\\]+)", lock.read_text(encoding="utf-8"), re.MULTILINE)
-    return {normal(name): version for name, version in found}
+    return {normalize_name(name): version for name, version in found}
 
 
-def normal(name: str) -> str:
+def normalize_name(name: str) -> str:
     """A package's name as registries compare it: lower case, ``-`` for every run of ``-_.``."""
     return re.sub(r"[-_.]+", "-", name).lower()
 

@@ -47,7 +47,7 @@ class Environment:
 
 
 @dataclasses.dataclass(frozen=True)
-class Listed:
+class EnvironmentInfo:
     """One environment folder. ``state`` is ``"ready"`` or why not; times are UTC, empty where unknown."""
 
     folder: Path
@@ -71,12 +71,12 @@ def ensure(stack: Stack, platform: str, healthy: HealthCheck | None = None) -> E
     """
     paths.make_cache()
     lock = stacks.lock_file(stack, platform)
-    python = uv_client.obtain(stack.python, platform.partition("-")[2])
+    python = uv_client.ensure_interpreter(stack.python, platform.partition("-")[2])
     folder = environments_dir() / _folder_name(stack, platform, lock, python)
-    if env_marker.fault(folder) is None:
+    if env_marker.defect(folder) is None:
         return _open(folder, lock, 0.0)
     with _alone(folder):
-        fault = env_marker.fault(folder)  # another process may have built it meanwhile
+        fault = env_marker.defect(folder)  # another process may have built it meanwhile
         if fault is None:
             return _open(folder, lock, 0.0)
         if folder.exists():
@@ -179,21 +179,21 @@ def _alone(folder: Path) -> Iterator[None]:
         lock.release()
 
 
-def list_environments() -> list[Listed]:
+def list_environments() -> list[EnvironmentInfo]:
     """Every environment below the cache, finished or not, sorted by name."""
     root = environments_dir()
     folders = sorted(path for path in root.iterdir() if path.is_dir()) if root.is_dir() else []
     return [_listed(folder) for folder in folders]
 
 
-def _listed(folder: Path) -> Listed:
+def _listed(folder: Path) -> EnvironmentInfo:
     marker = env_marker.read_marker(folder)
     created = used = ""
     if marker:
         stamp = datetime.datetime.fromtimestamp((folder / env_marker.MARKER).stat().st_mtime, datetime.UTC)
         created, used = marker.get("created", ""), stamp.isoformat(timespec="seconds")
-    state = env_marker.fault(folder) or "ready"
-    return Listed(folder, _final(folder).name.rpartition("-")[0], folder_size(folder), state, created, used)
+    state = env_marker.defect(folder) or "ready"
+    return EnvironmentInfo(folder, _final(folder).name.rpartition("-")[0], folder_size(folder), state, created, used)
 
 
 def _final(folder: Path) -> Path:
@@ -225,7 +225,7 @@ def remove(wanted: list[str] | None) -> list[Path]:
     return gone
 
 
-def use_own(python: Path, stack: Stack) -> tuple[Environment, list[str]]:
+def inspect_external(python: Path, stack: Stack) -> tuple[Environment, list[str]]:
     """An environment of the user's own: looked at, compared with the lock, never changed.
 
     Args:
@@ -260,7 +260,7 @@ def _own_lock(stack: Stack, system: str, machine: str) -> tuple[Path, list[str]]
 
 
 def _differences(installed: dict[str, Any], pinned: dict[str, str]) -> list[str]:
-    present = {stacks.normal(name): version for name, version in installed.items()}
+    present = {stacks.normalize_name(name): version for name, version in installed.items()}
     return [
         f"{name} is {present[name]}; the lock has {version}" if name in present else f"{name} {version} is missing"
         for name, version in pinned.items()

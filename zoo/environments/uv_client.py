@@ -37,7 +37,7 @@ SPACE_REMEDY = (
 
 
 @dataclass(frozen=True)
-class Outcome:
+class CompletedCommand:
     """How uv ended: exit status and every line it said."""
 
     code: int
@@ -87,7 +87,7 @@ def run(
     arguments: list[str],
     follow: Callable[[str], None] = lambda line: None,
     extra: Mapping[str, str] | None = None,
-) -> Outcome:
+) -> CompletedCommand:
     """Run uv to its end, passing each of its lines to ``follow``.
 
     An interruption stops uv before it goes further up.
@@ -107,7 +107,7 @@ def run(
         for line in process.stdout or ():
             words.append(line.rstrip())
             follow(words[-1].strip())
-        return Outcome(process.wait(), words)
+        return CompletedCommand(process.wait(), words)
     finally:
         stop(process)
 
@@ -125,29 +125,29 @@ def stop(process: subprocess.Popen[str]) -> None:
         process.stdout.close()
 
 
-def is_network(outcome: Outcome) -> bool:
+def is_network(outcome: CompletedCommand) -> bool:
     """True where uv failed because a server could not be reached."""
     text = "\n".join(outcome.words).lower()
     return any(sign in text for sign in NETWORK) and "hash mismatch" not in text
 
 
-def missing_cpu_build(outcome: Outcome) -> str | None:
+def missing_cpu_build(outcome: CompletedCommand) -> str | None:
     """The pin of a PyTorch CPU build that was not found, such as ``"torch==2.13.0+cpu"``, else None."""
     found = re.search(r"no version of (\S+\+cpu)\b", "\n".join(outcome.words))
     return found[1] if found else None
 
 
-def is_unreachable(outcome: Outcome) -> bool:
+def is_unreachable(outcome: CompletedCommand) -> bool:
     """True where uv failed because no index that could be reached holds what the lock names."""
     return not _is_disk_full(outcome) and (is_network(outcome) or missing_cpu_build(outcome) is not None)
 
 
-def _is_disk_full(outcome: Outcome) -> bool:
+def _is_disk_full(outcome: CompletedCommand) -> bool:
     text = "\n".join(outcome.words).lower()
     return "no space left on device" in text or "os error 28" in text
 
 
-def reason(outcome: Outcome) -> tuple[str, str]:
+def reason(outcome: CompletedCommand) -> tuple[str, str]:
     """What made uv fail, in plain words, and what to do about it."""
     text = "\n".join(outcome.words).lower()
     if _is_disk_full(outcome):
@@ -184,7 +184,7 @@ def reason(outcome: Outcome) -> tuple[str, str]:
     return "the installer failed; its own words are above", ""
 
 
-def obtain(wanted: str, arch: str) -> interpreters.Interpreter:
+def ensure_interpreter(wanted: str, arch: str) -> interpreters.Interpreter:
     """A Python of this machine, downloaded where there is none and uv offers one.
 
     Args:

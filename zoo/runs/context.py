@@ -39,7 +39,7 @@ class RunContext(Generic[S]):
     settings: S
     settings_text: str
     overrides: list[str]
-    choice: selection.Choice
+    choice: selection.Selection
     machine: machine.Machine
     reference: references.Reference | None = None
     folder: Path = Path()
@@ -101,7 +101,7 @@ def resolve(
     overrides: list[str],
     here: machine.Machine,
     reference: references.Reference | None = None,
-) -> tuple[list[str], S, str, selection.Choice]:
+) -> tuple[list[str], S, str, selection.Selection]:
     """Resolve overrides, settings, their YAML text, backend and stack for a machine.
 
     Raises:
@@ -110,7 +110,7 @@ def resolve(
     overrides, choice = _name_backend(references.expand(overrides, reference), here)
     settings, text = compose.compose_with_text(command, overrides)
     if choice is None:
-        choice = selection.choose(settings.backend.name, here, settings.stack, settings.backend.python)
+        choice = selection.select(settings.backend.name, here, settings.stack, settings.backend.python)
     return overrides, settings, text, choice
 
 
@@ -124,18 +124,18 @@ def recompose(context: RunContext[S], command: Command[S], overrides: list[str])
     context.overrides = overrides
 
 
-def _announce(choice: selection.Choice) -> None:
+def _announce(choice: selection.Selection) -> None:
     console.say(f"Backend {choice.backend.name}, stack {choice.stack.name}")
     for reason in choice.reasons:
         console.say(f"  {reason}")
 
 
-def _name_backend(overrides: list[str], here: machine.Machine) -> tuple[list[str], selection.Choice | None]:
+def _name_backend(overrides: list[str], here: machine.Machine) -> tuple[list[str], selection.Selection | None]:
     """Name the selected backend where the overrides have none or ``auto``: Hydra needs it to find the recipe."""
     if compose.chosen("backend", overrides) not in (None, "auto"):
         return overrides, None
     stack, python = (compose.chosen(key, overrides) for key in ("stack", "backend.python"))
-    choice = selection.choose(None, here, stack, python)
+    choice = selection.select(None, here, stack, python)
     rest = [text for text in overrides if not text.startswith("backend=")]
     return [*rest, f"backend={choice.backend.name}"], choice
 

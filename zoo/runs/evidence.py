@@ -185,7 +185,7 @@ def key(row: Row) -> tuple[str, str, str, str, str, str, tuple[str, ...]]:
 
 def problems(row: Any) -> list[str]:
     """Everything that is wrong with a row, one sentence each."""
-    found = checks.problems(row, Format)
+    found = checks.violations(row, Format)
     if found:
         return found
     figures = {"value": row["value"], "expected": row["expected"], **row["seconds"]}
@@ -295,7 +295,7 @@ def reported() -> list[Row]:
     path = paths.RECIPES / REPORTED
     if not path.is_file():
         return []
-    content = checks.read(path)
+    content = checks.read_yaml(path)
     figures = content.get("figures") if isinstance(content, dict) else None
     if not isinstance(figures, list):
         raise ZooError(f"{path} must hold a list called figures", "Correct the file.")
@@ -309,7 +309,7 @@ def reported_about(name: str) -> list[Row]:
 
 
 def _figure_problems(row: Any) -> list[str]:
-    found = checks.problems(row, Figure)
+    found = checks.violations(row, Figure)
     if not found and row["figure"] is None and not row.get("note"):
         found.append("a row without a figure needs a note that says what was reported")
     if not found and row["figure"] is not None and not row["unit"]:

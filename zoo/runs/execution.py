@@ -67,7 +67,7 @@ def _environment(context: RunContext[Settings]) -> store.Environment:
     own = context.settings.backend.python
     if own is None:
         return _own_environment(context)
-    environment, differences = store.use_own(Path(own), context.choice.stack)
+    environment, differences = store.inspect_external(Path(own), context.choice.stack)
     context.record["stack"]["own_python"] = own
     context.record["stack"]["differences"] = differences
     for difference in differences:
@@ -182,7 +182,7 @@ def _device(context: RunContext[Settings]) -> dict[str, Any]:
     return {
         "backend": context.choice.backend.name,
         "framework": context.choice.stack.framework,
-        "promise": context.choice.promise,
+        "promise": context.choice.required_device,
         "id": context.settings.backend.device or context.choice.device_hint,
     }
 

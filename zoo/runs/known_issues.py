@@ -106,7 +106,7 @@ def _lines(finding: Finding) -> list[str]:
 @functools.cache
 def issues() -> tuple[Issue, ...]:
     """All known issues, in the order in which they are looked for."""
-    return tuple(Issue(**row) for row in schema.read(paths.PACKAGE / "runs" / "known_issues.yaml"))
+    return tuple(Issue(**row) for row in schema.read_yaml(paths.PACKAGE / "runs" / "known_issues.yaml"))
 
 
 def _concerning(backend: str | None) -> list[Issue]:

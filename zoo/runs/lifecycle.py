@@ -62,7 +62,7 @@ def _where(context: RunContext[Settings]) -> dict[str, Any]:
     """Return the part of the record that says where the run runs."""
     return {
         "backend": context.choice.backend.name,
-        "promise": context.choice.promise,
+        "promise": context.choice.required_device,
         "reasons": context.choice.reasons,
         "stack": _stack_record(context),
         "machine": dataclasses.asdict(context.machine),

@@ -78,4 +78,4 @@ def _family(text: str) -> Family | None:
 
 @functools.cache
 def _families() -> tuple[Family, ...]:
-    return tuple(Family(**row) for row in schema.read(paths.PACKAGE / "runs" / "error_families.yaml"))
+    return tuple(Family(**row) for row in schema.read_yaml(paths.PACKAGE / "runs" / "error_families.yaml"))

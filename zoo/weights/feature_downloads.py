@@ -13,7 +13,7 @@ TABLE = paths.CONFIGS / "weights" / "features.yaml"
 
 def table() -> dict[str, Any]:
     """What is published, by network, as in ``configs/weights/features.yaml``."""
-    found: dict[str, Any] = schema.read(TABLE)
+    found: dict[str, Any] = schema.read_yaml(TABLE)
     return found
 
 

@@ -16,7 +16,7 @@ FIRST = {"squeezenet": "fire2_squeeze1x1/kernel", "vgg": "block1_conv1/kernel"}
 
 
 @dataclass(frozen=True)
-class Choice:
+class FeatureNetwork:
     """A network and its weights; ``arrays`` is None where it needs none. ``source`` says where they come from."""
 
     network: str
@@ -24,7 +24,7 @@ class Choice:
     arrays: "Arrays | None" = None
 
 
-def choose(wanted: str, weights: str | None) -> Choice:
+def choose(wanted: str, weights: str | None) -> FeatureNetwork:
     """Settle on a network.
 
     Args:
@@ -38,7 +38,7 @@ def choose(wanted: str, weights: str | None) -> Choice:
     if wanted == "random":
         if weights:
             raise ZooError("features=random has no use for weights", "Leave feature_weights out, or name a network.")
-        return Choice("random", "drawn by the seed")
+        return FeatureNetwork("random", "drawn by the seed")
     if weights:
         return _read(wanted, Path(weights).expanduser())
     for network in feature_downloads.table() if wanted == "auto" else (wanted,):
@@ -52,10 +52,10 @@ def choose(wanted: str, weights: str | None) -> Choice:
         "Trained ones see more: features=vgg19 downloads them (80 MB), features=squeezenet others (3 MB), "
         "feature_weights=FILE names your own."
     )
-    return Choice("random", "drawn by the seed")
+    return FeatureNetwork("random", "drawn by the seed")
 
 
-def _read(wanted: str, path: Path) -> Choice:
+def _read(wanted: str, path: Path) -> FeatureNetwork:
     if not path.exists():
         raise ZooError(f"There are no weights at {path}", "Give a file or folder: feature_weights=PATH.")
     arrays = feature_weights.read(path)
@@ -67,7 +67,7 @@ def _read(wanted: str, path: Path) -> Choice:
         )
     if wanted not in ("auto", found):
         raise ZooError(f"The weights in {path} are of {found}, not of {wanted}", f"Say features={found}.")
-    return Choice(found, str(path), arrays)
+    return FeatureNetwork(found, str(path), arrays)
 
 
 def _network(arrays: "Arrays") -> str | None:
@@ -79,7 +79,7 @@ def _network(arrays: "Arrays") -> str | None:
     return "vgg19" if "block3_conv4/kernel" in arrays or "block3_conv1/kernel" not in arrays else "vgg16"
 
 
-def write(path: Path, choice: Choice) -> None:
+def write(path: Path, choice: FeatureNetwork) -> None:
     """Write the weights for the worker."""
     assert choice.arrays is not None  # noqa: S101  (asked before)
     feature_weights.write(path, choice.arrays)

@@ -48,16 +48,16 @@ def read_shards(folder: Path) -> "Arrays":
     path = folder / "model.json"
     try:
         if path.stat().st_size > formats.MOST_JSON_BYTES:
-            raise formats.refused(path, "it is far too long")
+            raise formats.RejectedFileError(path, "it is far too long")
         groups = json.loads(path.read_bytes())["weightsManifest"]
         present = [group for group in groups if any((folder / name).exists() for name in _shards(folder, group))]
         if not present:
-            raise formats.refused(path, "none of its shards is beside it")
+            raise formats.RejectedFileError(path, "none of its shards is beside it")
         return {_plain(name): array for group in present for name, array in _group(folder, group).items()}
     except OSError as error:
         raise storage_error("read", Path(error.filename or path), error) from error
     except (ValueError, KeyError, TypeError, AttributeError, RecursionError) as error:
-        raise formats.refused(
+        raise formats.RejectedFileError(
             path, f"it is not a model of TensorFlow.js ({type(error).__name__}: {error})"
         ) from error
 
@@ -65,7 +65,9 @@ def read_shards(folder: Path) -> "Arrays":
 def _shards(folder: Path, group: dict[str, Any]) -> list[str]:
     names = [str(name) for name in group["paths"]]
     if any(Path(name).name != name for name in names):
-        raise formats.refused(folder / "model.json", f"it names shards outside its folder: {', '.join(names)}")
+        raise formats.RejectedFileError(
+            folder / "model.json", f"it names shards outside its folder: {', '.join(names)}"
+        )
     return names
 
 
@@ -78,13 +80,15 @@ def _group(folder: Path, group: dict[str, Any]) -> "Arrays":
         shape = tuple(int(edge) for edge in weight["shape"])
         end = begin + 4 * math.prod(shape)
         if weight["dtype"] != "float32" or "quantization" in weight or min(shape, default=1) < 1:
-            raise formats.refused(folder / "model.json", f"{weight['name']} is not plain float32")
+            raise formats.RejectedFileError(folder / "model.json", f"{weight['name']} is not plain float32")
         if end > len(content):
-            raise formats.refused(folder / "model.json", f"its shards end before {weight['name']} does")
+            raise formats.RejectedFileError(folder / "model.json", f"its shards end before {weight['name']} does")
         found[weight["name"]] = np.frombuffer(content[begin:end], "<f4").astype(np.float32).reshape(shape)
         begin = end
     if begin != len(content):
-        raise formats.refused(folder / "model.json", f"{', '.join(names)} are longer than the weights they hold")
+        raise formats.RejectedFileError(
+            folder / "model.json", f"{', '.join(names)} are longer than the weights they hold"
+        )
     return found
 
 

@@ -38,21 +38,28 @@ class Weights:
         arrays: ``layer/weight`` -> float32, convolution kernels as (height, width, in, out).
         kind: what the file was, in words.
         classes: Keras 3's name for the class of a layer (``depthwise_conv2d``), where the file tells it.
-        doubts: why the file cannot become one that is read by the order of its layers; empty where it can.
+        order_problems: why the file cannot become one that is read by the order of its layers; empty where it can.
     """
 
     arrays: "Arrays"
     kind: str
     classes: dict[str, str] = field(default_factory=dict)
-    doubts: tuple[str, ...] = ()
+    order_problems: tuple[str, ...] = ()
 
 
-def refused(path: Path, reason: str) -> ZooError:
-    """The error for a file whose content is not what it should be."""
-    return ZooError(
-        f"{path} is refused: {reason}",
-        "Get the file again from where it came, or save it anew with the library that made it.",
-    )
+class RejectedFileError(ZooError):
+    """A file whose content is not what it should be.
+
+    Args:
+        path: the file.
+        reason: why it is rejected, to follow its name.
+    """
+
+    def __init__(self, path: Path, reason: str) -> None:
+        super().__init__(
+            f"{path} is refused: {reason}",
+            "Get the file again from where it came, or save it anew with the library that made it.",
+        )
 
 
 def check_size(path: Path, declared: int, stored: int) -> None:
@@ -67,9 +74,9 @@ def check_size(path: Path, declared: int, stored: int) -> None:
         ZooError: it is too large.
     """
     if declared > MOST_BYTES:
-        raise refused(path, f"it declares {declared:,} bytes of weights; at most {MOST_BYTES:,} are read")
+        raise RejectedFileError(path, f"it declares {declared:,} bytes of weights; at most {MOST_BYTES:,} are read")
     if declared > max(HARMLESS_BYTES, MOST_EXPANSION * stored):
-        raise refused(path, f"it declares {declared:,} bytes of weights but is only {stored:,} bytes long")
+        raise RejectedFileError(path, f"it declares {declared:,} bytes of weights but is only {stored:,} bytes long")
 
 
 def as_float32(path: Path, name: str, array: "NDArray[np.generic]") -> "NDArray[np.float32]":
@@ -79,7 +86,7 @@ def as_float32(path: Path, name: str, array: "NDArray[np.generic]") -> "NDArray[
         ZooError: they are of another kind.
     """
     if array.dtype.kind != "f":
-        raise refused(path, f"{name!r} is of type {array.dtype}; weights are floating-point numbers")
+        raise RejectedFileError(path, f"{name!r} is of type {array.dtype}; weights are floating-point numbers")
     return np.ascontiguousarray(array, np.float32).reshape(array.shape)
 
 
@@ -96,7 +103,7 @@ def check_names(path: Path, names: Iterable[str]) -> None:
     """
     for name in names:
         if not name.isprintable() or not 0 < len(name) <= 500 or "" in name.split("/"):
-            raise refused(path, f"it holds an entry with the name {name[:100]!r}")
+            raise RejectedFileError(path, f"it holds an entry with the name {name[:100]!r}")
 
 
 def read_npz(path: Path, archive: zipfile.ZipFile) -> Weights:
@@ -110,14 +117,14 @@ def read_npz(path: Path, archive: zipfile.ZipFile) -> Weights:
     check_size(path, sum(member.file_size for member in members), path.stat().st_size)
     strange = [member.filename for member in members if not member.filename.endswith(".npy")]
     if strange:
-        raise refused(path, f"it holds {strange[0]!r}, which is not a numpy array")
+        raise RejectedFileError(path, f"it holds {strange[0]!r}, which is not a numpy array")
     arrays: Arrays = {}
     for member in members:
         name = member.filename.removesuffix(".npy")
         with archive.open(member) as stream:
             arrays[name] = as_float32(path, name, _read_npy(path, stream, member))
     check_names(path, arrays)
-    return Weights(arrays, "numpy archive", doubts=_order_doubts(arrays))
+    return Weights(arrays, "numpy archive", order_problems=_order_problems(arrays))
 
 
 def check_members(path: Path, members: list[zipfile.ZipInfo]) -> None:
@@ -127,31 +134,33 @@ def check_members(path: Path, members: list[zipfile.ZipInfo]) -> None:
         ZooError: they are.
     """
     if len(members) > MOST_ENTRIES:
-        raise refused(path, f"it holds {len(members):,} entries; at most {MOST_ENTRIES:,} are read")
+        raise RejectedFileError(path, f"it holds {len(members):,} entries; at most {MOST_ENTRIES:,} are read")
     if len({member.filename for member in members}) != len(members):
-        raise refused(path, "it holds two entries of the same name")
+        raise RejectedFileError(path, "it holds two entries of the same name")
 
 
 def _read_npy(path: Path, stream: IO[bytes], member: zipfile.ZipInfo) -> "NDArray[np.generic]":
     """Read one array whose header says no more than what follows it."""
     version = np.lib.format.read_magic(stream)
     if version not in ((1, 0), (2, 0)):
-        raise refused(path, f"{member.filename!r} is written in version {version} of numpy's format")
+        raise RejectedFileError(path, f"{member.filename!r} is written in version {version} of numpy's format")
     read_header = np.lib.format.read_array_header_1_0 if version == (1, 0) else np.lib.format.read_array_header_2_0
     shape, fortran, dtype = read_header(stream)
     if dtype.hasobject or dtype.kind != "f":
-        raise refused(path, f"{member.filename!r} is of type {dtype}; weights are floating-point numbers")
+        raise RejectedFileError(path, f"{member.filename!r} is of type {dtype}; weights are floating-point numbers")
     declared = math.prod(shape) * dtype.itemsize
     if min(shape, default=0) < 0 or declared > member.file_size:
-        raise refused(path, f"{member.filename!r} declares the shape {shape} and is {member.file_size:,} bytes long")
+        raise RejectedFileError(
+            path, f"{member.filename!r} declares the shape {shape} and is {member.file_size:,} bytes long"
+        )
     content = stream.read(declared)
     if len(content) != declared:
-        raise refused(path, f"{member.filename!r} breaks off")
+        raise RejectedFileError(path, f"{member.filename!r} breaks off")
     array = np.frombuffer(content, dtype)
     return array.reshape(shape[::-1]).T if fortran else array.reshape(shape)
 
 
-def _order_doubts(arrays: "Arrays") -> tuple[str, ...]:
+def _order_problems(arrays: "Arrays") -> tuple[str, ...]:
     """Kernels come before biases in a network and after them in the alphabet: order that was sorted away shows."""
     names = list(arrays)
     sorted_away = len(names) > 1 and names == sorted(names)
@@ -180,13 +189,13 @@ def read_safetensors(path: Path) -> Weights:
         entries = safetensors.deserialize(content)  # type: ignore[no-untyped-call]
         header = json.loads(content[8 : 8 + int.from_bytes(content[:8], "little")])
     except (safetensors.SafetensorError, ValueError, RecursionError) as error:
-        raise refused(path, f"it is not a whole safetensors file ({error})") from error
+        raise RejectedFileError(path, f"it is not a whole safetensors file ({error})") from error
     arrays: Arrays = {name: _tensor(path, name, entry) for name, entry in entries}
     check_names(path, arrays)
     order = _told_order(header.get("__metadata__", {}), arrays)
     if order is None:
         return Weights(
-            dict(sorted(arrays.items())), "safetensors", doubts=("it does not tell the order of the layers",)
+            dict(sorted(arrays.items())), "safetensors", order_problems=("it does not tell the order of the layers",)
         )
     return Weights({name: arrays[name] for name in order}, "safetensors")
 
@@ -201,7 +210,7 @@ def _tensor(path: Path, name: str, entry: dict[str, object]) -> "NDArray[np.floa
     if kind == "BF16":
         return from_bfloat16(bytes(raw), tuple(sizes))
     if kind not in _TYPES:
-        raise refused(path, f"{name!r} is of type {kind}; weights are floating-point numbers")
+        raise RejectedFileError(path, f"{name!r} is of type {kind}; weights are floating-point numbers")
     return as_float32(path, name, np.frombuffer(raw, _TYPES[str(kind)]).reshape(sizes))
 
 
@@ -221,7 +230,7 @@ def write_safetensors(path: Path, weights: Weights) -> None:
     """Write a ``.safetensors`` file; the library sorts the entries, so their order is kept as a note."""
     from safetensors.numpy import save_file
 
-    note = {} if weights.doubts else {"order": json.dumps(list(weights.arrays))}
+    note = {} if weights.order_problems else {"order": json.dumps(list(weights.arrays))}
     save_file(dict(weights.arrays), path, metadata={"format": "np", **note})
 
 

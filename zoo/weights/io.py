@@ -25,7 +25,7 @@ import numpy as np
 from zoo.core.errors import ZooError
 from zoo.core.files import storage_error
 from zoo.weights import formats, keras2_layout, keras3_layout, manifest, sandbox, torch_names
-from zoo.weights.formats import Weights, refused
+from zoo.weights.formats import RejectedFileError, Weights
 from zoo.weights.hdf5_order import names_as_made
 from zoo.weights.keras_layout import Text, Tree, join
 
@@ -123,7 +123,7 @@ def read(path: Path) -> Weights:
         else:
             found = _read_rest(path, head)
     if not found.arrays:
-        raise refused(path, f"it is a {found.kind} file without a single weight")
+        raise RejectedFileError(path, f"it is a {found.kind} file without a single weight")
     formats.check_names(path, found.arrays)
     return found
 
@@ -136,7 +136,7 @@ def _told(path: Path) -> Iterator[None]:
     except OSError as error:
         raise storage_error("read", path, error) from error
     except _BROKEN as error:
-        raise refused(path, f"it is damaged ({type(error).__name__}: {str(error)[:200]})") from error
+        raise RejectedFileError(path, f"it is damaged ({type(error).__name__}: {str(error)[:200]})") from error
 
 
 def _without_pickle(path: Path, archive: zipfile.ZipFile) -> zipfile.ZipFile:
@@ -168,12 +168,14 @@ def read_apart(path: str, folder: str) -> None:
 
 def _read_rest(path: Path, head: bytes) -> Weights:
     if not head:
-        raise refused(path, "it is empty")
+        raise RejectedFileError(path, "it is empty")
     for magic, words in MISTAKEN.items():
         if head.lstrip().startswith(magic) and path.suffix != ".safetensors":
-            raise refused(path, f"it is {words}")
+            raise RejectedFileError(path, f"it is {words}")
     if path.suffix != ".safetensors":
-        raise refused(path, f"it is neither HDF5, .keras, .npz nor .safetensors; it begins with {head[:8]!r}")
+        raise RejectedFileError(
+            path, f"it is neither HDF5, .keras, .npz nor .safetensors; it begins with {head[:8]!r}"
+        )
     return formats.read_safetensors(path)
 
 
@@ -183,7 +185,7 @@ def _read_keras(path: Path) -> Weights:
         inside = {member.filename: member for member in archive.infolist()}
         weights = inside.get("model.weights.h5")
         if weights is None:
-            raise refused(path, "it holds a configuration but no model.weights.h5")
+            raise RejectedFileError(path, "it holds a configuration but no model.weights.h5")
         formats.check_size(path, weights.file_size, path.stat().st_size)
         config = _json(path, archive.read(_small(path, inside["config.json"])))
         content = io.BytesIO(archive.read(weights))
@@ -193,7 +195,7 @@ def _read_keras(path: Path) -> Weights:
 
 def _small(path: Path, member: zipfile.ZipInfo) -> zipfile.ZipInfo:
     if member.file_size > formats.MOST_JSON_BYTES:
-        raise refused(path, f"{member.filename!r} is {member.file_size:,} bytes long")
+        raise RejectedFileError(path, f"{member.filename!r} is {member.file_size:,} bytes long")
     return member
 
 
@@ -201,7 +203,7 @@ def _json(path: Path, text: str | bytes) -> Any:
     try:
         return json.loads(text)
     except (ValueError, RecursionError) as error:
-        raise refused(path, f"the model's configuration is not JSON ({error})") from error
+        raise RejectedFileError(path, f"the model's configuration is not JSON ({error})") from error
 
 
 def _read_hdf5(path: Path) -> Weights:
@@ -213,7 +215,9 @@ def _read_hdf5(path: Path) -> Weights:
             config = _json(path, told) if isinstance(told := tree.attributes[""].get("model_config"), str) else None
             return keras2_layout.read_keras2(path, tree, root, config)
         if not tree.attributes.keys() & set(keras3_layout.CONTAINERS):
-            raise refused(path, f"it is HDF5, but not of Keras: it holds {', '.join(sorted(file)[:5]) or 'nothing'}")
+            raise RejectedFileError(
+                path, f"it is HDF5, but not of Keras: it holds {', '.join(sorted(file)[:5]) or 'nothing'}"
+            )
         with path.open("rb") as raw, mmap.mmap(raw.fileno(), 0, access=mmap.ACCESS_READ) as content:
             for group in tree.attributes:
                 made = names_as_made(content, h5py.h5o.get_info(file[group or "/"].id).addr)
@@ -229,7 +233,9 @@ def _tree(path: Path, file: Any, stored: int) -> Tree:
         name, group = pending.pop()
         address = h5py.h5o.get_info(group.id).addr
         if address in seen or name.count("/") > _DEEPEST or len(seen) + len(datasets) > formats.MOST_ENTRIES:
-            raise refused(path, f"its group {name!r} is in a circle, nested too deep, or one of far too many")
+            raise RejectedFileError(
+                path, f"its group {name!r} is in a circle, nested too deep, or one of far too many"
+            )
         seen.add(address)
         tree.attributes[name] = _attributes(path, group)
         for member in group:
@@ -251,26 +257,28 @@ def _member(path: Path, group: Any, name: str, where: str) -> Any:
     """Open a member of a group; links that lead elsewhere are not followed."""
     link = group.get(name, getclass=True, getlink=True)
     if link is not h5py.HardLink:
-        raise refused(path, f"{where!r} is a link ({link.__name__}), which could lead anywhere")
+        raise RejectedFileError(path, f"{where!r} is a link ({link.__name__}), which could lead anywhere")
     item = group[name]
     if not isinstance(item, h5py.Group | h5py.Dataset):
-        raise refused(path, f"{where!r} is neither a group nor an array")
+        raise RejectedFileError(path, f"{where!r} is neither a group nor an array")
     return item
 
 
 def _declared(path: Path, name: str, item: Any, stored: int) -> int:
     """Bytes that an array takes in memory; refuses arrays whose numbers lie elsewhere, or nowhere."""
     if item.is_virtual or item.external:
-        raise refused(path, f"the numbers of {name!r} are in other files")
+        raise RejectedFileError(path, f"the numbers of {name!r} are in other files")
     if item.shape is None or not (item.dtype.kind == "f" or _is_bfloat16(item)):
-        raise refused(path, f"{name!r} is of type {item.dtype}; weights are floating-point numbers")
+        raise RejectedFileError(path, f"{name!r} is of type {item.dtype}; weights are floating-point numbers")
     declared: int = math.prod(item.shape) * item.dtype.itemsize
     plan = item.id.get_create_plist()
     filters = {plan.get_filter(index)[0] for index in range(plan.get_nfilters())}
     if filters - _FILTERS:
-        raise refused(path, f"{name!r} is packed by an unknown filter, {min(filters - _FILTERS)}")
+        raise RejectedFileError(path, f"{name!r} is packed by an unknown filter, {min(filters - _FILTERS)}")
     if not filters and declared > stored:
-        raise refused(path, f"{name!r} declares the shape {item.shape}, more than the {stored:,} bytes of the file")
+        raise RejectedFileError(
+            path, f"{name!r} declares the shape {item.shape}, more than the {stored:,} bytes of the file"
+        )
     return declared
 
 
@@ -299,7 +307,7 @@ def _text(path: Path, group: Any, name: str) -> Text:
         return []
     text = kind.dtype.kind == "S" or h5py.check_string_dtype(kind.dtype) is not None
     if not text or math.prod(shape) * kind.dtype.itemsize > formats.MOST_JSON_BYTES:
-        raise refused(path, f"its attribute {name!r} is not text, or far too long")
+        raise RejectedFileError(path, f"its attribute {name!r} is not text, or far too long")
     value = group.attrs[name]
     return [_decoded(each) for each in value.reshape(-1)] if isinstance(value, np.ndarray) else _decoded(value)
 
@@ -388,7 +396,7 @@ def show(path: Path) -> Summary:
     weights = read(path)
     width = max(len(name) for name in weights.arrays)
     rows = [f"{name:<{width}}  {array.shape}" for name, array in weights.arrays.items()]
-    doubts = [f"It cannot become .h5 or .weights.h5: {doubt}" for doubt in weights.doubts]
+    doubts = [f"It cannot become .h5 or .weights.h5: {doubt}" for doubt in weights.order_problems]
     return Summary([f"{path}: {_described(weights)}", *doubts, *rows])
 
 

@@ -5,7 +5,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from zoo.core.errors import ZooError
-from zoo.weights.formats import Weights, refused
+from zoo.weights.formats import RejectedFileError, Weights
 from zoo.weights.keras_layout import NESTED, Text, Tree, by_layer, join, layers_of
 
 if TYPE_CHECKING:
@@ -36,28 +36,28 @@ def read_keras2(path: Path, tree: Tree, root: str, config: Any) -> Weights:
         )
     classes = {name: kind for name, kind, _ in layers_of(config)}
     arrays: Arrays = {}
-    doubts: list[str] = []
+    order_problems: list[str] = []
     for layer in _texts(attributes, "layer_names"):
         group = join(root, layer)
         stored = _texts(_group(path, tree, group), "weight_names")
         short = _short_names(stored, version.startswith("1"), classes.get(layer, ""))
         if len(set(short)) < len(short):
-            doubts = [NESTED]
+            order_problems = [NESTED]
             short = [_plain(name) for name in stored]
         for name, own in zip(stored, short, strict=True):
             value = tree.values.get(join(group, name))
             if value is None:
-                raise refused(path, f"the layer {layer!r} lists a weight {name!r} that is not there")
+                raise RejectedFileError(path, f"the layer {layer!r} lists a weight {name!r} that is not there")
             if join(layer, own) in arrays:
-                raise refused(path, f"it lists {join(layer, own)!r} twice")
+                raise RejectedFileError(path, f"it lists {join(layer, own)!r} twice")
             arrays[join(layer, own)] = value
     kind = f"Keras {version} {'model' if root else 'weights'} HDF5"
-    return Weights(arrays, kind, classes, tuple(doubts))
+    return Weights(arrays, kind, classes, tuple(order_problems))
 
 
 def _group(path: Path, tree: Tree, name: str) -> dict[str, Text]:
     if name not in tree.attributes:
-        raise refused(path, f"it lists a layer {name!r} that is not there")
+        raise RejectedFileError(path, f"it lists a layer {name!r} that is not there")
     return tree.attributes[name]
 
 

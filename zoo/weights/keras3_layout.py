@@ -35,7 +35,7 @@ class _Reading:
         self.tree = tree
         self.arrays: Arrays = {}
         self.classes: dict[str, str] = {}
-        self.doubts: list[str] = []
+        self.order_problems: list[str] = []
         self.unnamed = False
         self.groups: dict[str, list[str]] = {}
         self.numbers: dict[str, list[str]] = {}
@@ -61,7 +61,7 @@ def read_keras3(tree: Tree, config: Any, kind: str) -> Weights:
     reading = _Reading(tree)
     _collect(reading, "", "", "", config)
     words = f"{kind} without the names of the layers" if reading.unnamed else kind
-    return Weights(reading.arrays, words, reading.classes, tuple(dict.fromkeys(reading.doubts)))
+    return Weights(reading.arrays, words, reading.classes, tuple(dict.fromkeys(reading.order_problems)))
 
 
 def _collect(reading: _Reading, group: str, label: str, layer_class: str, config: Any) -> None:
@@ -75,7 +75,7 @@ def _collect(reading: _Reading, group: str, label: str, layer_class: str, config
     for child in reading.groups.get(group, []):
         inside = join(group, child)
         if child != "vars" and (label or child not in CONTAINERS):
-            reading.doubts.append(NESTED)
+            reading.order_problems.append(NESTED)
         if child in CONTAINERS:
             for member, name, kind, row in _layers_in(reading, inside, config):
                 _collect(reading, join(inside, member), join(label, name), kind, row)
@@ -95,7 +95,7 @@ def _layers_in(reading: _Reading, container: str, config: Any) -> Iterator[tuple
         return
     order = reading.tree.order.get(container, [])
     if sorted(order) != sorted(members):
-        reading.doubts.append(_UNORDERED)
+        reading.order_problems.append(_UNORDERED)
         order = sorted(members, key=natural)
     for member in order:
         variables = join(container, member, "vars")

@@ -59,9 +59,9 @@ def layers_of(config: Any) -> list[tuple[str, str, dict[str, Any]]]:
 
 def by_layer(weights: Weights, suffix: str) -> "dict[str, Arrays]":
     """Layer -> weight -> array, in order."""
-    if weights.doubts:
+    if weights.order_problems:
         raise ZooError(
-            f"This {weights.kind} file cannot become {suffix}: {' and '.join(weights.doubts)}",
+            f"This {weights.kind} file cannot become {suffix}: {' and '.join(weights.order_problems)}",
             "Keras reads such files by the order of the layers. Write .npz or .safetensors, or start from the whole "
             "model: .keras, or .h5 as Keras 2 saves it.",
         )

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from zoo.weights import formats
-from zoo.weights.formats import Weights, natural, refused
+from zoo.weights.formats import RejectedFileError, Weights, natural
 
 if TYPE_CHECKING:
     from zoo.weights.formats import Arrays
@@ -40,10 +40,10 @@ def read(path: Path) -> Weights:
     """
     manifest = path / NAME if path.is_dir() else path
     if manifest.stat().st_size > formats.MOST_JSON_BYTES:
-        raise refused(manifest, f"it is {manifest.stat().st_size:,} bytes long")
+        raise RejectedFileError(manifest, f"it is {manifest.stat().st_size:,} bytes long")
     rows = json.loads(manifest.read_text(encoding="utf-8"))
     if not isinstance(rows, dict) or not 0 < len(rows) <= formats.MOST_ENTRIES:
-        raise refused(manifest, "it is not a list of weights by name")
+        raise RejectedFileError(manifest, "it is not a list of weights by name")
     checked = {name: _checked(manifest, name, rows[name]) for name in sorted(rows, key=natural)}
     declared = sum(4 * math.prod(shape) for _, shape in checked.values())
     formats.check_size(manifest, declared, sum(file.stat().st_size for file, _ in checked.values()))
@@ -53,24 +53,24 @@ def read(path: Path) -> Weights:
     named = as_style_network(arrays)
     if named:
         return Weights(named, f"{_KIND}, a feed-forward style network")
-    return Weights(arrays, _KIND, doubts=("its names tell no layers",))
+    return Weights(arrays, _KIND, order_problems=("its names tell no layers",))
 
 
 def _checked(manifest: Path, name: str, row: Any) -> tuple[Path, tuple[int, ...]]:
     """The file of a weight and its shape, once they are known to be harmless."""
     file, shape = (row.get("filename"), row.get("shape")) if isinstance(row, dict) else (None, None)
     if not isinstance(file, str) or not isinstance(shape, list):
-        raise refused(manifest, f"{name!r} has no filename and shape")
+        raise RejectedFileError(manifest, f"{name!r} has no filename and shape")
     if any(type(edge) is not int or edge < 1 for edge in shape):
-        raise refused(manifest, f"{name!r} has the shape {shape}")
+        raise RejectedFileError(manifest, f"{name!r} has the shape {shape}")
     if file in ("", ".", "..") or not file.isprintable() or any(mark in file for mark in "/\\:"):
-        raise refused(manifest, f"{name!r} is in {file!r}, which is not the plain name of a file")
+        raise RejectedFileError(manifest, f"{name!r} is in {file!r}, which is not the plain name of a file")
     path = manifest.parent / file
     if not path.is_file() or path.resolve().parent != manifest.parent.resolve():
-        raise refused(manifest, f"{name!r} is in {file!r}, which is no file in its folder")
+        raise RejectedFileError(manifest, f"{name!r} is in {file!r}, which is no file in its folder")
     size, needed = path.stat().st_size, 4 * math.prod(shape)
     if size != needed:
-        raise refused(manifest, f"{file!r} is {size:,} bytes long; the shape {shape} takes {needed:,}")
+        raise RejectedFileError(manifest, f"{file!r} is {size:,} bytes long; the shape {shape} takes {needed:,}")
     return path, tuple(shape)
 
 

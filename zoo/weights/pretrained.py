@@ -22,11 +22,11 @@ WORDS = ("imagenet", "none")
 TABLE = paths.CONFIGS / "weights" / "imagenet.yaml"
 CLASS_INDEX = paths.CONFIGS / "weights" / "imagenet_class_index.json"
 # Part of the name of every kept file: to be raised when what is made of the same source changes.
-LAYOUT = 1
+CACHE_VERSION = 1
 
 
 @dataclass(frozen=True)
-class Chosen:
+class PretrainedWeights:
     """Weights that a run starts from.
 
     Attributes:
@@ -42,7 +42,7 @@ class Chosen:
     hint: str
 
 
-def choose(told: str | None, model: Mapping[str, Any]) -> Chosen | None:
+def choose(told: str | None, model: Mapping[str, Any]) -> PretrainedWeights | None:
     """Have the weights at hand that ``weights=`` names; None where it says none.
 
     Args:
@@ -60,7 +60,7 @@ def choose(told: str | None, model: Mapping[str, Any]) -> Chosen | None:
     numbers = sum(array.size for array in weights.arrays.values())
     record = {"source": told, "file": str(path), "sha256": sha256, "parameters": numbers}
     row = _table().get(str(model["name"]))
-    return Chosen(npz, record, _classes(row, weights), _hint(row, weights, model))
+    return PretrainedWeights(npz, record, _classes(row, weights), _hint(row, weights, model))
 
 
 def class_names(count: int) -> list[str]:
@@ -72,7 +72,7 @@ def class_names(count: int) -> list[str]:
 
 
 def _table() -> dict[str, Any]:
-    found: dict[str, Any] = schema.read(TABLE)
+    found: dict[str, Any] = schema.read_yaml(TABLE)
     return found
 
 
@@ -144,7 +144,7 @@ def _kept(path: Path, sha256: str) -> tuple[Path, "Weights"]:
     from zoo.weights import io
 
     folder = paths.cache_dir() / "weights"
-    npz = folder / f"{sha256[:32]}-{LAYOUT}.npz"
+    npz = folder / f"{sha256[:32]}-{CACHE_VERSION}.npz"
     with locked(folder / f".{npz.name}.lock", f"reads {path.name}"):
         if npz.is_file():
             try:

@@ -18,7 +18,7 @@ import numpy as np
 
 from zoo.core import paths
 from zoo.core.errors import ZooError
-from zoo.weights.formats import HARMLESS_BYTES, MOST_BYTES, MOST_EXPANSION, Weights, refused, write_npz
+from zoo.weights.formats import HARMLESS_BYTES, MOST_BYTES, MOST_EXPANSION, RejectedFileError, Weights, write_npz
 
 # What starting Python and its libraries may take on a slow machine.
 SECONDS = 20.0
@@ -46,11 +46,15 @@ def read(path: Path) -> Weights:
                 check=False,
             )
         except subprocess.TimeoutExpired as error:
-            raise refused(path, f"the HDF5 library did not get to its end within {seconds:.0f} seconds") from error
+            raise RejectedFileError(
+                path, f"the HDF5 library did not get to its end within {seconds:.0f} seconds"
+            ) from error
         told = Path(folder, _TOLD)
         if not told.is_file():
             last = (answer.stderr.strip().splitlines() or ["nothing was said"])[-1]
-            raise refused(path, f"the HDF5 library broke down over it (exit {answer.returncode}: {last[:200]})")
+            raise RejectedFileError(
+                path, f"the HDF5 library broke down over it (exit {answer.returncode}: {last[:200]})"
+            )
         return _taken_over(path, json.loads(told.read_text(encoding="utf-8")), Path(folder, _ARRAYS))
 
 
@@ -69,7 +73,7 @@ def answer(path: Path, folder: Path, read_here: Callable[[Path], Weights]) -> No
     try:
         found = read_here(path)
         write_npz(folder / _ARRAYS, found)
-        told: dict[str, Any] = {"kind": found.kind, "classes": found.classes, "doubts": found.doubts}
+        told: dict[str, Any] = {"kind": found.kind, "classes": found.classes, "doubts": found.order_problems}
     except ZooError as error:
         told = {"message": error.message.replace(str(path), "$FILE"), "remedy": error.remedy}
     (folder / _TOLD).write_text(json.dumps(told), encoding="utf-8")

@@ -43,7 +43,7 @@ def to_zoo(weights: Weights) -> Weights:
         ours = _ours(name, found["prefix"])
         array = weights.arrays[name]
         arrays[ours or name] = array.T.copy() if ours and ours.endswith("_kernel") else array
-    return replace(weights, arrays=arrays, kind=f"{weights.kind} with PyTorch's names", classes={}, doubts=())
+    return replace(weights, arrays=arrays, kind=f"{weights.kind} with PyTorch's names", classes={}, order_problems=())
 
 
 def _order(prefix: str) -> Callable[[str], tuple[object, ...]]:

@@ -162,7 +162,7 @@ def test_pictures_below_a_folder_come_in_the_order_of_their_names(tmp_path: Path
         (tmp_path / name).touch()
     (tmp_path / "round").symlink_to(tmp_path)
     closed: list[tuple[str, str]] = []
-    assert list(decode.below(tmp_path, closed)) == sorted(names)
+    assert list(decode.iter_images(tmp_path, closed)) == sorted(names)
     assert not closed
 
 
@@ -179,5 +179,5 @@ def test_a_folder_that_may_not_be_listed_is_told(tmp_path: Path, monkeypatch: py
 
     monkeypatch.setattr(os, "scandir", scandir)
     closed: list[tuple[str, str]] = []
-    assert list(decode.below(tmp_path, closed)) == ["open/a.png"]
+    assert list(decode.iter_images(tmp_path, closed)) == ["open/a.png"]
     assert closed == [(str(tmp_path / "shut"), "Permission denied")]

@@ -8,7 +8,7 @@ from PIL import Image, ImageCms
 
 from zoo.core.errors import ZooError
 from zoo.data.images import decode, files
-from zoo.data.images.files import Told
+from zoo.data.images.files import ImageMetadata
 
 
 def blocks(rows: int = 40, columns: int = 60) -> np.ndarray:
@@ -18,15 +18,15 @@ def blocks(rows: int = 40, columns: int = 60) -> np.ndarray:
     return array
 
 
-def read(path: Path) -> tuple[Told, list[np.ndarray]]:
-    told, frames = files.opened(path)
+def read(path: Path) -> tuple[ImageMetadata, list[np.ndarray]]:
+    told, frames = files.open_image(path)
     return told, list(frames)
 
 
 @pytest.mark.parametrize("suffix", files.WRITTEN)
 def test_every_format_is_written_and_read_again(tmp_path: Path, suffix: str) -> None:
     path = tmp_path / "new" / f"a{suffix.upper()}"
-    files.write(path, [blocks()], Told())
+    files.write(path, [blocks()], ImageMetadata())
     _, (found,) = read(path)
     assert found.shape == (40, 60, 3)
     assert np.abs(found.astype(int) - blocks())[:, :20].max() <= 8
@@ -120,11 +120,11 @@ def test_what_is_there_survives_a_failure(tmp_path: Path) -> None:
     path = tmp_path / "a.jpg"
     path.write_bytes(b"mine")
     with pytest.raises(ZooError, match="another suffix"):
-        files.write(path, [np.zeros((70_000, 1, 3), np.uint8)], Told())  # JPEG ends at 65,535
+        files.write(path, [np.zeros((70_000, 1, 3), np.uint8)], ImageMetadata())  # JPEG ends at 65,535
     assert path.read_bytes() == b"mine"
     assert list(tmp_path.iterdir()) == [path]
     with pytest.raises(ZooError, match=r"End the name in \.jpg"):
-        files.write(tmp_path / "a.xyz", [blocks()], Told())
+        files.write(tmp_path / "a.xyz", [blocks()], ImageMetadata())
 
 
 def test_a_full_disk_is_told(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -134,5 +134,5 @@ def test_a_full_disk_is_told(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) ->
     (tmp_path / "a.png").write_bytes(b"mine")
     monkeypatch.setattr(Image.Image, "save", full)
     with pytest.raises(ZooError, match="No space left"):
-        files.write(tmp_path / "a.png", [blocks()], Told())
+        files.write(tmp_path / "a.png", [blocks()], ImageMetadata())
     assert (tmp_path / "a.png").read_bytes() == b"mine"

@@ -34,7 +34,7 @@ def fill(root: Path, count: int = 10, classes: tuple[str, ...] = tuple(COLOURS))
     return root
 
 
-def prepare(root: Path, **settings: object) -> folder_dataset.Folder:
+def prepare(root: Path, **settings: object) -> folder_dataset.FolderDataset:
     return folder_dataset.prepare(str(root), 16, **settings)  # type: ignore[arg-type]
 
 
@@ -47,11 +47,11 @@ def refused(root: object, **settings: object) -> str:
 
 def test_every_picture_is_in_the_row_of_its_name(tmp_path: Path) -> None:
     found = prepare(fill(tmp_path / "fruit"))
-    assert found.tree.class_names == sorted(COLOURS)
+    assert found.listing.class_names == sorted(COLOURS)
     pixels = image_cache.rows(found.pictures, np.arange(30))
     assert pixels.shape == (30, 16, 16, 3)
-    for row, (name, label) in enumerate(zip(found.tree.names, found.tree.labels, strict=True)):
-        wanted = np.array(COLOURS[found.tree.class_names[label]]) + int(name[-6:-4])
+    for row, (name, label) in enumerate(zip(found.listing.names, found.listing.labels, strict=True)):
+        wanted = np.array(COLOURS[found.listing.class_names[label]]) + int(name[-6:-4])
         assert (pixels[row] == wanted).all()
     assert found.skipped == []
 
@@ -65,7 +65,7 @@ def test_a_folder_is_decoded_once_and_anew_when_a_picture_changes(
     again = prepare(root)
     assert (again.pictures, again.sha256) == (first.pictures, first.sha256)
     later = time.time() + 60
-    for name in first.tree.names:
+    for name in first.listing.names:
         os.utime(root / name, (later, later))
     shutil.copytree(root, tmp_path / "copy")
     assert prepare(root).pictures == prepare(tmp_path / "copy").pictures == first.pictures
@@ -80,7 +80,7 @@ def test_a_folder_is_decoded_once_and_anew_when_a_picture_changes(
 def test_one_level_is_split_by_class_and_seed(tmp_path: Path) -> None:
     found = prepare(fill(tmp_path / "fruit", count=20))
     parts = folder_dataset.split(found, validation=0.1, test=0.2, seed=1, train_limit=None, test_limit=None)
-    labels = np.array(found.tree.labels)
+    labels = np.array(found.listing.labels)
     assert [np.bincount(labels[parts[name]]).tolist() for name in ("train", "validation", "test")] == [
         [14] * 3,
         [2] * 3,
@@ -101,7 +101,7 @@ def test_parts_that_the_folder_has_are_kept(tmp_path: Path) -> None:
     found = prepare(root)
     parts = folder_dataset.split(found, validation=0.5, test=0.5, seed=1, train_limit=None, test_limit=None)
     assert {name: len(rows) for name, rows in parts.items()} == {"train": 30, "validation": 12, "test": 3}
-    assert all(found.tree.names[row].startswith("val/") for row in parts["validation"])
+    assert all(found.listing.names[row].startswith("val/") for row in parts["validation"])
     shutil.rmtree(root / "val"), shutil.rmtree(root / "test")
     parts = folder_dataset.split(prepare(root), validation=0.1, test=0.1, seed=1, train_limit=None, test_limit=None)
     assert {name: len(rows) for name, rows in parts.items()} == {"train": 27, "validation": 3, "test": 0}
@@ -149,7 +149,7 @@ def test_what_is_no_picture_is_left_out_and_listed(tmp_path: Path, capsys: pytes
     assert found.usable.sum() == 31
     assert "Left out 5 of 36 pictures" in capsys.readouterr().err
     parts = folder_dataset.split(found, validation=0.1, test=0.1, seed=1, train_limit=None, test_limit=None)
-    used = {found.tree.names[row] for rows in parts.values() for row in rows}
+    used = {found.listing.names[row] for rows in parts.values() for row in rows}
     assert len(used) == 31
     assert not used & set(wrong)
     assert dict(prepare(root).skipped) == reasons, "the cache forgot why"
@@ -205,7 +205,7 @@ def test_a_folder_that_may_not_be_read_is_named(tmp_path: Path, monkeypatch: pyt
 
     monkeypatch.setattr(os, "scandir", deny)  # root, which tests often run as, may read everything
     found = prepare(root)
-    assert found.tree.class_names == ["blue plums", "Äpfel"]
+    assert found.listing.class_names == ["blue plums", "Äpfel"]
     assert found.skipped == [(str(root / "limes"), "Permission denied")]
     assert "Permission denied" in refused(root, strict=True)
 
@@ -264,9 +264,9 @@ def test_hidden_files_and_folders_are_passed_over(tmp_path: Path) -> None:
     root = fill(tmp_path / "fruit")
     (root / ".thumbnails").mkdir()
     (root / "limes" / "._pic 01.png").write_text("what macOS keeps there")
-    tree = folder_scan.scan(str(root))
-    assert tree.class_names == sorted(COLOURS)
-    assert len(tree.names) == 30
+    listing = folder_scan.scan(str(root))
+    assert listing.class_names == sorted(COLOURS)
+    assert len(listing.names) == 30
 
 
 def test_means_and_deviations_are_those_of_the_pixels(tmp_path: Path) -> None:

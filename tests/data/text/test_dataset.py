@@ -28,7 +28,7 @@ def test_arrays_hold_the_texts(tmp_path: Path) -> None:
     tokens, offsets = np.load(made.folder / "tokens.npy"), np.load(made.folder / "offsets.npy")
     labels = np.load(made.folder / "labels.npy")
     assert (len(offsets), len(labels), tokens.dtype) == (81, 80, np.uint16)
-    words = [made.tokeniser.pieces[number] for number in tokens[offsets[79] : offsets[80]]]
+    words = [made.tokenizer.tokens[number] for number in tokens[offsets[79] : offsets[80]]]
     assert words[:2] == ["fine", "film"]
     assert made.about["class_names"] == ["bad", "good"]
 
@@ -38,7 +38,7 @@ def test_what_is_tested_on_is_not_learnt_from(tmp_path: Path) -> None:
     made = dataset.prepare(row)
     test = np.load(made.folder / "test.npy")
     assert test.sum() == 20
-    unknown = {number for number in range(40) if str(number) not in made.tokeniser.pieces}
+    unknown = {number for number in range(40) if str(number) not in made.tokenizer.tokens}
     assert unknown <= {number % 40 for number in np.flatnonzero(test)}
     assert unknown
 
@@ -68,7 +68,7 @@ def test_folds_cover_every_text_once_and_every_class_alike(tmp_path: Path) -> No
     row, tested = lines(tmp_path / "texts"), []
     for row.fold in range(4):
         made = dataset.prepare(row)
-        parts = dataset.split(made, row, seed=row.fold)
+        parts = dataset.split_texts(made, row, seed=row.fold)
         labels = np.load(made.folder / "labels.npy")
         assert np.bincount(labels[parts["test"]]).tolist() == [10, 10]
         assert not set(parts["test"]) & (set(parts["train"]) | set(parts["validation"]))
@@ -79,11 +79,11 @@ def test_folds_cover_every_text_once_and_every_class_alike(tmp_path: Path) -> No
 def test_splits_are_the_seed_s(tmp_path: Path) -> None:
     row = lines(tmp_path / "texts")
     made = dataset.prepare(row)
-    one, same, other = (dataset.split(made, row, seed) for seed in (1, 1, 2))
+    one, same, other = (dataset.split_texts(made, row, seed) for seed in (1, 1, 2))
     assert all((one[name] == same[name]).all() for name in one)
     assert set(one["validation"]) != set(other["validation"])
     row.train_limit, row.test_limit = 30, 5
-    few = dataset.split(made, row, 1)
+    few = dataset.split_texts(made, row, 1)
     assert [len(few[name]) for name in ("train", "validation", "test")] == [27, 3, 5]
 
 
@@ -98,10 +98,10 @@ def test_one_text_is_cut_near_its_end(tmp_path: Path) -> None:
     path.write_text("to be or not to be\n" * 10)
     row = LanguageData(name="text_file", root=str(path))
     made = dataset.prepare(row)
-    assert made.tokeniser.pieces == [*tokenization.SPECIAL, *sorted(set("to be or not to be\n"))]
-    assert dataset.cut(made, row) == {"train": [0, 171], "validation": [171, 190]}
+    assert made.tokenizer.tokens == [*tokenization.SPECIAL, *sorted(set("to be or not to be\n"))]
+    assert dataset.split_tokens(made, row) == {"train": [0, 171], "validation": [171, 190]}
     row.validation = 0.0
-    assert dataset.cut(made, row) == {"train": [0, 190], "validation": [190, 190]}
+    assert dataset.split_tokens(made, row) == {"train": [0, 190], "validation": [190, 190]}
 
 
 @pytest.mark.parametrize(("text", "words"), [("", "is empty"), (" \n\n", "is empty"), ("ab", "only 2 tokens")])
@@ -109,6 +109,6 @@ def test_a_text_that_is_none_is_told(tmp_path: Path, text: str, words: str) -> N
     (tmp_path / "a.txt").write_text(text)
     row = LanguageData(name="text_file", root=str(tmp_path / "a.txt"))
     with pytest.raises(ZooError, match=words):
-        dataset.cut(dataset.prepare(row), row)
+        dataset.split_tokens(dataset.prepare(row), row)
     with pytest.raises(ZooError, match="is a folder"):
         dataset.prepare(LanguageData(name="text_file", root=str(tmp_path)))

@@ -52,7 +52,7 @@ def test_other_encodings_are_read_where_asked_for() -> None:
 @pytest.mark.parametrize("ending", ["", ":gz", ":xz", ":bz2"])
 def test_archives_are_read_in_memory(tmp_path: Path, ending: str) -> None:
     made = archive(tmp_path / "texts.tar", "top/pos/1.txt", "top/pos/.hidden.txt", "top/readme.md", mode=f"w{ending}")
-    assert list(files.inside(made, ".txt")) == [(("top", "pos", "1.txt"), b"a text")]
+    assert list(files.iter_archive(made, ".txt")) == [(("top", "pos", "1.txt"), b"a text")]
     assert [path.name for path in tmp_path.iterdir()] == ["texts.tar"]
 
 
@@ -72,7 +72,7 @@ def test_archives_are_read_in_memory(tmp_path: Path, ending: str) -> None:
 def test_members_that_reach_out_are_refused(tmp_path: Path, member: tarfile.TarInfo | str, words: str) -> None:
     made = archive(tmp_path / "texts.tar", "pos/0.txt", member)
     with pytest.raises(ZooError, match=r"texts\.tar") as caught:
-        list(files.inside(made, ".txt"))
+        list(files.iter_archive(made, ".txt"))
     assert words in caught.value.message
     assert [path.name for path in tmp_path.iterdir()] == ["texts.tar"]
     assert not (tmp_path.parent / "outside.txt").exists()
@@ -83,7 +83,7 @@ def test_what_is_no_archive_is_told(tmp_path: Path, content: bytes) -> None:
     path = tmp_path / "texts.tar.xz"
     path.write_bytes(content)
     with pytest.raises(ZooError, match="damaged or is none"):
-        list(files.inside(path, ".txt"))
+        list(files.iter_archive(path, ".txt"))
 
 
 @pytest.mark.parametrize("mode", ["w:xz", "w:gz", "w:bz2", "w"])
@@ -93,25 +93,25 @@ def test_an_archive_cut_off_is_told(tmp_path: Path, mode: str) -> None:
     for share in (0.1, 0.5, 0.9):
         made.write_bytes(whole[: int(len(whole) * share) - 100])
         with pytest.raises(ZooError, match="damaged"):
-            list(files.inside(made, ".txt"))
+            list(files.iter_archive(made, ".txt"))
 
 
 def test_an_archive_that_unpacks_to_too_much_is_left(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(files, "MOST_BYTES", 10)
     with pytest.raises(ZooError, match="more than 10 bytes"):
-        list(files.inside(archive(tmp_path / "bomb.tar", "pos/1.txt", "pos/2.txt"), ".txt"))
+        list(files.iter_archive(archive(tmp_path / "bomb.tar", "pos/1.txt", "pos/2.txt"), ".txt"))
 
 
 def test_links_below_a_folder_are_left_out(tmp_path: Path) -> None:
     (tmp_path / "pos").mkdir()
     (tmp_path / "pos" / "1.txt").write_text("kept")
     (tmp_path / "pos" / "2.txt").symlink_to("/etc/hostname")
-    assert [parts for parts, _ in files.below(tmp_path, ".txt")] == [("pos", "1.txt")]
+    assert [parts for parts, _ in files.iter_folder(tmp_path, ".txt")] == [("pos", "1.txt")]
 
 
 def test_a_misspelt_path_is_told_with_the_nearest(tmp_path: Path) -> None:
     (tmp_path / "reviews.csv").write_text("text,label\n")
     with pytest.raises(ZooError, match=r"did you mean 'reviews\.csv'"):
-        files.existing(str(tmp_path / "review.csv"), "a table")
+        files.data_root(str(tmp_path / "review.csv"), "a table")
     with pytest.raises(ZooError, match="no file or folder"):
-        files.existing("a\0b", "a table")
+        files.data_root("a\0b", "a table")

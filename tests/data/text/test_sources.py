@@ -31,7 +31,7 @@ def test_a_folder_and_an_archive_of_it_are_the_same(tmp_path: Path) -> None:
     packed = tmp_path / "top.tar.gz"
     with tarfile.open(packed, "w:gz") as target:
         target.add(made, "top")
-    found = [sources.of(row("text_folder", place)).read() for place in (made, packed)]
+    found = [sources.source_of(row("text_folder", place)).read() for place in (made, packed)]
     for texts in found:
         assert sorted(zip(texts.texts, texts.labels, texts.parts or [], strict=True)) == [
             ("bad", 0, "test"), ("dull", 0, "train"), ("fine", 1, "train"), ("good", 1, "test"),
@@ -41,10 +41,10 @@ def test_a_folder_and_an_archive_of_it_are_the_same(tmp_path: Path) -> None:
 
 def test_the_checksum_is_of_the_content(tmp_path: Path) -> None:
     made = folder(tmp_path, PARTED)
-    before = sources.of(row("text_folder", made)).sha256
-    assert sources.of(row("text_folder", made)).sha256 == before
+    before = sources.source_of(row("text_folder", made)).sha256
+    assert sources.source_of(row("text_folder", made)).sha256 == before
     (made / "train/pos/1.txt").write_text("fi ne")
-    assert sources.of(row("text_folder", made)).sha256 != before
+    assert sources.source_of(row("text_folder", made)).sha256 != before
 
 
 @pytest.mark.parametrize(
@@ -64,33 +64,33 @@ def test_the_checksum_is_of_the_content(tmp_path: Path) -> None:
 )  # fmt: skip
 def test_folders_that_make_no_classifier_are_refused(tmp_path: Path, files: dict[str, str], words: str) -> None:
     with pytest.raises(ZooError) as caught:
-        sources.of(row("text_folder", folder(tmp_path, files))).read()
+        sources.source_of(row("text_folder", folder(tmp_path, files))).read()
     assert words in caught.value.message
 
 
 def test_classes_can_be_chosen(tmp_path: Path) -> None:
     made = folder(tmp_path, {"a/1.txt": "x", "b/1.txt": "y", "c/1.txt": "z"})
-    assert sources.of(row("text_folder", made, classes=["a", "c"])).read().class_names == ["a", "c"]
+    assert sources.source_of(row("text_folder", made, classes=["a", "c"])).read().class_names == ["a", "c"]
 
 
 def test_a_bad_file_in_a_folder_is_named_with_its_line(tmp_path: Path) -> None:
     made = folder(tmp_path, {"pos/1.txt": "fine", "neg/1.txt": "dull"})
     (made / "neg/2.txt").write_bytes(b"dull\ndull \xe9\n")
     with pytest.raises(ZooError, match=r"neg/2\.txt, line 2: byte 0xe9"):
-        sources.of(row("text_folder", made)).read()
+        sources.source_of(row("text_folder", made)).read()
 
 
 def test_tables_of_commas_and_tabs(tmp_path: Path) -> None:
     (tmp_path / "a.csv").write_text('id,label,text\n1,good,"fine, really\nfine"\n2,bad,dull\n\n')
     (tmp_path / "a.tsv").write_text("text\tlabel\nfine\tgood\ndull\tbad\n")
-    found = sources.of(row("text_table", tmp_path / "a.csv")).read()
+    found = sources.source_of(row("text_table", tmp_path / "a.csv")).read()
     assert (found.texts, found.labels, found.class_names) == (["fine, really\nfine", "dull"], [1, 0], ["bad", "good"])
-    assert sources.of(row("text_table", tmp_path / "a.tsv")).read().texts == ["fine", "dull"]
+    assert sources.source_of(row("text_table", tmp_path / "a.tsv")).read().texts == ["fine", "dull"]
 
 
 def test_a_folder_of_two_tables_tells_what_to_test_on(tmp_path: Path) -> None:
     made = folder(tmp_path, {"train.csv": "text,label\na,1\nb,2\n", "test.csv": "text,label\nc,1\nd,2\n"})
-    assert sources.of(row("text_table", made)).read().parts == ["train", "train", "test", "test"]
+    assert sources.source_of(row("text_table", made)).read().parts == ["train", "train", "test", "test"]
 
 
 @pytest.mark.parametrize(
@@ -109,15 +109,15 @@ def test_a_folder_of_two_tables_tells_what_to_test_on(tmp_path: Path) -> None:
 def test_tables_that_cannot_be_used_are_told(tmp_path: Path, text: str, words: str) -> None:
     (tmp_path / "a.csv").write_text(text)
     with pytest.raises(ZooError) as caught:
-        sources.of(row("text_table", tmp_path / "a.csv")).read()
+        sources.source_of(row("text_table", tmp_path / "a.csv")).read()
     assert words in str(caught.value)
 
 
 def test_a_table_in_another_encoding_is_named_with_its_line(tmp_path: Path) -> None:
     (tmp_path / "a.csv").write_bytes("text,label\nfine,a\nnaïve,b\n".encode("latin-1"))
     with pytest.raises(ZooError, match=r"a\.csv, line 3"):
-        sources.of(row("text_table", tmp_path / "a.csv")).read()
-    read = sources.of(row("text_table", tmp_path / "a.csv", encoding="latin-1")).read()
+        sources.source_of(row("text_table", tmp_path / "a.csv")).read()
+    read = sources.source_of(row("text_table", tmp_path / "a.csv", encoding="latin-1")).read()
     assert read.texts == ["fine", "naïve"]
 
 
@@ -125,19 +125,19 @@ def test_a_line_of_ten_megabytes_is_a_text_like_any_other(tmp_path: Path) -> Non
     long = "word " * 2_000_000
     (tmp_path / "a.csv").write_text(f"text,label\n{long},a\nshort,b\n")
     made = folder(tmp_path, {"a.txt": long + "\n", "b.txt": "short\n"})
-    for found in (sources.of(row(name, place)).read() for name, place in
+    for found in (sources.source_of(row(name, place)).read() for name, place in
                   (("text_table", tmp_path / "a.csv"), ("text_lines", made))):  # fmt: skip
         assert [len(text) for text in found.texts] == [len(long), 5]
 
 
 def test_lines_of_one_file_a_class(tmp_path: Path) -> None:
     made = folder(tmp_path, {"set.pos": "fine\r\n\ngood\n", "set.neg": "dull\u2028still the same line\n"})
-    found = sources.of(row("text_lines", made, class_files=["set.neg", "set.pos"])).read()
+    found = sources.source_of(row("text_lines", made, class_files=["set.neg", "set.pos"])).read()
     assert (found.texts, found.class_names) == (["dull\u2028still the same line", "fine", "good"], ["neg", "pos"])
     with pytest.raises(ZooError, match="one class needs no classifier"):
-        sources.of(row("text_lines", made))
+        sources.source_of(row("text_lines", made))
     with pytest.raises(ZooError, match=r"no file nowhere, \.\./set\.pos"):
-        sources.of(row("text_lines", made, class_files=["nowhere", "../set.pos"]))
+        sources.source_of(row("text_lines", made, class_files=["nowhere", "../set.pos"]))
 
 
 @pytest.mark.parametrize(
@@ -161,4 +161,4 @@ def test_a_stranger_s_archive_is_refused_whole(tmp_path: Path) -> None:
             info.size = 4
             made.addfile(info, io.BytesIO(b"text"))
     with pytest.raises(ZooError, match="leads out of the archive"):
-        sources.of(row("text_folder", path)).read()
+        sources.source_of(row("text_folder", path)).read()

@@ -14,23 +14,23 @@ TEXTS = ["The film isn't good. The END.\n", "A <br />good film, naïve: 日本 �
 
 def test_words_are_ranked_by_frequency() -> None:
     made = tokenization.learn("words", TEXTS, 8, True)
-    assert made.pieces == ["<pad>", "<unknown>", "film", "good", "the", ".", "\n", ","][:8] or len(made) == 8
-    assert made.encode("THE good <b>unheard</b>film") == [made.pieces.index(w) for w in ("the", "good")] + [
-        1, made.pieces.index("film"),
+    assert made.tokens == ["<pad>", "<unknown>", "film", "good", "the", ".", "\n", ","][:8] or len(made) == 8
+    assert made.encode("THE good <b>unheard</b>film") == [made.tokens.index(w) for w in ("the", "good")] + [
+        1, made.tokens.index("film"),
     ]  # fmt: skip
     assert made.missing("the unheard one") == ["unheard", "one"]
 
 
 def test_words_keep_their_apostrophes_and_lines_their_ends() -> None:
     made = tokenization.learn("words", TEXTS, 100, False)
-    assert {"isn't", "naïve", "日本", "🎬", "\n"} <= set(made.pieces)
-    assert "br" not in made.pieces
+    assert {"isn't", "naïve", "日本", "🎬", "\n"} <= set(made.tokens)
+    assert "br" not in made.tokens
 
 
 def test_characters_are_all_of_them() -> None:
     made = tokenization.learn("characters", TEXTS, 100, False)
-    assert set(made.pieces[2:]) == set("".join(TEXTS))
-    assert "".join(made.pieces[number] for number in made.encode(TEXTS[1])) == TEXTS[1]
+    assert set(made.tokens[2:]) == set("".join(TEXTS))
+    assert "".join(made.tokens[number] for number in made.encode(TEXTS[1])) == TEXTS[1]
 
 
 @pytest.mark.parametrize("text", [*TEXTS, "never seen: \u0416 \x07 \U0001f600"])
@@ -39,13 +39,13 @@ def test_bpe_of_bytes_knows_every_text(text: str) -> None:
     assert 258 < len(made) <= 300
     numbers = made.encode(text)
     assert tokenization.UNKNOWN not in numbers
-    assert "".join(made.bytes_of()[number] for number in numbers).encode("latin-1").decode() == text
+    assert "".join(made.token_bytes()[number] for number in numbers).encode("latin-1").decode() == text
     assert [list(each) for each in made.encode_all([text])] == [numbers]
 
 
 def test_what_words_add_to_a_text() -> None:
     made = tokenization.learn("words", TEXTS, 100, False)
-    told = made.bytes_of()
+    told = made.token_bytes()
     written = "".join(told[number] for number in made.encode("The naïve film.")).encode("latin-1").decode()
     assert written == " The naïve film."
 
@@ -71,13 +71,13 @@ def test_a_stranger_s_vocabulary_is_checked(tmp_path: Path, change: dict[str, ob
 
 
 def test_rules_of_bpe_from_a_stranger_are_checked(tmp_path: Path) -> None:
-    made = tokenization.Tokeniser("bpe", False, ["", "x"], '{"model": "nonsense"}')
+    made = tokenization.Tokenizer("bpe", False, ["", "x"], '{"model": "nonsense"}')
     with pytest.raises(ZooError, match="BPE rules"):
         made.encode("x")
 
 
 def test_what_cannot_be_learnt_is_told() -> None:
-    with pytest.raises(ZooError, match="no tokeniser called 'wrods'; did you mean 'words'"):
+    with pytest.raises(ZooError, match="no tokenizer called 'wrods'; did you mean 'words'"):
         tokenization.learn("wrods", TEXTS, 10, True)
     with pytest.raises(ZooError, match="needs 258 or more"):
         tokenization.learn("bpe", TEXTS, 100, True)

@@ -8,21 +8,21 @@ import numpy as np
 import pytest
 from PIL import Image
 
-from zoo.data.training_set import Material
+from zoo.data.training_set import TrainingSet
 from zoo.runs import plots
 from zoo.tasks.image_classification import error_analysis
 
 NAMES = ["cat", "$dog$", "a very long name of a class that nobody would read"]
 
 
-def material(tmp_path: Path, count: int = 8) -> Material:
+def material(tmp_path: Path, count: int = 8) -> TrainingSet:
     pictures = np.zeros((count, 6, 6, 3), np.uint8)
     pictures[:, 0, 0, 0] = np.arange(count)
     np.save(tmp_path / "x.npy", pictures)
     rows = np.arange(count)[::-1]
-    return Material(
+    return TrainingSet(
         files={"x_train": tmp_path / "x.npy", "x_test": tmp_path / "x.npy"}, labels=np.zeros(count, np.int64),
-        parts={"train": rows[:0], "validation": rows, "test": rows}, class_names=NAMES, input_shape=(6, 6, 3),
+        splits={"train": rows[:0], "validation": rows, "test": rows}, class_names=NAMES, input_shape=(6, 6, 3),
         normalise=None, names=[f"folder/{row}.png" for row in range(count)], skipped=[], record={},
     )  # fmt: skip
 

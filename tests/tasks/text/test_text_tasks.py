@@ -53,9 +53,9 @@ def test_a_run_keeps_its_vocabulary_and_tells_its_split(folder: Path, capsys: py
     assert told["data"]["class_names"] == ["bad", "good"]
     assert [told["data"][f"{part}_items"] for part in ("train", "validation", "test")] == [51, 3, 6]
     assert (told["data"]["split_told"], told["config"]["data"]["fold"]) == (False, 3)
-    tokeniser = tokenization.load(run / "vocabulary.json")
+    tokenizer = tokenization.load(run / "vocabulary.json")
     request = json.loads((run / "request.json").read_text())
-    assert request["model"]["args"]["vocabulary"] == len(tokeniser) == told["data"]["vocabulary"]
+    assert request["model"]["args"]["vocabulary"] == len(tokenizer) == told["data"]["vocabulary"]
     assert (request["job"], request["model"]["args"]["classes"]) == ("train_text_classifier", 2)
     assert np.load(request["data"]["labels"]).shape == (60,)
     assert "texts: 51 to train, 3 to validate, 6 to test" in capsys.readouterr().out

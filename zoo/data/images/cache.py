@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
 # Part of every name: to be raised when the same file would become other pixels.
-LAYOUT = 1
+CACHE_VERSION = 1
 ARRAY, STATE, REASONS = "pictures.npy", "state.npy", "reasons.json"
 OPEN, GOOD, BAD = 0, 1, 2
 CHUNK = 32
@@ -56,7 +56,7 @@ def ensure(root: Path, names: list[str], sums: list[str], size: int, resize: str
     Raises:
         ZooError: the cache cannot be written, or has no room.
     """
-    key = hashlib.sha256("\n".join([f"{LAYOUT} {size} {resize}", *sums]).encode()).hexdigest()
+    key = hashlib.sha256("\n".join([f"{CACHE_VERSION} {size} {resize}", *sums]).encode()).hexdigest()
     folder = paths.cache_dir() / "data" / f"pictures-{key[:16]}"
     if not folder.is_dir():
         with locked(folder.with_name(f".{folder.name}.lock"), "decodes these pictures"):

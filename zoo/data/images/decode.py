@@ -58,7 +58,7 @@ def decode_with_thumb(
     import numpy as np
     from PIL import Image
 
-    # Twice the size wanted: what the JPEG decoder leaves out is then below what resizing smooths away.
+    # Twice the size wanted: what the JPEG decoder leaves out is then iter_images what resizing smooths away.
     edge = 2 * max(*size, thumb)
     try:
         image = colours(open_upright(path, None if resize == "nearest" else (edge, edge)))
@@ -211,28 +211,28 @@ def located(source: str, kinds: str) -> Path:
     return path
 
 
-def below(folder: Path, closed: list[tuple[str, str]] | None = None) -> Iterator[str]:
-    """Names of all files below a folder that are called like pictures, relative to it, in the order of the names.
+def iter_images(folder: Path, unreadable: list[tuple[str, str]] | None = None) -> Iterator[str]:
+    """Yield the names of all files below a folder that are called like pictures, relative to it, sorted.
 
     One folder at a time is held in memory. Hidden files, and folders behind links, are passed over: macOS keeps what
     it knows of photo.png on other file systems in ._photo.png.
 
     Args:
         folder: where to look.
-        closed: (name, reason) of every folder that cannot be listed is added to it.
+        unreadable: (name, reason) of every folder that cannot be listed is added to it.
     """
-    return _entries(folder, "", closed if closed is not None else [])
+    return _entries(folder, "", unreadable if unreadable is not None else [])
 
 
-def _entries(folder: Path, prefix: str, closed: list[tuple[str, str]]) -> Iterator[str]:
+def _entries(folder: Path, prefix: str, unreadable: list[tuple[str, str]]) -> Iterator[str]:
     try:
         with os.scandir(folder) as found:
             listed = sorted(entry.name + "/" * entry.is_dir(follow_symlinks=False) for entry in found)
     except OSError as error:
-        closed.append((str(folder), error.strerror or str(error)))
+        unreadable.append((str(folder), error.strerror or str(error)))
         return
     for name in listed:
         if name.endswith("/"):
-            yield from _entries(folder / name, prefix + name, closed)
+            yield from _entries(folder / name, prefix + name, unreadable)
         elif not name.startswith(".") and Path(name).suffix.lower() in SUFFIXES:
             yield prefix + name

@@ -42,7 +42,7 @@ _USUAL_FRAME_MS = 100
 
 
 @dataclass(frozen=True)
-class Told:
+class ImageMetadata:
     """What a file says beside its colours.
 
     Attributes:
@@ -54,7 +54,7 @@ class Told:
     durations: tuple[int, ...] = ()
 
 
-def opened(path: Path) -> "tuple[Told, Iterator[Bytes]]":
+def open_image(path: Path) -> "tuple[ImageMetadata, Iterator[Bytes]]":
     """Open a picture.
 
     Returns:
@@ -66,7 +66,7 @@ def opened(path: Path) -> "tuple[Told, Iterator[Bytes]]":
     """
     first = decode.open_upright(path)
     durations = _durations(path) if path.suffix.lower() in MOVING else ()
-    return Told(_exif(first), durations), _frames(path, first, len(durations))
+    return ImageMetadata(_exif(first), durations), _frames(path, first, len(durations))
 
 
 def _exif(image: "Image") -> bytes:
@@ -145,7 +145,7 @@ def true_colours(image: "Image") -> "Image":
     return turned
 
 
-def write(path: Path, pictures: Iterable["Bytes"], about: Told) -> None:
+def write(path: Path, pictures: Iterable["Bytes"], about: ImageMetadata) -> None:
     """Write one picture, or the frames of a moving one, in the format that the suffix names.
 
     It is written aside and moved into place, so that nothing is lost that was there before and no half file is seen.
@@ -160,7 +160,7 @@ def write(path: Path, pictures: Iterable["Bytes"], about: Told) -> None:
     """
     from PIL import Image
 
-    kind, options = form(path)
+    kind, options = output_format(path)
     # All frames at once: the encoders want to look at them more than once.
     first, *rest = (Image.fromarray(each) for each in pictures)
     extra: dict[str, Any] = {"exif": about.exif} if about.exif and kind in _EXIF else {}
@@ -182,7 +182,7 @@ def write(path: Path, pictures: Iterable["Bytes"], about: Told) -> None:
             aside.unlink(missing_ok=True)
 
 
-def form(path: Path) -> tuple[str, dict[str, Any]]:
+def output_format(path: Path) -> tuple[str, dict[str, Any]]:
     """What Pillow calls the format that a suffix names, and how to write it.
 
     Raises:

@@ -17,7 +17,7 @@ from zoo.core import console, paths
 from zoo.core.errors import ZooError
 from zoo.core.files import file_sha256
 from zoo.data.images import cache, folder_scan
-from zoo.data.images.folder_scan import Tree
+from zoo.data.images.folder_scan import FolderListing
 
 if TYPE_CHECKING:
     import numpy as np
@@ -28,25 +28,25 @@ READERS = 8
 
 
 @dataclasses.dataclass(frozen=True)
-class Folder:
+class FolderDataset:
     """A folder of classes, ready for the worker.
 
     Attributes:
-        tree: what lies in it.
-        pictures: .npy file, uint8 (n, size, size, 3), a row for every name of the tree.
+        listing: what lies in it.
+        pictures: .npy file, uint8 (n, size, size, 3), a row for every name of the listing.
         usable: for every row, whether it holds a picture; the others could not be decoded.
         skipped: (name, reason) of each of those, and of what could not be listed.
         sha256: one checksum over names, classes and contents.
     """
 
-    tree: Tree
+    listing: FolderListing
     pictures: Path
     usable: "NDArray[np.bool_]"
     skipped: list[tuple[str, str]]
     sha256: str
 
 
-def prepare(root: str | None, size: int, resize: str = "stretch", strict: bool = False) -> Folder:
+def prepare(root: str | None, size: int, resize: str = "stretch", strict: bool = False) -> FolderDataset:
     """Decode every picture of a folder of classes into the cache, unless it is there.
 
     Args:
@@ -58,21 +58,21 @@ def prepare(root: str | None, size: int, resize: str = "stretch", strict: bool =
     Raises:
         ZooError: the folder cannot be used, or the cache not be written.
     """
-    tree = folder_scan.scan(root)
-    sums = _checksums(tree)
-    cached = cache.ensure(tree.root, tree.names, sums, size, resize)
-    skipped = tree.closed + [(tree.names[row], reason) for row, reason in sorted(cached.reasons.items())]
-    _tell(tree, skipped, strict)
-    _check_classes(tree, cached.usable, skipped)
-    told = zip(tree.names, tree.labels, sums, strict=True)
+    listing = folder_scan.scan(root)
+    sums = _checksums(listing)
+    cached = cache.ensure(listing.root, listing.names, sums, size, resize)
+    skipped = listing.unreadable + [(listing.names[row], reason) for row, reason in sorted(cached.reasons.items())]
+    _tell(listing, skipped, strict)
+    _check_classes(listing, cached.usable, skipped)
+    told = zip(listing.names, listing.labels, sums, strict=True)
     whole = hashlib.sha256(
         "".join(f"{name}\t{label}\t{sha}\n" for name, label, sha in told).encode("utf-8", "replace")
     )
-    return Folder(tree, cached.pictures, cached.usable, skipped, whole.hexdigest())
+    return FolderDataset(listing, cached.pictures, cached.usable, skipped, whole.hexdigest())
 
 
 def split(
-    folder: Folder, validation: float, test: float, seed: int, train_limit: int | None, test_limit: int | None
+    folder: FolderDataset, validation: float, test: float, seed: int, train_limit: int | None, test_limit: int | None
 ) -> "dict[str, NDArray[np.int64]]":
     """Rows to train, validate and test on; the same for the same seed.
 
@@ -90,16 +90,16 @@ def split(
     """
     import numpy as np
 
-    labels, parts = np.array(folder.tree.labels), np.array(folder.tree.parts)
+    labels, parts = np.array(folder.listing.labels), np.array(folder.listing.parts)
     rows: dict[str, list[NDArray[np.int64]]] = {"train": [], "validation": [], "test": []}
-    for label in range(len(folder.tree.class_names)):
+    for label in range(len(folder.listing.class_names)):
         own = np.flatnonzero((labels == label) & folder.usable)
         random = np.random.Generator(np.random.PCG64([seed, label]))
         if len(parts):
             given = {part: random.permutation(own[parts[own] == part]) for part in rows}
         else:
             given = dict(zip(("train", "test"), _share(random.permutation(own), test), strict=True))
-        if "validation" not in folder.tree.parts:
+        if "validation" not in folder.listing.parts:
             given["train"], given["validation"] = _share(given["train"], validation)
         for part, chosen in given.items():
             rows[part].append(chosen)
@@ -130,15 +130,15 @@ def channel_statistics(pictures: Path, rows: "NDArray[np.int64]") -> tuple[list[
     return [float(value) for value in mean], [float(value) for value in np.sqrt(square - mean**2)]
 
 
-def _checksums(tree: Tree) -> list[str]:
+def _checksums(listing: FolderListing) -> list[str]:
     """Checksum of every file; "" for what cannot be read. Those of files that did not change are remembered."""
     index = (
         paths.cache_dir()
         / "data"
-        / f"folder-{hashlib.sha256(str(tree.root.resolve()).encode()).hexdigest()[:16]}.json"
+        / f"folder-{hashlib.sha256(str(listing.root.resolve()).encode()).hexdigest()[:16]}.json"
     )
     known = _remembered(index)
-    stamps = [_stamp(tree.root / name) for name in tree.names]
+    stamps = [_stamp(listing.root / name) for name in listing.names]
 
     def checksum(name: str, stamp: list[int] | None) -> str:
         if stamp is None:
@@ -146,7 +146,7 @@ def _checksums(tree: Tree) -> list[str]:
         if known.get(name, [])[:2] == stamp:
             return str(known[name][2])
         try:
-            return file_sha256(tree.root / name)
+            return file_sha256(listing.root / name)
         except ZooError:  # the decoder will say why
             return ""
 
@@ -155,12 +155,12 @@ def _checksums(tree: Tree) -> list[str]:
         console.bar(f"Looking through {len(stamps):,} pictures", len(stamps)) as bar,
     ):
         sums = []
-        for found in pool.map(checksum, tree.names, stamps):
+        for found in pool.map(checksum, listing.names, stamps):
             sums.append(found)
             bar.advance(1)
     _remember(
         index,
-        {name: [*stamp, sha] for name, stamp, sha in zip(tree.names, stamps, sums, strict=True) if stamp and sha},
+        {name: [*stamp, sha] for name, stamp, sha in zip(listing.names, stamps, sums, strict=True) if stamp and sha},
     )
     return sums
 
@@ -196,27 +196,27 @@ def _remember(index: Path, rows: dict[str, list[int | str]]) -> None:
         raise storage_error("write", index, error) from error
 
 
-def _tell(tree: Tree, skipped: list[tuple[str, str]], strict: bool) -> None:
+def _tell(listing: FolderListing, skipped: list[tuple[str, str]], strict: bool) -> None:
     """Say what is left out; an error where nothing may be."""
     listed = "".join(f"\n  {name}: {reason}" for name, reason in skipped[:SHOWN])
     listed += f"\n  and {len(skipped) - SHOWN:,} more" if len(skipped) > SHOWN else ""
     if skipped and strict:
         raise ZooError(
-            f"{len(skipped):,} of the {len(tree.names):,} pictures in {tree.root} cannot be used:{listed}",
+            f"{len(skipped):,} of the {len(listing.names):,} pictures in {listing.root} cannot be used:{listed}",
             "Mend or remove them, or leave them out with data.strict=false.",
         )
     if skipped:
-        console.warn(f"Left out {len(skipped):,} of {len(tree.names):,} pictures:{listed}")
-    if tree.passed_over:
-        console.warn(f"Left out, for want of pictures: {', '.join(map(repr, tree.passed_over))}")
+        console.warn(f"Left out {len(skipped):,} of {len(listing.names):,} pictures:{listed}")
+    if listing.empty_classes:
+        console.warn(f"Left out, for want of pictures: {', '.join(map(repr, listing.empty_classes))}")
 
 
-def _check_classes(tree: Tree, usable: "NDArray[np.bool_]", skipped: list[tuple[str, str]]) -> None:
+def _check_classes(listing: FolderListing, usable: "NDArray[np.bool_]", skipped: list[tuple[str, str]]) -> None:
     """Refuse a folder with a class that has nothing left to train on."""
-    parts = tree.parts or ["train"] * len(tree.names)
-    rows = zip(tree.labels, parts, usable, strict=True)
+    parts = listing.parts or ["train"] * len(listing.names)
+    rows = zip(listing.labels, parts, usable, strict=True)
     trained = {label for label, part, good in rows if good and part == "train"}
-    lacking = [name for label, name in enumerate(tree.class_names) if label not in trained]
+    lacking = [name for label, name in enumerate(listing.class_names) if label not in trained]
     if lacking:
         reasons = "".join(f"\n  {name}: {reason}" for name, reason in skipped[:SHOWN])
         raise ZooError(

@@ -22,7 +22,7 @@ PARTS = {
 
 
 @dataclasses.dataclass(frozen=True)
-class Tree:
+class FolderListing:
     """What was found.
 
     Attributes:
@@ -31,8 +31,8 @@ class Tree:
         names: of all files called like pictures, relative to ``root``.
         labels: for each of them, the index of its class.
         parts: for each of them ``train``, ``validation`` or ``test``; empty where there is only one level.
-        closed: (name, reason) of what could not be listed.
-        passed_over: names of class folders without a single picture.
+        unreadable: (name, reason) of what could not be listed.
+        empty_classes: names of class folders without a single picture.
     """
 
     root: Path
@@ -40,11 +40,11 @@ class Tree:
     names: list[str]
     labels: list[int]
     parts: list[str]
-    closed: list[tuple[str, str]]
-    passed_over: list[str]
+    unreadable: list[tuple[str, str]]
+    empty_classes: list[str]
 
 
-def scan(root: str | None) -> Tree:
+def scan(root: str | None) -> FolderListing:
     """Look through a folder with one folder a class, or with such folders below ``train``, ``val`` and ``test``.
 
     Raises:
@@ -57,7 +57,7 @@ def scan(root: str | None) -> Tree:
     folders = _folders(path)
     if folders and {name.lower() for name in folders} <= set(PARTS):
         return _in_parts(path, folders)
-    return _tree(path, [("", "", name) for name in folders])
+    return _listing(path, [("", "", name) for name in folders])
 
 
 def _folders(path: Path) -> list[str]:
@@ -74,7 +74,7 @@ def _folders(path: Path) -> list[str]:
         ) from error
 
 
-def _in_parts(path: Path, folders: list[str]) -> Tree:
+def _in_parts(path: Path, folders: list[str]) -> FolderListing:
     """A tree whose first level are the parts of the data set."""
     named = {PARTS[name.lower()]: name for name in folders}
     if len(named) < len(folders) or "train" not in named:
@@ -94,43 +94,45 @@ def _in_parts(path: Path, folders: list[str]) -> Tree:
                 "Each class needs pictures to train on: add its folder there, or remove it here.",
             )
         chosen += [(part, folder + "/", name) for name in own]
-    return _tree(path, chosen)
+    return _listing(path, chosen)
 
 
-def _tree(path: Path, chosen: list[tuple[str, str, str]]) -> Tree:
+def _listing(path: Path, chosen: list[tuple[str, str, str]]) -> FolderListing:
     """The tree of (part, prefix, class) triples."""
-    closed: list[tuple[str, str]] = []
+    unreadable: list[tuple[str, str]] = []
     found = {
-        (part, prefix, name): [f"{prefix}{name}/{file}" for file in decode.below(path / prefix / name, closed)]
+        (part, prefix, name): [
+            f"{prefix}{name}/{file}" for file in decode.iter_images(path / prefix / name, unreadable)
+        ]
         for part, prefix, name in chosen
     }
     trained = {name for (part, _, name), files in found.items() if files and part in ("", "train")}
     classes = sorted(trained)
     if len(classes) < 2:
-        raise ZooError(f"{path} {_what_is_there(path, chosen, classes, closed)}", LAYOUT)
+        raise ZooError(f"{path} {_what_is_there(path, chosen, classes, unreadable)}", LAYOUT)
     number = {name: index for index, name in enumerate(classes)}
     rows = [
         (file, number[name], part) for (part, _, name), files in found.items() if name in trained for file in files
     ]
-    return Tree(
+    return FolderListing(
         root=path,
         class_names=classes,
         names=[file for file, _, _ in rows],
         labels=[label for _, label, _ in rows],
         parts=[part for _, _, part in rows if part],
-        closed=closed,
-        passed_over=sorted({name for _, _, name in chosen} - trained),
+        unreadable=unreadable,
+        empty_classes=sorted({name for _, _, name in chosen} - trained),
     )
 
 
 def _what_is_there(
-    path: Path, chosen: list[tuple[str, str, str]], classes: list[str], closed: list[tuple[str, str]]
+    path: Path, chosen: list[tuple[str, str, str]], classes: list[str], unreadable: list[tuple[str, str]]
 ) -> str:
     """Why a folder has fewer than two classes, in words that follow its name."""
-    reasons = "".join(f"\n  {name}: {reason}" for name, reason in closed[:10])
+    reasons = "".join(f"\n  {name}: {reason}" for name, reason in unreadable[:10])
     if classes:
         return f"has pictures of one class only, {classes[0]!r}: there is nothing to tell it from{reasons}"
     if chosen:
         return f"has folders ({', '.join(name for _, _, name in chosen[:10])}), but no picture in them{reasons}"
-    loose = next(decode.below(path), None)
+    loose = next(decode.iter_images(path), None)
     return f"has pictures such as {loose!r}, but no folders that name classes" if loose else "is empty"

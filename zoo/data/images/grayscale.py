@@ -72,7 +72,7 @@ def load(source: str, shape: tuple[int, ...], style: str) -> Inputs:
     if path.is_dir():
         return _folder(path, shape, style)
     if path.suffix.lower() == ".npy":
-        stored = npy_images.Stored(path, shape)
+        stored = npy_images.NpyImages(path, shape)
         names = [path.name] if len(stored) == 1 else [f"{path.name}[{index}]" for index in range(len(stored))]
         return Inputs(names, stored, [])
     try:
@@ -85,7 +85,7 @@ def _folder(folder: Path, shape: tuple[int, ...], style: str) -> Inputs:
     import numpy as np
 
     skipped: list[tuple[str, str]] = []
-    found = list(decode.below(folder, skipped))
+    found = list(decode.iter_images(folder, skipped))
     if not found:
         listed = _listed([f"{name}: {reason}" for name, reason in skipped])
         raise ZooError(f"The folder {folder} holds no picture" + listed, KINDS)
@@ -121,13 +121,13 @@ def _picture(path: Path, shape: tuple[int, ...], style: str) -> "Bytes":
         return np.asarray(grey)[..., None]
     if style == "plain":
         return np.asarray(grey.resize((width, height), Image.Resampling.LANCZOS))[..., None]
-    drawn = _like_mnist(np.asarray(grey), height, width)
+    drawn = _to_mnist_style(np.asarray(grey), height, width)
     if not drawn.any():
         console.warn(f"{path.name} is blank: no ink stands out from its background")
     return drawn[..., None]
 
 
-def _like_mnist(grey: "Bytes", height: int, width: int) -> "Bytes":
+def _to_mnist_style(grey: "Bytes", height: int, width: int) -> "Bytes":
     """White ink on black, fitted into 20 x 20 and centred by its mass, as the makers of MNIST describe.
 
     Source: http://yann.lecun.com/exdb/mnist/. There the centre of mass is at row and column 14.0 (measured on the

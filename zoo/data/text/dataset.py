@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     Arrays = dict[str, NDArray[Any]]
 
 # Part of the name of every prepared folder: to be raised when what is made from the same sources changes.
-LAYOUT = 1
+CACHE_VERSION = 1
 VOCABULARY = "vocabulary.json"
 ABOUT = "about.json"
 # Texts are dealt out to the folds in the order of this seed, whatever the seed of a run.
@@ -34,8 +34,8 @@ FOLD_SEED = 1
 
 
 @dataclasses.dataclass(frozen=True)
-class Prepared:
-    """Prepared texts.
+class TextDataset:
+    """TextDataset texts.
 
     Attributes:
         folder: holds ``tokens.npy``, all texts one after the other, and, of labelled texts, ``offsets.npy``, where
@@ -44,7 +44,7 @@ class Prepared:
         sha256: one checksum over the sources.
         source: what was read, as the user gave it.
         about: ``class_names``, ``blank``, ``told`` (whether the source says what to test on), ``unknown``.
-        tokeniser: the vocabulary.
+        tokenizer: the vocabulary.
     """
 
     folder: Path
@@ -52,30 +52,32 @@ class Prepared:
     sha256: str
     source: str
     about: dict[str, Any]
-    tokeniser: tokenization.Tokeniser
+    tokenizer: tokenization.Tokenizer
 
 
-def prepare(row: TextData) -> Prepared:
+def prepare(row: TextData) -> TextDataset:
     """Prepare the texts that the settings name, unless they are in the cache.
 
     Raises:
         ZooError: the source is missing, damaged, no text, or of one class only.
     """
     if isinstance(row, LabelledData):
-        source = sources.of(row)
+        source = sources.source_of(row)
         return _cached(row, source.sha256, source.text, lambda: _labelled(row, source.read()))
-    path = files.existing(row.root, "a text file")
+    path = files.data_root(row.root, "a text file")
     if not path.is_file():
         raise ZooError(f"data.root={row.root} is a folder", "data=text_file takes one text file.")
     return _cached(row, file_sha256(path), str(row.root), lambda: _one_text(row, path))
 
 
-Made = tuple["Arrays", dict[str, Any], tokenization.Tokeniser]
+Made = tuple["Arrays", dict[str, Any], tokenization.Tokenizer]
 
 
-def _cached(row: TextData, sha256: str, source: str, make: Callable[[], Made]) -> Prepared:
+def _cached(row: TextData, sha256: str, source: str, make: Callable[[], Made]) -> TextDataset:
     told = {key: value for key, value in dataclasses.asdict(row).items() if key not in ("root", *_LATER)}
-    key = hashlib.sha256(json.dumps([LAYOUT, tokenization.FORMAT, sha256, told], sort_keys=True).encode()).hexdigest()
+    key = hashlib.sha256(
+        json.dumps([CACHE_VERSION, tokenization.FORMAT, sha256, told], sort_keys=True).encode()
+    ).hexdigest()
     folder = paths.cache_dir() / "texts" / f"{row.name}-{key[:16]}"
     if not (folder / ABOUT).is_file():
         with locked(folder.parent / f".{folder.name}.lock", f"prepares {row.name}"):
@@ -83,14 +85,14 @@ def _cached(row: TextData, sha256: str, source: str, make: Callable[[], Made]) -
                 with console.bar(f"Preparing {source}"):
                     _write(folder, *make())
     about = json.loads((folder / ABOUT).read_text(encoding="utf-8"))
-    return Prepared(folder, row.name, sha256, source, about, tokenization.load(folder / VOCABULARY))
+    return TextDataset(folder, row.name, sha256, source, about, tokenization.load(folder / VOCABULARY))
 
 
 # Settings that choose among prepared texts and leave them as they are.
 _LATER = ("train_limit", "test_limit", "validation")
 
 
-def _write(folder: Path, arrays: "Arrays", about: dict[str, Any], tokeniser: tokenization.Tokeniser) -> None:
+def _write(folder: Path, arrays: "Arrays", about: dict[str, Any], tokenizer: tokenization.Tokenizer) -> None:
     """Write everything aside, then put the whole folder in place at once. The caller holds the lock."""
     import numpy as np
 
@@ -100,7 +102,7 @@ def _write(folder: Path, arrays: "Arrays", about: dict[str, Any], tokeniser: tok
         aside.mkdir(parents=True)
         for name, array in arrays.items():
             np.save(aside / f"{name}.npy", array, allow_pickle=False)
-        tokeniser.save(aside / VOCABULARY)
+        tokenizer.save(aside / VOCABULARY)
         (aside / ABOUT).write_text(json.dumps(about, ensure_ascii=False), encoding="utf-8")
         shutil.rmtree(folder, ignore_errors=True)
         os.replace(aside, folder)
@@ -118,19 +120,19 @@ def _labelled(row: LabelledData, found: sources.Texts) -> Made:
     else:
         test = np.array([part == "test" for part in found.parts])
     known = [text for text, held in zip(found.texts, test, strict=True) if not held]
-    tokeniser = tokenization.learn(row.tokeniser, known, row.vocabulary, row.lowercase)
-    pieces = tokeniser.encode_all(found.texts)
+    tokenizer = tokenization.learn(row.tokeniser, known, row.vocabulary, row.lowercase)
+    pieces = tokenizer.encode_all(found.texts)
     offsets = np.cumsum([0, *(len(each) for each in pieces)], dtype=np.int64)
-    tokens = np.concatenate(pieces).astype(_kind(tokeniser))
+    tokens = np.concatenate(pieces).astype(_kind(tokenizer))
     about = {"class_names": found.class_names, "blank": found.blank, "told": found.parts is not None}
     about["unknown"] = float((tokens == tokenization.UNKNOWN).mean()) if len(tokens) else 0.0
-    return {"tokens": tokens, "offsets": offsets, "labels": labels, "test": test}, about, tokeniser
+    return {"tokens": tokens, "offsets": offsets, "labels": labels, "test": test}, about, tokenizer
 
 
-def _kind(tokeniser: tokenization.Tokeniser) -> Any:
+def _kind(tokenizer: tokenization.Tokenizer) -> Any:
     import numpy as np
 
-    return np.uint16 if len(tokeniser) <= 1 << 16 else np.int32
+    return np.uint16 if len(tokenizer) <= 1 << 16 else np.int32
 
 
 def folds(labels: "NDArray[np.int64]", count: int) -> "NDArray[np.int64]":
@@ -158,13 +160,13 @@ def _one_text(row: TextData, path: Path) -> Made:
     text = files.read(path, row.encoding)
     if not text.strip():
         raise ZooError(f"{path} is empty", "data=text_file needs a text.")
-    tokeniser = tokenization.learn(row.tokeniser, [text], row.vocabulary, row.lowercase)
-    tokens = tokeniser.encode_all([text])[0].astype(_kind(tokeniser))
+    tokenizer = tokenization.learn(row.tokeniser, [text], row.vocabulary, row.lowercase)
+    tokens = tokenizer.encode_all([text])[0].astype(_kind(tokenizer))
     unknown = float((tokens == tokenization.UNKNOWN).mean())
-    return {"tokens": tokens}, {"class_names": [], "blank": 0, "told": False, "unknown": unknown}, tokeniser
+    return {"tokens": tokens}, {"class_names": [], "blank": 0, "told": False, "unknown": unknown}, tokenizer
 
 
-def split(prepared: Prepared, row: LabelledData, seed: int) -> dict[str, "NDArray[np.int64]"]:
+def split_texts(prepared: TextDataset, row: LabelledData, seed: int) -> dict[str, "NDArray[np.int64]"]:
     """Numbers of the texts to train with, to choose the best epoch by, and to test on.
 
     Raises:
@@ -183,7 +185,7 @@ def split(prepared: Prepared, row: LabelledData, seed: int) -> dict[str, "NDArra
     return {"train": np.sort(known[held:]), "validation": np.sort(known[:held]), "test": tested}
 
 
-def cut(prepared: Prepared, row: LanguageData) -> dict[str, list[int]]:
+def split_tokens(prepared: TextDataset, row: LanguageData) -> dict[str, list[int]]:
     """Where in one long text the parts to train with and to validate by begin and end.
 
     Raises:

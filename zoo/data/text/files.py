@@ -16,7 +16,7 @@ MOST_BYTES = 2 << 30
 _DAMAGE = (tarfile.TarError, lzma.LZMAError, zlib.error, EOFError)
 
 
-def existing(root: str | None, what: str) -> Path:
+def data_root(root: str | None, what: str) -> Path:
     """The path that ``data.root`` means.
 
     Args:
@@ -91,7 +91,7 @@ def read(path: Path, encoding: str) -> str:
         raise storage_error("read", path, error) from error
 
 
-def below(folder: Path, suffix: str) -> Iterator[tuple[tuple[str, ...], bytes]]:
+def iter_folder(folder: Path, suffix: str) -> Iterator[tuple[tuple[str, ...], bytes]]:
     """Yield (parts of the path, content) of the files below a folder, by name; hidden ones and links are left out."""
     for path in sorted(folder.rglob(f"*{suffix}")):
         parts = path.relative_to(folder).parts
@@ -103,7 +103,7 @@ def below(folder: Path, suffix: str) -> Iterator[tuple[tuple[str, ...], bytes]]:
             raise storage_error("read", path, error) from error
 
 
-def inside(archive: Path, suffix: str) -> Iterator[tuple[tuple[str, ...], bytes]]:
+def iter_archive(archive: Path, suffix: str) -> Iterator[tuple[tuple[str, ...], bytes]]:
     """Yield (parts of the path, content) of the files in a tar archive, plain or compressed, in its order.
 
     Raises:

@@ -51,7 +51,7 @@ class Source:
 Row = tuple[str, str, str, str]
 
 
-def of(row: LabelledData) -> Source:
+def source_of(row: LabelledData) -> Source:
     """The source that the settings of ``data=text_folder``, ``text_table`` or ``text_lines`` mean.
 
     Raises:
@@ -66,18 +66,18 @@ def of(row: LabelledData) -> Source:
 
 def _folder(row: LabelledData) -> Source:
     what = f"a folder with a folder a class, or a tar archive of one; texts end in {SUFFIX}"
-    root = text_files.existing(row.root, what)
+    root = text_files.data_root(row.root, what)
     if root.is_file():
         return Source(file_sha256(root), str(root), lambda: _collect(row, _folder_rows(row, root)))
     sums = hashlib.sha256()
-    for parts, content in text_files.below(root, SUFFIX):
+    for parts, content in text_files.iter_folder(root, SUFFIX):
         sums.update(f"{'/'.join(parts)} {hashlib.sha256(content).hexdigest()}\n".encode())
     return Source(sums.hexdigest(), str(root), lambda: _collect(row, _folder_rows(row, root)))
 
 
 def _folder_rows(row: LabelledData, root: Path) -> Iterable[Row]:
     """``train/pos/1.txt`` or ``pos/1.txt``, with any folders above."""
-    files = text_files.inside(root, SUFFIX) if root.is_file() else text_files.below(root, SUFFIX)
+    files = text_files.iter_archive(root, SUFFIX) if root.is_file() else text_files.iter_folder(root, SUFFIX)
     for parts, content in files:
         where = f"{root}: {'/'.join(parts)}" if root.is_file() else str(root.joinpath(*parts))
         if len(parts) < 2 or (parts[-2] in PARTS and len(parts) < 3):
@@ -99,7 +99,7 @@ def _files(row: LabelledData, files: list[tuple[str, str, Path]], rows: Callable
 
 
 def _tables(row: LabelledData) -> list[tuple[str, str, Path]]:
-    root = text_files.existing(row.root, "a .csv or .tsv file, or a folder with train.csv and test.csv (or .tsv)")
+    root = text_files.data_root(row.root, "a .csv or .tsv file, or a folder with train.csv and test.csv (or .tsv)")
     found = [("", "", root)]
     if root.is_dir():
         found = [
@@ -143,7 +143,7 @@ def _column(header: list[str], name: str, key: str, path: Path) -> int:
 
 
 def _class_files(row: LabelledData) -> list[tuple[str, str, Path]]:
-    root = text_files.existing(row.root, "a folder with one file a class, one text a line")
+    root = text_files.data_root(row.root, "a folder with one file a class, one text a line")
     if not root.is_dir():
         raise ZooError(f"data.root={row.root} is a file", "Name the folder that holds one file a class.")
     names = row.class_files or sorted(path.name for path in root.glob(f"*{SUFFIX}") if not path.name.startswith("."))

@@ -27,35 +27,35 @@ _TAG = re.compile(r"</?[A-Za-z][^<>\n]{0,200}>")
 
 
 @dataclasses.dataclass
-class Tokeniser:
-    """A vocabulary and how texts are cut into its pieces.
+class Tokenizer:
+    """A vocabulary and how texts are cut into its tokens.
 
     Attributes:
         kind: characters, words or bpe.
         lowercase: letters are made small first.
-        pieces: text of each number; of BPE its pieces' bytes, each written as one character.
+        tokens: text of each number; of BPE its tokens' bytes, each written as one character.
         rules: of BPE: what ``tokenizers`` needs, as its own JSON.
     """
 
     kind: str
     lowercase: bool
-    pieces: list[str]
+    tokens: list[str]
     rules: str = ""
 
     def __post_init__(self) -> None:
-        self._numbers = {piece: number for number, piece in enumerate(self.pieces)}
+        self._numbers = {token: number for number, token in enumerate(self.tokens)}
         self._engine: Any = None
 
     def __len__(self) -> int:
-        return len(self.pieces)
+        return len(self.tokens)
 
     def encode(self, text: str) -> list[int]:
-        """Numbers of a text's pieces."""
+        """Numbers of a text's tokens."""
         if self.kind == "bpe":
-            found: list[int] = self._bpe().encode(_plain(text, self.lowercase)).ids
-            return found
+            numbers: list[int] = self._bpe().encode(_plain(text, self.lowercase)).ids
+            return numbers
         lookup = self._numbers.get
-        return [lookup(piece, UNKNOWN) for piece in _cut(self.kind, text, self.lowercase)]
+        return [lookup(token, UNKNOWN) for token in _cut(self.kind, text, self.lowercase)]
 
     def encode_all(self, texts: Sequence[str]) -> "list[NDArray[np.int32]]":
         """Numbers of many texts."""
@@ -63,8 +63,8 @@ class Tokeniser:
 
         if self.kind != "bpe":
             return [np.array(self.encode(text), np.int32) for text in texts]
-        found = self._bpe().encode_batch([_plain(text, self.lowercase) for text in texts])
-        return [np.array(each.ids, np.int32) for each in found]
+        encodings = self._bpe().encode_batch([_plain(text, self.lowercase) for text in texts])
+        return [np.array(each.ids, np.int32) for each in encodings]
 
     def missing(self, text: str) -> list[str]:
         """Pieces of a text that the vocabulary lacks, each once; BPE lacks nothing."""
@@ -72,34 +72,40 @@ class Tokeniser:
             return []
         return list(dict.fromkeys(p for p in _cut(self.kind, text, self.lowercase) if p not in self._numbers))
 
-    def bytes_of(self) -> list[str]:
+    def token_bytes(self) -> list[str]:
         """What each number adds to a text, as bytes written as one character each; the worker puts them together."""
         if self.kind == "bpe":
-            return self.pieces
-        blanks = [" " if self.kind == "words" and _spaced(piece) else "" for piece in self.pieces]
-        texts = ["", "\ufffd", *self.pieces[len(SPECIAL) :]]
+            return self.tokens
+        blanks = [" " if self.kind == "words" and _spaced(token) else "" for token in self.tokens]
+        texts = ["", "\ufffd", *self.tokens[len(SPECIAL) :]]
         return [(blank + text).encode().decode("latin-1") for blank, text in zip(blanks, texts, strict=True)]
 
     def save(self, path: Path) -> None:
         """Write the vocabulary as JSON."""
-        content = {"format": FORMAT, **dataclasses.asdict(self)}
+        content = {
+            "format": FORMAT,
+            "kind": self.kind,
+            "lowercase": self.lowercase,
+            "pieces": self.tokens,
+            "rules": self.rules,
+        }
         path.write_text(json.dumps(content, ensure_ascii=False, indent=1), encoding="utf-8")
 
     def _bpe(self) -> Any:
         if self._engine is None:
-            from tokenizers import Tokenizer
+            from tokenizers import Tokenizer as Engine
 
             try:
-                self._engine = Tokenizer.from_str(self.rules)
+                self._engine = Engine.from_str(self.rules)
             except Exception as error:  # its errors are plain Exceptions
                 raise ZooError(f"The BPE rules cannot be used: {error}", "Train again.") from error
-            if self._engine.get_vocab_size() != len(self.pieces):
-                raise ZooError("The BPE rules do not fit their pieces", "Give another run, or train again.")
+            if self._engine.get_vocab_size() != len(self.tokens):
+                raise ZooError("The BPE rules do not fit their tokens", "Give another run, or train again.")
         return self._engine
 
 
-def _spaced(piece: str) -> bool:
-    return bool(re.match(r"\w", piece))
+def _spaced(token: str) -> bool:
+    return bool(re.match(r"\w", token))
 
 
 def _plain(text: str, lowercase: bool) -> str:
@@ -111,8 +117,8 @@ def _cut(kind: str, text: str, lowercase: bool) -> Iterable[str]:
     return text if kind == "characters" else _WORD.findall(_TAG.sub(" ", text))
 
 
-def learn(kind: str, texts: Sequence[str], size: int, lowercase: bool) -> Tokeniser:
-    """Learn a vocabulary: the most frequent pieces, those of equal frequency in their own order.
+def learn(kind: str, texts: Sequence[str], size: int, lowercase: bool) -> Tokenizer:
+    """Learn a vocabulary: the most frequent tokens, those of equal frequency in their own order.
 
     Args:
         kind: characters, words or bpe.
@@ -124,37 +130,38 @@ def learn(kind: str, texts: Sequence[str], size: int, lowercase: bool) -> Tokeni
         ZooError: an unknown kind, or a size that leaves no room.
     """
     if kind not in TOKENIZERS:
-        raise unknown("tokeniser", kind, list(TOKENIZERS))
+        raise unknown("tokenizer", kind, list(TOKENIZERS))
     if kind == "bpe":
         return _learn_bpe(texts, size, lowercase)
     counts: Counter[str] = Counter()
     for text in texts:
         counts.update(_cut(kind, text, lowercase))
-    ranked = sorted(counts, key=lambda piece: (-counts[piece], piece))[: size - len(SPECIAL)]
-    return Tokeniser(kind, lowercase, [*SPECIAL, *(sorted(ranked) if kind == "characters" else ranked)])
+    ranked = sorted(counts, key=lambda token: (-counts[token], token))[: size - len(SPECIAL)]
+    return Tokenizer(kind, lowercase, [*SPECIAL, *(sorted(ranked) if kind == "characters" else ranked)])
 
 
-def _learn_bpe(texts: Sequence[str], size: int, lowercase: bool) -> Tokeniser:
-    """Sennrich et al. 2016, https://arxiv.org/abs/1508.07909, on bytes as in GPT-2: no text has unknown pieces."""
-    from tokenizers import Tokenizer, decoders, models, pre_tokenizers, trainers
+def _learn_bpe(texts: Sequence[str], size: int, lowercase: bool) -> Tokenizer:
+    """Sennrich et al. 2016, https://arxiv.org/abs/1508.07909, on bytes as in GPT-2: no text has unknown tokens."""
+    from tokenizers import Tokenizer as Engine
+    from tokenizers import decoders, models, pre_tokenizers, trainers
 
     letters = _byte_letters()
     if size < len(letters) + len(SPECIAL):
         raise ZooError(
             f"data.vocabulary={size} is too small for bpe", f"It needs {len(letters) + len(SPECIAL)} or more."
         )
-    engine = Tokenizer(models.BPE())
+    engine = Engine(models.BPE())
     engine.pre_tokenizer = pre_tokenizers.ByteLevel(add_prefix_space=False)
     engine.decoder = decoders.ByteLevel()
     trainer = trainers.BpeTrainer(
         vocab_size=size, special_tokens=list(SPECIAL), initial_alphabet=sorted(letters), show_progress=False
     )
     engine.train_from_iterator((_plain(text, lowercase) for text in texts), trainer)
-    pieces = [engine.id_to_token(number) or "" for number in range(engine.get_vocab_size())]
+    tokens = [engine.id_to_token(number) or "" for number in range(engine.get_vocab_size())]
     plain = ["", "\ufffd".encode().decode("latin-1")] + [
-        "".join(chr(letters[letter]) for letter in piece) for piece in pieces[len(SPECIAL) :]
+        "".join(chr(letters[letter]) for letter in token) for token in tokens[len(SPECIAL) :]
     ]
-    return Tokeniser("bpe", lowercase, plain, engine.to_str())
+    return Tokenizer("bpe", lowercase, plain, engine.to_str())
 
 
 def _byte_letters() -> dict[str, int]:
@@ -164,7 +171,7 @@ def _byte_letters() -> dict[str, int]:
     return {chr(n): n for n in seen} | {chr(256 + place): n for place, n in enumerate(rest)}
 
 
-def load(path: Path) -> Tokeniser:
+def load(path: Path) -> Tokenizer:
     """Read a vocabulary; the file may come from a stranger.
 
     Raises:
@@ -172,16 +179,16 @@ def load(path: Path) -> Tokeniser:
     """
     try:
         content = json.loads(path.read_text(encoding="utf-8"))
-        kind, pieces, rules = content["kind"], content["pieces"], content["rules"]
+        kind, tokens, rules = content["kind"], content["pieces"], content["rules"]
         right = (
             content["format"] == FORMAT
             and kind in TOKENIZERS
             and isinstance(rules, str)
-            and len(pieces) >= len(SPECIAL)
+            and len(tokens) >= len(SPECIAL)
         )
-        if not right or not all(isinstance(piece, str) for piece in pieces):
+        if not right or not all(isinstance(token, str) for token in tokens):
             raise ValueError("it is not of the format that this zoo writes")
-        return Tokeniser(kind, bool(content["lowercase"]), pieces, rules)
+        return Tokenizer(kind, bool(content["lowercase"]), tokens, rules)
     except (OSError, ValueError, KeyError, TypeError, RecursionError) as error:
         raise ZooError(
             f"The vocabulary {path} cannot be used: {error}", "Give another run, or train again."

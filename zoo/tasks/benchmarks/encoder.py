@@ -73,7 +73,7 @@ class _Place:
         return [*told, known | failed] if self.error else told
 
 
-def _choices(context: RunContext[EncoderBenchConfig], settings: EncoderBenchConfig) -> list[selection.Choice]:
+def _choices(context: RunContext[EncoderBenchConfig], settings: EncoderBenchConfig) -> list[selection.Selection]:
     """Every stack that takes part, the first being the one that was chosen; each only once."""
     found = participants.choices(context, settings.beside)
     wanted = IMPLEMENTATIONS[settings.implementation]

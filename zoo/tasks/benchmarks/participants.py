@@ -24,36 +24,36 @@ class Place(Protocol):
         """The context of its own."""
 
 
-def on_processor(context: RunContext[Settings], stack: str) -> selection.Choice:
+def on_processor(context: RunContext[Settings], stack: str) -> selection.Selection:
     """That stack on the processor.
 
     Raises:
         ZooError: there is no such stack, or not for this machine.
     """
-    return selection.choose("cpu", context.machine, stack)
+    return selection.select("cpu", context.machine, stack)
 
 
-def choices(context: RunContext[Settings], beside: Iterable[str]) -> list[selection.Choice]:
+def choices(context: RunContext[Settings], beside: Iterable[str]) -> list[selection.Selection]:
     """Every stack that takes part: the one chosen, beside a GPU the same on the processor, and the others."""
     found = [context.choice]
-    if context.choice.promise == "gpu":
+    if context.choice.required_device == "gpu":
         found.append(on_processor(context, context.choice.stack.name))
     return only_once([*found, *(on_processor(context, name) for name in beside)])
 
 
-def only_once(found: Iterable[selection.Choice]) -> list[selection.Choice]:
+def only_once(found: Iterable[selection.Selection]) -> list[selection.Selection]:
     """Each stack and kind of device once, in their order."""
-    return list({(choice.stack.name, choice.promise): choice for choice in found}.values())
+    return list({(choice.stack.name, choice.required_device): choice for choice in found}.values())
 
 
-def participant_contexts(context: RunContext[T], choices: Iterable[selection.Choice]) -> list[RunContext[T]]:
+def participant_contexts(context: RunContext[T], choices: Iterable[selection.Selection]) -> list[RunContext[T]]:
     """Create a context of its own for each choice."""
     return [participant_context(context, choice, number) for number, choice in enumerate(choices)]
 
 
-def participant_context(context: RunContext[T], choice: selection.Choice, number: int) -> RunContext[T]:
+def participant_context(context: RunContext[T], choice: selection.Selection, number: int) -> RunContext[T]:
     """Create the context of one choice, with a folder inside of the run's."""
-    folder = context.folder / f"{number + 1}_{choice.stack.name}_{choice.promise}"
+    folder = context.folder / f"{number + 1}_{choice.stack.name}_{choice.required_device}"
     folder.mkdir()
     own = dataclasses.replace(context, choice=choice, folder=folder, record=copy.deepcopy(context.record))
     platform = choice.stack.platforms.get(context.machine.platform)
@@ -73,7 +73,7 @@ def participant_context(context: RunContext[T], choice: selection.Choice, number
 def device(context: RunContext[Settings]) -> dict[str, Any]:
     """Name and kind of the device of a place, for its rows."""
     found = context.record.get("device") or {}
-    return {"device": found.get("name"), "device_kind": found.get("kind", context.choice.promise)}
+    return {"device": found.get("name"), "device_kind": found.get("kind", context.choice.required_device)}
 
 
 def keep_error(place: Place, error: ZooError) -> None:

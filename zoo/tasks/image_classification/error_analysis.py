@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING, Any
 
 from zoo.core import csv_files
 from zoo.data.images import cache
-from zoo.data.training_set import Material
+from zoo.data.training_set import TrainingSet
 from zoo.runs import plots
 from zoo.tasks.image_classification import contact_sheet
 
@@ -19,7 +19,7 @@ PARTS = ("test", "validation")
 LISTED = 1000
 
 
-def keep(folder: Path, material: Material, title: str) -> dict[str, Any] | None:
+def keep(folder: Path, material: TrainingSet, title: str) -> dict[str, Any] | None:
     """Write ``confusion.csv`` and ``.png``, ``mistakes.csv`` and ``.png`` into a run folder.
 
     Args:
@@ -80,12 +80,14 @@ def _write_matrix(path: Path, names: list[str], matrix: "NDArray[np.int64]") -> 
         writer.writerows([name, *row] for name, row in zip(names, matrix.tolist(), strict=True))
 
 
-def _name(material: Material, part: str, item: int) -> str:
-    row = int(material.parts[part][item])
+def _name(material: TrainingSet, part: str, item: int) -> str:
+    row = int(material.splits[part][item])
     return material.names[row] if material.names else f"{part}[{row}]"
 
 
-def _write_mistakes(path: Path, material: Material, part: str, found: "Judged", worst: "NDArray[np.int64]") -> None:
+def _write_mistakes(
+    path: Path, material: TrainingSet, part: str, found: "Judged", worst: "NDArray[np.int64]"
+) -> None:
     names = material.class_names
     with path.open("w", newline="", encoding="utf-8", errors="surrogateescape") as out:
         writer = csv_files.Writer(out)
@@ -96,10 +98,12 @@ def _write_mistakes(path: Path, material: Material, part: str, found: "Judged", 
             writer.writerow([*row, f"{sure:.4f}", f"{found['true'][item]:.4f}"])
 
 
-def _show(path: Path, title: str, material: Material, part: str, found: "Judged", shown: "NDArray[np.int64]") -> None:
+def _show(
+    path: Path, title: str, material: TrainingSet, part: str, found: "Judged", shown: "NDArray[np.int64]"
+) -> None:
     names = material.class_names
     stored = material.files["x_test" if part == "test" else "x_train"]
-    pictures = cache.rows(stored, material.parts[part][shown])
+    pictures = cache.rows(stored, material.splits[part][shown])
     entries = [
         contact_sheet.Entry(picture.squeeze(), _name(material, part, item), [
             (f"is {names[found['label'][item]]}", float(found["true"][item])),

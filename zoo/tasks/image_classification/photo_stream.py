@@ -249,12 +249,12 @@ def listed(source: str, lines: Iterable[str] = ()) -> Listed:
     if path.is_file():
         return Listed(iter([(shown(path.name), path)]), 1, [])
     closed: list[tuple[str, str]] = []
-    count = sum(1 for _ in decode.below(path, closed))
+    count = sum(1 for _ in decode.iter_images(path, closed))
     if not count:
         shut = "".join(f"\n  {name}: {reason}" for name, reason in closed[:10])
         raise ZooError(f"The folder {path} holds no picture{shut}", KINDS)
     skipped = [Skipped(shown(name), reason) for name, reason in closed]
-    return Listed(((shown(name), path / name) for name in decode.below(path)), count, skipped)
+    return Listed(((shown(name), path / name) for name in decode.iter_images(path)), count, skipped)
 
 
 def shown(name: str) -> str:

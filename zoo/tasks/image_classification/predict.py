@@ -147,7 +147,7 @@ def _test_set(source: Run) -> _Inputs:
             f"The data set {data.name} is no longer the one that {source.folder} was trained with",
             "Restore the files under data.root, or train again.",
         )
-    rows = material.parts["test"]
+    rows = material.splits["test"]
     if not len(rows):
         raise ZooError(f"{source.folder} was trained without a test part", "Give input= a picture or a folder.")
     pixels, labels = training_set.part(material, "test")

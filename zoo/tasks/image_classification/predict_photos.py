@@ -58,12 +58,12 @@ def fastest(overrides: list[str], here: Machine) -> list[str]:
     available = {found.name: found for found in stacks.load_all()}
     if stack:
         owners = [row for row in selection.load_all() if stack in row.stacks]
-        usable = [row.name for row in owners if selection.judge(row, here, available, stack).stack]
+        usable = [row.name for row in owners if selection.evaluate(row, here, available, stack).stack]
         return [*rest, f"backend={usable[0]}"] if len(owners) == 1 and usable else overrides
-    if compose.chosen("backend.python", overrides) or selection.choose(None, here).promise != "cpu":
+    if compose.chosen("backend.python", overrides) or selection.select(None, here).required_device != "cpu":
         return overrides
     (row,) = (row for row in selection.load_all() if row.name == "openvino")
-    if selection.judge(row, here, available).stack is None:
+    if selection.evaluate(row, here, available).stack is None:
         return overrides
     console.say("On a processor OpenVINO predicts fastest; backend=cpu takes TensorFlow")
     return [*rest, "backend=openvino"]

@@ -10,7 +10,7 @@ from zoo.config.schemas.image_classification import TrainConfig
 from zoo.config.tasks import Command
 from zoo.core import console
 from zoo.data import array_datasets, training_set
-from zoo.data.training_set import Material
+from zoo.data.training_set import TrainingSet
 from zoo.runs import plots, promises, worker_process
 from zoo.runs.context import RunContext, create_context, recompose, refuse_untrainable
 from zoo.runs.execution import execute, raise_if_failed, request_of
@@ -60,7 +60,7 @@ def _resolve_data(context: RunContext[TrainConfig]) -> str:
     return why
 
 
-def _weights(settings: TrainConfig) -> pretrained.Chosen | None:
+def _weights(settings: TrainConfig) -> pretrained.PretrainedWeights | None:
     """The weights to start from; without any, what is told of fine-tuning has no meaning."""
     chosen, told = pretrained.choose(settings.weights, settings.model), settings.fine_tune
     if chosen is None and (told.head_epochs or told.unfreeze_from):
@@ -69,7 +69,7 @@ def _weights(settings: TrainConfig) -> pretrained.Chosen | None:
 
 
 def _train_request(
-    context: RunContext[TrainConfig], material: Material, weights: pretrained.Chosen | None
+    context: RunContext[TrainConfig], material: TrainingSet, weights: pretrained.PretrainedWeights | None
 ) -> dict[str, Any]:
     settings = context.settings
     request = request_of(context, settings.model, "train_image_classifier")
@@ -91,7 +91,7 @@ def _train_request(
 class _Beside:
     """Draws curves and mistakes as soon as they are known, beside what the worker still does."""
 
-    def __init__(self, context: RunContext[Settings], material: Material) -> None:
+    def __init__(self, context: RunContext[Settings], material: TrainingSet) -> None:
         self._context, self._material, self._history = context, material, History(context)
         self._judgement: dict[str, Any] | None = None
 

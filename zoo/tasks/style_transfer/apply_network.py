@@ -109,7 +109,7 @@ def _names(given: Path) -> list[str]:
     except (OSError, ValueError) as error:
         raise ZooError(f"{given} cannot be opened: {error}", KINDS) from error
     closed: list[tuple[str, str]] = []
-    found = list(decode.below(given, closed))
+    found = list(decode.iter_images(given, closed))
     for name, reason in closed:
         console.warn(f"Left out {name}: {reason}")
     if not found:
@@ -125,7 +125,7 @@ def _planned(given: Path, names: list[str], settings: RestyleConfig) -> list[pip
     """
     items = _items(given, names, _path(settings.save) if settings.save else None)
     for item in items:
-        files.form(item.target)
+        files.output_format(item.target)
         if settings.save and item.target.exists() and item.target.samefile(item.source):
             raise ZooError(f"{item.source} would be written over itself", "Give another place: save=PATH")
     there = [item.target for item in items if settings.save and item.target.exists()]
@@ -152,7 +152,7 @@ def _items(given: Path, names: list[str], save: Path | None) -> list[pipeline.It
 def _check(picture: Path) -> None:
     """Refuse a picture that cannot be used before anything is built for it."""
     try:
-        files.opened(picture)
+        files.open_image(picture)
     except decode.UnreadableError as reason:
         raise ZooError(f"{picture} cannot be used: {reason}", KINDS) from reason
 

@@ -20,7 +20,7 @@ class Picture:
 
     path: Path
     pixels: "Bytes"
-    told: files.Told
+    told: files.ImageMetadata
 
     @property
     def longer(self) -> int:
@@ -41,8 +41,8 @@ def opened(path: Path, role: str) -> Picture:
     if not path.exists():
         raise ZooError(f"There is no picture {path} ({role})", f"Give the path of a picture: {role}=FILE")
     try:
-        told, frames = files.opened(path)
-        return Picture(path, next(frames), files.Told(told.exif))
+        told, frames = files.open_image(path)
+        return Picture(path, next(frames), files.ImageMetadata(told.exif))
     except decode.UnreadableError as error:
         raise ZooError(
             f"{path} ({role}) cannot be used: {error}", "Give a JPEG, PNG, TIFF, WebP, BMP or GIF."
@@ -124,4 +124,4 @@ def film(path: Path, steps: "list[Path]", last: "Bytes", longer: int = 320) -> N
     """
     end = fitted(last, min(longer, max(last.shape[:2])))
     frames = [sized(opened(step, "step").pixels, *end.shape[:2]) for step in steps]
-    files.write(path, [*frames, end], files.Told(durations=(*(150 for _ in frames), 2000)))
+    files.write(path, [*frames, end], files.ImageMetadata(durations=(*(150 for _ in frames), 2000)))

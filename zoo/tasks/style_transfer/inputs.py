@@ -92,7 +92,7 @@ def target(settings: StyleConfig, used: list[images.Picture]) -> Path | None:
     path = _path(settings.save)
     if path is None:
         return None
-    files.form(path)
+    files.output_format(path)
     if not path.parent.is_dir():
         raise ZooError(f"There is no folder {path.parent.absolute()} to save {path.name} in", "Make it first.")
     if path.is_dir():

@@ -64,14 +64,17 @@ def fastest(overrides: list[str], here: machine.Machine) -> list[str]:
         return overrides
     wanted = compose.chosen("backend", overrides)
     if wanted in (None, "auto"):
-        wanted = selection.choose(None, here).backend.name
+        wanted = selection.select(None, here).backend.name
     if wanted != "cpu" or here.platform not in stacks.load(FASTEST_ON_CPU).platforms:
         return overrides
     return [*(text for text in overrides if text != "backend=auto"), "backend=cpu", f"stack={FASTEST_ON_CPU}"]
 
 
 def _request(
-    context: RunContext[StyleConfig], settings: StyleConfig, job: inputs.Job, features: feature_networks.Choice
+    context: RunContext[StyleConfig],
+    settings: StyleConfig,
+    job: inputs.Job,
+    features: feature_networks.FeatureNetwork,
 ) -> dict[str, Any]:
     work_dir = context.folder / "work"
     work_dir.mkdir(exist_ok=True)
@@ -137,7 +140,7 @@ def _finish(
     settings: StyleConfig,
     job: inputs.Job,
     outcome: worker_process.Outcome,
-    features: feature_networks.Choice,
+    features: feature_networks.FeatureNetwork,
 ) -> None:
     """Write the result, the sheet, the film and the curves from what the worker left, also where it failed."""
     made = context.folder / "picture.png"
@@ -163,12 +166,12 @@ def _write_out(context: RunContext[StyleConfig], settings: StyleConfig, job: inp
     content = images.sized(images.fitted(job.content.pixels, job.longer), *result.shape[:2])
     if settings.colours == "content":
         result = images.recoloured(result, content)
-    files.write(made, [result], files.Told(job.content.told.exif))
+    files.write(made, [result], files.ImageMetadata(job.content.told.exif))
     if job.save is not None:
         files.write(job.save, [result], job.content.told)
         context.record |= {"saved": str(job.save), "saved_sha256": file_sha256(job.save)}
     words = [("content", content), *(("style", style.pixels) for style in job.styles), ("result", result)]
-    files.write(context.folder / "sheet.jpg", [images.sheet(words)], files.Told())
+    files.write(context.folder / "sheet.jpg", [images.sheet(words)], files.ImageMetadata())
     context.record["made"] = ["sheet.jpg"]
     steps = sorted((context.folder / "steps").glob("*.png"))
     if len(steps) > 1:

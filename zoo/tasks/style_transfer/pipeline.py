@@ -27,7 +27,7 @@ class _Film:
     """A picture that is being restyled, and the frames of it that are done."""
 
     item: Item
-    told: files.Told
+    told: files.ImageMetadata
     done: list[Path]
 
 
@@ -101,7 +101,7 @@ class Exchange:
                 console.warn(f"Left out {item.source}: {reason}")
 
     def _hand_over(self, item: Item, lane: Lane) -> None:
-        told, frames = files.opened(item.source)
+        told, frames = files.open_image(item.source)
         if told.durations and item.target.suffix.lower() not in files.MOVING:
             console.warn(f"{item.target.suffix} stands still: only the first frame of {item.source} is used")
             told = replace(told, durations=())

@@ -104,7 +104,7 @@ def _files(told: str | None) -> list[Path]:
     if not folder.is_dir():
         raise ZooError(f"There is no folder {folder}", "Give a folder of photos: photos=FOLDER")
     closed: list[tuple[str, str]] = []
-    found = [folder / name for name in decode.below(folder, closed)]
+    found = [folder / name for name in decode.iter_images(folder, closed)]
     for name, reason in closed:
         console.warn(f"Left out {name}: {reason}")
     if not found:
@@ -120,7 +120,7 @@ def _bundled() -> list[Path]:
     return sorted((Path(place.origin).parent / "datasets" / "images").glob("*.jpg"))
 
 
-def _layers(chosen: feature_networks.Choice) -> dict[str, list[str]]:
+def _layers(chosen: feature_networks.FeatureNetwork) -> dict[str, list[str]]:
     """The layers of a feature network that are compared, as far as its weights reach.
 
     Raises:
@@ -182,7 +182,7 @@ def _keep_sample(path: Path) -> None:
     """Turn a sample, a photo and its restyled self, into a picture."""
     import numpy as np
 
-    image_files.write(path.with_suffix(".png"), [np.load(path, allow_pickle=False)], image_files.Told())
+    image_files.write(path.with_suffix(".png"), [np.load(path, allow_pickle=False)], image_files.ImageMetadata())
     path.unlink()
 
 

@@ -31,7 +31,7 @@ def train(overrides: list[str]) -> Run:
     settings = context.settings
     prepared = dataset.prepare(settings.data)
     train_classifier.remark(prepared)
-    parts = dataset.cut(prepared, settings.data)
+    parts = dataset.split_tokens(prepared, settings.data)
     if parts["train"][1] <= settings.model["length"]:
         raise ZooError(
             f"The model reads {settings.model['length']} tokens, and there are {parts['train'][1]} to train with",
@@ -54,14 +54,14 @@ def infer(overrides: list[str]) -> Run:
         ZooError: anything that stops the run, with what to do about it.
     """
     source, overrides = predict.source_run(overrides, "language_model")
-    tokeniser = tokenization.load(source.folder / dataset.VOCABULARY)
+    tokenizer = tokenization.load(source.folder / dataset.VOCABULARY)
     context = create_context(INFER, overrides)
     settings = context.settings
     refuse_without_keras(context)
-    tokens = _prompt(tokeniser, settings.prompt)
+    tokens = _prompt(tokenizer, settings.prompt)
     trained = predict.trained_model(source)
-    if settings.top_k is not None and settings.top_k > len(tokeniser):
-        raise ZooError(f"top_k={settings.top_k} is more than the {len(tokeniser)} tokens there are", "Give less.")
+    if settings.top_k is not None and settings.top_k > len(tokenizer):
+        raise ZooError(f"top_k={settings.top_k} is more than the {len(tokenizer)} tokens there are", "Give less.")
     if len(tokens) > trained["args"]["length"]:
         console.warn(f"The model sees {trained['args']['length']} tokens: only the end of the prompt counts")
     start_run(context, ["infer", trained["name"], context.choice.backend.name])
@@ -69,7 +69,7 @@ def infer(overrides: list[str]) -> Run:
         context.record |= {"model": trained["name"], "trained_run": str(source.folder)}
         context.record["data"] = {"name": "prompt", "what": "tokens", "items": len(tokens), "prompt": settings.prompt}
         request = request_of(context, trained["args"] | {"name": trained["name"]}, "generate_text")
-        request |= {"weights": str(source.folder / "weights.npz"), "pieces": tokeniser.bytes_of()}
+        request |= {"weights": str(source.folder / "weights.npz"), "pieces": tokenizer.token_bytes()}
         chosen = ("length", "temperature", "top_k", "seed")
         request["infer"] = {key: getattr(settings, key) for key in chosen}
         request["infer"] |= {"tokens": tokens, "prompt": settings.prompt}
@@ -77,14 +77,14 @@ def infer(overrides: list[str]) -> Run:
     return Run(context.folder, context.record)
 
 
-def _prompt(tokeniser: tokenization.Tokeniser, prompt: str) -> list[int]:
+def _prompt(tokenizer: tokenization.Tokenizer, prompt: str) -> list[int]:
     """Numbers of the prompt's tokens; nothing becomes the end of a line, or where there is none the first token."""
-    missing = tokeniser.missing(prompt)
+    missing = tokenizer.missing(prompt)
     if missing:
         shown = " ".join(repr(each) for each in missing[:10])
         raise ZooError(f"The vocabulary of the run lacks {shown} of the prompt", "Use what it was trained with.")
     return (
-        tokeniser.encode(prompt) or [each for each in tokeniser.encode("\n") if each != tokenization.UNKNOWN] or [2]
+        tokenizer.encode(prompt) or [each for each in tokenizer.encode("\n") if each != tokenization.UNKNOWN] or [2]
     )
 
 

@@ -41,12 +41,12 @@ def infer(overrides: list[str]) -> Run:
         ZooError: anything that stops the run, with what to do about it.
     """
     source, overrides = source_run(overrides, "text_classifier")
-    tokeniser = tokenization.load(source.folder / dataset.VOCABULARY)
+    tokenizer = tokenization.load(source.folder / dataset.VOCABULARY)
     context = create_context(INFER, overrides)
     settings = context.settings
     refuse_without_keras(context)
     trained = trained_model(source)
-    inputs = _test_set(source) if settings.input == "test" else _own(settings, source, tokeniser)
+    inputs = _test_set(source) if settings.input == "test" else _own(settings, source, tokenizer)
     start_run(context, ["infer", trained["name"], context.choice.backend.name])
     with record_outcome(context):
         context.record |= {"model": trained["name"], "trained_run": str(source.folder), "data": inputs.record}
@@ -99,19 +99,19 @@ def trained_model(source: Run) -> dict[str, Any]:
     return {"name": name, "args": arguments}
 
 
-def _own(settings: TextInferConfig, source: Run, tokeniser: tokenization.Tokeniser) -> _Inputs:
+def _own(settings: TextInferConfig, source: Run, tokenizer: tokenization.Tokenizer) -> _Inputs:
     """The sentence itself, the text of a file, or a column of a table."""
     told, encoding = str(settings.input), str(source.record["config"]["data"]["encoding"])
     path = Path(told)
     if path.suffix.lower() in sources.TABLES:
         column = settings.text_column or str(source.record["config"]["data"]["text_column"])
-        texts = _column(files.existing(told, "a table"), encoding, column)
+        texts = _column(files.data_root(told, "a table"), encoding, column)
         names = [f"{path.name}[{number}]" for number in range(len(texts))]
     elif _is_file(told):
-        texts, names = [files.read(files.existing(told, "a text file"), encoding)], [path.name]
+        texts, names = [files.read(files.data_root(told, "a text file"), encoding)], [path.name]
     else:
         texts, names = [told], [told if len(told) <= SHOWN else told[: SHOWN - 3] + "..."]
-    tokens = tokeniser.encode_all(texts)
+    tokens = tokenizer.encode_all(texts)
     empty = [name for name, found in zip(names, tokens, strict=True) if not len(found)]
     if empty:
         raise ZooError(f"There is nothing to read in {empty[0]!r}", "Give a text with words in it.")

@@ -34,7 +34,7 @@ def train(overrides: list[str]) -> Run:
     texts = dataset.prepare(settings.data)
     remark(texts)
     _tell_longer(texts, settings)
-    parts = dataset.split(texts, settings.data, settings.seed)
+    parts = dataset.split_texts(texts, settings.data, settings.seed)
     start_run(context, [str(settings.model["name"]), context.choice.backend.name])
     with record_outcome(context):
         _save_split(context, parts)
@@ -59,16 +59,16 @@ def begin(command: Command[T], overrides: list[str]) -> RunContext[T]:
     return context
 
 
-def remark(texts: dataset.Prepared) -> None:
+def remark(texts: dataset.TextDataset) -> None:
     """Warn of what is odd about prepared texts."""
     about = texts.about
     if about["blank"]:
         console.warn(f"Left out {about['blank']:,} blank texts of {texts.source}")
     if about["unknown"] > MANY_UNKNOWN:
-        console.warn(f"The vocabulary of {len(texts.tokeniser):,} lacks {about['unknown']:.0%} of all tokens")
+        console.warn(f"The vocabulary of {len(texts.tokenizer):,} lacks {about['unknown']:.0%} of all tokens")
 
 
-def _tell_longer(texts: dataset.Prepared, settings: TextTraining) -> None:
+def _tell_longer(texts: dataset.TextDataset, settings: TextTraining) -> None:
     import numpy as np
 
     sizes, most = np.diff(np.load(texts.folder / "offsets.npy")), settings.model["length"]
@@ -84,7 +84,7 @@ def _save_split(context: RunContext[Settings], parts: dict[str, Any]) -> None:
     np.savez(context.folder / "split.npz", **parts)
 
 
-def record_of(texts: dataset.Prepared, settings: TextTraining) -> dict[str, Any]:
+def record_of(texts: dataset.TextDataset, settings: TextTraining) -> dict[str, Any]:
     """What the record of a run says of its texts."""
     return {
         "name": texts.name,
@@ -93,8 +93,8 @@ def record_of(texts: dataset.Prepared, settings: TextTraining) -> dict[str, Any]
         "sha256": texts.sha256,
         "source": texts.source,
         "class_names": texts.about["class_names"],
-        "tokeniser": texts.tokeniser.kind,
-        "vocabulary": len(texts.tokeniser),
+        "tokeniser": texts.tokenizer.kind,
+        "vocabulary": len(texts.tokenizer),
         "unknown": texts.about["unknown"],
         "blank": texts.about["blank"],
         "split_told": texts.about["told"],
@@ -102,12 +102,12 @@ def record_of(texts: dataset.Prepared, settings: TextTraining) -> dict[str, Any]
     }
 
 
-def request_for(context: RunContext[T], texts: dataset.Prepared, module: str) -> dict[str, Any]:
+def request_for(context: RunContext[T], texts: dataset.TextDataset, module: str) -> dict[str, Any]:
     """The request; the vocabulary goes into the run folder, which is all that inference needs."""
-    texts.tokeniser.save(context.folder / dataset.VOCABULARY)
+    texts.tokenizer.save(context.folder / dataset.VOCABULARY)
     settings = context.settings
     request = request_of(context, settings.model, module)
-    request["model"]["args"] |= {"vocabulary": len(texts.tokeniser), "probabilities": True}
+    request["model"]["args"] |= {"vocabulary": len(texts.tokenizer), "probabilities": True}
     arrays = sorted(path for path in texts.folder.glob("*.npy"))
     return request | {
         "train": dataclasses.asdict(settings.trainer) | {"seed": settings.seed},
