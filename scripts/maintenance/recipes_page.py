@@ -13,7 +13,7 @@ from pathlib import Path
 ROOT = Path(__file__).resolve().parent.parent.parent
 sys.path.insert(0, str(ROOT))
 
-from zoo.config import compose
+from zoo.config import config_files
 from zoo.core import console, paths
 from zoo.core.errors import ZooError
 from zoo.environments import selection, stacks
@@ -42,7 +42,7 @@ COLUMNS = ["backend", "stack", "grade", "where", "data", "result", "date", "from
 
 def page() -> str:
     """The whole page."""
-    models = compose.options("model")
+    models = config_files.options("model")
     parts = [HEAD, _overview(models), *(_model(name) for name in models), _stacks(), _reported()]
     return "\n".join(part for part in parts if part)
 
@@ -81,7 +81,7 @@ def _model(model: str) -> str:
     rows = [_cells(backend, row) for backend in selection.names() for row in evidence.read(model, backend)]
     told = _table(COLUMNS, rows) if rows else "No training is recorded.\n"
     training = [backend.name for backend in selection.load_all() if backend.runnable and backend.trains]
-    bare = [name for name in training if not compose.recipe_file(model, name)]
+    bare = [name for name in training if not config_files.recipe_file(model, name)]
     return f"## {model}\n\n{told}\nWithout a recipe of its own, so with the defaults: {', '.join(bare) or 'none'}.\n"
 
 

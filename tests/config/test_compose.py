@@ -4,7 +4,8 @@ from typing import Any
 
 import pytest
 
-from zoo.config import compose, documentation
+from zoo.config import compose, config_files, documentation
+from zoo.config.overrides import expand_sweep, value_of
 from zoo.config.schemas import common
 from zoo.config.schemas import image_classification as schemas
 from zoo.core.errors import ZooError
@@ -103,11 +104,11 @@ def test_paths_need_no_quotes(path: str) -> None:
     settings = compose.compose("infer", ["run=r", f"input={path}"])
     assert isinstance(settings, schemas.InferConfig)
     assert settings.input == path
-    assert compose.chosen("input", [f"input={path}"]) == path
+    assert value_of("input", [f"input={path}"]) == path
 
 
 def test_sweeps_expand_to_every_combination() -> None:
-    found = compose.expand_sweep(["model=mnist,mnist_dense", "seed=range(1,3)", "data=digits"])
+    found = expand_sweep(["model=mnist,mnist_dense", "seed=range(1,3)", "data=digits"])
     assert found == [
         ["model=mnist", "seed=1", "data=digits"],
         ["model=mnist", "seed=2", "data=digits"],
@@ -116,17 +117,17 @@ def test_sweeps_expand_to_every_combination() -> None:
     ]
 
 
-@pytest.mark.parametrize("model", compose.options("model"))
-@pytest.mark.parametrize("backend", compose.options("backend"))
+@pytest.mark.parametrize("model", config_files.options("model"))
+@pytest.mark.parametrize("backend", config_files.options("backend"))
 def test_every_model_composes_with_every_backend(model: str, backend: str) -> None:
-    verb = next(iter(compose.TASKS[compose.task_of(model)]))
+    verb = next(iter(compose.TASKS[config_files.task_of(model)]))
     settings: Any = compose.compose(verb, [f"model={model}", f"backend={backend}"])
     assert (settings.model["name"], settings.backend.name) == (model, backend)
     assert settings.model["about"]
 
 
-@pytest.mark.parametrize("data", compose.options("data"))
-@pytest.mark.parametrize("preset", compose.options("preset"))
+@pytest.mark.parametrize("data", config_files.options("data"))
+@pytest.mark.parametrize("preset", config_files.options("preset"))
 def test_every_data_set_composes_with_every_preset(data: str, preset: str) -> None:
     settings = train(f"data={data}", f"preset={preset}")
     assert (settings.data.name, settings.preset) == (data, preset)

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from tests.support import CHECKOUT
-from zoo.config import compose
+from zoo.config import config_files
 from zoo.core import paths
 from zoo.core.errors import ZooError
 from zoo.environments import stacks
@@ -149,8 +149,8 @@ RECORDED = evidence.recorded()
 @pytest.mark.parametrize(("model", "backend"), RECORDED, ids=lambda name: name.replace("/", "-"))
 def test_every_row_of_the_zoo_is_of_a_model_backend_and_stack_that_exist(model: str, backend: str) -> None:
     rows = evidence.read(model, backend)
-    assert model in compose.options("model")
-    assert backend in compose.options("backend")
+    assert model in config_files.options("model")
+    assert backend in config_files.options("backend")
     for row in rows:
         stack = stacks.load(row["stack"])
         if row["grade"] != "reported":
@@ -199,7 +199,7 @@ def test_the_page_of_recipes_is_up_to_date() -> None:
     spec.loader.exec_module(script)
     assert script.main(["--check"]) == 0
     page = script.PAGE.read_text(encoding="utf-8")
-    for model in compose.options("model"):
+    for model in config_files.options("model"):
         assert f"## {model}\n" in page
 
 

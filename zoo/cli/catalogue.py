@@ -3,7 +3,7 @@
 from pathlib import Path
 from typing import Any
 
-from zoo.config import compose, references
+from zoo.config import config_files, references
 from zoo.core import paths
 from zoo.core import schema as row_files
 from zoo.environments import stacks
@@ -21,7 +21,7 @@ def read_yaml(path: Path) -> dict[str, Any]:
 def models() -> Rows:
     """Return one row for each model."""
     rows = []
-    for name in compose.options("model"):
+    for name in config_files.options("model"):
         settings = read_yaml(paths.CONFIGS / "model" / f"{name}.yaml")
         rest = {key: value for key, value in settings.items() if key not in ("name", "about")}
         shown = ", ".join(f"{key}={value}" for key, value in rest.items())
@@ -32,7 +32,7 @@ def models() -> Rows:
 def backends() -> Rows:
     """Return one row for each backend."""
     rows = []
-    for name in compose.options("backend"):
+    for name in config_files.options("backend"):
         row = read_yaml(paths.CONFIGS / "backend" / f"{name}.yaml")
         state = "" if row.get("runnable", True) else "not runnable: "
         known = [stack if stack in stacks.names() else f"({stack})" for stack in row.get("stacks", [])]

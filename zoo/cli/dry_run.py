@@ -3,7 +3,8 @@
 import dataclasses
 from pathlib import Path
 
-from zoo.config import compose, references
+from zoo.config import config_files, references
+from zoo.config.overrides import value_of
 from zoo.config.schemas.common import Settings
 from zoo.config.schemas.image_classification import InferConfig, TrainConfig
 from zoo.core import paths
@@ -29,7 +30,7 @@ def lines(verb: str, overrides: list[str], capture: Path | None = None) -> list[
     reference = references.chosen(overrides)
     remarks = references.remarks(reference, here) if reference else []
     task = registry.task_of(verb, overrides)
-    if verb == "infer" and task == "classify" and compose.chosen("model", overrides):
+    if verb == "infer" and task == "classify" and value_of("model", overrides):
         overrides = predict_photos.fastest(overrides, here)
     if verb == "train" and task == "stylize":
         overrides = optimize.fastest(overrides, here)
@@ -64,7 +65,7 @@ def _settings(settings: Settings) -> list[str]:
     if not isinstance(settings, TrainConfig):
         return [f"{key}={value}" for key, value in vars(settings).items() if not dataclasses.is_dataclass(value)]
     model = " ".join(f"{key}={value}" for key, value in settings.model.items() if key != "about")
-    recipe = compose.recipe_file(str(settings.model["name"]), settings.backend.name)
+    recipe = config_files.recipe_file(str(settings.model["name"]), settings.backend.name)
     shown = recipe.relative_to(paths.ROOT) if recipe else "none for this model and backend: the defaults"
     trainer = " ".join(f"{key}={value}" for key, value in vars(settings.trainer).items())
     return [f"model {model}", f"recipe {shown}", trainer, f"seed={settings.seed} preset={settings.preset}"]

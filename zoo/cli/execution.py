@@ -6,6 +6,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from zoo.cli.parser import CommandParser, add_json
+from zoo.config import config_files
+from zoo.config.overrides import expand_sweep
 from zoo.core import console
 from zoo.core.errors import INTERRUPTED, ZooError
 
@@ -31,9 +33,8 @@ def add_options(parser: CommandParser) -> None:
 
 
 def _groups(groups: tuple[str, ...]) -> str:
-    from zoo.config import compose
 
-    lines = [f"  {group}={'|'.join(compose.options(group))}" for group in groups]
+    lines = [f"  {group}={'|'.join(config_files.options(group))}" for group in groups]
     return "\n".join(["groups:", *lines, "", "`python -m zoo help GROUP` describes the options of a group"])
 
 
@@ -81,9 +82,8 @@ def _sweep(overrides: list[str], execute: "Execute", as_json: bool) -> int:
 
 def announced(overrides: list[str]) -> Iterator[list[str]]:
     """Yield every combination of KEY=A,B,..., after saying which one it is."""
-    from zoo.config import compose
 
-    combinations = compose.expand_sweep(overrides)
+    combinations = expand_sweep(overrides)
     for number, combination in enumerate(combinations, 1):
         console.say(f"\n[{number}/{len(combinations)}] {' '.join(combination)}")
         yield combination

@@ -3,7 +3,7 @@
 from pathlib import Path
 
 from zoo.cli.catalogue import read_yaml
-from zoo.config import compose, documentation
+from zoo.config import compose, config_files, documentation
 from zoo.core import paths
 from zoo.core.errors import unknown
 
@@ -16,7 +16,7 @@ def lines(topic: str | None) -> list[str]:
     """
     sections: dict[str, list[str]] = {}
     for verb, form in compose.forms():
-        for group, names in compose.groups(form).items():
+        for group, names in config_files.groups(form).items():
             sections.setdefault(group, [f"{group}=NAME, for {verb}:", *_options(group, names)])
         for key, default, words in documentation.documented(form.schema):
             group = key.split(".")[0] if "." in key else form.file

@@ -5,13 +5,13 @@ mistake in them is reported at once. Past this module nobody sees a DictConfig.
 """
 
 import dataclasses
-import itertools
-import re
 import typing
 from dataclasses import dataclass
-from pathlib import Path
 from typing import Any, overload
 
+from zoo.config import config_files
+from zoo.config.overrides import all_at_once, parse, value_of
+from zoo.config.renamed_keys import rename_settings
 from zoo.config.schemas.benchmarks import (
     EncoderBenchConfig,
     MatmulConfig,
@@ -26,31 +26,7 @@ from zoo.config.schemas.style_transfer import StyleConfig
 from zoo.config.schemas.text import TextInferConfig, TextTrainConfig
 from zoo.config.tasks import Command, S
 from zoo.core import paths
-from zoo.core import schema as yaml_schema
 from zoo.core.errors import ZooError, nearest, unknown
-
-# What a model is made for when its file names no task.
-USUAL_TASK = "classify"
-# Hydra's parser goes a call deeper for each.
-MOST_BRACKETS = 50
-PATHS = (
-    "input",
-    "prompt",
-    "run",
-    "resume",
-    "save",
-    "weights",
-    "style",
-    "photos",
-    "feature_weights",
-    "content",
-    "start",
-    "data.root",
-    "output.root",
-    "output.name",
-    "backend.python",
-    "mlflow",
-)
 
 
 @dataclass(frozen=True)
@@ -101,13 +77,6 @@ def forms() -> list[tuple[str, Form]]:
     return [(verb, form) for verbs in TASKS.values() for verb, form in verbs.items()]
 
 
-def task_of(model: str | None) -> str:
-    """The task of a model; the usual one where there is no such model, which composing then tells."""
-    if model not in options("model"):
-        return USUAL_TASK
-    return str(yaml_schema.read_yaml(paths.CONFIGS / "model" / f"{model}.yaml").get("task", USUAL_TASK))
-
-
 def form(verb: str, task: str) -> Form:
     """The form of a verb for a task.
 
@@ -117,55 +86,6 @@ def form(verb: str, task: str) -> Form:
     if verb not in TASKS[task]:
         raise ZooError(f"`{verb}` has no use for models made to {task}", f"They can {' and '.join(TASKS[task])}.")
     return TASKS[task][verb]
-
-
-def groups(form: Form | Command[Any]) -> dict[str, list[str]]:
-    """The config groups of a form and the options of each, from its defaults list and the folders."""
-    entries = yaml_schema.read_yaml(paths.CONFIGS / f"{form.file}.yaml")["defaults"]
-    names = [name for entry in entries if isinstance(entry, dict) for name in entry if " " not in name]
-    return {name: options(name) for name in names}
-
-
-def options(group: str) -> list[str]:
-    """Names that a config group offers, sub-folders included (``transformer/lm``)."""
-    folder = paths.CONFIGS / group
-    return sorted(str(path.relative_to(folder).with_suffix("").as_posix()) for path in folder.rglob("*.yaml"))
-
-
-def expand_sweep(overrides: list[str]) -> list[list[str]]:
-    """Every combination of overrides such as ``seed=1,2,3`` or ``trainer.epochs=range(1,4)``."""
-    choices = []
-    for text, parsed in zip(overrides, _parse(overrides), strict=True):
-        several = parsed.sweep_string_iterator() if parsed.is_sweep_override() else None
-        choices.append([f"{parsed.get_key_element()}={value}" for value in several] if several else [text])
-    return [list(combination) for combination in itertools.product(*choices)]
-
-
-def chosen(group: str, overrides: list[str]) -> str | None:
-    """The last value that the overrides give a group or key, or None."""
-    named = [text for text in overrides if text.partition("=")[0] == group]
-    if not named:
-        return None
-    value = _parse(named[-1:])[0].value()
-    return None if value is None else str(value)
-
-
-@dataclass(frozen=True)
-class _Path:
-    """A path from the command line, taken as it is: its name may hold blanks, commas, brackets and equal signs."""
-
-    key: str
-    text: str
-
-    def get_key_element(self) -> str:
-        return self.key
-
-    def is_sweep_override(self) -> bool:
-        return False
-
-    def value(self) -> str | None:
-        inside = self.text[1:-1] if re.fullmatch(r"'.*'|\".*\"", self.text) else self.text
-        return None if inside in ("", "null") else inside
 
 
 @overload
@@ -206,7 +126,7 @@ def compose_with_text(verb: Any, overrides: list[str], task: str | None = None) 
     settings: Any = OmegaConf.to_object(tree)
     problems = settings.problems()
     if problems:
-        raise _all_at_once(problems)
+        raise all_at_once(problems)
     return settings, OmegaConf.to_yaml(tree)
 
 
@@ -218,7 +138,7 @@ def composed_text(verb: Command[Any] | str, overrides: list[str], task: str | No
 
 
 def _form_of(verb: Command[Any] | str, overrides: list[str], task: str | None) -> Form | Command[Any]:
-    return form(verb, task or task_of(chosen("model", overrides))) if isinstance(verb, str) else verb
+    return form(verb, task or config_files.task_of(value_of("model", overrides))) if isinstance(verb, str) else verb
 
 
 def _tree(form: Form | Command[Any], overrides: list[str]) -> Any:
@@ -228,45 +148,14 @@ def _tree(form: Form | Command[Any], overrides: list[str]) -> Any:
     tree = _base(form, picked)
     problems += [problem for problem in (_lay_on(tree, parsed) for parsed in values) if problem]
     if problems:
-        raise _all_at_once(problems)
+        raise all_at_once(problems)
     return tree
-
-
-def _all_at_once(problems: list[str]) -> ZooError:
-    if len(problems) == 1:
-        return ZooError(problems[0], "`python -m zoo help` lists groups and keys; --cfg job shows what is composed")
-    listed = "\n".join(f"  - {problem}" for problem in problems)
-    return ZooError(f"{len(problems)} settings are wrong:\n{listed}", "`python -m zoo help` lists groups and keys")
-
-
-def _parse(overrides: list[str]) -> list[Any]:
-    from hydra.core.override_parser.overrides_parser import OverridesParser
-    from hydra.errors import HydraException
-
-    parser, problems = OverridesParser.create(), []
-    found: list[Any] = []
-    for text in overrides:
-        key, equals, value = text.partition("=")
-        if key in PATHS and equals:
-            found.append(_Path(key, value))
-            continue
-        if sum(map(text.count, "[{(")) > MOST_BRACKETS:
-            problems.append(f"{key[:200]!r} is given a value of more than {MOST_BRACKETS} brackets")
-            continue
-        try:
-            found.append(parser.parse_override(text))
-        except (HydraException, ValueError) as error:  # the latter of numbers with thousands of digits
-            hint = "write KEY=VALUE" if "=" not in text else str(error).splitlines()[0]
-            problems.append(f"cannot read {text[:200]!r}: {hint}")
-    if problems:
-        raise _all_at_once(problems)
-    return found
 
 
 def _sort_overrides(form: Form | Command[Any], overrides: list[str]) -> tuple[list[str], list[Any], list[str]]:
     """Split overrides into choices of a group (as text) and single values (parsed); collect what is wrong."""
-    valid, picked, values, problems = groups(form), [], [], []
-    for text, parsed in zip(overrides, _parse(overrides), strict=True):
+    valid, picked, values, problems = config_files.groups(form), [], [], []
+    for text, parsed in zip(overrides, parse(overrides), strict=True):
         key = parsed.get_key_element()
         if parsed.is_sweep_override():
             problems.append(f"{text!r} has several values; add -m to run them one after the other")
@@ -292,11 +181,12 @@ def _base(form: Form | Command[Any], picked: list[str]) -> Any:
         with initialize_config_dir(config_dir=str(paths.CONFIGS), version_base="1.3"):
             composed = hydra_compose(form.file, overrides=[*picked, f"hydra.searchpath=['file://{root}']"])
         for group, kind in typing.get_type_hints(form.schema).items():
-            if group in groups(form) and dataclasses.is_dataclass(kind):
+            if group in config_files.groups(form) and dataclasses.is_dataclass(kind):
                 # The rest of such a row is not for the user to change.
                 settable = {part.name for part in dataclasses.fields(kind)}
                 composed[group] = {key: value for key, value in composed[group].items() if key in settable}
-        tree = OmegaConf.merge(OmegaConf.structured(form.schema), composed)
+        present: Any = OmegaConf.to_container(composed)
+        tree = OmegaConf.merge(OmegaConf.structured(form.schema), rename_settings(present))
     except (HydraException, OmegaConfBaseException) as error:
         raise ZooError(
             f"The files under {paths.CONFIGS} and {paths.RECIPES} do not fit together: {error}",
@@ -369,9 +259,3 @@ def _type_words(tree: Any, key: str) -> str:
         hint = typing.get_type_hints(hint)[part] if dataclasses.is_dataclass(hint) else Any
     plain = [kind for kind in typing.get_args(hint) or (hint,) if kind is not type(None)]
     return " or ".join(_WORDS.get(kind, getattr(kind, "__name__", str(kind))) for kind in plain)
-
-
-def recipe_file(model: str, backend: str) -> Path | None:
-    """The recipe that was laid over a model and a backend, where there is one."""
-    path = paths.RECIPES / model / f"{backend}.yaml"
-    return path if path.is_file() else None

@@ -11,7 +11,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from zoo.config import compose
+from zoo.config import compose, config_files
+from zoo.config.overrides import path_keys, value_of
 from zoo.core import paths
 from zoo.core import schema as checks
 from zoo.core.errors import ZooError, unknown
@@ -162,11 +163,11 @@ def _outranked(own: list[str], theirs: list[str]) -> set[str]:
     keys = {text.partition("=")[0] for text in own}
     gone = set(keys)
     for group in ("model", "backend"):
-        if group in keys and compose.chosen(group, own) != compose.chosen(group, theirs):
+        if group in keys and value_of(group, own) != value_of(group, theirs):
             gone |= {text.partition("=")[0] for text in theirs if text.startswith(f"{group}.")}
             gone |= {"stack"} if group == "backend" else set()
     for group in [name for name in OVERALL if name in keys]:
-        gone |= _keys_of_file(group, str(compose.chosen(group, own)))
+        gone |= _keys_of_file(group, str(value_of(group, own)))
     return gone
 
 
@@ -282,7 +283,7 @@ def _odd(tree: dict[str, Any], prefix: str = "") -> Iterator[tuple[str, Any]]:
 
 def _flat(settings: dict[str, Any]) -> Iterator[str]:
     """Choices of groups first: single values are laid over them."""
-    groups = compose.groups(compose.form("train", compose.task_of(None)))
+    groups = config_files.groups(compose.form("train", config_files.task_of(None)))
     for key, value in settings.items():
         if key in groups:
             option = value.get("name") if isinstance(value, dict) else value
@@ -307,5 +308,5 @@ def _text(key: str, value: Any) -> str:
     if value is None or isinstance(value, bool):
         return "null" if value is None else str(value).lower()
     text = str(value)
-    plain = not isinstance(value, str) or key in compose.PATHS or text.replace("-", "").replace(".", "").isalnum()
+    plain = not isinstance(value, str) or key in path_keys() or text.replace("-", "").replace(".", "").isalnum()
     return text if plain else "'" + text.replace("\\", "\\\\").replace("'", "\\'") + "'"

@@ -5,6 +5,7 @@ from pathlib import Path
 from typing import Any, Generic, TypeVar
 
 from zoo.config import compose, references
+from zoo.config.overrides import value_of
 from zoo.config.schemas.common import Settings
 from zoo.config.tasks import Command
 from zoo.core import console, paths
@@ -132,9 +133,9 @@ def _announce(choice: selection.Selection) -> None:
 
 def _name_backend(overrides: list[str], here: machine.Machine) -> tuple[list[str], selection.Selection | None]:
     """Name the selected backend where the overrides have none or ``auto``: Hydra needs it to find the recipe."""
-    if compose.chosen("backend", overrides) not in (None, "auto"):
+    if value_of("backend", overrides) not in (None, "auto"):
         return overrides, None
-    stack, python = (compose.chosen(key, overrides) for key in ("stack", "backend.python"))
+    stack, python = (value_of(key, overrides) for key in ("stack", "backend.python"))
     choice = selection.select(None, here, stack, python)
     rest = [text for text in overrides if not text.startswith("backend=")]
     return [*rest, f"backend={choice.backend.name}"], choice

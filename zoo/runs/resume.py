@@ -6,7 +6,7 @@ import re
 from pathlib import Path
 from typing import Any
 
-from zoo.config import compose
+from zoo.config.overrides import value_of
 from zoo.config.schemas.common import Output, Settings
 from zoo.core import console
 from zoo.core.errors import ZooError
@@ -28,7 +28,7 @@ NEEDED = {"config": dict, "phases": dict, "backend": str, "stack.name": str, "co
 
 def requested(overrides: list[str]) -> str | None:
     """The run that ``resume=`` names, if it is there."""
-    return compose.chosen(KEY, overrides)
+    return value_of(KEY, overrides)
 
 
 def folder_of(overrides: list[str]) -> Path:
@@ -37,7 +37,7 @@ def folder_of(overrides: list[str]) -> Path:
     assert named is not None  # noqa: S101  (asked before)
     if named != "last":
         return Path(named).expanduser().resolve()
-    root = Path(compose.chosen("output.root", overrides) or Output().root)
+    root = Path(value_of("output.root", overrides) or Output().root)
     return records.latest(root, "train", trained=False)
 
 
@@ -79,7 +79,7 @@ def _command(record: dict[str, Any], folder: Path) -> list[str]:
 
 
 def _more_epochs(record: dict[str, Any], overrides: list[str]) -> bool:
-    asked, before = compose.chosen("trainer.epochs", overrides), _epochs(record)
+    asked, before = value_of("trainer.epochs", overrides), _epochs(record)
     told = bool(asked) and re.fullmatch(r"\d{1,9}", str(asked), re.ASCII)
     return bool(told) and before is not None and int(str(asked)) > before
 

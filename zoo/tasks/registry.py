@@ -3,7 +3,8 @@
 import importlib
 from typing import Any
 
-from zoo.config import compose, references
+from zoo.config import compose, config_files, references
+from zoo.config.overrides import value_of
 from zoo.config.tasks import Command
 from zoo.core.errors import unknown
 from zoo.runs import context, result, resume
@@ -70,15 +71,15 @@ def task_of(verb: str, overrides: list[str]) -> str:
         ZooError: there is no such run.
     """
     overrides = references.expand(overrides)
-    kind = compose.chosen("bench", overrides) if verb == "bench" else None
+    kind = value_of("bench", overrides) if verb == "bench" else None
     if kind:
         return _benchmark(kind)
-    if verb == "bench" and not compose.chosen("model", overrides):
+    if verb == "bench" and not value_of("model", overrides):
         return "encode"
-    told = compose.chosen("run", overrides)
-    if verb == "train" or compose.chosen("model", overrides) or not told:
-        return compose.task_of(compose.chosen("model", overrides))
-    return compose.task_of(result.named(told, compose.chosen("output.root", overrides)).record.get("model"))
+    told = value_of("run", overrides)
+    if verb == "train" or value_of("model", overrides) or not told:
+        return config_files.task_of(value_of("model", overrides))
+    return config_files.task_of(result.named(told, value_of("output.root", overrides)).record.get("model"))
 
 
 def _benchmark(kind: str) -> str:

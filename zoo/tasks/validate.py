@@ -6,7 +6,7 @@ import shlex
 from pathlib import Path
 from typing import Any
 
-from zoo.config import bounds, compose
+from zoo.config import bounds, compose, config_files
 from zoo.core import paths
 from zoo.core.errors import INTERRUPTED, ZooError
 from zoo.environments import gpus, machine
@@ -245,7 +245,7 @@ def _remarks(record: dict[str, Any], row: evidence.Row) -> list[str]:
     told = [_probe_words(row.get("probes", {}))]
     if str(row["commit"]).endswith("-dirty"):
         told.append("The checkout has changes that are not committed: its commit alone does not say what ran.")
-    if compose.recipe_file(model, backend) is None:
+    if config_files.recipe_file(model, backend) is None:
         told.append(f"There is no recipe for {model} on {backend}: the defaults were trained.")
     if row["preset"] != "full":
         told.append(f"preset={row['preset']} shows that it trains; it is held against no expectation.")

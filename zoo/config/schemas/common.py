@@ -1,6 +1,7 @@
 """Parts that the settings of several tasks share."""
 
 from dataclasses import dataclass, field
+from typing import Any
 
 from zoo.config.ranges import (
     OPTIMIZERS,
@@ -14,6 +15,11 @@ from zoo.config.ranges import (
 ON_NAN = ("stop", "rollback")
 ON_OOM = ("stop", "halve")
 ON_HANGUP = ("stop", "continue")
+
+
+def literal(default: Any = None) -> Any:
+    """Declare text that the command line takes literally, without quotes: a path or a prompt."""
+    return field(default=default, metadata={"literal": True})
 
 
 @dataclass
@@ -119,7 +125,7 @@ class BackendSettings:
     """
 
     name: str = "cpu"
-    python: str | None = None
+    python: str | None = literal()
     device: str | None = None
     probes: bool = True
 
@@ -133,8 +139,8 @@ class Output:
         name: name of this run's folder; null means date, time, model and backend.
     """
 
-    root: str = "runs"
-    name: str | None = None
+    root: str = literal("runs")
+    name: str | None = literal()
 
 
 @dataclass
@@ -147,7 +153,7 @@ class Tracking:
     """
 
     tensorboard: bool = False
-    mlflow: str | None = None
+    mlflow: str | None = literal()
 
 
 @dataclass

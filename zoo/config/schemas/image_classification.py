@@ -5,7 +5,7 @@ from typing import Any
 
 from zoo.config import ranges
 from zoo.config.ranges import PRECISIONS, RESIZES, one_of, within, within_or_null
-from zoo.config.schemas.common import Settings, Tracking, Trainer
+from zoo.config.schemas.common import Settings, Tracking, Trainer, literal
 
 NORMALISATIONS = ("model", "unit", "symmetric", "standard")
 
@@ -88,7 +88,7 @@ class DataSettings:
     """
 
     name: str = "auto"
-    root: str | None = None
+    root: str | None = literal()
     train_limit: int | None = None
     test_limit: int | None = None
     validation: float = 0.1
@@ -129,7 +129,7 @@ class TrainConfig(Tracking, Settings):
     fine_tune: FineTune = field(default_factory=FineTune)
     freeze: Freeze = field(default_factory=Freeze)
     augment: Augment = field(default_factory=Augment)
-    weights: str = "none"
+    weights: str = literal("none")
     preset: str = "full"
     seed: int = 1
     expect: dict[str, Any] = field(default_factory=dict)
@@ -170,9 +170,9 @@ class InferConfig(Settings):
     """
 
     model: dict[str, Any] = field(default_factory=dict)
-    run: str | None = None
-    weights: str = "none"
-    input: str | None = None
+    run: str | None = literal()
+    weights: str = literal("none")
+    input: str | None = literal()
     batch_size: int | None = None
     resize: str = "stretch"
     precision: str = "float32"

@@ -4,7 +4,7 @@ from dataclasses import dataclass, field
 
 from zoo.config import ranges
 from zoo.config.ranges import one_of, within, within_or_null
-from zoo.config.schemas.common import Settings
+from zoo.config.schemas.common import Settings, literal
 from zoo.config.schemas.text import MISSING_RUN, TextData, TextTraining
 
 
@@ -47,8 +47,8 @@ class GenerateConfig(Settings):
         stack: name of the stack to use; null means the run's own where the backend has it.
     """
 
-    run: str | None = None
-    prompt: str = ""
+    run: str | None = literal()
+    prompt: str = literal("")
     length: int = 500
     temperature: float = 0.8
     top_k: int | None = None

@@ -5,7 +5,7 @@ from typing import Any
 
 from zoo.config import ranges
 from zoo.config.ranges import FEATURE_NETWORKS, FEATURE_PRECISIONS, OPTIMIZERS, PRECISIONS, one_of, within
-from zoo.config.schemas.common import Settings
+from zoo.config.schemas.common import Settings, literal
 from zoo.config.schemas.style_transfer import LossWeights
 
 TILES = (64, 4096)
@@ -72,11 +72,11 @@ class StyleNetworkConfig(Settings):
     """
 
     model: dict[str, Any] = field(default_factory=dict)
-    style: str | None = None
+    style: str | None = literal()
     style_size: int = 256
-    photos: str | None = None
+    photos: str | None = literal()
     features: str = "auto"
-    feature_weights: str | None = None
+    feature_weights: str | None = literal()
     strength: LossWeights = field(default_factory=_loss_weights)
     trainer: StyleTrainer = field(default_factory=StyleTrainer)
     precision: str = "auto"
@@ -123,10 +123,10 @@ class RestyleConfig(Settings):
     """
 
     model: dict[str, Any] = field(default_factory=dict)
-    run: str | None = None
-    weights: str | None = None
-    input: str | None = None
-    save: str | None = None
+    run: str | None = literal()
+    weights: str | None = literal()
+    input: str | None = literal()
+    save: str | None = literal()
     overwrite: bool = False
     tile: int = 512
     precision: str = "float32"

@@ -5,7 +5,7 @@ from typing import Any
 
 from zoo.config import ranges
 from zoo.config.ranges import FEATURE_NETWORKS, FEATURE_PRECISIONS, one_of, within
-from zoo.config.schemas.common import Settings
+from zoo.config.schemas.common import Settings, literal
 
 PIXEL_OPTIMIZERS = ("lbfgs", "adam")
 COLORS = ("style", "content")
@@ -74,8 +74,8 @@ class StyleConfig(Settings):
     """
 
     model: dict[str, Any] = field(default_factory=dict)
-    content: str | None = None
-    style: str | None = None
+    content: str | None = literal()
+    style: str | None = literal()
     styles: list[str] = field(default_factory=list)
     style_weights: list[float] = field(default_factory=list)
     masks: list[str] = field(default_factory=list)
@@ -84,15 +84,15 @@ class StyleConfig(Settings):
     steps: int = 30
     smallest: int = 128
     features: str = "auto"
-    feature_weights: str | None = None
+    feature_weights: str | None = literal()
     layers: Layers = field(default_factory=Layers)
     strength: LossWeights = field(default_factory=LossWeights)
     optimizer: str = "lbfgs"
     rate: float = 4.0
-    start: str = "content"
+    start: str = literal("content")
     colours: str = "style"
     every: int = 20
-    save: str | None = None
+    save: str | None = literal()
     overwrite: bool = False
     precision: str = "auto"
     checkpoint_minutes: float = 1.0

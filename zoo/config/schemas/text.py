@@ -5,7 +5,7 @@ from typing import Any
 
 from zoo.config import ranges
 from zoo.config.ranges import one_of, within, within_or_null
-from zoo.config.schemas.common import Settings, Tracking, Trainer
+from zoo.config.schemas.common import Settings, Tracking, Trainer, literal
 
 LABELLED = ("text_folder", "text_table", "text_lines")
 TOKENIZERS = ("characters", "words", "bpe")
@@ -58,7 +58,7 @@ class TextData:
     """
 
     name: str = ""
-    root: str | None = None
+    root: str | None = literal()
     encoding: str = "utf-8"
     tokeniser: str = "words"
     vocabulary: int = 20_000
@@ -150,8 +150,8 @@ class TextInferConfig(Settings):
         batch_size: texts at a time.
     """
 
-    run: str | None = None
-    input: str | None = None
+    run: str | None = literal()
+    input: str | None = literal()
     text_column: str | None = None
     batch_size: int = 64
 

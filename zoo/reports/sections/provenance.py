@@ -4,7 +4,7 @@ import shlex
 from collections.abc import Iterator
 from pathlib import Path
 
-from zoo.config import compose
+from zoo.config import config_files
 from zoo.core.errors import ZooError
 from zoo.core.files import file_sha256
 from zoo.environments import backends
@@ -134,7 +134,7 @@ def recorded(record: Untrusted) -> Html:
 
 def _rows(model: str, backend: str) -> list[evidence.Row]:
     # The names may be a stranger's: only such as the zoo has are made into a path.
-    if model not in compose.options("model") or backend not in backends.names():
+    if model not in config_files.options("model") or backend not in backends.names():
         return []
     try:
         return evidence.read(model, backend)

@@ -5,7 +5,7 @@ import json
 from collections.abc import Iterator
 from typing import Any
 
-from zoo.config import compose
+from zoo.config import compose, config_files
 from zoo.config.schemas.benchmarks import NetworksConfig
 from zoo.config.tasks import Command
 from zoo.core import paths
@@ -53,12 +53,12 @@ def _names(settings: NetworksConfig) -> list[str]:
     """
     for name in settings.networks:
         refuse_unknown(name)
-    return settings.networks or [name for name in known() if compose.task_of(name) == compose.USUAL_TASK]
+    return settings.networks or [name for name in known() if config_files.task_of(name) == config_files.DEFAULT_TASK]
 
 
 def known() -> list[str]:
     """Every model that is a network."""
-    return [name for name in compose.options("model") if compose.task_of(name) in _SIZES]
+    return [name for name in config_files.options("model") if config_files.task_of(name) in _SIZES]
 
 
 def refuse_unknown(name: str) -> None:
@@ -85,7 +85,7 @@ _MODULES = {"style_transfer/fast": "style_network"}
 
 def network(name: str) -> dict[str, Any]:
     """Name, what builds it and known answers of a network."""
-    task = compose.task_of(name)
+    task = config_files.task_of(name)
     settings: Any = compose.compose("bench" if task == "encode" else "train", [f"model={name}"], task)
     arguments = {key: value for key, value in settings.model.items() if key not in ("name", "about", "task")}
     if "input_size" not in arguments:

@@ -6,7 +6,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from zoo.config import compose
+from zoo.config import compose, config_files
+from zoo.config.overrides import value_of
 from zoo.config.schemas.common import Settings
 from zoo.config.schemas.image_classification import DataSettings, InferConfig, TrainConfig
 from zoo.config.tasks import Command
@@ -36,12 +37,12 @@ def infer(overrides: list[str]) -> Run:
     Raises:
         ZooError: anything that stops the run, with what to do about it.
     """
-    if compose.chosen("model", overrides):
+    if value_of("model", overrides):
         context = _create_context(predict_photos.fastest(overrides, machine.probe()))
         return predict_photos.recognise(context, predict_photos.of_weights(context.settings))
     source = _source_run(overrides)
     trained = _trained_model(source)
-    if _sees_photos(trained, compose.chosen("input", overrides)):
+    if _sees_photos(trained, value_of("input", overrides)):
         context = _create_context(_as_trained(source, overrides))
         return predict_photos.recognise(context, _subject(source, trained))
     records.require(source.folder, source.record, OF_GREY)
@@ -72,11 +73,11 @@ class _Inputs:
 
 def _source_run(overrides: list[str]) -> Run:
     """Open the run that ``run=`` names."""
-    told = compose.chosen("run", overrides)
+    told = value_of("run", overrides)
     if not told:
         compose.compose("infer", [*(text for text in overrides if not text.startswith("backend=auto"))], "classify")
         raise AssertionError("compose refuses settings without a run")
-    source = named(told, compose.chosen("output.root", overrides))
+    source = named(told, value_of("output.root", overrides))
     if source.record.get("verb") != "train" or not (source.folder / "weights.npz").is_file():
         raise ZooError(f"{source.folder} holds no trained weights", "Give the folder of a training run, or run=last.")
     records.require(source.folder, source.record, NEEDED)
@@ -85,9 +86,9 @@ def _source_run(overrides: list[str]) -> Run:
 
 def _on_its_backend(source: Run, overrides: list[str]) -> list[str]:
     """Backend and stack of the run are the default."""
-    if compose.chosen("backend", overrides) is None:
+    if value_of("backend", overrides) is None:
         overrides = [*overrides, f"backend={source.record['backend']}"]
-        if compose.chosen("stack", overrides) is None:
+        if value_of("stack", overrides) is None:
             overrides = [*overrides, f"stack={source.record['stack']['name']}"]
     return overrides
 
@@ -95,7 +96,7 @@ def _on_its_backend(source: Run, overrides: list[str]) -> list[str]:
 def _as_trained(source: Run, overrides: list[str]) -> list[str]:
     """Photos come to the run's size as in training; where a processor did that, the fastest one predicts."""
     resize = source.record["config"]["data"].get("resize", "stretch")
-    if compose.chosen("resize", overrides) is None:
+    if value_of("resize", overrides) is None:
         overrides = [*overrides, f"resize={resize}"]
     if source.record["promise"] == "cpu":
         return predict_photos.fastest(overrides, machine.probe())
@@ -184,8 +185,8 @@ def _trained_model(source: Run) -> dict[str, Any]:
         name, arguments = model["name"], dict(model["args"])
     except (OSError, ValueError, KeyError, TypeError, RecursionError) as error:
         raise ZooError(f"{path} cannot be used: {error}", "Give another run, or train again.") from error
-    if name not in compose.options("model"):
-        raise unknown("model", str(name), compose.options("model"))
+    if name not in config_files.options("model"):
+        raise unknown("model", str(name), config_files.options("model"))
     return {"name": name, "args": arguments}
 
 

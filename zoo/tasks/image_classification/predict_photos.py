@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from zoo.config import compose
+from zoo.config.overrides import value_of
 from zoo.config.schemas.image_classification import InferConfig
 from zoo.core import console
 from zoo.core.errors import ZooError
@@ -51,8 +51,8 @@ def fastest(overrides: list[str], here: Machine) -> list[str]:
         overrides: as on the command line.
         here: the machine to choose for.
     """
-    stack = compose.chosen("stack", overrides)
-    if compose.chosen("backend", overrides) not in (None, "auto"):
+    stack = value_of("stack", overrides)
+    if value_of("backend", overrides) not in (None, "auto"):
         return overrides
     rest = [text for text in overrides if not text.startswith("backend=")]
     available = {found.name: found for found in stacks.load_all()}
@@ -60,7 +60,7 @@ def fastest(overrides: list[str], here: Machine) -> list[str]:
         owners = [row for row in selection.load_all() if stack in row.stacks]
         usable = [row.name for row in owners if selection.evaluate(row, here, available, stack).stack]
         return [*rest, f"backend={usable[0]}"] if len(owners) == 1 and usable else overrides
-    if compose.chosen("backend.python", overrides) or selection.select(None, here).required_device != "cpu":
+    if value_of("backend.python", overrides) or selection.select(None, here).required_device != "cpu":
         return overrides
     (row,) = (row for row in selection.load_all() if row.name == "openvino")
     if selection.evaluate(row, here, available).stack is None:

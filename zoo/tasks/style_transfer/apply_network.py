@@ -5,7 +5,7 @@ import tempfile
 from pathlib import Path
 from typing import Any
 
-from zoo.config import compose
+from zoo.config.overrides import value_of
 from zoo.config.schemas.common import Settings
 from zoo.config.schemas.style_network import RestyleConfig
 from zoo.config.tasks import Command
@@ -51,17 +51,17 @@ def _source(overrides: list[str]) -> tuple[Run | None, list[str]]:
     sized = [text for text in overrides if text.startswith("model.")]
     if sized:
         raise ZooError(f"{sized[0]} has no use here", "The weights tell the size of the network.")
-    told = compose.chosen("run", overrides)
+    told = value_of("run", overrides)
     if not told:
         return None, overrides
-    if compose.chosen("weights", overrides):
+    if value_of("weights", overrides):
         raise ZooError("Both run= and weights= are given", "Give either run=RUN_FOLDER or weights=FILE_OR_FOLDER.")
-    source = named(told, compose.chosen("output.root", overrides))
+    source = named(told, value_of("output.root", overrides))
     if source.record.get("verb") != "train" or not (source.folder / "weights.npz").is_file():
         raise ZooError(f"{source.folder} holds no trained weights", "Give the folder of a training run, or run=last.")
-    if compose.chosen("backend", overrides) is None:
+    if value_of("backend", overrides) is None:
         overrides = [*overrides, f"backend={source.record['backend']}"]
-        if compose.chosen("stack", overrides) is None:
+        if value_of("stack", overrides) is None:
             overrides = [*overrides, f"stack={source.record['stack']['name']}"]
     return source, overrides
 

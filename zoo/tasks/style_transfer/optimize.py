@@ -4,7 +4,7 @@ import contextlib
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from zoo.config import compose
+from zoo.config.overrides import value_of
 from zoo.config.schemas.style_transfer import StyleConfig
 from zoo.config.tasks import Command
 from zoo.core.files import file_sha256
@@ -60,9 +60,9 @@ def fastest(overrides: list[str], here: machine.Machine) -> list[str]:
         overrides: as on the command line.
         here: the machine to choose for.
     """
-    if any(compose.chosen(key, overrides) for key in ("stack", "backend.python", "reference")):
+    if any(value_of(key, overrides) for key in ("stack", "backend.python", "reference")):
         return overrides
-    wanted = compose.chosen("backend", overrides)
+    wanted = value_of("backend", overrides)
     if wanted in (None, "auto"):
         wanted = selection.select(None, here).backend.name
     if wanted != "cpu" or here.platform not in stacks.load(FASTEST_ON_CPU).platforms:

@@ -7,7 +7,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from zoo.config import compose
+from zoo.config import compose, config_files
+from zoo.config.overrides import value_of
 from zoo.config.schemas.common import Settings
 from zoo.config.schemas.text import LabelledData, TextInferConfig
 from zoo.config.tasks import Command
@@ -65,18 +66,18 @@ def source_run(overrides: list[str], task: str) -> tuple[Run, list[str]]:
     Raises:
         ZooError: there is none, or it trained no model of this task.
     """
-    told = compose.chosen("run", overrides)
+    told = value_of("run", overrides)
     if not told:
         compose.compose("infer", [*(text for text in overrides if not text.startswith("backend=auto"))], task)
         raise AssertionError("compose refuses settings without a run")
-    source = named(told, compose.chosen("output.root", overrides))
+    source = named(told, value_of("output.root", overrides))
     trained = source.record.get("verb") == "train" and (source.folder / "weights.npz").is_file()
-    if not trained or compose.task_of(source.record.get("model")) != task:
+    if not trained or config_files.task_of(source.record.get("model")) != task:
         words = task.replace("_", " ")
         raise ZooError(f"{source.folder} holds no trained {words}", "Give the folder of such a run, or run=last.")
-    if compose.chosen("backend", overrides) is None:
+    if value_of("backend", overrides) is None:
         overrides = [*overrides, f"backend={source.record['backend']}"]
-        if compose.chosen("stack", overrides) is None:
+        if value_of("stack", overrides) is None:
             overrides = [*overrides, f"stack={source.record['stack']['name']}"]
     return source, overrides
 
@@ -94,8 +95,8 @@ def trained_model(source: Run) -> dict[str, Any]:
         arguments["length"] = int(arguments["length"])
     except (OSError, ValueError, KeyError, TypeError, RecursionError) as error:
         raise ZooError(f"{path} cannot be used: {error}", "Give another run, or train again.") from error
-    if name not in compose.options("model"):
-        raise unknown("model", str(name), compose.options("model"))
+    if name not in config_files.options("model"):
+        raise unknown("model", str(name), config_files.options("model"))
     return {"name": name, "args": arguments}
 
 

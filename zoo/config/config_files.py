@@ -1,0 +1,43 @@
+"""What lies under ``configs/`` and ``recipes/``: groups and their options, tasks of models, recipes."""
+
+from pathlib import Path
+from typing import Any
+
+from zoo.core import paths
+from zoo.core import schema as yaml_schema
+
+# The task of a model whose file names none.
+DEFAULT_TASK = "classify"
+# Keys in the file of a model that are not arguments of its builder.
+MODEL_FACTS = ("name", "about", "task")
+
+
+def options(group: str) -> list[str]:
+    """Return the names that a group offers, sub-folders included (``transformer/lm``)."""
+    folder = paths.CONFIGS / group
+    return sorted(str(path.relative_to(folder).with_suffix("").as_posix()) for path in folder.rglob("*.yaml"))
+
+
+def groups(command: Any) -> dict[str, list[str]]:
+    """Return the groups of a command and the options of each, from its defaults list and the folders."""
+    entries = yaml_schema.read_yaml(paths.CONFIGS / f"{command.file}.yaml")["defaults"]
+    names = [name for entry in entries if isinstance(entry, dict) for name in entry if " " not in name]
+    return {name: options(name) for name in names}
+
+
+def task_of(model: str | None) -> str:
+    """Return the task of a model; the default one where there is no such model, which composing then reports."""
+    if model not in options("model"):
+        return DEFAULT_TASK
+    return str(yaml_schema.read_yaml(paths.CONFIGS / "model" / f"{model}.yaml").get("task", DEFAULT_TASK))
+
+
+def model_arguments(model: dict[str, Any]) -> dict[str, Any]:
+    """Return the arguments of a model's builder, from its file or from composed settings."""
+    return {key: value for key, value in model.items() if key not in MODEL_FACTS}
+
+
+def recipe_file(model: str, backend: str) -> Path | None:
+    """Return the recipe of a model on a backend, or None."""
+    path = paths.RECIPES / model / f"{backend}.yaml"
+    return path if path.is_file() else None

@@ -1,0 +1,127 @@
+"""Parse overrides as the command line has them: ``group=option`` and ``key=value``."""
+
+import functools
+import importlib
+import itertools
+import pkgutil
+import re
+import typing
+from collections.abc import Iterator
+from dataclasses import dataclass, fields, is_dataclass
+from typing import Any
+
+from zoo.config import schemas
+from zoo.config.renamed_keys import rename_override
+from zoo.config.schemas.common import Settings
+from zoo.core.errors import ZooError
+
+# Hydra's parser recurses once for each.
+MAX_BRACKETS = 50
+# Keys that are no setting: they are replaced before settings are composed.
+RESUME = "resume"
+
+
+@dataclass(frozen=True)
+class PathOverride:
+    """A path, taken literally: its name may hold blanks, commas, brackets and equal signs."""
+
+    key: str
+    text: str
+
+    def get_key_element(self) -> str:
+        """Return the key, as Hydra's overrides do."""
+        return self.key
+
+    def is_sweep_override(self) -> bool:
+        """Return False: a path is one value."""
+        return False
+
+    def value(self) -> str | None:
+        """Return the path without quotes, None for ``null`` and for nothing."""
+        inside = self.text[1:-1] if re.fullmatch(r"'.*'|\".*\"", self.text) else self.text
+        return None if inside in ("", "null") else inside
+
+
+def parse(overrides: list[str]) -> list[Any]:
+    """Parse overrides; old names of keys are replaced.
+
+    Raises:
+        ZooError: all that cannot be read, at once.
+    """
+    results = [_parse_one(rename_override(text)) for text in overrides]
+    problems = [result for result in results if isinstance(result, str)]
+    if problems:
+        raise all_at_once(problems)
+    return results
+
+
+def _parse_one(text: str) -> Any:
+    """Return the parsed override, or what is wrong with it as text."""
+    from hydra.errors import HydraException
+
+    key, equals, value = text.partition("=")
+    if equals and key in path_keys():
+        return PathOverride(key, value)
+    if sum(map(text.count, "[{(")) > MAX_BRACKETS:
+        return f"{key[:200]!r} is given a value of more than {MAX_BRACKETS} brackets"
+    try:
+        return _parser().parse_override(text)
+    except (HydraException, ValueError) as error:  # the latter of numbers with thousands of digits
+        hint = str(error).splitlines()[0] if equals else "write KEY=VALUE"
+        return f"cannot read {text[:200]!r}: {hint}"
+
+
+@functools.cache
+def _parser() -> Any:
+    from hydra.core.override_parser.overrides_parser import OverridesParser
+
+    return OverridesParser.create()
+
+
+def all_at_once(problems: list[str]) -> ZooError:
+    """Return one error for all problems."""
+    if len(problems) == 1:
+        return ZooError(problems[0], "`python -m zoo help` lists groups and keys; --cfg job shows what is composed")
+    listed = "\n".join(f"  - {problem}" for problem in problems)
+    return ZooError(f"{len(problems)} settings are wrong:\n{listed}", "`python -m zoo help` lists groups and keys")
+
+
+def expand_sweep(overrides: list[str]) -> list[list[str]]:
+    """Return every combination of overrides such as ``seed=1,2,3`` or ``trainer.epochs=range(1,4)``."""
+    choices = []
+    for text, parsed in zip(overrides, parse(overrides), strict=True):
+        values = parsed.sweep_string_iterator() if parsed.is_sweep_override() else None
+        choices.append([f"{parsed.get_key_element()}={value}" for value in values] if values else [text])
+    return [list(combination) for combination in itertools.product(*choices)]
+
+
+def value_of(group: str, overrides: list[str]) -> str | None:
+    """Return the last value that the overrides give a group or key, or None."""
+    matching = [text for text in overrides if text.partition("=")[0] == group]
+    if not matching:
+        return None
+    value = parse(matching[-1:])[0].value()
+    return None if value is None else str(value)
+
+
+@functools.cache
+def path_keys() -> frozenset[str]:
+    """Return the keys of all schemas whose values are paths or free text, see :func:`common.text_field`."""
+    for module in pkgutil.iter_modules(schemas.__path__, f"{schemas.__name__}."):
+        importlib.import_module(module.name)
+    return frozenset([RESUME, *(key for schema in _subclasses(Settings) for key in _literal_keys(schema))])
+
+
+def _subclasses(schema: type[Any]) -> Iterator[type[Any]]:
+    for child in schema.__subclasses__():
+        yield child
+        yield from _subclasses(child)
+
+
+def _literal_keys(schema: type[Any], prefix: str = "") -> Iterator[str]:
+    hints = typing.get_type_hints(schema)
+    for part in fields(schema):
+        if is_dataclass(hints[part.name]):
+            yield from _literal_keys(hints[part.name], f"{prefix}{part.name}.")
+        elif part.metadata.get("literal"):
+            yield prefix + part.name
