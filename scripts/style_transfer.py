@@ -66,7 +66,7 @@ def settings(options: argparse.Namespace) -> list[str]:
         quoted = ["'" + name.replace("\\", "\\\\").replace("'", "\\'") + "'" for name in styles]
         told.append("styles=[" + ",".join(quoted) + "]")
     if options.keep_colours:
-        told.append("colours=content")
+        told.append("colors=content")
     return [*told, *options.more]
 
 

@@ -99,8 +99,8 @@ def test_old_kerases_fine_tune_what_a_new_one_learnt(root: Path, backend: str, s
     run = train(
         root, stack, *small, f"backend={backend}", f"stack={stack}", f"weights={root / 'first' / 'weights.npz'}",
         "trainer.epochs=2", "fine_tune.head_epochs=2", "fine_tune.unfreeze_from=predictions", "augment.flip=true",
-        "augment.crop=0.1", "augment.colour=0.2", "data.balance=true", "trainer.label_smoothing=0.1",
-        "data.normalise=standard", "trainer.schedule=one_cycle",
+        "augment.crop=0.1", "augment.color=0.2", "data.balance=true", "trainer.label_smoothing=0.1",
+        "data.normalize=standard", "trainer.schedule=one_cycle",
     )  # fmt: skip
     assert run["metrics"]["epochs"] == 4
     with np.load(root / "first" / "weights.npz") as before, np.load(root / stack / "weights.npz") as after:

@@ -37,7 +37,7 @@ def computed(tmp_path_factory: pytest.TempPathFactory) -> Any:
             done = api.train(
                 model="style_transfer", backend=BACKENDS.get(stack, "cpu"), stack=stack, output={"root": str(root)},
                 content=str(ASSETS / "landscape.jpg"), style=str(ASSETS / "style_mosaic.jpg"),
-                features="random", size=96, smallest=96, steps=5, every=0, precision="float32",
+                features="random", size=96, min_size=96, steps=5, every=0, precision="float32",
             )  # fmt: skip
             rows = [line.split(",") for line in (done.folder / "losses.csv").read_text().splitlines()]
             losses = [float(row[rows[0].index("loss")]) for row in rows[1:]]
@@ -66,7 +66,7 @@ def test_odd_pictures_go_to_the_end(tmp_path: Path) -> None:
         model="style_transfer", backend="cpu", stack="torch", output={"root": str(tmp_path / "runs")},
         content=str(tmp_path / "long.png"), start=str(tmp_path / "long.png"), features="random", size=200, steps=3,
         styles=f"[{tmp_path}/dot.jpg,{ASSETS}/style_waves.jpg]", masks=f"[{tmp_path}/mask.png,'']",
-        style_weights="[1,3]", colours="content", every=1, optimizer="adam", save=str(tmp_path / "out.webp"),
+        style_weights="[1,3]", colors="content", every=1, optimizer="adam", save=str(tmp_path / "out.webp"),
     )  # fmt: skip
     with Image.open(tmp_path / "out.webp") as saved:
         assert saved.size == (200, 4)
@@ -81,7 +81,7 @@ def test_odd_pictures_go_to_the_end(tmp_path: Path) -> None:
 def test_without_a_style_the_picture_stays_the_photo(tmp_path: Path) -> None:
     done = api.train(
         model="style_transfer", backend="cpu", stack="torch", output={"root": str(tmp_path)}, size=64, steps=2,
-        content=str(ASSETS / "landscape.jpg"), features="random", strength={"style": 0, "roughness": 0},
+        content=str(ASSETS / "landscape.jpg"), features="random", strength={"style": 0, "total_variation": 0},
     )  # fmt: skip
     photo = images.fitted(images.opened(ASSETS / "landscape.jpg", "content").pixels, 64)
     assert np.array_equal(images.opened(done.folder / "picture.png", "result").pixels, photo)
@@ -104,7 +104,7 @@ def words(folder: Path, size: int, *more: str) -> list[str]:
     """A run into ``folder`` by the command line."""
     return [
         "train", "model=style_transfer", "backend=cpu", "stack=torch", "features=random", f"size={size}",
-        "smallest=32", f"style={ASSETS}/style_waves.jpg", f"output.root={folder.parent}",
+        "min_size=32", f"style={ASSETS}/style_waves.jpg", f"output.root={folder.parent}",
         f"output.name={folder.name}", *more,
     ]  # fmt: skip
 

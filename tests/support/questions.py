@@ -145,7 +145,7 @@ def style(row: Stack, out: Path, _root: Path) -> dict[str, Any]:
     arrays = io.read(out / "net.npz").arrays
     grown = {name: each.swapaxes(2, 3) if name in GROWING else each for name, each in arrays.items()}
     io.write(out / "repeats.npz", io.Weights(grown, "drawn"))
-    request = {"model": {"filters": 3, "blocks": 1, "edge": 5}, "trains": row.trains}
+    request = {"model": {"filters": 3, "blocks": 1, "kernel_size": 5}, "trains": row.trains}
     return request | {"narrow": row.name == NARROW, "repeats": row.name in REPEATING}
 
 

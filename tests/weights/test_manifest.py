@@ -17,14 +17,14 @@ def test_a_published_network_is_named_after_its_layers(tmp_path: Path, place: st
     found = io.read(tmp_path / place)
     assert list(found.arrays) == list(wanted)
     assert all(np.array_equal(found.arrays[name], array) for name, array in wanted.items())
-    assert manifest.size_of(found.arrays) == {"filters": 2, "blocks": 1, "edge": 3}
+    assert manifest.size_of(found.arrays) == {"filters": 2, "blocks": 1, "kernel_size": 3}
     io.convert(tmp_path, tmp_path / "out.npz")
-    assert manifest.size_of(io.read(tmp_path / "out.npz").arrays) == {"filters": 2, "blocks": 1, "edge": 3}
+    assert manifest.size_of(io.read(tmp_path / "out.npz").arrays) == {"filters": 2, "blocks": 1, "kernel_size": 3}
 
 
 def test_the_real_one(shared_data: Path) -> None:
     found = io.read(shared_data / "faststyle" / "wave")
-    assert manifest.size_of(found.arrays) == {"filters": 32, "blocks": 5, "edge": 9}
+    assert manifest.size_of(found.arrays) == {"filters": 32, "blocks": 5, "kernel_size": 9}
     assert sum(array.size for array in found.arrays.values()) == 1_677_638
 
 

@@ -26,7 +26,7 @@ examples:
   python -m zoo infer model=mobilenet weights=imagenet input=photos/
   python -m zoo report last                              an HTML page about the newest run
   python -m zoo bench bench=matmul                       the size from which the GPU is faster
-  python -m zoo bench model=transformer implementation=both stack=torch beside=[jax,openvino] rounds=2
+  python -m zoo bench model=transformer implementation=both stack=torch compare_to=[jax,openvino] rounds=2
   python -m zoo help trainer                             the settings of a group, and what they mean
 """
 

@@ -36,18 +36,17 @@ def rename_settings(settings: dict[str, Any], announce: bool = True) -> dict[str
         settings: as a configuration file or ``config`` in an older ``run.json`` holds them; left as it is.
         announce: say which names are old.
     """
-    return _renamed(settings, "", announce)
-
-
-def _renamed(tree: dict[str, Any], prefix: str, announce: bool) -> dict[str, Any]:
-    result = {}
-    for name, value in tree.items():
-        key = f"{prefix}{name}"
-        if key in RENAMED:
-            name = RENAMED[key].removeprefix(prefix)
-            if announce:
-                _announce(key)
-        result[name] = _renamed(value, f"{key}.", announce) if isinstance(value, dict) else value
+    result = dict(settings)
+    for key in RENAMED:
+        group, _, name = key.rpartition(".")
+        table = result.get(group) if group else result
+        if not isinstance(table, dict) or name not in table:
+            continue
+        present = RENAMED[key].rpartition(".")[2]
+        table = {present if old == name else old: value for old, value in table.items()}
+        result = {**result, group: table} if group else table
+        if announce:
+            _announce(key)
     return result
 
 

@@ -75,7 +75,7 @@ def _of_row(settings: TrainConfig) -> TrainingSet:
     files = {name: getattr(found, name) for name in array_datasets.ARRAYS}
     parts = {"train": train, "validation": validation}
     statistics = (
-        folder_dataset.channel_statistics(found.x_train, train) if settings.data.normalise == "standard" else None
+        folder_dataset.channel_statistics(found.x_train, train) if settings.data.normalize == "standard" else None
     )
     return TrainingSet(
         files=files,
@@ -99,7 +99,7 @@ def _of_folder(settings: TrainConfig) -> TrainingSet:
     if not len(parts["train"]):
         raise ZooError(f"No picture in {told.root} is left to train on", "Lower data.validation and data.test.")
     statistics = (
-        folder_dataset.channel_statistics(found.pictures, parts["train"]) if told.normalise == "standard" else None
+        folder_dataset.channel_statistics(found.pictures, parts["train"]) if told.normalize == "standard" else None
     )
     return TrainingSet(
         files={"x_train": found.pictures, "x_test": found.pictures},
@@ -144,7 +144,7 @@ def _split_words(folder: folder_dataset.FolderDataset, told: DataSettings) -> st
 def _normalisation(
     settings: TrainConfig, channels: int, statistics: tuple[list[float], list[float]] | None
 ) -> tuple[list[float], list[float]] | None:
-    fixed = {"unit": (0.0, 255.0), "symmetric": (127.5, 127.5)}.get(settings.data.normalise)
+    fixed = {"unit": (0.0, 255.0), "symmetric": (127.5, 127.5)}.get(settings.data.normalize)
     if fixed:
         return [fixed[0]] * channels, [fixed[1]] * channels
     # A channel that is the same everywhere would be divided by nothing.

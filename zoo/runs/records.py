@@ -14,6 +14,7 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
+from zoo.config.renamed_keys import rename_settings
 from zoo.core import csv_files, paths
 from zoo.core.errors import ZooError
 from zoo.core.files import file_sha256
@@ -84,7 +85,8 @@ def read(folder: Path) -> dict[str, Any]:
     record = as_written(folder)
     if not _is_sound(record):
         raise _no_record(folder / RECORD)
-    return record
+    settings = record.get("config")
+    return record | {"config": rename_settings(settings, announce=False)} if isinstance(settings, dict) else record
 
 
 def _no_record(path: Path) -> ZooError:

@@ -102,15 +102,15 @@ def layers(blocks: int) -> list[str]:
 def size_of(arrays: "Arrays") -> dict[str, Any] | None:
     """What the builder is told of the style network that has exactly these weights, or None.
 
-    ``filters``, ``blocks`` and ``edge``; and ``upsampling`` where it is not by transposed convolutions.
+    ``filters``, ``blocks`` and ``kernel_size``; and ``upsampling`` where it is not by transposed convolutions.
     """
     first = arrays.get("conv1/kernel")
     blocks = (len(arrays) // 3 - 6) // 2
     if first is None or first.ndim != 4 or blocks < 0:
         return None
-    size = {"filters": first.shape[3], "blocks": blocks, "edge": first.shape[0]}
+    size = {"filters": first.shape[3], "blocks": blocks, "kernel_size": first.shape[0]}
     shapes = {name: array.shape for name, array in arrays.items()}
-    if size["edge"] % 2 == 0:
+    if size["kernel_size"] % 2 == 0:
         return None
     if shapes == _shapes(**size, transposed=False):
         return {**size, "upsampling": "nearest"}

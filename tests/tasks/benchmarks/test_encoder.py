@@ -135,7 +135,7 @@ class Workers:
 def timed(monkeypatch: pytest.MonkeyPatch, answers: dict[str, list[Any]]) -> tuple[Workers, Any]:
     workers = Workers(answers)
     monkeypatch.setattr(bench_encoder, "execute", workers)
-    return workers, registry.bench(["model=transformer", "stack=torch", "beside=[jax]", "rounds=2", "length=8"])
+    return workers, registry.bench(["model=transformer", "stack=torch", "compare_to=[jax]", "rounds=2", "length=8"])
 
 
 def test_stacks_take_turns_and_one_that_fails_is_a_row(pretending: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -167,7 +167,7 @@ def test_nothing_at_all_is_an_error(pretending: Path, monkeypatch: pytest.Monkey
 
 @pytest.mark.stacks("torch", "openvino")
 def test_both_implementations_are_timed_and_what_cannot_be_is_a_row(tmp_path: Path) -> None:
-    told = ["model=transformer", "stack=torch", "implementation=both", "beside=[openvino]", "compiled=false", *TINY]
+    told = ["model=transformer", "stack=torch", "implementation=both", "compare_to=[openvino]", "compiled=false", *TINY]
     run = registry.bench([*told, "precisions=[float32,bfloat16]", "rounds=2", f"output.root={tmp_path}"])
     rows = bench_rows.read(run.folder)
     done = {

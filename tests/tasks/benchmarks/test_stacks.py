@@ -66,7 +66,7 @@ def timed(pretending: Path, monkeypatch: pytest.MonkeyPatch) -> Timed:
         stacks = Stacks(seconds)
         monkeypatch.setattr(bench_stacks, "execute", stacks.work)
         first, *others = seconds
-        settings = [f"stack={first}", f"beside=[{','.join(others)}]", "backend=cpu", "rounds=2", *more]
+        settings = [f"stack={first}", f"compare_to=[{','.join(others)}]", "backend=cpu", "rounds=2", *more]
         return stacks, registry.bench(["bench=stacks", *settings])
 
     return run
@@ -138,7 +138,7 @@ def test_nothing_at_all_is_an_error(timed: Timed) -> None:
         (["precisions=[float64]"], "precisions must be one of"),
         (["modes=[]"], "modes is empty"),
         (["rounds=0"], "rounds must be from 1"),
-        (["beside=[torhc]"], "torch"),
+        (["compare_to=[torhc]"], "torch"),
     ],
 )
 def test_wrong_settings_are_told_before_anything_is_done(pretending: Path, overrides: list[str], words: str) -> None:
@@ -172,7 +172,7 @@ def test_real_stacks_in_turns(tmp_path: Path) -> None:
     told = [
         "network=mnist_dense",
         "stack=torch",
-        "beside=[openvino]",
+        "compare_to=[openvino]",
         "precisions=[float32,bfloat16]",
         "batch_size=4",
     ]

@@ -84,7 +84,7 @@ def test_without_photos_and_painting_the_bundled_ones_are_used_and_it_is_said(
         (("style=painting.png", "features=random", "feature_weights=x.h5"), "no use for weights"),
         (("style=painting.png", "features=vgg20"), "features must be one of"),
         (("style=painting.png", "trainer.size=33"), "a multiple of 4"),
-        (("style=painting.png", "model.edge=4"), "must be odd"),
+        (("style=painting.png", "model.kernel_size=4"), "must be odd"),
         (("style=painting.png", "strength.style=-1"), "strength.style must be from 0"),
         (("style=painting.png", "stack=openvino", "backend=openvino"), "cannot train"),
     ],

@@ -139,7 +139,7 @@ def test_inputs_that_cannot_be_read_are_told(
         (("data.root=nowhere.csv",), "no file or folder"),
         (("data.root=texts.csv", "data.text_column=txt"), "did you mean 'text'"),
         (("data.root=texts.csv", "data.fold=10"), "data.fold must be from 0 to 9"),
-        (("data.root=texts.csv", "data.tokeniser=wrods"), "did you mean 'words'"),
+        (("data.root=texts.csv", "data.tokenizer=wrods"), "did you mean 'words'"),
         (("data.root=texts.csv", "trainer.clip=-1"), "trainer.clip must be from"),
         (("data=mnist",), "data must be one of text_folder, text_table, text_lines"),
         (("data=text_file",), "data must be one of text_folder, text_table, text_lines"),

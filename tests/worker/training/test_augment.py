@@ -5,7 +5,7 @@ import pytest
 
 from zoo.worker.training import augment
 
-PLAIN = {"flip": False, "crop": 0.0, "colour": 0.0}
+PLAIN = {"flip": False, "crop": 0.0, "color": 0.0}
 
 
 def pictures(count: int = 64, edge: int = 20) -> np.ndarray:
@@ -56,7 +56,7 @@ def test_a_crop_moves_by_no_more_than_its_share_and_mirrors_what_comes_in() -> N
 @pytest.mark.parametrize("channels", [1, 3])
 def test_colours_change_within_their_share_and_stay_colours(channels: int) -> None:
     pixels = pictures()[..., :channels]
-    found = alter(pixels, colour=0.3)
+    found = alter(pixels, color=0.3)
     assert found.dtype == np.float32
     assert found.min() >= 0
     assert found.max() <= 255
@@ -66,7 +66,7 @@ def test_colours_change_within_their_share_and_stay_colours(channels: int) -> No
 
 
 def test_the_same_seeds_alter_alike_and_others_differently() -> None:
-    settings = {"flip": True, "crop": 0.2, "colour": 0.2}
+    settings = {"flip": True, "crop": 0.2, "color": 0.2}
     pixels = pictures()
     once, again = alter(pixels, **settings), alter(pixels, **settings)
     assert np.array_equal(once, again)

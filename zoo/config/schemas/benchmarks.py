@@ -28,7 +28,7 @@ class MatmulConfig(Settings):
         square: edges of the matrices.
         convolution: edges of the 8 images with 32 channels.
         count: timed calls of each, after a warm-up round.
-        most_s: seconds after which no more rounds of one size begin; there are at least three.
+        max_s: seconds after which no more rounds of one size begin; there are at least three.
     """
 
     bench: str = "matmul"
@@ -37,7 +37,7 @@ class MatmulConfig(Settings):
     square: list[int] = field(default_factory=lambda: [2**power for power in range(5, 12)])
     convolution: list[int] = field(default_factory=lambda: [2**power for power in range(3, 8)])
     count: int = 10
-    most_s: float = 10.0
+    max_s: float = 10.0
 
     def problems(self) -> list[str]:
         """Return everything out of range, one sentence each."""
@@ -48,7 +48,7 @@ class MatmulConfig(Settings):
                 *_size_checks("square", self.square, 32_768),
                 *_size_checks("convolution", self.convolution, 4_096),
                 within("count", self.count, 3, 10_000),
-                within("most_s", self.most_s, 0.01, 3_600),
+                within("max_s", self.max_s, 0.01, 3_600),
             ]
         )
 
@@ -72,7 +72,7 @@ class NetworksConfig(Settings):
         batch_sizes: items at a time.
         warm: warm-up calls that are not timed.
         count: timed calls of each.
-        most_s: seconds after which no more calls of one row begin; there are at least three.
+        max_s: seconds after which no more calls of one row begin; there are at least three.
     """
 
     bench: str = "networks"
@@ -81,7 +81,7 @@ class NetworksConfig(Settings):
     batch_sizes: list[int] = field(default_factory=lambda: [1, 32])
     warm: int = 2
     count: int = 20
-    most_s: float = 10.0
+    max_s: float = 10.0
 
     def problems(self) -> list[str]:
         """Return everything out of range, one sentence each."""
@@ -91,7 +91,7 @@ class NetworksConfig(Settings):
                 *(within("batch_sizes", size, 1, 65_536) for size in self.batch_sizes),
                 within("warm", self.warm, 1, 1_000),
                 within("count", self.count, 3, 10_000),
-                within("most_s", self.most_s, 0.01, 3_600),
+                within("max_s", self.max_s, 0.01, 3_600),
             ]
         )
 
@@ -104,7 +104,7 @@ class StacksConfig(Settings):
         bench: stacks: one network on several stacks and in several precisions, interleaved.
         network: name of the model.
         stack: the first stack, which the others are compared with; null means the backend's best for this machine.
-        beside: stacks that are timed on the processor in turn with the first.
+        compare_to: stacks that are timed on the processor in turn with the first.
         precisions: float32, bfloat16, float16: what layers compute in; weights are always float32.
         modes: inference, training, or both.
         batch_size: items at a time.
@@ -114,7 +114,7 @@ class StacksConfig(Settings):
 
     bench: str = "stacks"
     network: str = "mnist"
-    beside: list[str] = field(default_factory=lambda: ["torch", "jax", "openvino"])
+    compare_to: list[str] = field(default_factory=lambda: ["torch", "jax", "openvino"])
     precisions: list[str] = field(default_factory=lambda: ["float32"])
     modes: list[str] = field(default_factory=lambda: list(MODES))
     batch_size: int = 32
@@ -161,7 +161,7 @@ class EncoderBenchConfig(Settings):
     Attributes:
         stack: name of the stack to use; null means the backend's best for this machine.
         implementation: zoo, the zoo's encoder; torch, PyTorch's own module, on a stack of PyTorch; both.
-        beside: stacks that are timed on the processor in turn with the first, such as [jax,openvino].
+        compare_to: stacks that are timed on the processor in turn with the first, such as [jax,openvino].
         modes: evaluation, and training: the forward pass with dropout, recording what gradients need.
         precisions: float32, bfloat16, float16: of weights and computation.
         compiled: also time the graphs of torch.compile and XLA.
@@ -174,7 +174,7 @@ class EncoderBenchConfig(Settings):
 
     model: dict[str, Any] = field(default_factory=dict)
     implementation: str = "zoo"
-    beside: list[str] = field(default_factory=list)
+    compare_to: list[str] = field(default_factory=list)
     modes: list[str] = field(default_factory=lambda: list(ENCODER_MODES))
     precisions: list[str] = field(default_factory=lambda: ["float32", "bfloat16"])
     compiled: bool = True

@@ -7,7 +7,7 @@ from zoo.config import ranges
 from zoo.config.ranges import PRECISIONS, RESIZES, one_of, within, within_or_null
 from zoo.config.schemas.common import Settings, Tracking, Trainer, literal
 
-NORMALISATIONS = ("model", "unit", "symmetric", "standard")
+NORMALIZATIONS = ("model", "unit", "symmetric", "standard")
 
 
 @dataclass
@@ -18,13 +18,13 @@ class FineTune:
         head_epochs: passes over the unaltered training images in which only the last layer learns; 0 for none.
         head_learning_rate: the highest learning rate of these.
         unfreeze_from: the first layer that learns in the epochs after them, trainer.epochs; null means all layers.
-        freeze_normalisation: keep normalization layers, their statistics included, as they are in these too.
+        freeze_normalization: keep normalization layers, their statistics included, as they are in these too.
     """
 
     head_epochs: int = 0
     head_learning_rate: float = 0.003
     unfreeze_from: str | None = None
-    freeze_normalisation: bool = True
+    freeze_normalization: bool = True
 
     def checks(self) -> list[str | None]:
         """Return what is out of range, None for what is not."""
@@ -58,16 +58,16 @@ class Augment:
     Attributes:
         flip: mirror every other image, left to right.
         crop: share of the edge by which images are shifted at most; what comes in is mirrored.
-        colour: share by which brightness, contrast and saturation change at most.
+        color: share by which brightness, contrast and saturation change at most.
     """
 
     flip: bool = False
     crop: float = 0.0
-    colour: float = 0.0
+    color: float = 0.0
 
     def checks(self) -> list[str | None]:
         """Return what is out of range, None for what is not."""
-        return [within("augment.crop", self.crop, 0.0, 0.5), within("augment.colour", self.colour, 0.0, 0.9)]
+        return [within("augment.crop", self.crop, 0.0, 0.5), within("augment.color", self.color, 0.0, 0.9)]
 
 
 @dataclass
@@ -82,7 +82,7 @@ class DataSettings:
         test: share of all images set aside for testing, of a folder without a test part.
         size: edge of your own images in pixels; null means what the model asks for.
         resize: how they get it: stretch; crop, which keeps the middle and the proportions; nearest.
-        normalise: model, as it was made for; unit, 0 to 1; symmetric, -1 to 1; standard, mean 0 and deviation 1.
+        normalize: model, as it was made for; unit, 0 to 1; symmetric, -1 to 1; standard, mean 0 and deviation 1.
         strict: refuse a folder with images that cannot be read, instead of leaving them out.
         balance: weight the training images so that every class counts the same.
     """
@@ -95,7 +95,7 @@ class DataSettings:
     test: float = 0.1
     size: int | None = None
     resize: str = "stretch"
-    normalise: str = "model"
+    normalize: str = "model"
     strict: bool = False
     balance: bool = False
 
@@ -106,7 +106,7 @@ class DataSettings:
             within("data.test", self.test, 0.0, 0.9),
             within_or_null("data.size", self.size, 4, 1024),
             one_of("data.resize", self.resize, RESIZES),
-            one_of("data.normalise", self.normalise, NORMALISATIONS),
+            one_of("data.normalize", self.normalize, NORMALIZATIONS),
             within_or_null("data.train_limit", self.train_limit, 1, 10**9),
             within_or_null("data.test_limit", self.test_limit, 1, 10**9),
         ]

@@ -12,7 +12,7 @@ from zoo.config.schemas.text import MISSING_RUN, TextData, TextTraining
 class LanguageData(TextData):
     """One long text."""
 
-    tokeniser: str = "characters"
+    tokenizer: str = "characters"
     lowercase: bool = False
 
     def checks(self) -> list[str | None]:

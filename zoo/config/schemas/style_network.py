@@ -53,7 +53,7 @@ class StyleTrainer:
 
 
 def _loss_weights() -> LossWeights:
-    return LossWeights(style=5.0, content=1.0, roughness=0.1)
+    return LossWeights(style=5.0, content=1.0, total_variation=0.1)
 
 
 @dataclass
@@ -97,13 +97,13 @@ class StyleNetworkConfig(Settings):
         )
 
     def _model_checks(self) -> list[str | None]:
-        edge = self.model["edge"]
+        kernel_size = self.model["kernel_size"]
         return [
             one_of("model.upsampling", self.model["upsampling"], UPSAMPLING),
             within("model.filters", self.model["filters"], 1, 256),
             within("model.blocks", self.model["blocks"], 0, 64),
-            within("model.edge", edge, 1, 31),
-            f"model.edge must be odd, got {edge}" if edge % 2 == 0 else None,
+            within("model.kernel_size", kernel_size, 1, 31),
+            f"model.kernel_size must be odd, got {kernel_size}" if kernel_size % 2 == 0 else None,
         ]
 
 

@@ -19,12 +19,12 @@ class LossWeights:
     Attributes:
         style: weight of the style loss.
         content: weight of the content loss.
-        roughness: weight of the total variation, by which neighboring pixels differ.
+        total_variation: weight of the total variation, by which neighboring pixels differ.
     """
 
     style: float = 1.0
     content: float = 0.05
-    roughness: float = 0.001
+    total_variation: float = 0.001
 
     def checks(self, largest: float) -> list[str | None]:
         """Return what is out of range, None for what is not."""
@@ -57,13 +57,13 @@ class StyleConfig(Settings):
         size: longer side of the result in pixels; 0 means that of the photo.
         style_scale: size of the strokes; 2 makes them twice as large.
         steps: evaluations of the loss at the full size; smaller sizes get twice as many each.
-        smallest: longer side of the first size, which is doubled up to size; size itself where that is smaller.
+        min_size: longer side of the first size, which is doubled up to size; size itself where that is smaller.
         features: the feature network: vgg19, vgg16, squeezenet, random; auto: one that has weights here.
         feature_weights: its weights: a file, or the folder of a model.json; random needs none.
         optimizer: lbfgs or adam.
         rate: how far pixels move in the first step, in gray levels.
         start: content, noise, or an image to continue from.
-        colours: style takes the painting's colors, content keeps the photo's.
+        colors: style takes the painting's colors, content keeps the photo's.
         every: steps between two intermediate images; 0 keeps none.
         save: file to write the result to as well; the suffix selects its format.
         overwrite: replace that file if it exists.
@@ -82,7 +82,7 @@ class StyleConfig(Settings):
     size: int = 512
     style_scale: float = 1.0
     steps: int = 30
-    smallest: int = 128
+    min_size: int = 128
     features: str = "auto"
     feature_weights: str | None = literal()
     layers: Layers = field(default_factory=Layers)
@@ -90,7 +90,7 @@ class StyleConfig(Settings):
     optimizer: str = "lbfgs"
     rate: float = 4.0
     start: str = literal("content")
-    colours: str = "style"
+    colors: str = "style"
     every: int = 20
     save: str | None = literal()
     overwrite: bool = False
@@ -103,7 +103,7 @@ class StyleConfig(Settings):
         return ranges.problems(
             [
                 within("size", self.size, 16, 8192) if self.size else None,
-                within("smallest", self.smallest, 32, 8192),
+                within("min_size", self.min_size, 32, 8192),
                 within("style_scale", self.style_scale, 0.1, 10.0),
                 within("steps", self.steps, 1, 100_000),
                 within("rate", self.rate, 0.01, 255.0),
@@ -114,7 +114,7 @@ class StyleConfig(Settings):
                 one_of("features", self.features, FEATURE_NETWORKS),
                 one_of("optimizer", self.optimizer, PIXEL_OPTIMIZERS),
                 one_of("precision", self.precision, FEATURE_PRECISIONS),
-                one_of("colours", self.colours, COLORS),
+                one_of("colors", self.colors, COLORS),
                 *self._style_checks(),
             ]
         )

@@ -20,14 +20,14 @@ class TextTrainer(Trainer):
         steps: optimizer steps of an epoch of a language model, which draws its texts at random.
         clip: largest global norm of the gradients; null does not clip.
         weight_decay: decoupled weight decay per step, times the learning rate; needs Keras 3.
-        final: share of the learning rate that a cosine schedule ends at.
+        final_lr_ratio: share of the learning rate that a cosine schedule ends at.
         word_dropout: share of the tokens of a text that are hidden while training on it.
     """
 
     steps: int = 250
     clip: float | None = 1.0
     weight_decay: float = 0.0
-    final: float = 0.01
+    final_lr_ratio: float = 0.01
     word_dropout: float = 0.0
 
     def checks(self) -> list[str | None]:
@@ -37,7 +37,7 @@ class TextTrainer(Trainer):
             within("trainer.steps", self.steps, 1, 10**7),
             within_or_null("trainer.clip", self.clip, 1e-6, 1e6),
             within("trainer.weight_decay", self.weight_decay, 0.0, 1.0),
-            within("trainer.final", self.final, 0.0, 1.0),
+            within("trainer.final_lr_ratio", self.final_lr_ratio, 0.0, 1.0),
             within("trainer.word_dropout", self.word_dropout, 0.0, 0.9),
         ]
 
@@ -49,7 +49,7 @@ class TextData:
     Attributes:
         root: folder, file or archive of the texts.
         encoding: of the files.
-        tokeniser: words, characters or bpe (byte-level).
+        tokenizer: words, characters or bpe (byte-level).
         vocabulary: largest number of tokens, the two for padding and the unknown included.
         lowercase: convert letters to lower case first.
         validation: share of the training texts set aside to choose the best epoch; of one text, its end.
@@ -60,7 +60,7 @@ class TextData:
     name: str = ""
     root: str | None = literal()
     encoding: str = "utf-8"
-    tokeniser: str = "words"
+    tokenizer: str = "words"
     vocabulary: int = 20_000
     lowercase: bool = True
     validation: float = 0.1
@@ -70,7 +70,7 @@ class TextData:
     def checks(self) -> list[str | None]:
         """Return what is out of range, None for what is not."""
         return [
-            one_of("data.tokeniser", self.tokeniser, TOKENIZERS),
+            one_of("data.tokenizer", self.tokenizer, TOKENIZERS),
             within("data.vocabulary", self.vocabulary, 3, 1_000_000),
             within("data.validation", self.validation, 0.0, 0.9),
             within_or_null("data.train_limit", self.train_limit, 1, 10**9),

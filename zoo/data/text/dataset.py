@@ -120,7 +120,7 @@ def _labelled(row: LabelledData, found: sources.Texts) -> Made:
     else:
         test = np.array([part == "test" for part in found.parts])
     known = [text for text, held in zip(found.texts, test, strict=True) if not held]
-    tokenizer = tokenization.learn(row.tokeniser, known, row.vocabulary, row.lowercase)
+    tokenizer = tokenization.learn(row.tokenizer, known, row.vocabulary, row.lowercase)
     pieces = tokenizer.encode_all(found.texts)
     offsets = np.cumsum([0, *(len(each) for each in pieces)], dtype=np.int64)
     tokens = np.concatenate(pieces).astype(_kind(tokenizer))
@@ -160,7 +160,7 @@ def _one_text(row: TextData, path: Path) -> Made:
     text = files.read(path, row.encoding)
     if not text.strip():
         raise ZooError(f"{path} is empty", "data=text_file needs a text.")
-    tokenizer = tokenization.learn(row.tokeniser, [text], row.vocabulary, row.lowercase)
+    tokenizer = tokenization.learn(row.tokenizer, [text], row.vocabulary, row.lowercase)
     tokens = tokenizer.encode_all([text])[0].astype(_kind(tokenizer))
     unknown = float((tokens == tokenization.UNKNOWN).mean())
     return {"tokens": tokens}, {"class_names": [], "blank": 0, "told": False, "unknown": unknown}, tokenizer

@@ -26,13 +26,13 @@ def preprocess(pixels):
     return np.asarray(pixels, dtype=np.float32)
 
 
-def stages(filters=32, blocks=5, edge=9, upsampling="transposed"):
+def stages(filters=32, blocks=5, kernel_size=9, upsampling="transposed"):
     """The convolutions in their order.
 
     Args:
         filters: of the first one; the others have two and four times as many.
         blocks: residual blocks of two convolutions each.
-        edge: edge in pixels of the first and the last kernel, odd.
+        kernel_size: edge in pixels of the first and the last kernel, odd.
         upsampling: ``"transposed"`` or ``"nearest"``.
 
     Returns:
@@ -41,28 +41,28 @@ def stages(filters=32, blocks=5, edge=9, upsampling="transposed"):
     Raises:
         ValueError: with the value received.
     """
-    for name, value, least in (("filters", filters, 1), ("blocks", blocks, 0), ("edge", edge, 1)):
+    for name, value, least in (("filters", filters, 1), ("blocks", blocks, 0), ("kernel_size", kernel_size, 1)):
         if value < least:
             raise ValueError("`%s` should be at least %d. Received %s=%s" % (name, least, name, value))
-    if edge % 2 == 0:
-        raise ValueError("`edge` should be odd. Received edge=%s" % (edge,))
+    if kernel_size % 2 == 0:
+        raise ValueError("`kernel_size` should be odd. Received kernel_size=%s" % (kernel_size,))
     if upsampling not in UPSAMPLING:
         raise ValueError("`upsampling` should be one of %s. Received %r" % (", ".join(UPSAMPLING), upsampling))
     kind = UPSAMPLING[upsampling]
-    down = [Stage("conv1", "same", edge, filters), Stage("conv2", "halve", 3, 2 * filters)]
+    down = [Stage("conv1", "same", kernel_size, filters), Stage("conv2", "halve", 3, 2 * filters)]
     down.append(Stage("conv3", "halve", 3, 4 * filters))
     residual = [
         Stage("block%d_%s" % (n, half), "same", 3, 4 * filters) for n in range(1, blocks + 1) for half in "ab"
     ]
     up = [Stage("up1", kind, 3, 2 * filters), Stage("up2", kind, 3, filters)]
-    return [*down, *residual, *up, Stage("output", "same", edge, 3)]
+    return [*down, *residual, *up, Stage("output", "same", kernel_size, 3)]
 
 
 def build(
     compat,
     filters=32,
     blocks=5,
-    edge=9,
+    kernel_size=9,
     upsampling="transposed",
     input_shape=(None, None, 3),
     initializer="glorot_uniform",
@@ -73,7 +73,7 @@ def build(
         compat: the Keras at hand, ``zoo.models.compat``.
         filters: see :func:`stages`.
         blocks: see :func:`stages`.
-        edge: see :func:`stages`.
+        kernel_size: see :func:`stages`.
         upsampling: see :func:`stages`.
         input_shape: (rows, columns, 3) of one picture, multiples of 4; None is any.
         initializer: of the kernels; ``"zeros"`` where they are loaded next, since drawing takes JAX seconds a layer.
@@ -86,7 +86,7 @@ def build(
     """
     inputs = compat.keras.layers.Input(shape=tuple(input_shape))
     x = inputs
-    for stage in stages(filters, blocks, edge, upsampling):
+    for stage in stages(filters, blocks, kernel_size, upsampling):
         if stage.name.endswith("_a"):
             start = x
         x = _normalise(compat, _convolve(compat, x, stage, _convolution(compat, stage, initializer)), stage)

@@ -75,7 +75,7 @@ class _Place:
 
 def _choices(context: RunContext[EncoderBenchConfig], settings: EncoderBenchConfig) -> list[selection.Selection]:
     """Every stack that takes part, the first being the one that was chosen; each only once."""
-    found = participants.choices(context, settings.beside)
+    found = participants.choices(context, settings.compare_to)
     wanted = IMPLEMENTATIONS[settings.implementation]
     if TORCH in wanted and not any(choice.stack.framework == TORCH for choice in found):
         console.say("PyTorch's own module needs a stack of PyTorch; it is timed beside")

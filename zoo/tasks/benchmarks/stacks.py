@@ -41,7 +41,7 @@ def bench(overrides: list[str]) -> Run:
     context = create_context(BENCH, overrides)
     settings = context.settings
     networks.refuse_unknown(settings.network)
-    choices = participants.choices(context, settings.beside)
+    choices = participants.choices(context, settings.compare_to)
     start_run(context, ["bench", settings.bench, settings.network.replace("/", "_"), context.choice.backend.name])
     with record_outcome(context):
         context.record |= {"bench": settings.bench, "model": settings.network}

@@ -81,7 +81,7 @@ def _request(
     if features.arrays is not None:
         feature_networks.write(work_dir / "features.npz", features)
     # A former result is as fine already as it is to become.
-    longer = [job.longer] if job.start else images.sizes(job.longer, settings.smallest)
+    longer = [job.longer] if job.start else images.sizes(job.longer, settings.min_size)
     style = {
         "features": {
             "network": features.network,
@@ -164,7 +164,7 @@ def _finish(
 def _write_out(context: RunContext[StyleConfig], settings: StyleConfig, job: inputs.Job, made: Path) -> None:
     result = images.opened(made, "result").pixels
     content = images.sized(images.fitted(job.content.pixels, job.longer), *result.shape[:2])
-    if settings.colours == "content":
+    if settings.colors == "content":
         result = images.recoloured(result, content)
     files.write(made, [result], files.ImageMetadata(job.content.told.exif))
     if job.save is not None:

@@ -84,7 +84,7 @@ def _timed(network, mode, batch, settings, peak, stop, framework):
     began = time.monotonic()
     timing.rounds(call, settings["warm"])
     row["warm_s"] = time.monotonic() - began
-    taken = timing.rounds(call, settings["count"], most_s=settings["most_s"], stop=stop)
+    taken = timing.rounds(call, settings["count"], most_s=settings["max_s"], stop=stop)
     row.update(timing.spread(taken), p95_ms=float(np.percentile(taken, 95) * 1e3))
     row["items_per_s"] = batch / row["median_ms"] * 1e3
     row["gflop_per_s"] = row["items_per_s"] * row["gflop_per_item"] * PASSES[mode]

@@ -80,7 +80,7 @@ def _timed(row, arrays, module, settings, stop):
     what, size = row["operation"], row["size"]
     try:
         call, result = module.prepare(_KERNELS[what], arrays, row["device"])
-        taken = timing.rounds(call, settings["count"], most_s=settings["most_s"], stop=stop)
+        taken = timing.rounds(call, settings["count"], most_s=settings["max_s"], stop=stop)
         if taken:
             row.update(timing.spread(taken))
             row["gflop_per_s"] = flops(what, size) / row["median_ms"] / 1e6

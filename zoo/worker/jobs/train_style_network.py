@@ -138,7 +138,8 @@ def _terms(model, settings, sample):
     rough = style_losses.weighted(
         compat, [style_losses.total_variation(compat, restyled)], [1 / (3.0 * size * size * _ROUGH)], "roughness"
     )
-    terms, factors = [content, style, rough], [settings["strength"][name] for name in TERMS]
+    weights = settings["strength"]
+    terms, factors = [content, style, rough], [weights["content"], weights["style"], weights["total_variation"]]
     loss = style_losses.weighted(compat, terms, factors, "loss")
     row = compat.keras.layers.Concatenate(name="terms")([loss, *terms])
     return compat.keras.models.Model(inputs=photo, outputs=row)

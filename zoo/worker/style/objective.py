@@ -62,7 +62,7 @@ def build(features, layers, target, weights):
         features: settings of the network, see :func:`zoo.worker.style.feature_model.frozen`.
         layers: ``{"style": names, "content": names}``.
         target: a :class:`Target`.
-        weights: ``{"style": w, "content": w, "roughness": w}``.
+        weights: ``{"style": w, "content": w, "total_variation": w}``.
 
     Returns:
         A function from (height, width, 3) float32 to ``([style, content, roughness], gradient)``, each loss times its
@@ -84,7 +84,7 @@ def build(features, layers, target, weights):
     terms = [
         _style(layers["style"], maps, target, weights["style"], start),
         _content(layers["content"], maps, aims, weights["content"], start),
-        _rough(picture, target.content.shape, weights["roughness"]),
+        _rough(picture, target.content.shape, weights["total_variation"]),
     ]
     model = compat.keras.models.Model(inputs=start, outputs=terms)
     function = compat.losses_and_gradient(model, held)

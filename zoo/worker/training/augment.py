@@ -7,19 +7,19 @@ def altering(settings):
     """The function that alters a batch as the settings say, or None where they alter nothing.
 
     Args:
-        settings: ``flip``, ``crop`` (share of the edge) and ``colour`` (share).
+        settings: ``flip``, ``crop`` (share of the edge) and ``color`` (share).
 
     Returns:
         From (pixels, seeds) to pixels: uint8 (n, height, width, channels), and a list of whole numbers; the result is
         float32 0..255 where colours change.
     """
-    if not (settings["flip"] or settings["crop"] or settings["colour"]):
+    if not (settings["flip"] or settings["crop"] or settings["color"]):
         return None
 
     def alter(pixels, seeds):
         random = np.random.RandomState(seeds)
         moved = _moved(pixels, random, settings["flip"], settings["crop"])
-        return _recoloured(moved, random, settings["colour"]) if settings["colour"] else moved
+        return _recoloured(moved, random, settings["color"]) if settings["color"] else moved
 
     return alter
 

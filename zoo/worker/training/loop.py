@@ -262,7 +262,7 @@ def learning_rate(settings, step, steps):
     if schedule == "constant":
         return rate
     return _between(
-        rate, rate * (1e-4 if cycle else settings.get("final", 0.01)), (step - warm) / max(1, steps - warm)
+        rate, rate * (1e-4 if cycle else settings.get("final_lr_ratio", 0.01)), (step - warm) / max(1, steps - warm)
     )
 
 
