@@ -54,7 +54,7 @@ def bench(**settings: Any) -> Run:
     """Time a model.
 
     Args:
-        **settings: as on the command line: ``model="transformer"``, ``implementation="both"``, ``compare_to=["jax"]``.
+        **settings: as on the command line: ``model="transformer"``, ``compare_to=["jax"]``.
 
     Returns:
         The finished run; ``results.csv`` and ``results.json`` in its folder hold a row a timing.

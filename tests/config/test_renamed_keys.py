@@ -45,7 +45,6 @@ def test_an_old_key_is_the_new_one(key: str, capsys: pytest.CaptureFixture[str])
     assert old != plain
 
 
-
 def test_an_old_key_is_announced_once(capsys: pytest.CaptureFixture[str]) -> None:
     renamed_keys._announce.cache_clear()
     for value in ("0.1", "0.2"):

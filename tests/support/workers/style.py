@@ -125,7 +125,8 @@ def train(request):
     np.save(os.path.join(folder, "painting.npy"), random.randint(0, 256, (40, 48, 3)).astype(np.uint8))
     features = {"network": "random", "weights": None, "seed": 0, "style": ["octave1"], "content": ["octave1"]}
     settings = {"steps": 3, "report": 1, "batch_size": 2, "size": 32, "optimizer": "sgd", "learning_rate": 0.02}
-    settings.update(schedule="constant", warmup=0, seed=1, strength={"content": 1, "style": 5, "total_variation": 0.1})
+    settings.update(schedule="constant", warmup=0, seed=1)
+    settings["strength"] = {"content": 1, "style": 5, "total_variation": 0.1}
     settings.update(features=features, inbox=inbox, painting=os.path.join(folder, "painting.npy"))
     events, stop = Events(), types.SimpleNamespace(asked=False)
     given = {"run_dir": folder, "model": {"args": request["model"]}, "train": settings}
