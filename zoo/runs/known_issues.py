@@ -39,6 +39,7 @@ class Issue:
     lines: int = 0
     probe: str = ""
     vague: bool = False
+    general: bool = False
 
 
 @dataclasses.dataclass(frozen=True)
@@ -80,7 +81,15 @@ def explain(text: str, backend: str | None = None) -> list[Finding]:
             findings[issue.id] = _finding(issue, log, *matches[0])
         for line, _, _ in matches:
             claimed.setdefault(line, []).append(issue)
-    replaced = {name for issue in issues() if issue.id in findings for name in issue.replaces}
+    return _without_replaced(findings)
+
+
+def _without_replaced(findings: dict[str, Finding]) -> list[Finding]:
+    """Leave out what a special issue says better than a general one."""
+    matched = [issue for issue in issues() if issue.id in findings]
+    replaced = {name for issue in matched for name in issue.replaces}
+    if any(not issue.general and issue.effect != "harmless" and issue.id not in replaced for issue in matched):
+        replaced |= {issue.id for issue in matched if issue.general}
     return [finding for name, finding in findings.items() if name not in replaced]
 
 
