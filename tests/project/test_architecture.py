@@ -25,7 +25,7 @@ DOORS = {
     "tokenizers": {"data/text/tokenization.py"},
     "matplotlib": {"runs/plots.py"},
     "sklearn": {"data/sources.py"},
-    "h5py": {"weights/io.py"},
+    "h5py": {"weights/hdf5.py"},
     "mlflow": {"runs/mlflow_tracking.py"},
     "requests": {"core/download.py"},
 }

@@ -12,7 +12,7 @@ from tests.support.questions import KERAS_3
 from tests.support.workers.transformer import CASES, ENCODERS, name_of
 from zoo.core.errors import ZooError
 from zoo.environments import stacks
-from zoo.weights import io
+from zoo.weights import convert, io
 
 STACKS = questions.STACKS["transformer"]
 TRAINING = [name for name in STACKS if stacks.load(name).trains]
@@ -34,7 +34,7 @@ def test_weights_cross_over_from_pytorch_and_back(tmp_path: Path) -> None:
         questions.encoder_weights(tmp_path, name)
         ours = io.read(tmp_path / f"{name}.npz")
         assert list(ours.arrays)[:2] == ["layer1/attention_kernel", "layer1/attention_bias"]
-        io.convert(tmp_path / f"{name}.npz", tmp_path / "back.safetensors", "torch")
+        convert.convert(tmp_path / f"{name}.npz", tmp_path / "back.safetensors", "torch")
         before, after = io.read(tmp_path / f"{name}.safetensors"), io.read(tmp_path / "back.safetensors")
         assert set(before.arrays) == set(after.arrays)
         assert all(np.array_equal(array, after.arrays[key]) for key, array in before.arrays.items())
@@ -44,7 +44,7 @@ def test_an_encoder_inside_of_another_model_is_found_and_the_rest_kept(tmp_path:
     names = {"embed.weight": (5, 4), "body.layers.0.self_attn.in_proj_weight": (12, 4), "body.norm.bias": (4,)}
     arrays = {name: np.ones(shape, np.float32) for name, shape in names.items()}
     io.write(tmp_path / "m.safetensors", io.Weights(arrays, "PyTorch's", doubts=("no order",)))
-    io.convert(tmp_path / "m.safetensors", tmp_path / "m.npz")
+    convert.convert(tmp_path / "m.safetensors", tmp_path / "m.npz")
     shapes = {name: array.shape for name, array in io.read(tmp_path / "m.npz").arrays.items()}
     assert shapes == {"layer1/attention_kernel": (4, 12), "embed.weight": (5, 4), "norm/beta": (4,)}
 
@@ -55,7 +55,7 @@ def test_a_pickle_of_pytorch_is_never_opened(tmp_path: Path) -> None:
     with zipfile.ZipFile(tmp_path / "model.pt", "w") as archive:
         archive.writestr("model/data.pkl", b"cos\nsystem\n(S'true'\ntR.")
     with pytest.raises(ZooError, match="pickle") as refusal:
-        io.convert(tmp_path / "model.pt", tmp_path / "model.npz")
+        convert.convert(tmp_path / "model.pt", tmp_path / "model.npz")
     assert "safetensors" in (refusal.value.remedy or "")
 
 

@@ -14,7 +14,7 @@ import traceback
 from collections.abc import Iterator
 from typing import Any
 
-from zoo.weights import io, sandbox
+from zoo.weights import sandbox
 
 
 class Forked:
@@ -49,7 +49,7 @@ def _read(path: str, folder: str, said: int, timeout: float) -> None:
         signal.setitimer(signal.ITIMER_REAL, timeout)
         resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
         os.dup2(said, 2)
-        io.read_apart(path, folder)
+        sandbox.child(path, folder)
         code = 0
     except BaseException:
         traceback.print_exc()

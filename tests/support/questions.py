@@ -13,7 +13,7 @@ from tests.support import CHECKOUT, published
 from tests.support.workers.transformer import ENCODERS
 from zoo.config.schemas.text import TextTrainer
 from zoo.environments.stacks import Stack
-from zoo.weights import io
+from zoo.weights import convert, io
 
 ASSETS = CHECKOUT / "assets" / "golden"
 GOLDEN = {path.stem: json.loads(path.read_text()) for path in sorted(ASSETS.glob("mobilenet*.json"))}
@@ -122,7 +122,7 @@ def _weights_files(out: Path) -> None:
 
 def _photos(out: Path) -> list[dict[str, Any]]:
     """The published network on real photos, by way of the zoo's own reading of its file."""
-    io.convert(PUBLISHED, out / "published.npz")
+    convert.convert(PUBLISHED, out / "published.npz")
     opened = [Image.open(file) for file in sorted((DATA / "imagenet" / "photos").iterdir())]
     np.save(out / "pictures.npy", np.stack([np.asarray(each.convert("RGB").resize((224, 224))) for each in opened]))
     given = {
@@ -141,7 +141,7 @@ def frozen(_row: Stack, _out: Path, _root: Path) -> dict[str, Any]:
 def style(row: Stack, out: Path, _root: Path) -> dict[str, Any]:
     """A small style network with published weights, in both ways of growing."""
     published.style_network(out / "net", filters=3, blocks=1, edge=5)
-    io.convert(out / "net", out / "net.npz")
+    convert.convert(out / "net", out / "net.npz")
     arrays = io.read(out / "net.npz").arrays
     grown = {name: each.swapaxes(2, 3) if name in GROWING else each for name, each in arrays.items()}
     io.write(out / "repeats.npz", io.Weights(grown, "drawn"))
@@ -163,7 +163,7 @@ def encoder_weights(folder: Path, encoder: str) -> None:
     prefix = f"{encoder}/"
     arrays = {name.removeprefix(prefix): stored[name] for name in stored.files if name.startswith(prefix)}
     io.write(folder / f"{encoder}.safetensors", io.Weights(arrays, "PyTorch's", doubts=("no order",)))
-    io.convert(folder / f"{encoder}.safetensors", folder / f"{encoder}.npz")
+    convert.convert(folder / f"{encoder}.safetensors", folder / f"{encoder}.npz")
 
 
 def text(row: Stack, out: Path, root: Path) -> dict[str, Any]:

@@ -5,14 +5,13 @@ import http.server
 import threading
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Any
 
 import pytest
 
 from tests.support import published
-from zoo.core import schema
 from zoo.core.errors import ZooError
-from zoo.weights import feature_downloads, feature_networks
+from zoo.weights import feature_networks
+from zoo.weights.feature_networks import PublishedFile
 
 
 class Mirror:
@@ -34,55 +33,56 @@ class Mirror:
 
         self.server = http.server.ThreadingHTTPServer(("127.0.0.1", 0), Handler)
         threading.Thread(target=self.server.serve_forever, kwargs={"poll_interval": 0.02}, daemon=True).start()
-        self.row: dict[str, Any] = {
-            "address": f"http://127.0.0.1:{self.server.server_port}/", "file": "vgg16_notop.h5",
-            "bytes": len(content),
-            "checksum": {"md5": hashlib.md5(content, usedforsecurity=False).hexdigest()},
-        }  # fmt: skip
-        monkeypatch.setattr(feature_downloads, "table", lambda: {"vgg16": self.row})
+        self.row = PublishedFile(
+            address=f"http://127.0.0.1:{self.server.server_port}/",
+            file="vgg16_notop.h5",
+            bytes=len(content),
+            checksum={"md5": hashlib.md5(content, usedforsecurity=False).hexdigest()},
+        )
+        monkeypatch.setattr(feature_networks, "published", lambda: {"vgg16": self.row})
 
 
 @pytest.fixture
 def mirror(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Mirror]:
     monkeypatch.setenv("ZOO_CACHE", str(tmp_path / "cache"))
     monkeypatch.setattr(Path, "home", lambda: tmp_path)
-    made = Mirror(b"weights" * 1000, monkeypatch)
-    yield made
-    made.server.shutdown()
-    made.server.server_close()
+    server = Mirror(b"weights" * 1000, monkeypatch)
+    yield server
+    server.server.shutdown()
+    server.server.server_close()
 
 
 def test_the_table_is_complete() -> None:
-    for network, row in schema.read_yaml(feature_downloads.TABLE).items():
+    for network, row in feature_networks.published().items():
         assert network in ("vgg19", "vgg16", "squeezenet")
-        assert row["address"].startswith("https://")
-        assert row["bytes"] > 1e6
-        ((kind, checksum),) = row["checksum"].items()
+        assert row.address.startswith("https://")
+        assert row.bytes > 1e6
+        ((kind, checksum),) = row.checksum.items()
         assert len(checksum) == {"md5": 32, "sha256": 64}[kind]
-        assert row["source"]
+        assert row.source
 
 
 def test_the_rows_squeezenet_is_the_file_at_hand(shared_data: Path) -> None:
-    row = schema.read_yaml(feature_downloads.TABLE)["squeezenet"]
-    content = (shared_data / "squeezenet" / row["file"]).read_bytes()
-    assert (len(content), hashlib.sha256(content).hexdigest()) == (row["bytes"], row["checksum"]["sha256"])
+    row = feature_networks.published()["squeezenet"]
+    content = (shared_data / "squeezenet" / row.file).read_bytes()
+    assert (len(content), hashlib.sha256(content).hexdigest()) == (row.bytes, row.checksum["sha256"])
 
 
 def test_it_is_downloaded_once_and_its_sha256_kept(mirror: Mirror, capsys: pytest.CaptureFixture[str]) -> None:
-    path = feature_downloads.fetched("vgg16")
+    path = feature_networks.download("vgg16")
     assert path.read_bytes() == mirror.content
     note = path.with_name(path.name + ".sha256")
     assert note.read_text().strip() == hashlib.sha256(mirror.content).hexdigest()
     assert "must stay from now on" in capsys.readouterr().err
-    assert feature_downloads.fetched("vgg16") == feature_downloads.kept("vgg16") == path
+    assert feature_networks.download("vgg16") == feature_networks.available("vgg16") == path
     assert mirror.asked == 1
 
 
 def test_another_file_of_the_same_md5_is_refused(mirror: Mirror) -> None:
-    path = feature_downloads.fetched("vgg16")
+    path = feature_networks.download("vgg16")
     path.with_name(path.name + ".sha256").write_text("0" * 64)  # as if the file had been another one at first
     with pytest.raises(ZooError, match="no longer the file that was downloaded") as error:
-        feature_downloads.kept("vgg16")
+        feature_networks.available("vgg16")
     assert "fetched anew" in error.value.remedy
 
 
@@ -105,9 +105,9 @@ def test_auto_downloads_nothing(mirror: Mirror, capsys: pytest.CaptureFixture[st
 
 def test_a_file_of_the_published_layout_is_vgg16(mirror: Mirror, tmp_path: Path) -> None:
     path = published.vgg(tmp_path / "vgg16.h5", "vgg16")
-    found = feature_networks.choose("auto", str(path))
-    assert found.network == "vgg16"
-    assert found.arrays is not None
-    assert list(found.arrays)[:2] == ["block1_conv1/kernel", "block1_conv1/bias"]
-    assert found.arrays["block5_conv3/kernel"].shape == (3, 3, 512, 512)
-    assert sum(array.size for array in found.arrays.values()) == 14_714_688
+    features = feature_networks.choose("auto", str(path))
+    assert features.network == "vgg16"
+    assert features.arrays is not None
+    assert list(features.arrays)[:2] == ["block1_conv1/kernel", "block1_conv1/bias"]
+    assert features.arrays["block5_conv3/kernel"].shape == (3, 3, 512, 512)
+    assert sum(array.size for array in features.arrays.values()) == 14_714_688

@@ -1,7 +1,6 @@
 """Weights of every kind of file: what goes in comes out, and what is hostile stays out."""
 
 import io
-import itertools
 import json
 import pickle
 import struct
@@ -17,35 +16,10 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
+from tests.support.weight_samples import SHAPES, assert_same, drawn
 from zoo.core.errors import ZooError
+from zoo.weights import convert
 from zoo.weights import io as weights_io
-
-KINDS = ("w.npz", "w.h5", "w.weights.h5", "w.safetensors")
-SHAPES = {
-    "stem/kernel": (3, 3, 3, 4),
-    "stem_bn/gamma": (4,),
-    "stem_bn/beta": (4,),
-    "stem_bn/moving_mean": (4,),
-    "stem_bn/moving_variance": (4,),
-    "dw/depthwise_kernel": (3, 3, 4, 1),
-    "again/kernel": (3, 3, 4, 4),
-    "head/kernel": (4, 2),
-    "head/bias": (2,),
-}
-
-
-def drawn(shapes: dict[str, tuple[int, ...]] = SHAPES) -> weights_io.Weights:
-    random = np.random.default_rng(0)
-    return weights_io.Weights(
-        {name: random.normal(size=shape).astype("f4") for name, shape in shapes.items()}, "test"
-    )
-
-
-def assert_same(found: weights_io.Weights, wanted: weights_io.Weights) -> None:
-    assert list(found.arrays) == list(wanted.arrays)
-    for name, array in wanted.arrays.items():
-        assert found.arrays[name].dtype == np.float32
-        np.testing.assert_array_equal(found.arrays[name], array)
 
 
 def refusal(path: Path) -> str:
@@ -57,17 +31,6 @@ def refusal(path: Path) -> str:
 
 
 # ---- what goes in comes out
-
-
-def test_every_kind_becomes_every_other_without_loss(tmp_path: Path) -> None:
-    # A walk through all pairs: each kind is converted to each other kind once.
-    walk = [KINDS[index] for index in (0, 1, 0, 2, 0, 3, 1, 2, 1, 3, 2, 3, 0)]
-    weights_io.write(tmp_path / f"0.{walk[0]}", drawn())
-    for step, (before, after) in enumerate(itertools.pairwise(walk)):
-        summary = weights_io.convert(tmp_path / f"{step}.{before}", tmp_path / f"{step + 1}.{after}")
-        assert "9 weights, 314 parameters" in summary.lines[0]
-    assert_same(weights_io.read(tmp_path / f"12.{walk[-1]}"), drawn())
-    assert not list(tmp_path.glob("*.part"))
 
 
 def test_npz_is_what_the_worker_reads_and_writes(tmp_path: Path) -> None:
@@ -87,7 +50,7 @@ def test_keras_3_groups_are_numbered_by_class_and_named(tmp_path: Path) -> None:
         assert set(file["layers"]) == {"conv2d", "batch_normalization", "depthwise_conv2d", "conv2d_1", "dense"}
         assert file["layers/conv2d_1/vars"].attrs["name"] == b"again"
         assert file["layers/batch_normalization/vars/3"].shape == (4,)
-    told = weights_io.convert(tmp_path / "w.weights.h5", tmp_path / "x.weights.h5").lines[-1]
+    told = convert.convert(tmp_path / "w.weights.h5", tmp_path / "x.weights.h5")[-1]
     assert told == "Layers by class: 2 conv2d, 1 batch_normalization, 1 depthwise_conv2d, 1 dense"
 
 
@@ -199,57 +162,6 @@ def test_files_of_early_keras_3_have_no_names(tmp_path: Path) -> None:
     found = weights_io.read(tmp_path / "w.weights.h5")
     assert "without the names" in found.kind
     assert list(found.arrays)[-1] == "dense_1/bias"
-
-
-def test_order_that_was_sorted_away_is_not_made_up(tmp_path: Path) -> None:
-    np.savez(tmp_path / "w.npz", **dict(sorted(drawn().arrays.items())))
-    for target in ("x.h5", "x.weights.h5"):
-        with pytest.raises(ZooError, match="order of the"):
-            weights_io.convert(tmp_path / "w.npz", tmp_path / target)
-    weights_io.convert(tmp_path / "w.npz", tmp_path / "x.safetensors")
-    weights_io.convert(tmp_path / "x.safetensors", tmp_path / "y.npz")
-    with pytest.raises(ZooError, match="order of the layers"):
-        weights_io.convert(tmp_path / "x.safetensors", tmp_path / "x.h5")
-
-
-@pytest.mark.parametrize(
-    ("target", "words"), [("w.pt", "'w.pt'"), ("w.keras", "the model itself"), ("no/such/w.npz", "No such file")]
-)
-def test_a_target_that_cannot_be_written_is_told(tmp_path: Path, target: str, words: str) -> None:
-    weights_io.write(tmp_path / "source.npz", drawn())
-    with pytest.raises(ZooError, match=words):
-        weights_io.convert(tmp_path / "source.npz", tmp_path / target)
-
-
-def test_a_layer_of_unknown_class_is_not_guessed(tmp_path: Path) -> None:
-    weights_io.write(tmp_path / "w.npz", drawn({"odd/kernel": (2, 2), "odd/bias": (2,), "odd/more": (2,)}))
-    with pytest.raises(ZooError, match="'odd'"):
-        weights_io.convert(tmp_path / "w.npz", tmp_path / "w.weights.h5")
-    weights_io.convert(tmp_path / "w.npz", tmp_path / "w.h5")
-
-
-def test_a_file_is_not_written_over_itself(tmp_path: Path) -> None:
-    weights_io.write(tmp_path / "w.npz", drawn())
-    with pytest.raises(ZooError, match="itself"):
-        weights_io.convert(tmp_path / "w.npz", tmp_path / "w.npz")
-
-
-def test_show_lists_names_and_shapes(tmp_path: Path) -> None:
-    weights_io.write(tmp_path / "w.npz", drawn())
-    lines = weights_io.show(tmp_path / "w.npz").lines
-    assert lines[0].endswith("numpy archive, 9 weights, 314 parameters")
-    assert "dw/depthwise_kernel      (3, 3, 4, 1)" in lines
-
-
-def test_match_names_everything_that_does_not_fit() -> None:
-    wanted = {"a/kernel": (2, 2), "a/bias": (2,), "b/kernel": (3, 3), "b/bias": (3,)}
-    arrays = {"a/kernel": np.zeros((2, 2)), "a/bias": np.zeros(4), "c/kernel": np.zeros(1), "d/kernel": np.zeros(1)}
-    found = weights_io.match(wanted, arrays)
-    assert found.missing == ["b/kernel", "b/bias"]
-    assert found.surplus == ["c/kernel", "d/kernel"]
-    assert found.misshapen == {"a/bias": ((4,), (2,))}
-    assert found.lines[-1] == "a/bias has shape (4,), the model needs (2,)"
-    assert not weights_io.match({"a": (2,)}, {"a": np.zeros(2)}).lines
 
 
 def test_published_files_are_read(shared_data: Path) -> None:
@@ -445,16 +357,6 @@ def test_hostile_files_are_refused(tmp_path: Path, kind: str) -> None:
 def test_a_file_that_is_not_there_and_a_folder_are_told(tmp_path: Path) -> None:
     assert "No such file" in refusal(tmp_path / "nowhere.h5")
     assert "directory" in refusal(tmp_path)
-
-
-def test_a_file_on_which_the_library_hangs_comes_to_an_end(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    weights_io.write(tmp_path / "w.h5", drawn())
-    monkeypatch.setattr("zoo.weights.sandbox._CODE", "import time; time.sleep(60)")
-    monkeypatch.setattr("zoo.weights.sandbox.SECONDS", 0.5)
-    assert "did not get to its end" in refusal(tmp_path / "w.h5")
-    monkeypatch.setattr("zoo.weights.sandbox._CODE", "import os; os.abort()")
-    monkeypatch.setattr("zoo.weights.sandbox.SECONDS", 20)
-    assert "broke down" in refusal(tmp_path / "w.h5")
 
 
 # ---- and so does noise

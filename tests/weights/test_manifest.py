@@ -8,7 +8,7 @@ import pytest
 
 from tests.support import published
 from zoo.core.errors import ZooError
-from zoo.weights import io, manifest
+from zoo.weights import convert, io, manifest
 
 
 @pytest.mark.parametrize("place", ["", "manifest.json"])
@@ -18,7 +18,7 @@ def test_a_published_network_is_named_after_its_layers(tmp_path: Path, place: st
     assert list(found.arrays) == list(wanted)
     assert all(np.array_equal(found.arrays[name], array) for name, array in wanted.items())
     assert manifest.size_of(found.arrays) == {"filters": 2, "blocks": 1, "kernel_size": 3}
-    io.convert(tmp_path, tmp_path / "out.npz")
+    convert.convert(tmp_path, tmp_path / "out.npz")
     assert manifest.size_of(io.read(tmp_path / "out.npz").arrays) == {"filters": 2, "blocks": 1, "kernel_size": 3}
 
 
@@ -34,7 +34,7 @@ def test_other_weights_keep_their_names(tmp_path: Path) -> None:
     found = io.read(tmp_path)
     np.testing.assert_array_equal(found.arrays["dense"], [[0, 1, 2], [3, 4, 5]])
     with pytest.raises(ZooError, match="no layers"):
-        io.convert(tmp_path, tmp_path / "out.h5")
+        convert.convert(tmp_path, tmp_path / "out.h5")
 
 
 @pytest.mark.parametrize(

@@ -13,7 +13,7 @@ import pytest
 from zoo.core import schema
 from zoo.core.errors import ZooError
 from zoo.models import mobilenet, mobilenet_v2
-from zoo.weights import io, pretrained
+from zoo.weights import convert, io, pretrained
 
 FULL = {"name": "mobilenet", "alpha": 1.0, "input_size": 224}
 
@@ -108,7 +108,7 @@ def test_a_file_that_keras_downloaded_is_taken_where_no_checksum_is_known(
     path = tmp_path / ".keras" / "models" / "mobilenet_5_0_224_tf.h5"
     path.parent.mkdir(parents=True)
     file_of_weights(tmp_path / "made.npz", alpha=0.5)
-    io.convert(tmp_path / "made.npz", tmp_path / "made.h5")
+    convert.convert(tmp_path / "made.npz", tmp_path / "made.h5")
     (tmp_path / "made.h5").rename(path)
     chosen = pretrained.choose("imagenet", FULL | {"alpha": 0.5})
     assert chosen is not None

@@ -1,18 +1,46 @@
-"""Which feature network judges pictures, and where its weights come from."""
+"""Choose the feature network that judges pictures, and get its weights: the user's own or published ones.
+
+Published files are downloaded once, and checked then and ever after.
+"""
 
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from zoo.core import console
+from zoo.core import console, paths, schema
+from zoo.core.download import fetch
 from zoo.core.errors import ZooError
-from zoo.weights import feature_downloads, feature_weights
+from zoo.core.files import atomic_write, file_sha256, storage_error
+from zoo.core.paths import user_path
+from zoo.weights import feature_weights
 
 if TYPE_CHECKING:
     from zoo.weights.formats import Arrays
 
+TABLE = paths.CONFIGS / "weights" / "features.yaml"
 # A weight of each network that tells it from others.
 FIRST = {"squeezenet": "fire2_squeeze1x1/kernel", "vgg": "block1_conv1/kernel"}
+
+
+@dataclass(frozen=True)
+class PublishedFile:
+    """One row of ``configs/weights/features.yaml``: where a file is published, and how it is recognized.
+
+    Attributes:
+        address: URL of its folder.
+        file: its name.
+        bytes: its size.
+        checksum: by algorithm: ``sha256``, or ``md5`` where no other is published.
+        source: where the checksum comes from.
+        licence: of the weights.
+    """
+
+    address: str
+    file: str
+    bytes: int
+    checksum: dict[str, str]
+    source: str = ""
+    licence: str = ""
 
 
 @dataclass(frozen=True)
@@ -25,28 +53,28 @@ class FeatureNetwork:
 
 
 def choose(wanted: str, weights: str | None) -> FeatureNetwork:
-    """Settle on a network.
+    """Choose a network.
 
     Args:
-        wanted: its name, or ``auto``: that of the weights at hand, else ``random``, said loudly.
+        wanted: its name, or ``auto``: that of the weights at hand, else ``random``, with a warning.
         weights: path of its weights, or None: what was once downloaded; if nothing was, a network that is named is
             downloaded, and for ``auto`` nothing is.
 
     Raises:
-        ZooError: the weights cannot be read, are another network's, or cannot be had.
+        ZooError: the weights cannot be read, are another network's, or cannot be downloaded.
     """
     if wanted == "random":
         if weights:
             raise ZooError("features=random has no use for weights", "Leave feature_weights out, or name a network.")
         return FeatureNetwork("random", "drawn by the seed")
     if weights:
-        return _read(wanted, Path(weights).expanduser())
-    for network in feature_downloads.table() if wanted == "auto" else (wanted,):
-        kept = feature_downloads.kept(network)
-        if kept is not None:
-            return _read(network, kept)
+        return _read(wanted, user_path(weights))
+    for network in published() if wanted == "auto" else (wanted,):
+        path = available(network)
+        if path is not None:
+            return _read(network, path)
     if wanted != "auto":
-        return _read(wanted, feature_downloads.fetched(wanted))
+        return _read(wanted, download(wanted))
     console.warn(
         "No weights of VGG or SqueezeNet are at hand: features=random judges the style, by untrained filters. "
         "Trained ones see more: features=vgg19 downloads them (80 MB), features=squeezenet others (3 MB), "
@@ -59,19 +87,19 @@ def _read(wanted: str, path: Path) -> FeatureNetwork:
     if not path.exists():
         raise ZooError(f"There are no weights at {path}", "Give a file or folder: feature_weights=PATH.")
     arrays = feature_weights.read(path)
-    found = _network(arrays)
-    if found is None:
+    network = _network(arrays)
+    if network is None:
         raise ZooError(
             f"The weights in {path} are not of VGG or SqueezeNet; they begin with {', '.join(list(arrays)[:3])}",
             "Give weights of vgg19, vgg16 or squeezenet.",
         )
-    if wanted not in ("auto", found):
-        raise ZooError(f"The weights in {path} are of {found}, not of {wanted}", f"Say features={found}.")
-    return FeatureNetwork(found, str(path), arrays)
+    if wanted not in ("auto", network):
+        raise ZooError(f"The weights in {path} are of {network}, not of {wanted}", f"Set features={network}.")
+    return FeatureNetwork(network, str(path), arrays)
 
 
 def _network(arrays: "Arrays") -> str | None:
-    """Whose weights these are. VGG16 and VGG19 are told apart by the last convolution of block 3."""
+    """Return whose weights these are. VGG16 and VGG19 differ in the last convolution of block 3."""
     if FIRST["squeezenet"] in arrays:
         return "squeezenet"
     if FIRST["vgg"] not in arrays:
@@ -79,7 +107,76 @@ def _network(arrays: "Arrays") -> str | None:
     return "vgg19" if "block3_conv4/kernel" in arrays or "block3_conv1/kernel" not in arrays else "vgg16"
 
 
-def write(path: Path, choice: FeatureNetwork) -> None:
-    """Write the weights for the worker."""
-    assert choice.arrays is not None  # noqa: S101  (asked before)
-    feature_weights.write(path, choice.arrays)
+def write(path: Path, features: FeatureNetwork) -> None:
+    """Write the weights of a network that has some, for the worker.
+
+    Raises:
+        ZooError: they cannot be written.
+    """
+    assert features.arrays is not None  # noqa: S101  (callers ask before)
+    feature_weights.write(path, features.arrays)
+
+
+# -- published files
+
+
+def published() -> dict[str, PublishedFile]:
+    """Return what is published, by network."""
+    return {network: PublishedFile(**row) for network, row in schema.read_yaml(TABLE).items()}
+
+
+def available(network: str) -> Path | None:
+    """Return the file of a network where it is at hand: downloaded by the zoo, else by Keras; else None."""
+    name = published()[network].file
+    if (_folder() / name).is_file():
+        return download(network)
+    keras = Path.home() / ".keras" / "models" / name
+    return keras if keras.is_file() else None
+
+
+def download(network: str) -> Path:
+    """Return the file of a network, downloaded if it is not there.
+
+    Raises:
+        ZooError: it cannot be downloaded, or is not what was published.
+    """
+    row = published()[network]
+    checksum = row.checksum.get("sha256") or row.checksum["md5"]
+    try:
+        path = fetch(row.file, [row.address + row.file], checksum, _folder(), row.bytes)
+    except ZooError as error:
+        raise ZooError(
+            error.message,
+            f"{error.remedy}\nOr get {row.address}{row.file} yourself and name it: feature_weights=FILE; "
+            "or use features=random, which needs none.",
+        ) from error
+    _check_unchanged(path, row)
+    return path
+
+
+def _folder() -> Path:
+    return paths.cache_dir() / "downloads" / "features"
+
+
+def _check_unchanged(path: Path, row: PublishedFile) -> None:
+    """Refuse a file that is no longer what it was when it came.
+
+    Where only an md5 was published, which a forger can meet, the sha256 at the first sight is noted beside the file.
+    """
+    note, sha256 = path.with_name(path.name + ".sha256"), file_sha256(path)
+    expected = row.checksum.get("sha256") or _noted(note)
+    if expected is None:
+        atomic_write(note, sha256 + "\n")
+        console.say(f"{path.name} has the md5 that Keras knows; its sha256, {sha256}, must stay from now on")
+    elif expected != sha256:
+        raise ZooError(
+            f"{path} is no longer the file that was downloaded: its sha256 was {expected} and is {sha256}",
+            f"Remove it and {note.name}, and it is fetched anew.",
+        )
+
+
+def _noted(note: Path) -> str | None:
+    try:
+        return note.read_text(encoding="ascii").strip() if note.exists() else None
+    except (OSError, UnicodeDecodeError) as error:
+        raise storage_error("read", note, error) from error

@@ -3,11 +3,14 @@
 Sizes that a file declares are checked before memory is set aside for them, and nothing is ever unpickled.
 """
 
+import contextlib
 import json
+import lzma
 import math
 import re
 import zipfile
-from collections.abc import Iterable
+import zlib
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import IO, TYPE_CHECKING
@@ -15,6 +18,7 @@ from typing import IO, TYPE_CHECKING
 import numpy as np
 
 from zoo.core.errors import ZooError
+from zoo.core.files import storage_error
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -28,6 +32,11 @@ MOST_EXPANSION = 100
 HARMLESS_BYTES = 64 << 20
 MOST_ENTRIES = 100_000
 MOST_JSON_BYTES = 64 << 20
+# What damaged and hostile files make zipfile, zlib, numpy, h5py and json raise.
+_BROKEN = (
+    ValueError, KeyError, TypeError, AttributeError, RuntimeError, EOFError, NotImplementedError, MemoryError,
+    OverflowError, RecursionError, zipfile.BadZipFile, zlib.error, lzma.LZMAError,
+)  # fmt: skip
 
 
 @dataclass(frozen=True)
@@ -60,6 +69,21 @@ class RejectedFileError(ZooError):
             f"{path} is refused: {reason}",
             "Get the file again from where it came, or save it anew with the library that made it.",
         )
+
+
+@contextlib.contextmanager
+def readable(path: Path) -> Iterator[None]:
+    """Turn what reading a file raises into errors that name the file.
+
+    Raises:
+        ZooError: the file cannot be read, or is damaged.
+    """
+    try:
+        yield
+    except OSError as error:
+        raise storage_error("read", path, error) from error
+    except _BROKEN as error:
+        raise RejectedFileError(path, f"it is damaged ({type(error).__name__}: {str(error)[:200]})") from error
 
 
 def check_size(path: Path, declared: int, stored: int) -> None:
@@ -192,7 +216,7 @@ def read_safetensors(path: Path) -> Weights:
         raise RejectedFileError(path, f"it is not a whole safetensors file ({error})") from error
     arrays: Arrays = {name: _tensor(path, name, entry) for name, entry in entries}
     check_names(path, arrays)
-    order = _told_order(header.get("__metadata__", {}), arrays)
+    order = _noted_order(header.get("__metadata__", {}), arrays)
     if order is None:
         return Weights(
             dict(sorted(arrays.items())), "safetensors", order_problems=("it does not tell the order of the layers",)
@@ -214,11 +238,11 @@ def _tensor(path: Path, name: str, entry: dict[str, object]) -> "NDArray[np.floa
     return as_float32(path, name, np.frombuffer(raw, _TYPES[str(kind)]).reshape(sizes))
 
 
-def _told_order(metadata: object, arrays: "Arrays") -> list[str] | None:
-    """Names in the order that our own files keep beside them, or None."""
-    told = metadata.get("order") if isinstance(metadata, dict) else None
+def _noted_order(metadata: object, arrays: "Arrays") -> list[str] | None:
+    """Return the names in the order that the zoo's own files note, or None."""
+    note = metadata.get("order") if isinstance(metadata, dict) else None
     try:
-        order = json.loads(told) if isinstance(told, str) else None
+        order = json.loads(note) if isinstance(note, str) else None
     except (ValueError, RecursionError):
         return None
     if not isinstance(order, list) or not all(isinstance(name, str) for name in order):

@@ -1,4 +1,4 @@
-"""The order in which the members of an HDF5 group were made.
+"""Find the order in which the members of an HDF5 group were created.
 
 Keras 3 writes its layers in their order, and HDF5 lists them by name. But the names themselves are kept, one
 after the other as they were added, in the group's local heap: HDF5 File Format Specification 3.0, sections III.D
@@ -14,8 +14,8 @@ _SYMBOL_TABLE = 0x11
 _OPEN_END = 0xFFFFFFFFFFFFFFFF
 
 
-def names_as_made(content: Content, address: int) -> list[str] | None:
-    """Names of a group's members, first made first, or None where the file does not tell.
+def creation_order(content: Content, address: int) -> list[str] | None:
+    """Return the names of a group's members, the first created first, or None where the file does not tell.
 
     Args:
         content: of the whole file.

@@ -1,11 +1,11 @@
 """`zoo weights`: inspect and convert weights files."""
 
 import argparse
-from pathlib import Path
 from typing import TYPE_CHECKING
 
 from zoo.cli.parser import add_actions, add_verb
 from zoo.core import console
+from zoo.core.paths import user_path
 
 if TYPE_CHECKING:
     from zoo.cli.parser import Verbs
@@ -28,15 +28,15 @@ def add_parser(verbs: "Verbs") -> None:
 
 def run(parsed: argparse.Namespace) -> int:
     """List the weights in a file."""
-    from zoo.weights import io
+    from zoo.weights import convert
 
-    console.output(*io.show(Path(parsed.file).expanduser()).lines)
+    console.output(*convert.show(user_path(parsed.file)))
     return 0
 
 
 def _convert(parsed: argparse.Namespace) -> int:
-    from zoo.weights import io
+    from zoo.weights import convert
 
-    source, target = Path(parsed.source).expanduser(), Path(parsed.target).expanduser()
-    console.output(*io.convert(source, target, parsed.names).lines)
+    source, target = user_path(parsed.source), user_path(parsed.target)
+    console.output(*convert.convert(source, target, parsed.names))
     return 0

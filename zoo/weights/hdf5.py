@@ -1,0 +1,195 @@
+"""Read and write the HDF5 files of every Keras: the only door to h5py.
+
+Files may come from strangers: no link is followed, no filter is loaded, and no size is believed that the file cannot
+hold. The library itself can be made to hang, so :mod:`zoo.weights.sandbox` reads in a process of its own.
+"""
+
+import io
+import json
+import math
+import mmap
+import zipfile
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import h5py  # type: ignore[import-untyped]
+import numpy as np
+
+from zoo.weights import formats, keras2_layout, keras3_layout
+from zoo.weights.formats import RejectedFileError, Weights
+from zoo.weights.hdf5_order import creation_order
+from zoo.weights.keras_layout import Text, Tree, join
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+MAGIC = b"\x89HDF\r\n\x1a\n"
+# deflate, shuffle, fletcher32 and lzf; any other filter would be code that HDF5 goes and loads.
+_FILTERS = {1, 2, 3, 32000}
+_ATTRIBUTES = {"layer_names", "weight_names", "keras_version", "backend", "model_config", "name", "dtype"}
+_OPTIMIZERS = {"optimizer", "optimizer_weights"}
+_DEEPEST = 32
+
+
+def read(path: Path) -> Weights:
+    """Read a Keras file that is HDF5, or a ``.keras`` archive that holds one.
+
+    Raises:
+        ZooError: it cannot be read, is damaged, or holds what weights have no use for.
+    """
+    with formats.readable(path):
+        with path.open("rb") as stream:
+            is_hdf5 = stream.read(len(MAGIC)) == MAGIC
+        return _read_hdf5(path) if is_hdf5 else _read_keras(path)
+
+
+def _read_keras(path: Path) -> Weights:
+    with zipfile.ZipFile(path) as archive:
+        formats.check_members(path, archive.infolist())
+        inside = {member.filename: member for member in archive.infolist()}
+        weights = inside.get("model.weights.h5")
+        if weights is None:
+            raise RejectedFileError(path, "it holds a configuration but no model.weights.h5")
+        formats.check_size(path, weights.file_size, path.stat().st_size)
+        config = _json(path, archive.read(_small(path, inside["config.json"])))
+        content = io.BytesIO(archive.read(weights))
+    with h5py.File(content, "r") as file:
+        return keras3_layout.read_keras3(_tree(path, file, weights.file_size), config, "Keras 3 model")
+
+
+def _small(path: Path, member: zipfile.ZipInfo) -> zipfile.ZipInfo:
+    if member.file_size > formats.MOST_JSON_BYTES:
+        raise RejectedFileError(path, f"{member.filename!r} is {member.file_size:,} bytes long")
+    return member
+
+
+def _json(path: Path, text: str | bytes) -> Any:
+    try:
+        return json.loads(text)
+    except (ValueError, RecursionError) as error:
+        raise RejectedFileError(path, f"the model's configuration is not JSON ({error})") from error
+
+
+def _read_hdf5(path: Path) -> Weights:
+    with h5py.File(path, "r") as file:
+        tree = _tree(path, file, path.stat().st_size)
+        root = "model_weights" if "model_weights" in tree.attributes else ""
+        attributes = tree.attributes[root]
+        if "layer_names" in attributes or "layer_names0" in attributes:
+            config = tree.attributes[""].get("model_config")
+            parsed = _json(path, config) if isinstance(config, str) else None
+            return keras2_layout.read_keras2(path, tree, root, parsed)
+        if not tree.attributes.keys() & set(keras3_layout.CONTAINERS):
+            raise RejectedFileError(
+                path, f"it is HDF5, but not of Keras: it holds {', '.join(sorted(file)[:5]) or 'nothing'}"
+            )
+        with path.open("rb") as raw, mmap.mmap(raw.fileno(), 0, access=mmap.ACCESS_READ) as content:
+            for group in tree.attributes:
+                order = creation_order(content, h5py.h5o.get_info(file[group or "/"].id).addr)
+                tree.order |= {group: order} if order else {}
+    return keras3_layout.read_keras3(tree, None, "Keras 3 weights")
+
+
+def _tree(path: Path, file: Any, stored: int) -> Tree:
+    """Everything in an HDF5 file but the state of optimizers, once all of it is known to be harmless."""
+    tree, datasets, seen = Tree(), dict[str, Any](), set[int]()
+    pending: list[tuple[str, Any]] = [("", file)]
+    while pending:
+        name, group = pending.pop()
+        address = h5py.h5o.get_info(group.id).addr
+        if address in seen or name.count("/") > _DEEPEST or len(seen) + len(datasets) > formats.MOST_ENTRIES:
+            raise RejectedFileError(
+                path, f"its group {name!r} is in a circle, nested too deep, or one of far too many"
+            )
+        seen.add(address)
+        tree.attributes[name] = _attributes(path, group)
+        for member in group:
+            where = join(name, member)
+            if where in _OPTIMIZERS:
+                continue
+            item = _member(path, group, member, where)
+            if isinstance(item, h5py.Group):
+                pending.append((where, item))
+            else:
+                datasets[where] = item
+    declared = sum(_declared(path, name, item, stored) for name, item in datasets.items())
+    formats.check_size(path, declared, stored)
+    tree.values = {name: _numbers(path, name, item) for name, item in datasets.items()}
+    return tree
+
+
+def _member(path: Path, group: Any, name: str, where: str) -> Any:
+    """Open a member of a group; links that lead elsewhere are not followed."""
+    link = group.get(name, getclass=True, getlink=True)
+    if link is not h5py.HardLink:
+        raise RejectedFileError(path, f"{where!r} is a link ({link.__name__}), which could lead anywhere")
+    item = group[name]
+    if not isinstance(item, h5py.Group | h5py.Dataset):
+        raise RejectedFileError(path, f"{where!r} is neither a group nor an array")
+    return item
+
+
+def _declared(path: Path, name: str, item: Any, stored: int) -> int:
+    """Bytes that an array takes in memory; refuses arrays whose numbers lie elsewhere, or nowhere."""
+    if item.is_virtual or item.external:
+        raise RejectedFileError(path, f"the numbers of {name!r} are in other files")
+    if item.shape is None or not (item.dtype.kind == "f" or _is_bfloat16(item)):
+        raise RejectedFileError(path, f"{name!r} is of type {item.dtype}; weights are floating-point numbers")
+    declared: int = math.prod(item.shape) * item.dtype.itemsize
+    plan = item.id.get_create_plist()
+    filters = {plan.get_filter(index)[0] for index in range(plan.get_nfilters())}
+    if filters - _FILTERS:
+        raise RejectedFileError(path, f"{name!r} is packed by an unknown filter, {min(filters - _FILTERS)}")
+    if not filters and declared > stored:
+        raise RejectedFileError(
+            path, f"{name!r} declares the shape {item.shape}, more than the {stored:,} bytes of the file"
+        )
+    return declared
+
+
+def _is_bfloat16(item: Any) -> bool:
+    """Keras 3 stores bfloat16 as two bytes without a meaning and writes the meaning beside them."""
+    return item.dtype == np.dtype("V2") and "dtype" in item.attrs and item.attrs["dtype"] == "bfloat16"
+
+
+def _numbers(path: Path, name: str, item: Any) -> "NDArray[np.float32]":
+    content = np.asarray(item[()])
+    if item.dtype.kind == "V":
+        return formats.from_bfloat16(content.tobytes(), content.shape)
+    return formats.as_float32(path, name, content)
+
+
+def _attributes(path: Path, group: Any) -> dict[str, Text]:
+    """The attributes that Keras writes, as text."""
+    names = [name for name in group.attrs if name.rstrip("0123456789") in _ATTRIBUTES]
+    return {name: _text(path, group, name) for name in names}
+
+
+def _text(path: Path, group: Any, name: str) -> Text:
+    kind = group.attrs.get_id(name)
+    shape = kind.shape or ()
+    if math.prod(shape) == 0:
+        return []
+    text = kind.dtype.kind == "S" or h5py.check_string_dtype(kind.dtype) is not None
+    if not text or math.prod(shape) * kind.dtype.itemsize > formats.MOST_JSON_BYTES:
+        raise RejectedFileError(path, f"its attribute {name!r} is not text, or far too long")
+    value = group.attrs[name]
+    return [_decoded(each) for each in value.reshape(-1)] if isinstance(value, np.ndarray) else _decoded(value)
+
+
+def _decoded(value: Any) -> str:
+    return value.decode("utf-8") if isinstance(value, bytes) else str(value)
+
+
+def write(path: Path, tree: Tree) -> None:
+    """Write the content of a file."""
+    with h5py.File(path, "w") as file:
+        for group, attributes in tree.attributes.items():
+            target = file.require_group(group) if group else file
+            for name, text in attributes.items():
+                # Bytes of fixed length are what Keras 2 wrote and decodes.
+                target.attrs[name] = np.array(
+                    [each.encode() for each in text] if isinstance(text, list) else text.encode()
+                )
+        for name, array in tree.values.items():
+            file.create_dataset(name, data=array, track_times=False)
