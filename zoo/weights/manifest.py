@@ -117,11 +117,11 @@ def size_of(arrays: "Arrays") -> dict[str, Any] | None:
     return size if shapes == _shapes(**size) else None
 
 
-def _shapes(filters: int, blocks: int, edge: int, transposed: bool = True) -> dict[str, tuple[int, ...]]:
+def _shapes(filters: int, blocks: int, kernel_size: int, transposed: bool = True) -> dict[str, tuple[int, ...]]:
     wide, names = 4 * filters, layers(blocks)
     kernels = dict.fromkeys(names, (3, 3, wide, wide))
-    kernels |= {"conv1": (edge, edge, 3, filters), "conv2": (3, 3, filters, 2 * filters)}
-    kernels |= {"conv3": (3, 3, 2 * filters, wide), "output": (edge, edge, filters, 3)}
+    kernels |= {"conv1": (kernel_size, kernel_size, 3, filters), "conv2": (3, 3, filters, 2 * filters)}
+    kernels |= {"conv3": (3, 3, 2 * filters, wide), "output": (kernel_size, kernel_size, filters, 3)}
     for name, before, after in (("up1", wide, 2 * filters), ("up2", 2 * filters, filters)):
         kernels[name] = (3, 3, after, before) if transposed else (3, 3, before, after)
     found: dict[str, tuple[int, ...]] = {}
