@@ -9,7 +9,7 @@ import yaml
 
 from tests import machines
 from zoo.config import compose, references
-from zoo.config.schemas import common as schemas
+from zoo.config.schemas import image_classification as schemas
 from zoo.core import paths
 from zoo.core.errors import ZooError
 from zoo.environments import selection, stacks
