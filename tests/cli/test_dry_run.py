@@ -41,8 +41,8 @@ TOLD = [
 
 @pytest.mark.parametrize(("name", "overrides", "words"), TOLD, ids=["-".join([row[0], *row[1][:1]]) for row in TOLD])
 def test_every_step_is_told(name: str, overrides: list[str], words: tuple[str, ...]) -> None:
-    told = "\n".join(dry_run.lines("train", ["model=mnist", *overrides], machines.FOLDER / f"{name}.txt"))
-    assert all(word in told for word in words)
+    text = "\n".join(dry_run.lines("train", ["model=mnist", *overrides], machines.FOLDER / f"{name}.txt"))
+    assert all(word in text for word in words)
 
 
 def test_nothing_is_done(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
@@ -71,9 +71,9 @@ def test_a_text_that_is_no_machine_is_told(tmp_path: Path, content: bytes) -> No
 
 
 def test_photos_are_planned_for_the_fastest_stack(capsys: pytest.CaptureFixture[str]) -> None:
-    told = "\n".join(dry_run.lines("infer", ["model=mobilenet", "weights=imagenet", "input=photos"]))
-    assert "backend      openvino" in told
-    assert "weights=imagenet" in told
+    text = "\n".join(dry_run.lines("infer", ["model=mobilenet", "weights=imagenet", "input=photos"]))
+    assert "backend      openvino" in text
+    assert "weights=imagenet" in text
     mac = CHECKOUT / "tests" / "machines" / "m1.txt"
-    told = "\n".join(dry_run.lines("infer", ["model=mobilenet", "weights=imagenet", "input=photos"], mac))
-    assert "promised: the GPU" in told
+    text = "\n".join(dry_run.lines("infer", ["model=mobilenet", "weights=imagenet", "input=photos"], mac))
+    assert "promised: the GPU" in text

@@ -62,9 +62,9 @@ def test_every_group_has_help(topic: str, capsys: pytest.CaptureFixture[str]) ->
 
 def test_list_as_json_names_everything(capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["list", "--json"]) == 0
-    told = json.loads(capsys.readouterr().out)
-    assert {"mnist", "mnist_dense", "mnist_conv5"} <= {row["model"] for row in told["models"]}
-    assert {"tf-2.21", "plaidml-0.7", "tf-1.8"} <= {row["stack"] for row in told["stacks"]}
+    tables = json.loads(capsys.readouterr().out)
+    assert {"mnist", "mnist_dense", "mnist_conv5"} <= {row["model"] for row in tables["models"]}
+    assert {"tf-2.21", "plaidml-0.7", "tf-1.8"} <= {row["stack"] for row in tables["stacks"]}
 
 
 @pytest.mark.timing
@@ -131,8 +131,8 @@ def test_a_full_disk_is_told(
     assert json.loads((folder / "run.json").read_text())["exit"] == "failed"
 
 
-@pytest.mark.parametrize("told", ["x" * 5000, "~nobody-of-this-name/x", "a\0b"])
+@pytest.mark.parametrize("path", ["x" * 5000, "~nobody-of-this-name/x", "a\0b"])
 @pytest.mark.parametrize("words", [["train", "resume={}"], ["infer", "run={}", "input=x"], ["attach", "{}"]])
-def test_a_path_that_no_system_has_is_no_bug(words: list[str], told: str, capsys: pytest.CaptureFixture[str]) -> None:
-    assert main([word.format(told) for word in words]) == 1
+def test_a_path_that_no_system_has_is_no_bug(words: list[str], path: str, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main([word.format(path) for word in words]) == 1
     assert len(capsys.readouterr().err) < 500

@@ -99,13 +99,13 @@ def test_the_worker_side_runs_on_python_3_6() -> None:
 
 
 def _imports(path: Path) -> set[str]:
-    found: set[str] = set()
+    roots: set[str] = set()
     for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
         if isinstance(node, ast.Import):
-            found |= {alias.name.split(".")[0] for alias in node.names}
+            roots |= {alias.name.split(".")[0] for alias in node.names}
         elif isinstance(node, ast.ImportFrom) and node.module and not node.level:
-            found.add(node.module.split(".")[0])
-    return found
+            roots.add(node.module.split(".")[0])
+    return roots
 
 
 def _zoo_modules(path: Path) -> set[str]:

@@ -34,9 +34,9 @@ def zoo(installed: Path, *arguments: str) -> str:
 
 
 def test_it_finds_its_own_recipes(installed: Path) -> None:
-    told = zoo(installed, "list")
+    listing = zoo(installed, "list")
     for name in ("mnist_conv5", "plaidml-0.7", "tf-1.8", "metal"):
-        assert name in told
+        assert name in listing
 
 
 def test_it_composes_and_plans(installed: Path) -> None:

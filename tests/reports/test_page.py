@@ -108,18 +108,19 @@ HISTORY = [
 @pytest.fixture
 def folder(tmp_path: Path) -> Path:
     """A run folder with everything in it that a page can show."""
-    made = tmp_path / "2026-11-21_19-15-56_mnist_cpu"
-    made.mkdir()
-    save(made, record())
-    rows(made / "history.csv", HISTORY)
-    rows(made / "confusion.csv", [{"true": "0", "0": 30, "1": 2}, {"true": "1", "0": 1, "1": 41}])
+    run_folder = tmp_path / "2026-11-21_19-15-56_mnist_cpu"
+    run_folder.mkdir()
+    save(run_folder, record())
+    rows(run_folder / "history.csv", HISTORY)
+    rows(run_folder / "confusion.csv", [{"true": "0", "0": 30, "1": 2}, {"true": "1", "0": 1, "1": 41}])
     rows(
-        made / "predictions.csv", [{"input": "a.png", "class": "1", "probability": 0.71875, "p_0": 0.28, "p_1": 0.72}]
+        run_folder / "predictions.csv",
+        [{"input": "a.png", "class": "1", "probability": 0.71875, "p_0": 0.28, "p_1": 0.72}],
     )
-    np.save(made / "inputs.npy", np.full((1, 28, 28, 1), 7, np.uint8))
-    Image.new("RGB", (40, 30), "red").save(made / "mistakes.png")
-    (made / "generated.txt").write_text("Once upon a <b>time</b>", encoding="utf-8")
-    return made
+    np.save(run_folder / "inputs.npy", np.full((1, 28, 28, 1), 7, np.uint8))
+    Image.new("RGB", (40, 30), "red").save(run_folder / "mistakes.png")
+    (run_folder / "generated.txt").write_text("Once upon a <b>time</b>", encoding="utf-8")
+    return run_folder
 
 
 def save(folder: Path, content: Any) -> None:
@@ -143,19 +144,25 @@ def read(*folders: Path) -> Page:
 
 def test_the_figures_are_those_of_the_record(folder: Path) -> None:
     page = read(folder)
-    told = record()
-    wanted = [*told["metrics"].values(), *told["phases"].values(), told["seconds"], told["peak_memory_bytes"], 0.97]
+    content = record()
+    wanted = [
+        *content["metrics"].values(),
+        *content["phases"].values(),
+        content["seconds"],
+        content["peak_memory_bytes"],
+        0.97,
+    ]
     assert set(wanted) <= page.values
     assert {value for row in HISTORY for value in list(row.values())[:5]} <= page.values
     assert {30, 2, 1, 41, 0.71875, 5.25e-07} <= page.values
-    shown = [text for text, value in page.figures if value == told["metrics"]["test_accuracy"]]
+    shown = [text for text, value in page.figures if value == content["metrics"]["test_accuracy"]]
     assert shown == ["0.9861"]
 
 
 def test_everything_that_is_known_is_told(folder: Path) -> None:
     said = " ".join(text for _, text in read(folder).texts)
     for words in ("mnist on cpu", "tf-2.21", "keras 3.15.1", "/device:CPU:0", "Xeon", "H100", "reached", "measured",
-                  "Recorded evidence of mnist on cpu", "1,294 to train", "python -m zoo train model=mnist",
+                  "Recorded evidence of mnist on cpu", "1,294 for training", "python -m zoo train model=mnist",
                   "'data.root=/a b/$(c)'", "8" * 64, "9" * 64, "4" * 40, "Once upon a <b>time</b>"):  # fmt: skip
         assert words in said, words
 
@@ -168,7 +175,7 @@ def test_a_promise_is_told_in_its_direction_or_why_it_does_not_apply(folder: Pat
     because = ["trainer.epochs=1 (recipe: 40)"]
     save(folder, record() | {"expected": {}, "expected_not_applicable": {"expected": {}, "because": because}})
     said = " ".join(text for _, text in read(folder).texts)
-    assert "The recipe's promise does not apply to this run: trainer.epochs=1 (recipe: 40)" in said
+    assert "The expected result of the recipe does not apply to this run: trainer.epochs=1 (recipe: 40)" in said
 
 
 def test_the_structure_is_one_that_screen_readers_follow(folder: Path) -> None:
@@ -220,12 +227,12 @@ def poisoned(value: Any) -> Any:
 
 
 def test_hostile_text_stays_text(folder: Path) -> None:
-    told = poisoned(record()) | {"exit": "failed", "error": {"message": HOSTILE, "remedy": HOSTILE}}
-    told["metrics"][HOSTILE] = 1.0
-    told["versions"][HOSTILE] = HOSTILE
-    told["config"][HOSTILE] = {HOSTILE: HOSTILE}
-    told["artifacts"] = [{"path": HOSTILE, "bytes": 1, "sha256": HOSTILE}, {"path": "../../etc/passwd"}]
-    save(folder, told)
+    content = poisoned(record()) | {"exit": "failed", "error": {"message": HOSTILE, "remedy": HOSTILE}}
+    content["metrics"][HOSTILE] = 1.0
+    content["versions"][HOSTILE] = HOSTILE
+    content["config"][HOSTILE] = {HOSTILE: HOSTILE}
+    content["artifacts"] = [{"path": HOSTILE, "bytes": 1, "sha256": HOSTILE}, {"path": "../../etc/passwd"}]
+    save(folder, content)
     for name in ("history.csv", "predictions.csv", "confusion.csv"):
         rows(folder / name, [{"epoch": HOSTILE[:60], HOSTILE[:70]: HOSTILE[:60], "true": HOSTILE[:60]}] * 2)
     (folder / "worker.log").write_text(HOSTILE, encoding="utf-8", errors="replace")
@@ -247,12 +254,12 @@ def test_hostile_text_stays_text(folder: Path) -> None:
     ids=repr,
 )  # fmt: skip
 def test_values_of_the_wrong_kind_break_nothing(folder: Path, path: tuple[str, ...], value: Any) -> None:
-    told = record()
-    inner = told
+    content = record()
+    inner = content
     for key in path[:-1]:
         inner = inner[key]
     inner[path[-1]] = value
-    save(folder, told)
+    save(folder, content)
     inert(read(folder))
 
 
@@ -315,9 +322,9 @@ def test_what_lies_outside_the_folder_is_not_taken_in(folder: Path, tmp_path: Pa
         (folder / name).symlink_to(tmp_path / "secret")
     (folder / "confusion.csv").unlink()
     os.mkfifo(folder / "confusion.csv")
-    told = record()
-    told["artifacts"] = [{"path": "../secret", "bytes": 1, "sha256": "0"}, {"path": "generated.txt"}]
-    save(folder, told)
+    content = record()
+    content["artifacts"] = [{"path": "../secret", "bytes": 1, "sha256": "0"}, {"path": "generated.txt"}]
+    save(folder, content)
     assert "the secret" not in report_page.page([folder])
 
 
@@ -332,9 +339,9 @@ def test_huge_pictures_are_made_smaller_and_impossible_ones_left_out(folder: Pat
 
 
 def test_changed_files_are_told(folder: Path) -> None:
-    told = record()
-    told["artifacts"] = [{"path": "history.csv", "bytes": 9, "sha256": "0" * 64}, {"path": "gone", "bytes": 1}]
-    save(folder, told)
+    content = record()
+    content["artifacts"] = [{"path": "history.csv", "bytes": 9, "sha256": "0" * 64}, {"path": "gone", "bytes": 1}]
+    save(folder, content)
     said = read(folder).text("td")
     assert "CHANGED since the run" in said
     assert "missing" in said
@@ -348,15 +355,15 @@ def test_a_foreign_command_is_not_offered(folder: Path) -> None:
 def test_runs_that_cannot_be_compared_are_said_to_be(folder: Path, tmp_path: Path) -> None:
     other = tmp_path / "other"
     shutil.copytree(folder, other)
-    told = record()
-    told["machine"]["chip"] = "M1"
-    told["config"]["trainer"]["epochs"] = 99
-    told["metrics"]["test_accuracy"] = 0.5
-    save(other, told)
+    content = record()
+    content["machine"]["chip"] = "M1"
+    content["config"]["trainer"]["epochs"] = 99
+    content["metrics"]["test_accuracy"] = 0.5
+    save(other, content)
     page = read(folder, other)
     inert(page)
-    assert "Not the same machine" in page.text("strong")
-    assert "Not the same data" not in page.text("strong")
+    assert "Different machine" in page.text("strong")
+    assert "Different data" not in page.text("strong")
     assert "trainer.epochs" in page.text("th")
     assert {0.5, 0.9860724233983287} <= page.values
 
@@ -399,10 +406,12 @@ def test_any_points_can_be_drawn(values: list[tuple[float, float]], logs: tuple[
 
 @pytest.fixture(scope="session")
 def chromium() -> str:
-    found = next((path for name in ("chromium", "google-chrome", "chrome") if (path := shutil.which(name))), None)
-    if found is None:
+    path_to_chromium = next(
+        (path for name in ("chromium", "google-chrome", "chrome") if (path := shutil.which(name))), None
+    )
+    if path_to_chromium is None:
         pytest.skip("no Chromium here to open the page in")
-    return found
+    return path_to_chromium
 
 
 @pytest.mark.parametrize("width", [360, 1200])

@@ -31,8 +31,8 @@ def save(folder: Path, record: dict[str, Any]) -> None:
 
 def listed(capsys: pytest.CaptureFixture[str], *arguments: str) -> list[dict[str, Any]]:
     assert main(["report", "--list", "--json", *arguments]) == 0
-    found: list[dict[str, Any]] = json.loads(capsys.readouterr().out)
-    return found
+    rows: list[dict[str, Any]] = json.loads(capsys.readouterr().out)
+    return rows
 
 
 @pytest.mark.parametrize(

@@ -1,4 +1,4 @@
-"""Bars as inline SVG: how a whole is shared out, and single figures side by side."""
+"""Draw bars as inline SVG: the parts of a whole, or single values for comparison."""
 
 from collections.abc import Sequence
 
@@ -10,11 +10,11 @@ Part = tuple[str, float]
 
 
 def shares(rows: Sequence[tuple[str, Sequence[Part]]], caption: str, unit: str) -> Html:
-    """One bar a row, cut into its parts; all to one scale.
+    """Draw one bar for each row, divided into its parts, all on one scale.
 
     Args:
-        rows: name and parts of each bar; a part of nothing is left out.
-        caption: what it shows; the parts are read aloud after it.
+        rows: name and parts of each bar; parts that are not positive are left out.
+        caption: what the bars show; screen readers read the parts after it.
         unit: of the parts, such as ``s``.
     """
     kept = [(name, [(part, value) for part, value in parts if value > 0]) for name, parts in rows]
@@ -52,7 +52,7 @@ def _legend(parts: Sequence[str]) -> Html:
 
 
 def side_by_side(rows: Sequence[tuple[str, float, bool]], caption: str, unit: str) -> Html:
-    """One bar a figure, from nothing; those that others reported are drawn apart."""
+    """Draw one bar for each value, starting at zero; values reported by others look different."""
     kept = [(name, value, apart) for name, value, apart in rows if value > 0]
     if not kept:
         return Html("")

@@ -1,4 +1,4 @@
-"""Charts as inline SVG: they take the colours of the page, need no script, and differ by more than colour."""
+"""Draw charts as inline SVG, in the colours of the page; series differ by dashes and markers as well."""
 
 import math
 from collections.abc import Mapping, Sequence
@@ -16,7 +16,7 @@ Point = tuple[float, float]
 
 @dataclass(frozen=True)
 class Axis:
-    """One axis; ``whole`` where only whole numbers mean something."""
+    """One axis; ``whole`` is for values that are whole numbers."""
 
     label: str
     log: bool = False
@@ -25,7 +25,7 @@ class Axis:
 
 @dataclass(frozen=True)
 class Series:
-    """A line: its name and its points, left to right; ``apart`` draws it as figures that others reported."""
+    """A line: its name and its points from left to right; ``apart`` marks values reported by others."""
 
     name: str
     points: Sequence[Point]
@@ -34,7 +34,7 @@ class Series:
 
 @dataclass(frozen=True)
 class Mark:
-    """A place to point out: a ring at a point, or a line upwards from ``x`` where ``y`` is None."""
+    """A mark: a ring at a point, or a vertical line at ``x`` where ``y`` is None."""
 
     x: float
     y: float | None
@@ -56,14 +56,14 @@ class _Scale:
 
 
 def lines(series: Sequence[Series], x: Axis, y: Axis, caption: str, marks: Sequence[Mark] = ()) -> Html:
-    """A chart of lines with its legend and caption; nothing where no point can be drawn.
+    """Draw a chart of lines with legend and caption; return nothing where no point can be drawn.
 
     Args:
-        series: at most as many as there are colours are told apart by colour; all are by dashes and markers.
+        series: the lines; colours repeat after eight, dashes and markers after four.
         x: the horizontal axis.
         y: the vertical one.
-        caption: what it shows, in words; read aloud for the picture.
-        marks: places to point out.
+        caption: what the chart shows; screen readers read it.
+        marks: points and positions to mark.
     """
     drawable = [Series(each.name, _drawable(each.points, x, y), each.apart) for each in series]
     kept = {number: each for number, each in enumerate(drawable) if each.points}
@@ -90,7 +90,7 @@ def lines(series: Sequence[Series], x: Axis, y: Axis, caption: str, marks: Seque
 
 
 def legend(names: Mapping[int, tuple[str, bool]]) -> Html:
-    """What each colour and dash stands for; by the number of the series."""
+    """Draw the legend; keys are the numbers of the series."""
     rows = []
     for number, (name, apart) in names.items():
         style = _style(number, apart)
@@ -106,7 +106,7 @@ def _spoken(series: Sequence[Series]) -> str:
 
 
 def _drawable(points: Sequence[Point], x: Axis, y: Axis) -> list[Point]:
-    """The points that the axes can show, thinned where they would lie on top of each other."""
+    """Return the points that the axes can show, thinned out to a few hundred."""
     kept = [point for point in points if (point[0] > 0 or not x.log) and (point[1] > 0 or not y.log)]
     step = max(1, len(kept) // 400)
     return [*kept[::step], *([kept[-1]] if step > 1 else [])]
@@ -162,7 +162,7 @@ _POWERS = str.maketrans("-0123456789", "⁻⁰¹²³⁴⁵⁶⁷⁸⁹")
 
 
 def tick(value: float, axis: Axis) -> str:
-    """A number beside an axis: ``0.97``, ``2,000``, ``10⁶``."""
+    """Format a number for an axis: ``0.97``, ``2,000``, ``10⁶``."""
     if axis.log and value > 0 and (value >= 10_000 or value < 0.001):
         power = math.floor(math.log10(value) + 1e-9)
         head = round(value / 10.0**power)
@@ -208,5 +208,9 @@ def _mark(mark: Mark, across: _Scale, up: _Scale) -> Html:
     if mark.y is None:
         upright = tag("line", x1=x, y1=TOP, x2=x, y2=floor, class_="mark")
         return tag("g", upright, tag("text", mark.words, x=beside, y=TOP + 12, text_anchor=side, class_="said"))
-    ring = tag("circle", tag("title", mark.words), cx=x, cy=up(mark.y), r=7, class_="ring")
-    return tag("g", ring, tag("text", mark.words, x=beside, y=up(mark.y) - 9, text_anchor=side, class_="said"))
+    y = up(mark.y)
+    ring = tag("circle", tag("title", mark.words), cx=x, cy=y, r=7, class_="ring")
+    # On the side with more room; a curve of losses falls towards its best epoch, one of accuracies rises.
+    words = tag("text", mark.words, x=min(x, WIDTH - 40), y=y + 22 if y < HEIGHT / 2 else y - 14,
+                text_anchor="middle", class_="said")  # fmt: skip
+    return tag("g", ring, words)

@@ -1,4 +1,4 @@
-"""HTML put together from Python: whatever is not markup already is escaped, so that no text can become markup."""
+"""Build HTML from Python; everything that is not markup already is escaped."""
 
 import html
 import re
@@ -10,7 +10,7 @@ _VOID = {"br", "img", "meta"}
 
 
 class Html(str):
-    """Text that is markup already."""
+    """A text that is markup already."""
 
     __slots__ = ()
 
@@ -19,12 +19,12 @@ Child = str | int | float | None | Iterable["Child"]
 
 
 def escape(text: str) -> Html:
-    """Text as it may stand between tags and in attributes; what cannot be shown becomes U+FFFD."""
+    """Escape text for use between tags and in attributes; characters that cannot be shown become U+FFFD."""
     return Html(html.escape(_UNSHOWN.sub("\ufffd", text), quote=True))
 
 
 def tag(name: str, /, *children: Child, **attributes: str | int | float | bool | None) -> Html:
-    """An element.
+    """Return an element.
 
     Args:
         name: of the tag.
@@ -44,7 +44,7 @@ def _attribute(key: str, value: object) -> str:
 
 
 def join(children: Iterable[Child]) -> Html:
-    """Children one after the other."""
+    """Concatenate children."""
     return Html("".join(_rendered(child) for child in children))
 
 
@@ -57,10 +57,10 @@ def _rendered(child: Child) -> str:
 
 
 def table(caption: str, headings: list[str], rows: Iterable[list[Child]], figures: Iterable[int] = ()) -> Html:
-    """A table that scrolls by itself where it is too wide; the first cell of a row is its heading.
+    """Return a table that scrolls where it is too wide; the first cell of each row is its heading.
 
     Args:
-        caption: says what is in it.
+        caption: describes the table.
         headings: of the columns.
         rows: cells, as many as there are headings.
         figures: indices of the columns that hold numbers.
@@ -68,31 +68,38 @@ def table(caption: str, headings: list[str], rows: Iterable[list[Child]], figure
     right = dict.fromkeys(figures, "figure")
     head = [tag("th", text, scope="col", class_=right.get(index)) for index, text in enumerate(headings)]
     body = [
-        tag("tr", tag("th", row[0], scope="row"), [_cell(row[at], right.get(at)) for at in range(1, len(row))])
-        for row in rows
+        tag("tr", _row_heading(row[0]), [_cell(row[at], right.get(at)) for at in range(1, len(row))]) for row in rows
     ]
     drawn = tag("table", tag("caption", caption), tag("thead", tag("tr", head)), tag("tbody", body))
     return tag("div", drawn, class_="wide", role="region", aria_label=caption, tabindex=0)
 
 
+def _row_heading(cell: Child) -> Html:
+    """Return the heading of a row; a single word, such as the name of a run, is not broken at its hyphens."""
+    return tag("th", cell, scope="row", class_="word" if _is_word(cell, 40) else None)
+
+
+def _is_word(cell: Child, longest: int) -> bool:
+    return isinstance(cell, str) and not isinstance(cell, Html) and len(cell) <= longest and " " not in cell
+
+
 def _cell(cell: Child, kind: str | None) -> Html:
-    """A cell; a word of its own, such as a date, is not broken at its hyphens."""
-    word = isinstance(cell, str) and not isinstance(cell, Html) and len(cell) <= 16 and " " not in cell
-    return tag("td", cell, class_=kind or ("word" if word else None))
+    """Return a cell; a single short word, such as a date, is not broken at its hyphens."""
+    return tag("td", cell, class_=kind or ("word" if _is_word(cell, 16) else None))
 
 
 def pairs(rows: Iterable[tuple[str, Child]]) -> Html:
-    """Names and what they stand for; what is empty is left out."""
+    """Return a list of names and values; empty values are left out."""
     return tag("dl", [[tag("dt", name), tag("dd", value)] for name, value in rows if value not in ("", None)])
 
 
 def folded(summary: str, *children: Child) -> Html:
-    """What is shown when asked for; paper shows it all."""
+    """Return content that opens on a click; print shows all of it."""
     return tag("details", tag("summary", summary), *children)
 
 
 def link(address: str) -> Html:
-    """An address to follow where it is one of the web, else its text."""
+    """Return a link where the address is one of the web, else its text."""
     if re.fullmatch(r"https?://[^\s<>\"'\\]+", address):
         return tag("a", address, href=address, rel="noreferrer noopener")
     return escape(address)

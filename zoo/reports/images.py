@@ -1,4 +1,4 @@
-"""Pictures inside the page: read from the run folder, checked, and written into it as data."""
+"""Embed images of the run folder in the page, after checking them."""
 
 import base64
 import io
@@ -19,15 +19,15 @@ if TYPE_CHECKING:
 SUFFIXES = (".png", ".jpg", ".jpeg", ".gif", ".webp")
 KINDS = {"PNG": "image/png", "JPEG": "image/jpeg", "GIF": "image/gif", "WEBP": "image/webp"}
 MOST_BYTES = 8_000_000
-# Larger ones are made smaller: a page is to be sent by mail.
+# Larger images are reduced, so that the page can be sent by mail.
 KEPT_BYTES, KEPT_SIDE = 1_500_000, 1_600
 MOST_FRAMES = 400
 THUMBNAIL = 64
 
 
 @dataclass(frozen=True)
-class Picture:
-    """A picture as it stands in the page, and what was done to it."""
+class EmbeddedImage:
+    """An image as a data address, and how it was changed."""
 
     address: str
     width: int
@@ -35,11 +35,11 @@ class Picture:
     note: str = ""
 
 
-def read(path: Path) -> Picture:
-    """A picture file of a run folder; made smaller where it is very large.
+def read(path: Path) -> EmbeddedImage:
+    """Read an image file of a run folder, reduced where it is very large.
 
     Raises:
-        UnreadableError: it is no picture, is damaged or would fill the page.
+        UnreadableError: it is no image, is damaged or is too large.
     """
     from PIL import Image
 
@@ -47,21 +47,21 @@ def read(path: Path) -> Picture:
         with warnings.catch_warnings(action="ignore"), Image.open(path, formats=list(KINDS)) as image:
             kind, (width, height) = str(image.format), image.size
             frames = int(getattr(image, "n_frames", 1))
-    except Exception as error:  # decoders meet bytes that nobody foresaw with nearly any exception
-        raise decode.UnreadableError("it is damaged, or no picture that a page can show") from error
+    except Exception as error:  # decoders raise nearly any exception for damaged bytes
+        raise decode.UnreadableError("it is damaged or in no format that a page can show") from error
     if width * height * min(frames, MOST_FRAMES) > decode.MOST_PIXELS or frames > MOST_FRAMES:
         raise decode.UnreadableError(f"it has {width:,} x {height:,} pixels and {frames:,} frames: too many")
     small = path.stat().st_size <= KEPT_BYTES and max(width, height) <= KEPT_SIDE
     if small or frames > 1:
-        return Picture(_address(KINDS[kind], path.read_bytes()), width, height)
+        return EmbeddedImage(_address(KINDS[kind], path.read_bytes()), width, height)
     return _reduced(path, width, height)
 
 
-def _reduced(path: Path, width: int, height: int) -> Picture:
+def _reduced(path: Path, width: int, height: int) -> EmbeddedImage:
     image = decode.colours(decode.open_upright(path))
     image.thumbnail((KEPT_SIDE, KEPT_SIDE))
-    note = f"made smaller for this page; the file has {width:,} x {height:,} pixels"
-    return Picture(_encoded(image, "JPEG"), image.width, image.height, note)
+    note = f"reduced for this page; the file has {width:,} x {height:,} pixels"
+    return EmbeddedImage(_encoded(image, "JPEG"), image.width, image.height, note)
 
 
 def _encoded(image: "Image", kind: str) -> str:
@@ -75,16 +75,16 @@ def _address(kind: str, content: bytes) -> str:
 
 
 def shown(folder: Path, name: str, words: str) -> Html:
-    """A picture of the folder with its caption; where it cannot be shown, why.
+    """Return an image of the folder with its caption, or the reason why it cannot be shown.
 
     Args:
         folder: the run folder.
         name: of the file.
-        words: what is in it, read aloud and printed below.
+        words: describes the image; becomes its caption and alternative text.
     """
     path = untrusted.own_file(folder, name, MOST_BYTES)
     if path is None:
-        return tag("p", f"{name}: not shown, it is no plain file of this folder or too large.")
+        return tag("p", f"{name}: not shown, it is not a regular file of this folder or is too large.")
     try:
         picture = read(path)
     except (decode.UnreadableError, OSError) as error:
@@ -95,9 +95,9 @@ def shown(folder: Path, name: str, words: str) -> Html:
 
 
 def thumbnails(folder: Path, name: str, most: int) -> list[Html]:
-    """Small pictures of the first arrays in a file of pixels, (n, height, width, 1 or 3) uint8.
+    """Return thumbnails of the first arrays in a file of pixels, (n, height, width, 1 or 3) uint8.
 
-    Empty where the file is not there or holds something else.
+    The list is empty where the file is missing or contains something else.
     """
     path = untrusted.own_file(folder, name, 8_000_000_000)
     array = _mapped(path) if path else None
@@ -111,7 +111,7 @@ def thumbnails(folder: Path, name: str, most: int) -> list[Html]:
         if max(image.size) > THUMBNAIL:
             image.thumbnail((THUMBNAIL, THUMBNAIL))
         drawn.append(tag("img", src=_encoded(image, "PNG"), width=THUMBNAIL, height=THUMBNAIL,
-                         alt=f"input {index + 1} as the network saw it", class_="tiny"))  # fmt: skip
+                         alt=f"network input {index + 1}", class_="tiny"))  # fmt: skip
     return drawn
 
 
@@ -121,6 +121,6 @@ def _mapped(path: Path) -> "NDArray[Any] | None":
     try:
         array = np.load(path, mmap_mode="r", allow_pickle=False)
     except (OSError, ValueError, SyntaxError, EOFError, struct.error, MemoryError, RecursionError, TypeError):
-        return None  # a stranger's file may claim anything; without small pictures the page is still right
+        return None  # a stranger's file may claim anything; the page is complete without thumbnails
     fits = isinstance(array, np.ndarray) and array.dtype == np.uint8 and array.ndim == 4
     return array if fits and array.shape[3] in (1, 3) and 0 < max(array.shape[1:3]) <= 4096 else None

@@ -1,4 +1,4 @@
-"""The whole page: one run, or several held against each other. One file, without a script, that works offline."""
+"""Compose the page about one run, or a comparison of several. It is one file, runs no script and works offline."""
 
 import base64
 import hashlib
@@ -16,8 +16,8 @@ GENERATOR = "zoo report"
 
 
 @dataclass(frozen=True)
-class Shown:
-    """A run on the page: its folder, its record, and the name by which the page calls it."""
+class ReportedRun:
+    """A run on the page: its folder, its record and its name."""
 
     folder: Path
     record: Untrusted
@@ -25,12 +25,12 @@ class Shown:
 
 
 def page(folders: list[Path]) -> str:
-    """The page of one run folder or of several.
+    """Return the page about one run folder or several.
 
     Raises:
         ZooError: one of them is no run folder, or its record is damaged.
     """
-    runs = [Shown(folder, read_record(folder), folder.name) for folder in folders]
+    runs = [ReportedRun(folder, read_record(folder), folder.name) for folder in folders]
     if len(runs) == 1:
         title, body = _title(runs[0]), _single(runs[0])
     else:
@@ -41,7 +41,7 @@ def page(folders: list[Path]) -> str:
 def _document(title: str, body: Html) -> str:
     style = STYLE.read_text(encoding="utf-8")
     seal = base64.b64encode(hashlib.sha256(style.encode()).digest()).decode("ascii")
-    # Nothing is loaded and nothing runs, whatever the run folder held.
+    # Nothing is loaded and no script runs, whatever the run folder contains.
     policy = f"default-src 'none'; style-src 'sha256-{seal}'; img-src data:; base-uri 'none'; form-action 'none'"
     head = tag(
         "head",
@@ -56,28 +56,28 @@ def _document(title: str, body: Html) -> str:
     return f"<!DOCTYPE html>\n{tag('html', head, tag('body', body), lang='en')}\n"
 
 
-def _title(run: Shown) -> str:
+def _title(run: ReportedRun) -> str:
     record = run.record
     model, backend = record.text("model") or record.text("bench") or record.text("verb"), record.text("backend")
     return f"{model} on {backend}" if backend else model or run.name
 
 
-def _single(run: Shown) -> Html:
+def _single(run: ReportedRun) -> Html:
     parts = [(name, title, body) for name, title, body in _parts(run, "") if body]
     header = tag("header", _kicker(run), tag("h1", _title(run)), _subtitle(run), _contents(parts))
     return join([_skip(), header, tag("main", [_section(2, *part) for part in parts], id="main"), _footer()])
 
 
-def _several(runs: list[Shown]) -> Html:
+def _several(runs: list[ReportedRun]) -> Html:
     pairs = [(run.name, run.record) for run in runs]
     listed = [(f"run-{number}", run.name, None) for number, run in enumerate(runs, 1)]
     own = [
-        ("figures", "Side by side", comparison.figures(pairs)),
-        ("remarks", "Before comparing", comparison.remarks(pairs)),
+        ("figures", "Metrics", comparison.figures(pairs)),
+        ("remarks", "Comparability", comparison.remarks(pairs)),
         ("bench", "Benchmarks", benchmarks.compared([(run.name, run.folder) for run in runs])),
-        ("curves", "Curves", comparison.curves([(run.name, run.folder) for run in runs])),
-        ("time", "Where the time went", comparison.time(pairs)),
-        ("differences", "What was set differently", comparison.differences(pairs)),
+        ("curves", "Learning curves", comparison.curves([(run.name, run.folder) for run in runs])),
+        ("time", "Phase timings", comparison.time(pairs)),
+        ("differences", "Different settings", comparison.differences(pairs)),
     ]
     parts = [(name, title, body) for name, title, body in own if body]
     header = tag("header", tag("p", "zoo report", class_="kicker"), tag("h1", f"{len(runs)} runs compared"),
@@ -87,30 +87,30 @@ def _several(runs: list[Shown]) -> Html:
     return join([_skip(), header, tag("main", sections, each, id="main"), _footer()])
 
 
-def _whole_run(anchor: str, run: Shown) -> Html:
+def _whole_run(anchor: str, run: ReportedRun) -> Html:
     parts = [_section(3, *part) for part in _parts(run, f"{anchor}-") if part[2]]
     head = tag("h2", run.name, id=f"{anchor}-title")
     return tag("section", head, _subtitle(run), parts, id=anchor, aria_labelledby=f"{anchor}-title", class_="run")
 
 
-def _parts(run: Shown, prefix: str) -> Iterator[tuple[str, str, Html | None]]:
-    """Anchor, heading and body of every part of a run; those without a body are left out by the caller."""
+def _parts(run: ReportedRun, prefix: str) -> Iterator[tuple[str, str, Html | None]]:
+    """Yield anchor, heading and body of every section of a run; the caller leaves out those without a body."""
     record, folder = run.record, run.folder
     makers: list[tuple[str, str, Callable[[], Html | None]]] = [
-        ("result", "Result", lambda: join([results.headline(record), results.log_end(record, folder)])),
+        ("result", "Results", lambda: join([results.headline(record), results.log_end(record, folder)])),
         ("bench", "Benchmark", lambda: benchmarks.section(record, folder)),
-        ("curves", "Curves", lambda: results.curves(folder)),
-        ("pictures", "Pictures", lambda: results.pictures(folder)),
+        ("curves", "Learning curves", lambda: results.curves(folder)),
+        ("pictures", "Images", lambda: results.pictures(folder)),
         ("text", "Text", lambda: results.texts(folder)),
-        ("confusion", "What was taken for what", lambda: results.confusion(folder)),
+        ("confusion", "Confusion matrix", lambda: results.confusion(folder)),
         ("predictions", "Predictions", lambda: results.predictions(folder)),
-        ("time", "Where the time went", lambda: results.time(record)),
-        ("device", "Device and its proof", lambda: provenance.device(record)),
+        ("time", "Phase timings", lambda: results.time(record)),
+        ("device", "Device", lambda: provenance.device(record)),
         ("machine", "Machine", lambda: provenance.machine(record)),
-        ("stack", "Stack and versions", lambda: provenance.stack(record)),
+        ("stack", "Software versions", lambda: provenance.stack(record)),
         ("evidence", "Evidence", lambda: provenance.recorded(record)),
         ("data", "Data", lambda: provenance.data_set(record)),
-        ("again", "Do it again", lambda: provenance.again(record)),
+        ("again", "Command line", lambda: provenance.again(record)),
         ("files", "Files", lambda: provenance.files(record, folder)),
     ]
     for name, title, make in makers:
@@ -128,14 +128,14 @@ def _contents(parts: Sequence[tuple[str, str, Html | None]]) -> Html:
 
 
 def _skip() -> Html:
-    return tag("a", "Skip to the result", href="#main", class_="skip")
+    return tag("a", "Skip to the results", href="#main", class_="skip")
 
 
-def _kicker(run: Shown) -> Html:
+def _kicker(run: ReportedRun) -> Html:
     return tag("p", f"zoo {run.record.text('verb')} · {run.name}", class_="kicker")
 
 
-def _subtitle(run: Shown) -> Html:
+def _subtitle(run: ReportedRun) -> Html:
     record = run.record
     said = [
         record.text("data", "name"), record.text("stack", "name"), record.text("device", "description"),

@@ -1,4 +1,4 @@
-"""All runs at a glance: a table to sort, and the pages that tell of some of them."""
+"""Summarize all runs for a table, and write the pages about some of them."""
 
 import dataclasses
 import math
@@ -19,7 +19,7 @@ METRICS = ("test_accuracy", "val_accuracy", "accuracy", "test_loss", "loss", "it
 
 @dataclasses.dataclass(frozen=True)
 class RunSummary:
-    """A run in one line; what is not known is empty or None. A damaged folder has its reason as ``exit``."""
+    """A run in one row; unknown values are empty or None. The ``exit`` of a damaged folder is ``damaged``."""
 
     run: str
     started: str
@@ -40,15 +40,15 @@ KEYS = [part.name for part in dataclasses.fields(RunSummary)]
 
 
 def write(runs: list[str], root: str | None, output: str | None) -> Path:
-    """Write the page of one run or of several.
+    """Write the page about one run or several.
 
     Args:
         runs: folders, names of folders under the root, or ``last``; none means ``last``.
-        root: folder of all run folders; None means where they usually are.
+        root: the folder with all run folders; None means the usual one.
         output: the file to write; None means ``report.html`` in the folder of the run, or in the root for several.
 
     Raises:
-        ZooError: there is no such run, its record is damaged, or the file cannot be or should not be written.
+        ZooError: a run is missing or damaged, or the file cannot be written or is not a report.
     """
     base = root_folder(root)
     folders = [_folder(name, base) for name in runs or ["last"]]
@@ -79,16 +79,16 @@ def _newest(root: Path) -> Path:
 
 
 def _write(path: Path, page: str) -> None:
-    """Write aside and move into place; only a page of the zoo's own is ever replaced."""
+    """Write the page atomically; replace an existing file only if it is a report."""
     aside = path.with_name(f"{path.name}.{os.getpid()}.part")
     try:
         if path.exists() and not _is_own(path):
-            raise ZooError(f"{path} is there already and is no page of the zoo's", "Choose another: --output FILE")
+            raise ZooError(f"{path} exists and is not a zoo report", "Choose another file: --output FILE")
         aside.write_text(page, encoding="utf-8")
         os.replace(aside, path)
     except OSError as error:
         raise ZooError(
-            f"Cannot write {path}: {error.strerror or error}", "Choose a place you can write: --output FILE"
+            f"Cannot write {path}: {error.strerror or error}", "Choose a writable place: --output FILE"
         ) from error
 
 
@@ -100,14 +100,14 @@ def _is_own(path: Path) -> bool:
 
 
 def summaries(root: Path) -> list[RunSummary]:
-    """Every run folder under a root, damaged ones included."""
+    """Return one row for each run folder under a root, damaged ones included."""
     return [_summary(path.parent) for path in sorted(root.glob(f"*/{records.RECORD}"))]
 
 
 def _summary(folder: Path) -> RunSummary:
     try:
         record = read_record(folder)
-    except ZooError:  # one damaged folder hides no other; its own report tells what is wrong with it
+    except ZooError:  # one damaged folder hides no other; its own report says what is wrong
         return RunSummary(folder.name, "", exit="damaged")
     metric = next((name for name in METRICS if record.number("metrics", name) is not None), "")
     return RunSummary(
@@ -119,7 +119,7 @@ def _summary(folder: Path) -> RunSummary:
 
 
 def ordered(rows: list[RunSummary], key: str, backwards: bool) -> list[RunSummary]:
-    """Rows by one key; those that do not have it come last, whichever way it is sorted.
+    """Sort rows by one key; rows without it come last in both directions.
 
     Raises:
         ZooError: there is no such key.

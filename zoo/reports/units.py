@@ -1,4 +1,4 @@
-"""Numbers as people read them, with the exact value kept in the markup."""
+"""Format numbers for people, and keep the exact value in the markup."""
 
 from zoo.reports.html import Html, tag
 
@@ -6,7 +6,7 @@ _BYTES = (("TB", 1e12), ("GB", 1e9), ("MB", 1e6), ("kB", 1e3))
 
 
 def short(value: float | None) -> str:
-    """Four significant digits; whole numbers in full; nothing for None."""
+    """Format with four significant digits; whole numbers in full; None as an empty text."""
     if value is None:
         return ""
     if value == int(value) and abs(value) < 1e12:
@@ -15,12 +15,12 @@ def short(value: float | None) -> str:
 
 
 def data(value: float | None, shown: str = "") -> Html:
-    """A figure: rounded for the eye, exact for whoever reads the page with a program."""
+    """Return a number, rounded in the text and exact in the markup."""
     return Html("") if value is None else tag("data", shown or short(value), value=repr(value))
 
 
 def seconds(value: float | None) -> str:
-    """A duration: ``3.41 s``, ``12 min 5 s``."""
+    """Format a duration: ``3.41 s``, ``12 min 5 s``."""
     if value is None:
         return ""
     if value >= 600:
@@ -29,7 +29,7 @@ def seconds(value: float | None) -> str:
 
 
 def size(value: float | None) -> str:
-    """A number of bytes: ``766 MB``."""
+    """Format a number of bytes: ``766 MB``."""
     if value is None:
         return ""
     unit, scale = next(((unit, scale) for unit, scale in _BYTES if value >= scale), ("bytes", 1.0))
@@ -40,14 +40,14 @@ _UNITS = (("_s", seconds), ("_bytes", size))
 
 
 def named(name: str, value: float | None) -> Html:
-    """A figure whose name tells its unit: ``train_s``, ``peak_memory_bytes``."""
+    """Return a number whose name contains its unit: ``train_s``, ``peak_memory_bytes``."""
     spoken = next((words for suffix, words in _UNITS if name.endswith(suffix) and not name.endswith("per_s")), short)
     return data(value, spoken(value))
 
 
 def label(name: str) -> str:
-    """The name of a figure in words: ``test accuracy``, ``items per s``."""
-    plain = name
+    """Return the name of a metric in words: ``validation loss``, ``items per s``."""
+    plain = f"validation_{name.removeprefix('val_')}" if name.startswith("val_") else name
     for suffix in ("_s", "_bytes"):
         if plain.endswith(suffix) and not plain.endswith("per_s"):
             plain = plain.removesuffix(suffix)
@@ -55,6 +55,12 @@ def label(name: str) -> str:
 
 
 def heading(name: str) -> str:
-    """The same with its unit, for a column: ``epoch, s``; a size names its unit in every cell."""
+    """Return the heading of a column, with its unit: ``Epoch, s``; sizes have their unit in every cell."""
     unit = next((unit for unit in ("ms", "s") if name.endswith(f"_{unit}") and not name.endswith("per_s")), "")
-    return f"{name.removesuffix('_' + unit).replace('_', ' ')}, {unit}" if unit else label(name)
+    words = f"{name.removesuffix('_' + unit).replace('_', ' ')}, {unit}" if unit else label(name)
+    return capitalized(words)
+
+
+def capitalized(text: str) -> str:
+    """Return the text with a capital first letter."""
+    return text[:1].upper() + text[1:]

@@ -1,4 +1,4 @@
-"""A record as its folder tells it, read without trust: it may come from a stranger, or be half written."""
+"""Read run folders without trust: they may come from a stranger, or be half written."""
 
 import csv
 import itertools
@@ -20,42 +20,42 @@ MOST_FILE_BYTES = 16_000_000
 
 
 class Untrusted:
-    """A value out of JSON; whatever is not there, or is not what was asked for, is empty."""
+    """A value from JSON; what is missing or of the wrong type is empty."""
 
     def __init__(self, value: Any) -> None:
         self.value = value
 
     def part(self, *keys: str) -> "Untrusted":
-        """What lies under these keys, one inside the other."""
+        """Return the value under nested keys."""
         value = self.value
         for key in keys:
             value = value.get(key) if isinstance(value, dict) else None
         return Untrusted(value)
 
     def text(self, *keys: str) -> str:
-        """Text or a number as text, cut where it is endless; else nothing."""
+        """Return a text or a number as text of limited length; an empty text for all else."""
         value = self.part(*keys).value
         if isinstance(value, bool):
             return str(value).lower()
         return cut(str(value)) if isinstance(value, str | float) or _is_small(value) else ""
 
     def number(self, *keys: str) -> float | None:
-        """A finite number, or None."""
+        """Return a finite number, or None."""
         return finite(self.part(*keys).value)
 
     def items(self, *keys: str) -> list[tuple[str, "Untrusted"]]:
-        """Keys and values."""
+        """Return keys and values."""
         value = self.part(*keys).value
         pairs = value.items() if isinstance(value, dict) else ()
         return [(cut(str(key)), Untrusted(item)) for key, item in itertools.islice(pairs, MOST_ROWS)]
 
     def rows(self, *keys: str) -> list["Untrusted"]:
-        """The items of a list."""
+        """Return the items of a list."""
         value = self.part(*keys).value
         return [Untrusted(item) for item in value[:MOST_ROWS]] if isinstance(value, list) else []
 
     def words(self, *keys: str) -> list[str]:
-        """The texts in a list."""
+        """Return the texts in a list."""
         return [text for row in self.rows(*keys) if (text := row.text())]
 
 
@@ -64,14 +64,14 @@ def _is_small(value: Any) -> bool:
 
 
 def finite(value: Any) -> float | None:
-    """A number that can be drawn: neither endless nor beyond 1e30; None for anything else."""
+    """Return a finite number up to 1e30; None for anything else."""
     if isinstance(value, bool) or not isinstance(value, int | float):
         return None
     return float(value) if abs(value) < 1e30 and math.isfinite(value) else None
 
 
 def number_in(text: str | None) -> float | None:
-    """The number that a cell of a CSV file holds, or None."""
+    """Return the number in a cell of a CSV file, or None."""
     try:
         return finite(float(text or "nan"))
     except ValueError:
@@ -79,28 +79,28 @@ def number_in(text: str | None) -> float | None:
 
 
 def cut(text: str, most: int = MOST_TEXT) -> str:
-    """Text, with what goes beyond ``most`` characters left out and counted."""
+    """Shorten a text to ``most`` characters, and say how many are left out."""
     return text if len(text) <= most else f"{text[:most]} … ({len(text) - most:,} more characters)"
 
 
 def read_record(folder: Path) -> Untrusted:
-    """The record of a run folder.
+    """Read the record of a run folder.
 
     Raises:
-        ZooError: there is none, it is damaged, or it is far too large to be one.
+        ZooError: it is missing, damaged or far too large.
     """
     path = folder / records.RECORD
     try:
         size = path.stat().st_size if path.is_file() else 0
     except OSError:
-        size = 0  # reading it tells what is wrong
+        size = 0  # reading it reports what is wrong
     if size > MOST_RECORD_BYTES:
-        raise ZooError(f"{path} has {size:,} bytes: that is not the record of a run", "Give another run.")
+        raise ZooError(f"{path} has {size:,} bytes: that is not the record of a run", "Name another run.")
     return Untrusted(records.as_written(folder))
 
 
 def own_file(folder: Path, name: str, most: int = MOST_FILE_BYTES) -> Path | None:
-    """A plain file of the folder itself, not larger than ``most`` bytes; links that lead out of it are none."""
+    """Return the path of a regular file in the folder of at most ``most`` bytes, or None; links do not count."""
     path = folder / name
     try:
         status = path.lstat()
@@ -110,7 +110,7 @@ def own_file(folder: Path, name: str, most: int = MOST_FILE_BYTES) -> Path | Non
 
 
 def table(folder: Path, name: str, most: int = MOST_ROWS) -> list[dict[str, str]]:
-    """The first rows of a CSV file; none where it is not there or is no CSV."""
+    """Return the first rows of a CSV file; none where it is missing or damaged."""
     path = own_file(folder, name)
     if path is None:
         return []
@@ -128,7 +128,7 @@ def _rows(source: Iterator[str]) -> Iterator[dict[str, str]]:
 
 
 def text_file(folder: Path, name: str, most: int = 6_000) -> str:
-    """The beginning of a text file of the folder."""
+    """Return the beginning of a text file of the folder."""
     path = own_file(folder, name, MOST_RECORD_BYTES)
     if path is None:
         return ""
@@ -140,7 +140,7 @@ def text_file(folder: Path, name: str, most: int = 6_000) -> str:
 
 
 def names(folder: Path, *suffixes: str) -> list[str]:
-    """Names of the folder's own files with one of these endings, sorted, a few dozen at most."""
+    """Return the sorted names of files with one of these suffixes, a few dozen at most."""
     try:
         paths = sorted(path.name for path in folder.iterdir() if path.suffix.lower() in suffixes)
     except OSError:

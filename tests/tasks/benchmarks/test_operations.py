@@ -141,7 +141,7 @@ def test_the_page_draws_the_curves_and_marks_the_crossover(tmp_path: Path) -> No
     run_folder(tmp_path, OPERATIONS, bench="matmul", told=["said so"])
     page = Tags(report_page.page([tmp_path]))
     assert page.tags.count("polyline") == 3
-    assert "from n = 1.2e6 the GPU wins" in page.texts
+    assert "GPU faster from n = 1.2e6" in page.texts
     assert "said so" in page.texts
     assert any("Reported by others" in text for text in page.texts)
 

@@ -1,4 +1,4 @@
-"""Benchmarks on the page: the rows of ``results.csv``, and the charts that belong to them."""
+"""Show benchmarks: the rows of ``results.csv`` and their charts."""
 
 from pathlib import Path
 
@@ -13,7 +13,7 @@ from zoo.tasks.benchmarks import crossover, operations
 
 Row = dict[str, str]
 Place = tuple[str, str, str]
-# In comparisons: the name of the run that a row is of. No column of a file is called so.
+# In comparisons: the column with the name of the run. No column of a file has this name.
 RUN = "\x00run"
 MOST_COLUMNS = 16
 # Untrusted elsewhere on the page.
@@ -32,12 +32,12 @@ ELSEWHERE = {
 
 
 def rows(folder: Path) -> list[Row]:
-    """The rows of the results."""
+    """Read the rows of the results."""
     return untrusted.table(folder, "results.csv")
 
 
 def section(record: Untrusted, folder: Path) -> Html | None:
-    """What the benchmark found: in charts and in rows; figures of others apart."""
+    """Show the results as charts and as a table, and figures that others reported."""
     results = rows(folder)
     if not results:
         return None
@@ -50,7 +50,7 @@ def section(record: Untrusted, folder: Path) -> Html | None:
 
 
 def _table(results: list[Row]) -> Html:
-    """All rows; a column that says the same in each is said once, and an empty one not at all."""
+    """Show all rows; constant columns stand below the table, empty ones are left out."""
     names = [name for name in results[0] if name not in ELSEWHERE and any(row.get(name) for row in results)]
     constant = [name for name in names if len({row.get(name) for row in results}) == 1] if len(results) > 1 else []
     various = [name for name in names if name not in constant]
@@ -59,7 +59,7 @@ def _table(results: list[Row]) -> Html:
     figures = [at for at, name in enumerate(shown) if at and all(_is_figure(row.get(name, "")) for row in results)]
     cells: list[list[Child]] = [[_cell(row, name) for name in shown] for row in results]
     drawn = table("All results", [heading(name) for name in shown], cells, figures)
-    return join([drawn, tag("p", "In every row: ", same, ".") if same else None])
+    return join([drawn, tag("p", "The same in every row: ", same, ".") if same else None])
 
 
 def _is_figure(text: str) -> bool:
@@ -77,7 +77,7 @@ def _cell(row: Row, name: str) -> Child:
 
 
 def compared(runs: list[tuple[str, Path]]) -> Html | None:
-    """The charts of several benchmarks, the same kind of work in one chart."""
+    """Draw the charts of several benchmarks, the same kind of work in one chart."""
     results = [row | {RUN: name} for name, folder in runs for row in rows(folder)]
     charts = _charts(results)
     return tag("div", charts, class_="pair") if charts else None
@@ -88,7 +88,7 @@ def _charts(results: list[Row]) -> list[Html]:
 
 
 def _operations(results: list[Row]) -> Html | None:
-    """Milliseconds by size on paper with logarithmic axes, the crossover marked; a chart an operation."""
+    """Draw milliseconds by size with logarithmic axes, one chart for each operation."""
     drawn = [_operation(results, name) for name in dict.fromkeys(row.get("operation", "") for row in results) if name]
     return join(drawn) if any(drawn) else None
 
@@ -112,41 +112,41 @@ def _called(place: Place) -> str:
 
 
 def _marks(curves: dict[Place, dict[float, float]]) -> list[Mark]:
-    """Where the accelerator begins to win over the processor; without one, the processor over numpy."""
+    """Mark the size from which the GPU is faster than the CPU; without a GPU, the CPU than NumPy."""
     if len({run for run, _, _ in curves}) > 1:
-        return []  # several runs have several crossovers: their own parts of the page tell them
+        return []  # several runs have several crossovers: their own sections show them
     plain = [place for place in curves if place[1] == operations.PLAIN]
     slow = [place for place in curves if place[2] == "cpu" and place not in plain]
     fast = [place for place in curves if place[2] == "gpu"]
     pairs = [(one, other) for one in slow for other in fast] or [(one, other) for one in plain for other in slow]
     crossovers = [(other[2].upper(), crossover.crossover(curves[one], curves[other])) for one, other in pairs]
-    return [Mark(at, None, f"from n = {crossover.scientific(at)} the {name} wins") for name, at in crossovers if at]
+    return [Mark(at, None, f"{name} faster from n = {crossover.scientific(at)}") for name, at in crossovers if at]
 
 
 def _networks(results: list[Row]) -> Html | None:
-    """Items a second of every network, mode and batch size; where stacks took turns, a chart a mode."""
+    """Draw items per second of every network, mode and batch size; one chart for each mode of interleaved stacks."""
     if not any(row.get("times_the_first") for row in results):
-        return _bars(results, "items_per_s", ("network", "mode", "batch_size"), "Items per second: longer is faster")
+        return _bars(results, "items_per_s", ("network", "mode", "batch_size"), "Items per second (higher is better)")
     modes = dict.fromkeys(row["mode"] for row in results if row.get("mode"))
     return join([_turns([row for row in results if row.get("mode") == mode], mode) for mode in modes])
 
 
 def _turns(results: list[Row], mode: str) -> Html | None:
-    """Items a second of every stack and precision in one mode."""
+    """Draw items per second of every stack and precision in one mode."""
     names = [name for name in ("network", "batch_size") if len({row.get(name) for row in results}) > 1]
-    caption = f"{mode}, items per second: longer is faster"
+    caption = f"{mode}, items per second (higher is better)"
     return _bars(results, "items_per_s", ("stack", "precision", *names), caption)
 
 
 def _startup(results: list[Row]) -> Html | None:
-    """Seconds of every part of a start."""
-    return _bars([row for row in results if row.get("what")], "median_s", ("what",), "Seconds: shorter is faster")
+    """Draw the seconds of every part of a start."""
+    return _bars([row for row in results if row.get("what")], "median_s", ("what",), "Seconds (lower is better)")
 
 
 def _passes(results: list[Row]) -> Html | None:
-    """Milliseconds a pass of an encoder, one's own figures and those of others."""
+    """Draw milliseconds per pass of an encoder, measured and reported."""
     names = ("stack", "implementation", "way", "mode", "precision", "device_kind")
-    return _bars(results, "pass_ms", names, "Milliseconds a pass: shorter is faster")
+    return _bars(results, "pass_ms", names, "Milliseconds per pass (lower is better)")
 
 
 def _said(row: Row, name: str) -> str:
@@ -157,7 +157,7 @@ _BAR_UNITS = {"items_per_s": "items/s", "median_s": "s", "pass_ms": "ms"}
 
 
 def _bars(results: list[Row], figure: str, names: tuple[str, ...], caption: str) -> Html | None:
-    """A bar for every row with a figure, called by what these columns say; what others reported is drawn apart."""
+    """Draw a bar for every row with a value, named by these columns."""
     drawn = []
     for row in results:
         value = number_in(row.get(figure))

@@ -1,4 +1,4 @@
-"""Several runs held against each other, and what has to be known before that is done."""
+"""Compare several runs, and say in what they are not comparable."""
 
 from collections.abc import Callable
 from pathlib import Path
@@ -7,27 +7,27 @@ from zoo.reports.bars import shares
 from zoo.reports.charts import Axis, Series, lines
 from zoo.reports.html import Child, Html, folded, join, table, tag
 from zoo.reports.sections import provenance, results
-from zoo.reports.units import label, named
+from zoo.reports.units import capitalized, named
 from zoo.runs.untrusted import Untrusted
 
 Runs = list[tuple[str, Untrusted]]
 MOST_FIGURES = 8
-# What makes times comparable, and what makes results comparable.
+# What has to be the same for a fair comparison.
 SAME: tuple[tuple[str, Callable[[Untrusted], str], str], ...] = (
-    ("machine", provenance.machine_line, "their times say nothing of each other"),
+    ("machine", provenance.machine_line, "their times are not comparable"),
     (
         "data",
         lambda record: record.text("data", "sha256") or record.text("data", "name"),
-        "their results are of different questions",
+        "their results are not comparable",
     ),
-    ("preset", lambda record: record.text("config", "preset"), "a shortened run shows only that it works"),
-    ("grade", provenance.grade, "a stand-in tells nothing of the GPU"),
-    ("zoo", lambda record: record.text("git_commit"), "the code may have changed between them"),
+    ("preset", lambda record: record.text("config", "preset"), "a shortened run only shows that the code works"),
+    ("grade", provenance.grade, "a stand-in says nothing about the GPU"),
+    ("commit", lambda record: record.text("git_commit"), "the code may have changed between them"),
 )
 
 
 def figures(runs: Runs) -> Html:
-    """A row a run, a column a figure; what is the same of all runs is said once, above."""
+    """Show one row for each run; what all runs have in common stands above the table."""
     names = _names(runs)
     facts = {what: [find(run) for _, run in runs] for what, find in WORDS.items()}
     same = [f"{what} {values[0]}" for what, values in facts.items() if len(set(values)) == 1 and values[0]]
@@ -36,9 +36,9 @@ def figures(runs: Runs) -> Html:
         [name, *(facts[what][at] for what in apart), *(_figure(run, where, key) for where, key in names)]
         for at, (name, run) in enumerate(runs)
     ]
-    headings = ["run", *apart, *(label(key) for _, key in names)]
-    drawn = table("Figures of the runs", headings, cells, range(1 + len(apart), len(headings)))
-    return join([tag("p", f"The same for all: {', '.join(same)}.") if same else None, drawn])
+    headings = ["Run", *map(capitalized, apart), *(results.title(key) for _, key in names)]
+    drawn = table("Metrics of the runs", headings, cells, range(1 + len(apart), len(headings)))
+    return join([tag("p", f"Common to all runs: {', '.join(same)}.") if same else None, drawn])
 
 
 WORDS: dict[str, Callable[[Untrusted], str]] = {
@@ -54,7 +54,7 @@ WORDS: dict[str, Callable[[Untrusted], str]] = {
 
 
 def _names(runs: Runs) -> list[tuple[str, str]]:
-    """Which figures are worth a column: of the test set, then times and memory, then what most runs have."""
+    """Choose the columns: metrics of the test set, then times and memory, then what most runs have."""
     count: dict[tuple[str, str], int] = {}
     for _, record in runs:
         for name, row in record.items("metrics"):
@@ -72,7 +72,7 @@ def _figure(record: Untrusted, where: str, key: str) -> Html:
 
 
 def remarks(runs: Runs) -> Html | None:
-    """In what the runs differ that makes a comparison unfair."""
+    """List the differences that make a comparison unfair."""
     said = []
     for what, value, meaning in SAME:
         names_by_value: dict[str, list[str]] = {}
@@ -81,14 +81,14 @@ def remarks(runs: Runs) -> Html | None:
         names_by_value.pop("", None)
         if len(names_by_value) > 1:
             rows = [tag("li", f"{each}: {', '.join(names)}") for each, names in names_by_value.items()]
-            said.append(tag("li", tag("strong", f"Not the same {what}"), f"; {meaning}.", tag("ul", rows)))
+            said.append(tag("li", tag("strong", f"Different {what}"), f"; {meaning}.", tag("ul", rows)))
     if not said:
         return tag("p", "Same machine, data, preset, grade and commit.")
     return tag("ul", said, class_="warnings")
 
 
 def curves(folders: list[tuple[str, Path]]) -> Html | None:
-    """Validation loss and accuracy of all runs by epoch."""
+    """Draw validation loss and accuracy of all runs by epoch."""
     histories = [(name, results.history(folder)) for name, folder in folders]
     drawn = []
     for key, axis in (("val_loss", Axis("validation loss", log=True)), ("val_accuracy", Axis("validation accuracy"))):
@@ -98,13 +98,13 @@ def curves(folders: list[tuple[str, Path]]) -> Html | None:
 
 
 def time(runs: Runs) -> Html | None:
-    """Where the time of each run went, to one scale."""
-    drawn = shares([(name, results.phases(record)) for name, record in runs], "Seconds by phase", "s")
+    """Draw the phases of each run on one scale."""
+    drawn = shares([(name, results.phases(record)) for name, record in runs], "Time of each phase", "s")
     return drawn or None
 
 
 def differences(runs: Runs) -> Html | None:
-    """The settings that are not the same in all runs; those that only some of them know, folded away."""
+    """Show the settings that differ; those that only some runs have are folded away."""
     flat = [provenance.settings(record) for _, record in runs]
     keys = [key for key in dict.fromkeys(key for each in flat for key in each) if not _is_idle(key)]
     shared = [key for key in keys if all(key in each for each in flat) and len({each[key] for each in flat}) > 1]
@@ -117,10 +117,10 @@ def differences(runs: Runs) -> Html | None:
 
 
 def _is_idle(key: str) -> bool:
-    """True for settings that change nothing of what is done."""
+    """Return True for settings that do not change the results."""
     return key.startswith("output.") or key.endswith(".about")
 
 
 def _settings(words: str, keys: list[str], runs: Runs, flat: list[dict[str, str]]) -> Html:
     rows: list[list[Child]] = [[key, *(each.get(key, "") for each in flat)] for key in keys]
-    return table(words, ["setting", *(name for name, _ in runs)], rows)
+    return table(words, ["Setting", *(name for name, _ in runs)], rows)

@@ -1,4 +1,4 @@
-"""What came out of a run: figures, curves, predictions, confusion, pictures, text, and where the time went."""
+"""The results of a run: metrics, learning curves, predictions, confusion matrix, images, texts and timings."""
 
 from collections.abc import Iterable
 from pathlib import Path
@@ -7,33 +7,34 @@ from zoo.reports import images
 from zoo.reports.bars import shares
 from zoo.reports.charts import Axis, Mark, Series, lines
 from zoo.reports.html import Child, Html, folded, join, table, tag
-from zoo.reports.units import data, heading, label, named, seconds, short, size
+from zoo.reports.units import capitalized, data, heading, label, named, seconds, short, size
 from zoo.runs import untrusted
 from zoo.runs.untrusted import Untrusted, number_in
 
 MOST_CARDS = 12
 MOST_PREDICTIONS = 20
 MOST_CLASSES = 40
-# Drawn anew here, or of no use to the eye.
+# Drawn anew by this page.
 DRAWN = {"curves.png", "confusion.png"}
 PICTURES = {
-    "mistakes": "Test pictures that the network got wrong, with what they are and what it said",
-    "contact": "The pictures that were looked at, each with what the network said",
-    "sheet": "The pictures that were looked at, each with what the network said",
-    "content": "The picture whose content was kept",
-    "style": "The picture whose style was taken",
-    "result": "The picture that was made",
-    "progress": "How the picture came to be",
+    "mistakes": "Misclassified test images with true and predicted class",
+    "contact": "Input images with their predictions",
+    "sheet": "Input images with their predictions",
+    "content": "Content image",
+    "style": "Style image",
+    "result": "Result",
+    "progress": "Progress of the optimization",
 }
 TEXTS = (".txt",)
+TITLES = {"train_s": "training time", "infer_s": "inference time", "total_s": "total time", "seconds": "total time"}
 Row = dict[str, str]
 
 
 def headline(record: Untrusted) -> Html:
-    """The figures of the run, large, and whether they keep the recipe's promise."""
+    """Show the metrics of the run, and whether they reach what the recipe expects."""
     shown = _ordered(record)
     cards = [
-        tag("div", tag("dt", label(name)), tag("dd", named(name, value)), class_="card")
+        tag("div", tag("dt", title(name)), tag("dd", named(name, value)), class_="card")
         for name, value in shown[:MOST_CARDS]
     ]
     words = [tag("li", text) for text in record.words("told")]
@@ -43,12 +44,17 @@ def headline(record: Untrusted) -> Html:
     ])  # fmt: skip
 
 
+def title(name: str) -> str:
+    """Return the name of a metric, as cards and headings show it."""
+    return capitalized(TITLES.get(name, label(name)))
+
+
 def _ordered(record: Untrusted) -> list[tuple[str, float]]:
-    """Metrics of the test set, the time of the work and the memory it took, then the other metrics."""
+    """Order the metrics: of the test set, then time and memory, then all others."""
     metrics = [(name, value) for name, row in record.items("metrics") if (value := row.number()) is not None]
     tested = [pair for pair in metrics if pair[0].startswith("test")]
     spent = [*((name, record.number("phases", name)) for name in ("train_s", "infer_s")),
-             ("all_in_all_s", record.number("seconds")),
+             ("total_s", record.number("seconds")),
              ("peak_memory_bytes", record.number("peak_memory_bytes"))]  # fmt: skip
     rest = sorted((pair for pair in metrics if pair not in tested), key=lambda pair: pair[0] in ("loss", "accuracy"))
     return [*tested, *((name, value) for name, value in spent if value is not None), *rest]
@@ -63,7 +69,11 @@ def _promises(record: Untrusted) -> list[Html]:
         if row.number(key) is not None
     ]  # fmt: skip
     because = record.words("expected_not_applicable", "because")
-    said += [tag("p", f"The recipe's promise does not apply to this run: {', '.join(because)}")] if because else []
+    said += (
+        [tag("p", f"The expected result of the recipe does not apply to this run: {', '.join(because)}")]
+        if because
+        else []
+    )
     compared = [tag("p", words) for words in record.words("reference", "compared")]
     return [*said, *compared]
 
@@ -73,16 +83,16 @@ def _failure(record: Untrusted) -> list[Html]:
     if not error.text("message"):
         return []
     return [
-        tag("div", tag("p", tag("strong", "What stopped the run")), tag("pre", error.text("message")),
+        tag("div", tag("p", tag("strong", "Error")), tag("pre", error.text("message")),
             tag("pre", error.text("remedy")) if error.text("remedy") else None, class_="failure")
     ]  # fmt: skip
 
 
 def log_end(record: Untrusted, folder: Path) -> Html | None:
-    """The end of the worker's log, for a run that did not come to its end."""
+    """Show the end of the worker's log of a run that did not complete."""
     if record.text("exit") in ("completed", "") or not (text := _tail(folder)):
         return None
-    return folded("The end of worker.log", tag("pre", text, tabindex=0))
+    return folded("Last lines of worker.log", tag("pre", text, tabindex=0))
 
 
 def _tail(folder: Path) -> str:
@@ -96,18 +106,18 @@ def _tail(folder: Path) -> str:
 
 
 def history(folder: Path) -> list[Row]:
-    """The epochs of ``history.csv``."""
+    """Read the epochs of ``history.csv``."""
     return untrusted.table(folder, "history.csv", 20_000)
 
 
 def points(rows: Iterable[Row], name: str) -> list[tuple[float, float]]:
-    """One figure by epoch, where both are numbers."""
+    """Return one metric by epoch, where both are numbers."""
     pairs = [(number_in(row.get("epoch")), number_in(row.get(name))) for row in rows]
     return [(x, y) for x, y in pairs if x is not None and y is not None]
 
 
 def curves(folder: Path) -> Html | None:
-    """Loss and accuracy by epoch, training and validation, the kept epoch ringed; the numbers below."""
+    """Draw loss and accuracy by epoch with the best epoch marked, above a table of the numbers."""
     rows = history(folder)
     if not rows:
         return None
@@ -116,7 +126,7 @@ def curves(folder: Path) -> Html | None:
     return join([tag("div", [panel for panel in drawn if panel], class_="pair"), _numbers(rows)])
 
 
-# Drawn in panels of their own, or of no use as a curve.
+# Drawn in panels of their own, or not useful as a curve.
 KNOWN = {
     "epoch", "loss", "accuracy", "val_loss", "val_accuracy", "learning_rate", "epoch_s", "items_per_s",
     "peak_memory_bytes", "best", "steps", "stage",
@@ -124,12 +134,12 @@ KNOWN = {
 
 
 def _terms(rows: list[Row]) -> Html:
-    """Whatever else was written down by epoch, such as the terms of a loss."""
+    """Draw the other metrics by epoch, such as the terms of a loss."""
     terms = {name: points(rows, name) for name in list(rows[0])[:20] if name not in KNOWN}
     terms = {name: each for name, each in terms.items() if len({y for _, y in each}) > 1}
     log = all(y > 0 for each in terms.values() for _, y in each)
     series = [Series(label(name), each) for name, each in terms.items()]
-    return lines(series, Axis("epoch", whole=True), Axis("value", log=log), "Other figures by epoch")
+    return lines(series, Axis("epoch", whole=True), Axis("value", log=log), "Other metrics by epoch")
 
 
 def _panel(rows: list[Row], name: str, axis: Axis) -> Html:
@@ -138,7 +148,7 @@ def _panel(rows: list[Row], name: str, axis: Axis) -> Html:
         Series("validation", points(rows, f"val_{name}")),
     ]
     kept = [row for row in rows if row.get("best") == "True"][-1:]
-    ring = [Mark(x, y, "kept") for x, y in points(kept, f"val_{name}")]
+    ring = [Mark(x, y, "best epoch") for x, y in points(kept, f"val_{name}")]
     return lines(series, Axis("epoch", whole=True), axis, f"{name.capitalize()} by epoch", ring)
 
 
@@ -146,7 +156,7 @@ def _numbers(rows: list[Row]) -> Html:
     headings = list(rows[0])[:12]
     shown = rows if len(rows) <= untrusted.MOST_ROWS else rows[-untrusted.MOST_ROWS :]
     cells: list[list[Child]] = [[_cell(row, name) for name in headings] for row in shown]
-    words = "All epochs in numbers" if len(shown) == len(rows) else f"The last {len(shown)} epochs in numbers"
+    words = "Table of all epochs" if len(shown) == len(rows) else f"Table of the last {len(shown)} epochs"
     drawn = table(words, [heading(name) for name in headings], cells, range(1, len(headings)))
     return folded(words, drawn)
 
@@ -161,7 +171,7 @@ def _cell(row: Row, name: str) -> Child:
 
 
 def predictions(folder: Path) -> Html | None:
-    """The first predictions, each beside a small picture of what the network saw."""
+    """Show the first predictions, each with a thumbnail of the input."""
     rows = untrusted.table(folder, "predictions.csv", 100_000)
     if not rows:
         return None
@@ -174,61 +184,68 @@ def predictions(folder: Path) -> Html | None:
         for index, row in enumerate(shown)
     ]
     words = f"The first {len(shown)} of {len(rows):,} predictions" if len(rows) > len(shown) else "All predictions"
-    return table(words, [*(["seen"] if beside else []), *headings], cells)
+    return table(words, [*(["Image"] if beside else []), *map(heading, headings)], cells)
 
 
 def confusion(folder: Path) -> Html | None:
-    """How often each class was taken for each other, from ``confusion.csv``: a row for each true class.
+    """Show the confusion matrix of ``confusion.csv``, with the accuracy of each class.
 
-    With very many classes it is shown as the picture that the run drew of it.
+    With very many classes it is shown as the image that the run drew of it.
     """
     rows = untrusted.table(folder, "confusion.csv", MOST_CLASSES + 1)
     if not rows:
         return None
     if len(rows) > MOST_CLASSES:
-        drawn = images.shown(folder, "confusion.png", "How often each class was taken for each other")
+        drawn = images.shown(folder, "confusion.png", "Confusion matrix")
         return join([drawn, _mistakes(folder)])
     first, *classes = list(rows[0])
     counts = [[number_in(row.get(name)) or 0.0 for name in classes] for row in rows]
     cells: list[list[Child]] = [
         [row.get(first, ""), *(_share(value, sum(line), row.get(first) == name) for value, name in
-            zip(line, classes, strict=True))]
+            zip(line, classes, strict=True)), _accuracy(line, classes, row.get(first, ""))]
         for row, line in zip(rows, counts, strict=True)
     ]  # fmt: skip
-    drawn = table("Confusion: each row is a true class, each column what the network said, with its count",
-                  ["true", *classes], cells, range(1, len(classes) + 1))  # fmt: skip
+    drawn = table("Number of items by true class (rows) and predicted class (columns)",
+                  ["True class", *classes, "Per-class accuracy"], cells, range(1, len(classes) + 2))  # fmt: skip
     return join([tag("div", drawn, class_="confusion"), _mistakes(folder)])
 
 
+def _accuracy(line: list[float], classes: list[str], true: str) -> Html:
+    """Return the share of a class that was predicted correctly."""
+    total = sum(line)
+    share = line[classes.index(true)] / total if true in classes and total > 0 else None
+    return data(share, "" if share is None else f"{share:.3f}")
+
+
 def _mistakes(folder: Path) -> Html | None:
-    """The surest mistakes."""
+    """Show the most confident mistakes."""
     rows = untrusted.table(folder, "mistakes.csv", MOST_PREDICTIONS)
     if not rows:
         return None
     headings = list(rows[0])[:8]
-    words = f"The {len(rows)} surest mistakes" if len(rows) > 1 else "The only mistake"
+    words = f"The {len(rows)} most confident mistakes" if len(rows) > 1 else "The only mistake"
     return folded(words, table(words, headings, [[_cell(row, name) for name in headings] for row in rows]))
 
 
 def _share(value: float, total: float, right: bool) -> Html:
-    """A count, shaded by its share of the row; what is right and what is wrong in two colours."""
+    """Return a count, shaded by its share of the row; correct and wrong ones have different colours."""
     share = min(1.0, max(0.0, value / total)) if total > 0 else 0.0
     strength = 0 if value <= 0 else max(1, round(10 * share**0.5))
     return tag("span", data(value), class_=f"{'hit' if right else 'miss'} s{strength}")
 
 
 def pictures(folder: Path) -> Html | None:
-    """The pictures that the run made, as they lie in its folder."""
+    """Show the images in the run folder."""
     files = [name for name in untrusted.names(folder, *images.SUFFIXES) if name not in DRAWN][:24]
     return join(images.shown(folder, name, _words(name)) for name in files) if files else None
 
 
 def _words(name: str) -> str:
-    return next((words for part, words in PICTURES.items() if part in name.lower()), "A picture of this run:")
+    return next((words for part, words in PICTURES.items() if part in name.lower()), "Image of this run:")
 
 
 def texts(folder: Path) -> Html | None:
-    """The beginning of each text that the run wrote."""
+    """Show the beginning of each text in the run folder."""
     files = [(name, untrusted.text_file(folder, name)) for name in untrusted.names(folder, *TEXTS)[:8]]
     drawn = [tag("figure", tag("pre", text, tabindex=0), tag("figcaption", tag("code", name)))
              for name, text in files if text.strip()]  # fmt: skip
@@ -236,7 +253,7 @@ def texts(folder: Path) -> Html | None:
 
 
 def phases(record: Untrusted) -> list[tuple[str, float]]:
-    """Seconds by phase, in the order in which they come; what is known of none of them at the end."""
+    """Return the seconds of each phase in order of execution, unknown phases last."""
     order = ("environment", "data", "import", "probes", "build", "compile", "train", "infer", "evaluate")
     named_seconds = [(name.removesuffix("_s"), value) for name, row in record.items("phases")
              if (value := row.number()) is not None and value >= 0]  # fmt: skip
@@ -244,7 +261,7 @@ def phases(record: Untrusted) -> list[tuple[str, float]]:
 
 
 def time(record: Untrusted) -> Html | None:
-    """Where the time went."""
+    """Show the time of each phase."""
     rows = phases(record)
     if not rows:
         return None
@@ -254,7 +271,7 @@ def time(record: Untrusted) -> Html | None:
     ]
     if whole is not None and whole > total:
         rest = whole - total
-        cells.append(["everything else", data(rest, seconds(rest)), ""])
-    drawn = shares([("", rows)], "What the phases took, one after the other", "s")
-    return tag("div", table("Seconds by phase", ["phase", "time", "share of these"], cells, (1, 2)), drawn,
+        cells.append(["other", data(rest, seconds(rest)), ""])
+    drawn = shares([("", rows)], "Phases in order of execution", "s")
+    return tag("div", table("Time of each phase", ["Phase", "Time", "Share"], cells, (1, 2)), drawn,
                class_="pair")  # fmt: skip
