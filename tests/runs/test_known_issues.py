@@ -85,6 +85,12 @@ def test_one_line_is_explained_once_and_several_each() -> None:
     assert found == {"mps-ci-runner": 1, "mps-oom": 3, "metal-numa-harmless": 4}
 
 
+def test_a_general_issue_is_told_only_without_a_special_one() -> None:
+    general, special = EXCERPTS["build-wheel-failed"][1], EXCERPTS["build-distutils-gone"][1]
+    assert [finding.id for finding in known_issues.explain(f"{general}\n{special}")] == ["build-distutils-gone"]
+    assert [finding.id for finding in known_issues.explain(general)] == ["build-wheel-failed"]
+
+
 def test_nothing_known_is_nothing_said() -> None:
     assert known_issues.explain("") == []
     assert known_issues.explain("KeyError: 'a problem nobody has written down'") == []

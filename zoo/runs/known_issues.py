@@ -85,11 +85,12 @@ def explain(text: str, backend: str | None = None) -> list[Finding]:
 
 
 def _without_replaced(findings: dict[str, Finding]) -> list[Finding]:
-    """Leave out what a special issue says better than a general one."""
+    """Leave out what a special issue says better than a general one; of general ones keep the first."""
     matched = [issue for issue in issues() if issue.id in findings]
     replaced = {name for issue in matched for name in issue.replaces}
-    if any(not issue.general and issue.effect != "harmless" and issue.id not in replaced for issue in matched):
-        replaced |= {issue.id for issue in matched if issue.general}
+    general = [issue.id for issue in matched if issue.general and issue.id not in replaced]
+    special = any(not issue.general and issue.effect != "harmless" and issue.id not in replaced for issue in matched)
+    replaced |= set(general if special else general[1:])
     return [finding for name, finding in findings.items() if name not in replaced]
 
 
