@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from zoo.core import csv_files
-from zoo.runs import records, result, untrusted
+from zoo.runs import result, tables, untrusted
 
 STARTS = "=+-@\t\r"
 
@@ -41,7 +41,7 @@ def test_every_text_is_read_back_as_it_was(cells: list[str]) -> None:
 
 def test_predictions_hold_no_formula_and_are_read_back_as_they_were(tmp_path: Path) -> None:
     probabilities = np.array([[0.25, 0.75]], np.float32)
-    records.write_predictions(tmp_path / "predictions.csv", ["@SUM(1)"], ["=1+1", "-2"], probabilities)
+    tables.write_predictions(tmp_path / "predictions.csv", ["@SUM(1)"], ["=1+1", "-2"], probabilities)
     with (tmp_path / "predictions.csv").open(newline="") as source:
         assert list(csv.reader(source))[1] == ["'@SUM(1)", "-2", "0.75", "0.25", "0.75"]
     for (row,) in (result.Run(tmp_path, {}).predictions, untrusted.table(tmp_path, "predictions.csv")):

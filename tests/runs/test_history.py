@@ -11,11 +11,13 @@ from zoo.config.schemas.common import Settings
 from zoo.runs import plots
 from zoo.runs.context import RunContext
 from zoo.runs.history import History
+from zoo.runs.records import RunRecord
 from zoo.runs.worker_process import Outcome
 
 
 def context(folder: Path) -> RunContext[Settings]:
-    record = {"model": "mnist", "backend": "cpu", "stack": {"name": "tf-2.21"}, "data": {"name": "digits"}}
+    record = RunRecord(model="mnist", backend="cpu", stack={"name": "tf-2.21"})
+    record.data = {"name": "digits"}
     return cast(RunContext[Settings], SimpleNamespace(folder=folder, record=record))
 
 

@@ -9,37 +9,38 @@ import pytest
 
 from zoo.core.errors import ZooError
 from zoo.core.files import write_json
-from zoo.runs import records
+from zoo.runs import folder as run_folder
+from zoo.runs import records, tables
 
 
 def test_folders_of_one_second_do_not_collide(tmp_path: Path) -> None:
-    made = {records.new_folder(tmp_path, None, ["mnist", "cpu"]) for _ in range(5)}
+    made = {run_folder.new_folder(tmp_path, None, ["mnist", "cpu"]) for _ in range(5)}
     assert len(made) == 5
 
 
 def test_a_named_folder_is_never_reused(tmp_path: Path) -> None:
-    records.new_folder(tmp_path, "mine", [])
+    run_folder.new_folder(tmp_path, "mine", [])
     with pytest.raises(ZooError, match="is there already"):
-        records.new_folder(tmp_path, "mine", [])
+        run_folder.new_folder(tmp_path, "mine", [])
 
 
 @pytest.mark.parametrize("name", ["a/b", "..", "", " "])
 def test_a_name_cannot_lead_elsewhere(tmp_path: Path, name: str) -> None:
     with pytest.raises(ZooError, match=r"output\.name"):
-        records.new_folder(tmp_path / "runs", name, [])
+        run_folder.new_folder(tmp_path / "runs", name, [])
 
 
 def test_a_file_in_place_of_the_root_is_told(tmp_path: Path) -> None:
     (tmp_path / "runs").write_text("")
     with pytest.raises(ZooError, match=r"Cannot make a run folder|is there already"):
-        records.new_folder(tmp_path / "runs", None, ["x"])
+        run_folder.new_folder(tmp_path / "runs", None, ["x"])
 
 
 @pytest.mark.skipif(os.name != "posix" or os.geteuid() == 0, reason="root may write anywhere")
 def test_an_unwritable_root_is_told(tmp_path: Path) -> None:
     tmp_path.chmod(0o500)
     with pytest.raises(ZooError, match="Cannot make a run folder"):
-        records.new_folder(tmp_path / "runs", None, ["x"])
+        run_folder.new_folder(tmp_path / "runs", None, ["x"])
 
 
 @pytest.mark.parametrize("content", ["", "{", "[]", '{"exit": 3}', "\x00"])
@@ -67,12 +68,12 @@ def test_latest_is_the_newest_with_weights(tmp_path: Path) -> None:
         write_json(folder / "run.json", {"exit": "completed", "verb": "train", "started": started})
         if weights:
             (folder / "weights.npz").write_bytes(b"")
-    assert records.latest(tmp_path, "train").name == "b"
+    assert run_folder.latest(tmp_path, "train").name == "b"
 
 
 def test_latest_of_nothing_is_told(tmp_path: Path) -> None:
     with pytest.raises(ZooError, match="no finished train run"):
-        records.latest(tmp_path, "train")
+        run_folder.latest(tmp_path, "train")
 
 
 def test_history_is_read_back_as_numbers(tmp_path: Path) -> None:
@@ -80,8 +81,8 @@ def test_history_is_read_back_as_numbers(tmp_path: Path) -> None:
         {"epoch": 1, "loss": 0.5, "best": True, "event": "epoch"},
         {"epoch": 2, "loss": 0.25, "best": False},
     ]
-    records.write_history(tmp_path / "history.csv", rows)
-    assert records.read_history(tmp_path) == [
+    tables.write_history(tmp_path / "history.csv", rows)
+    assert tables.read_history(tmp_path) == [
         {"epoch": 1.0, "loss": 0.5, "best": 1.0},
         {"epoch": 2.0, "loss": 0.25, "best": 0.0},
     ]
@@ -89,7 +90,7 @@ def test_history_is_read_back_as_numbers(tmp_path: Path) -> None:
 
 def test_predictions_name_the_likeliest_class(tmp_path: Path) -> None:
     probabilities = np.array([[0.1, 0.9], [0.75, 0.25]], np.float32)
-    records.write_predictions(tmp_path / "p.csv", ["a,b.png", "c.png"], ["no", "yes"], probabilities)
+    tables.write_predictions(tmp_path / "p.csv", ["a,b.png", "c.png"], ["no", "yes"], probabilities)
     lines = (tmp_path / "p.csv").read_text().splitlines()
     assert lines[1].startswith('"a,b.png",yes,0.89999')
     assert lines[2].startswith("c.png,no,0.75,")
@@ -101,3 +102,30 @@ def test_json_is_replaced_as_a_whole(tmp_path: Path) -> None:
     with pytest.raises(TypeError):
         write_json(path, {"exit": object()})
     assert json.loads(path.read_text()) == {"exit": "running"}
+
+
+def test_a_record_is_read_as_it_was_written(tmp_path: Path) -> None:
+    record = records.RunRecord(verb="train", model="mnist", stack={"name": "jax"})
+    record.data, record.summary, record.weights = {"sha256": "ab"}, ["done"], None
+    record.write(tmp_path)
+    content = json.loads((tmp_path / "run.json").read_text())
+    assert content["told"] == ["done"]
+    assert content["weights"] is None
+    assert "metrics" not in content
+    assert records.RunRecord.from_untrusted(tmp_path).to_json() == content == record.to_json()
+
+
+def test_a_record_of_another_version_keeps_what_is_unknown_here(tmp_path: Path) -> None:
+    older = {"exit": "failed", "verb": "train", "went_on_with": {"trainer.batch_size": 8}, "novelty": [1]}
+    write_json(tmp_path / "run.json", older)
+    record = records.RunRecord.from_untrusted(tmp_path)
+    assert record.adjusted == {"trainer.batch_size": 8}
+    assert record.to_json()["novelty"] == [1]
+    assert "went_on_with" not in record.to_json()
+
+
+@pytest.mark.parametrize("key", ["verb", "config", "phases", "seconds", "command", "adjusted"])
+def test_a_record_with_values_of_other_types_is_refused(tmp_path: Path, key: str) -> None:
+    write_json(tmp_path / "run.json", {"exit": "completed", key: "x" if key == "command" else [[]]})
+    with pytest.raises(ZooError, match=r"run\.json is not the record of a run"):
+        records.RunRecord.from_untrusted(tmp_path)

@@ -142,7 +142,7 @@ def test_c_that_gives_up_without_memory_is_told_so(zoo: Zoo, capsys: pytest.Capt
 def test_or_taken_and_kept(zoo: Zoo, capsys: pytest.CaptureFixture[str], script: str) -> None:
     assert zoo("trainer.batch_size=128", "trainer.on_oom=halve", script=script) == 0
     told = record()
-    assert told["went_on_with"] == {"trainer.batch_size": 32}
+    assert told["adjusted"] == {"trainer.batch_size": 32}
     assert len(told["attempts"]) == 2
     assert "going on with 64" in capsys.readouterr().err
     zoo(f"resume={FOLDER}", "trainer.epochs=20")

@@ -15,12 +15,12 @@ import pytest
 from zoo.cli.main import main
 from zoo.config import compose as config_compose
 from zoo.core import paths
-from zoo.runs import plots, records
+from zoo.runs import plots, records, tables
 
 HOSTILE: tuple[Any, ...] = (None, -1, 10**30, float("inf"), "\x1b[2J", [], {"a": {}})
 # Where a record is read by who goes on with it.
 READ = ("command", "config", "config.trainer", "config.trainer.epochs", "phases", "backend", "stack", "stack.name",
-        "seconds", "interruptions", "went_on_with", "data", "data.sha256", "started", "error")  # fmt: skip
+        "seconds", "interruptions", "adjusted", "data", "data.sha256", "started", "error")  # fmt: skip
 
 
 compose = config_compose._base
@@ -167,4 +167,4 @@ def test_of_two_that_go_on_at_once_one_does(stranger: Path) -> None:
     assert sorted(host.returncode for host in hosts) == [0, 1, 1], said
     assert sum("is being written by process" in words for words in said) == 2
     assert len(records.read(stranger)["interruptions"]) == 1
-    assert [row["epoch"] for row in records.read_history(stranger)] == [1, 2, 3]
+    assert [row["epoch"] for row in tables.read_history(stranger)] == [1, 2, 3]

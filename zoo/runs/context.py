@@ -12,6 +12,8 @@ from zoo.core import console, paths
 from zoo.core.errors import ZooError
 from zoo.environments import machine, selection
 from zoo.runs import mlflow_tracking, resume
+from zoo.runs.records import RunRecord
+from zoo.runs.result import Run
 
 # Covariant, so that what reads a context takes that of any task as RunContext[Settings].
 S = TypeVar("S", bound=Settings, covariant=True)
@@ -30,7 +32,7 @@ class RunContext(Generic[S]):
         machine: this machine.
         reference: the published run to repeat, if one was named.
         folder: the run folder, once the run has started.
-        record: the content of ``run.json`` so far.
+        record: what ``run.json`` holds so far.
         resumes: the folder of the run to resume.
         previous: the record of that run.
         lock: open file of the lock of the run folder.
@@ -44,10 +46,15 @@ class RunContext(Generic[S]):
     machine: machine.Machine
     reference: references.Reference | None = None
     folder: Path = Path()
-    record: dict[str, Any] = field(default_factory=dict)
+    record: RunRecord = field(default_factory=RunRecord)
     resumes: Path | None = None
-    previous: dict[str, Any] = field(default_factory=dict)
+    previous: RunRecord = field(default_factory=RunRecord)
     lock: int | None = None
+
+    @property
+    def result(self) -> Run:
+        """Return the run as its folder holds it."""
+        return Run(self.folder, self.record.to_json())
 
 
 def create_context(command: Command[S], overrides: list[str]) -> RunContext[S]:

@@ -42,7 +42,7 @@ def execute(
         request = request | {"probes": probed.rows}
     outcome = run_worker(context, environment, request, watch, feed, live, started)
     _record(context, environment, outcome)
-    context.record["probes_from"] = probed.date if probed else None
+    context.record.probes_from = probed.date if probed else None
     if not probed and _is_probe_cache_used(context):
         probe_cache.keep(environment, context.machine, request["device"], outcome.start.get("probes") or [])
     return outcome
@@ -52,13 +52,13 @@ def ensure_environment(context: RunContext[Settings]) -> store.Environment:
     """Build or find the environment of the run; its lock and versions go into folder and record."""
     environment = _environment(context)
     shutil.copyfile(environment.lock, context.folder / "requirements.lock")
-    context.record["stack"] |= {
+    context.record.stack |= {
         "lock_sha256": environment.lock_sha256,
         "python": environment.python_version,
         "environment": str(environment.folder),
     }
-    context.record["versions"] = environment.versions
-    context.record["phases"]["environment_s"] = round(environment.build_s, 3)
+    context.record.versions = environment.versions
+    context.record.phases["environment_s"] = round(environment.build_s, 3)
     return environment
 
 
@@ -68,8 +68,8 @@ def _environment(context: RunContext[Settings]) -> store.Environment:
     if own is None:
         return _own_environment(context)
     environment, differences = store.inspect_external(Path(own), context.choice.stack)
-    context.record["stack"]["own_python"] = own
-    context.record["stack"]["differences"] = differences
+    context.record.stack["own_python"] = own
+    context.record.stack["differences"] = differences
     for difference in differences:
         console.warn(f"Your environment differs from the lock: {difference}")
     return environment
@@ -106,7 +106,7 @@ def run_worker(
         def once(path: Path) -> Outcome:
             return worker_process.run(environment.python, variables, path, handle, feed, _guard(context), started)
 
-        return retry.until_done(context.folder, context.record, request, once)
+        return retry.run_with_retries(context.folder, context.record, request, once)
 
 
 def _cached_probes(
@@ -134,15 +134,15 @@ def _guard(context: RunContext[Settings]) -> watchdog.Guard:
 def _record(context: RunContext[Settings], environment: store.Environment, outcome: Outcome) -> None:
     """Record what the worker reported."""
     record = context.record
-    record["device"] = outcome.start.get("device")
-    record["probes"] = outcome.start.get("probes")
-    record["versions"] = {**environment.versions, **_reported_versions(outcome)}
-    record["phases"] |= _phases(context, outcome)
-    record["metrics"] = outcome.done.get("metrics", {})
-    record["peak_memory_bytes"] = outcome.done.get("peak_memory_bytes")
-    record["exit"] = "interrupted" if outcome.interrupted else "completed" if outcome.done else "failed"
+    record.device = outcome.start.get("device")
+    record.probes = outcome.start.get("probes")
+    record.versions = {**environment.versions, **_reported_versions(outcome)}
+    record.phases |= _phases(context, outcome)
+    record.metrics = outcome.done.get("metrics", {})
+    record.peak_memory_bytes = outcome.done.get("peak_memory_bytes")
+    record.exit = "interrupted" if outcome.interrupted else "completed" if outcome.done else "failed"
     if outcome.done.get("stopped"):
-        record["stopped"] = outcome.done["stopped"]
+        record.stopped = outcome.done["stopped"]
 
 
 def _phases(context: RunContext[Settings], outcome: Outcome) -> dict[str, float]:
@@ -195,5 +195,5 @@ def raise_if_failed(context: RunContext[Settings], outcome: Outcome) -> None:
     """
     if not outcome.done and not outcome.interrupted:
         error = worker_process.failure(outcome, context.folder, context.choice.backend.name)
-        hints = retry.ways_on(context.folder, outcome, context.record)
+        hints = retry.recovery_hints(context.folder, outcome, context.record)
         raise ZooError(error.message, "\n".join([error.remedy, *hints]))

@@ -4,7 +4,7 @@ import contextlib
 from typing import Any
 
 from zoo.config.schemas.common import Settings
-from zoo.runs import plots, records, worker_process
+from zoo.runs import plots, tables, worker_process
 from zoo.runs.context import RunContext
 
 
@@ -42,12 +42,12 @@ class History:
 
     def _draw(self, epochs: list[dict[str, Any]]) -> None:
         folder = self._context.folder
-        records.write_history(folder / "history.csv", epochs)
-        plots.curves(records.read_history(folder), title(self._context), folder / "curves.png")
+        tables.write_history(folder / "history.csv", epochs)
+        plots.curves(tables.read_history(folder), title(self._context), folder / "curves.png")
         self._drawn = epochs
 
 
 def title(context: RunContext[Settings]) -> str:
     """What stands above the pictures of a training."""
-    told = context.record
-    return f"{told['model']} on {told['backend']} ({told['stack']['name']}), {told['data']['name']}"
+    record = context.record
+    return f"{record.model} on {record.backend} ({record.stack['name']}), {record.data['name']}"

@@ -12,12 +12,12 @@ from typing import Any
 from zoo.config.schemas.common import Settings
 from zoo.core import console
 from zoo.core.errors import ZooError
-from zoo.core.files import write_json
+from zoo.runs import folder as run_folder
 from zoo.runs import lock as run_lock
 from zoo.runs import mlflow_tracking, records, resume, retry, worker_process
 from zoo.runs.context import RunContext
+from zoo.runs.records import RunRecord
 
-RECORD_FORMAT = 1
 ROOM = "Make room there, or choose another place: output.root=FOLDER"
 STORAGE = (errno.ENOSPC, errno.EDQUOT, errno.EROFS, errno.EIO)
 
@@ -34,48 +34,42 @@ def start_run(context: RunContext[Settings], words: list[str]) -> None:
         _reopen(context, context.resumes)
         return
     output = context.settings.output
-    context.folder = records.new_folder(Path(output.root).expanduser(), output.name, words)
+    context.folder = run_folder.new_folder(Path(output.root).expanduser(), output.name, words)
     context.lock = run_lock.take(context.folder, _command(context))
     (context.folder / "config.yaml").write_text(context.settings_text, encoding="utf-8")
     settings = dataclasses.asdict(context.settings)
-    context.record = {
-        "format": RECORD_FORMAT,
-        "zoo_version": version(),
-        "verb": context.verb,
-        "exit": "running",
-        "started": records.now(),
-        "command": _command(context),
-        "config": settings,
-        "model": settings.get("model", {}).get("name"),
-        **_where(context),
-        "git_commit": records.git_commit(),
-        "phases": {},
-    }
-    write_json(context.folder / records.RECORD, context.record)
+    context.record = RunRecord(
+        zoo_version=version(),
+        verb=context.verb,
+        started=records.now(),
+        command=_command(context),
+        config=settings,
+        model=settings.get("model", {}).get("name"),
+        git_commit=records.git_commit(),
+    )
+    _record_place(context)
 
 
 def _command(context: RunContext[Settings]) -> list[str]:
     return ["python", "-m", "zoo", context.verb, *context.overrides]
 
 
-def _where(context: RunContext[Settings]) -> dict[str, Any]:
-    """Return the part of the record that says where the run runs."""
-    return {
-        "backend": context.choice.backend.name,
-        "promise": context.choice.required_device,
-        "reasons": context.choice.reasons,
-        "stack": _stack_record(context),
-        "machine": dataclasses.asdict(context.machine),
-    }
+def _record_place(context: RunContext[Settings]) -> None:
+    """Record machine, backend and stack, and write the record."""
+    record = context.record
+    record.backend, record.promise = context.choice.backend.name, context.choice.required_device
+    record.reasons, record.stack = context.choice.reasons, _stack_record(context)
+    record.machine = dataclasses.asdict(context.machine)
+    record.write(context.folder)
 
 
 def _reopen(context: RunContext[Settings], folder: Path) -> None:
     resume.refuse_changes(context.settings, records.read(folder))
     context.folder = folder
     context.lock = run_lock.take(folder, ["python", "-m", "zoo", context.verb, f"{resume.KEY}={folder}"])
-    context.previous = records.read(folder)
-    context.record = resume.reopened(context.previous) | _where(context)
-    write_json(folder / records.RECORD, context.record)
+    context.previous = RunRecord.from_untrusted(folder)
+    context.record = resume.reopened(context.previous)
+    _record_place(context)
     console.say(f"Going on with {folder}")
 
 
@@ -106,31 +100,33 @@ def record_outcome(context: RunContext[Settings]) -> Iterator[None]:
     try:
         yield
     except BaseException as error:
-        context.record |= _exit_of(error)
+        _record_error(context.record, error)
         if isinstance(error, OSError) and error.errno in STORAGE:
             raise _storage_failure(context, error) from error
         raise
     finally:
-        context.record["finished"] = records.now()
-        context.record["seconds"] = round(context.previous.get("seconds", 0.0) + time.monotonic() - started, 3)
+        context.record.finished = records.now()
+        context.record.seconds = round(context.previous.get("seconds", 0.0) + time.monotonic() - started, 3)
         _close_record(context)
         if context.settings.tracking.mlflow:
-            mlflow_tracking.tell(context.settings.tracking.mlflow, context.folder, context.record)
+            mlflow_tracking.tell(context.settings.tracking.mlflow, context.folder, context.record.to_json())
         if context.lock is not None:
             run_lock.release(context.lock)
 
 
-def _exit_of(error: BaseException) -> dict[str, Any]:
-    """Return the part of the record that says how a run ended."""
+def _record_error(record: RunRecord, error: BaseException) -> None:
     if isinstance(error, KeyboardInterrupt):
-        return {"exit": "interrupted"}
+        record.exit = "interrupted"
+        return
+    record.exit = "failed"
     if isinstance(error, ZooError):
-        return {"exit": "failed", "error": {"message": error.message, "remedy": error.remedy}}
-    return {"exit": "failed", "error": {"message": f"{type(error).__name__}: {error}", "remedy": ""}}
+        record.error = {"message": error.message, "remedy": error.remedy}
+    else:
+        record.error = {"message": f"{type(error).__name__}: {error}", "remedy": ""}
 
 
 def _storage_failure(context: RunContext[Settings], error: OSError) -> ZooError:
-    hints = retry.ways_on(context.folder, worker_process.Outcome(), context.record)
+    hints = retry.recovery_hints(context.folder, worker_process.Outcome(), context.record)
     return ZooError(
         f"Cannot write the run folder {context.folder}: {error.strerror}",
         "\n".join([ROOM, *hints]),
@@ -140,15 +136,15 @@ def _storage_failure(context: RunContext[Settings], error: OSError) -> ZooError:
 def _close_record(context: RunContext[Settings]) -> None:
     path = context.folder / records.RECORD
     try:
-        context.record["artifacts"] = _artifacts(context.folder)
-        write_json(path, context.record)
+        context.record.artifacts = _artifacts(context.folder)
+        context.record.write(context.folder)
     except (OSError, ZooError) as error:  # a warning only: what stopped the run is being raised already
         console.warn(f"{path} could not be brought up to date: {error}")
 
 
 def _artifacts(folder: Path) -> list[dict[str, Any]]:
     files = sorted(path for path in folder.iterdir() if path.is_file() and _is_artifact(path.name))
-    return [records.describe_file(folder, path) for path in files]
+    return [run_folder.describe_file(folder, path) for path in files]
 
 
 def _is_artifact(name: str) -> bool:

@@ -7,7 +7,7 @@ from typing import Any
 
 from zoo.core import console
 from zoo.core.errors import ZooError
-from zoo.runs import records
+from zoo.runs import records, tables
 
 INSTALL = "pip install 'keras-gpu-zoo[mlflow]', or leave mlflow= out."
 STATUS = {"completed": "FINISHED", "interrupted": "KILLED", "failed": "FAILED"}
@@ -111,7 +111,7 @@ def parameters(config: dict[str, Any], prefix: str = "") -> dict[str, str]:
 def figures(folder: Path, record: dict[str, Any]) -> list[tuple[str, float, int, int]]:
     """(name, value, milliseconds since 1970, step): those of every epoch, and the final ones."""
     finished = int(1000 * (folder / records.RECORD).stat().st_mtime)
-    found = [(name, value, finished, int(row["epoch"])) for row in records.read_history(folder)
+    found = [(name, value, finished, int(row["epoch"])) for row in tables.read_history(folder)
              for name, value in row.items() if name != "epoch"]  # fmt: skip
     last = int(found[-1][3]) if found else 0
     final = {f"final_{name}": value for name, value in (record.get("metrics") or {}).items()}

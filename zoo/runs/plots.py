@@ -20,7 +20,7 @@ def curves(history: list[dict[str, float]], title: str, path: Path) -> None:
     """Plot loss and accuracy by epoch, training and validation, the kept epoch marked, as PNG.
 
     Args:
-        history: one dictionary an epoch, as ``records.read_history`` returns it.
+        history: one dictionary an epoch, as ``tables.read_history`` returns it.
         title: printed above the panels.
         path: the PNG to write.
     """

@@ -1,82 +1,172 @@
-"""The run folder: what a run leaves behind, and reading it again.
+"""The record of a run, ``run.json``: written field by field while the run goes on, read without trust.
 
-``run.json`` tells the whole story; it is there from the first second (``"exit": "running"``) and is only ever
-replaced as a whole, so that a reader never sees half of it.
+It is there from the first second (``"exit": "running"``) and is only ever replaced as a whole, so that a reader never
+sees half of it.
 """
 
-import csv
+import dataclasses
 import datetime
 import json
 import re
 import shutil
 import subprocess
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
+from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
+from typing import Any, get_args, get_origin, get_type_hints
 
 from zoo.config.renamed_keys import rename_settings
-from zoo.core import csv_files, paths
+from zoo.core import paths
 from zoo.core.errors import ZooError
-from zoo.core.files import file_sha256
+from zoo.core.files import write_json
 
 RECORD = "run.json"
+FORMAT = 1
 # No record is a tenth as long.
 MOST_BYTES = 64 << 20
 EXITS = ("running", "completed", "interrupted", "failed")
+# Keys of older runs, by what they are called now.
+OLD_KEYS = {"went_on_with": "adjusted"}
+# Keys in ``run.json`` of the fields that are called otherwise here.
+KEYS = {"summary": "told", "side_files": "made"}
+
+Json = dict[str, Any]
 
 
-def new_folder(root: Path, name: str | None, words: list[str]) -> Path:
-    """Make the folder of a new run: ``name``, else time and words; a number is added where that is taken.
+@dataclass(eq=False, repr=False)
+class RunRecord:
+    """Everything that ``run.json`` holds of a run.
 
-    Raises:
-        ZooError: a named folder exists already, or the place cannot be written.
+    Attributes:
+        format: number of this format.
+        exit: ``running``, ``completed``, ``interrupted`` or ``failed``.
+        command: the command line that started the run.
+        config: the composed settings.
+        model: name of the model.
+        promise: the kind of device that the backend promises, ``cpu`` or ``gpu``.
+        reasons: of the selection of backend and stack.
+        stack: name, framework, lock and Python of the stack.
+        phases: seconds by phase.
+        other: fields of another version of this program, kept as they are.
+        device: the device and the proof that it computed, as the worker reported them.
+        versions: of the libraries.
+        probes: rows of the numeric probes; ``probes_from`` is the date of cached ones.
+        stopped: the limit that ended the training early.
+        adjusted: settings that were changed on the way, such as the batch size.
+        attempts: workers that failed and were replaced.
+        interruptions: earlier exits of a resumed run.
+        data: name, sizes and checksum of the data.
+        weights: that the training started from, or that predicted.
+        expected: bounds that the recipe promises, with verdicts.
+        summary: the result in sentences.
+        side_files: files beside the result of style transfer.
+        places: participants of a benchmark.
     """
-    if name is not None and (not name.strip(" .") or Path(name).name != name):
-        raise ZooError(
-            f"output.name must be the plain name of a folder, got {name!r}", "Set output.root for its place."
-        )
-    stamp = datetime.datetime.now().strftime("%Y-%m-%d_%H-%M-%S")
-    base = name or "_".join([stamp, *(word.replace("/", "-") for word in words)])
-    if name is not None and (root / base).exists():
-        raise ZooError(f"The run folder {root / base} is there already", "Choose another output.name, or remove it.")
-    try:
-        root.mkdir(parents=True, exist_ok=True)
-        return _first_free(root, base)
-    except OSError as error:
-        raise ZooError(
-            f"Cannot make a run folder in {root.absolute()}: {error.strerror or error}",
-            "Choose a place you can write: output.root=FOLDER",
-        ) from error
+
+    format: int = FORMAT
+    zoo_version: str = ""
+    verb: str = ""
+    exit: str = "running"
+    started: str = ""
+    command: list[str] = field(default_factory=list)
+    config: Json = field(default_factory=dict)
+    model: str | None = None
+    backend: str = ""
+    promise: str = ""
+    reasons: list[str] = field(default_factory=list)
+    stack: Json = field(default_factory=dict)
+    machine: Json = field(default_factory=dict)
+    git_commit: str | None = None
+    phases: dict[str, float] = field(default_factory=dict)
+    other: Json = field(default_factory=dict)
+    # Fields without a default are written once they have been set.
+    finished: str = field(init=False)
+    seconds: float = field(init=False)
+    error: dict[str, str] = field(init=False)
+    artifacts: list[Json] = field(init=False)
+
+    device: Json | None = field(init=False)
+    versions: dict[str, str] = field(init=False)
+    probes: list[Json] | None = field(init=False)
+    probes_from: str | None = field(init=False)
+    metrics: Json = field(init=False)
+    peak_memory_bytes: int | None = field(init=False)
+    host_peak_memory_bytes: int | None = field(init=False)
+    stopped: str = field(init=False)
+
+    adjusted: Json = field(init=False)
+    attempts: list[Json] = field(init=False)
+    interruptions: list[Json] = field(init=False)
+
+    data: Json = field(init=False)
+    weights: Json | None = field(init=False)
+    features: Json = field(init=False)
+    trained_run: str | None = field(init=False)
+    judgement: Json | None = field(init=False)
+    reference: Json = field(init=False)
+    expected: Json = field(init=False)
+    expected_not_applicable: Json = field(init=False)
+    summary: list[str] = field(init=False)
+    results: list[str] = field(init=False)
+    saved: str = field(init=False)
+    saved_sha256: str = field(init=False)
+    side_files: list[str] = field(init=False)
+    bench: str = field(init=False)
+    timings: int = field(init=False)
+    places: list[Json] = field(init=False)
+
+    def to_json(self) -> Json:
+        """Return the fields that are set, by their names in ``run.json``."""
+        fields = {KEYS.get(name, name): value for name, value in vars(self).items() if name != "other"}
+        return {**self.other, **fields}
+
+    @classmethod
+    def from_json(cls, content: Mapping[str, Any]) -> "RunRecord":
+        """Build a record from the content of a ``run.json`` that has been checked."""
+        record = cls()
+        names = OLD_KEYS | {key: name for name, key in KEYS.items()}
+        record.update({names.get(key, key): value for key, value in content.items()})
+        return record
+
+    @classmethod
+    def from_untrusted(cls, folder: Path) -> "RunRecord":
+        """Read the record of a run folder, which may come from a stranger.
+
+        Raises:
+            ZooError: as :func:`read`.
+        """
+        return cls.from_json(read(folder))
+
+    def update(self, fields: Mapping[str, Any]) -> None:
+        """Set fields by their names; what this version does not know is kept as it is."""
+        for name, value in fields.items():
+            if name in FIELDS:
+                setattr(self, name, value)
+            else:
+                self.other[name] = value
+
+    def discard(self, *names: str) -> None:
+        """Unset optional fields."""
+        for name in names:
+            vars(self).pop(name, None)
+
+    def get(self, name: str, default: Any = None) -> Any:
+        """Return a field, or the default where it is not set."""
+        return vars(self).get(name, default)
+
+    def write(self, folder: Path) -> None:
+        """Write ``run.json`` into the run folder.
+
+        Raises:
+            ZooError: it cannot be written.
+        """
+        write_json(folder / RECORD, self.to_json())
 
 
-def _first_free(root: Path, base: str) -> Path:
-    for number in range(1, 1000):
-        folder = root / (base if number == 1 else f"{base}_{number}")
-        try:
-            folder.mkdir()
-        except FileExistsError:
-            continue
-        return folder.resolve()
-    raise ZooError(f"There are 999 run folders called {base} in {root}", "Choose another output.root.")
+FIELDS = {part.name for part in dataclasses.fields(RunRecord)} - {"other"}
 
 
-def refuse_traps(folder: Path) -> None:
-    """Stop where a folder that is to be written into holds anything but files and folders.
-
-    A stranger's link could lead to any file of the user, and a pipe is waited on for ever.
-
-    Raises:
-        ZooError: the first of them.
-    """
-    for path in folder.rglob("*"):
-        if path.is_symlink() or not (path.is_file() or path.is_dir()):
-            what = "a link, and what it leads to would be written to" if path.is_symlink() else "no file"
-            raise ZooError(
-                f"{path} is {what}", "No run makes such things. Put a copy of the file there, or remove it."
-            )
-
-
-def read(folder: Path) -> dict[str, Any]:
+def read(folder: Path) -> Json:
     """Read a run folder's record.
 
     Raises:
@@ -93,8 +183,8 @@ def _no_record(path: Path) -> ZooError:
     return ZooError(f"{path} is not the record of a run", "Give another run, or train again.")
 
 
-def as_written(folder: Path) -> dict[str, Any]:
-    """A run folder's record, of which nothing but its ``exit`` is known to be right; raises as :func:`read`."""
+def as_written(folder: Path) -> Json:
+    """Read a run folder's record, of which only ``exit`` is known to be right; raise as :func:`read`."""
     path = folder / RECORD
     if not folder.is_dir():
         raise ZooError(f"There is no run folder {folder}", "`run=last` takes the newest run under output.root.")
@@ -108,7 +198,7 @@ def as_written(folder: Path) -> dict[str, Any]:
         raise ZooError(f"{path} cannot be read: {error}", "Give another run, or train again.") from error
     if not isinstance(record, dict) or record.get("exit") not in EXITS:
         raise _no_record(path)
-    return record
+    return {OLD_KEYS.get(str(key), str(key)): value for key, value in record.items()}
 
 
 def _text(path: Path) -> str:
@@ -121,21 +211,32 @@ def _text(path: Path) -> str:
     return content.decode("utf-8")
 
 
+def _kinds() -> dict[str, tuple[type, ...]]:
+    """Return the types that a value of each field may have, from the annotations of the record."""
+    return {name: _types(hint) for name, hint in get_type_hints(RunRecord).items() if name in CHECKED}
+
+
+def _types(hint: Any) -> tuple[type, ...]:
+    parts = [get_origin(part) or part for part in (get_args(hint) if get_origin(hint) is UNION else (hint,))]
+    return (*parts, int) if float in parts else tuple(parts)
+
+
+UNION = type(str | None)
 # What others rely on, where it is there.
-_KINDS: dict[str, type | tuple[type, ...]] = {
-    "verb": str, "model": (str, type(None)), "backend": str, "started": str, "config": dict, "data": dict,
-    "stack": dict, "metrics": dict, "phases": dict, "seconds": (int, float), "command": list, "machine": dict,
-    "interruptions": list, "attempts": list, "went_on_with": dict, "artifacts": list,
+CHECKED = {
+    "verb", "model", "backend", "started", "config", "data", "stack", "metrics", "phases", "seconds", "command",
+    "machine", "interruptions", "attempts", "adjusted", "artifacts",
 }  # fmt: skip
+KINDS = _kinds()
 
 
-def _is_sound(record: dict[str, Any]) -> bool:
+def _is_sound(record: Json) -> bool:
     """Whether a record, which may be a stranger's, holds values of the right types."""
-    sound = all(isinstance(record[key], kind) for key, kind in _KINDS.items() if key in record)
+    sound = all(isinstance(record[name], kinds) for name, kinds in KINDS.items() if name in record)
     return sound and all(isinstance(seconds, int | float) for seconds in record.get("phases", {}).values())
 
 
-def require(folder: Path, record: dict[str, Any], needed: Mapping[str, type]) -> None:
+def require(folder: Path, record: Json, needed: Mapping[str, type]) -> None:
     """Stop where a record, which may be a stranger's, lacks what is needed of it.
 
     Args:
@@ -157,119 +258,16 @@ def _within(record: Any, key: str) -> Any:
     return record
 
 
-def latest(root: Path, verb: str, trained: bool = True) -> Path:
-    """The newest run folder of a verb under a root.
-
-    Args:
-        root: folder of all run folders.
-        verb: such as ``train``.
-        trained: only those that hold weights.
-
-    Raises:
-        ZooError: there is none.
-    """
-    found = []
-    for path in root.expanduser().resolve().glob(f"*/{RECORD}"):
-        try:
-            record = read(path.parent)
-        except ZooError:  # a damaged record is not the newest good run; naming its folder still tells what is wrong
-            continue
-        if record.get("verb") == verb and ((path.parent / "weights.npz").is_file() or not trained):
-            # Two runs may have begun in the same second; then the one that ended last is the newer.
-            found.append((str(record.get("started", "")), path.stat().st_mtime, path.parent))
-    if not found:
-        raise ZooError(f"There is no finished {verb} run under {root.absolute()}", "Train one, or give run=FOLDER.")
-    return max(found)[-1]
-
-
-def describe_file(folder: Path, path: Path) -> dict[str, Any]:
-    """Name, size and checksum of an artifact, its path relative to the run folder."""
-    return {"path": path.relative_to(folder).as_posix(), "bytes": path.stat().st_size, "sha256": file_sha256(path)}
-
-
-def write_history(path: Path, epochs: list[dict[str, Any]]) -> None:
-    """Write one row an epoch as CSV; the columns are those that any epoch has."""
-    columns = [
-        "epoch",
-        "loss",
-        "accuracy",
-        "val_loss",
-        "val_accuracy",
-        "val_token_accuracy",
-        "val_top5",
-        "content",
-        "style",
-        "roughness",
-        "learning_rate",
-        "epoch_s",
-        "items_per_s",
-        "peak_memory_bytes",
-        "best",
-    ]
-    present = [name for name in columns if any(name in row for row in epochs)]
-    with path.open("w", newline="", encoding="utf-8") as out:
-        writer = csv.DictWriter(out, present, extrasaction="ignore")
-        writer.writeheader()
-        writer.writerows(epochs)
-
-
-def read_history(folder: Path) -> list[dict[str, float]]:
-    """Read ``history.csv`` back as numbers; an empty list where the run made no whole epoch."""
-    path = folder / "history.csv"
-    if not path.is_file():
-        return []
-    try:
-        with path.open(newline="", encoding="utf-8") as source:
-            rows = list(csv.DictReader(source, restkey="rest", strict=True))
-            return [{str(key): _number(value) for key, value in row.items() if key != "rest"} for row in rows]
-    except (OSError, ValueError, csv.Error) as error:
-        raise ZooError(f"{path} cannot be read: {error}", "Remove it, or train again.") from error
-
-
-def _number(text: str) -> float:
-    if text in ("True", "False"):
-        return float(text == "True")
-    return float(text or "nan")
-
-
-def likeliest(names: list[str], classes: list[str], probabilities: Any) -> Iterator[dict[str, Any]]:
-    """What each row of probabilities says: ``input``, ``class`` and ``probability``.
-
-    Args:
-        names: what each row is about, n of them.
-        classes: class names.
-        probabilities: (n, classes) float32.
-    """
-    for name, values in zip(names, probabilities, strict=True):
-        best = int(values.argmax())
-        yield {"input": name, "class": classes[best], "probability": float(values[best])}
-
-
-def write_predictions(path: Path, names: list[str], classes: list[str], probabilities: Any) -> None:
-    """Write ``predictions.csv``: input, class, probability, then the probability of every class.
-
-    Args:
-        names: what each row is about, n of them.
-        classes: class names.
-        probabilities: (n, classes) float32.
-    """
-    with path.open("w", newline="", encoding="utf-8") as out:
-        writer = csv_files.Writer(out)
-        writer.writerow(["input", "class", "probability", *(f"p_{name}" for name in classes)])
-        for row, values in zip(likeliest(names, classes, probabilities), probabilities, strict=True):
-            writer.writerow([*row.values(), *(f"{value:.9g}" for value in values)])
-
-
 def git_commit() -> str | None:
-    """Commit of the checkout the zoo runs from, with ``-dirty`` where it was changed; None outside a checkout."""
+    """Return the commit of the checkout, with ``-dirty`` where it was changed; None outside a checkout."""
     if not (paths.ROOT / ".git").exists() or shutil.which("git") is None:
         return None
     command = ["git", "-C", str(paths.ROOT), "describe", "--always", "--dirty", "--abbrev=40", "--exclude=*"]
     answer = subprocess.run(command, capture_output=True, text=True, timeout=10, check=False)
-    found = answer.stdout.strip()
-    return found if re.fullmatch(r"[0-9a-f]{40}(-dirty)?", found) else None
+    commit = answer.stdout.strip()
+    return commit if re.fullmatch(r"[0-9a-f]{40}(-dirty)?", commit) else None
 
 
 def now() -> str:
-    """The time with its zone, to the second."""
+    """Return the time with its zone, to the second."""
     return datetime.datetime.now().astimezone().isoformat(timespec="seconds")

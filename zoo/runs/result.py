@@ -7,7 +7,8 @@ from typing import Any
 
 from zoo.config.schemas.common import Output
 from zoo.core import csv_files
-from zoo.runs import records
+from zoo.runs import folder as run_folder
+from zoo.runs import records, tables
 
 
 @dataclass
@@ -36,7 +37,7 @@ class Run:
     @property
     def history(self) -> list[dict[str, float]]:
         """One dictionary an epoch."""
-        return records.read_history(self.folder)
+        return tables.read_history(self.folder)
 
     @property
     def curves(self) -> Path | None:
@@ -77,5 +78,5 @@ def named(told: str, root: str | None) -> Run:
         ZooError: there is none.
     """
     newest = told == "last"
-    folder = records.latest(Path(root or Output().root), "train") if newest else Path(told).expanduser().resolve()
+    folder = run_folder.latest(Path(root or Output().root), "train") if newest else Path(told).expanduser().resolve()
     return open_run(folder)

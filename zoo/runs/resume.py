@@ -10,7 +10,9 @@ from zoo.config.overrides import value_of
 from zoo.config.schemas.common import Output, Settings
 from zoo.core import console
 from zoo.core.errors import ZooError
+from zoo.runs import folder as run_folder
 from zoo.runs import records
+from zoo.runs.records import RunRecord
 
 KEY = "resume"
 # What a run may have been changed to on its way.
@@ -38,7 +40,7 @@ def folder_of(overrides: list[str]) -> Path:
     if named != "last":
         return Path(named).expanduser().resolve()
     root = Path(value_of("output.root", overrides) or Output().root)
-    return records.latest(root, "train", trained=False)
+    return run_folder.latest(root, "train", trained=False)
 
 
 def expand(overrides: list[str]) -> list[str]:
@@ -48,7 +50,7 @@ def expand(overrides: list[str]) -> list[str]:
         ZooError: there is no such run, it is no training, or it came to its end.
     """
     folder = folder_of(overrides)
-    records.refuse_traps(folder)
+    run_folder.refuse_traps(folder)
     record = records.read(folder)
     if record.get("verb") != "train":
         raise ZooError(f"{folder} is no training: nothing to resume", "Give the folder that `train` made.")
@@ -66,7 +68,7 @@ def expand(overrides: list[str]) -> list[str]:
     stack = record.get("stack", {}).get("name")
     if stack and not {"stack", "backend"} & keys:
         begun.append(f"stack={stack}")
-    if SMALLER not in keys and isinstance(smaller := record.get("went_on_with", {}).get(SMALLER), int):
+    if SMALLER not in keys and isinstance(smaller := record.get("adjusted", {}).get(SMALLER), int):
         begun.append(f"{SMALLER}={smaller}")
     return [*begun, *fresh, f"{KEY}={folder}"]
 
@@ -114,30 +116,29 @@ def _flat(tree: dict[str, Any], prefix: str = "") -> dict[str, Any]:
     return found
 
 
-def reopened(record: dict[str, Any]) -> dict[str, Any]:
-    """The record of a run that goes on: running again, with the interruption told.
+def reopened(previous: RunRecord) -> RunRecord:
+    """Return the record of a run that is resumed: running again, with the interruption added.
 
-    ``killed`` is said of a run whose host had no time to say anything.
+    The exit of a run whose host had no time to record one is ``killed``.
     """
-    past = copy.deepcopy(record)
-    cut = {
-        "exit": "killed" if past["exit"] == "running" else past["exit"],
-        "finished": past.get("finished"),
-        "error": past.get("error"),
-        "stopped": past.get("stopped"),
+    record = copy.deepcopy(previous)
+    interruption = {
+        "exit": "killed" if previous.exit == "running" else previous.exit,
+        **{name: previous.get(name) for name in ("finished", "error", "stopped")},
         "resumed": records.now(),
     }
-    kept = {key: value for key, value in past.items() if key not in ("error", "finished", "stopped")}
-    return kept | {"exit": "running", "interruptions": [*past.get("interruptions", []), cut]}
+    record.discard("error", "finished", "stopped")
+    record.exit, record.interruptions = "running", [*previous.get("interruptions", []), interruption]
+    return record
 
 
-def refuse_other_data(before: dict[str, Any], now: dict[str, Any]) -> None:
+def refuse_other_data(previous: RunRecord, record: RunRecord) -> None:
     """Stop where the data are no longer those that the run was begun with.
 
     Raises:
         ZooError: with both checksums.
     """
-    was, is_now = (record.get("data", {}).get("sha256") for record in (before, now))
+    was, is_now = (each.get("data", {}).get("sha256") for each in (previous, record))
     if was and is_now and was != is_now:
         raise ZooError(
             f"The data are no longer those that the run was begun with: sha256 was {was}, is {is_now}",

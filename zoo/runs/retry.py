@@ -1,4 +1,4 @@
-"""Starting a worker again where that helps, and telling the user what would help where it does not."""
+"""Retries of a worker that failed, and hints for the user where no retry helps."""
 
 import copy
 from collections.abc import Callable
@@ -9,13 +9,14 @@ from zoo import protocol
 from zoo.core import console
 from zoo.core.files import write_json
 from zoo.runs import event_log, records, worker_process
+from zoo.runs.records import RunRecord
 from zoo.runs.worker_process import Outcome
 
 
-def until_done(
-    folder: Path, record: dict[str, Any], request: dict[str, Any], once: Callable[[Path], Outcome]
+def run_with_retries(
+    folder: Path, record: RunRecord, request: dict[str, Any], once: Callable[[Path], Outcome]
 ) -> Outcome:
-    """Let a worker do a request; start it again from its last checkpoint as often as the settings want.
+    """Run a worker on a request; start it again from its last checkpoint as often as the settings allow.
 
     Args:
         folder: the run folder, where the request is written.
@@ -36,18 +37,18 @@ def until_done(
             return outcome
         attempts += 1
         what = outcome.error.get("message") or f"the worker was ended ({outcome.returncode})"
-        record.setdefault("attempts", []).append({"failed": what, "at": records.now()})
+        record.attempts = [*record.get("attempts", []), {"failed": what, "at": records.now()}]
         request = again
 
 
 def resumed(request: dict[str, Any]) -> dict[str, Any]:
-    """The same request, to go on from the newest checkpoint."""
-    found = copy.deepcopy(request)
-    found.setdefault("train", {})["resume"] = True
-    return found
+    """Return the same request, to resume from the newest checkpoint."""
+    again = copy.deepcopy(request)
+    again.setdefault("train", {})["resume"] = True
+    return again
 
 
-def _halved(folder: Path, request: dict[str, Any], outcome: Outcome, record: dict[str, Any]) -> dict[str, Any] | None:
+def _halved(folder: Path, request: dict[str, Any], outcome: Outcome, record: RunRecord) -> dict[str, Any] | None:
     """With batches of half the size, where memory ran out and that is wanted."""
     train = request.get("train", {})
     size = train.get("batch_size", 1)
@@ -55,7 +56,7 @@ def _halved(folder: Path, request: dict[str, Any], outcome: Outcome, record: dic
         return None
     again = resumed(request)
     again["train"]["batch_size"] = size // 2
-    record.setdefault("went_on_with", {})["trainer.batch_size"] = size // 2
+    record.adjusted = record.get("adjusted", {}) | {"trainer.batch_size": size // 2}
     console.warn(f"Memory ran out with trainer.batch_size={size}; going on with {size // 2}")
     return again
 
@@ -68,12 +69,12 @@ def _restarted(request: dict[str, Any], outcome: Outcome, attempts: int) -> dict
     return resumed(request)
 
 
-def ways_on(folder: Path, outcome: Outcome, record: dict[str, Any]) -> list[str]:
-    """What the user can do about a run that failed: go on with it, with smaller batches if memory ran out."""
-    if record.get("verb") != "train" or outcome.error.get("type") == protocol.USER_ERROR:
+def recovery_hints(folder: Path, outcome: Outcome, record: RunRecord) -> list[str]:
+    """Return what the user can do about a run that failed: resume it, with smaller batches if memory ran out."""
+    if record.verb != "train" or outcome.error.get("type") == protocol.USER_ERROR:
         return []
-    size = record.get("config", {}).get("trainer", {}).get("batch_size")
-    size = record.get("went_on_with", {}).get("trainer.batch_size", size)
+    size = record.config.get("trainer", {}).get("batch_size")
+    size = record.get("adjusted", {}).get("trainer.batch_size", size)
     smaller = f" trainer.batch_size={size // 2}" if isinstance(size, int) and size > 1 else ""
     resume = f"python -m zoo train resume={folder}"
     if outcome.error.get("type") == protocol.OUT_OF_MEMORY:

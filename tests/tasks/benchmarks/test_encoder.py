@@ -125,7 +125,7 @@ class Workers:
         answer = self._answers[name].pop(0)
         if isinstance(answer, ZooError):
             raise answer
-        context.record["device"] = {"name": "cpu", "kind": "cpu"}
+        context.record.device = {"name": "cpu", "kind": "cpu"}
         case = {"implementation": "zoo", "way": "eager", "mode": "evaluation", "precision": "float32"}
         told = [case | {"taken_s": answer, "first_s": 0.1, "error": None, "flops": 1e9}]
         (context.folder / "rows.json").write_text(json.dumps(told))

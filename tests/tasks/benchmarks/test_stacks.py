@@ -34,7 +34,7 @@ class Stacks:
         assert not live
         name, (read, write) = context.choice.stack.name, os.pipe()
         answer = self._seconds[name]
-        context.record["device"] = {"name": f"{name}'s", "kind": "cpu"}
+        context.record.device = {"name": f"{name}'s", "kind": "cpu"}
         if isinstance(answer, ZooError):
             raise answer
         feed.begin(os.fdopen(write, "wb"))

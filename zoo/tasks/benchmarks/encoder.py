@@ -45,10 +45,10 @@ def bench(overrides: list[str]) -> Run:
         if _is_published(settings):
             rows += bench_rows.published(str(settings.model["name"]))
         results.write(context.folder, bench_rows.COLUMNS, rows)
-        context.record |= {"told": _told(rows), "timings": len(rows)}
+        context.record.summary, context.record.timings = _told(rows), len(rows)
         participants.conclude(context, taking_part)
-        context.record["exit"] = "completed" if whole else "interrupted"
-    return Run(context.folder, context.record)
+        context.record.exit = "completed" if whole else "interrupted"
+    return context.result
 
 
 @dataclasses.dataclass
@@ -114,7 +114,7 @@ def _request(context: RunContext[EncoderBenchConfig], settings: EncoderBenchConf
 
 def _known(context: RunContext[Settings]) -> Row:
     """What is true of every row of a stack."""
-    return results.known(context) | participants.device(context) | {"model": context.record["model"]}
+    return results.known(context) | participants.device(context) | {"model": context.record.model}
 
 
 def _is_published(settings: EncoderBenchConfig) -> bool:

@@ -35,14 +35,14 @@ def bench(overrides: list[str]) -> Run:
     networks = [network(name) for name in _names(settings)]
     start_run(context, ["bench", settings.bench, context.choice.backend.name])
     with record_outcome(context):
-        context.record["bench"] = settings.bench
+        context.record.bench = settings.bench
         request = request_of(context, {"name": settings.bench}, "bench_networks")
         outcome = execute(context, request | {"bench": dataclasses.asdict(settings) | {"networks": networks}})
         raise_if_failed(context, outcome)
         rows = results.of_worker(context)
         results.write(context.folder, COLUMNS, rows)
-        context.record["told"] = list(sentences(rows, context.record["metrics"].get("peak_gflop_per_s")))
-    return Run(context.folder, context.record)
+        context.record.summary = list(sentences(rows, context.record.metrics.get("peak_gflop_per_s")))
+    return context.result
 
 
 def _names(settings: NetworksConfig) -> list[str]:

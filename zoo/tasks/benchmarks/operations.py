@@ -32,7 +32,7 @@ def bench(overrides: list[str]) -> Run:
     settings = context.settings
     start_run(context, ["bench", settings.bench, context.choice.backend.name])
     with record_outcome(context):
-        context.record["bench"] = settings.bench
+        context.record.bench = settings.bench
         told = dataclasses.asdict(settings)
         sizes = {name: told[name] for name in WORDS}
         request = request_of(context, {"name": settings.bench}, "bench_operations")
@@ -40,8 +40,8 @@ def bench(overrides: list[str]) -> Run:
         raise_if_failed(context, outcome)
         rows = results.of_worker(context)
         results.write(context.folder, COLUMNS, rows)
-        context.record["told"] = list(sentences(rows))
-    return Run(context.folder, context.record)
+        context.record.summary = list(sentences(rows))
+    return context.result
 
 
 def sentences(rows: list[Row]) -> Iterator[str]:

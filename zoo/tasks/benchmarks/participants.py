@@ -57,8 +57,8 @@ def participant_context(context: RunContext[T], choice: selection.Selection, num
     folder.mkdir()
     own = dataclasses.replace(context, choice=choice, folder=folder, record=copy.deepcopy(context.record))
     platform = choice.stack.platforms.get(context.machine.platform)
-    own.record["backend"] = choice.backend.name
-    own.record["stack"] = {
+    own.record.backend = choice.backend.name
+    own.record.stack = {
         "name": choice.stack.name,
         "framework": choice.stack.framework,
         "stand_in_for": platform.stand_in_for if platform else None,
@@ -88,20 +88,21 @@ def conclude(context: RunContext[Settings], places: Sequence[Place]) -> None:
     Raises:
         ZooError: not one of them could time anything.
     """
-    context.record["places"] = [
+    context.record.places = [
         {
-            "stack": place.context.record["stack"],
+            "stack": place.context.record.stack,
             "device": place.context.record.get("device"),
             "versions": place.context.record.get("versions"),
-            "phases": place.context.record["phases"],
+            "phases": place.context.record.phases,
             "folder": place.context.folder.name,
             "error": place.error,
         }
         for place in places
     ]
     first = places[0].context.record
-    context.record |= {key: first[key] for key in ("device", "versions", "probes", "phases") if key in first}
-    context.record["stack"] |= first["stack"]
+    shared = {key: value for key, value in vars(first).items() if key in ("device", "versions", "probes", "phases")}
+    context.record.update(shared)
+    context.record.stack |= first.stack
     if all(place.error for place in places):
         raise ZooError(
             "Nothing could be timed: " + "; ".join(str(place.error) for place in places),

@@ -44,16 +44,16 @@ def bench(overrides: list[str]) -> Run:
     choices = participants.choices(context, settings.compare_to)
     start_run(context, ["bench", settings.bench, settings.network.replace("/", "_"), context.choice.backend.name])
     with record_outcome(context):
-        context.record |= {"bench": settings.bench, "model": settings.network}
+        context.record.bench, context.record.model = settings.bench, settings.network
         taking_part = [_Place(each) for each in participants.participant_contexts(context, choices)]
         whole = _play(taking_part, settings)
         rows = [row for place in taking_part for row in place.rows(settings)]
         hold_against_first(rows)
         results.write(context.folder, COLUMNS, rows)
-        context.record["told"] = list(sentences(rows))
+        context.record.summary = list(sentences(rows))
         participants.conclude(context, taking_part)
-        context.record["exit"] = "completed" if whole else "interrupted"
-    return Run(context.folder, context.record)
+        context.record.exit = "completed" if whole else "interrupted"
+    return context.result
 
 
 @dataclasses.dataclass

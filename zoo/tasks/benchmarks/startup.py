@@ -39,14 +39,14 @@ def bench(overrides: list[str]) -> Run:
     settings = context.settings
     start_run(context, ["bench", settings.bench, context.choice.backend.name])
     with record_outcome(context), tempfile.TemporaryDirectory() as root:
-        context.record["bench"] = settings.bench
+        context.record.bench = settings.bench
         # Built here and now where it is not, off the clock.
         store.ensure(context.choice.stack, context.machine.platform)
         times = _taken(context, settings.count, Path(root))
         rows = [_row(what, taken) | results.known(context) for what, taken in times.items()]
         results.write(context.folder, COLUMNS, rows)
-        context.record |= {"told": list(sentences(rows)), "exit": "completed"}
-    return Run(context.folder, context.record)
+        context.record.summary, context.record.exit = list(sentences(rows)), "completed"
+    return context.result
 
 
 def _taken(context: RunContext[Settings], count: int, root: Path) -> dict[str, list[float]]:
@@ -86,7 +86,7 @@ def _training(context: RunContext[Settings], root: Path) -> dict[str, float]:
     where = [f"backend={context.choice.backend.name}", f"stack={context.choice.stack.name}", f"output.root={root}"]
     whole, printed = _process([*TRAINING, *where])
     record: dict[str, Any] = json.loads(printed)
-    context.record |= {key: record[key] for key in ("device", "versions", "probes")}
+    context.record.update({key: record[key] for key in ("device", "versions", "probes")})
     phases = record["phases"]
     (folder,) = root.iterdir()
     worker = _worker_s(folder)

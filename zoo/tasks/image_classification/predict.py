@@ -15,7 +15,7 @@ from zoo.core import console
 from zoo.core.errors import ZooError, unknown
 from zoo.data import training_set
 from zoo.environments import machine
-from zoo.runs import records, worker_process
+from zoo.runs import records, tables, worker_process
 from zoo.runs.context import RunContext, create_context, refuse_without_keras
 from zoo.runs.execution import execute, raise_if_failed, request_of
 from zoo.runs.lifecycle import record_outcome, start_run
@@ -51,10 +51,11 @@ def infer(overrides: list[str]) -> Run:
     trained = source.record["config"]["model"]["name"]
     start_run(context, ["infer", trained, context.choice.backend.name])
     with record_outcome(context):
-        context.record |= {"model": trained, "trained_run": str(source.folder), "data": inputs.record}
+        context.record.model, context.record.trained_run = trained, str(source.folder)
+        context.record.data = inputs.record
         outcome = execute(context, _infer_request(context, source, inputs))
         _keep_predictions(context, outcome, inputs, source)
-    return Run(context.folder, context.record)
+    return context.result
 
 
 def _create_context(overrides: list[str]) -> RunContext[InferConfig]:
@@ -201,7 +202,7 @@ def _keep_predictions(
         probabilities = np.load(path, allow_pickle=False)
         names = inputs.names[: len(probabilities)]
         classes = source.record["data"]["class_names"]
-        records.write_predictions(context.folder / "predictions.csv", names, classes, probabilities)
+        tables.write_predictions(context.folder / "predictions.csv", names, classes, probabilities)
 
 
 INFER = Command("infer", "classify", "infer", InferConfig, infer)

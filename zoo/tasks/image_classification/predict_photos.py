@@ -100,7 +100,7 @@ def recognise(context: RunContext[InferConfig], subject: Subject) -> Run:
     name = str(subject.model["name"])
     start_run(context, ["infer", name, context.choice.backend.name])
     with record_outcome(context):
-        context.record |= {"model": name, **subject.record}
+        context.record.update({"model": name, **subject.record})
         title = f"{name} on {context.choice.stack.name}: {settings.input}"
         with Answers(context.folder, subject.classes, title, settings.sheets, settings.probabilities) as answers:
             for folder in found.closed:
@@ -110,14 +110,14 @@ def recognise(context: RunContext[InferConfig], subject: Subject) -> Run:
             try:
                 _ask(context, subject, feed, found.count)
             finally:
-                context.record["data"] = {
+                context.record.data = {
                     "name": str(settings.input),
                     "items": answers.written,
                     "skipped": [list(row) for row in answers.skipped],
                     "skipped_items": answers.skipped_count,
                     "class_names": subject.classes,
                 }
-    return Run(context.folder, context.record)
+    return context.result
 
 
 def _ask(context: RunContext[InferConfig], subject: Subject, feed: Feed, count: int | None) -> None:
@@ -135,10 +135,10 @@ def _ask(context: RunContext[InferConfig], subject: Subject, feed: Feed, count: 
         outcome = execute(context, request, feed=feed)
     finally:
         feed.close()
-    context.record["host_peak_memory_bytes"] = _peak_bytes()
+    context.record.host_peak_memory_bytes = _peak_bytes()
     raise_if_failed(context, outcome)
     if feed.taken:
-        context.record["metrics"] |= {
+        context.record.metrics |= {
             "end_to_end_s": round(feed.end_to_end_s, 4),
             "end_to_end_items_per_s": feed.taken / feed.end_to_end_s,
         }

@@ -38,16 +38,16 @@ def train(overrides: list[str]) -> Run:
     material = training_set.prepare(settings)
     start_run(context, [str(settings.model["name"]), context.choice.backend.name])
     with record_outcome(context):
-        context.record["data"] = material.record | {"reason": why_data}
-        context.record["weights"] = weights.record if weights else None
+        context.record.data = material.record | {"reason": why_data}
+        context.record.weights = weights.record if weights else None
         beside = _Beside(context, material)
         outcome = execute(context, _train_request(context, material, weights), beside.watch, started=plots.make_ready)
         beside.finish(outcome)
         _judge(context)
         if context.reference:
-            compared = references.comparison(context.reference.published or [], context.record)
-            context.record["reference"] = {"name": context.reference.name, "compared": compared}
-    return Run(context.folder, context.record)
+            compared = references.comparison(context.reference.published or [], context.record.to_json())
+            context.record.reference = {"name": context.reference.name, "compared": compared}
+    return context.result
 
 
 def _resolve_data(context: RunContext[TrainConfig]) -> str:
@@ -109,14 +109,14 @@ class _Beside:
         """Draw what is left; say why where the worker did not finish."""
         self._history.finish(outcome)
         raise_if_failed(self._context, outcome)
-        self._context.record["judgement"] = self._judgement or self._judged()
+        self._context.record.judgement = self._judgement or self._judged()
 
     def _judged(self) -> dict[str, Any] | None:
         return error_analysis.keep(self._context.folder, self._material, title(self._context))
 
 
 def _judge(context: RunContext[TrainConfig]) -> None:
-    context.record |= promises.judge(context.settings, context.record)
+    context.record.update(promises.judge(context.settings, context.record.to_json()))
 
 
 TRAIN = Command("train", "classify", "train", TrainConfig, train)

@@ -39,11 +39,12 @@ def infer(overrides: list[str]) -> Run:
     items = _planned(given, _names(given), settings)
     start_run(context, ["restyle", context.choice.backend.name])
     with record_outcome(context):
-        context.record |= {"model": MODEL, "trained_run": str(source.folder) if source else None}
+        context.record.model = MODEL
+        context.record.trained_run = str(source.folder) if source else None
         if settings.save is None:
             items = [pipeline.Item(item.source, context.folder / item.target) for item in items]
         _restyle(context, items, _stored(context, weights), size)
-    return Run(context.folder, context.record)
+    return context.result
 
 
 def _source(overrides: list[str]) -> tuple[Run | None, list[str]]:
@@ -184,10 +185,10 @@ def _restyle(
             pictures.close()
     finally:
         shutil.rmtree(folder, ignore_errors=True)
-    context.record["data"] = {"name": str(settings.input), "items": len(plan), "skipped": pictures.skipped}
-    context.record["results"] = [str(path) for path in pictures.written[:1000]]
-    context.record["metrics"] |= {"written": len(pictures.written)}
-    context.record["told"] = _words(context.record)
+    context.record.data = {"name": str(settings.input), "items": len(plan), "skipped": pictures.skipped}
+    context.record.results = [str(path) for path in pictures.written[:1000]]
+    context.record.metrics |= {"written": len(pictures.written)}
+    context.record.summary = _words(context.record.to_json())
     raise_if_failed(context, outcome)
     if not pictures.written and pictures.skipped:
         name, reason = pictures.skipped[0]

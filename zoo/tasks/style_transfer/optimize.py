@@ -46,11 +46,11 @@ def train(overrides: list[str]) -> Run:
     features = feature_networks.choose(settings.features, settings.feature_weights)
     start_run(context, ["style_transfer", context.choice.backend.name])
     with record_outcome(context):
-        context.record["data"] = inputs.described(job)
-        context.record["features"] = {"network": features.network, "weights": features.source}
+        context.record.data = inputs.described(job)
+        context.record.features = {"network": features.network, "weights": features.source}
         outcome = execute(context, _request(context, settings, job, features))
         _finish(context, settings, job, outcome, features)
-    return Run(context.folder, context.record)
+    return context.result
 
 
 def fastest(overrides: list[str], here: machine.Machine) -> list[str]:
@@ -147,17 +147,17 @@ def _finish(
     if made.is_file():
         _write_out(context, settings, job, made)
     raise_if_failed(context, outcome)
-    metrics = context.record["metrics"]
+    metrics = context.record.metrics
     if not metrics:  # stopped before the end of the first size
-        context.record["told"] = ["Stopped before there was a picture to keep."]
+        context.record.summary = ["Stopped before there was a picture to keep."]
         return
     losses = ", ".join(f"{name} {metrics[name]:.4f}" for name in ("loss", "style", "content", "roughness"))
     used = "; ".join(f"{kind}: {', '.join(names)}" for kind, names in metrics["layers"].items())
-    context.record["told"] = [
+    context.record.summary = [
         f"Features: {features.network} ({features.source}), computed in {metrics['precision']}; {used}",
         f"After {metrics['steps']} steps: {losses}",
         f"Picture: {context.record.get('saved') or made}",
-        f"Beside it: {', '.join(context.record['made'])}",
+        f"Beside it: {', '.join(context.record.side_files)}",
     ]
 
 
@@ -169,18 +169,18 @@ def _write_out(context: RunContext[StyleConfig], settings: StyleConfig, job: inp
     files.write(made, [result], files.ImageMetadata(job.content.told.exif))
     if job.save is not None:
         files.write(job.save, [result], job.content.told)
-        context.record |= {"saved": str(job.save), "saved_sha256": file_sha256(job.save)}
+        context.record.saved, context.record.saved_sha256 = str(job.save), file_sha256(job.save)
     words = [("content", content), *(("style", style.pixels) for style in job.styles), ("result", result)]
     files.write(context.folder / "sheet.jpg", [images.sheet(words)], files.ImageMetadata())
-    context.record["made"] = ["sheet.jpg"]
+    context.record.side_files = ["sheet.jpg"]
     steps = sorted((context.folder / "steps").glob("*.png"))
     if len(steps) > 1:
         images.film(context.folder / "making.gif", steps, result)
-        context.record["made"].append("making.gif")
+        context.record.side_files.append("making.gif")
     losses = context.folder / "losses.csv"
     if losses.is_file():
         plots.losses(losses, f"style_transfer on {context.choice.backend.name}", context.folder / "losses.png")
-        context.record["made"].append("losses.png")
+        context.record.side_files.append("losses.png")
     _tidy(context.folder / "work")
 
 

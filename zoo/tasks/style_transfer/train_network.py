@@ -15,7 +15,7 @@ from zoo.core.errors import ZooError
 from zoo.core.files import storage_error
 from zoo.data.images import decode
 from zoo.data.images import files as image_files
-from zoo.runs import records
+from zoo.runs import tables
 from zoo.runs.array_queue import Lane
 from zoo.runs.context import RunContext, create_context, refuse_untrainable
 from zoo.runs.execution import execute, raise_if_failed, request_of
@@ -67,11 +67,11 @@ def train(overrides: list[str]) -> Run:
             features["weights"] = str(context.folder / "features.npz")
             feature_networks.write(context.folder / "features.npz", chosen)
         _store(context.folder / "painting.npy", painting.pixels)
-        context.record["data"] = {"name": settings.photos or "scikit-learn's photos", "train_items": len(files)}
-        context.record["data"] |= {"style": str(painting.path)}
-        context.record["features"] = features | {"source": chosen.source}
+        context.record.data = {"name": settings.photos or "scikit-learn's photos", "train_items": len(files)}
+        context.record.data |= {"style": str(painting.path)}
+        context.record.features = features | {"source": chosen.source}
         _work(context, files, features)
-    return Run(context.folder, context.record)
+    return context.result
 
 
 def _painting(settings: StyleNetworkConfig) -> images.Picture:
@@ -170,10 +170,10 @@ def _work(context: RunContext[StyleNetworkConfig], files: list[Path], features: 
             outcome = execute(context, request | {"train": told}, watch)
     finally:
         shutil.rmtree(inbox, ignore_errors=True)
-    context.record["model"] = MODEL
+    context.record.model = MODEL
     if outcome.epochs:
-        records.write_history(context.folder / "history.csv", outcome.epochs)
-    context.record["told"] = _words(context)
+        tables.write_history(context.folder / "history.csv", outcome.epochs)
+    context.record.summary = _words(context)
     lane.check()
     raise_if_failed(context, outcome)
 
@@ -187,11 +187,11 @@ def _keep_sample(path: Path) -> None:
 
 
 def _words(context: RunContext[Settings]) -> list[str]:
-    metrics = context.record["metrics"]
+    metrics = context.record.metrics
     if "step" not in metrics:
         return ["Interrupted before the first step"]
     figures = ", ".join(f"{name} {metrics[name]:.4f}" for name in ("loss", "content", "style", "roughness"))
-    begun = "Interrupted after" if context.record["exit"] == "interrupted" else "Trained"
+    begun = "Interrupted after" if context.record.exit == "interrupted" else "Trained"
     return [
         f"{begun} {metrics['step']:,} steps: {figures}",
         f"Restyle with it: python -m zoo infer run={context.folder} input=PHOTO",

@@ -40,11 +40,11 @@ def train(overrides: list[str]) -> Run:
     start_run(context, [str(settings.model["name"]), context.choice.backend.name])
     with record_outcome(context):
         sizes = {f"{name}_items": end - begin for name, (begin, end) in parts.items()}
-        context.record["data"] = train_classifier.record_of(prepared, settings) | sizes | {"test_items": 0}
+        context.record.data = train_classifier.record_of(prepared, settings) | sizes | {"test_items": 0}
         request = train_classifier.request_for(context, prepared, "train_language_model")
         request["data"]["parts"] = parts
         train_classifier.train_and_judge(context, request)
-    return Run(context.folder, context.record)
+    return context.result
 
 
 def infer(overrides: list[str]) -> Run:
@@ -66,15 +66,15 @@ def infer(overrides: list[str]) -> Run:
         console.warn(f"The model sees {trained['args']['length']} tokens: only the end of the prompt counts")
     start_run(context, ["infer", trained["name"], context.choice.backend.name])
     with record_outcome(context):
-        context.record |= {"model": trained["name"], "trained_run": str(source.folder)}
-        context.record["data"] = {"name": "prompt", "what": "tokens", "items": len(tokens), "prompt": settings.prompt}
+        context.record.model, context.record.trained_run = trained["name"], str(source.folder)
+        context.record.data = {"name": "prompt", "what": "tokens", "items": len(tokens), "prompt": settings.prompt}
         request = request_of(context, trained["args"] | {"name": trained["name"]}, "generate_text")
         request |= {"weights": str(source.folder / "weights.npz"), "pieces": tokenizer.token_bytes()}
         chosen = ("length", "temperature", "top_k", "seed")
         request["infer"] = {key: getattr(settings, key) for key in chosen}
         request["infer"] |= {"tokens": tokens, "prompt": settings.prompt}
         _keep(context, execute(context, request), settings.prompt)
-    return Run(context.folder, context.record)
+    return context.result
 
 
 def _prompt(tokenizer: tokenization.Tokenizer, prompt: str) -> list[int]:

@@ -14,7 +14,7 @@ from zoo.config.schemas.text import LabelledData, TextInferConfig
 from zoo.config.tasks import Command
 from zoo.core.errors import ZooError, unknown
 from zoo.data.text import dataset, files, sources, tokenization
-from zoo.runs import records
+from zoo.runs import tables
 from zoo.runs.context import RunContext, create_context, refuse_without_keras
 from zoo.runs.execution import execute, raise_if_failed, request_of
 from zoo.runs.lifecycle import record_outcome, start_run
@@ -50,14 +50,15 @@ def infer(overrides: list[str]) -> Run:
     inputs = _test_set(source) if settings.input == "test" else _own(settings, source, tokenizer)
     start_run(context, ["infer", trained["name"], context.choice.backend.name])
     with record_outcome(context):
-        context.record |= {"model": trained["name"], "trained_run": str(source.folder), "data": inputs.record}
+        context.record.model, context.record.trained_run = trained["name"], str(source.folder)
+        context.record.data = inputs.record
         request = request_of(context, trained["args"] | {"name": trained["name"]}, "predict_text")
         request |= {"weights": str(source.folder / "weights.npz"), "data": _save(context.folder, inputs)}
         request["infer"] = {"batch_size": settings.batch_size}
         outcome = execute(context, request)
         raise_if_failed(context, outcome)
         _keep(context, inputs, source.record["data"]["class_names"])
-    return Run(context.folder, context.record)
+    return context.result
 
 
 def source_run(overrides: list[str], task: str) -> tuple[Run, list[str]]:
@@ -183,15 +184,15 @@ def _save(folder: Path, inputs: _Inputs) -> dict[str, str | None]:
 def _keep(context: RunContext[Settings], inputs: _Inputs, classes: list[str]) -> None:
     import numpy as np
 
-    context.record["data"] |= {"what": "texts", "class_names": classes}
+    context.record.data |= {"what": "texts", "class_names": classes}
     path = context.folder / "probabilities.npy"
     if path.is_file():
         probabilities = np.load(path, allow_pickle=False)
         names = inputs.names[: len(probabilities)]
-        records.write_predictions(context.folder / "predictions.csv", names, classes, probabilities)
+        tables.write_predictions(context.folder / "predictions.csv", names, classes, probabilities)
         rows = [
             row | {"probabilities": {name: float(value) for name, value in zip(classes, values, strict=True)}}
-            for row, values in zip(records.likeliest(names, classes, probabilities), probabilities, strict=True)
+            for row, values in zip(tables.likeliest(names, classes, probabilities), probabilities, strict=True)
         ]
         text = json.dumps(rows, ensure_ascii=False, indent=1)
         (context.folder / "predictions.json").write_text(text, encoding="utf-8")

@@ -38,14 +38,14 @@ def train(overrides: list[str]) -> Run:
     start_run(context, [str(settings.model["name"]), context.choice.backend.name])
     with record_outcome(context):
         _save_split(context, parts)
-        context.record["data"] = record_of(texts, settings) | {
+        context.record.data = record_of(texts, settings) | {
             f"{name}_items": len(part) for name, part in parts.items()
         }
         request = request_for(context, texts, "train_text_classifier")
         request["model"]["args"]["classes"] = len(texts.about["class_names"])
         request["data"]["split"] = str(context.folder / "split.npz")
         train_and_judge(context, request)
-    return Run(context.folder, context.record)
+    return context.result
 
 
 def begin(command: Command[T], overrides: list[str]) -> RunContext[T]:
@@ -122,7 +122,7 @@ def train_and_judge(context: RunContext[T], request: dict[str, Any]) -> None:
     outcome = execute(context, request, history.watch, started=plots.make_ready)
     history.finish(outcome)
     raise_if_failed(context, outcome)
-    context.record |= promises.judge(context.settings, context.record)
+    context.record.update(promises.judge(context.settings, context.record.to_json()))
 
 
 TRAIN = Command("train", "text_classifier", "text_train", TextTrainConfig, train)

@@ -1,0 +1,90 @@
+"""Run folders: create one, check one that is written into again, find the latest."""
+
+import datetime
+from pathlib import Path
+from typing import Any
+
+from zoo.core.errors import ZooError
+from zoo.core.files import file_sha256
+from zoo.runs import records
+
+
+def new_folder(root: Path, name: str | None, words: list[str]) -> Path:
+    """Create the folder of a new run: ``name``, else time and words; a number is added where that is taken.
+
+    Raises:
+        ZooError: a named folder exists already, or the place cannot be written.
+    """
+    if name is not None and (not name.strip(" .") or Path(name).name != name):
+        raise ZooError(
+            f"output.name must be the plain name of a folder, got {name!r}", "Set output.root for its place."
+        )
+    stamp = datetime.datetime.now().strftime("%Y-%m-%d_%H-%M-%S")
+    base = name or "_".join([stamp, *(word.replace("/", "-") for word in words)])
+    if name is not None and (root / base).exists():
+        raise ZooError(f"The run folder {root / base} is there already", "Choose another output.name, or remove it.")
+    try:
+        root.mkdir(parents=True, exist_ok=True)
+        return _first_free(root, base)
+    except OSError as error:
+        raise ZooError(
+            f"Cannot make a run folder in {root.absolute()}: {error.strerror or error}",
+            "Choose a place you can write: output.root=FOLDER",
+        ) from error
+
+
+def _first_free(root: Path, base: str) -> Path:
+    for number in range(1, 1000):
+        folder = root / (base if number == 1 else f"{base}_{number}")
+        try:
+            folder.mkdir()
+        except FileExistsError:
+            continue
+        return folder.resolve()
+    raise ZooError(f"There are 999 run folders called {base} in {root}", "Choose another output.root.")
+
+
+def refuse_traps(folder: Path) -> None:
+    """Stop where a folder that is to be written into holds anything but files and folders.
+
+    A stranger's link could lead to any file of the user, and a pipe is waited on for ever.
+
+    Raises:
+        ZooError: the first of them.
+    """
+    for path in folder.rglob("*"):
+        if path.is_symlink() or not (path.is_file() or path.is_dir()):
+            what = "a link, and what it leads to would be written to" if path.is_symlink() else "no file"
+            raise ZooError(
+                f"{path} is {what}", "No run makes such things. Put a copy of the file there, or remove it."
+            )
+
+
+def latest(root: Path, verb: str, trained: bool = True) -> Path:
+    """Return the newest run folder of a verb under a root.
+
+    Args:
+        root: folder of all run folders.
+        verb: such as ``train``.
+        trained: only those that hold weights.
+
+    Raises:
+        ZooError: there is none.
+    """
+    candidates = []
+    for path in root.expanduser().resolve().glob(f"*/{records.RECORD}"):
+        try:
+            record = records.read(path.parent)
+        except ZooError:  # a damaged record is not the newest good run; naming its folder still tells what is wrong
+            continue
+        if record.get("verb") == verb and ((path.parent / "weights.npz").is_file() or not trained):
+            # Two runs may have begun in the same second; then the one that ended last is the newer.
+            candidates.append((str(record.get("started", "")), path.stat().st_mtime, path.parent))
+    if not candidates:
+        raise ZooError(f"There is no finished {verb} run under {root.absolute()}", "Train one, or give run=FOLDER.")
+    return max(candidates)[-1]
+
+
+def describe_file(folder: Path, path: Path) -> dict[str, Any]:
+    """Return name, size and checksum of an artifact, its path relative to the run folder."""
+    return {"path": path.relative_to(folder).as_posix(), "bytes": path.stat().st_size, "sha256": file_sha256(path)}

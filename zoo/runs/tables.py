@@ -1,0 +1,82 @@
+"""Tables of a run: ``history.csv`` with a row an epoch, ``predictions.csv`` with a row an input."""
+
+import csv
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+from zoo.core import csv_files
+from zoo.core.errors import ZooError
+
+
+def write_history(path: Path, epochs: list[dict[str, Any]]) -> None:
+    """Write one row an epoch as CSV; the columns are those that any epoch has."""
+    columns = [
+        "epoch",
+        "loss",
+        "accuracy",
+        "val_loss",
+        "val_accuracy",
+        "val_token_accuracy",
+        "val_top5",
+        "content",
+        "style",
+        "roughness",
+        "learning_rate",
+        "epoch_s",
+        "items_per_s",
+        "peak_memory_bytes",
+        "best",
+    ]
+    present = [name for name in columns if any(name in row for row in epochs)]
+    with path.open("w", newline="", encoding="utf-8") as out:
+        writer = csv.DictWriter(out, present, extrasaction="ignore")
+        writer.writeheader()
+        writer.writerows(epochs)
+
+
+def read_history(folder: Path) -> list[dict[str, float]]:
+    """Read ``history.csv`` back as numbers; an empty list where the run made no whole epoch."""
+    path = folder / "history.csv"
+    if not path.is_file():
+        return []
+    try:
+        with path.open(newline="", encoding="utf-8") as source:
+            rows = list(csv.DictReader(source, restkey="rest", strict=True))
+            return [{str(key): _number(value) for key, value in row.items() if key != "rest"} for row in rows]
+    except (OSError, ValueError, csv.Error) as error:
+        raise ZooError(f"{path} cannot be read: {error}", "Remove it, or train again.") from error
+
+
+def _number(text: str) -> float:
+    if text in ("True", "False"):
+        return float(text == "True")
+    return float(text or "nan")
+
+
+def likeliest(names: list[str], classes: list[str], probabilities: Any) -> Iterator[dict[str, Any]]:
+    """Yield the likeliest class of each row of probabilities: ``input``, ``class`` and ``probability``.
+
+    Args:
+        names: what each row is about, n of them.
+        classes: class names.
+        probabilities: (n, classes) float32.
+    """
+    for name, values in zip(names, probabilities, strict=True):
+        best = int(values.argmax())
+        yield {"input": name, "class": classes[best], "probability": float(values[best])}
+
+
+def write_predictions(path: Path, names: list[str], classes: list[str], probabilities: Any) -> None:
+    """Write ``predictions.csv``: input, class, probability, then the probability of every class.
+
+    Args:
+        names: what each row is about, n of them.
+        classes: class names.
+        probabilities: (n, classes) float32.
+    """
+    with path.open("w", newline="", encoding="utf-8") as out:
+        writer = csv_files.Writer(out)
+        writer.writerow(["input", "class", "probability", *(f"p_{name}" for name in classes)])
+        for row, values in zip(likeliest(names, classes, probabilities), probabilities, strict=True):
+            writer.writerow([*row.values(), *(f"{value:.9g}" for value in values)])
