@@ -81,7 +81,10 @@ class LogText:
 
     def line(self, start: int, place: int) -> str:
         """The line of a place, and not too much of it."""
-        begin = start if place - start < LINE // 2 else place - LINE // 2
+        begin = start
+        if place - start > LINE // 2:
+            # A line that is cut begins with a whole word.
+            begin = self.data.find(b" ", place - LINE // 2, place) + 1 or place - LINE // 2
         return printable(_decoded(self.data[begin : begin + LINE]).partition("\n")[0])
 
     def number(self, place: int) -> int:
