@@ -257,8 +257,8 @@ def test_two_processes_fetch_once(site: Site, tmp_path: Path) -> None:
         )
         for _ in range(2)
     ]
-    told = [process.communicate(timeout=30) for process in both]
-    assert [process.returncode for process in both] == [0, 0], told
+    outputs = [process.communicate(timeout=30) for process in both]
+    assert [process.returncode for process in both] == [0, 0], outputs
     assert len(site.asked) == 1
     assert (tmp_path / "file.gz").read_bytes() == CONTENT
 

@@ -75,8 +75,8 @@ def row_in(root: Path, **changes: object) -> array_datasets.DataRow:
 
 
 def test_rows_have_the_same_keys_and_no_problems() -> None:
-    found = {path.stem: yaml.safe_load(path.read_text()) for path in (paths.CONFIGS / "data").glob("*.yaml")}
-    blocks = {name: block for name, block in found.items() if block["data"]["kind"] != "text"}
+    files = {path.stem: yaml.safe_load(path.read_text()) for path in (paths.CONFIGS / "data").glob("*.yaml")}
+    blocks = {name: block for name, block in files.items() if block["data"]["kind"] != "text"}
     assert set(blocks) == {"mnist", "fashion", "digits", "folder", "auto"} == set(array_datasets.names())
     fields = [field.name for field in dataclasses.fields(array_datasets.DataRow)]
     for name, block in blocks.items():
@@ -269,10 +269,10 @@ DAMAGE: dict[str, tuple[bytes, str]] = {
 @pytest.mark.parametrize("kind", DAMAGE)
 def test_damaged_images_are_refused(tmp_path: Path, cache: Path, kind: str) -> None:
     root = good_root(tmp_path / "own")
-    content, told = DAMAGE[kind]
+    content, words = DAMAGE[kind]
     (root / NAMES["train_images"]).write_bytes(content)
     tracemalloc.start()
-    with pytest.raises(ZooError, match=told) as caught:
+    with pytest.raises(ZooError, match=words) as caught:
         array_datasets.prepare(row_in(root))
     peak = tracemalloc.get_traced_memory()[1]
     tracemalloc.stop()

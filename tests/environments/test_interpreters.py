@@ -25,8 +25,8 @@ def places(tmp_path: Path) -> list[Path]:
 def test_the_newest_of_a_version_is_found(tmp_path: Path, places: list[Path]) -> None:
     for version in ("3.8.9", "3.8.18", "3.9.1"):
         python(tmp_path / f"versions/{version}/bin/python{version[:3]}", f"cpython {version} x86_64")
-    found = interpreters.find("3.8", "x86_64", places)
-    assert found == ("3.8.18", tmp_path / "versions/3.8.18/bin/python3.8", "x86_64")
+    interpreter = interpreters.find("3.8", "x86_64", places)
+    assert interpreter == ("3.8.18", tmp_path / "versions/3.8.18/bin/python3.8", "x86_64")
     assert interpreters.find("3.8.9", "x86_64", places) == (
         "3.8.9", tmp_path / "versions/3.8.9/bin/python3.8", "x86_64"
     )  # fmt: skip
@@ -111,10 +111,10 @@ def test_conda_environments_are_read_from_its_own_list(tmp_path: Path, monkeypat
 
 def test_the_python_below_this_one_is_found() -> None:
     version = f"{sys.version_info.major}.{sys.version_info.minor}"
-    found = interpreters.find(version)
-    assert found is not None
-    assert found.version.startswith(f"{version}.")
-    assert found in interpreters.survey()[0]
+    interpreter = interpreters.find(version)
+    assert interpreter is not None
+    assert interpreter.version.startswith(f"{version}.")
+    assert interpreter in interpreters.survey()[0]
 
 
 def test_python_variables_do_not_reach_the_probe(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -75,8 +75,8 @@ def test_every_machine_is_in_the_table() -> None:
     assert sorted(row[0] for row in TABLE) == machines.NAMES
 
 
-@pytest.mark.parametrize(("name", "platform", "version", "memory", "found"), TABLE, ids=[row[0] for row in TABLE])
-def test_reads(name: str, platform: str, version: str, memory: float, found: list[tuple[object, ...]]) -> None:
+@pytest.mark.parametrize(("name", "platform", "version", "memory", "gpus"), TABLE, ids=[row[0] for row in TABLE])
+def test_reads(name: str, platform: str, version: str, memory: float, gpus: list[tuple[object, ...]]) -> None:
     seen = machines.load(name)
     assert (seen.platform, seen.os_version) == (platform, version)
     assert seen.memory_bytes / GIB == pytest.approx(memory, abs=0.05)
@@ -85,7 +85,7 @@ def test_reads(name: str, platform: str, version: str, memory: float, found: lis
         (gpu.name, gpu.vendor, gpu.memory_bytes and gpu.memory_bytes / GIB, gpu.metal, gpu.external)
         for gpu in seen.gpus
     ]
-    assert shown == found
+    assert shown == gpus
     assert seen.chip in machine.describe(seen)
 
 

@@ -130,13 +130,13 @@ REFUSED = [
 @pytest.fixture
 def planned(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """All planned stacks, with locks, whatever this release holds."""
-    found = []
+    rows = []
     for name, platforms in PLANNED.items():
         (tmp_path / name).mkdir()
         for platform in platforms:
             (tmp_path / name / f"{platform}.lock").touch()
         rows = {key: stacks.Platform([], devices, minimum_os=oldest) for key, (devices, oldest) in platforms.items()}
-        found.append(
+        rows.append(
             stacks.Stack(
                 name=name,
                 folder=tmp_path / name,
@@ -152,7 +152,7 @@ def planned(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
                 evidence=[],
             )
         )
-    monkeypatch.setattr(stacks, "load_all", lambda: found)
+    monkeypatch.setattr(stacks, "load_all", lambda: rows)
 
 
 def test_every_machine_is_in_the_table() -> None:

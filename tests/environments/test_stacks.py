@@ -99,9 +99,9 @@ def test_what_is_wrong_with_a_row_is_said(tmp_path: Path, old: str, new: str, pa
     ],
 )
 def test_pairs_that_cannot_work_cannot_be_written(tmp_path: Path, requirements: str, part: str) -> None:
-    (found,) = [line for line in ROW.splitlines() if "requirements:" in line]
-    bad = re.sub(r"requirements: \[.*?\]", f"requirements: {requirements}", found)
-    assert part in complaint(tmp_path, ROW.replace(found, bad))
+    (line,) = [line for line in ROW.splitlines() if "requirements:" in line]
+    bad = re.sub(r"requirements: \[.*?\]", f"requirements: {requirements}", line)
+    assert part in complaint(tmp_path, ROW.replace(line, bad))
 
 
 @pytest.mark.parametrize("name", stacks.names())

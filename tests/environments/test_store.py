@@ -281,13 +281,13 @@ def server(tmp_path: Path) -> Iterator[http.server.ThreadingHTTPServer]:
         def log_message(self, *_args: object) -> None:
             return
 
-    made = http.server.ThreadingHTTPServer(
+    httpd = http.server.ThreadingHTTPServer(
         ("127.0.0.1", 0), functools.partial(Quiet, directory=str(tmp_path / "index"))
     )
-    threading.Thread(target=made.serve_forever, daemon=True).start()
-    yield made
-    made.shutdown()
-    made.server_close()
+    threading.Thread(target=httpd.serve_forever, daemon=True).start()
+    yield httpd
+    httpd.shutdown()
+    httpd.server_close()
 
 
 def test_no_network_and_a_warm_cache_works(
@@ -369,7 +369,7 @@ def test_the_workers_variables_are_clean(stack: stacks.Stack, monkeypatch: pytes
         monkeypatch.setenv(name, "x")
     monkeypatch.setenv("KERAS_BACKEND", "jax")
     monkeypatch.setenv("CUDA_VISIBLE_DEVICES", "1")
-    found = store.child_environment(stack, {"EXTRA": "1", "TF_CPP_MIN_LOG_LEVEL": "0"})
+    variables = store.child_environment(stack, {"EXTRA": "1", "TF_CPP_MIN_LOG_LEVEL": "0"})
     for name in (
         "PYTHONPATH",
         "PYTHONHOME",
@@ -378,11 +378,11 @@ def test_the_workers_variables_are_clean(stack: stacks.Stack, monkeypatch: pytes
         "CONDA_PREFIX",
         "TF_USE_LEGACY_KERAS",
     ):
-        assert name not in found
-    assert found["KERAS_BACKEND"] == "tensorflow"
-    assert found["CUDA_VISIBLE_DEVICES"] == "1"
-    assert (found["EXTRA"], found["TF_CPP_MIN_LOG_LEVEL"], found["PYTHONNOUSERSITE"]) == ("1", "0", "1")
-    assert found["KERAS_HOME"].startswith(str(paths.cache_dir()))
+        assert name not in variables
+    assert variables["KERAS_BACKEND"] == "tensorflow"
+    assert variables["CUDA_VISIBLE_DEVICES"] == "1"
+    assert (variables["EXTRA"], variables["TF_CPP_MIN_LOG_LEVEL"], variables["PYTHONNOUSERSITE"]) == ("1", "0", "1")
+    assert variables["KERAS_HOME"].startswith(str(paths.cache_dir()))
 
 
 def test_a_worker_that_fails_its_probe_is_quoted(
@@ -447,12 +447,12 @@ def test_what_is_no_python_is_refused(stack: stacks.Stack, tmp_path: Path) -> No
 
 
 @pytest.mark.old
-@pytest.mark.parametrize("found", interpreters.survey()[0], ids=lambda found: found.version)
+@pytest.mark.parametrize("interpreter", interpreters.survey()[0], ids=lambda interpreter: interpreter.version)
 def test_every_python_of_this_machine_lists_what_it_holds(
-    stack: stacks.Stack, found: interpreters.Interpreter
+    stack: stacks.Stack, interpreter: interpreters.Interpreter
 ) -> None:
-    environment, notes = store.inspect_external(found.path, stack)
-    assert environment.python_version == found.version
+    environment, notes = store.inspect_external(interpreter.path, stack)
+    assert environment.python_version == interpreter.version
     assert "tiny 1.0 is missing" in notes
 
 

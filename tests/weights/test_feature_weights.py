@@ -31,10 +31,10 @@ def shards(folder: Path, **changed: object) -> Path:
 
 
 def test_shards_are_joined_and_absent_groups_left_out(tmp_path: Path) -> None:
-    found = feature_weights.read(shards(tmp_path / "m"))
-    assert found["conv/kernel"].shape == (1, 1, 2, 8)
-    assert found["conv/bias"].tolist() == [16, 17, 18, 19]
-    assert feature_weights.read(tmp_path / "m" / "model.json").keys() == found.keys()
+    arrays = feature_weights.read(shards(tmp_path / "m"))
+    assert arrays["conv/kernel"].shape == (1, 1, 2, 8)
+    assert arrays["conv/bias"].tolist() == [16, 17, 18, 19]
+    assert feature_weights.read(tmp_path / "m" / "model.json").keys() == arrays.keys()
 
 
 @pytest.mark.parametrize(

@@ -50,8 +50,8 @@ def test_keras_3_groups_are_numbered_by_class_and_named(tmp_path: Path) -> None:
         assert set(file["layers"]) == {"conv2d", "batch_normalization", "depthwise_conv2d", "conv2d_1", "dense"}
         assert file["layers/conv2d_1/vars"].attrs["name"] == b"again"
         assert file["layers/batch_normalization/vars/3"].shape == (4,)
-    told = convert.convert(tmp_path / "w.weights.h5", tmp_path / "x.weights.h5")[-1]
-    assert told == "Layers by class: 2 conv2d, 1 batch_normalization, 1 depthwise_conv2d, 1 dense"
+    line = convert.convert(tmp_path / "w.weights.h5", tmp_path / "x.weights.h5")[-1]
+    assert line == "Layers by class: 2 conv2d, 1 batch_normalization, 1 depthwise_conv2d, 1 dense"
 
 
 def test_a_keras_2_file_keeps_attributes_that_are_too_long_for_one(tmp_path: Path) -> None:
@@ -65,9 +65,9 @@ def test_a_keras_2_file_keeps_attributes_that_are_too_long_for_one(tmp_path: Pat
 @pytest.mark.parametrize("numbers", ["<f8", ">f4", "<f2"])
 def test_other_widths_become_float32(tmp_path: Path, numbers: str) -> None:
     np.savez(tmp_path / "w.npz", **{"a/kernel": np.array([1.5, -2.0], numbers)})
-    found = weights_io.read(tmp_path / "w.npz").arrays["a/kernel"]
-    assert found.dtype == np.float32
-    assert found.tolist() == [1.5, -2.0]
+    array = weights_io.read(tmp_path / "w.npz").arrays["a/kernel"]
+    assert array.dtype == np.float32
+    assert array.tolist() == [1.5, -2.0]
 
 
 def test_bfloat16_is_read_from_safetensors_and_from_keras_3(tmp_path: Path) -> None:
@@ -99,11 +99,11 @@ def keras1(path: Path, root: str = "", **attributes: str) -> None:
 @pytest.mark.parametrize("root", ["", "model_weights"])
 def test_keras_1_names_become_todays(tmp_path: Path, root: str) -> None:
     keras1(tmp_path / "w.h5", root)
-    found = weights_io.read(tmp_path / "w.h5")
-    assert list(found.arrays) == [
+    weights = weights_io.read(tmp_path / "w.h5")
+    assert list(weights.arrays) == [
         "conv1/kernel", "conv1/bias", "bn/gamma", "bn/beta", "bn/moving_mean", "bn/moving_variance"
     ]  # fmt: skip
-    assert found.kind.startswith("Keras 1 ")
+    assert weights.kind.startswith("Keras 1 ")
 
 
 def test_kernels_of_theano_are_refused(tmp_path: Path) -> None:
@@ -151,24 +151,24 @@ def test_a_keras_file_takes_names_and_order_from_its_configuration(tmp_path: Pat
 
 def test_a_weights_h5_keeps_the_order_in_which_it_was_written(tmp_path: Path) -> None:
     keras3(tmp_path / "w.weights.h5", None)
-    found = weights_io.read(tmp_path / "w.weights.h5")
+    weights = weights_io.read(tmp_path / "w.weights.h5")
     # One weight of a normalisation is its scale or its shift; only a configuration tells.
-    assert list(found.arrays) == [name.replace("gamma", "0") for name in ORDER]
-    assert not found.order_problems
+    assert list(weights.arrays) == [name.replace("gamma", "0") for name in ORDER]
+    assert not weights.order_problems
 
 
 def test_files_of_early_keras_3_have_no_names(tmp_path: Path) -> None:
     keras3(tmp_path / "w.weights.h5", None, names=False)
-    found = weights_io.read(tmp_path / "w.weights.h5")
-    assert "without the names" in found.kind
-    assert list(found.arrays)[-1] == "dense_1/bias"
+    weights = weights_io.read(tmp_path / "w.weights.h5")
+    assert "without the names" in weights.kind
+    assert list(weights.arrays)[-1] == "dense_1/bias"
 
 
 def test_published_files_are_read(shared_data: Path) -> None:
-    found = weights_io.read(shared_data / "mobilenet" / "mobilenet_v1_0.25_224.h5")
-    assert len(found.arrays) == 137
-    assert sum(array.size for array in found.arrays.values()) == 475_544
-    assert found.arrays["conv_dw_1/depthwise_kernel"].shape == (3, 3, 8, 1)
+    weights = weights_io.read(shared_data / "mobilenet" / "mobilenet_v1_0.25_224.h5")
+    assert len(weights.arrays) == 137
+    assert sum(array.size for array in weights.arrays.values()) == 475_544
+    assert weights.arrays["conv_dw_1/depthwise_kernel"].shape == (3, 3, 8, 1)
     squeezenet = shared_data / "squeezenet" / "squeezenet_weights_tf_dim_ordering_tf_kernels_notop.h5"
     assert weights_io.read(squeezenet).arrays["fire2/squeeze1x1/kernel"].shape == (1, 1, 64, 16)
 
@@ -379,10 +379,10 @@ MAGICS = (b"", b"\x89HDF\r\n\x1a\n", b"PK\x03\x04", b"\x10\0\0\0\0\0\0\0{")
 
 def _read_or_refuse(path: Path) -> None:
     try:
-        found = weights_io.read(path)
+        weights = weights_io.read(path)
     except ZooError:
         return
-    assert all(array.dtype == np.float32 for array in found.arrays.values())
+    assert all(array.dtype == np.float32 for array in weights.arrays.values())
 
 
 @settings(max_examples=25, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])

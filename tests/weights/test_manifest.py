@@ -14,25 +14,25 @@ from zoo.weights import convert, io, manifest
 @pytest.mark.parametrize("place", ["", "manifest.json"])
 def test_a_published_network_is_named_after_its_layers(tmp_path: Path, place: str) -> None:
     wanted = published.style_network(tmp_path)
-    found = io.read(tmp_path / place)
-    assert list(found.arrays) == list(wanted)
-    assert all(np.array_equal(found.arrays[name], array) for name, array in wanted.items())
-    assert manifest.size_of(found.arrays) == {"filters": 2, "blocks": 1, "kernel_size": 3}
+    weights = io.read(tmp_path / place)
+    assert list(weights.arrays) == list(wanted)
+    assert all(np.array_equal(weights.arrays[name], array) for name, array in wanted.items())
+    assert manifest.size_of(weights.arrays) == {"filters": 2, "blocks": 1, "kernel_size": 3}
     convert.convert(tmp_path, tmp_path / "out.npz")
     assert manifest.size_of(io.read(tmp_path / "out.npz").arrays) == {"filters": 2, "blocks": 1, "kernel_size": 3}
 
 
 def test_the_real_one(shared_data: Path) -> None:
-    found = io.read(shared_data / "faststyle" / "wave")
-    assert manifest.size_of(found.arrays) == {"filters": 32, "blocks": 5, "kernel_size": 9}
-    assert sum(array.size for array in found.arrays.values()) == 1_677_638
+    weights = io.read(shared_data / "faststyle" / "wave")
+    assert manifest.size_of(weights.arrays) == {"filters": 32, "blocks": 5, "kernel_size": 9}
+    assert sum(array.size for array in weights.arrays.values()) == 1_677_638
 
 
 def test_other_weights_keep_their_names(tmp_path: Path) -> None:
     np.arange(6, dtype="<f4").tofile(tmp_path / "a")
     (tmp_path / "manifest.json").write_text('{"dense": {"filename": "a", "shape": [2, 3]}}')
-    found = io.read(tmp_path)
-    np.testing.assert_array_equal(found.arrays["dense"], [[0, 1, 2], [3, 4, 5]])
+    weights = io.read(tmp_path)
+    np.testing.assert_array_equal(weights.arrays["dense"], [[0, 1, 2], [3, 4, 5]])
     with pytest.raises(ZooError, match="no layers"):
         convert.convert(tmp_path, tmp_path / "out.h5")
 

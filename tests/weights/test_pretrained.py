@@ -37,11 +37,11 @@ def file_of_weights(path: Path, alpha: float = 0.25, classes: int = 1000) -> Pat
 @pytest.mark.parametrize("model", [mobilenet, mobilenet_v2])
 def test_the_table_agrees_with_the_models(model: Any) -> None:
     name = model.__name__.rpartition(".")[2]
-    row, told = schema.read_yaml(pretrained.TABLE)[name], model.PUBLISHED
-    assert row["address"] == told.address
-    assert tuple(row["alphas"]) == told.alphas
-    assert tuple(row["sizes"]) == told.sizes
-    files = {told.file_name(alpha, size, True) for alpha in told.alphas for size in told.sizes}
+    row, published = schema.read_yaml(pretrained.TABLE)[name], model.PUBLISHED
+    assert row["address"] == published.address
+    assert tuple(row["alphas"]) == published.alphas
+    assert tuple(row["sizes"]) == published.sizes
+    files = {published.file_name(alpha, size, True) for alpha in published.alphas for size in published.sizes}
     spelt = {row["file"].format(alpha=word, size=size) for word in row["alphas"].values() for size in row["sizes"]}
     assert files == spelt
     assert set(row["checksums"]) <= files
@@ -80,7 +80,7 @@ def test_published_files_are_asked_for_with_their_checksum(tmp_path: Path, monke
 
 
 @pytest.mark.parametrize(
-    ("told", "model", "words"),
+    ("source", "model", "words"),
     [
         ("imagenet", FULL | {"alpha": 0.5}, ["No checksum of mobilenet_5_0_224_tf.h5", "weights=FOLDER/"]),
         ("imagenet", FULL | {"alpha": 0.3}, ["model.alpha=0.3", "0.25, 0.5, 0.75, 1.0"]),
@@ -93,11 +93,11 @@ def test_published_files_are_asked_for_with_their_checksum(tmp_path: Path, monke
     ],
 )
 def test_what_cannot_be_had_is_told(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, told: str, model: dict[str, Any], words: list[str]
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, source: str, model: dict[str, Any], words: list[str]
 ) -> None:
     monkeypatch.setenv("HOME", str(tmp_path))
     with pytest.raises(ZooError) as error:
-        pretrained.choose(told, model)
+        pretrained.choose(source, model)
     assert all(word in str(error.value) for word in words), error.value
 
 
@@ -150,7 +150,7 @@ def test_the_file_tells_which_model_it_is_of(tmp_path: Path) -> None:
         "model": pretrained.choose(path, {"name": "mobilenet_v2", "alpha": 1.0}),
         "nothing": pretrained.choose(path, {"name": "mnist"}),
     }
-    assert {key: found.hint for key, found in hints.items() if found} == {
+    assert {key: weights.hint for key, weights in hints.items() if weights} == {
         "alpha": "these are the weights of alpha 0.5: model.alpha=0.5",
         "model": "these are the weights of mobilenet: model=mobilenet",
         "nothing": "",

@@ -124,12 +124,12 @@ def _from_mirror(url: str, part: Path, sha256: str, size: int | None) -> None:
             if tries_left and _length(part) > before:
                 continue
             raise
-        found = _checksum(part, sha256)
-        if found == sha256:
+        checksum = _checksum(part, sha256)
+        if checksum == sha256:
             return
         part.unlink()
         if whole:
-            raise _MirrorError(f"it serves another file ({_kind(sha256)} {found})")
+            raise _MirrorError(f"it serves another file ({_kind(sha256)} {checksum})")
     raise _MirrorError("what was kept of an earlier transfer does not fit its file")
 
 

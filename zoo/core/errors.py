@@ -43,8 +43,8 @@ def nearest(word: str, valid: list[str]) -> str:
     """Return ``; did you mean 'x'?`` for the closest of the valid words, or an empty string."""
     import difflib
 
-    found = difflib.get_close_matches(word, valid, n=1, cutoff=0.5)
-    return f"; did you mean {found[0]!r}?" if found else ""
+    matches = difflib.get_close_matches(word, valid, n=1, cutoff=0.5)
+    return f"; did you mean {matches[0]!r}?" if matches else ""
 
 
 def unknown(kind: str, word: str, valid: list[str]) -> ZooError:

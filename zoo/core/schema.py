@@ -45,7 +45,7 @@ def read_yaml(path: Path) -> Any:
 
 def _depth(text: str) -> int:
     """How deep brackets are nested: what makes parsers of YAML slow, or overflow."""
-    steps = (1 if found[0] in "[{" else -1 for found in re.finditer(r"[][{}]", text))
+    steps = (1 if bracket[0] in "[{" else -1 for bracket in re.finditer(r"[][{}]", text))
     return max(itertools.accumulate(steps), default=0)
 
 
@@ -68,13 +68,13 @@ def violations(row: Any, kind: type[Any], where: str = "", given: tuple[str, ...
     if not isinstance(row, dict):
         return [f"{where.rstrip('.') or 'the file'}: expected keys and values, got {row!r}"]
     hints = {key: hint for key, hint in typing.get_type_hints(kind).items() if key not in given}
-    found = [f"{where}{key}: missing" for key in _needed(kind) if key in hints and key not in row]
+    problems = [f"{where}{key}: missing" for key in _needed(kind) if key in hints and key not in row]
     for key, value in row.items():
         if key in hints:
-            found += _value(value, hints[key], f"{where}{key}")
+            problems += _value(value, hints[key], f"{where}{key}")
         else:
-            found.append(f"{where}{key}: unknown key{nearest(str(key), list(hints))}")
-    return found
+            problems.append(f"{where}{key}: unknown key{nearest(str(key), list(hints))}")
+    return problems
 
 
 def _needed(kind: type[Any]) -> list[str]:

@@ -1,17 +1,15 @@
-"""Data sets, settled and laid out as arrays that the worker can map into memory."""
+"""Prepare data sets as arrays that the worker maps into memory."""
 
 import dataclasses
 import hashlib
-import os
-import shutil
 from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from zoo.core import console, paths
 from zoo.core.errors import ZooError, unknown
-from zoo.core.files import locked, storage_error
-from zoo.data import sources
+from zoo.core.files import atomic_file, atomic_folder, locked, storage_error
+from zoo.data import npy_images, sources
 from zoo.data.datasets import DataRow, as_row, load_row, names
 from zoo.data.sources import INPUT_SHAPE
 
@@ -22,7 +20,7 @@ if TYPE_CHECKING:
 __all__ = ["ArrayDataset", "DataRow", "load_row", "names", "prepare", "resolve", "save_split", "split"]
 
 ARRAYS = ("x_train", "y_train", "x_test", "y_test")
-# Part of the name of every prepared folder: to be raised when the arrays made from the same sources change.
+# Part of the name of every prepared folder: raise it when the arrays made from the same sources change.
 CACHE_VERSION = 1
 
 
@@ -50,10 +48,10 @@ class ArrayDataset:
 
 
 def resolve(name: str, root: str | None = None, row: DataRow | None = None) -> tuple[str, str]:
-    """The data set that ``auto`` stands for, and why; any other name stands for itself, for no reason ("").
+    """Return the data set that ``auto`` stands for, and why; any other name stands for itself, with reason "".
 
     ``auto`` is mnist if it is in ``root`` (where it must be if there is a root), was prepared before, or can
-    be downloaded; else digits, with the reason in words that are to be shown.
+    be downloaded; else digits, with the reason in words to show.
 
     Args:
         name: of the data set.
@@ -115,7 +113,7 @@ def prepare(row: DataRow | Mapping[str, Any]) -> ArrayDataset:
 def split(
     n_train: int, validation_fraction: float, seed: int, limit: int | None = None
 ) -> "tuple[NDArray[np.int64], NDArray[np.int64]]":
-    """Indices of the images to train on and to validate on: disjoint, and the same for the same seed.
+    """Return the indices of the images to train on and to validate on: disjoint, the same for the same seed.
 
     A random order of all ``n_train`` images is cut to its first ``limit`` (all, if there are fewer), and of
     these the first part, at least one image unless the fraction is 0, is for validation.
@@ -131,13 +129,13 @@ def split(
             "Validation is a share, 0 <= share < 1; the seed is at least 0; a limit is at least 1 or null.",
         )
     chosen = np.random.Generator(np.random.PCG64(seed)).permutation(n_train)[:limit].astype(np.int64)
-    held = max(1, round(len(chosen) * validation_fraction)) if validation_fraction else 0
-    if held >= len(chosen):
+    validating = max(1, round(len(chosen) * validation_fraction)) if validation_fraction else 0
+    if validating >= len(chosen):
         raise ZooError(
-            f"Of {len(chosen)} images, {held} would be for validation and none for training",
+            f"Of {len(chosen)} images, {validating} would be for validation and none for training",
             "Raise data.train_limit or lower data.validation.",
         )
-    return chosen[held:], chosen[:held]
+    return chosen[validating:], chosen[:validating]
 
 
 def save_split(path: Path, **parts: "NDArray[np.int64]") -> Path:
@@ -148,13 +146,8 @@ def save_split(path: Path, **parts: "NDArray[np.int64]") -> Path:
     """
     import numpy as np
 
-    aside = path.with_name(f".{path.name}.part")
-    try:
-        with aside.open("wb") as stream:
-            np.savez(stream, **parts)  # type: ignore[arg-type]
-        os.replace(aside, path)
-    except OSError as error:
-        raise storage_error("write", path, error) from error
+    with atomic_file(path) as part, part.open("wb") as stream:
+        np.savez(stream, **parts)  # type: ignore[arg-type]
     return path
 
 
@@ -164,14 +157,14 @@ def _folder(row: DataRow, sha256: str) -> Path:
 
 
 def _shapes(folder: Path) -> dict[str, tuple[int, ...]]:
-    """Shape of each array; reads no more than their headers."""
+    """Return the shape of each array; read no more than their headers."""
     import numpy as np
 
     return {name: np.load(folder / f"{name}.npy", mmap_mode="r").shape for name in ARRAYS}
 
 
 def _intact(folder: Path) -> bool:
-    """True for a folder whose arrays are all there and whole."""
+    """Return True for a folder whose arrays are all there and whole."""
     try:
         shapes = _shapes(folder)
     except PermissionError as error:
@@ -182,19 +175,8 @@ def _intact(folder: Path) -> bool:
 
 
 def _write(folder: Path, arrays: "sources.Arrays") -> None:
-    """Write the arrays aside, then put the whole folder in place at once. The caller holds the lock."""
-    import numpy as np
-
-    aside = folder.with_name(f".{folder.name}.part")
-    try:
-        shutil.rmtree(aside, ignore_errors=True)
-        aside.mkdir(parents=True)
-        for name, array in arrays.items():
-            np.save(aside / f"{name}.npy", array, allow_pickle=False)
-        if folder.exists():
-            console.warn(f"The prepared arrays in {folder} were damaged; these are new")
-            shutil.rmtree(folder)
-        os.replace(aside, folder)
-    except OSError as error:
-        shutil.rmtree(aside, ignore_errors=True)
-        raise storage_error("write", folder, error) from error
+    """Write all arrays or none. The caller holds the lock."""
+    if folder.exists():
+        console.warn(f"The prepared arrays in {folder} are damaged; they are made anew")
+    with atomic_folder(folder) as part:
+        npy_images.save_arrays(part, arrays)

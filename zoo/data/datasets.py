@@ -57,8 +57,8 @@ def _source_file(role: str, values: SourceFile | Mapping[str, Any]) -> SourceFil
 
 def names() -> list[str]:
     """The data sets of pictures that there are, by the files of ``configs/data``; those of texts are elsewhere."""
-    found = {path.stem: schema.read_yaml(path)["data"] for path in (paths.CONFIGS / "data").glob("*.yaml")}
-    return sorted(name for name, row in found.items() if row["kind"] != "text")
+    rows = {path.stem: schema.read_yaml(path)["data"] for path in (paths.CONFIGS / "data").glob("*.yaml")}
+    return sorted(name for name, row in rows.items() if row["kind"] != "text")
 
 
 def load_row(name: str) -> DataRow:
@@ -82,9 +82,9 @@ def as_row(values: DataRow | Mapping[str, Any]) -> DataRow:
     if not isinstance(values, DataRow) and not set(values) <= set(keys):
         raise unknown("option of data", sorted(set(values) - set(keys))[0], keys)
     row = values if isinstance(values, DataRow) else DataRow(**values)
-    found = problems(row)
-    if found:
-        raise ZooError("\n".join(found), "Give these options of data= other values.")
+    wrong = problems(row)
+    if wrong:
+        raise ZooError("\n".join(wrong), "Give these options of data= other values.")
     return row
 
 

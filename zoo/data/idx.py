@@ -68,9 +68,9 @@ def _check_file(path: Path) -> None:
         raise _damaged(path, "it is empty")
 
 
-def _damaged(path: Path, found: str) -> ZooError:
+def _damaged(path: Path, reason: str) -> ZooError:
     return ZooError(
-        f"{path} is not a usable IDX file: {found}",
+        f"{path} is not a usable IDX file: {reason}",
         "Fetch the file again, or leave data.root out to have the published files downloaded.",
     )
 
@@ -81,8 +81,8 @@ def _read(stream: Stream, path: Path, shape: tuple[int, ...], limit: int) -> tup
     wanted = math.prod(dimensions)
     described = " x ".join(f"{size:,}" for size in dimensions)
     if wanted > min(limit, MOST_BYTES):
-        found = f"its header promises {described} = {wanted:,} bytes, more than the file can hold"
-        raise _damaged(path, found + " (is it cut short?)")
+        reason = f"its header promises {described} = {wanted:,} bytes, more than the file can hold"
+        raise _damaged(path, reason + " (is it cut short?)")
     content = bytearray()
     # One byte more than wanted: it shows what trails, and makes gzip check its own checksum.
     while len(content) <= wanted and (chunk := stream.read(min(CHUNK, wanted + 1 - len(content)))):
@@ -98,8 +98,8 @@ def _header(stream: Stream, path: Path, shape: tuple[int, ...]) -> list[int]:
     magic = stream.read(4)
     rank = 1 + len(shape)
     if len(magic) < 4 or magic[:2] != b"\0\0" or magic[2] not in TYPES:
-        found = f"it begins with the bytes {magic.hex(' ')}, not 00 00 08 {rank:02x}"
-        raise _damaged(path, found + _mistaken(magic))
+        reason = f"it begins with the bytes {magic.hex(' ')}, not 00 00 08 {rank:02x}"
+        raise _damaged(path, reason + _mistaken(magic))
     if magic[2] != 8:
         raise _damaged(path, f"it holds {TYPES[magic[2]]} numbers, not uint8")
     if magic[3] != rank:

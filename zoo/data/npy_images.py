@@ -1,7 +1,7 @@
-"""Pictures in a .npy file, a few megabytes at a time: the file may be larger than the memory."""
+"""Read and write pictures in .npy files a few megabytes at a time: a file may be larger than the memory."""
 
 import warnings
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -79,6 +79,18 @@ class NpyImages:
             low, high = np.minimum(low, part.min()), np.maximum(high, part.max())
         if not (low >= 0.0 and high <= 1.0):
             raise ZooError(f"The numbers of the array in {self._path} go from {low:g} to {high:g}", NUMBERS)
+
+
+def save_arrays(folder: Path, arrays: "Mapping[str, NDArray[Any]]") -> None:
+    """Save each array as ``NAME.npy`` in a folder.
+
+    Raises:
+        OSError: one cannot be written.
+    """
+    import numpy as np
+
+    for name, array in arrays.items():
+        np.save(folder / f"{name}.npy", array, allow_pickle=False)
 
 
 def write(path: Path, count: int, parts: "Iterator[Bytes]") -> None:

@@ -1,4 +1,4 @@
-"""Where the arrays of a data set come from: published files, the user's own, or scikit-learn's digits."""
+"""Read the arrays of a data set: published files, the user's own, or what comes with scikit-learn."""
 
 import dataclasses
 import hashlib
@@ -11,6 +11,7 @@ from zoo.core import paths
 from zoo.core.download import fetch
 from zoo.core.errors import ZooError
 from zoo.core.files import file_sha256, storage_error
+from zoo.core.paths import user_path
 from zoo.data import idx
 from zoo.data.datasets import DataRow
 
@@ -24,8 +25,8 @@ INPUT_SHAPE = (28, 28, 1)
 
 
 @dataclasses.dataclass(frozen=True)
-class Source:
-    """Where arrays come from: one checksum over the files, known before they are read, and how to read."""
+class ArraySource:
+    """One checksum over the files of a data set, known before they are read, and a function that reads them."""
 
     sha256: str
     text: str
@@ -33,8 +34,8 @@ class Source:
     read: "Callable[[], Arrays]"
 
 
-def source_of(row: DataRow) -> Source:
-    """The source that a row means: the user's folder, the published files, or what comes with scikit-learn.
+def source_of(row: DataRow) -> ArraySource:
+    """Return the source that a row names: the user's folder, the published files, or scikit-learn's digits.
 
     Raises:
         ZooError: files are missing from the user's folder, or cannot be read.
@@ -48,61 +49,60 @@ def _checksum(parts: Mapping[str, str]) -> str:
     return hashlib.sha256("".join(f"{role} {parts[role]}\n" for role in sorted(parts)).encode()).hexdigest()
 
 
-def _published(row: DataRow) -> Source:
+def _published(row: DataRow) -> ArraySource:
     sums = {role: file.sha256 for role, file in row.files.items()}
-    return Source(_checksum(sums), row.source or "", True, lambda: _read_idx(row, downloaded(row)))
+    return ArraySource(_checksum(sums), row.source or "", True, lambda: _read_idx(row, downloaded(row)))
 
 
 def downloaded(row: DataRow) -> dict[str, Path]:
-    """Each source file in the download cache, by its role, fetched if it is not there.
+    """Return each source file in the download cache by its role, fetched if it is not there.
 
     Raises:
-        ZooError: a file cannot be had.
+        ZooError: a file cannot be downloaded.
     """
     folder = paths.cache_dir() / "downloads" / row.name
-    found = {}
+    files = {}
     for role, file in row.files.items():
         urls = [f"{mirror.rstrip('/')}/{file.name}" for mirror in row.mirrors]
         try:
-            found[role] = fetch(file.name, urls, file.sha256, folder, file.bytes)
+            files[role] = fetch(file.name, urls, file.sha256, folder, file.bytes)
         except ZooError as error:
             remedy = "Or name a folder that holds the files (data.root=FOLDER), or take data=digits."
             raise ZooError(error.message, f"{error.remedy}\n{remedy}") from error
-    return found
+    return files
 
 
-def _own(row: DataRow) -> Source:
+def _own(row: DataRow) -> ArraySource:
     files = in_root(row)
     sums = {role: file_sha256(path) for role, path in files.items()}
     published = all(sums[role] in (file.sha256, file.sha256_plain) for role, file in row.files.items())
-    return Source(_checksum(sums), str(row.root), published, lambda: _read_idx(row, files))
+    return ArraySource(_checksum(sums), str(row.root), published, lambda: _read_idx(row, files))
 
 
 def in_root(row: DataRow) -> dict[str, Path]:
-    """The file of each role in the user's folder, under whichever of its usual names.
+    """Return the file of each role in the user's folder, under any of its usual names.
 
     Raises:
         ZooError: the folder or some of its files are missing; says which, and what is there.
     """
-    told = row.root or ""
-    root = Path(told).expanduser() if told.startswith("~/") else Path(told)
+    root = user_path(row.root or "")
     try:
         if not root.is_dir():
             what = "is a file, not a folder" if root.exists() else "does not exist"
-            raise ZooError(f"data.root={told} {what}", f"Name the folder that holds the files of {row.name}.")
+            raise ZooError(f"data.root={row.root} {what}", f"Name the folder that holds the files of {row.name}.")
         present = sorted(entry.name + "/" * entry.is_dir() for entry in root.iterdir())
     except OSError as error:
         raise storage_error("read", root, error) from error
-    found = {role: _one_of(root, _usual_names(file.name)) for role, file in row.files.items()}
-    missing = [file.name for role, file in row.files.items() if found[role] is None]
+    files = {role: _one_of(root, _usual_names(file.name)) for role, file in row.files.items()}
+    missing = [file.name for role, file in row.files.items() if files[role] is None]
     if missing:
         shown = ", ".join(present[:12]) + (" ..." if len(present) > 12 else "")
         raise ZooError(
-            f"data.root={told} lacks {', '.join(missing)}; it holds {shown or 'nothing'}",
+            f"data.root={row.root} lacks {', '.join(missing)}; it holds {shown or 'nothing'}",
             "The four IDX files may be .gz or plain, and be called like train-images-idx3-ubyte or "
             "train-images.idx3-ubyte.",
         )
-    return {role: path for role, path in found.items() if path is not None}
+    return {role: path for role, path in files.items() if path is not None}
 
 
 def _usual_names(name: str) -> list[str]:
@@ -112,7 +112,7 @@ def _usual_names(name: str) -> list[str]:
 
 
 def _one_of(root: Path, candidates: list[str]) -> Path | None:
-    """The first that is there, folders passed over: some archives unpack to a folder of that name."""
+    """Return the first file that is there; some archives unpack to a folder of that name."""
     return next((root / name for name in candidates if (root / name).is_file()), None)
 
 
@@ -142,18 +142,36 @@ def _check_pair(images: Path, labels: Path, image_count: int, label_count: int) 
         )
 
 
-def _bundled(row: DataRow) -> Source:
-    """scikit-learn's digits, read from its file: importing it takes longer than all else before a training."""
+def _bundled(row: DataRow) -> ArraySource:
+    """Return the source of scikit-learn's digits."""
     import numpy as np
 
     table = _digits_table()
     images, labels = table[:, :-1].reshape(-1, 8, 8).astype(np.uint8), table[:, -1].astype(np.int64)
     sums = {role: hashlib.sha256(part.tobytes()).hexdigest() for role, part in (("x", images), ("y", labels))}
-    return Source(_checksum(sums), row.source or "", True, lambda: _digits(images, labels))
+    return ArraySource(_checksum(sums), row.source or "", True, lambda: _digits(images, labels))
+
+
+def _sklearn_datasets() -> Path:
+    """Return the folder of scikit-learn's data; importing it takes longer than all else before a training."""
+    spec = importlib.util.find_spec("sklearn")
+    return Path(str(spec.origin if spec else "")).parent / "datasets"
+
+
+def bundled_photos() -> list[Path]:
+    """Return the photos that come with scikit-learn, sorted by name.
+
+    Raises:
+        ZooError: scikit-learn is not there.
+    """
+    photos = sorted((_sklearn_datasets() / "images").glob("*.jpg"))
+    if not photos:
+        raise ZooError("scikit-learn with its photos is not installed", "Name your own, or install scikit-learn.")
+    return photos
 
 
 def _digits_table() -> "NDArray[np.int64]":
-    """(1797, 65): 64 grey values from 0 to 16, and the digit.
+    """Read (1797, 65): 64 grey values from 0 to 16, and the digit.
 
     Raises:
         ZooError: scikit-learn lies here in an unusual way.
@@ -162,8 +180,7 @@ def _digits_table() -> "NDArray[np.int64]":
 
     import numpy as np
 
-    place = importlib.util.find_spec("sklearn")
-    file = Path(str(place.origin if place else "")).parent / "datasets" / "data" / "digits.csv.gz"
+    file = _sklearn_datasets() / "data" / "digits.csv.gz"
     try:
         text = gzip.decompress(file.read_bytes()).decode("ascii")
     except (OSError, EOFError, ValueError) as error:
@@ -172,7 +189,7 @@ def _digits_table() -> "NDArray[np.int64]":
 
 
 def _digits(images: "NDArray[np.uint8]", labels: "NDArray[np.int64]") -> "Arrays":
-    """1,438 images to train and 359 to test: of each digit every fifth, in the order of the source."""
+    """Split into 1,438 images to train and 359 to test: of each digit every fifth, in the order of the source."""
     import numpy as np
 
     test = np.sort(np.argsort(labels, kind="stable")[2::5])
@@ -182,7 +199,7 @@ def _digits(images: "NDArray[np.uint8]", labels: "NDArray[np.int64]") -> "Arrays
 
 
 def _draw(image: "NDArray[np.uint8]") -> "NDArray[np.uint8]":
-    """An 8 x 8 scan of 17 greys, drawn like MNIST: 20 x 20 in a border of 4.
+    """Draw an 8 x 8 scan of 17 greys like MNIST: 20 x 20 in a border of 4.
 
     Measured with the CNN of model=mnist, 40 epochs, mean test accuracy of six seeds: 0.990; filling all of
     28 x 28 instead gave 0.983 to 0.984 (three seeds).

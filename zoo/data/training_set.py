@@ -52,92 +52,96 @@ def prepare(settings: TrainConfig) -> TrainingSet:
     Raises:
         ZooError: the data cannot be had or used.
     """
-    made = _of_folder(settings) if settings.data.name == "folder" else _of_row(settings)
-    sizes = {f"{part}_items": len(rows) for part, rows in made.splits.items()}
-    told = {"class_names": made.class_names, "input_shape": list(made.input_shape), "split_seed": settings.seed}
-    return dataclasses.replace(made, record=made.record | told | sizes)
+    training_set = _of_folder(settings) if settings.data.name == "folder" else _of_row(settings)
+    sizes = {f"{part}_items": len(rows) for part, rows in training_set.splits.items()}
+    details = {
+        "class_names": training_set.class_names,
+        "input_shape": list(training_set.input_shape),
+        "split_seed": settings.seed,
+    }
+    return dataclasses.replace(training_set, record=training_set.record | details | sizes)
 
 
 def prepared(settings: DataSettings) -> array_datasets.ArrayDataset:
     """Lay out the arrays of a data set that has a row."""
     row = array_datasets.load_row(settings.name)
-    told = {key: value for key, value in dataclasses.asdict(settings).items() if hasattr(row, key)}
-    return array_datasets.prepare(dataclasses.replace(row, **told))
+    given = {key: value for key, value in dataclasses.asdict(settings).items() if hasattr(row, key)}
+    return array_datasets.prepare(dataclasses.replace(row, **given))
 
 
 def _of_row(settings: TrainConfig) -> TrainingSet:
     import numpy as np
 
-    found = prepared(settings.data)
+    dataset = prepared(settings.data)
     train, validation = array_datasets.split(
-        found.counts["train"], settings.data.validation, settings.seed, settings.data.train_limit
+        dataset.counts["train"], settings.data.validation, settings.seed, settings.data.train_limit
     )
-    files = {name: getattr(found, name) for name in array_datasets.ARRAYS}
+    files = {name: getattr(dataset, name) for name in array_datasets.ARRAYS}
     parts = {"train": train, "validation": validation}
     statistics = (
-        folder_dataset.channel_statistics(found.x_train, train) if settings.data.normalize == "standard" else None
+        folder_dataset.channel_statistics(dataset.x_train, train) if settings.data.normalize == "standard" else None
     )
     return TrainingSet(
         files=files,
         labels=None,
-        splits=parts | {"test": np.arange(found.counts["test"])[: settings.data.test_limit]},
-        class_names=found.class_names,
-        input_shape=found.input_shape,
-        normalise=_normalisation(settings, found.input_shape[-1], statistics),
+        splits=parts | {"test": np.arange(dataset.counts["test"])[: settings.data.test_limit]},
+        class_names=dataset.class_names,
+        input_shape=dataset.input_shape,
+        normalise=_normalisation(settings, dataset.input_shape[-1], statistics),
         names=None,
         skipped=[],
-        record={name: getattr(found, name) for name in ("name", "sha256", "published", "source", "licence")},
+        record={name: getattr(dataset, name) for name in ("name", "sha256", "published", "source", "licence")},
     )
 
 
 def _of_folder(settings: TrainConfig) -> TrainingSet:
     import numpy as np
 
-    told, size = settings.data, _edge(settings)
-    found = folder_dataset.prepare(told.root, size, told.resize, told.strict)
-    parts = folder_dataset.split(found, told.validation, told.test, settings.seed, told.train_limit, told.test_limit)
+    data, size = settings.data, _edge(settings)
+    folder = folder_dataset.prepare(data.root, size, data.resize, data.strict)
+    parts = folder_dataset.split(folder, data.validation, data.test, settings.seed, data.train_limit, data.test_limit)
     if not len(parts["train"]):
-        raise ZooError(f"No picture in {told.root} is left to train on", "Lower data.validation and data.test.")
+        raise ZooError(f"No picture in {data.root} is left to train on", "Lower data.validation and data.test.")
     statistics = (
-        folder_dataset.channel_statistics(found.pictures, parts["train"]) if told.normalize == "standard" else None
+        folder_dataset.channel_statistics(folder.pictures, parts["train"]) if data.normalize == "standard" else None
     )
     return TrainingSet(
-        files={"x_train": found.pictures, "x_test": found.pictures},
-        labels=np.array(found.listing.labels, np.int64),
+        files={"x_train": folder.pictures, "x_test": folder.pictures},
+        labels=np.array(folder.listing.labels, np.int64),
         splits=parts,
-        class_names=found.listing.class_names,
+        class_names=folder.listing.class_names,
         input_shape=(size, size, 3),
         normalise=_normalisation(settings, 3, statistics),
-        names=found.listing.names,
-        skipped=found.skipped,
+        names=folder.listing.names,
+        skipped=folder.skipped,
         record={
             "name": "folder",
-            "sha256": found.sha256,
+            "sha256": folder.sha256,
             "published": False,
-            "source": str(found.listing.root.absolute()),
+            "source": str(folder.listing.root.absolute()),
             "licence": "unknown",
-            "skipped_items": len(found.skipped),
-            "split": _split_words(found, told),
+            "skipped_items": len(folder.skipped),
+            "split": _split_words(folder, data),
         },
     )
 
 
 def _edge(settings: TrainConfig) -> int:
     """Edge of the pictures in pixels: what the model asks for, else what the user says."""
-    found = settings.data.size or settings.model.get("input_size")
-    if not found:
+    size = settings.data.size or settings.model.get("input_size")
+    if not size:
         raise ZooError(
             f"The model {settings.model['name']} takes pictures of any size, so the size must be named",
             "Give data.size=PIXELS, such as data.size=64.",
         )
-    return int(found)
+    return int(size)
 
 
-def _split_words(folder: folder_dataset.FolderDataset, told: DataSettings) -> str:
+def _split_words(folder: folder_dataset.FolderDataset, data: DataSettings) -> str:
     given = sorted(set(folder.listing.parts))
-    drawn = [] if given else [f"test: {told.test:g} of every class"]
+    drawn = [] if given else [f"test: {data.test:g} of every class"]
     if "validation" not in given:
-        drawn.append(f"validation: {told.validation:g} of the rest of every class")
+        drawn.append(f"validation: {data.validation:g} of the rest of every class")
     return "; ".join([f"as in the folder: {', '.join(given)}"] * bool(given) + drawn)
 
 

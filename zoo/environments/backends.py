@@ -84,11 +84,9 @@ def load_all(root: Path | None = None) -> list[Backend]:
         ZooError: rows are malformed; every problem of every row is listed at once.
     """
     folder = root or paths.CONFIGS / "backend"
-    found = {name: schema.read_yaml(folder / f"{name}.yaml") for name in names(root)}
-    schema.refuse(
-        "folder of backends", folder, [text for name, row in found.items() for text in _problems(name, row)]
-    )
-    return [_backend(row) for row in found.values()]
+    rows = {name: schema.read_yaml(folder / f"{name}.yaml") for name in names(root)}
+    schema.refuse("folder of backends", folder, [text for name, row in rows.items() for text in _problems(name, row)])
+    return [_backend(row) for row in rows.values()]
 
 
 def _backend(row: dict[str, Any]) -> Backend:

@@ -49,26 +49,26 @@ def size(count: int) -> str:
 
 def pairs(text: str, separator: str) -> dict[str, str]:
     """``key: value`` or ``KEY=value`` lines; the first of each key counts."""
-    found: dict[str, str] = {}
+    values: dict[str, str] = {}
     for line in text.splitlines():
         key, mark, value = line.partition(separator)
         if mark:
-            found.setdefault(key.strip(), value.strip().strip('"'))
-    return found
+            values.setdefault(key.strip(), value.strip().strip('"'))
+    return values
 
 
 def of_mac(reports: Mapping[str, str], notes: list[str]) -> list[Gpu]:
     """The GPUs that ``system_profiler`` names, in JSON or in plain text; ``notes`` gets what was left out."""
     entries = displays(reports.get(DISPLAYS_JSON, ""))
     if entries is not None:
-        found = [_gpu_from_json(entry) for entry in entries]
+        gpus = [_gpu_from_json(entry) for entry in entries]
     else:
         blocks = reports.get(DISPLAYS_TEXT, "").split("Chipset Model:")[1:]
-        found = [_gpu_from_text(block) for block in blocks]
+        gpus = [_gpu_from_text(block) for block in blocks]
     # A virtual machine's GPU says it is there, then has no memory for the first tensor.
-    virtual = [gpu.name for gpu in found if "paravirtual" in gpu.name.lower()]
+    virtual = [gpu.name for gpu in gpus if "paravirtual" in gpu.name.lower()]
     notes.extend(f"{name} is a virtual machine's GPU and is not used" for name in virtual)
-    return [gpu for gpu in found if gpu.name and gpu.name not in virtual]
+    return [gpu for gpu in gpus if gpu.name and gpu.name not in virtual]
 
 
 def _nvidia_gpus(text: str) -> list[Gpu]:
@@ -79,12 +79,12 @@ def _nvidia_gpus(text: str) -> list[Gpu]:
 
 def _pci_gpus(text: str) -> list[Gpu]:
     """Display controllers of ``lspci -mm``: address, then class, vendor and device in quotes."""
-    found = []
+    gpus = []
     for line in text.splitlines():
         fields = re.findall(r'"([^"]*)"', line)
         if len(fields) >= 3 and re.match(r"VGA|3D|Display", fields[0]):
-            found.append(Gpu(fields[2], _vendor(fields[1])))
-    return found
+            gpus.append(Gpu(fields[2], _vendor(fields[1])))
+    return gpus
 
 
 def of_linux(reports: Mapping[str, str], notes: list[str]) -> list[Gpu]:
@@ -103,10 +103,10 @@ def of_linux(reports: Mapping[str, str], notes: list[str]) -> list[Gpu]:
 def displays(text: str) -> list[dict[str, Any]] | None:
     """The entries of ``system_profiler -json``, or None where the text is not that."""
     try:
-        found = json.loads(text)["SPDisplaysDataType"]
+        entries = json.loads(text)["SPDisplaysDataType"]
     except (ValueError, KeyError, TypeError):
         return None
-    return [entry for entry in found if isinstance(entry, dict)] if isinstance(found, list) else None
+    return [entry for entry in entries if isinstance(entry, dict)] if isinstance(entries, list) else None
 
 
 def _first(entry: dict[str, Any], *keys: str) -> str:
@@ -151,10 +151,10 @@ def _vendor(*texts: str) -> str:
 
 def _megabytes(text: str) -> int | None:
     """``8 GB`` or ``1536 MB`` (or a bare count of MB) in bytes; None where nothing useful is said."""
-    found = re.search(r"(\d+)\s*(GB|MB)?", text, re.IGNORECASE)
-    if not found or not int(found.group(1)):
+    match = re.search(r"(\d+)\s*(GB|MB)?", text, re.IGNORECASE)
+    if not match or not int(match.group(1)):
         return None
-    return int(found.group(1)) * (2**30 if (found.group(2) or "MB").upper() == "GB" else 2**20)
+    return int(match.group(1)) * (2**30 if (match.group(2) or "MB").upper() == "GB" else 2**20)
 
 
 def _metal(text: str) -> str | None:
@@ -162,10 +162,10 @@ def _metal(text: str) -> str | None:
     text = text.strip()
     if not text or "notsupported" in text.lower().replace(" ", ""):
         return None
-    if found := re.search(r"metal\s?(\d)$", text, re.IGNORECASE):
-        return f"Metal {found.group(1)}"
-    if found := re.search(r"featuresetfamily(\d)(\d)$", text):
-        return f"GPUFamily{found.group(1)} v{found.group(2)}"
-    if found := re.search(r"GPUFamily\s?(?:macOS\s?)?(\w.*)$", text, re.IGNORECASE):
-        return f"GPUFamily{found.group(1)}" if found.group(1)[0].isdigit() else f"GPUFamily {found.group(1)}"
+    if match := re.search(r"metal\s?(\d)$", text, re.IGNORECASE):
+        return f"Metal {match.group(1)}"
+    if match := re.search(r"featuresetfamily(\d)(\d)$", text):
+        return f"GPUFamily{match.group(1)} v{match.group(2)}"
+    if match := re.search(r"GPUFamily\s?(?:macOS\s?)?(\w.*)$", text, re.IGNORECASE):
+        return f"GPUFamily{match.group(1)}" if match.group(1)[0].isdigit() else f"GPUFamily {match.group(1)}"
     return "supported"

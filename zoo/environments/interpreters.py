@@ -95,14 +95,14 @@ def find(version: str, arch: str | None = None, places: Sequence[Path] | None = 
     """
     minor = ".".join(version.split(".")[:2])
     for path in _candidates(f"python{minor}", roots() if places is None else places):
-        found = verify(path)
-        if isinstance(found, Interpreter) and _serves(found, version, arch):
-            return found
+        candidate = verify(path)
+        if isinstance(candidate, Interpreter) and _serves(candidate, version, arch):
+            return candidate
     return None
 
 
-def _serves(found: Interpreter, version: str, arch: str | None) -> bool:
-    return f"{found.version}.".startswith(f"{version}.") and arch in (None, found.arch)
+def _serves(interpreter: Interpreter, version: str, arch: str | None) -> bool:
+    return f"{interpreter.version}.".startswith(f"{version}.") and arch in (None, interpreter.arch)
 
 
 def survey(places: Sequence[Path] | None = None) -> tuple[list[Interpreter], list[Broken]]:

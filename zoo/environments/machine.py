@@ -206,19 +206,19 @@ def _arch(word: str) -> str:
 
 
 def _number(text: str) -> int:
-    found = re.search(r"\d+", text)
-    return int(found.group()) if found else 0
+    match = re.search(r"\d+", text)
+    return int(match.group()) if match else 0
 
 
 def _macos(reports: Mapping[str, str], python_arch: str, notes: list[str]) -> Machine:
     release = gpus.pairs(reports.get("sw_vers", ""), ":")
     known = gpus.pairs(reports.get(SYSCTL, ""), ":")
-    found = gpus.of_mac(reports, notes)
+    graphics = gpus.of_mac(reports, notes)
     chip = known.get("machdep.cpu.brand_string", "")
     translated = known.get("sysctl.proc_translated") == "1"
     apple = known.get("hw.optional.arm64") == "1" or translated or chip.startswith("Apple")
     if chip.startswith("VirtualApple"):  # what Rosetta calls the chip; the GPU bears the real name
-        chip = next((gpu.name for gpu in found if gpu.vendor == "apple"), chip)
+        chip = next((gpu.name for gpu in graphics if gpu.vendor == "apple"), chip)
     return Machine(
         os="macos",
         os_version=release.get("ProductVersion", ""),
@@ -228,7 +228,7 @@ def _macos(reports: Mapping[str, str], python_arch: str, notes: list[str]) -> Ma
         chip=chip or "unknown chip",
         cores=_number(known.get("hw.ncpu", "")),
         memory_bytes=_number(known.get("hw.memsize", "")),
-        gpus=found,
+        gpus=graphics,
         notes=notes,
     )
 

@@ -39,8 +39,8 @@ def python_of(folder: Path) -> Path:
 
 def site_of(folder: Path) -> Path:
     """The folder that holds an environment's libraries."""
-    found = sorted(folder.glob("lib/python3.*/site-packages"))
-    return found[0] if found else folder / "lib"
+    folders = sorted(folder.glob("lib/python3.*/site-packages"))
+    return folders[0] if folders else folder / "lib"
 
 
 def read_marker(folder: Path) -> dict[str, Any] | None:
@@ -117,10 +117,10 @@ def inventory(python: Path) -> dict[str, Any]:
     command = [str(python), "-I", "-c", INVENTORY]
     try:
         done = subprocess.run(command, capture_output=True, text=True, timeout=60, env=environment, check=True)
-        found: dict[str, Any] = json.loads(done.stdout)
+        answer: dict[str, Any] = json.loads(done.stdout)
     except (OSError, subprocess.SubprocessError, json.JSONDecodeError) as error:
         # Another program may repeat the whole question in its complaint.
         words = (getattr(error, "stderr", None) or str(error)).replace(INVENTORY, "...").strip().splitlines()
-        told = words[-1][:200] if words else "it says nothing"
-        raise ZooError(f"{python} does not work as a Python: {told}", "Name another interpreter.") from error
-    return found
+        complaint = words[-1][:200] if words else "it says nothing"
+        raise ZooError(f"{python} does not work as a Python: {complaint}", "Name another interpreter.") from error
+    return answer

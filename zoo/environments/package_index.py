@@ -21,8 +21,8 @@ def address() -> str | None:
     for name in VARIABLES:
         if os.environ.get(name):
             return os.environ[name]
-    found = [_from_uv(path) for path in _uv_files()] + [_from_pip(path) for path in _pip_files()]
-    return next((url for url in found if url), None)
+    addresses = [_from_uv(path) for path in _uv_files()] + [_from_pip(path) for path in _pip_files()]
+    return next((url for url in addresses if url), None)
 
 
 def reachable(url: str) -> dict[str, Any]:

@@ -62,7 +62,7 @@ def select(wanted: str | None, machine: Machine, stack: str | None = None, pytho
         ZooError: no such backend or stack, or it does not work here; the message says what it needs, what
             this machine is and what would work.
     """
-    available = {found.name: found for found in stacks.load_all()}
+    available = {row.name: row for row in stacks.load_all()}
     rows = {row.name: row for row in load_all()}
     if stack is not None and stack not in available:
         raise _no_such_stack(stack, rows, available)
@@ -130,9 +130,9 @@ def _automatic(candidates: Mapping[str, Candidate], machine: Machine, stack: str
             _elsewhere(candidates),
         )
     best = usable[0]
-    refused = [found for found in candidates.values() if not found.stack and _best_rank(found, machine) < _rank(best)]
-    refused.sort(key=lambda found: (_best_rank(found, machine), found.backend.name))
-    return _selection(best, machine, [f"passed over {found.backend.name}: {found.why}" for found in refused])
+    refused = [other for other in candidates.values() if not other.stack and _best_rank(other, machine) < _rank(best)]
+    refused.sort(key=lambda other: (_best_rank(other, machine), other.backend.name))
+    return _selection(best, machine, [f"passed over {other.backend.name}: {other.why}" for other in refused])
 
 
 def _selection(candidate: Candidate, machine: Machine, passed: list[str]) -> Selection:
@@ -165,9 +165,9 @@ def _refusal(candidate: Candidate, machine: Machine, available: Mapping[str, Sta
         lines += _by_hand(candidate.support, [stack])
         candidates = dict.fromkeys([*candidate.backend.stacks, *available])
         fitting = [
-            found
-            for found in candidates
-            if not _stack_problem(candidate.backend, candidate.support, machine, available, found, None)
+            other
+            for other in candidates
+            if not _stack_problem(candidate.backend, candidate.support, machine, available, other, None)
         ]
         if fitting:
             lines.append("Stacks that fit here: " + ", ".join(fitting))
@@ -199,9 +199,9 @@ def _elsewhere(candidates: Mapping[str, Candidate]) -> str:
     if not usable:
         return "Nothing of the zoo runs on this machine yet; it has stacks for x86_64 Linux and for macOS."
     lines = [
-        f"  {COMMAND}{found.backend.name:<9} # {found.why}"
-        for found in usable
-        if found.backend.trains
+        f"  {COMMAND}{candidate.backend.name:<9} # {candidate.why}"
+        for candidate in usable
+        if candidate.backend.trains
     ]  # fmt: skip
     return "\n".join(["What works on this machine:", *lines])
 
@@ -251,8 +251,10 @@ def _gpu_obstacle(entry: Support, machine: Machine, matching: list[Gpu]) -> str:
     if matching:
         return f"{matching[0].name} has no working driver (`nvidia-smi` does not list it)"
     wanted = " or ".join(VENDORS[vendor] for vendor in entry.vendors)
-    found = " and ".join(gpu.name for gpu in machine.gpus)
-    return f"it needs a GPU made by {wanted}, " + (f"this machine has {found}" if found else "this machine has none")
+    present = " and ".join(gpu.name for gpu in machine.gpus)
+    return f"it needs a GPU made by {wanted}, " + (
+        f"this machine has {present}" if present else "this machine has none"
+    )
 
 
 def _stack_problem(

@@ -123,8 +123,8 @@ def lock_file(stack: Stack, platform: str) -> Path:
 
 def pins(lock: Path) -> dict[str, str]:
     """The versions a lock names: normalised package name -> version."""
-    found = re.findall(r"^([A-Za-z0-9._-]+)==([^\s;\\]+)", lock.read_text(encoding="utf-8"), re.MULTILINE)
-    return {normalize_name(name): version for name, version in found}
+    lines = re.findall(r"^([A-Za-z0-9._-]+)==([^\s;\\]+)", lock.read_text(encoding="utf-8"), re.MULTILINE)
+    return {normalize_name(name): version for name, version in lines}
 
 
 def normalize_name(name: str) -> str:

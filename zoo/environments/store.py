@@ -242,13 +242,13 @@ def inspect_external(python: Path, stack: Stack) -> tuple[Environment, list[str]
     python = env_marker.python_of(python) if python.is_dir() else python
     if not python.is_file():
         raise ZooError(f"There is no Python at {python}", "Give backend.python the path of an interpreter.")
-    found = env_marker.inventory(python)
-    lock, notes = _own_lock(stack, found["system"], found["machine"])
-    if not f"{found['python']}.".startswith(f"{stack.python}."):
-        notes.append(f"Python is {found['python']}; the stack is made for {stack.python}")
-    notes += _differences(found["versions"], stacks.pins(lock))
+    content = env_marker.inventory(python)
+    lock, notes = _own_lock(stack, content["system"], content["machine"])
+    if not f"{content['python']}.".startswith(f"{stack.python}."):
+        notes.append(f"Python is {content['python']}; the stack is made for {stack.python}")
+    notes += _differences(content["versions"], stacks.pins(lock))
     folder = python.parent.parent
-    return Environment(python, folder, lock, file_sha256(lock), found["versions"], 0.0, found["python"]), notes
+    return Environment(python, folder, lock, file_sha256(lock), content["versions"], 0.0, content["python"]), notes
 
 
 def _own_lock(stack: Stack, system: str, machine: str) -> tuple[Path, list[str]]:

@@ -133,8 +133,8 @@ def is_network(outcome: CompletedCommand) -> bool:
 
 def missing_cpu_build(outcome: CompletedCommand) -> str | None:
     """The pin of a PyTorch CPU build that was not found, such as ``"torch==2.13.0+cpu"``, else None."""
-    found = re.search(r"no version of (\S+\+cpu)\b", "\n".join(outcome.words))
-    return found[1] if found else None
+    match = re.search(r"no version of (\S+\+cpu)\b", "\n".join(outcome.words))
+    return match[1] if match else None
 
 
 def is_unreachable(outcome: CompletedCommand) -> bool:
@@ -194,9 +194,9 @@ def ensure_interpreter(wanted: str, arch: str) -> interpreters.Interpreter:
     Raises:
         ZooError: there is none and it cannot be downloaded.
     """
-    found = interpreters.find(wanted, arch)
-    if found:
-        return found
+    interpreter = interpreters.find(wanted, arch)
+    if interpreter:
+        return interpreter
     missing = f"Python {wanted} for {arch} is needed and was not found on this machine"
     remedy = interpreters.how_to_get(wanted, arch)
     if not interpreters.is_downloadable(wanted):
@@ -204,8 +204,8 @@ def ensure_interpreter(wanted: str, arch: str) -> interpreters.Interpreter:
     request = f"cpython-{wanted}-any-{'aarch64' if arch == 'arm64' else arch}-any"
     with console.bar(f"Downloading Python {wanted}") as bar:
         outcome = run(["python", "install", "--no-bin", request], bar.note)
-    found = interpreters.find(wanted, arch)
-    if found:
-        return found
+    interpreter = interpreters.find(wanted, arch)
+    if interpreter:
+        return interpreter
     why = "its server could not be reached" if is_network(outcome) else "the download failed"
     raise MissingInterpreterError(f"{missing}, and it could not be downloaded: {why}.\n{outcome.tail()}", remedy)

@@ -73,7 +73,7 @@ def _shards(folder: Path, group: dict[str, Any]) -> list[str]:
 
 def _group(folder: Path, group: dict[str, Any]) -> "Arrays":
     """The weights of one group, which lie one after the other in its shards."""
-    found: Arrays = {}
+    arrays: Arrays = {}
     names = _shards(folder, group)
     content, begin = b"".join((folder / name).read_bytes() for name in names), 0
     for weight in group["weights"]:
@@ -83,13 +83,13 @@ def _group(folder: Path, group: dict[str, Any]) -> "Arrays":
             raise formats.RejectedFileError(folder / "model.json", f"{weight['name']} is not plain float32")
         if end > len(content):
             raise formats.RejectedFileError(folder / "model.json", f"its shards end before {weight['name']} does")
-        found[weight["name"]] = np.frombuffer(content[begin:end], "<f4").astype(np.float32).reshape(shape)
+        arrays[weight["name"]] = np.frombuffer(content[begin:end], "<f4").astype(np.float32).reshape(shape)
         begin = end
     if begin != len(content):
         raise formats.RejectedFileError(
             folder / "model.json", f"{', '.join(names)} are longer than the weights they hold"
         )
-    return found
+    return arrays
 
 
 def write(path: Path, arrays: "Arrays") -> None:

@@ -82,9 +82,10 @@ def _short_names(stored: list[str], keras1: bool, layer_class: str) -> list[str]
     """What today's Keras calls the weights of a layer, from names such as ``conv1_3/kernel:0`` or ``conv1_W``."""
     short = [_plain(name).rpartition("/")[2] for name in stored]
     if keras1:
-        found = [_KERAS1.fullmatch(name) for name in short]
+        matches = [_KERAS1.fullmatch(name) for name in short]
         short = [
-            _KERAS1_NAMES.get(match[1], match[1]) if match else name for name, match in zip(short, found, strict=True)
+            _KERAS1_NAMES.get(match[1], match[1]) if match else name
+            for name, match in zip(short, matches, strict=True)
         ]
     depthwise = layer_class.startswith("depthwise_conv")  # Keras 3 says kernel, all others depthwise_kernel
     return ["depthwise_kernel" if depthwise and name == "kernel" else name for name in short]

@@ -86,10 +86,10 @@ def _collect(reading: _Reading, group: str, label: str, layer_class: str, config
 def _layers_in(reading: _Reading, container: str, config: Any) -> Iterator[tuple[str, str, str, Any]]:
     """Yield (group, layer's name, class, configuration) of the layers in a container, in order."""
     members = reading.groups.get(container, [])
-    told = layers_of(config)
-    if told:
+    configured = layers_of(config)
+    if configured:
         seen: dict[str, int] = {}
-        for name, kind, own in told:
+        for name, kind, own in configured:
             count = seen[kind] = seen.get(kind, -1) + 1
             yield (f"{kind}_{count}" if count else kind), name, kind, {"config": own}
         return
@@ -159,9 +159,9 @@ def _deduced_class(arrays: "Arrays") -> str:
 
 def classes_of(weights: Weights) -> dict[str, int]:
     """How many layers of each class a ``.weights.h5`` made of these weights holds."""
-    found: dict[str, int] = {}
+    counts: dict[str, int] = {}
     for group in make_keras3(weights).attributes:
         if group.endswith("/vars"):
             kind = re.sub(r"_\d+$", "", group.split("/")[1])
-            found[kind] = found.get(kind, 0) + 1
-    return found
+            counts[kind] = counts.get(kind, 0) + 1
+    return counts

@@ -49,12 +49,12 @@ def layers_of(config: Any) -> list[tuple[str, str, dict[str, Any]]]:
     """(name, Keras 3's name of the class, configuration) of the layers of a model's configuration."""
     inner = config.get("config") if isinstance(config, dict) else None
     rows = inner.get("layers") if isinstance(inner, dict) else inner  # Keras 2.2 and older: a list for Sequential
-    found = []
+    layers = []
     for row in rows if isinstance(rows, list) else []:
         own = row.get("config") if isinstance(row, dict) else None
         if isinstance(own, dict) and isinstance(row.get("class_name"), str):
-            found.append((str(own.get("name", row.get("name"))), snake_case(row["class_name"]), own))
-    return found
+            layers.append((str(own.get("name", row.get("name"))), snake_case(row["class_name"]), own))
+    return layers
 
 
 def by_layer(weights: Weights, suffix: str) -> "dict[str, Arrays]":

@@ -86,11 +86,11 @@ def as_style_network(arrays: "Arrays") -> "Arrays | None":
     parts, blocks = list(arrays.values()), (len(arrays) // 3 - 6) // 2
     if len(parts) != 18 + 6 * blocks or blocks < 0 or not all(name.startswith("Variable") for name in arrays):
         return None
-    found: Arrays = {}
+    named: Arrays = {}
     for index, layer in enumerate(layers(blocks)):
         kernel, shift, scale = parts[3 * index : 3 * index + 3]
-        found |= {f"{layer}/kernel": kernel, f"{layer}_norm/shift": shift, f"{layer}_norm/scale": scale}
-    return found if size_of(found) else None
+        named |= {f"{layer}/kernel": kernel, f"{layer}_norm/shift": shift, f"{layer}_norm/scale": scale}
+    return named if size_of(named) else None
 
 
 def layers(blocks: int) -> list[str]:
@@ -124,8 +124,12 @@ def _shapes(filters: int, blocks: int, kernel_size: int, transposed: bool = True
     kernels |= {"conv3": (3, 3, 2 * filters, wide), "output": (kernel_size, kernel_size, filters, 3)}
     for name, before, after in (("up1", wide, 2 * filters), ("up2", 2 * filters, filters)):
         kernels[name] = (3, 3, after, before) if transposed else (3, 3, before, after)
-    found: dict[str, tuple[int, ...]] = {}
+    shapes: dict[str, tuple[int, ...]] = {}
     for name in names:
         outputs = kernels[name][2 if transposed and name in ("up1", "up2") else 3]
-        found |= {f"{name}/kernel": kernels[name], f"{name}_norm/shift": (outputs,), f"{name}_norm/scale": (outputs,)}
-    return found
+        shapes |= {
+            f"{name}/kernel": kernels[name],
+            f"{name}_norm/shift": (outputs,),
+            f"{name}_norm/scale": (outputs,),
+        }
+    return shapes

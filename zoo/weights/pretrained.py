@@ -42,7 +42,7 @@ class PretrainedWeights:
     hint: str
 
 
-def choose(told: str | None, model: Mapping[str, Any]) -> PretrainedWeights | None:
+def choose(source: str | None, model: Mapping[str, Any]) -> PretrainedWeights | None:
     """Have the weights at hand that ``weights=`` names; None where it says none.
 
     Args:
@@ -52,13 +52,13 @@ def choose(told: str | None, model: Mapping[str, Any]) -> PretrainedWeights | No
     Raises:
         ZooError: they were not published for this model, cannot be downloaded or checked, or cannot be read.
     """
-    if told is None or told == "none":
+    if source is None or source == "none":
         return None
-    path = _published(model) if told == "imagenet" else _own(told)
+    path = _published(model) if source == "imagenet" else _own(source)
     sha256 = file_sha256(path)
     npz, weights = _kept(path, sha256)
     numbers = sum(array.size for array in weights.arrays.values())
-    record = {"source": told, "file": str(path), "sha256": sha256, "parameters": numbers}
+    record = {"source": source, "file": str(path), "sha256": sha256, "parameters": numbers}
     row = _table().get(str(model["name"]))
     return PretrainedWeights(npz, record, _classes(row, weights), _hint(row, weights, model))
 
@@ -72,8 +72,8 @@ def class_names(count: int) -> list[str]:
 
 
 def _table() -> dict[str, Any]:
-    found: dict[str, Any] = schema.read_yaml(TABLE)
-    return found
+    table: dict[str, Any] = schema.read_yaml(TABLE)
+    return table
 
 
 def _published(model: Mapping[str, Any]) -> Path:
@@ -123,18 +123,18 @@ def _one_of(row: dict[str, Any], words: str, key: str, model: Mapping[str, Any])
     return valid[given] if isinstance(valid, dict) else given
 
 
-def _own(told: str) -> Path:
-    path = Path(told).expanduser().absolute()
+def _own(source: str) -> Path:
+    path = Path(source).expanduser().absolute()
     if path.is_file():
         return path
     if path.is_dir():
         raise ZooError(
-            f"weights={told} is a folder", "Name the file of weights; for a run of the zoo say run=FOLDER."
+            f"weights={source} is a folder", "Name the file of weights; for a run of the zoo say run=FOLDER."
         )
     there = [entry.name for entry in path.parent.iterdir()] if path.parent.is_dir() else []
-    guess = nearest(told, list(WORDS)) or nearest(path.name, there)
+    guess = nearest(source, list(WORDS)) or nearest(path.name, there)
     raise ZooError(
-        f"There is no file of weights {told}{guess}",
+        f"There is no file of weights {source}{guess}",
         "weights= takes imagenet, none, or the path of a .h5, .weights.h5, .keras, .npz or .safetensors file.",
     )
 
@@ -151,12 +151,12 @@ def _kept(path: Path, sha256: str) -> tuple[Path, "Weights"]:
                 return npz, io.read(npz)
             except ZooError:
                 console.warn(f"{npz} was damaged; it is made anew")
-        found = io.read(path)
+        weights = io.read(path)
         try:
-            io.write(npz, found)
+            io.write(npz, weights)
         except OSError as error:
             raise storage_error("write", npz, error) from error
-    return npz, found
+    return npz, weights
 
 
 def _classes(row: dict[str, Any] | None, weights: "Weights") -> int | None:
@@ -168,11 +168,11 @@ def _hint(row: dict[str, Any] | None, weights: "Weights", model: Mapping[str, An
     """What the file's own shapes say that the settings contradict."""
     if row is None:
         return ""
-    told = weights.arrays.get(row["width"]["weight"])
-    if told is None or not told.ndim:
+    array = weights.arrays.get(row["width"]["weight"])
+    if array is None or not array.ndim:
         others = [name for name, other in _table().items() if other["width"]["weight"] in weights.arrays]
         return f"these are the weights of {others[0]}: model={others[0]}" if others else ""
-    alpha = round(told.shape[-1] / row["width"]["full"], 2)
+    alpha = round(array.shape[-1] / row["width"]["full"], 2)
     if abs(alpha - float(model.get("alpha", 1.0))) < 0.01:
         return ""
     return f"these are the weights of alpha {alpha:g}: model.alpha={alpha:g}"

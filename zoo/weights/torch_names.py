@@ -35,12 +35,12 @@ _ATTENTION = re.compile(r"(?P<prefix>(?:.+\.)?)layers\.0\.self_attn\.in_proj_wei
 
 def to_zoo(weights: Weights) -> Weights:
     """Give an encoder's weights the zoo's names; others, and all that is around the encoder, stay as they are."""
-    found = next((match for name in weights.arrays if (match := _ATTENTION.fullmatch(name))), None)
-    if found is None:
+    first = next((match for name in weights.arrays if (match := _ATTENTION.fullmatch(name))), None)
+    if first is None:
         return weights
     arrays: Arrays = {}
-    for name in sorted(weights.arrays, key=_order(found["prefix"])):
-        ours = _ours(name, found["prefix"])
+    for name in sorted(weights.arrays, key=_order(first["prefix"])):
+        ours = _ours(name, first["prefix"])
         array = weights.arrays[name]
         arrays[ours or name] = array.T.copy() if ours and ours.endswith("_kernel") else array
     return replace(weights, arrays=arrays, kind=f"{weights.kind} with PyTorch's names", classes={}, order_problems=())

@@ -19,17 +19,17 @@ def blocks(rows: int = 40, columns: int = 60) -> np.ndarray:
 
 
 def read(path: Path) -> tuple[ImageMetadata, list[np.ndarray]]:
-    told, frames = files.open_image(path)
-    return told, list(frames)
+    metadata, frames = files.open_image(path)
+    return metadata, list(frames)
 
 
 @pytest.mark.parametrize("suffix", files.WRITTEN)
 def test_every_format_is_written_and_read_again(tmp_path: Path, suffix: str) -> None:
     path = tmp_path / "new" / f"a{suffix.upper()}"
     files.write(path, [blocks()], ImageMetadata())
-    _, (found,) = read(path)
-    assert found.shape == (40, 60, 3)
-    assert np.abs(found.astype(int) - blocks())[:, :20].max() <= 8
+    _, (frame,) = read(path)
+    assert frame.shape == (40, 60, 3)
+    assert np.abs(frame.astype(int) - blocks())[:, :20].max() <= 8
     assert Image.open(path).format == files.WRITTEN[suffix][0]
     assert sorted(each.name for each in path.parent.iterdir()) == [path.name]
 
@@ -38,10 +38,10 @@ def test_exif_is_kept_and_the_picture_is_upright(tmp_path: Path) -> None:
     exif = Image.Exif()
     exif[0x0112], exif[0x010F] = 6, "Maker"  # orientation: turned by a quarter; the camera's maker
     Image.fromarray(blocks()).save(tmp_path / "a.jpg", exif=exif)
-    told, (found,) = read(tmp_path / "a.jpg")
-    assert found.shape == (60, 40, 3)
+    metadata, (frame,) = read(tmp_path / "a.jpg")
+    assert frame.shape == (60, 40, 3)
     for name in ("b.jpg", "b.png", "b.webp", "b.tif"):
-        files.write(tmp_path / name, [found], told)
+        files.write(tmp_path / name, [frame], metadata)
         kept = Image.open(tmp_path / name)
         assert kept.getexif()[0x010F] == "Maker"
         assert kept.getexif().get(0x0112, 1) == 1
@@ -81,12 +81,12 @@ def test_films_keep_their_frames_and_times(tmp_path: Path, suffix: str) -> None:
     images = [Image.fromarray(frame) for frame in frames]
     path = tmp_path / f"a{suffix}"
     images[0].save(path, save_all=True, append_images=images[1:], duration=[50, 100, 150, 200], loop=0)
-    told, found = read(path)
-    assert told.durations == (50, 100, 150, 200)
-    off = [float(np.abs(a.astype(int) - b).mean()) for a, b in zip(found, frames, strict=True)]
+    metadata, decoded = read(path)
+    assert metadata.durations == (50, 100, 150, 200)
+    off = [float(np.abs(a.astype(int) - b).mean()) for a, b in zip(frames, decoded, strict=True)]
     assert max(off) < 12, off  # frames are 5 columns apart, which is 20 and more; lossy WebP is a few
-    files.write(tmp_path / f"b{suffix}", found, told)
-    assert read(tmp_path / f"b{suffix}")[0].durations == told.durations
+    files.write(tmp_path / f"b{suffix}", decoded, metadata)
+    assert read(tmp_path / f"b{suffix}")[0].durations == metadata.durations
 
 
 def test_a_film_that_breaks_off_gives_the_frames_before(tmp_path: Path) -> None:
@@ -96,10 +96,10 @@ def test_a_film_that_breaks_off_gives_the_frames_before(tmp_path: Path) -> None:
     content = (tmp_path / "a.gif").read_bytes()
     (tmp_path / "a.gif").write_bytes(content[: len(content) * 6 // 10])
     try:
-        _, found = read(tmp_path / "a.gif")
+        _, frames = read(tmp_path / "a.gif")
     except decode.UnreadableError:
         return
-    assert 1 <= len(found) < 4
+    assert 1 <= len(frames) < 4
 
 
 @pytest.mark.parametrize("mode", ["RGBA", "LA", "L", "1", "P", "CMYK", "I;16"])
@@ -111,9 +111,9 @@ def test_every_mode_becomes_rgb(tmp_path: Path, mode: str) -> None:
         Image.fromarray(blocks()).convert("RGBA").convert(mode if mode != "CMYK" else "RGB").convert(mode).save(
             tmp_path / name
         )
-    _, (found,) = read(tmp_path / name)
-    assert found.dtype == np.uint8
-    assert found.shape[2] == 3
+    _, (frame,) = read(tmp_path / name)
+    assert frame.dtype == np.uint8
+    assert frame.shape[2] == 3
 
 
 def test_what_is_there_survives_a_failure(tmp_path: Path) -> None:

@@ -46,14 +46,14 @@ def refused(root: object, **settings: object) -> str:
 
 
 def test_every_picture_is_in_the_row_of_its_name(tmp_path: Path) -> None:
-    found = prepare(fill(tmp_path / "fruit"))
-    assert found.listing.class_names == sorted(COLOURS)
-    pixels = image_cache.rows(found.pictures, np.arange(30))
+    folder = prepare(fill(tmp_path / "fruit"))
+    assert folder.listing.class_names == sorted(COLOURS)
+    pixels = image_cache.rows(folder.pictures, np.arange(30))
     assert pixels.shape == (30, 16, 16, 3)
-    for row, (name, label) in enumerate(zip(found.listing.names, found.listing.labels, strict=True)):
-        wanted = np.array(COLOURS[found.listing.class_names[label]]) + int(name[-6:-4])
+    for row, (name, label) in enumerate(zip(folder.listing.names, folder.listing.labels, strict=True)):
+        wanted = np.array(COLOURS[folder.listing.class_names[label]]) + int(name[-6:-4])
         assert (pixels[row] == wanted).all()
-    assert found.skipped == []
+    assert folder.skipped == []
 
 
 def test_a_folder_is_decoded_once_and_anew_when_a_picture_changes(
@@ -78,30 +78,30 @@ def test_a_folder_is_decoded_once_and_anew_when_a_picture_changes(
 
 
 def test_one_level_is_split_by_class_and_seed(tmp_path: Path) -> None:
-    found = prepare(fill(tmp_path / "fruit", count=20))
-    parts = folder_dataset.split(found, validation=0.1, test=0.2, seed=1, train_limit=None, test_limit=None)
-    labels = np.array(found.listing.labels)
+    folder = prepare(fill(tmp_path / "fruit", count=20))
+    parts = folder_dataset.split(folder, validation=0.1, test=0.2, seed=1, train_limit=None, test_limit=None)
+    labels = np.array(folder.listing.labels)
     assert [np.bincount(labels[parts[name]]).tolist() for name in ("train", "validation", "test")] == [
         [14] * 3,
         [2] * 3,
         [4] * 3,
     ]
     assert sorted(np.concatenate(list(parts.values()))) == list(range(60))
-    again = folder_dataset.split(found, validation=0.1, test=0.2, seed=1, train_limit=None, test_limit=None)
-    other = folder_dataset.split(found, validation=0.1, test=0.2, seed=2, train_limit=None, test_limit=None)
+    again = folder_dataset.split(folder, validation=0.1, test=0.2, seed=1, train_limit=None, test_limit=None)
+    other = folder_dataset.split(folder, validation=0.1, test=0.2, seed=2, train_limit=None, test_limit=None)
     assert all(np.array_equal(parts[name], again[name]) for name in parts)
     assert not np.array_equal(parts["test"], other["test"])
-    limited = folder_dataset.split(found, validation=0.1, test=0.2, seed=1, train_limit=5, test_limit=3)
+    limited = folder_dataset.split(folder, validation=0.1, test=0.2, seed=1, train_limit=5, test_limit=3)
     assert {name: len(rows) for name, rows in limited.items()} == {"train": 5, "validation": 6, "test": 3}
 
 
 def test_parts_that_the_folder_has_are_kept(tmp_path: Path) -> None:
     root = tmp_path / "fruit"
     fill(root / "train", 10), fill(root / "val", 4), fill(root / "test", 3, ("limes",))
-    found = prepare(root)
-    parts = folder_dataset.split(found, validation=0.5, test=0.5, seed=1, train_limit=None, test_limit=None)
+    folder = prepare(root)
+    parts = folder_dataset.split(folder, validation=0.5, test=0.5, seed=1, train_limit=None, test_limit=None)
     assert {name: len(rows) for name, rows in parts.items()} == {"train": 30, "validation": 12, "test": 3}
-    assert all(found.listing.names[row].startswith("val/") for row in parts["validation"])
+    assert all(folder.listing.names[row].startswith("val/") for row in parts["validation"])
     shutil.rmtree(root / "val"), shutil.rmtree(root / "test")
     parts = folder_dataset.split(prepare(root), validation=0.1, test=0.1, seed=1, train_limit=None, test_limit=None)
     assert {name: len(rows) for name, rows in parts.items()} == {"train": 27, "validation": 3, "test": 0}
@@ -142,14 +142,14 @@ def spoil(root: Path) -> dict[str, str]:
 def test_what_is_no_picture_is_left_out_and_listed(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     root = fill(tmp_path / "fruit")
     wrong = spoil(root)
-    found = prepare(root)
-    reasons = dict(found.skipped)
+    folder = prepare(root)
+    reasons = dict(folder.skipped)
     assert set(reasons) == set(wrong)
     assert all(words in reasons[name] for name, words in wrong.items())
-    assert found.usable.sum() == 31
+    assert folder.usable.sum() == 31
     assert "Left out 5 of 36 pictures" in capsys.readouterr().err
-    parts = folder_dataset.split(found, validation=0.1, test=0.1, seed=1, train_limit=None, test_limit=None)
-    used = {found.listing.names[row] for rows in parts.values() for row in rows}
+    parts = folder_dataset.split(folder, validation=0.1, test=0.1, seed=1, train_limit=None, test_limit=None)
+    used = {folder.listing.names[row] for rows in parts.values() for row in rows}
     assert len(used) == 31
     assert not used & set(wrong)
     assert dict(prepare(root).skipped) == reasons, "the cache forgot why"
@@ -158,9 +158,9 @@ def test_what_is_no_picture_is_left_out_and_listed(tmp_path: Path, capsys: pytes
 def test_strict_refuses_what_is_no_picture(tmp_path: Path) -> None:
     root = fill(tmp_path / "fruit")
     wrong = spoil(root)
-    told = refused(root, strict=True)
-    assert all(name in told for name in wrong)
-    assert "data.strict=false" in told
+    message = refused(root, strict=True)
+    assert all(name in message for name in wrong)
+    assert "data.strict=false" in message
 
 
 @pytest.mark.parametrize(
@@ -204,9 +204,9 @@ def test_a_folder_that_may_not_be_read_is_named(tmp_path: Path, monkeypatch: pyt
         return scandir(str(path))
 
     monkeypatch.setattr(os, "scandir", deny)  # root, which tests often run as, may read everything
-    found = prepare(root)
-    assert found.listing.class_names == ["blue plums", "Äpfel"]
-    assert found.skipped == [(str(root / "limes"), "Permission denied")]
+    folder = prepare(root)
+    assert folder.listing.class_names == ["blue plums", "Äpfel"]
+    assert folder.skipped == [(str(root / "limes"), "Permission denied")]
     assert "Permission denied" in refused(root, strict=True)
 
 
@@ -234,10 +234,10 @@ def test_an_interrupted_decoding_goes_on_where_it_stopped(
     with pytest.raises(KeyboardInterrupt):
         prepare(root)
     monkeypatch.setattr(decode_pool, "decode_all", counted)
-    found = prepare(root)
+    folder = prepare(root)
     assert asked == list(range(image_cache.CHUNK, 90))
     assert "Going on after 32 pictures" in capsys.readouterr().err
-    assert (image_cache.rows(found.pictures, np.arange(90)).max((1, 2, 3)) >= 200).all()
+    assert (image_cache.rows(folder.pictures, np.arange(90)).max((1, 2, 3)) >= 200).all()
 
 
 def test_a_decoder_that_dies_loses_one_picture(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -270,9 +270,9 @@ def test_hidden_files_and_folders_are_passed_over(tmp_path: Path) -> None:
 
 
 def test_means_and_deviations_are_those_of_the_pixels(tmp_path: Path) -> None:
-    found = prepare(fill(tmp_path / "fruit"))
+    folder = prepare(fill(tmp_path / "fruit"))
     rows = np.arange(0, 30, 2)
-    mean, deviation = folder_dataset.channel_statistics(found.pictures, rows)
-    pixels = image_cache.rows(found.pictures, rows).reshape(-1, 3).astype(float)
+    mean, deviation = folder_dataset.channel_statistics(folder.pictures, rows)
+    pixels = image_cache.rows(folder.pictures, rows).reshape(-1, 3).astype(float)
     np.testing.assert_allclose(mean, pixels.mean(0))
     np.testing.assert_allclose(deviation, pixels.std(0))

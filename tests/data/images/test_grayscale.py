@@ -39,10 +39,10 @@ def whole(inputs: grayscale.Inputs) -> np.ndarray:
     """All of the pictures, through the file that a worker reads."""
     with tempfile.TemporaryDirectory() as folder:
         inputs.save(Path(folder) / "x.npy")
-        found: np.ndarray = np.load(Path(folder) / "x.npy")
-    assert found.shape == (len(inputs.names), *SHAPE)
-    assert found.dtype == np.uint8
-    return found
+        array: np.ndarray = np.load(Path(folder) / "x.npy")
+    assert array.shape == (len(inputs.names), *SHAPE)
+    assert array.dtype == np.uint8
+    return array
 
 
 def one(picture: Image.Image, path: Path, style: str = "digits", **options: object) -> np.ndarray:
@@ -309,7 +309,7 @@ def test_a_large_array_is_read_in_parts(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    ("array", "told"),
+    ("array", "words"),
     [
         (np.zeros((3, 32, 32), np.uint8), r"shape \(3, 32, 32\)"),
         (np.zeros((0, 28, 28), np.uint8), r"shape \(0, 28, 28\)"),
@@ -325,9 +325,9 @@ def test_a_large_array_is_read_in_parts(tmp_path: Path) -> None:
         (np.full((3, 28, 28), np.inf, np.float16), "go from inf to inf"),
     ],
 )
-def test_other_arrays_are_refused(tmp_path: Path, array: np.ndarray, told: str) -> None:
+def test_other_arrays_are_refused(tmp_path: Path, array: np.ndarray, words: str) -> None:
     np.save(tmp_path / "x.npy", array)
-    with pytest.raises(ZooError, match=told):
+    with pytest.raises(ZooError, match=words):
         load(tmp_path / "x.npy")
 
 

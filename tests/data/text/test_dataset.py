@@ -24,21 +24,21 @@ def lines(root: Path, count: int = 40) -> LabelledData:
 
 
 def test_arrays_hold_the_texts(tmp_path: Path) -> None:
-    made = dataset.prepare(lines(tmp_path / "texts"))
-    tokens, offsets = np.load(made.folder / "tokens.npy"), np.load(made.folder / "offsets.npy")
-    labels = np.load(made.folder / "labels.npy")
+    texts = dataset.prepare(lines(tmp_path / "texts"))
+    tokens, offsets = np.load(texts.folder / "tokens.npy"), np.load(texts.folder / "offsets.npy")
+    labels = np.load(texts.folder / "labels.npy")
     assert (len(offsets), len(labels), tokens.dtype) == (81, 80, np.uint16)
-    words = [made.tokenizer.tokens[number] for number in tokens[offsets[79] : offsets[80]]]
+    words = [texts.tokenizer.tokens[number] for number in tokens[offsets[79] : offsets[80]]]
     assert words[:2] == ["fine", "film"]
-    assert made.about["class_names"] == ["bad", "good"]
+    assert texts.info.class_names == ["bad", "good"]
 
 
 def test_what_is_tested_on_is_not_learnt_from(tmp_path: Path) -> None:
     row = lines(tmp_path / "texts")
-    made = dataset.prepare(row)
-    test = np.load(made.folder / "test.npy")
+    texts = dataset.prepare(row)
+    test = np.load(texts.folder / "test.npy")
     assert test.sum() == 20
-    unknown = {number for number in range(40) if str(number) not in made.tokenizer.tokens}
+    unknown = {number for number in range(40) if str(number) not in texts.tokenizer.tokens}
     assert unknown <= {number % 40 for number in np.flatnonzero(test)}
     assert unknown
 
@@ -59,17 +59,17 @@ def test_the_second_time_nothing_is_read(tmp_path: Path, monkeypatch: pytest.Mon
 
 def test_an_interrupted_preparation_is_made_again(tmp_path: Path) -> None:
     row = lines(tmp_path / "texts")
-    made = dataset.prepare(row)
-    (made.folder / dataset.ABOUT).unlink()
+    texts = dataset.prepare(row)
+    (texts.folder / dataset.ABOUT).unlink()
     assert (dataset.prepare(row).folder / "tokens.npy").is_file()
 
 
 def test_folds_cover_every_text_once_and_every_class_alike(tmp_path: Path) -> None:
     row, tested = lines(tmp_path / "texts"), []
     for row.fold in range(4):
-        made = dataset.prepare(row)
-        parts = dataset.split_texts(made, row, seed=row.fold)
-        labels = np.load(made.folder / "labels.npy")
+        texts = dataset.prepare(row)
+        parts = dataset.split_texts(texts, row, seed=row.fold)
+        labels = np.load(texts.folder / "labels.npy")
         assert np.bincount(labels[parts["test"]]).tolist() == [10, 10]
         assert not set(parts["test"]) & (set(parts["train"]) | set(parts["validation"]))
         tested += parts["test"].tolist()
@@ -78,12 +78,12 @@ def test_folds_cover_every_text_once_and_every_class_alike(tmp_path: Path) -> No
 
 def test_splits_are_the_seed_s(tmp_path: Path) -> None:
     row = lines(tmp_path / "texts")
-    made = dataset.prepare(row)
-    one, same, other = (dataset.split_texts(made, row, seed) for seed in (1, 1, 2))
+    texts = dataset.prepare(row)
+    one, same, other = (dataset.split_texts(texts, row, seed) for seed in (1, 1, 2))
     assert all((one[name] == same[name]).all() for name in one)
     assert set(one["validation"]) != set(other["validation"])
     row.train_limit, row.test_limit = 30, 5
-    few = dataset.split_texts(made, row, 1)
+    few = dataset.split_texts(texts, row, 1)
     assert [len(few[name]) for name in ("train", "validation", "test")] == [27, 3, 5]
 
 
@@ -97,11 +97,11 @@ def test_one_text_is_cut_near_its_end(tmp_path: Path) -> None:
     path = tmp_path / "play.txt"
     path.write_text("to be or not to be\n" * 10)
     row = LanguageData(name="text_file", root=str(path))
-    made = dataset.prepare(row)
-    assert made.tokenizer.tokens == [*tokenization.SPECIAL, *sorted(set("to be or not to be\n"))]
-    assert dataset.split_tokens(made, row) == {"train": [0, 171], "validation": [171, 190]}
+    texts = dataset.prepare(row)
+    assert texts.tokenizer.tokens == [*tokenization.SPECIAL, *sorted(set("to be or not to be\n"))]
+    assert dataset.split_tokens(texts, row) == {"train": [0, 171], "validation": [171, 190]}
     row.validation = 0.0
-    assert dataset.split_tokens(made, row) == {"train": [0, 190], "validation": [190, 190]}
+    assert dataset.split_tokens(texts, row) == {"train": [0, 190], "validation": [190, 190]}
 
 
 @pytest.mark.parametrize(("text", "words"), [("", "is empty"), (" \n\n", "is empty"), ("ab", "only 2 tokens")])

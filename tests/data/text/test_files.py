@@ -11,12 +11,12 @@ from zoo.data.text import files
 
 
 def archive(path: Path, *members: tarfile.TarInfo | str, mode: str = "w") -> Path:
-    with tarfile.open(path, mode) as made:  # type: ignore[call-overload]
+    with tarfile.open(path, mode) as opened:  # type: ignore[call-overload]
         for member in members:
             info = tarfile.TarInfo(member) if isinstance(member, str) else member
             content = b"a text" if info.isfile() else b""
             info.size = len(content)
-            made.addfile(info, io.BytesIO(content))
+            opened.addfile(info, io.BytesIO(content))
     return path
 
 
@@ -51,8 +51,8 @@ def test_other_encodings_are_read_where_asked_for() -> None:
 
 @pytest.mark.parametrize("ending", ["", ":gz", ":xz", ":bz2"])
 def test_archives_are_read_in_memory(tmp_path: Path, ending: str) -> None:
-    made = archive(tmp_path / "texts.tar", "top/pos/1.txt", "top/pos/.hidden.txt", "top/readme.md", mode=f"w{ending}")
-    assert list(files.iter_archive(made, ".txt")) == [(("top", "pos", "1.txt"), b"a text")]
+    path = archive(tmp_path / "texts.tar", "top/pos/1.txt", "top/pos/.hidden.txt", "top/readme.md", mode=f"w{ending}")
+    assert list(files.iter_archive(path, ".txt")) == [(("top", "pos", "1.txt"), b"a text")]
     assert [path.name for path in tmp_path.iterdir()] == ["texts.tar"]
 
 
@@ -70,9 +70,9 @@ def test_archives_are_read_in_memory(tmp_path: Path, ending: str) -> None:
     ],
 )
 def test_members_that_reach_out_are_refused(tmp_path: Path, member: tarfile.TarInfo | str, words: str) -> None:
-    made = archive(tmp_path / "texts.tar", "pos/0.txt", member)
+    path = archive(tmp_path / "texts.tar", "pos/0.txt", member)
     with pytest.raises(ZooError, match=r"texts\.tar") as caught:
-        list(files.iter_archive(made, ".txt"))
+        list(files.iter_archive(path, ".txt"))
     assert words in caught.value.message
     assert [path.name for path in tmp_path.iterdir()] == ["texts.tar"]
     assert not (tmp_path.parent / "outside.txt").exists()
@@ -89,11 +89,11 @@ def test_what_is_no_archive_is_told(tmp_path: Path, content: bytes) -> None:
 @pytest.mark.parametrize("mode", ["w:xz", "w:gz", "w:bz2", "w"])
 def test_an_archive_cut_off_is_told(tmp_path: Path, mode: str) -> None:
     whole = archive(tmp_path / "whole", *(f"pos/{number}.txt" for number in range(500)), mode=mode).read_bytes()
-    made = tmp_path / "texts.tar"
+    path = tmp_path / "texts.tar"
     for share in (0.1, 0.5, 0.9):
-        made.write_bytes(whole[: int(len(whole) * share) - 100])
+        path.write_bytes(whole[: int(len(whole) * share) - 100])
         with pytest.raises(ZooError, match="damaged"):
-            list(files.iter_archive(made, ".txt"))
+            list(files.iter_archive(path, ".txt"))
 
 
 def test_an_archive_that_unpacks_to_too_much_is_left(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

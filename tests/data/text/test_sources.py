@@ -27,12 +27,12 @@ PARTED = {"train/pos/1.txt": "fine", "train/neg/1.txt": "dull", "test/pos/1.txt"
 
 
 def test_a_folder_and_an_archive_of_it_are_the_same(tmp_path: Path) -> None:
-    made = folder(tmp_path / "top", PARTED)
+    root = folder(tmp_path / "top", PARTED)
     packed = tmp_path / "top.tar.gz"
     with tarfile.open(packed, "w:gz") as target:
-        target.add(made, "top")
-    found = [sources.source_of(row("text_folder", place)).read() for place in (made, packed)]
-    for texts in found:
+        target.add(root, "top")
+    results = [sources.source_of(row("text_folder", place)).read() for place in (root, packed)]
+    for texts in results:
         assert sorted(zip(texts.texts, texts.labels, texts.parts or [], strict=True)) == [
             ("bad", 0, "test"), ("dull", 0, "train"), ("fine", 1, "train"), ("good", 1, "test"),
         ]  # fmt: skip
@@ -40,11 +40,11 @@ def test_a_folder_and_an_archive_of_it_are_the_same(tmp_path: Path) -> None:
 
 
 def test_the_checksum_is_of_the_content(tmp_path: Path) -> None:
-    made = folder(tmp_path, PARTED)
-    before = sources.source_of(row("text_folder", made)).sha256
-    assert sources.source_of(row("text_folder", made)).sha256 == before
-    (made / "train/pos/1.txt").write_text("fi ne")
-    assert sources.source_of(row("text_folder", made)).sha256 != before
+    root = folder(tmp_path, PARTED)
+    before = sources.source_of(row("text_folder", root)).sha256
+    assert sources.source_of(row("text_folder", root)).sha256 == before
+    (root / "train/pos/1.txt").write_text("fi ne")
+    assert sources.source_of(row("text_folder", root)).sha256 != before
 
 
 @pytest.mark.parametrize(
@@ -69,28 +69,28 @@ def test_folders_that_make_no_classifier_are_refused(tmp_path: Path, files: dict
 
 
 def test_classes_can_be_chosen(tmp_path: Path) -> None:
-    made = folder(tmp_path, {"a/1.txt": "x", "b/1.txt": "y", "c/1.txt": "z"})
-    assert sources.source_of(row("text_folder", made, classes=["a", "c"])).read().class_names == ["a", "c"]
+    root = folder(tmp_path, {"a/1.txt": "x", "b/1.txt": "y", "c/1.txt": "z"})
+    assert sources.source_of(row("text_folder", root, classes=["a", "c"])).read().class_names == ["a", "c"]
 
 
 def test_a_bad_file_in_a_folder_is_named_with_its_line(tmp_path: Path) -> None:
-    made = folder(tmp_path, {"pos/1.txt": "fine", "neg/1.txt": "dull"})
-    (made / "neg/2.txt").write_bytes(b"dull\ndull \xe9\n")
+    root = folder(tmp_path, {"pos/1.txt": "fine", "neg/1.txt": "dull"})
+    (root / "neg/2.txt").write_bytes(b"dull\ndull \xe9\n")
     with pytest.raises(ZooError, match=r"neg/2\.txt, line 2: byte 0xe9"):
-        sources.source_of(row("text_folder", made)).read()
+        sources.source_of(row("text_folder", root)).read()
 
 
 def test_tables_of_commas_and_tabs(tmp_path: Path) -> None:
     (tmp_path / "a.csv").write_text('id,label,text\n1,good,"fine, really\nfine"\n2,bad,dull\n\n')
     (tmp_path / "a.tsv").write_text("text\tlabel\nfine\tgood\ndull\tbad\n")
-    found = sources.source_of(row("text_table", tmp_path / "a.csv")).read()
-    assert (found.texts, found.labels, found.class_names) == (["fine, really\nfine", "dull"], [1, 0], ["bad", "good"])
+    texts = sources.source_of(row("text_table", tmp_path / "a.csv")).read()
+    assert (texts.texts, texts.labels, texts.class_names) == (["fine, really\nfine", "dull"], [1, 0], ["bad", "good"])
     assert sources.source_of(row("text_table", tmp_path / "a.tsv")).read().texts == ["fine", "dull"]
 
 
 def test_a_folder_of_two_tables_tells_what_to_test_on(tmp_path: Path) -> None:
-    made = folder(tmp_path, {"train.csv": "text,label\na,1\nb,2\n", "test.csv": "text,label\nc,1\nd,2\n"})
-    assert sources.source_of(row("text_table", made)).read().parts == ["train", "train", "test", "test"]
+    root = folder(tmp_path, {"train.csv": "text,label\na,1\nb,2\n", "test.csv": "text,label\nc,1\nd,2\n"})
+    assert sources.source_of(row("text_table", root)).read().parts == ["train", "train", "test", "test"]
 
 
 @pytest.mark.parametrize(
@@ -124,20 +124,20 @@ def test_a_table_in_another_encoding_is_named_with_its_line(tmp_path: Path) -> N
 def test_a_line_of_ten_megabytes_is_a_text_like_any_other(tmp_path: Path) -> None:
     long = "word " * 2_000_000
     (tmp_path / "a.csv").write_text(f"text,label\n{long},a\nshort,b\n")
-    made = folder(tmp_path, {"a.txt": long + "\n", "b.txt": "short\n"})
-    for found in (sources.source_of(row(name, place)).read() for name, place in
-                  (("text_table", tmp_path / "a.csv"), ("text_lines", made))):  # fmt: skip
-        assert [len(text) for text in found.texts] == [len(long), 5]
+    root = folder(tmp_path, {"a.txt": long + "\n", "b.txt": "short\n"})
+    for texts in (sources.source_of(row(name, place)).read() for name, place in
+                  (("text_table", tmp_path / "a.csv"), ("text_lines", root))):  # fmt: skip
+        assert [len(text) for text in texts.texts] == [len(long), 5]
 
 
 def test_lines_of_one_file_a_class(tmp_path: Path) -> None:
-    made = folder(tmp_path, {"set.pos": "fine\r\n\ngood\n", "set.neg": "dull\u2028still the same line\n"})
-    found = sources.source_of(row("text_lines", made, class_files=["set.neg", "set.pos"])).read()
-    assert (found.texts, found.class_names) == (["dull\u2028still the same line", "fine", "good"], ["neg", "pos"])
+    root = folder(tmp_path, {"set.pos": "fine\r\n\ngood\n", "set.neg": "dull\u2028still the same line\n"})
+    texts = sources.source_of(row("text_lines", root, class_files=["set.neg", "set.pos"])).read()
+    assert (texts.texts, texts.class_names) == (["dull\u2028still the same line", "fine", "good"], ["neg", "pos"])
     with pytest.raises(ZooError, match="one class needs no classifier"):
-        sources.source_of(row("text_lines", made))
+        sources.source_of(row("text_lines", root))
     with pytest.raises(ZooError, match=r"no file nowhere, \.\./set\.pos"):
-        sources.source_of(row("text_lines", made, class_files=["nowhere", "../set.pos"]))
+        sources.source_of(row("text_lines", root, class_files=["nowhere", "../set.pos"]))
 
 
 @pytest.mark.parametrize(
@@ -155,10 +155,10 @@ def test_classes_are_named_by_what_tells_the_files_apart(names: list[str], label
 
 def test_a_stranger_s_archive_is_refused_whole(tmp_path: Path) -> None:
     path = tmp_path / "texts.tar"
-    with tarfile.open(path, "w") as made:
+    with tarfile.open(path, "w") as archive:
         for name in ("pos/1.txt", "neg/1.txt", "../../neg/2.txt"):
             info = tarfile.TarInfo(name)
             info.size = 4
-            made.addfile(info, io.BytesIO(b"text"))
+            archive.addfile(info, io.BytesIO(b"text"))
     with pytest.raises(ZooError, match="leads out of the archive"):
         sources.source_of(row("text_folder", path)).read()

@@ -13,50 +13,52 @@ TEXTS = ["The film isn't good. The END.\n", "A <br />good film, naïve: 日本 �
 
 
 def test_words_are_ranked_by_frequency() -> None:
-    made = tokenization.learn("words", TEXTS, 8, True)
-    assert made.tokens == ["<pad>", "<unknown>", "film", "good", "the", ".", "\n", ","][:8] or len(made) == 8
-    assert made.encode("THE good <b>unheard</b>film") == [made.tokens.index(w) for w in ("the", "good")] + [
-        1, made.tokens.index("film"),
+    tokenizer = tokenization.learn("words", TEXTS, 8, True)
+    assert (
+        tokenizer.tokens == ["<pad>", "<unknown>", "film", "good", "the", ".", "\n", ","][:8] or len(tokenizer) == 8
+    )
+    assert tokenizer.encode("THE good <b>unheard</b>film") == [tokenizer.tokens.index(w) for w in ("the", "good")] + [
+        1, tokenizer.tokens.index("film"),
     ]  # fmt: skip
-    assert made.missing("the unheard one") == ["unheard", "one"]
+    assert tokenizer.missing("the unheard one") == ["unheard", "one"]
 
 
 def test_words_keep_their_apostrophes_and_lines_their_ends() -> None:
-    made = tokenization.learn("words", TEXTS, 100, False)
-    assert {"isn't", "naïve", "日本", "🎬", "\n"} <= set(made.tokens)
-    assert "br" not in made.tokens
+    tokenizer = tokenization.learn("words", TEXTS, 100, False)
+    assert {"isn't", "naïve", "日本", "🎬", "\n"} <= set(tokenizer.tokens)
+    assert "br" not in tokenizer.tokens
 
 
 def test_characters_are_all_of_them() -> None:
-    made = tokenization.learn("characters", TEXTS, 100, False)
-    assert set(made.tokens[2:]) == set("".join(TEXTS))
-    assert "".join(made.tokens[number] for number in made.encode(TEXTS[1])) == TEXTS[1]
+    tokenizer = tokenization.learn("characters", TEXTS, 100, False)
+    assert set(tokenizer.tokens[2:]) == set("".join(TEXTS))
+    assert "".join(tokenizer.tokens[number] for number in tokenizer.encode(TEXTS[1])) == TEXTS[1]
 
 
 @pytest.mark.parametrize("text", [*TEXTS, "never seen: \u0416 \x07 \U0001f600"])
 def test_bpe_of_bytes_knows_every_text(text: str) -> None:
-    made = tokenization.learn("bpe", TEXTS * 20, 300, False)
-    assert 258 < len(made) <= 300
-    numbers = made.encode(text)
+    tokenizer = tokenization.learn("bpe", TEXTS * 20, 300, False)
+    assert 258 < len(tokenizer) <= 300
+    numbers = tokenizer.encode(text)
     assert tokenization.UNKNOWN not in numbers
-    assert "".join(made.token_bytes()[number] for number in numbers).encode("latin-1").decode() == text
-    assert [list(each) for each in made.encode_all([text])] == [numbers]
+    assert "".join(tokenizer.token_bytes()[number] for number in numbers).encode("latin-1").decode() == text
+    assert [list(each) for each in tokenizer.encode_all([text])] == [numbers]
 
 
 def test_what_words_add_to_a_text() -> None:
-    made = tokenization.learn("words", TEXTS, 100, False)
-    told = made.token_bytes()
-    written = "".join(told[number] for number in made.encode("The naïve film.")).encode("latin-1").decode()
+    tokenizer = tokenization.learn("words", TEXTS, 100, False)
+    additions = tokenizer.token_bytes()
+    written = "".join(additions[number] for number in tokenizer.encode("The naïve film.")).encode("latin-1").decode()
     assert written == " The naïve film."
 
 
 @pytest.mark.parametrize("kind", TOKENIZERS)
 def test_a_vocabulary_is_read_back(tmp_path: Path, kind: str) -> None:
-    made = tokenization.learn(kind, TEXTS, 300, True)
-    made.save(tmp_path / "vocabulary.json")
+    tokenizer = tokenization.learn(kind, TEXTS, 300, True)
+    tokenizer.save(tmp_path / "vocabulary.json")
     again = tokenization.load(tmp_path / "vocabulary.json")
-    assert again == made
-    assert again.encode(TEXTS[0]) == made.encode(TEXTS[0])
+    assert again == tokenizer
+    assert again.encode(TEXTS[0]) == tokenizer.encode(TEXTS[0])
 
 
 @pytest.mark.parametrize(
@@ -71,9 +73,9 @@ def test_a_stranger_s_vocabulary_is_checked(tmp_path: Path, change: dict[str, ob
 
 
 def test_rules_of_bpe_from_a_stranger_are_checked(tmp_path: Path) -> None:
-    made = tokenization.Tokenizer("bpe", False, ["", "x"], '{"model": "nonsense"}')
+    tokenizer = tokenization.Tokenizer("bpe", False, ["", "x"], '{"model": "nonsense"}')
     with pytest.raises(ZooError, match="BPE rules"):
-        made.encode("x")
+        tokenizer.encode("x")
 
 
 def test_what_cannot_be_learnt_is_told() -> None:

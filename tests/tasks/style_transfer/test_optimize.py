@@ -14,6 +14,7 @@ from zoo.config import compose
 from zoo.config.schemas.style_transfer import StyleConfig
 from zoo.core.errors import ZooError
 from zoo.data.images import files
+from zoo.data.sources import bundled_photos
 from zoo.tasks import registry
 from zoo.tasks.style_transfer import images, inputs
 from zoo.weights import feature_networks, feature_weights
@@ -43,7 +44,7 @@ def _elsewhere(pretending: Path) -> None:
 
 
 def test_the_defaults_are_a_photo_and_a_style_that_are_at_hand() -> None:
-    assert images.opened(inputs.sample_photo(), "content").pixels.shape == (427, 640, 3)
+    assert images.opened(bundled_photos()[0], "content").pixels.shape == (427, 640, 3)
     assert {path.stem for path in inputs.ASSETS.glob("*.jpg")} >= {
         "landscape", "style_waves", "style_mosaic", "style_hatching"
     }  # fmt: skip

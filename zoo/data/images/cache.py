@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING
 
 from zoo.core import console, paths
 from zoo.core.errors import ZooError
-from zoo.core.files import locked, storage_error
+from zoo.core.files import atomic_file, atomic_write, locked, storage_error
 from zoo.data.images import decode_pool
 
 if TYPE_CHECKING:
@@ -107,14 +107,9 @@ class _Done:
 
         with (part / ARRAY).open("rb+") as stream:
             os.fsync(stream.fileno())
-        for name in (REASONS, STATE):
-            aside = part / f".{name}"
-            if name == STATE:
-                with aside.open("wb") as stream:
-                    np.save(stream, self.state)
-            else:
-                aside.write_text(json.dumps(self.reasons), encoding="utf-8")
-            os.replace(aside, part / name)
+        atomic_write(part / REASONS, json.dumps(self.reasons))
+        with atomic_file(part / STATE) as state, state.open("wb") as stream:
+            np.save(stream, self.state)
 
 
 def _begin(part: Path, count: int, size: int) -> _Done:

@@ -9,7 +9,6 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from zoo.config.ranges import RESIZES
-from zoo.core.errors import ZooError, nearest
 
 if TYPE_CHECKING:
     import numpy as np
@@ -93,8 +92,8 @@ def open_upright(path: Path, hint: tuple[int, int] | None = None) -> "Image":
             raise UnreadableError("the file is empty")
         with Image.open(path, formats=[name for name in FORMATS if name in Image.OPEN]) as image:
             if image.width * image.height > MOST_PIXELS:
-                told = f"it is {image.width:,} x {image.height:,}: more than {MOST_PIXELS:,} pixels"
-                raise UnreadableError(told)
+                reason = f"it is {image.width:,} x {image.height:,}: more than {MOST_PIXELS:,} pixels"
+                raise UnreadableError(reason)
             if hint:
                 image.draft(None, hint)
             image.load()
@@ -189,28 +188,6 @@ def _eight_bits(values: "NDArray[Any]", mode: str) -> "Bytes":
     raise UnreadableError(f"its grey values go from {low:g} to {high:g}, not {ranges}")
 
 
-def located(source: str, kinds: str) -> Path:
-    """The file or folder that ``input=`` names.
-
-    Args:
-        source: as the user gave it.
-        kinds: what would do, for the message.
-
-    Raises:
-        ZooError: there is none, or it is neither a file nor a folder.
-    """
-    path = Path(source).expanduser() if source.startswith("~/") else Path(source)
-    try:
-        if not path.exists():
-            there = [entry.name for entry in path.parent.iterdir()] if path.parent.is_dir() else []
-            raise ZooError(f"There is no file or folder {path}{nearest(path.name, there)}", kinds)
-        if not path.is_file() and not path.is_dir():
-            raise ZooError(f"{path} is neither a file nor a folder", kinds)
-    except (OSError, ValueError) as error:
-        raise ZooError(f"{source!r} cannot be opened: {error}", kinds) from error
-    return path
-
-
 def iter_images(folder: Path, unreadable: list[tuple[str, str]] | None = None) -> Iterator[str]:
     """Yield the names of all files below a folder that are called like pictures, relative to it, sorted.
 
@@ -226,8 +203,8 @@ def iter_images(folder: Path, unreadable: list[tuple[str, str]] | None = None) -
 
 def _entries(folder: Path, prefix: str, unreadable: list[tuple[str, str]]) -> Iterator[str]:
     try:
-        with os.scandir(folder) as found:
-            listed = sorted(entry.name + "/" * entry.is_dir(follow_symlinks=False) for entry in found)
+        with os.scandir(folder) as entries:
+            listed = sorted(entry.name + "/" * entry.is_dir(follow_symlinks=False) for entry in entries)
     except OSError as error:
         unreadable.append((str(folder), error.strerror or str(error)))
         return

@@ -78,7 +78,7 @@ def _ask(process: "_Process", task: dict[str, Any], chunk: list[tuple[int, str]]
         return answer
     if len(chunk) == 1:
         return [(chunk[0][0], BROKE_DOWN)]
-    return [found for one in chunk for found in _ask(process, task, [one])]
+    return [pair for one in chunk for pair in _ask(process, task, [one])]
 
 
 class _Process:

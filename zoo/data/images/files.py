@@ -6,7 +6,6 @@ viewers take an untagged picture for.
 
 import contextlib
 import io
-import os
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
@@ -14,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 from zoo.core import console
 from zoo.core.errors import ZooError
-from zoo.core.files import storage_error
+from zoo.core.files import atomic_file
 from zoo.data.images import decode
 
 if TYPE_CHECKING:
@@ -86,12 +85,12 @@ def _durations(path: Path) -> tuple[int, ...]:
         count = getattr(image, "n_frames", 1)
         if count == 1:
             return ()
-        found = []
+        durations = []
         for number in range(count):
             image.seek(number)
             image.load()  # WebP tells the time of a frame only then
-            found.append(int(image.info.get("duration") or _USUAL_FRAME_MS))
-        return tuple(found)
+            durations.append(int(image.info.get("duration") or _USUAL_FRAME_MS))
+        return tuple(durations)
 
 
 def _frames(path: Path, first: "Image", count: int) -> "Iterator[Bytes]":
@@ -166,20 +165,14 @@ def write(path: Path, pictures: Iterable["Bytes"], about: ImageMetadata) -> None
     extra: dict[str, Any] = {"exif": about.exif} if about.exif and kind in _EXIF else {}
     if len(about.durations) > 1 and path.suffix.lower() in MOVING:
         extra |= {"save_all": True, "append_images": rest, "duration": list(about.durations), "loop": 0}
-    aside = path.with_name(f".{path.name}.part")
-    try:
-        path.parent.mkdir(parents=True, exist_ok=True)
-        first.save(aside, kind, **options, **extra)
-        os.replace(aside, path)
-    except (ValueError, OverflowError) as error:
-        raise ZooError(f"{path} cannot be written: {error}", "Choose another suffix, such as .png.") from error
-    except OSError as error:
-        if error.errno is None:  # what encoders raise of a picture that their format cannot hold
+    with atomic_file(path, parents=True) as part:
+        try:
+            first.save(part, kind, **options, **extra)
+        except (ValueError, OverflowError, OSError) as error:
+            if isinstance(error, OSError) and error.errno is not None:
+                raise
+            # What encoders raise of a picture that their format cannot hold.
             raise ZooError(f"{path} cannot be written: {error}", "Choose another suffix, such as .png.") from error
-        raise storage_error("write", path, error) from error
-    finally:
-        with contextlib.suppress(OSError):
-            aside.unlink(missing_ok=True)
 
 
 def output_format(path: Path) -> tuple[str, dict[str, Any]]:

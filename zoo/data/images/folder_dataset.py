@@ -8,14 +8,13 @@ another cache, a touched one does not.
 import dataclasses
 import hashlib
 import json
-import os
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from zoo.core import console, paths
 from zoo.core.errors import ZooError
-from zoo.core.files import file_sha256
+from zoo.core.files import atomic_write, file_sha256
 from zoo.data.images import cache, folder_scan
 from zoo.data.images.folder_scan import FolderListing
 
@@ -62,11 +61,11 @@ def prepare(root: str | None, size: int, resize: str = "stretch", strict: bool =
     sums = _checksums(listing)
     cached = cache.ensure(listing.root, listing.names, sums, size, resize)
     skipped = listing.unreadable + [(listing.names[row], reason) for row, reason in sorted(cached.reasons.items())]
-    _tell(listing, skipped, strict)
+    _report(listing, skipped, strict)
     _check_classes(listing, cached.usable, skipped)
-    told = zip(listing.names, listing.labels, sums, strict=True)
+    rows = zip(listing.names, listing.labels, sums, strict=True)
     whole = hashlib.sha256(
-        "".join(f"{name}\t{label}\t{sha}\n" for name, label, sha in told).encode("utf-8", "replace")
+        "".join(f"{name}\t{label}\t{sha}\n" for name, label, sha in rows).encode("utf-8", "replace")
     )
     return FolderDataset(listing, cached.pictures, cached.usable, skipped, whole.hexdigest())
 
@@ -106,15 +105,15 @@ def split(
     random = np.random.Generator(np.random.PCG64(seed))
     limits = {"train": train_limit, "validation": None, "test": test_limit}
     return {
-        part: np.sort(random.permutation(np.concatenate(found))[: limits[part]]).astype(np.int64)
-        for part, found in rows.items()
+        part: np.sort(random.permutation(np.concatenate(chosen))[: limits[part]]).astype(np.int64)
+        for part, chosen in rows.items()
     }
 
 
 def _share(rows: "NDArray[np.int64]", share: float) -> "tuple[NDArray[np.int64], NDArray[np.int64]]":
     """Cut rows in two; the second gets the share, at least one of three."""
-    held = max(round(len(rows) * share), int(len(rows) >= 3)) if share else 0
-    return rows[held:], rows[:held]
+    count = max(round(len(rows) * share), int(len(rows) >= 3)) if share else 0
+    return rows[count:], rows[:count]
 
 
 def channel_statistics(pictures: Path, rows: "NDArray[np.int64]") -> tuple[list[float], list[float]]:
@@ -155,13 +154,11 @@ def _checksums(listing: FolderListing) -> list[str]:
         console.bar(f"Looking through {len(stamps):,} pictures", len(stamps)) as bar,
     ):
         sums = []
-        for found in pool.map(checksum, listing.names, stamps):
-            sums.append(found)
+        for sha256 in pool.map(checksum, listing.names, stamps):
+            sums.append(sha256)
             bar.advance(1)
-    _remember(
-        index,
-        {name: [*stamp, sha] for name, stamp, sha in zip(listing.names, stamps, sums, strict=True) if stamp and sha},
-    )
+    rows = zip(listing.names, stamps, sums, strict=True)
+    atomic_write(index, json.dumps({name: [*stamp, sha] for name, stamp, sha in rows if stamp and sha}), parents=True)
     return sums
 
 
@@ -170,33 +167,21 @@ def _stamp(path: Path) -> list[int] | None:
     import stat
 
     try:
-        told = path.stat()
+        status = path.stat()
     except OSError:
         return None
-    return [told.st_size, told.st_mtime_ns] if stat.S_ISREG(told.st_mode) else None
+    return [status.st_size, status.st_mtime_ns] if stat.S_ISREG(status.st_mode) else None
 
 
 def _remembered(index: Path) -> dict[str, list[int | str]]:
     try:
-        found: dict[str, list[int | str]] = json.loads(index.read_text(encoding="utf-8"))
+        rows: dict[str, list[int | str]] = json.loads(index.read_text(encoding="utf-8"))
     except (OSError, ValueError):  # not there, or not whole: everything is read again
         return {}
-    return found
+    return rows
 
 
-def _remember(index: Path, rows: dict[str, list[int | str]]) -> None:
-    from zoo.core.files import storage_error
-
-    aside = index.with_name(f".{index.name}.{os.getpid()}.part")
-    try:
-        index.parent.mkdir(parents=True, exist_ok=True)
-        aside.write_text(json.dumps(rows), encoding="utf-8")
-        os.replace(aside, index)
-    except OSError as error:
-        raise storage_error("write", index, error) from error
-
-
-def _tell(listing: FolderListing, skipped: list[tuple[str, str]], strict: bool) -> None:
+def _report(listing: FolderListing, skipped: list[tuple[str, str]], strict: bool) -> None:
     """Say what is left out; an error where nothing may be."""
     listed = "".join(f"\n  {name}: {reason}" for name, reason in skipped[:SHOWN])
     listed += f"\n  and {len(skipped) - SHOWN:,} more" if len(skipped) > SHOWN else ""

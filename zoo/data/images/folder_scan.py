@@ -4,6 +4,7 @@ import dataclasses
 from pathlib import Path
 
 from zoo.core.errors import ZooError, nearest
+from zoo.core.paths import siblings, user_path
 from zoo.data.images import decode
 
 LAYOUT = (
@@ -53,7 +54,7 @@ def scan(root: str | None) -> FolderListing:
     """
     if not root:
         raise ZooError("data=folder needs to know which", f"Give data.root=DIR. {LAYOUT}")
-    path = Path(root).expanduser()
+    path = user_path(root)
     folders = _folders(path)
     if folders and {name.lower() for name in folders} <= set(PARTS):
         return _in_parts(path, folders)
@@ -64,8 +65,7 @@ def _folders(path: Path) -> list[str]:
     """Names of the folders in a folder, links to folders included; hidden ones are not for us."""
     try:
         if not path.is_dir():
-            there = [entry.name for entry in path.parent.iterdir()] if path.parent.is_dir() else []
-            what = "is a file" if path.exists() else f"does not exist{nearest(path.name, there)}"
+            what = "is a file" if path.exists() else f"does not exist{nearest(path.name, siblings(path))}"
             raise ZooError(f"data.root={path} {what}", f"Give a folder. {LAYOUT}")
         return sorted(entry.name for entry in path.iterdir() if entry.is_dir() and not entry.name.startswith("."))
     except OSError as error:
@@ -100,19 +100,22 @@ def _in_parts(path: Path, folders: list[str]) -> FolderListing:
 def _listing(path: Path, chosen: list[tuple[str, str, str]]) -> FolderListing:
     """The tree of (part, prefix, class) triples."""
     unreadable: list[tuple[str, str]] = []
-    found = {
+    files_by_class = {
         (part, prefix, name): [
             f"{prefix}{name}/{file}" for file in decode.iter_images(path / prefix / name, unreadable)
         ]
         for part, prefix, name in chosen
     }
-    trained = {name for (part, _, name), files in found.items() if files and part in ("", "train")}
+    trained = {name for (part, _, name), files in files_by_class.items() if files and part in ("", "train")}
     classes = sorted(trained)
     if len(classes) < 2:
         raise ZooError(f"{path} {_what_is_there(path, chosen, classes, unreadable)}", LAYOUT)
     number = {name: index for index, name in enumerate(classes)}
     rows = [
-        (file, number[name], part) for (part, _, name), files in found.items() if name in trained for file in files
+        (file, number[name], part)
+        for (part, _, name), files in files_by_class.items()
+        if name in trained
+        for file in files
     ]
     return FolderListing(
         root=path,

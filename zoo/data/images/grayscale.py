@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 from zoo.core import console
 from zoo.core.errors import ZooError, unknown
+from zoo.core.paths import existing_input
 from zoo.data import npy_images
 from zoo.data.images import decode
 
@@ -68,7 +69,7 @@ def load(source: str, shape: tuple[int, ...], style: str) -> Inputs:
         raise unknown("style of pictures", style, list(STYLES))
     if len(shape) != 3 or shape[2] != 1:
         raise ZooError(f"The model takes inputs of shape {shape}", "Pictures can be made for (height, width, 1).")
-    path = decode.located(source, KINDS)
+    path = existing_input(source, KINDS)
     if path.is_dir():
         return _folder(path, shape, style)
     if path.suffix.lower() == ".npy":
@@ -85,13 +86,13 @@ def _folder(folder: Path, shape: tuple[int, ...], style: str) -> Inputs:
     import numpy as np
 
     skipped: list[tuple[str, str]] = []
-    found = list(decode.iter_images(folder, skipped))
-    if not found:
+    files = list(decode.iter_images(folder, skipped))
+    if not files:
         listed = _listed([f"{name}: {reason}" for name, reason in skipped])
         raise ZooError(f"The folder {folder} holds no picture" + listed, KINDS)
     names, read = [], []
-    with console.bar(f"Reading {len(found):,} pictures", len(found)) as bar:
-        for name in found:
+    with console.bar(f"Reading {len(files):,} pictures", len(files)) as bar:
+        for name in files:
             try:
                 read.append(_picture(folder / name, shape, style))
                 names.append(name)

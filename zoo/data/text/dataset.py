@@ -1,4 +1,4 @@
-"""Texts, prepared once: token arrays in the cache that the worker maps into memory, and the vocabulary beside them.
+"""Prepare texts once: token arrays in the cache that the worker maps into memory, and the vocabulary beside them.
 
 A prepared folder is named by the content of its source and by every setting that it depends on.
 """
@@ -6,8 +6,6 @@ A prepared folder is named by the content of its source and by every setting tha
 import dataclasses
 import hashlib
 import json
-import os
-import shutil
 from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -16,7 +14,8 @@ from zoo.config.schemas.language_modelling import LanguageData
 from zoo.config.schemas.text import LabelledData, TextData
 from zoo.core import console, paths
 from zoo.core.errors import ZooError
-from zoo.core.files import file_sha256, locked, storage_error
+from zoo.core.files import atomic_folder, file_sha256, locked
+from zoo.data import npy_images
 from zoo.data.text import files, sources, tokenization
 
 if TYPE_CHECKING:
@@ -25,17 +24,34 @@ if TYPE_CHECKING:
 
     Arrays = dict[str, NDArray[Any]]
 
-# Part of the name of every prepared folder: to be raised when what is made from the same sources changes.
+# Part of the name of every prepared folder: raise it when what is made from the same sources changes.
 CACHE_VERSION = 1
 VOCABULARY = "vocabulary.json"
 ABOUT = "about.json"
-# Texts are dealt out to the folds in the order of this seed, whatever the seed of a run.
+# Texts are assigned to folds in the order of this seed, whatever the seed of a run.
 FOLD_SEED = 1
 
 
 @dataclasses.dataclass(frozen=True)
+class TextInfo:
+    """Facts about prepared texts, kept as ``about.json`` in their folder.
+
+    Attributes:
+        class_names: by label; empty for one text without labels.
+        blank: how many blank texts were left out.
+        has_test_split: whether the source says which texts to test on.
+        unknown: share of the tokens that the vocabulary lacks.
+    """
+
+    class_names: list[str]
+    blank: int
+    has_test_split: bool
+    unknown: float
+
+
+@dataclasses.dataclass(frozen=True)
 class TextDataset:
-    """TextDataset texts.
+    """Prepared texts.
 
     Attributes:
         folder: holds ``tokens.npy``, all texts one after the other, and, of labelled texts, ``offsets.npy``, where
@@ -43,7 +59,7 @@ class TextDataset:
         name: of the data set.
         sha256: one checksum over the sources.
         source: what was read, as the user gave it.
-        about: ``class_names``, ``blank``, ``told`` (whether the source says what to test on), ``unknown``.
+        info: facts about them.
         tokenizer: the vocabulary.
     """
 
@@ -51,7 +67,16 @@ class TextDataset:
     name: str
     sha256: str
     source: str
-    about: dict[str, Any]
+    info: TextInfo
+    tokenizer: tokenization.Tokenizer
+
+
+@dataclasses.dataclass(frozen=True)
+class _Content:
+    """What a prepared folder holds, before it is written."""
+
+    arrays: "Arrays"
+    info: TextInfo
     tokenizer: tokenization.Tokenizer
 
 
@@ -70,73 +95,76 @@ def prepare(row: TextData) -> TextDataset:
     return _cached(row, file_sha256(path), str(row.root), lambda: _one_text(row, path))
 
 
-Made = tuple["Arrays", dict[str, Any], tokenization.Tokenizer]
-
-
-def _cached(row: TextData, sha256: str, source: str, make: Callable[[], Made]) -> TextDataset:
-    told = {key: value for key, value in dataclasses.asdict(row).items() if key not in ("root", *_LATER)}
-    key = hashlib.sha256(
-        json.dumps([CACHE_VERSION, tokenization.FORMAT, sha256, told], sort_keys=True).encode()
-    ).hexdigest()
-    folder = paths.cache_dir() / "texts" / f"{row.name}-{key[:16]}"
+def _cached(row: TextData, sha256: str, source: str, build: Callable[[], _Content]) -> TextDataset:
+    """Read a prepared folder, built first where it is not there."""
+    folder = paths.cache_dir() / "texts" / f"{row.name}-{_key(row, sha256)[:16]}"
     if not (folder / ABOUT).is_file():
         with locked(folder.parent / f".{folder.name}.lock", f"prepares {row.name}"):
             if not (folder / ABOUT).is_file():
                 with console.bar(f"Preparing {source}"):
-                    _write(folder, *make())
-    about = json.loads((folder / ABOUT).read_text(encoding="utf-8"))
-    return TextDataset(folder, row.name, sha256, source, about, tokenization.load(folder / VOCABULARY))
+                    _write(folder, build())
+    info = TextInfo(**json.loads((folder / ABOUT).read_text(encoding="utf-8")))
+    return TextDataset(folder, row.name, sha256, source, info, tokenization.load(folder / VOCABULARY))
 
 
 # Settings that choose among prepared texts and leave them as they are.
 _LATER = ("train_limit", "test_limit", "validation")
 
 
-def _write(folder: Path, arrays: "Arrays", about: dict[str, Any], tokenizer: tokenization.Tokenizer) -> None:
-    """Write everything aside, then put the whole folder in place at once. The caller holds the lock."""
+def _key(row: TextData, sha256: str) -> str:
+    settings = {key: value for key, value in dataclasses.asdict(row).items() if key not in ("root", *_LATER)}
+    parts = [CACHE_VERSION, tokenization.FORMAT, sha256, settings]
+    return hashlib.sha256(json.dumps(parts, sort_keys=True).encode()).hexdigest()
+
+
+def _write(folder: Path, content: _Content) -> None:
+    """Write everything or nothing. The caller holds the lock."""
+    with atomic_folder(folder) as part:
+        npy_images.save_arrays(part, content.arrays)
+        content.tokenizer.save(part / VOCABULARY)
+        about = json.dumps(dataclasses.asdict(content.info), ensure_ascii=False)
+        (part / ABOUT).write_text(about, encoding="utf-8")
+
+
+def _labelled(row: LabelledData, source: sources.LabelledTexts) -> _Content:
+    """Tokenize labelled texts by a vocabulary learnt from those that are not tested on."""
     import numpy as np
 
-    aside = folder.with_name(f".{folder.name}.part")
-    try:
-        shutil.rmtree(aside, ignore_errors=True)
-        aside.mkdir(parents=True)
-        for name, array in arrays.items():
-            np.save(aside / f"{name}.npy", array, allow_pickle=False)
-        tokenizer.save(aside / VOCABULARY)
-        (aside / ABOUT).write_text(json.dumps(about, ensure_ascii=False), encoding="utf-8")
-        shutil.rmtree(folder, ignore_errors=True)
-        os.replace(aside, folder)
-    except OSError as error:
-        shutil.rmtree(aside, ignore_errors=True)
-        raise storage_error("write", folder, error) from error
-
-
-def _labelled(row: LabelledData, found: sources.Texts) -> Made:
-    import numpy as np
-
-    labels = np.array(found.labels, np.int64)
-    if found.parts is None:
+    labels = np.array(source.labels, np.int64)
+    if source.parts is None:
         test = folds(labels, row.folds) == row.fold
     else:
-        test = np.array([part == "test" for part in found.parts])
-    known = [text for text, held in zip(found.texts, test, strict=True) if not held]
+        test = np.array([part == "test" for part in source.parts])
+    known = [text for text, is_tested in zip(source.texts, test, strict=True) if not is_tested]
     tokenizer = tokenization.learn(row.tokenizer, known, row.vocabulary, row.lowercase)
-    pieces = tokenizer.encode_all(found.texts)
-    offsets = np.cumsum([0, *(len(each) for each in pieces)], dtype=np.int64)
-    tokens = np.concatenate(pieces).astype(_kind(tokenizer))
-    about = {"class_names": found.class_names, "blank": found.blank, "told": found.parts is not None}
-    about["unknown"] = float((tokens == tokenization.UNKNOWN).mean()) if len(tokens) else 0.0
-    return {"tokens": tokens, "offsets": offsets, "labels": labels, "test": test}, about, tokenizer
+    encoded = tokenizer.encode_all(source.texts)
+    offsets = np.cumsum([0, *(len(each) for each in encoded)], dtype=np.int64)
+    tokens = np.concatenate(encoded).astype(_dtype(tokenizer))
+    info = TextInfo(source.class_names, source.blank, source.parts is not None, _unknown_share(tokens))
+    return _Content({"tokens": tokens, "offsets": offsets, "labels": labels, "test": test}, info, tokenizer)
 
 
-def _kind(tokenizer: tokenization.Tokenizer) -> Any:
+def _one_text(row: TextData, path: Path) -> _Content:
+    text = files.read(path, row.encoding)
+    if not text.strip():
+        raise ZooError(f"{path} is empty", "data=text_file needs a text.")
+    tokenizer = tokenization.learn(row.tokenizer, [text], row.vocabulary, row.lowercase)
+    tokens = tokenizer.encode_all([text])[0].astype(_dtype(tokenizer))
+    return _Content({"tokens": tokens}, TextInfo([], 0, False, _unknown_share(tokens)), tokenizer)
+
+
+def _unknown_share(tokens: "NDArray[Any]") -> float:
+    return float((tokens == tokenization.UNKNOWN).mean()) if len(tokens) else 0.0
+
+
+def _dtype(tokenizer: tokenization.Tokenizer) -> Any:
     import numpy as np
 
     return np.uint16 if len(tokenizer) <= 1 << 16 else np.int32
 
 
 def folds(labels: "NDArray[np.int64]", count: int) -> "NDArray[np.int64]":
-    """The fold of each text: each class is dealt out in turn, in an order that is always the same.
+    """Assign each text to a fold: each class in turn, in an order that is always the same.
 
     Raises:
         ZooError: a class has fewer texts than there are folds.
@@ -144,30 +172,19 @@ def folds(labels: "NDArray[np.int64]", count: int) -> "NDArray[np.int64]":
     import numpy as np
 
     order = np.random.Generator(np.random.PCG64(FOLD_SEED)).permutation(len(labels))
-    dealt = np.empty(len(labels), np.int64)
+    assigned = np.empty(len(labels), np.int64)
     for label in np.unique(labels):
         chosen = order[labels[order] == label]
         if len(chosen) < count:
             raise ZooError(
                 f"One class has {len(chosen)} texts, fewer than the {count} folds", "Lower data.folds, or add texts."
             )
-        dealt[chosen] = np.arange(len(chosen)) % count
-    return dealt
-
-
-def _one_text(row: TextData, path: Path) -> Made:
-
-    text = files.read(path, row.encoding)
-    if not text.strip():
-        raise ZooError(f"{path} is empty", "data=text_file needs a text.")
-    tokenizer = tokenization.learn(row.tokenizer, [text], row.vocabulary, row.lowercase)
-    tokens = tokenizer.encode_all([text])[0].astype(_kind(tokenizer))
-    unknown = float((tokens == tokenization.UNKNOWN).mean())
-    return {"tokens": tokens}, {"class_names": [], "blank": 0, "told": False, "unknown": unknown}, tokenizer
+        assigned[chosen] = np.arange(len(chosen)) % count
+    return assigned
 
 
 def split_texts(prepared: TextDataset, row: LabelledData, seed: int) -> dict[str, "NDArray[np.int64]"]:
-    """Numbers of the texts to train with, to choose the best epoch by, and to test on.
+    """Return the numbers of the texts to train with, to choose the best epoch by, and to test on.
 
     Raises:
         ZooError: none would be left to train with.
@@ -177,16 +194,16 @@ def split_texts(prepared: TextDataset, row: LabelledData, seed: int) -> dict[str
     test = np.load(prepared.folder / "test.npy")
     mixed = np.random.Generator(np.random.PCG64(seed)).permutation(len(test))
     known = mixed[~test[mixed]][: row.train_limit]
-    held = round(len(known) * row.validation)
-    if held >= len(known):
+    validating = round(len(known) * row.validation)
+    if validating >= len(known):
         raise ZooError(f"None of {len(known)} texts is left to train with", "Lower data.validation.")
     # The limit takes texts of all classes, though sources list one class after the other.
     tested = np.sort(mixed[test[mixed]][: row.test_limit])
-    return {"train": np.sort(known[held:]), "validation": np.sort(known[:held]), "test": tested}
+    return {"train": np.sort(known[validating:]), "validation": np.sort(known[:validating]), "test": tested}
 
 
 def split_tokens(prepared: TextDataset, row: LanguageData) -> dict[str, list[int]]:
-    """Where in one long text the parts to train with and to validate by begin and end.
+    """Return where in one long text the parts to train with and to validate by begin and end.
 
     Raises:
         ZooError: one of them would be empty.

@@ -1,4 +1,4 @@
-"""Reading text files and archives of them: strict about encoding, and about what an archive may hold.
+"""Read text files and archives of them: strict about encoding, and about what an archive may hold.
 
 Nothing is ever unpacked to the disk: members of an archive are read in memory, one by one.
 """
@@ -9,37 +9,31 @@ import zlib
 from collections.abc import Iterator
 from pathlib import Path, PurePosixPath
 
-from zoo.core.errors import ZooError, nearest
+from zoo.core.errors import ZooError
 from zoo.core.files import storage_error
+from zoo.core.paths import existing_input
 
 MOST_BYTES = 2 << 30
 _DAMAGE = (tarfile.TarError, lzma.LZMAError, zlib.error, EOFError)
 
 
-def data_root(root: str | None, what: str) -> Path:
-    """The path that ``data.root`` means.
+def data_root(root: str | None, expected: str) -> Path:
+    """Return the path that ``data.root`` names.
 
     Args:
         root: as the user gave it.
-        what: what is wanted there, for the message.
+        expected: what is wanted there, for the message.
 
     Raises:
-        ZooError: it is missing or cannot be looked at.
+        ZooError: it is missing or cannot be opened.
     """
     if not root:
-        raise ZooError("data.root is missing", f"Give data.root=PATH: {what}.")
-    path = Path(root).expanduser() if root.startswith("~/") else Path(root)
-    try:
-        if path.exists():
-            return path
-        there = [entry.name for entry in path.parent.iterdir()] if path.parent.is_dir() else []
-    except (OSError, ValueError) as error:
-        raise ZooError(f"data.root={root!r} cannot be opened: {error}", f"Name {what}.") from error
-    raise ZooError(f"There is no file or folder {path}{nearest(path.name, there)}", f"Name {what}.")
+        raise ZooError("data.root is missing", f"Give data.root=PATH: {expected}.")
+    return existing_input(root, f"Name {expected}.")
 
 
 def decode(content: bytes, encoding: str, name: str) -> str:
-    """Text of a file, a byte-order mark left out.
+    """Decode the text of a file; a byte-order mark is left out.
 
     Args:
         content: all of its bytes.
@@ -78,7 +72,7 @@ def _undecodable(content: bytes, error: UnicodeDecodeError, name: str) -> ZooErr
 
 
 def read(path: Path, encoding: str) -> str:
-    """Text of one file.
+    """Read the text of one file.
 
     Raises:
         ZooError: it cannot be read, is too long, or is no text; names file and line.
@@ -138,14 +132,14 @@ def _checked(archive: Path, member: tarfile.TarInfo) -> tuple[str, ...]:
     """Parts of a member's path, once it is known to be harmless."""
     path = PurePosixPath(member.name)
     parts = tuple(part for part in path.parts if part != ".")
-    fault = None
+    defect = None
     if path.is_absolute() or ".." in parts or "\\" in member.name or ":" in member.name.partition("/")[0]:
-        fault = "its name leads out of the archive"
+        defect = "its name leads out of the archive"
     elif not (member.isfile() or member.isdir()):
-        fault = f"it is a link to {member.linkname!r}" if member.issym() or member.islnk() else "it is a device"
-    if fault:
+        defect = f"it is a link to {member.linkname!r}" if member.issym() or member.islnk() else "it is a device"
+    if defect:
         raise ZooError(
-            f"{archive} holds the member {member.name!r}: {fault}. Nothing of it was used",
+            f"{archive} holds the member {member.name!r}: {defect}. Nothing of it was used",
             "An archive of texts has plain files only. Make it anew, or unpack it yourself and give the folder.",
         )
     return parts

@@ -1,4 +1,4 @@
-"""Where labelled texts come from: class folders, tables, and files of one text a line."""
+"""Read labelled texts from class folders, tables, and files of one text a line."""
 
 import csv
 import dataclasses
@@ -20,13 +20,13 @@ TABLES = {".csv": ",", ".tsv": "\t"}
 
 
 @dataclasses.dataclass
-class Texts:
+class LabelledTexts:
     """Labelled texts in the order of their source.
 
     Attributes:
         texts: n texts, none of them blank.
         labels: n numbers of classes.
-        parts: n times ``train`` or ``test``; None for all where the source does not tell them apart.
+        parts: n times ``train`` or ``test``; None for all where the source has no such split.
         class_names: sorted.
         blank: how many blank texts were left out.
     """
@@ -39,20 +39,20 @@ class Texts:
 
 
 @dataclasses.dataclass(frozen=True)
-class Source:
+class TextSource:
     """One checksum over the files, known before they are parsed, and how to read them."""
 
     sha256: str
     text: str
-    read: Callable[[], Texts]
+    read: Callable[[], LabelledTexts]
 
 
 # One text: which part it is of ("" where the source does not say), its class, the text, and where it stood.
 Row = tuple[str, str, str, str]
 
 
-def source_of(row: LabelledData) -> Source:
-    """The source that the settings of ``data=text_folder``, ``text_table`` or ``text_lines`` mean.
+def source_of(row: LabelledData) -> TextSource:
+    """Return the source that the settings of ``data=text_folder``, ``text_table`` or ``text_lines`` name.
 
     Raises:
         ZooError: it is missing, or not what it must be.
@@ -64,15 +64,15 @@ def source_of(row: LabelledData) -> Source:
     return _folder(row)
 
 
-def _folder(row: LabelledData) -> Source:
+def _folder(row: LabelledData) -> TextSource:
     what = f"a folder with a folder a class, or a tar archive of one; texts end in {SUFFIX}"
     root = text_files.data_root(row.root, what)
     if root.is_file():
-        return Source(file_sha256(root), str(root), lambda: _collect(row, _folder_rows(row, root)))
+        return TextSource(file_sha256(root), str(root), lambda: _collect(row, _folder_rows(row, root)))
     sums = hashlib.sha256()
     for parts, content in text_files.iter_folder(root, SUFFIX):
         sums.update(f"{'/'.join(parts)} {hashlib.sha256(content).hexdigest()}\n".encode())
-    return Source(sums.hexdigest(), str(root), lambda: _collect(row, _folder_rows(row, root)))
+    return TextSource(sums.hexdigest(), str(root), lambda: _collect(row, _folder_rows(row, root)))
 
 
 def _folder_rows(row: LabelledData, root: Path) -> Iterable[Row]:
@@ -89,9 +89,9 @@ def _folder_rows(row: LabelledData, root: Path) -> Iterable[Row]:
             yield part, parts[-2], text_files.decode(content, row.encoding, where), where
 
 
-def _files(row: LabelledData, files: list[tuple[str, str, Path]], rows: Callable[..., Iterable[Row]]) -> Source:
+def _files(row: LabelledData, files: list[tuple[str, str, Path]], rows: Callable[..., Iterable[Row]]) -> TextSource:
     sums = "".join(f"{part} {name} {file_sha256(path)}\n" for part, name, path in files)
-    return Source(
+    return TextSource(
         hashlib.sha256(sums.encode()).hexdigest(),
         str(row.root),
         lambda: _collect(row, (each for file in files for each in rows(row, *file))),
@@ -100,18 +100,18 @@ def _files(row: LabelledData, files: list[tuple[str, str, Path]], rows: Callable
 
 def _tables(row: LabelledData) -> list[tuple[str, str, Path]]:
     root = text_files.data_root(row.root, "a .csv or .tsv file, or a folder with train.csv and test.csv (or .tsv)")
-    found = [("", "", root)]
+    tables = [("", "", root)]
     if root.is_dir():
-        found = [
+        tables = [
             (part, "", root / (part + end)) for part in PARTS for end in TABLES if (root / (part + end)).is_file()
         ]
-        if [part for part, _, _ in found] != list(PARTS):
+        if [part for part, _, _ in tables] != list(PARTS):
             raise ZooError(
                 f"{root} does not hold one train and one test table", "Name one file, or add train and test."
             )
-    if found[0][2].suffix.lower() not in TABLES:
+    if tables[0][2].suffix.lower() not in TABLES:
         raise ZooError(f"{root} is no table by its name", "Its name must end in .csv (commas) or .tsv (tabs).")
-    return found
+    return tables
 
 
 def _table_rows(row: LabelledData, part: str, _name: str, path: Path) -> Iterable[Row]:
@@ -159,7 +159,7 @@ def _class_files(row: LabelledData) -> list[tuple[str, str, Path]]:
 
 
 def class_labels(names: list[str]) -> list[str]:
-    """What tells file names apart, between their dots: ``x.pos`` and ``x.neg`` are pos and neg."""
+    """Return the parts between dots in which file names differ: ``x.pos`` and ``x.neg`` are pos and neg."""
     pieces = [name.split(".") for name in names]
     while all(len(each) > 1 for each in pieces) and len({each[0] for each in pieces}) == 1:
         pieces = [each[1:] for each in pieces]
@@ -173,7 +173,7 @@ def _line_rows(row: LabelledData, part: str, name: str, path: Path) -> Iterable[
         yield part, name, line.rstrip("\r"), f"{path}, line {number}"
 
 
-def _collect(row: LabelledData, rows: Iterable[Row]) -> Texts:
+def _collect(row: LabelledData, rows: Iterable[Row]) -> LabelledTexts:
     texts, names, parts, blank = [], [], [], 0
     for part, name, text, where in rows:
         if not name:
@@ -189,21 +189,21 @@ def _collect(row: LabelledData, rows: Iterable[Row]) -> Texts:
     class_names = sorted(set(names))
     _check_classes(row, class_names, names, parts)
     numbers = {name: number for number, name in enumerate(class_names)}
-    return Texts(texts, [numbers[name] for name in names], parts if any(parts) else None, class_names, blank)
+    return LabelledTexts(texts, [numbers[name] for name in names], parts if any(parts) else None, class_names, blank)
 
 
 def _check_classes(row: LabelledData, class_names: list[str], names: list[str], parts: list[str]) -> None:
     if len(class_names) < 2:
-        held = f"texts of one class only, {class_names[0]!r}" if class_names else "no text"
-        raise ZooError(f"{row.root} holds {held}", "A classifier needs texts of two classes or more.")
+        content = f"texts of one class only, {class_names[0]!r}" if class_names else "no text"
+        raise ZooError(f"{row.root} holds {content}", "A classifier needs texts of two classes or more.")
     if len(class_names) > MOST_CLASSES:
         raise ZooError(
             f"{row.root} holds {len(class_names):,} classes, {class_names[0][:40]!r} and so on",
             "Is data.label_column the column of the labels?",
         )
-    told = Counter(zip(parts, names, strict=True))
+    counts = Counter(zip(parts, names, strict=True))
     for part in PARTS if any(parts) else ():
-        lacking = [name for name in class_names if not told[part, name]]
+        lacking = [name for name in class_names if not counts[part, name]]
         if lacking:
             raise ZooError(
                 f"{row.root}: the {part} part has no text of {', '.join(lacking[:10])}",

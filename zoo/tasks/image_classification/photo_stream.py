@@ -19,6 +19,7 @@ from pathlib import Path
 from typing import IO, TYPE_CHECKING, Any
 
 from zoo.core.errors import ZooError
+from zoo.core.paths import existing_input
 from zoo.data.images import decode
 
 if TYPE_CHECKING:
@@ -245,7 +246,7 @@ def listed(source: str, lines: Iterable[str] = ()) -> Listed:
     if source == "-":
         given = (line.rstrip("\n") for line in lines)
         return Listed(((shown(line), Path(line).expanduser()) for line in given if line.strip()), None, [])
-    path = decode.located(source, KINDS)
+    path = existing_input(source, KINDS)
     if path.is_file():
         return Listed(iter([(shown(path.name), path)]), 1, [])
     closed: list[tuple[str, str]] = []

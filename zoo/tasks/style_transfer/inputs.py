@@ -1,7 +1,6 @@
 """The pictures of a style transfer, opened before anything is built, and where its result goes."""
 
 import hashlib
-import importlib.util
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -11,6 +10,7 @@ from zoo.core import console, paths
 from zoo.core.errors import ZooError
 from zoo.core.files import file_sha256
 from zoo.data.images import files
+from zoo.data.sources import bundled_photos
 from zoo.runs import records
 from zoo.tasks.style_transfer import images
 
@@ -39,7 +39,7 @@ class Job:
 
 def open_all(settings: StyleConfig, own: Path | None) -> Job:
     """Open every picture before anything is built, and settle where the result goes: over our own, else beside."""
-    content = images.opened(_path(settings.content) or sample_photo(), "content")
+    content = images.opened(_path(settings.content) or bundled_photos()[0], "content")
     names = settings.styles or ([settings.style] if settings.style else [])
     named = [Path(name).expanduser() for name in names]
     styles = [images.opened(path, "style") for path in named or [ASSETS / "style_waves.jpg"]]
@@ -55,19 +55,6 @@ def open_all(settings: StyleConfig, own: Path | None) -> Job:
 
 def _path(name: str | None) -> Path | None:
     return Path(name).expanduser() if name else None
-
-
-def sample_photo() -> Path:
-    """One of the two photos that come with scikit-learn, found without importing it.
-
-    Raises:
-        ZooError: scikit-learn is not there.
-    """
-    found = importlib.util.find_spec("sklearn")
-    path = Path(str(found.origin)).parent / "datasets" / "images" / "china.jpg" if found else None
-    if path is None or not path.is_file():
-        raise ZooError("No content is named, and scikit-learn with its photos is not installed", "Give content=FILE.")
-    return path
 
 
 def _mask(name: str, content: images.Picture) -> "Bytes | None":

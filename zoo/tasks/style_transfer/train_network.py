@@ -1,7 +1,6 @@
 """Training a feed-forward style network: the painting, the photos, the worker, the samples on the way."""
 
 import dataclasses
-import importlib.util
 import shutil
 import tempfile
 from pathlib import Path
@@ -15,6 +14,7 @@ from zoo.core.errors import ZooError
 from zoo.core.files import storage_error
 from zoo.data.images import decode
 from zoo.data.images import files as image_files
+from zoo.data.sources import bundled_photos
 from zoo.runs import tables
 from zoo.runs.array_queue import Lane
 from zoo.runs.context import RunContext, create_context, refuse_untrainable
@@ -99,7 +99,7 @@ def _files(told: str | None) -> list[Path]:
     """
     if told is None:
         console.warn("No photos are given: two that come with scikit-learn are used. photos=FOLDER is far better.")
-        return _bundled()
+        return bundled_photos()
     folder = _path(told)
     if not folder.is_dir():
         raise ZooError(f"There is no folder {folder}", "Give a folder of photos: photos=FOLDER")
@@ -110,14 +110,6 @@ def _files(told: str | None) -> list[Path]:
     if not found:
         raise ZooError(f"The folder {folder} holds no picture", "Give a folder of photos: photos=FOLDER")
     return found
-
-
-def _bundled() -> list[Path]:
-    """The two photos inside scikit-learn, found without importing it."""
-    place = importlib.util.find_spec("sklearn")
-    assert place is not None  # noqa: S101  (a dependency)
-    assert place.origin  # noqa: S101
-    return sorted((Path(place.origin).parent / "datasets" / "images").glob("*.jpg"))
 
 
 def _layers(chosen: feature_networks.FeatureNetwork) -> dict[str, list[str]]:

@@ -42,7 +42,7 @@ def train(overrides: list[str]) -> Run:
             f"{name}_items": len(part) for name, part in parts.items()
         }
         request = request_for(context, texts, "train_text_classifier")
-        request["model"]["args"]["classes"] = len(texts.about["class_names"])
+        request["model"]["args"]["classes"] = len(texts.info.class_names)
         request["data"]["split"] = str(context.folder / "split.npz")
         train_and_judge(context, request)
     return context.result
@@ -61,11 +61,11 @@ def begin(command: Command[T], overrides: list[str]) -> RunContext[T]:
 
 def remark(texts: dataset.TextDataset) -> None:
     """Warn of what is odd about prepared texts."""
-    about = texts.about
-    if about["blank"]:
-        console.warn(f"Left out {about['blank']:,} blank texts of {texts.source}")
-    if about["unknown"] > MANY_UNKNOWN:
-        console.warn(f"The vocabulary of {len(texts.tokenizer):,} lacks {about['unknown']:.0%} of all tokens")
+    info = texts.info
+    if info.blank:
+        console.warn(f"Left out {info.blank:,} blank texts of {texts.source}")
+    if info.unknown > MANY_UNKNOWN:
+        console.warn(f"The vocabulary of {len(texts.tokenizer):,} lacks {info.unknown:.0%} of all tokens")
 
 
 def _tell_longer(texts: dataset.TextDataset, settings: TextTraining) -> None:
@@ -89,15 +89,15 @@ def record_of(texts: dataset.TextDataset, settings: TextTraining) -> dict[str, A
     return {
         "name": texts.name,
         "reason": "",
-        "what": "texts" if texts.about["class_names"] else "tokens",
+        "what": "texts" if texts.info.class_names else "tokens",
         "sha256": texts.sha256,
         "source": texts.source,
-        "class_names": texts.about["class_names"],
+        "class_names": texts.info.class_names,
         "tokeniser": texts.tokenizer.kind,
         "vocabulary": len(texts.tokenizer),
-        "unknown": texts.about["unknown"],
-        "blank": texts.about["blank"],
-        "split_told": texts.about["told"],
+        "unknown": texts.info.unknown,
+        "blank": texts.info.blank,
+        "split_told": texts.info.has_test_split,
         "split_seed": settings.seed,
     }
 
