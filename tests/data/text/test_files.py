@@ -113,5 +113,5 @@ def test_a_misspelt_path_is_told_with_the_nearest(tmp_path: Path) -> None:
     (tmp_path / "reviews.csv").write_text("text,label\n")
     with pytest.raises(ZooError, match=r"did you mean 'reviews\.csv'"):
         files.data_root(str(tmp_path / "review.csv"), "a table")
-    with pytest.raises(ZooError, match="no file or folder"):
+    with pytest.raises(ZooError, match="NUL character"):
         files.data_root("a\0b", "a table")
