@@ -177,6 +177,6 @@ def _intact(folder: Path) -> bool:
 def _write(folder: Path, arrays: "sources.Arrays") -> None:
     """Write all arrays or none. The caller holds the lock."""
     if folder.exists():
-        console.warn(f"The prepared arrays in {folder} are damaged; they are made anew")
+        console.warn(f"The prepared arrays in {folder} were damaged; they are prepared again")
     with atomic_folder(folder) as part:
         npy_images.save_arrays(part, arrays)
