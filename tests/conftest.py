@@ -14,7 +14,7 @@ from tests.support import CHECKOUT, SUPPORT, alone, real_stacks, rings
 from tests.support.conformance import Answers
 from zoo.core import paths
 from zoo.environments import store
-from zoo.runs import worker_process
+from zoo.runs import stopping
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
@@ -97,7 +97,7 @@ def pretending(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     )  # fmt: skip
     monkeypatch.setattr(store, "ensure", lambda stack, platform: ready)
     monkeypatch.setattr(paths, "WORKER", SUPPORT / "fake_worker.py")
-    monkeypatch.setattr(worker_process, "INTERRUPT_GRACE_S", 1.0)
+    monkeypatch.setattr(stopping, "INTERRUPT_GRACE_S", 1.0)
     monkeypatch.setenv("ZOO_CACHE", str(tmp_path / "cache"))
     monkeypatch.setenv("FAKE_WORKER", "ok")
     monkeypatch.chdir(tmp_path)

@@ -164,7 +164,7 @@ from zoo.core import console, paths
 from zoo.runs import watchdog, worker_process
 paths.WORKER = Path(sys.argv[1])
 show = lambda event: print(event, flush=True)
-limits = watchdog.Guard(outlives_terminal=sys.argv[2] == "continue")
+limits = watchdog.ProcessLimits(outlives_terminal=sys.argv[2] == "continue")
 outcome = worker_process.run(
     Path(sys.executable), dict(os.environ), Path("request.json").resolve(), show, None, limits
 )
@@ -251,7 +251,7 @@ def test_a_line_that_a_full_disk_cut_spoils_no_other(tmp_path: Path) -> None:
             return super().write(data[:9] if not self.tell() else data)
 
     with Disk(tmp_path / "events.jsonl", "w") as out:
-        keep = watchdog.Keep(out)
+        events = watchdog.EventFile(out)
         for number in (1, 2, 3):
-            keep(json.dumps({"event": "epoch", "epoch": number}).encode() + b"\n")
+            events.write(json.dumps({"event": "epoch", "epoch": number}).encode() + b"\n")
     assert [row["epoch"] for row in event_log.epochs(tmp_path / "events.jsonl")] == [2, 3]

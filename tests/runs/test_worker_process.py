@@ -14,7 +14,7 @@ import pytest
 
 from tests.support import SUPPORT
 from zoo.core import paths
-from zoo.runs import worker_process
+from zoo.runs import diagnosis, stopping, worker_process
 
 FAKE = SUPPORT / "fake_worker.py"
 
@@ -22,8 +22,8 @@ FAKE = SUPPORT / "fake_worker.py"
 @pytest.fixture(autouse=True)
 def fake_worker(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(paths, "WORKER", FAKE)
-    monkeypatch.setattr(worker_process, "INTERRUPT_GRACE_S", 0.5)
-    monkeypatch.setattr(worker_process, "TERMINATE_GRACE_S", 0.3)
+    monkeypatch.setattr(stopping, "INTERRUPT_GRACE_S", 0.5)
+    monkeypatch.setattr(stopping, "TERMINATE_GRACE_S", 0.3)
 
 
 def run(folder: Path, script: str, on_event: Any = None) -> tuple[worker_process.Outcome, list[dict[str, Any]]]:
@@ -51,7 +51,7 @@ def test_a_whole_run_is_followed(tmp_path: Path) -> None:
 
 def test_an_error_is_told_with_the_log(tmp_path: Path) -> None:
     outcome, _ = run(tmp_path, "error")
-    told = worker_process.failure(outcome, tmp_path, "cpu")
+    told = diagnosis.failure(outcome, tmp_path, "cpu")
     assert "it does not work" in told.message
     assert "a framework says why" in told.remedy
 
@@ -59,12 +59,12 @@ def test_an_error_is_told_with_the_log(tmp_path: Path) -> None:
 def test_a_crash_shows_the_end_of_the_log(tmp_path: Path) -> None:
     outcome, _ = run(tmp_path, "crash")
     assert outcome.returncode == 139
-    assert "Fatal: something in C went wrong" in str(worker_process.failure(outcome, tmp_path, "cpu"))
+    assert "Fatal: something in C went wrong" in str(diagnosis.failure(outcome, tmp_path, "cpu"))
 
 
 def test_a_killed_worker_is_told_by_the_name_of_the_signal(tmp_path: Path) -> None:
     outcome, _ = run(tmp_path, "killed")
-    assert "SIGKILL" in worker_process.failure(outcome, tmp_path, "cpu").message
+    assert "SIGKILL" in diagnosis.failure(outcome, tmp_path, "cpu").message
     assert len(outcome.epochs) == 1
 
 

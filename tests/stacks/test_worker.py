@@ -17,7 +17,7 @@ from tests.support import real_stacks
 from tests.support.trainings import infer, ready, record, short, train
 from zoo.cli.main import main
 from zoo.environments import stacks, store
-from zoo.runs import result, worker_process
+from zoo.runs import diagnosis, result, worker_process
 
 pytestmark = pytest.mark.stacks
 
@@ -213,7 +213,7 @@ def test_a_promised_gpu_that_is_not_there_stops_the_run(tmp_path: Path) -> None:
     request = tmp_path / "request.json"
     request.write_text(json.dumps({"protocol": 1, "verb": "probe", "stack": of_stack, "device": device}))
     outcome = worker_process.run(environment.python, store.child_environment(stack), request, lambda event: None)
-    message = worker_process.failure(outcome, tmp_path, "cuda-mac").message
+    message = diagnosis.failure(outcome, tmp_path, "cuda-mac").message
     assert outcome.returncode == 1
     assert "promises a GPU" in message
     assert "CPU" in message

@@ -5,10 +5,10 @@ from typing import TYPE_CHECKING
 from zoo.core import console
 
 if TYPE_CHECKING:
-    from zoo.runs.storage import Kept
+    from zoo.runs.storage import StoredItem
 
 
-def show(title: str, rows: "list[Kept]", as_json: bool) -> None:
+def show(title: str, rows: "list[StoredItem]", as_json: bool) -> None:
     """Print run folders or parts of the cache as a table or as JSON."""
     if as_json:
         console.output_json(rows, indent=2)

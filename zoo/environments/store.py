@@ -96,7 +96,7 @@ def health_check(stack: Stack, python: Path) -> str | None:
         path.write_text(json.dumps(request), encoding="utf-8")
         try:
             done = subprocess.run(
-                [str(python), "-I", "-B", str(paths.WORKER), str(path)],
+                worker_command(python, path),
                 cwd=scratch, env=child_environment(stack), timeout=HEALTH_S,
                 stdin=subprocess.DEVNULL, capture_output=True, text=True, errors="replace", check=False,
             )  # fmt: skip
@@ -106,6 +106,11 @@ def health_check(stack: Stack, python: Path) -> str | None:
         return None
     words = [*(done.stderr + done.stdout).splitlines()[-20:], f"exit status {done.returncode}"]
     return "\n".join(f"    {line}" for line in words)
+
+
+def worker_command(python: Path, request: Path) -> list[str]:
+    """Return the command that runs a request in the worker: isolated, and without writing bytecode."""
+    return [str(python), "-I", "-B", str(paths.WORKER), str(request)]
 
 
 def child_environment(stack: Stack, extra: dict[str, str] | None = None) -> dict[str, str]:

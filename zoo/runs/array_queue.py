@@ -1,6 +1,6 @@
-"""Arrays on their way to the worker, a few at a time: ``0.npy``, ``1.npy``, ..., and ``end`` after the last.
+"""A queue of arrays for the worker: files ``0.npy``, ``1.npy``, ..., and ``end`` after the last.
 
-A thread lays them down and waits once it is some way ahead, so neither memory nor the disk fills up.
+A thread writes them and waits once it is some way ahead, so neither memory nor the disk fills up.
 """
 
 import os
@@ -17,11 +17,11 @@ if TYPE_CHECKING:
 
 
 class ClosedError(Exception):
-    """Nobody takes arrays any more."""
+    """The worker takes no more arrays."""
 
 
-class Lane:
-    """The way from a thread of the host's to the worker.
+class ArrayQueue:
+    """A bounded queue of arrays in files, from a thread of the host to the worker.
 
     Args:
         folder: where the files go.
@@ -29,14 +29,14 @@ class Lane:
         feed: run in the thread; calls :meth:`put` for every array.
     """
 
-    def __init__(self, folder: Path, ahead: int, feed: "Callable[[Lane], None]") -> None:
+    def __init__(self, folder: Path, ahead: int, feed: "Callable[[ArrayQueue], None]") -> None:
         self._folder, self._feed, self._index = folder, feed, 0
         self._free = threading.Semaphore(ahead)
         self._over = threading.Event()
         self._failure: Exception | None = None
         self._thread = threading.Thread(target=self._run, daemon=True)
 
-    def __enter__(self) -> "Lane":
+    def __enter__(self) -> "ArrayQueue":
         self._thread.start()
         return self
 
@@ -70,7 +70,7 @@ class Lane:
         os.replace(aside, self._folder / f"{self._index}.npy")
         self._index += 1
 
-    def taken(self) -> None:
+    def task_done(self) -> None:
         """The worker is done with one; the next may be laid down."""
         self._free.release()
 

@@ -1,4 +1,4 @@
-"""Watching a run that another process does: its events so far, then each as it comes."""
+"""Follow a run of another process: its events so far, then each as it comes."""
 
 import contextlib
 import time
@@ -13,7 +13,7 @@ PAUSE_S = 0.3
 
 
 def follow(folder: Path) -> str:
-    """Show a run until it ends, or what it was where it has ended; nothing in the folder is changed.
+    """Show the events of a run until it ends; nothing in the folder is changed.
 
     Returns:
         How it ended: ``completed``, ``interrupted``, ``failed`` or ``killed``.
@@ -23,21 +23,21 @@ def follow(folder: Path) -> str:
     """
     record = records.read(folder)
     running = lock.is_held(folder)
-    console.say(printable(f"{folder}: {record.get('model')}, begun {record.get('started')}"))
+    console.say(f"{folder}: {record.get('model')}, begun {record.get('started')}")
     if running:
         console.say("Ctrl-C leaves it alone and ends the watching.")
     with event_display.following("Waiting for its next step") as show:
         for event in _events(folder):
             # The folder may come from a stranger: what cannot be shown is passed over.
             with contextlib.suppress(KeyError, TypeError, ValueError, AttributeError):
-                show(printable(event))
+                show(event)
     return state(folder, records.read(folder))
 
 
 def state(folder: Path, record: dict[str, Any]) -> str:
-    """How a run stands: what its record says, but for one that says it runs while nobody works on it."""
-    told = str(record["exit"])
-    return "killed" if told == "running" and not lock.is_held(folder) else told
+    """Return the exit of a run; ``killed`` where its record says that it runs and no process holds its lock."""
+    exit_ = str(record["exit"])
+    return "killed" if exit_ == "running" and not lock.is_held(folder) else exit_
 
 
 def _events(folder: Path) -> Iterator[dict[str, Any]]:
@@ -49,23 +49,14 @@ def _events(folder: Path) -> Iterator[dict[str, Any]]:
     begun = b""
     with path.open("rb") as source:
         while True:
-            held = lock.is_held(folder)  # asked first: what was written before it was let go is still read
+            running = lock.is_held(folder)  # asked first: what was written before the lock was released is still read
             line = begun + source.readline(event_log.LONGEST)
             if line.endswith(b"\n"):
                 event, begun = event_log.parse(line), b""
                 if event is not None:
                     yield event
-            elif not held or len(line) > event_log.LONGEST:
+            elif not running or len(line) > event_log.LONGEST:
                 return
             else:
                 begun = line
                 time.sleep(PAUSE_S)
-
-
-def printable(value: Any) -> Any:
-    """The same with no character that would move a terminal's cursor or change its colours."""
-    if isinstance(value, str):
-        return "".join(letter if letter.isprintable() or letter in "\n\t" else "?" for letter in value)
-    if isinstance(value, dict):
-        return {key: printable(item) for key, item in value.items()}
-    return [printable(item) for item in value] if isinstance(value, list) else value

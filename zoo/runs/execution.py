@@ -10,8 +10,9 @@ from zoo.config.schemas.common import Settings
 from zoo.core import console
 from zoo.core.errors import ZooError
 from zoo.environments import store
-from zoo.runs import event_display, known_issues, probe_cache, resume, retry, watchdog, worker_process
+from zoo.runs import diagnosis, event_display, known_issues, probe_cache, resume, retry, worker_process
 from zoo.runs.context import RunContext
+from zoo.runs.watchdog import ProcessLimits
 from zoo.runs.worker_process import Feed, Outcome
 
 
@@ -104,7 +105,7 @@ def run_worker(
                 watch(event)
 
         def once(path: Path) -> Outcome:
-            return worker_process.run(environment.python, variables, path, handle, feed, _guard(context), started)
+            return worker_process.run(environment.python, variables, path, handle, feed, _limits(context), started)
 
         return retry.run_with_retries(context.folder, context.record, request, once)
 
@@ -122,9 +123,9 @@ def _is_probe_cache_used(context: RunContext[Settings]) -> bool:
     return context.settings.backend.probes and context.settings.backend.python is None
 
 
-def _guard(context: RunContext[Settings]) -> watchdog.Guard:
+def _limits(context: RunContext[Settings]) -> ProcessLimits:
     tolerance = context.settings.fault_tolerance
-    return watchdog.Guard(
+    return ProcessLimits(
         lock=context.lock,
         hang_s=60 * tolerance.hang_minutes,
         outlives_terminal=tolerance.on_hangup == "continue",
@@ -194,6 +195,6 @@ def raise_if_failed(context: RunContext[Settings], outcome: Outcome) -> None:
         ZooError: with the worker's message and the known issues that match.
     """
     if not outcome.done and not outcome.interrupted:
-        error = worker_process.failure(outcome, context.folder, context.choice.backend.name)
+        error = diagnosis.failure(outcome, context.folder, context.choice.backend.name)
         hints = retry.recovery_hints(context.folder, outcome, context.record)
         raise ZooError(error.message, "\n".join([error.remedy, *hints]))

@@ -8,7 +8,7 @@ from typing import Any
 from zoo import protocol
 from zoo.core import console
 from zoo.core.files import write_json
-from zoo.runs import event_log, records, worker_process
+from zoo.runs import diagnosis, event_log, records
 from zoo.runs.records import RunRecord
 from zoo.runs.worker_process import Outcome
 
@@ -52,7 +52,7 @@ def _halved(folder: Path, request: dict[str, Any], outcome: Outcome, record: Run
     """With batches of half the size, where memory ran out and that is wanted."""
     train = request.get("train", {})
     size = train.get("batch_size", 1)
-    if train.get("on_oom") != "halve" or size < 2 or not worker_process.ran_out_of_memory(outcome, folder):
+    if train.get("on_oom") != "halve" or size < 2 or not diagnosis.ran_out_of_memory(outcome, folder):
         return None
     again = resumed(request)
     again["train"]["batch_size"] = size // 2

@@ -1,4 +1,4 @@
-"""What the zoo keeps on the disk: run folders and caches, their sizes, and removing them when told to."""
+"""List and remove what lies on the disk: run folders and caches, with their sizes."""
 
 import shutil
 from dataclasses import dataclass
@@ -11,12 +11,12 @@ from zoo.runs import attach, lock, records
 
 
 @dataclass(frozen=True)
-class Kept:
+class StoredItem:
     """One run folder or one part of the cache.
 
     Attributes:
-        name: what it is removed by.
-        about: what it is, and how it stands.
+        name: to remove it by.
+        about: what it is, and its state.
         started: when a run was begun; empty for the cache.
         size_bytes: of all files in it.
         folder: where it lies.
@@ -29,22 +29,21 @@ class Kept:
     folder: Path
 
 
-def runs(root: Path) -> list[Kept]:
+def runs(root: Path) -> list[StoredItem]:
     """All run folders under a root, oldest first; a damaged one is listed as such."""
     root = root.expanduser().resolve()
     folders = [path.parent for path in sorted(root.glob(f"*/{records.RECORD}")) if not path.parent.is_symlink()]
-    found = [_run(folder) for folder in folders]
-    return sorted(found, key=lambda row: row.started)
+    return sorted(map(_run, folders), key=lambda row: row.started)
 
 
-def _run(folder: Path) -> Kept:
+def _run(folder: Path) -> StoredItem:
     size = folder_size(folder)
     try:
         record = records.read(folder)
     except ZooError as error:
-        return Kept(folder.name, f"damaged: {error.message}", "", size, folder)
+        return StoredItem(folder.name, f"damaged: {error.message}", "", size, folder)
     about = f"{record.get('verb')} {record.get('model')} on {record.get('backend')}, {attach.state(folder, record)}"
-    return Kept(folder.name, attach.printable(about), attach.printable(str(record.get("started", ""))), size, folder)
+    return StoredItem(folder.name, about, str(record.get("started", "")), size, folder)
 
 
 def remove_runs(root: Path, names: list[str]) -> list[Path]:
@@ -64,15 +63,15 @@ def remove_runs(root: Path, names: list[str]) -> list[Path]:
     return [present[name].folder for name in names]
 
 
-def cache() -> list[Kept]:
+def cache() -> list[StoredItem]:
     """All parts of the cache but the environments, which have a verb of their own."""
     root = paths.cache_dir()
-    found = []
+    items = []
     for group in sorted(path for path in _inside(root) if path.is_dir() and path.name != "envs"):
         for part in _inside(group):
             size = folder_size(part) if part.is_dir() else part.lstat().st_size
-            found.append(Kept(f"{group.name}/{part.name}", group.name, "", size, part))
-    return found
+            items.append(StoredItem(f"{group.name}/{part.name}", group.name, "", size, part))
+    return items
 
 
 def _inside(folder: Path) -> list[Path]:

@@ -1,8 +1,6 @@
-"""What a worker is held to while it runs: it ends with its host, it shows signs of life, and it inherits the lock."""
+"""Limits on a worker's process: it inherits the lock, it must send events, and it may outlive the terminal."""
 
 import contextlib
-import os
-import subprocess
 import threading
 import time
 from collections.abc import Callable, Iterator
@@ -10,54 +8,37 @@ from dataclasses import dataclass
 from typing import IO
 
 from zoo.core import console
+from zoo.runs.launchers import Process
 
-VARIABLE = "ZOO_WATCH_HOST"
 # A busy machine may let a thread wait so long; more means that the whole process stood still.
-HELD_UP_S = 5.0
+SUSPENDED_S = 5.0
 
 
 @dataclass(frozen=True)
-class Guard:
-    """How a worker is guarded.
+class ProcessLimits:
+    """Limits on a worker's process.
 
     Attributes:
         lock: open file of the run folder's lock, which the worker inherits.
-        hang_s: it is ended after so many seconds without an event; 0: never.
-        outlives_terminal: a closed terminal stops nothing; what is said then goes to ``host.log``.
+        hang_s: it is killed after so many seconds without an event; 0: never.
+        outlives_terminal: a closed terminal stops nothing; messages then go to ``host.log``.
     """
 
     lock: int | None = None
     hang_s: float = 0.0
     outlives_terminal: bool = False
 
-    @contextlib.contextmanager
-    def tied(self) -> Iterator[tuple[list[int], dict[str, str]]]:
-        """Open files that the worker inherits, and the variable that names the one that ends with this process.
-
-        It is the reading end of a pipe that nobody writes to: once it can be read, the other end is gone, and the
-        host with it, however it ended.
-        """
-        theirs, ours = os.pipe()
-        try:
-            inherited = [theirs] if self.lock is None else [theirs, self.lock]
-            yield inherited, {VARIABLE: str(theirs)}
-        finally:
-            os.close(theirs)
-            os.close(ours)
-
 
 @contextlib.contextmanager
-def watched(
-    worker: "subprocess.Popen[bytes]", patience_s: float, hung: Callable[[float], None]
-) -> Iterator[Callable[[], None]]:
-    """End a worker that shows no sign of life for too long; yields the function to call for each sign.
+def watchdog(process: Process, patience_s: float, hung: Callable[[float], None]) -> Iterator[Callable[[], None]]:
+    """Kill a process that shows no sign of life for too long; yield the function to call for each sign.
 
     Time asleep does not count, nor does a clock that is set: only the monotonic one is asked.
 
     Args:
-        worker: the process.
+        process: to watch.
         patience_s: for so long; 0: for ever.
-        hung: called with the seconds of silence before it is ended.
+        hung: called with the seconds of silence before it is killed.
     """
     last, over, pause = [time.monotonic()], threading.Event(), min(1.0, patience_s / 10)
 
@@ -65,12 +46,12 @@ def watched(
         looked = time.monotonic()
         while not over.wait(pause):
             now = time.monotonic()
-            if now - looked > pause + HELD_UP_S:
+            if now - looked > pause + SUSPENDED_S:
                 last[0] = now  # this process was stopped itself, and heard nothing: Ctrl-Z, or a frozen container
             looked, silent = now, now - last[0]
             if silent > patience_s:
                 hung(silent)
-                worker.kill()
+                process.kill()
                 return
 
     def alive() -> None:
@@ -84,17 +65,22 @@ def watched(
         over.set()
 
 
-class Keep:
-    """Writes lines to a file; a full disk is said once and stops nothing."""
+class EventFile:
+    """A file of events; a full disk is reported once and stops nothing.
 
-    def __init__(self, kept: IO[bytes]) -> None:
-        self._kept, self._lost, self._torn = kept, False, False
+    Args:
+        stream: opened for appending, unbuffered.
+    """
 
-    def __call__(self, line: bytes) -> None:
+    def __init__(self, stream: IO[bytes]) -> None:
+        self._stream, self._lost, self._torn = stream, False, False
+
+    def write(self, line: bytes) -> None:
+        """Append a line."""
         line = b"\n" + line if self._torn else line  # what there was room for must not spoil this one too
         try:
-            self._torn = self._kept.write(line) != len(line)
+            self._torn = self._stream.write(line) != len(line)
         except OSError as error:
             if not self._lost:
-                console.warn(f"Events are no longer kept in {self._kept.name}: {error.strerror}")
+                console.warn(f"Events are no longer kept in {self._stream.name}: {error.strerror}")
             self._lost = True

@@ -13,7 +13,7 @@ from zoo.runs.worker_process import Feed, Outcome
 Event = dict[str, Any]
 
 
-class Player:
+class WorkerSession:
     """A worker that prepares itself and then answers one order at a time.
 
     Args:

@@ -13,7 +13,7 @@ from PIL import Image
 from tests.support import SUPPORT, published
 from zoo.cli.main import main
 from zoo.core import paths
-from zoo.runs import worker_process
+from zoo.runs import stopping
 from zoo.tasks.style_transfer import pipeline
 
 Zoo = Callable[..., int]
@@ -119,7 +119,7 @@ def test_asked_to_stop_it_keeps_what_is_done(
 
     monkeypatch.setenv("FAKE_WORKER", "slow")
     monkeypatch.setattr(pipeline.Exchange, "take", take)
-    monkeypatch.setattr(worker_process, "INTERRUPT_GRACE_S", 5.0)
+    monkeypatch.setattr(stopping, "INTERRUPT_GRACE_S", 5.0)
     assert zoo("input=in", "save=out") == 130
     assert sorted(each.name for each in (tmp_path / "out").iterdir()) == ["0.png", "1.png"]
     assert record(tmp_path)["exit"] == "interrupted"

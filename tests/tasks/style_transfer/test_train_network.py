@@ -13,7 +13,7 @@ from tests.support import SUPPORT
 from zoo.cli.main import main
 from zoo.core import paths
 from zoo.core.errors import ZooError
-from zoo.runs.array_queue import ClosedError, Lane
+from zoo.runs.array_queue import ArrayQueue, ClosedError
 from zoo.tasks.style_transfer import patches
 
 Zoo = Callable[..., int]
@@ -126,29 +126,29 @@ def test_the_same_seed_gives_the_same_pieces(tmp_path: Path) -> None:
 def test_a_lane_stays_a_few_ahead_and_ends_with_its_reader(tmp_path: Path) -> None:
     ended: list[int] = []
 
-    def feed(lane: Lane) -> None:
+    def feed(queue: ArrayQueue) -> None:
         try:
             for number in range(100):
-                lane.put(np.full(3, number))
+                queue.put(np.full(3, number))
         except ClosedError:
             ended.append(number)
             raise
 
-    with Lane(tmp_path, 2, feed) as lane:
+    with ArrayQueue(tmp_path, 2, feed) as queue:
         for _ in range(3):
-            lane.taken()
+            queue.task_done()
     assert ended
     assert ended[0] <= 6
     assert not (tmp_path / "end").exists()
-    lane.check()
+    queue.check()
 
 
 def test_a_lane_tells_what_stopped_it(tmp_path: Path) -> None:
-    def feed(lane: Lane) -> None:
+    def feed(queue: ArrayQueue) -> None:
         raise OSError(28, "No space left on device")
 
-    with Lane(tmp_path, 2, feed) as lane:
+    with ArrayQueue(tmp_path, 2, feed) as queue:
         pass
     assert (tmp_path / "end").exists()
     with pytest.raises(ZooError, match="No space left"):
-        lane.check()
+        queue.check()

@@ -17,7 +17,7 @@ from zoo.runs.execution import execute, raise_if_failed, request_of
 from zoo.runs.lifecycle import record_outcome, start_run
 from zoo.runs.result import Run
 from zoo.runs.worker_process import Feed, Outcome
-from zoo.runs.worker_session import Player
+from zoo.runs.worker_session import WorkerSession
 from zoo.tasks.benchmarks import networks, participants, results
 from zoo.tasks.benchmarks.results import Row
 
@@ -65,7 +65,7 @@ class _Place:
     cases: list[Row] = dataclasses.field(default_factory=list)
     turns: list[Turns] = dataclasses.field(default_factory=list)
     peak: float | None = None
-    player: Player | None = None
+    session: WorkerSession | None = None
 
     def start(self, settings: StacksConfig) -> None:
         """Start the worker and wait until every case is ready; what cannot be is kept."""
@@ -80,25 +80,25 @@ class _Place:
         with self._kept():
             # Its bars need the screen to themselves.
             store.ensure(self.context.choice.stack, self.context.machine.platform)
-            self.player = Player(working)
-            ready = self.player.start()
+            self.session = WorkerSession(working)
+            ready = self.session.start()
             self.peak = ready["peak_gflop_per_s"]
             self.cases = [{"error": None} | row for row in ready["rows"]]
             self.turns = [[] for _ in self.cases]
 
     def take_turn(self, case: int, seconds: float) -> None:
         """Let the worker time a case; what goes wrong is kept."""
-        if self.error or self.player is None or self.cases[case]["error"]:
+        if self.error or self.session is None or self.cases[case]["error"]:
             return
         with self._kept():
-            said = self.player.ask({"case": case, "seconds": seconds})
+            said = self.session.ask({"case": case, "seconds": seconds})
             self.cases[case] |= {"error": said["error"], "peak_memory_bytes": said["peak_memory_bytes"]}
             self.turns[case] += [said["taken_s"]] if said["taken_s"] else []
 
     def finish(self) -> None:
         """Let the worker end."""
-        if self.player is not None:
-            self.player.finish()
+        if self.session is not None:
+            self.session.finish()
 
     @contextlib.contextmanager
     def _kept(self) -> Iterator[None]:

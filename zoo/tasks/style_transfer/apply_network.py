@@ -173,7 +173,7 @@ def _restyle(
         raise storage_error("write", context.folder, error) from error
     try:
         pictures = pipeline.Exchange(plan, folder)
-        with pictures.lane:
+        with pictures.queue:
             told = {
                 "exchange": str(folder),
                 "tile": settings.tile,

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 from zoo.core import console
 from zoo.core.errors import ZooError
 from zoo.data.images import decode
-from zoo.runs.array_queue import Lane
+from zoo.runs.array_queue import ArrayQueue
 
 if TYPE_CHECKING:
     import numpy as np
@@ -21,7 +21,7 @@ LEAST_SHARE = 0.5
 _THREADS = 4
 
 
-def feed(lane: Lane, files: list[Path], size: int, batch: int, steps: int, seed: int) -> None:
+def feed(queue: ArrayQueue, files: list[Path], size: int, batch: int, steps: int, seed: int) -> None:
     """Lay down ``steps`` batches of square pieces, uint8 (batch, size, size, 3); the same ones for the same seed.
 
     Every photo is taken once before any is taken again.
@@ -49,7 +49,7 @@ def feed(lane: Lane, files: list[Path], size: int, batch: int, steps: int, seed:
                     elif file not in spoilt:
                         spoilt.add(file)
                         _refuse(file, made, len(spoilt) == len(files))
-            lane.put(np.stack(pieces))
+            queue.put(np.stack(pieces))
 
 
 def _refuse(file: Path, reason: str, all_of_them: bool) -> None:

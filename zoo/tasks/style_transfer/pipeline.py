@@ -9,7 +9,7 @@ from typing import Any
 
 from zoo.core import console
 from zoo.data.images import decode, files
-from zoo.runs.array_queue import Lane
+from zoo.runs.array_queue import ArrayQueue
 
 AHEAD = 2
 
@@ -35,7 +35,7 @@ class Exchange:
     """The way of some pictures through the worker; see ``zoo/worker/restyle.py`` for the files.
 
     Attributes:
-        lane: where they are laid down; to be entered.
+        queue: where they are laid down; to be entered.
         written: results that are in their place.
         skipped: (file, reason) of pictures that could not be used.
     """
@@ -43,7 +43,7 @@ class Exchange:
     def __init__(self, items: list[Item], folder: Path) -> None:
         self.written: list[Path] = []
         self.skipped: list[tuple[str, str]] = []
-        self.lane = Lane(folder, AHEAD, self._feed)
+        self.queue = ArrayQueue(folder, AHEAD, self._feed)
         self._items = items
         self._owners: dict[int, _Film] = {}
         self._film: _Film | None = None
@@ -63,7 +63,7 @@ class Exchange:
         film.done.append(Path(event["path"]))
         if len(film.done) == max(1, len(film.told.durations)):
             self._finish()
-        self.lane.taken()
+        self.queue.task_done()
 
     def close(self) -> None:
         """Once the worker is gone: encode what there is of a film that broke off, and tell what went wrong.
@@ -75,7 +75,7 @@ class Exchange:
         if film:
             console.warn(f"{film.item.target} has {len(film.done)} of {len(film.told.durations)} frames")
         self._finish()
-        self.lane.check()
+        self.queue.check()
 
     def _finish(self) -> None:
         """Put the picture that is done where it belongs."""
@@ -91,22 +91,22 @@ class Exchange:
         for path in film.done:
             path.unlink()
 
-    def _feed(self, lane: Lane) -> None:
+    def _feed(self, queue: ArrayQueue) -> None:
         """Decode all pictures; runs in a thread of its own."""
         for item in self._items:
             try:
-                self._hand_over(item, lane)
+                self._hand_over(item, queue)
             except decode.UnreadableError as reason:
                 self.skipped.append((str(item.source), str(reason)))
                 console.warn(f"Left out {item.source}: {reason}")
 
-    def _hand_over(self, item: Item, lane: Lane) -> None:
+    def _hand_over(self, item: Item, queue: ArrayQueue) -> None:
         told, frames = files.open_image(item.source)
         if told.durations and item.target.suffix.lower() not in files.MOVING:
             console.warn(f"{item.target.suffix} stands still: only the first frame of {item.source} is used")
             told = replace(told, durations=())
         film = _Film(item, told, [])
         for frame in frames:
-            lane.put(frame, lambda number: self._owners.update({number: film}))
+            queue.put(frame, lambda number: self._owners.update({number: film}))
             if not told.durations:
                 break

@@ -16,7 +16,7 @@ from zoo.data.images import decode
 from zoo.data.images import files as image_files
 from zoo.data.sources import bundled_photos
 from zoo.runs import tables
-from zoo.runs.array_queue import Lane
+from zoo.runs.array_queue import ArrayQueue
 from zoo.runs.context import RunContext, create_context, refuse_untrainable
 from zoo.runs.execution import execute, raise_if_failed, request_of
 from zoo.runs.lifecycle import record_outcome, start_run
@@ -144,18 +144,18 @@ def _store(path: Path, array: Any) -> None:
 def _work(context: RunContext[StyleNetworkConfig], files: list[Path], features: dict[str, Any]) -> None:
     settings, trainer = context.settings, context.settings.trainer
 
-    def feed(lane: Lane) -> None:
-        patches.feed(lane, files, trainer.size, trainer.batch_size, trainer.steps, settings.seed)
+    def feed(queue: ArrayQueue) -> None:
+        patches.feed(queue, files, trainer.size, trainer.batch_size, trainer.steps, settings.seed)
 
     def watch(event: dict[str, Any]) -> None:
         if event["event"] == "artifact" and event.get("kind") == "batch":
-            lane.taken()
+            queue.task_done()
         elif event["event"] == "artifact" and event.get("kind") == "sample":
             _keep_sample(Path(event["path"]))
 
     inbox = Path(tempfile.mkdtemp(prefix="batches-", dir=context.folder))
     try:
-        with Lane(inbox, patches.AHEAD, feed) as lane:
+        with ArrayQueue(inbox, patches.AHEAD, feed) as queue:
             told = dataclasses.asdict(trainer) | {"seed": settings.seed, "features": features, "inbox": str(inbox)}
             told |= {"strength": vars(settings.strength), "painting": str(context.folder / "painting.npy")}
             request = request_of(context, settings.model | {"name": "style_network"}, "train_style_network")
@@ -166,7 +166,7 @@ def _work(context: RunContext[StyleNetworkConfig], files: list[Path], features: 
     if outcome.epochs:
         tables.write_history(context.folder / "history.csv", outcome.epochs)
     context.record.summary = _words(context)
-    lane.check()
+    queue.check()
     raise_if_failed(context, outcome)
 
 
