@@ -36,7 +36,7 @@ def test_examining_this_machine(tmp_path: Path) -> None:
     begin = time.perf_counter()
     report = doctor.examine()
     assert time.perf_counter() - begin < 10
-    assert json.loads(json.dumps(report)) == report
+    assert json.loads(json.dumps(report.to_json())) == report.to_json()
     text = doctor.render(report)
     assert [line for line in text.splitlines() if not line.startswith(" ")] == list(SECTIONS)
     assert machine.describe(machine.probe()) in text
@@ -52,11 +52,11 @@ def test_every_machine_gets_advice(name: str, monkeypatch: pytest.MonkeyPatch) -
     empty = shutil.disk_usage("/")._replace(free=10**12)
     monkeypatch.setattr(shutil, "disk_usage", lambda path: empty)
     report = doctor.examine()
-    usable = {row["name"]: row for row in report["backends"] if row["usable"]}
-    advised = report["advice"].rpartition("backend=")[2]
-    assert advised == next(row["name"] for row in report["backends"] if row["usable"] and row["trains"])
-    assert all(row["stack"] and row["promise"] in ("cpu", "gpu") for row in usable.values())
-    assert all(row["why"] for row in report["backends"])
+    usable = [row for row in report.backends if row.usable]
+    advised = report.advice.rpartition("backend=")[2]
+    assert advised == next(row.name for row in usable if row.trains)
+    assert all(row.stack and row.promise in ("cpu", "gpu") for row in usable)
+    assert all(row.why for row in report.backends)
 
 
 def test_what_is_wrong_with_a_machine_is_said(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -82,8 +82,8 @@ def test_a_full_disk_is_advised(monkeypatch: pytest.MonkeyPatch) -> None:
     full = shutil.disk_usage("/")._replace(free=100 * 10**6)
     monkeypatch.setattr(shutil, "disk_usage", lambda path: full)
     report = doctor.examine()
-    assert "make room" in report["advice"]
-    assert "ZOO_CACHE" in report["advice"]
+    assert "make room" in report.advice
+    assert "ZOO_CACHE" in report.advice
     assert "100 MB free" in doctor.render(report)
 
 
@@ -103,10 +103,10 @@ def test_a_registry_that_answers(monkeypatch: pytest.MonkeyPatch) -> None:
         monkeypatch.setenv("UV_INDEX_URL", f"http://user:secret@127.0.0.1:{port}/simple")
         monkeypatch.setenv("no_proxy", "*")
         report = doctor.examine()
-    assert report["network"] == {"checked": True, "host": f"127.0.0.1:{port}", "ok": True, "why": ""}
-    assert "secret" not in json.dumps(report)
+    assert report.to_json()["network"] == {"checked": True, "host": f"127.0.0.1:{port}", "ok": True, "why": ""}
+    assert "secret" not in json.dumps(report.to_json())
     monkeypatch.setattr(
-        doctor, "_network", lambda: {"checked": True, **package_index.reachable(f"http://127.0.0.1:{port}")}
+        doctor, "_network", lambda: doctor.Network(True, **package_index.reachable(f"http://127.0.0.1:{port}"))
     )
     assert f"127.0.0.1:{port} does not answer: " in doctor.render(doctor.examine())
 

@@ -1,4 +1,4 @@
-"""What a run would do, told for this machine and for others, with nothing done."""
+"""The plan of a run, for this machine and for others."""
 
 from pathlib import Path
 
@@ -26,15 +26,15 @@ TOLD = [
     (
         "m1",
         ["backend=metal", "model=mnist_dense"],
-        ("tf-2.19/macos-arm64.lock", "Apple M1", "must have run on a GPU"),
+        ("tf-2.19/macos-arm64.lock", "Apple M1", "must run on a GPU"),
     ),
     (
         "gtx_750_ti",
         ["backend=cuda-mac", "backend.python=~/tf-cuda/bin/python"],
         ("DYLD_LIBRARY_PATH=/usr/local/cuda/lib:", "~/tf-cuda/bin/python", "GeForce GTX 750 Ti"),
     ),
-    ("linux_cpu", [], ("tf-2.21", "linux-x86_64.lock", "keras 3.15.1", "promised: the CPU")),
-    ("linux_cpu", ["model=style_transfer"], ("stack=torch", "KERAS_BACKEND=torch", "promised: the CPU")),
+    ("linux_cpu", [], ("tf-2.21", "linux-x86_64.lock", "keras 3.15.1", "required device: CPU")),
+    ("linux_cpu", ["model=style_transfer"], ("stack=torch", "KERAS_BACKEND=torch", "required device: CPU")),
     ("m4", ["model=style_transfer", "backend=metal"], ("tf-2.19", "tensorflow-metal 1.2.0")),
 ]
 
@@ -76,4 +76,4 @@ def test_photos_are_planned_for_the_fastest_stack(capsys: pytest.CaptureFixture[
     assert "weights=imagenet" in text
     mac = CHECKOUT / "tests" / "machines" / "m1.txt"
     text = "\n".join(dry_run.lines("infer", ["model=mobilenet", "weights=imagenet", "input=photos"], mac))
-    assert "promised: the GPU" in text
+    assert "required device: GPU" in text

@@ -1,15 +1,15 @@
-"""The doctor: what this machine is, what of the zoo works on it, and what to type next."""
+"""Examine this machine, list what works on it, and name the command to run next."""
 
 import dataclasses
 import platform
 import shutil
 import sys
-from typing import Any
+from pathlib import Path
 
 from zoo.core import paths
 from zoo.core.files import folder_size
 from zoo.environments import interpreters, machine, package_index, selection, stacks, store
-from zoo.environments.interpreters import Interpreter
+from zoo.environments.interpreters import Broken, Interpreter
 from zoo.environments.machine import Machine
 from zoo.environments.selection import Candidate
 
@@ -18,107 +18,147 @@ MB = 10**6
 ROOM = 2
 
 
-def examine() -> dict[str, Any]:
-    """Look at everything a run depends on. Builds, downloads and changes nothing.
+@dataclasses.dataclass(frozen=True)
+class BackendRow:
+    """A backend on this machine; ``stack`` is None where it cannot be used, and ``why`` says why or why not."""
 
-    Returns:
-        What :func:`render` shows, as plain values: ``machine``, ``python``, ``interpreters``, ``backends``,
-        ``environments``, ``data``, ``cache``, ``network`` and ``advice``.
-    """
+    name: str
+    usable: bool
+    why: str
+    stack: str | None
+    promise: str | None
+    trains: bool
+    passed_over: list[str]
+    evidence: list[stacks.Evidence]
+
+
+@dataclasses.dataclass(frozen=True)
+class Network:
+    """Whether the package registry answers; ``checked`` is False where no registry is configured."""
+
+    checked: bool
+    host: str = ""
+    ok: bool = False
+    why: str = ""
+
+
+@dataclasses.dataclass(frozen=True)
+class Report:
+    """Everything that a run depends on."""
+
+    machine: Machine
+    python: Interpreter
+    interpreters: list[Interpreter]
+    broken: list[Broken]
+    backends: list[BackendRow]
+    environments: list[store.EnvironmentInfo]
+    data: dict[str, int]
+    cache: Path
+    free_bytes: int
+    network: Network
+    advice: str
+
+    def to_json(self) -> dict[str, object]:
+        """Return the report as plain values for JSON."""
+        network = dataclasses.asdict(self.network) if self.network.checked else {"checked": False}
+        return {
+            "machine": {**dataclasses.asdict(self.machine), "platform": self.machine.platform,
+                        "rosetta": self.machine.rosetta, "text": machine.describe(self.machine)},
+            "python": _fields(self.python),
+            "interpreters": {"working": [_fields(row) for row in self.interpreters],
+                             "broken": [_fields(row) for row in self.broken]},
+            "backends": [dataclasses.asdict(row) for row in self.backends],
+            "environments": [{**dataclasses.asdict(row), "folder": str(row.folder)} for row in self.environments],
+            "data": [{"name": name, "bytes": size} for name, size in self.data.items()],
+            "cache": {"folder": str(self.cache), "free_bytes": self.free_bytes},
+            "network": network,
+            "advice": self.advice,
+        }  # fmt: skip
+
+
+def _fields(row: Interpreter | Broken) -> dict[str, str]:
+    return {name: str(value) for name, value in row._asdict().items()}
+
+
+def examine() -> Report:
+    """Look at everything a run depends on. Builds, downloads and changes nothing."""
     here = machine.probe()
     available = {stack.name: stack for stack in stacks.load_all()}
     candidates = {row.name: selection.evaluate(row, here, available) for row in selection.load_all()}
-    working, broken = interpreters.survey()
-    cache = _cache()
-    return {
-        "machine": _machine(here),
-        "python": {"version": platform.python_version(), "arch": here.python_arch, "path": sys.executable},
-        "interpreters": {
-            "working": [{**found._asdict(), "path": str(found.path)} for found in working],
-            "broken": [{**found._asdict(), "path": str(found.path)} for found in broken],
-        },
-        "backends": [_backend(candidate, here) for candidate in _sorted(candidates)],
-        "environments": [_environment(listed) for listed in store.list_environments()],
-        "data": _data(),
-        "cache": cache,
-        "network": _network(),
-        "advice": _advice(here, selection.works_here(candidates), working, cache["free_bytes"]),
-    }
-
-
-def render(report: dict[str, Any]) -> str:
-    """The report of :func:`examine` as text for people."""
-    sections = [
-        ("Machine", _machine_lines(report)),
-        ("Python", _python_lines(report)),
-        ("Backends", [line for row in report["backends"] for line in _backend_lines(row)]),
-        ("Environments", [_environment_line(row) for row in report["environments"]] or ["none built yet"]),
-        (
-            "Data",
-            [f"{row['name']}: {_mb(row['bytes'])}" for row in report["data"]] or ["nothing fetched yet"],
-        ),
-        ("Disk", [f"{_mb(report['cache']['free_bytes'])} free for {report['cache']['folder']}"]),
-        ("Network", [_network_line(report["network"])]),
-        ("Advice", report["advice"].splitlines()),
-    ]
-    lines = [line for title, body in sections for line in (title, *(f"  {row}" for row in body))]
-    return "\n".join(lines)
-
-
-# -- looking
-
-
-def _machine(here: Machine) -> dict[str, Any]:
-    facts = dataclasses.asdict(here)
-    return {**facts, "platform": here.platform, "rosetta": here.rosetta, "text": machine.describe(here)}
-
-
-def _sorted(candidates: dict[str, Candidate]) -> list[Candidate]:
     usable = selection.works_here(candidates)
-    return [*usable, *(candidate for candidate in candidates.values() if not candidate.stack)]
+    unusable = [candidate for candidate in candidates.values() if not candidate.stack]
+    working, broken = interpreters.survey()
+    free = _free_bytes()
+    return Report(
+        machine=here,
+        python=Interpreter(platform.python_version(), Path(sys.executable), here.python_arch),
+        interpreters=working,
+        broken=broken,
+        backends=[_backend(candidate, here) for candidate in (*usable, *unusable)],
+        environments=store.list_environments(),
+        data=_data(),
+        cache=paths.cache_dir(),
+        free_bytes=free,
+        network=_network(),
+        advice=_advice(here, usable, working, free),
+    )
 
 
-def _backend(candidate: Candidate, here: Machine) -> dict[str, Any]:
+def render(report: Report) -> str:
+    """Format a report as text."""
+    sections = [
+        ("Machine", [machine.describe(report.machine), *(f"note: {note}" for note in report.machine.notes)]),
+        ("Python", _python_lines(report)),
+        ("Backends", [_backend_line(row) for row in report.backends]),
+        ("Environments", [_environment_line(row) for row in report.environments] or ["none built yet"]),
+        ("Data", [f"{name}: {_mb(size)}" for name, size in report.data.items()] or ["nothing downloaded yet"]),
+        ("Disk", [f"{_mb(report.free_bytes)} free for {report.cache}"]),
+        ("Network", [_network_line(report.network)]),
+        ("Advice", report.advice.splitlines()),
+    ]
+    return "\n".join(line for title, body in sections for line in (title, *(f"  {row}" for row in body)))
+
+
+# -- examining
+
+
+def _backend(candidate: Candidate, here: Machine) -> BackendRow:
     stack = candidate.stack
-    evidence = [dataclasses.asdict(row) for row in stack.evidence if row.platform == here.platform] if stack else []
-    return {
-        "name": candidate.backend.name,
-        "usable": stack is not None,
-        "why": candidate.why,
-        "stack": stack.name if stack else None,
-        "promise": candidate.support.device_kind if stack and candidate.support else None,
-        "trains": candidate.backend.trains,
-        "passed_over": candidate.notes,
-        "evidence": evidence,
-    }
+    return BackendRow(
+        name=candidate.backend.name,
+        usable=stack is not None,
+        why=candidate.why,
+        stack=stack.name if stack else None,
+        promise=candidate.support.device_kind if stack and candidate.support else None,
+        trains=candidate.backend.trains,
+        passed_over=candidate.notes,
+        evidence=[row for row in stack.evidence if row.platform == here.platform] if stack else [],
+    )
 
 
-def _environment(listed: store.EnvironmentInfo) -> dict[str, Any]:
-    return {**dataclasses.asdict(listed), "folder": str(listed.folder)}
-
-
-def _data() -> list[dict[str, Any]]:
+def _data() -> dict[str, int]:
+    """Return the size in bytes of each downloaded data set."""
     root = paths.cache_dir() / "downloads"
     folders = sorted(path for path in root.iterdir() if path.is_dir()) if root.is_dir() else []
-    return [{"name": folder.name, "bytes": folder_size(folder)} for folder in folders]
+    return {folder.name: folder_size(folder) for folder in folders}
 
 
-def _cache() -> dict[str, Any]:
+def _free_bytes() -> int:
     folder = paths.cache_dir()
     existing = next(path for path in (folder, *folder.parents) if path.exists())
-    return {"folder": str(folder), "free_bytes": shutil.disk_usage(existing).free}
+    return shutil.disk_usage(existing).free
 
 
-def _network() -> dict[str, Any]:
+def _network() -> Network:
     url = package_index.address()
-    return {"checked": url is not None, **(package_index.reachable(url) if url else {})}
+    return Network(True, **package_index.reachable(url)) if url else Network(False)
 
 
 def _advice(here: Machine, usable: list[Candidate], working: list[Interpreter], free: int) -> str:
-    """The one thing to type next."""
+    """Return the command to run next, or what to do before."""
     training = [candidate for candidate in usable if candidate.backend.trains]
     if not training:
-        return "nothing of the zoo runs here yet: use it on x86_64 Linux or on a Mac"
+        return "no backend works here yet: use zoo on x86_64 Linux or on a Mac"
     stack = training[0].stack
     assert stack is not None  # noqa: S101  (usable means that there is one)
     if free < ROOM * stack.size_mb * MB:
@@ -134,49 +174,44 @@ def _has_python(version: str, arch: str, working: list[Interpreter]) -> bool:
     number = machine.version(version)
     if number[:2] >= interpreters.UV_OLDEST:  # fetched when it is needed
         return True
-    return any(machine.version(found.version)[:2] == number[:2] and found.arch == arch for found in working)
+    return any(machine.version(row.version)[:2] == number[:2] and row.arch == arch for row in working)
 
 
-# -- showing
+# -- formatting
 
 
 def _mb(count: int) -> str:
     return f"{count / MB:,.0f} MB" if count < 10_000 * MB else f"{count / 1000 / MB:,.0f} GB"
 
 
-def _machine_lines(report: dict[str, Any]) -> list[str]:
-    return [report["machine"]["text"], *(f"note: {note}" for note in report["machine"]["notes"])]
-
-
-def _python_lines(report: dict[str, Any]) -> list[str]:
-    python, found = report["python"], report["interpreters"]
-    lines = [f"this one: {python['version']} ({python['arch']}), {python['path']}"]
-    if report["machine"]["rosetta"]:
+def _python_lines(report: Report) -> list[str]:
+    lines = [f"running zoo: {report.python.version} ({report.python.arch}), {report.python.path}"]
+    if report.machine.rosetta:
         lines.append("it is an x86_64 build that Rosetta translates: GPU libraries for this Mac need an arm64 one")
-    versions = sorted({(row["version"], row["arch"]) for row in found["working"]}, key=_version_key)
-    listed = ", ".join(f"{version} ({arch})" for version, arch in versions)
-    lines.append(f"found for stacks: {listed or 'none'}")
-    return lines + [f"does not work: {row['path']}: {row['reason']}" for row in found["broken"]]
+    versions = sorted({(row.version, row.arch) for row in report.interpreters}, key=_version_key)
+    listing = ", ".join(f"{version} ({arch})" for version, arch in versions)
+    return [*lines, f"available for stacks: {listing or 'none'}",
+            *(f"does not work: {row.path}: {row.reason}" for row in report.broken)]  # fmt: skip
 
 
 def _version_key(pair: tuple[str, str]) -> tuple[tuple[int, ...], str]:
     return machine.version(pair[0]), pair[1]
 
 
-def _backend_lines(row: dict[str, Any]) -> list[str]:
-    if not row["usable"]:
-        return [f"{row['name']:<9} no: {row['why']}"]
-    grades = sorted({entry["grade"] for entry in row["evidence"]})
+def _backend_line(row: BackendRow) -> str:
+    if not row.usable:
+        return f"{row.name:<9} no: {row.why}"
+    grades = sorted({entry.grade for entry in row.evidence})
     proof = f"evidence on this system: {', '.join(grades)}" if grades else "no evidence on this system yet"
-    trains = "" if row["trains"] else "; it does not train"
-    return [f"{row['name']:<9} yes: {row['why']}, with stack {row['stack']} ({proof}){trains}"]
+    trains = "" if row.trains else "; inference only"
+    return f"{row.name:<9} yes: {row.why}, with stack {row.stack} ({proof}){trains}"
 
 
-def _environment_line(row: dict[str, Any]) -> str:
-    return f"{row['stack']}: {row['state']}, {_mb(row['size_bytes'])}, {row['folder']}"
+def _environment_line(row: store.EnvironmentInfo) -> str:
+    return f"{row.stack}: {row.state}, {_mb(row.size_bytes)}, {row.folder}"
 
 
-def _network_line(row: dict[str, Any]) -> str:
-    if not row["checked"]:
-        return "not checked: neither uv nor pip is told which package registry to use"
-    return f"{row['host']} " + ("answers" if row["ok"] else f"does not answer: {row['why']}")
+def _network_line(network: Network) -> str:
+    if not network.checked:
+        return "not checked: neither uv nor pip has a package registry configured"
+    return f"{network.host} answers" if network.ok else f"{network.host} does not answer: {network.why}"

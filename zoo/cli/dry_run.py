@@ -1,4 +1,4 @@
-"""What a run would do, step by step, with every path and version, and nothing done."""
+"""Plan a run: every step with its paths and versions, without doing it."""
 
 import dataclasses
 from pathlib import Path
@@ -16,15 +16,15 @@ from zoo.tasks.style_transfer import optimize
 
 
 def lines(verb: str, overrides: list[str], capture: Path | None = None) -> list[str]:
-    """Describe a run.
+    """Describe the steps of a run.
 
     Args:
         verb: ``train`` or ``infer``.
         overrides: as on the command line.
-        capture: another machine than this one, see :func:`zoo.environments.machine.from_capture`.
+        capture: a captured machine instead of this one, see :func:`zoo.environments.machine.from_capture`.
 
     Raises:
-        ZooError: what the run itself would be refused for.
+        ZooError: for the same reasons as the run itself.
     """
     here = machine.probe() if capture is None else machine.from_capture(capture)
     reference = references.chosen(overrides)
@@ -39,7 +39,7 @@ def lines(verb: str, overrides: list[str], capture: Path | None = None) -> list[
     steps: list[tuple[str, list[str]]] = [
         ("machine", [machine.describe(here)]),
         ("settings", _settings(settings)),
-        ("backend", [f"{choice.backend.name}, promised: the {choice.required_device.upper()}", *choice.reasons]),
+        ("backend", [f"{choice.backend.name}, required device: {choice.required_device.upper()}", *choice.reasons]),
         *_where(settings, choice.stack, here, own=capture is None),
         ("data", _data(settings)),
         ("worker", _worker(choice)),
@@ -48,44 +48,44 @@ def lines(verb: str, overrides: list[str], capture: Path | None = None) -> list[
         ("evidence", _evidence(choice.stack, here.platform)),
     ]
     hang = "\n" + " " * 16
-    told = [f"{number:>2} {name:<12} {hang.join(body)}" for number, (name, body) in enumerate(steps, 1)]
+    plan = [f"{number:>2} {name:<12} {hang.join(body)}" for number, (name, body) in enumerate(steps, 1)]
     return [
         *remarks,
-        "Nothing of this is done now:",
-        *told,
-        "To do it: " + " ".join(["python -m zoo", verb, *overrides]),
+        "Plan (nothing is done now):",
+        *plan,
+        "To run it: " + " ".join(["python -m zoo", verb, *overrides]),
     ]
 
 
 def _settings(settings: Settings) -> list[str]:
     if isinstance(settings, InferConfig):
         model = " ".join(f"{key}={value}" for key, value in settings.model.items() if key != "about")
-        who = f"run={settings.run}" if settings.run else f"model {model}\nweights={settings.weights}"
-        return [*who.splitlines(), f"input={settings.input} batch_size={settings.batch_size or 'as usual'}"]
+        source = f"run={settings.run}" if settings.run else f"model {model}\nweights={settings.weights}"
+        return [*source.splitlines(), f"input={settings.input} batch_size={settings.batch_size or 'default'}"]
     if not isinstance(settings, TrainConfig):
         return [f"{key}={value}" for key, value in vars(settings).items() if not dataclasses.is_dataclass(value)]
     model = " ".join(f"{key}={value}" for key, value in settings.model.items() if key != "about")
     recipe = config_files.recipe_file(str(settings.model["name"]), settings.backend.name)
-    shown = recipe.relative_to(paths.ROOT) if recipe else "none for this model and backend: the defaults"
+    shown = recipe.relative_to(paths.ROOT) if recipe else "none for this model and backend, the defaults apply"
     trainer = " ".join(f"{key}={value}" for key, value in vars(settings.trainer).items())
     return [f"model {model}", f"recipe {shown}", trainer, f"seed={settings.seed} preset={settings.preset}"]
 
 
 def _where(settings: Settings, stack: stacks.Stack, here: machine.Machine, own: bool) -> list[tuple[str, list[str]]]:
     if settings.backend.python:
-        told = ["your own: looked at, compared with the lock of the stack, never changed"]
-        return [("python", [settings.backend.python]), ("environment", told)]
+        own_environment = ["your own: compared with the lock of the stack, never changed"]
+        return [("python", [settings.backend.python]), ("environment", own_environment)]
     return [("python", _python(stack, here, own)), ("environment", _environment(stack, here, own))]
 
 
 def _python(stack: stacks.Stack, here: machine.Machine, own: bool) -> list[str]:
     wanted = f"{stack.python} ({here.arch})"
-    found = interpreters.find(stack.python, here.arch) if own else None
-    if found:
-        return [f"{wanted}: {found.path} ({found.version})"]
+    present = interpreters.find(stack.python, here.arch) if own else None
+    if present:
+        return [f"{wanted}: {present.path} ({present.version})"]
     if interpreters.is_downloadable(stack.python):
-        return [f"{wanted}: {'not found here: ' if own else 'one found there, else '}downloaded by uv"]
-    return [f"{wanted}: not to be downloaded", *interpreters.how_to_get(stack.python, here.arch).splitlines()]
+        return [f"{wanted}: {'missing here: ' if own else 'one of that machine, else '}downloaded by uv"]
+    return [f"{wanted}: cannot be downloaded", *interpreters.how_to_get(stack.python, here.arch).splitlines()]
 
 
 def _environment(stack: stacks.Stack, here: machine.Machine, own: bool) -> list[str]:
@@ -94,7 +94,7 @@ def _environment(stack: stacks.Stack, here: machine.Machine, own: bool) -> list[
     built = (
         [row for row in store.list_environments() if row.stack == stack.name and row.state == "ready"] if own else []
     )
-    state = f"ready: {built[0].folder}" if built else f"to be built under {store.environments_dir()}"
+    state = f"ready: {built[0].folder}" if built else f"will be built under {store.environments_dir()}"
     packages = ", ".join(f"{name} {version}" for name, version in sorted(pinned.items()))
     return [
         state,
@@ -107,9 +107,9 @@ def _data(settings: Settings) -> list[str]:
     if isinstance(settings, InferConfig):
         return [str(settings.input)]
     if not isinstance(settings, TrainConfig):
-        return ["as the settings say"]
-    place = settings.data.root or "the zoo's cache, else downloaded"
-    known = {"auto": "MNIST where it can be had, else the bundled digits", "digits": "bundled with scikit-learn"}
+        return ["see settings"]
+    place = settings.data.root or "the cache of zoo, else downloaded"
+    known = {"auto": "MNIST if available, else the bundled digits", "digits": "bundled with scikit-learn"}
     return [f"{settings.data.name}: {known.get(settings.data.name, place)}"]
 
 
@@ -121,10 +121,10 @@ def _worker(choice: selection.Selection) -> list[str]:
 def _proof(choice: selection.Selection) -> list[str]:
     gpu = f" ({choice.gpu.name})" if choice.gpu else ""
     if choice.required_device == "gpu":
-        return [f"one matrix product must have run on a GPU{gpu}; else the run stops"]
-    return ["one matrix product tells which device does the work"]
+        return [f"a matrix product must run on a GPU{gpu}, or the run stops"]
+    return ["a matrix product shows which device computes"]
 
 
 def _evidence(stack: stacks.Stack, platform: str) -> list[str]:
     rows = [f"{row.grade}: {row.what} ({row.source})" for row in stack.evidence if row.platform == platform]
-    return rows or [f"none for {stack.name} on {platform}: its lock resolves, which is no evidence"]
+    return rows or [f"none for {stack.name} on {platform}: that its lock resolves is no evidence"]

@@ -58,7 +58,7 @@ def test_a_run_keeps_its_vocabulary_and_tells_its_split(folder: Path, capsys: py
     assert request["model"]["args"]["vocabulary"] == len(tokenizer) == told["data"]["vocabulary"]
     assert (request["job"], request["model"]["args"]["classes"]) == ("train_text_classifier", 2)
     assert np.load(request["data"]["labels"]).shape == (60,)
-    assert "texts: 51 to train, 3 to validate, 6 to test" in capsys.readouterr().out
+    assert "texts: 51 for training, 3 for validation, 6 for testing" in capsys.readouterr().out
 
 
 def test_texts_longer_than_the_model_reads_are_counted(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
@@ -181,9 +181,9 @@ def test_what_is_written_is_shown_as_it_comes_and_kept(folder: Path, capsys: pyt
     asked = ("prompt=To be, or", "length=3", "temperature=0.5", "top_k=4", "seed=7", "output.name=written")
     assert main(["infer", f"run={run}", *asked]) == 0
     shown = capsys.readouterr()
-    assert "To be, orla [31mla [31mla [31m" in shown.err
+    assert r"To be, orla \x1b[31mla \x1b[31mla \x1b[31m" in shown.err
     assert "\x1b" not in shown.err
-    assert "3 tokens, 5 a second" in shown.out
+    assert "3 tokens, 5 tokens/s" in shown.out
     written = folder / "runs" / "written"
     assert (written / "generated.txt").read_text() == "To be, orla la la "
     request = json.loads((written / "request.json").read_text())

@@ -21,7 +21,7 @@ def run(parsed: argparse.Namespace) -> int:
 
     report = doctor.examine()
     if parsed.json:
-        console.output_json(report, indent=2)
+        console.output_json(report.to_json(), indent=2)
     else:
         console.output(doctor.render(report))
     return 0
