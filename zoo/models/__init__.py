@@ -1,15 +1,25 @@
 """Model builders, one file a model, the same code on every Keras from 2.1 (TensorFlow 1.8) to today's.
 
-Each file has ``build(compat, ...)``, which returns an uncompiled Keras model, and ``preprocess``, which turns
-stored uint8 pixels into what that model takes. Everything that differs between Keras versions is in ``compat``.
+Each file has ``build(compat, ...)``, which returns an uncompiled Keras model, and ``preprocess``, which converts
+stored inputs to what that model takes. Everything that differs between Keras versions is in ``compat``.
 
-``MobileNet`` and ``MobileNetV2`` are for direct use beside your own Keras, in place of those of
-``keras.applications``, ``TransformerEncoder`` in place of ``torch.nn``'s. Nothing here imports Keras before one of
-them is called.
+``MobileNet`` and ``MobileNetV2`` replace those of ``keras.applications`` in your own Keras, ``TransformerEncoder``
+that of ``torch.nn``. Nothing here imports Keras before one of them is called.
 """
+
+import importlib
 
 from zoo.models.mobilenet import MobileNet
 from zoo.models.mobilenet_v2 import MobileNetV2
 from zoo.models.transformer import TransformerEncoder
 
 __all__ = ["MobileNet", "MobileNetV2", "TransformerEncoder"]
+
+# Names that requests and run folders of earlier versions may contain.
+FORMER_NAMES = {"style_network": "style_transfer/fast"}
+
+
+def module_of(name):
+    """Return the module of a model, such as ``"transformer/lm"``; former names are accepted."""
+    name = FORMER_NAMES.get(name, name)
+    return importlib.import_module("zoo.models." + name.replace("/", "."))

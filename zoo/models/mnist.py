@@ -11,7 +11,7 @@ def build(compat, input_shape=(28, 28, 1), classes=10, dropout=0.5):
     """Build conv 32, pool, conv 64, pool, dropout, dense softmax.
 
     Args:
-        compat: the Keras at hand, ``zoo.models.compat``.
+        compat: the package ``zoo.models.compat``.
         input_shape: (height, width, channels) of one picture.
         classes: number of outputs.
         dropout: share of features dropped before the last layer, 0 <= dropout < 1.

@@ -1,7 +1,7 @@
 """The fully connected MNIST network of TensorFlow's beginner tutorial: 101,770 parameters.
 
 Architecture: https://www.tensorflow.org/tutorials/quickstart/beginner (Apache-2.0). The tutorial ends in logits;
-this one ends in a softmax, so that every model of the zoo answers with probabilities.
+this one ends in a softmax, so that every model of the zoo returns probabilities.
 """
 
 from zoo.models.preprocessing import to_unit as preprocess  # noqa: F401
@@ -11,7 +11,7 @@ def build(compat, input_shape=(28, 28, 1), classes=10, units=128, dropout=0.2):
     """Build flatten, dense relu, dropout, dense softmax.
 
     Args:
-        compat: the Keras at hand, ``zoo.models.compat``.
+        compat: the package ``zoo.models.compat``.
         input_shape: (height, width, channels) of one picture.
         classes: number of outputs.
         units: width of the hidden layer.

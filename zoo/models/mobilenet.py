@@ -1,22 +1,24 @@
-"""MobileNet, the first: 3x3 convolutions of every channel by itself, mixed by 1x1 convolutions.
+"""MobileNet v1: 3x3 depthwise convolutions, each followed by a 1x1 convolution.
 
 Howard et al. 2017, https://arxiv.org/abs/1704.04861, Table 1: 4,253,864 parameters at full width. Names of layers
-are those of keras.applications, and so its weights fit.
+are those of keras.applications, so that its weights fit.
 """
 
-from zoo.models.layers import mobilenet_blocks as pieces
+from zoo.models.layers import mobilenet_blocks as blocks
 from zoo.models.preprocessing import to_symmetric as preprocess  # noqa: F401
 
-# Filters and stride of every separable block, from the first to the thirteenth.
+# Filters and stride of the thirteen separable blocks.
 BLOCKS = ((64, 1), (128, 2), (128, 1), (256, 2), (256, 1), (512, 2), *((512, 1),) * 5, (1024, 2), (1024, 1))
 
-_WORDS = {1.0: "1_0", 0.75: "7_5", 0.5: "5_0", 0.25: "2_5"}
+_ALPHA_NAMES = {1.0: "1_0", 0.75: "7_5", 0.5: "5_0", 0.25: "2_5"}
 
-PUBLISHED = pieces.Published(
+PUBLISHED = blocks.Published(
     address="https://storage.googleapis.com/tensorflow/keras-applications/mobilenet/",
     sizes=(128, 160, 192, 224),
     alphas=(0.25, 0.5, 0.75, 1.0),
-    file_name=lambda alpha, size, top: "mobilenet_%s_%d_tf%s.h5" % (_WORDS[alpha], size, "" if top else "_no_top"),
+    file_name=lambda alpha, size, top: (
+        "mobilenet_%s_%d_tf%s.h5" % (_ALPHA_NAMES[alpha], size, "" if top else "_no_top")
+    ),
 )
 
 
@@ -24,13 +26,13 @@ def build(compat, input_shape=None, classes=1000, alpha=1.0, depth_multiplier=1,
     """Build the network with its top, for pictures with the channels last.
 
     Args:
-        compat: the Keras at hand, ``zoo.models.compat``.
-        input_shape: (height, width, channels) of one picture, at least 32x32; None means input_size and colour.
+        compat: the package ``zoo.models.compat``.
+        input_shape: (height, width, channels) of one picture, at least 32x32; None means input_size and RGB.
         classes: number of outputs.
-        alpha: width: share of the filters of the paper's network that every layer has.
-        depth_multiplier: how many outputs each channel gets from the 3x3 convolutions.
+        alpha: share of the filters of the paper's network that every layer has.
+        depth_multiplier: number of outputs of the depthwise convolutions for each channel.
         dropout: share of features dropped before the last layer, 0 <= dropout < 1.
-        input_size: edge of the pictures in pixels; None takes them as they are.
+        input_size: height and width of the pictures in pixels; None takes them as they are.
 
     Returns:
         A model from (batch, height, width, channels) float32 in -1..1 to (batch, classes) probabilities.
@@ -38,14 +40,14 @@ def build(compat, input_shape=None, classes=1000, alpha=1.0, depth_multiplier=1,
     Raises:
         ValueError: with the value received.
     """
-    shape = pieces.picture_shape(input_shape, input_size)
+    shape = blocks.fixed_input_shape(input_shape, input_size)
     inputs = compat.keras.layers.Input(shape=shape)
     x = _trunk(compat, inputs, alpha, depth_multiplier, classes)
     x = _top(compat, x, alpha, classes, dropout, "softmax")
     return compat.keras.models.Model(inputs=inputs, outputs=x, name="mobilenet")
 
 
-def MobileNet(  # noqa: N802  (the name it stands in for)
+def MobileNet(  # noqa: N802  (the name of the function it replaces)
     input_shape=None,
     alpha=1.0,
     depth_multiplier=1,
@@ -62,12 +64,12 @@ def MobileNet(  # noqa: N802  (the name it stands in for)
 
     Args:
         input_shape: shape of one picture, at least 32 by 32; None means 224 by 224, or any size without a top.
-        alpha: width: share of the filters of the paper's network that every layer has.
-        depth_multiplier: how many outputs each channel gets from the 3x3 convolutions.
+        alpha: share of the filters of the paper's network that every layer has.
+        depth_multiplier: number of outputs of the depthwise convolutions for each channel.
         dropout: share of features dropped before the last layer.
         include_top: end in class probabilities; else in feature maps.
         weights: ``"imagenet"``, a file that this Keras can load, or None for random numbers.
-        input_tensor: Keras tensor to start from.
+        input_tensor: Keras tensor to use as the input.
         pooling: without a top: None, ``"avg"`` or ``"max"`` over the feature maps.
         classes: number of outputs of the top.
         classifier_activation: activation of the top; None gives logits.
@@ -81,28 +83,28 @@ def MobileNet(  # noqa: N802  (the name it stands in for)
     """
     from zoo.models import compat
 
-    pieces.check_weights(PUBLISHED, weights, include_top, classes, alpha)
+    blocks.check_weights(PUBLISHED, weights, include_top, classes, alpha)
     if weights == "imagenet" and depth_multiplier != 1:
         raise ValueError(
             "With weights='imagenet' `depth_multiplier` should be 1. Received depth_multiplier=%s" % depth_multiplier
         )
-    shape = pieces.input_shape_of(compat, input_shape, weights, include_top, PUBLISHED.sizes)
-    rows = pieces.rows_of(compat, shape, weights, PUBLISHED.sizes)
-    inputs = pieces.open_input(compat, input_tensor, shape)
-    x = _trunk(compat, inputs, alpha, depth_multiplier, classes)
-    if include_top:
-        pieces.check_activation(compat, classifier_activation, weights)
-        x = _top(compat, x, alpha, classes, dropout, classifier_activation)
-    else:
-        x = pieces.pool(compat, x, pooling)
-    model = pieces.close(compat, inputs, input_tensor, x, name or "mobilenet_%0.2f_%s" % (alpha, rows))
-    return pieces.fill(compat, model, weights, PUBLISHED, alpha, rows, include_top)
+    network = blocks.Network(
+        published=PUBLISHED,
+        alpha=alpha,
+        name="mobilenet",
+        trunk=lambda x: _trunk(compat, x, alpha, depth_multiplier, classes),
+        top=lambda x, activation: _top(compat, x, alpha, classes, dropout, activation),
+        tensor_shape=None,
+    )
+    return blocks.application(
+        compat, network, include_top, weights, input_tensor, input_shape, pooling, classifier_activation, name
+    )
 
 
 def _trunk(compat, x, alpha, depth_multiplier, classes):
-    pieces.check_width(alpha, classes)
-    x = pieces.convolve(compat, x, int(32 * alpha), "conv1", size=3, stride=2)
-    x = pieces.normalise(compat, x, "conv1_bn")
+    blocks.check_width(alpha, classes)
+    x = blocks.conv(compat, x, int(32 * alpha), "conv1", size=3, stride=2)
+    x = blocks.batch_norm(compat, x, "conv1_bn")
     x = compat.relu6("conv1_relu")(x)
     for number, (filters, stride) in enumerate(BLOCKS, 1):
         x = _separable(compat, x, number, int(filters * alpha), stride, depth_multiplier)
@@ -110,19 +112,19 @@ def _trunk(compat, x, alpha, depth_multiplier, classes):
 
 
 def _separable(compat, x, number, filters, stride, depth_multiplier):
-    """Convolve every channel, normalise, clip; mix the channels, normalise, clip."""
+    """Apply a depthwise and a 1x1 convolution, each with batch normalization and ReLU6."""
     if stride != 1:
         x = compat.keras.layers.ZeroPadding2D(((0, 1), (0, 1)), name="conv_pad_%d" % number)(x)
-    x = pieces.convolve_channels(compat, x, "conv_dw_%d" % number, stride, depth_multiplier)
-    x = pieces.normalise(compat, x, "conv_dw_%d_bn" % number)
+    x = blocks.depthwise_conv(compat, x, "conv_dw_%d" % number, stride, depth_multiplier)
+    x = blocks.batch_norm(compat, x, "conv_dw_%d_bn" % number)
     x = compat.relu6("conv_dw_%d_relu" % number)(x)
-    x = pieces.convolve(compat, x, filters, "conv_pw_%d" % number)
-    x = pieces.normalise(compat, x, "conv_pw_%d_bn" % number)
+    x = blocks.conv(compat, x, filters, "conv_pw_%d" % number)
+    x = blocks.batch_norm(compat, x, "conv_pw_%d_bn" % number)
     return compat.relu6("conv_pw_%d_relu" % number)(x)
 
 
 def _top(compat, x, alpha, classes, dropout, activation):
-    """A 1x1 convolution for a last layer, as the network was first published."""
+    """End in a 1x1 convolution instead of a dense layer, as the network was published."""
     layers = compat.keras.layers
     if not 0 <= dropout < 1:
         raise ValueError("`dropout` should be at least 0 and below 1. Received dropout=%r" % (dropout,))

@@ -1,10 +1,10 @@
-"""MobileNetV2: narrow layers joined by sums, wide 3x3 convolutions of every channel by itself between them.
+"""MobileNetV2: inverted residual blocks with 3x3 depthwise convolutions.
 
 Sandler et al. 2018, https://arxiv.org/abs/1801.04381, Table 2: 3,538,984 parameters at full width. Names of layers
-are those of keras.applications, and so its weights fit.
+are those of keras.applications, so that its weights fit.
 """
 
-from zoo.models.layers import mobilenet_blocks as pieces
+from zoo.models.layers import mobilenet_blocks as blocks
 from zoo.models.preprocessing import to_symmetric as preprocess  # noqa: F401
 
 # Rows of Table 2: expansion, channels out, number of blocks, stride of the first of them.
@@ -19,7 +19,7 @@ STAGES = (
 )
 MOMENTUM = 0.999
 
-PUBLISHED = pieces.Published(
+PUBLISHED = blocks.Published(
     address="https://storage.googleapis.com/tensorflow/keras-applications/mobilenet_v2/",
     sizes=(96, 128, 160, 192, 224),
     alphas=(0.35, 0.5, 0.75, 1.0, 1.3, 1.4),
@@ -33,11 +33,11 @@ def build(compat, input_shape=None, classes=1000, alpha=1.0, input_size=224):
     """Build the network with its top, for pictures with the channels last.
 
     Args:
-        compat: the Keras at hand, ``zoo.models.compat``.
-        input_shape: (height, width, channels) of one picture, at least 32x32; None means input_size and colour.
+        compat: the package ``zoo.models.compat``.
+        input_shape: (height, width, channels) of one picture, at least 32x32; None means input_size and RGB.
         classes: number of outputs.
-        alpha: width: share of the filters of the paper's network, rounded to multiples of eight.
-        input_size: edge of the pictures in pixels; None takes them as they are.
+        alpha: share of the filters of the paper's network, rounded to multiples of eight.
+        input_size: height and width of the pictures in pixels; None takes them as they are.
 
     Returns:
         A model from (batch, height, width, channels) float32 in -1..1 to (batch, classes) probabilities.
@@ -45,14 +45,14 @@ def build(compat, input_shape=None, classes=1000, alpha=1.0, input_size=224):
     Raises:
         ValueError: with the value received.
     """
-    shape = pieces.picture_shape(input_shape, input_size)
+    shape = blocks.fixed_input_shape(input_shape, input_size)
     inputs = compat.keras.layers.Input(shape=shape)
     x = _trunk(compat, inputs, alpha, classes)
     x = _top(compat, x, classes, "softmax")
     return compat.keras.models.Model(inputs=inputs, outputs=x, name="mobilenet_v2")
 
 
-def MobileNetV2(  # noqa: N802  (the name it stands in for)
+def MobileNetV2(  # noqa: N802  (the name of the function it replaces)
     input_shape=None,
     alpha=1.0,
     include_top=True,
@@ -67,10 +67,10 @@ def MobileNetV2(  # noqa: N802  (the name it stands in for)
 
     Args:
         input_shape: shape of one picture, at least 32 by 32; None means 224 by 224, or any size without a top.
-        alpha: width: share of the filters of the paper's network, rounded to multiples of eight.
+        alpha: share of the filters of the paper's network, rounded to multiples of eight.
         include_top: end in class probabilities; else in feature maps.
         weights: ``"imagenet"``, a file that this Keras can load, or None for random numbers.
-        input_tensor: Keras tensor to start from.
+        input_tensor: Keras tensor to use as the input.
         pooling: without a top: None, ``"avg"`` or ``"max"`` over the feature maps.
         classes: number of outputs of the top.
         classifier_activation: activation of the top; None gives logits.
@@ -84,23 +84,26 @@ def MobileNetV2(  # noqa: N802  (the name it stands in for)
     """
     from zoo.models import compat
 
-    pieces.check_weights(PUBLISHED, weights, include_top, classes, alpha)
-    tensor_shape = _tensor_shape(compat, input_tensor, input_shape)
-    shape = pieces.input_shape_of(compat, input_shape, weights, include_top, PUBLISHED.sizes, tensor_shape)
-    rows = pieces.rows_of(compat, shape, weights, PUBLISHED.sizes)
-    inputs = pieces.open_input(compat, input_tensor, shape)
-    x = _trunk(compat, inputs, alpha, classes)
-    if include_top:
-        pieces.check_activation(compat, classifier_activation, weights)
-        x = _top(compat, x, classes, classifier_activation)
-    else:
-        x = pieces.pool(compat, x, pooling)
-    model = pieces.close(compat, inputs, input_tensor, x, name or "mobilenetv2_%0.2f_%s" % (alpha, rows))
-    return pieces.fill(compat, model, weights, PUBLISHED, alpha, rows, include_top)
+    blocks.check_weights(PUBLISHED, weights, include_top, classes, alpha)
+    network = blocks.Network(
+        published=PUBLISHED,
+        alpha=alpha,
+        name="mobilenetv2",
+        trunk=lambda x: _trunk(compat, x, alpha, classes),
+        top=lambda x, activation: _top(compat, x, classes, activation),
+        tensor_shape=_tensor_shape(compat, input_tensor, input_shape),
+    )
+    return blocks.application(
+        compat, network, include_top, weights, input_tensor, input_shape, pooling, classifier_activation, name
+    )
 
 
 def _tensor_shape(compat, input_tensor, input_shape):
-    """Shape of the caller's tensor; it must not contradict ``input_shape``."""
+    """Return the shape of the caller's tensor, or None.
+
+    Raises:
+        ValueError: it is no Keras tensor, or contradicts ``input_shape``.
+    """
     if input_tensor is None:
         return None
     if not compat.is_keras_tensor(input_tensor):
@@ -114,51 +117,51 @@ def _tensor_shape(compat, input_tensor, input_shape):
 
 
 def _trunk(compat, x, alpha, classes):
-    pieces.check_width(alpha, classes)
-    x = pieces.convolve(compat, x, rounded(32 * alpha), "Conv1", size=3, stride=2)
-    x = pieces.normalise(compat, x, "bn_Conv1", MOMENTUM)
+    blocks.check_width(alpha, classes)
+    x = blocks.conv(compat, x, rounded(32 * alpha), "Conv1", size=3, stride=2)
+    x = blocks.batch_norm(compat, x, "bn_Conv1", MOMENTUM)
     x = compat.relu6("Conv1_relu")(x)
     channels, number = rounded(32 * alpha), 0
     for expansion, filters, repeats, first_stride in STAGES:
-        for turn in range(repeats):
-            wanted, stride = rounded(int(filters * alpha)), first_stride if turn == 0 else 1
-            x = _bottleneck(compat, x, number, channels, wanted, expansion, stride)
-            channels, number = wanted, number + 1
-    x = pieces.convolve(compat, x, rounded(1280 * max(1.0, alpha)), "Conv_1")
-    x = pieces.normalise(compat, x, "Conv_1_bn", MOMENTUM)
+        for repeat in range(repeats):
+            outputs, stride = rounded(int(filters * alpha)), first_stride if repeat == 0 else 1
+            x = _bottleneck(compat, x, number, channels, outputs, expansion, stride)
+            channels, number = outputs, number + 1
+    x = blocks.conv(compat, x, rounded(1280 * max(1.0, alpha)), "Conv_1")
+    x = blocks.batch_norm(compat, x, "Conv_1_bn", MOMENTUM)
     return compat.relu6("out_relu")(x)
 
 
 def rounded(filters):
-    """Nearest multiple of eight, at least eight, and never more than a tenth below what was asked for."""
+    """Round to a multiple of eight, at least eight, and at most a tenth below the number."""
     nearest = max(8, int(filters + 4) // 8 * 8)
     return nearest if nearest >= 0.9 * filters else nearest + 8
 
 
 def _bottleneck(compat, x, number, channels, filters, expansion, stride):
-    """Widen, convolve every channel, narrow; add the input where the shapes agree."""
+    """Expand, convolve depthwise, project; add the input if the shapes agree."""
     before, prefix = x, "block_%d_" % number if number else "expanded_conv_"
     if number:
-        x = pieces.convolve(compat, x, expansion * channels, prefix + "expand")
-        x = pieces.normalise(compat, x, prefix + "expand_BN", MOMENTUM)
+        x = blocks.conv(compat, x, expansion * channels, prefix + "expand")
+        x = blocks.batch_norm(compat, x, prefix + "expand_BN", MOMENTUM)
         x = compat.relu6(prefix + "expand_relu")(x)
     if stride != 1:
         x = compat.keras.layers.ZeroPadding2D(_padding(compat, x), name=prefix + "pad")(x)
-    x = pieces.convolve_channels(compat, x, prefix + "depthwise", stride)
-    x = pieces.normalise(compat, x, prefix + "depthwise_BN", MOMENTUM)
+    x = blocks.depthwise_conv(compat, x, prefix + "depthwise", stride)
+    x = blocks.batch_norm(compat, x, prefix + "depthwise_BN", MOMENTUM)
     x = compat.relu6(prefix + "depthwise_relu")(x)
-    x = pieces.convolve(compat, x, filters, prefix + "project")
-    x = pieces.normalise(compat, x, prefix + "project_BN", MOMENTUM)
+    x = blocks.conv(compat, x, filters, prefix + "project")
+    x = blocks.batch_norm(compat, x, prefix + "project_BN", MOMENTUM)
     if stride == 1 and channels == filters:
         x = compat.keras.layers.Add(name=prefix + "add")([before, x])
     return x
 
 
 def _padding(compat, x):
-    """Zeros around a map before a 3x3 convolution of stride 2: an even edge needs them on the far side only."""
+    """Return the padding before a 3x3 convolution of stride 2: an even size needs zeros on the far side only."""
     shape = compat.static_shape(x)
-    edges = shape[2:] if pieces.channel_axis(compat) == 1 else shape[1:3]
-    return tuple((1 if edge is not None and edge % 2 else 0, 1) for edge in edges)
+    sizes = shape[2:] if blocks.channel_axis(compat) == 1 else shape[1:3]
+    return tuple((1 if size is not None and size % 2 else 0, 1) for size in sizes)
 
 
 def _top(compat, x, classes, activation):

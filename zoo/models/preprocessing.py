@@ -1,6 +1,11 @@
-"""From stored pixels to what a network takes."""
+"""Convert stored inputs to what a network takes."""
 
 import numpy as np
+
+# Name of the fixed layer of :func:`caffe_layer`.
+CAFFE_LAYER = "to_bgr"
+# BGR means of ImageNet, 0..255, which networks trained in Caffe subtract.
+IMAGENET_MEAN_BGR = (103.939, 116.779, 123.68)
 
 
 def to_unit(pixels):
@@ -11,3 +16,26 @@ def to_unit(pixels):
 def to_symmetric(pixels):
     """Scale uint8 0..255 of any shape to float32 -1..1."""
     return np.asarray(pixels, dtype=np.float32) / np.float32(127.5) - np.float32(1)
+
+
+def to_float32(pixels):
+    """Convert pixels 0..255 of any shape to float32 without scaling."""
+    return np.asarray(pixels, dtype=np.float32)
+
+
+def to_tokens(tokens):
+    """Convert token ids of any integer type to int32."""
+    return np.asarray(tokens, dtype=np.int32)
+
+
+def caffe_layer(compat, x):
+    """Apply the preprocessing of networks trained in Caffe: RGB to BGR, minus the means of ImageNet.
+
+    It is a fixed 1x1 convolution: every Keras can differentiate it, save it and place it on its device.
+
+    Returns:
+        The tensor, and ``{layer: [kernel, bias]}`` to set once the model is built.
+    """
+    flipped = np.eye(3, dtype=np.float32)[::-1].reshape(1, 1, 3, 3)
+    x = compat.keras.layers.Conv2D(3, (1, 1), name=CAFFE_LAYER, dtype="float32")(x)
+    return x, {CAFFE_LAYER: [flipped, -np.array(IMAGENET_MEAN_BGR, np.float32)]}

@@ -1,10 +1,8 @@
 """Building the model a request asks for, and running it over many pictures."""
 
-import importlib
-
 import numpy as np
 
-from zoo.models import compat
+from zoo.models import compat, module_of
 from zoo.worker.errors import RefusalError
 
 
@@ -20,7 +18,7 @@ def build(request):
     Raises:
         RefusalError: the model cannot be built with these settings.
     """
-    module = importlib.import_module("zoo.models." + request["model"]["name"].replace("/", "."))
+    module = module_of(request["model"]["name"])
     arguments = dict(request["model"]["args"])
     own = arguments.pop("normalise", None)
     try:

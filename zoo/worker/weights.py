@@ -20,7 +20,7 @@ def initialise(model, seed):
     of the zoo's own draw.
     """
     random = np.random.RandomState(seed)
-    deviations = compat.drawn_weights(model)
+    deviations = compat.initial_deviations(model)
     drawn = []
     for (path, shape), value in zip(compat.named_weights(model), model.get_weights()):
         drawn.append(_draw(random, shape, deviations[path]) if path in deviations else value)

@@ -1,8 +1,8 @@
-"""One side of scripts/benchmarks/style_transfer.py, inside a stack's interpreter.
+"""Worker of scripts/benchmarks/style_transfer.py in a stack's interpreter.
 
-Reads lines of JSON from standard input and answers each by one. ``example`` takes steps as the style-transfer
-example of Keras does: SGD from 100 on, the content, the style and the picture through the network in every step.
-``ours`` reaches a loss as the zoo does. ``judge`` tells the loss of a picture, in float32.
+Reads lines of JSON from standard input and answers each with one. ``example`` takes steps as the style-transfer
+example of Keras does: SGD from 100 on, content, style and image through the network in every step. ``ours`` reaches a
+loss as the zoo does. ``judge`` returns the loss of an image, in float32.
 """
 
 import json
@@ -30,7 +30,7 @@ def _never(_step, _x, _terms):
 
 
 def counted(function):
-    """The function, and a list that grows with every call of it."""
+    """Return the function, and a list that grows with every call of it."""
     calls = []
 
     def call(x):
@@ -52,7 +52,7 @@ def main(checkout, arrays, weights):
 
 
 class Job:
-    """The pictures, the layers, and how far the example has come."""
+    """The images, the layers, and the state of the example."""
 
     def __init__(self, arrays, weights):
         self.content, self.style = (arrays[name].astype(np.float32) for name in ("content", "style"))
@@ -68,10 +68,10 @@ class Job:
         return frozen(settings, [*self.layers, self.deepest], shape)
 
     def example(self, steps):
-        """Take some more of the example's steps.
+        """Take more of the example's steps.
 
         Returns:
-            Losses before each step, and the seconds that all of them took, of the clock and of the processors.
+            Losses before each step; wall time and processor time of all of them in seconds.
         """
         if self._run is None:
             self._run = self._example()
@@ -174,8 +174,8 @@ class Job:
         network = self.features(content.shape, precision)
         of_content, of_style = compat.outputs(network, content[None]), compat.outputs(network, style[None])
         start = compat.keras.layers.Input(shape=(1,))
-        held = compat.Held((1, *content.shape), trainable=True, name="picture")
-        maps = network(held(start))
+        image = compat.TrainableConstant((1, *content.shape), trainable=True, name="picture")
+        maps = network(image(start))
         size = float(content.shape[0] * content.shape[1])
         area = self.content.shape[0] * self.content.shape[1] / size
         terms, shares = [], []
@@ -183,13 +183,13 @@ class Job:
             flat = of_style[number].reshape(-1, of_style[number].shape[-1]).astype(np.float32)
             aim = (flat.T.dot(flat) / len(flat))[None].astype(np.float32)
             kept = losses.constant(compat, aim, start, f"aim{number}")
-            terms.append(losses.distance(compat, losses.gram(compat, each), kept))
+            terms.append(losses.squared_distance(compat, losses.gram_matrix(compat, each), kept))
             shares.append(STYLE / len(self.layers) * len(flat) ** 2 / (36.0 * size**2))
         kept = losses.constant(compat, of_content[-1].astype(np.float32), start, "aim_content")
-        terms += [losses.distance(compat, maps[-1], kept), losses.total_variation(compat, held(start))]
+        terms += [losses.squared_distance(compat, maps[-1], kept), losses.total_variation(compat, image(start))]
         shares += [CONTENT * area, ROUGH * area]
-        model = compat.keras.models.Model(start, [losses.weighted(compat, terms, shares)])
-        return compat.losses_and_gradient(model, held)
+        model = compat.keras.models.Model(start, [losses.weighted_sum(compat, terms, shares)])
+        return compat.value_and_grad(model, image)
 
 
 if __name__ == "__main__":

@@ -9,9 +9,9 @@ def build(compat):
     from zoo.models.layers import mobilenet_blocks
 
     start = compat.keras.layers.Input(shape=(4, 4, 3))
-    x = mobilenet_blocks.normalise(compat, mobilenet_blocks.convolve(compat, start, 6, "conv"), "conv_bn")
+    x = mobilenet_blocks.batch_norm(compat, mobilenet_blocks.conv(compat, start, 6, "conv"), "conv_bn")
     x = compat.keras.layers.Activation("relu", name="relu")(x)
-    x = mobilenet_blocks.normalise(compat, mobilenet_blocks.convolve(compat, x, 5, "conv2"), "conv2_bn")
+    x = mobilenet_blocks.batch_norm(compat, mobilenet_blocks.conv(compat, x, 5, "conv2"), "conv2_bn")
     x = compat.keras.layers.GlobalAveragePooling2D(name="pool")(x)
     x = compat.keras.layers.Dense(4, activation="softmax", name="predictions")(x)
     return compat.keras.models.Model(inputs=start, outputs=x)

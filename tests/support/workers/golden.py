@@ -57,11 +57,11 @@ def step(out, rate=0.01):
     from zoo.worker.benchmarks.golden import draw_weights
 
     start = compat.keras.layers.Input(shape=(16, 16, 3))
-    x = mobilenet_blocks.normalise(
-        compat, mobilenet_blocks.convolve(compat, start, 8, "conv", size=3, stride=2), "conv_bn"
+    x = mobilenet_blocks.batch_norm(
+        compat, mobilenet_blocks.conv(compat, start, 8, "conv", size=3, stride=2), "conv_bn"
     )
-    x = mobilenet_blocks.convolve_channels(compat, compat.relu6("conv_relu")(x), "dw")
-    x = compat.relu6("dw_relu")(mobilenet_blocks.normalise(compat, x, "dw_bn"))
+    x = mobilenet_blocks.depthwise_conv(compat, compat.relu6("conv_relu")(x), "dw")
+    x = compat.relu6("dw_relu")(mobilenet_blocks.batch_norm(compat, x, "dw_bn"))
     x = compat.keras.layers.GlobalAveragePooling2D()(x)
     x = compat.keras.layers.Dense(4, activation="softmax", name="predictions")(x)
     model = compat.keras.models.Model(inputs=start, outputs=x)

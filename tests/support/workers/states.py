@@ -14,17 +14,17 @@ def _difference(optimizer):
     from zoo.models.compat import training_state
 
     model, losses = _model(optimizer), []
-    start = training_state.gather(model, model)
+    start = training_state.capture(model, model)
     _train(model, 0, STEPS, losses)
-    middle = training_state.gather(model, model)
+    middle = training_state.capture(model, model)
     _train(model, STEPS, 2 * STEPS, losses)
-    end = training_state.gather(model, model)
+    end = training_state.capture(model, model)
     again = []
     for kept, first, last in ((start, 0, STEPS), (middle, STEPS, 2 * STEPS)):
         other = _model(optimizer)
-        training_state.take_up(other, other, kept)
+        training_state.restore(other, other, kept)
         _train(other, first, last, again)
-    after = training_state.gather(other, other)
+    after = training_state.capture(other, other)
     parts = [name for name in end if name.startswith(("weights", "optimizer", "seeds", "draws"))]
     apart = [np.abs(np.asarray(end[name], float) - np.asarray(after[name], float)).max() for name in parts]
     return float(max([np.abs(np.array(losses) - np.array(again)).max(), *apart]))

@@ -90,8 +90,8 @@ def texts(arrays, answers, request):
     weights.initialise(model, 5)
     answers["lm"] = compat.named_weights(model)
     arrays["lm"] = compat.outputs(model, tokens)[0]
-    cached = decoding.Cached(language, model.get_weights(), batch=2)
-    arrays["steps"] = np.stack([cached.next(tokens[:, place]) for place in range(LENGTH)], axis=1)
+    cached = decoding.CachedDecoder(language, model.get_weights(), batch=2)
+    arrays["steps"] = np.stack([cached.step(tokens[:, place]) for place in range(LENGTH)], axis=1)
     tokens[1, 3:] = 0
     model = classifier.build(compat, classes=3, dropout=0.0, fixed=True, **TEXT)
     weights.initialise(model, 5)

@@ -11,18 +11,18 @@ class Memory:
     """Says which tokens it holds."""
 
     def __init__(self, length: int) -> None:
-        self.length, self.held = length, list[int]()
+        self.length, self.tokens = length, list[int]()
 
     @property
-    def place(self) -> int:
-        return len(self.held)
+    def position(self) -> int:
+        return len(self.tokens)
 
-    def forget(self) -> None:
-        self.held = []
+    def reset(self) -> None:
+        self.tokens = []
 
-    def next(self, tokens: list[int]) -> list[list[int]]:
-        self.held += tokens
-        return [list(self.held)]
+    def step(self, tokens: list[int]) -> list[list[int]]:
+        self.tokens += tokens
+        return [list(self.tokens)]
 
 
 def draws(count: int, temperature: float, top_k: int | None) -> np.ndarray:

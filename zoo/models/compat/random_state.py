@@ -1,6 +1,6 @@
-"""Random draws while a model trains, kept so that another process can go on with them.
+"""Random draws of a training, captured so that another process can continue with them.
 
-Belongs to ``compat``: it knows what the Kerases of Keras 2 draw from. Keras 3 keeps its draws in variables.
+Keras 3 keeps the state of its draws in variables; this module covers Keras 2.
 """
 
 import importlib.util
@@ -9,106 +9,114 @@ import zlib
 
 import numpy as np
 
-# The run's seed, how many steps were taken since, the variable that tells TensorFlow, PlaidML's states.
-_now = {"seed": 0, "step": 0, "variable": None, "plaidml": []}
+from zoo.models.compat.version import MAJOR, backend_name, keras
+
+# The run's seed, the number of steps since, the variable that holds this number for TensorFlow, PlaidML's states.
+_state = {"seed": 0, "step": 0, "variable": None, "plaidml": []}
 
 
-def begin(seed):
-    """Start a run: what was drawn before, by probes for example, is none of its business."""
-    _now.update(seed=int(seed), step=0, plaidml=[])
+def start(seed):
+    """Start a run; earlier draws, of probes for example, are forgotten."""
+    _state.update(seed=int(seed), step=0, plaidml=[])
 
 
-def advance(keras):
-    """Another step is about to be taken."""
-    _now["step"] += 1
-    _tell(keras)
+def advance():
+    """Count another training step."""
+    _state["step"] += 1
+    _update_variable()
 
 
-def _tell(keras):
-    if _now["variable"] is not None:
-        keras.backend.set_value(_now["variable"], _now["step"])
+def _update_variable():
+    if _state["variable"] is not None:
+        keras.backend.set_value(_state["variable"], _state["step"])
 
 
-def state(keras):
-    """Everything drawn from outside Keras's own variables: name -> array."""
-    found = {"step": np.array(_now["step"], np.int64)}
-    for number, variable in enumerate(_now["plaidml"]):
-        found["plaidml_%d" % number] = np.array(keras.backend.get_value(variable))
-    return found
+def capture():
+    """Return the state of all draws outside Keras's own variables: name -> array."""
+    arrays = {"step": np.array(_state["step"], np.int64)}
+    for number, variable in enumerate(_state["plaidml"]):
+        arrays["plaidml_%d" % number] = np.array(keras.backend.get_value(variable))
+    return arrays
 
 
-def go_on(keras, arrays):
-    """Take up what :func:`state` told.
+def restore(arrays):
+    """Continue from the state that :func:`capture` returned.
 
     Raises:
-        KeyError: it comes from another model.
+        KeyError: the arrays come from another model.
     """
-    _now["step"] = int(arrays["step"])
-    _tell(keras)
-    for number, variable in enumerate(_now["plaidml"]):
+    _state["step"] = int(arrays["step"])
+    _update_variable()
+    for number, variable in enumerate(_state["plaidml"]):
         keras.backend.set_value(variable, arrays["plaidml_%d" % number])
 
 
-def watch_plaidml():
-    """Remember the states that PlaidML draws from: it gives them to no layer."""
+def _track_plaidml():
+    """Record the states that PlaidML draws from: no layer refers to them."""
     from plaidml.keras import backend
 
-    make = backend._make_rng_state
+    original = backend._make_rng_state
 
     def _make_rng_state(seed=None):
-        made = make(seed)
-        _now["plaidml"].append(made)
-        return made
+        variable = original(seed)
+        _state["plaidml"].append(variable)
+        return variable
 
     backend._make_rng_state = _make_rng_state
 
 
-def dropped(keras, x, rate, place):
-    """Drop a share of the numbers and scale up the rest, drawing from (seed, place, step) and nothing else.
+if MAJOR < 3 and backend_name() == "plaidml":
+    _track_plaidml()
 
-    For TensorFlow's Keras 2. The draw is done on the CPU: Metal draws the same numbers again and again
+
+def dropout(x, rate, name):
+    """Drop a share of a tensor's values and scale up the rest, on Keras 2.
+
+    On TensorFlow the draw depends on the run's seed, the name and the number of the step, and on nothing else. It is
+    computed on the CPU: Metal draws the same numbers again and again
     (https://github.com/tensorflow/tensorflow/issues/53505).
 
     Args:
-        keras: the Keras in use.
         x: the tensor.
-        rate: share that is dropped.
-        place: name of this place in the model; another draws other numbers.
+        rate: share of values dropped.
+        name: a name that no other dropout of the model has; another name draws other numbers.
     """
+    if backend_name() == "plaidml":
+        return keras.backend.dropout(x, rate)
     import tensorflow
 
-    if _now["variable"] is None:
+    if _state["variable"] is None:
         with tensorflow.device("/CPU:0"):
-            _now["variable"] = keras.backend.variable(_now["step"], dtype="int64", name="zoo_step")
+            _state["variable"] = keras.backend.variable(_state["step"], dtype="int64", name="zoo_step")
     with tensorflow.device("/CPU:0"):
-        here = tensorflow.constant(_now["seed"] * 2**32 + zlib.crc32(place.encode()), "int64")
-        seed = tensorflow.stack([here, tensorflow.convert_to_tensor(_now["variable"])])
+        place = tensorflow.constant(_state["seed"] * 2**32 + zlib.crc32(name.encode()), "int64")
+        seed = tensorflow.stack([place, tensorflow.convert_to_tensor(_state["variable"])])
         kept = _stateless_uniform(tensorflow)(tensorflow.shape(x), seed) >= rate
     return x * tensorflow.cast(kept, x.dtype) / (1 - rate)
 
 
-def dropout_of_tensorflow(keras):
-    """The Dropout layer of TensorFlow's Keras 2 with draws that can be gone on with.
+def dropout_of_tensorflow():
+    """Return a Dropout layer class for TensorFlow's Keras 2 whose draws can be continued.
 
-    It is called Dropout and configured as such, so that a saved model holds a plain Dropout layer.
+    It is called Dropout and configured as such, so that a saved model contains a plain Dropout layer.
     """
 
     class Dropout(keras.layers.Dropout):
         def call(self, inputs, training=None):
             if training is None:
                 training = keras.backend.learning_phase()
-            found = keras.backend.in_train_phase(
-                lambda: dropped(keras, inputs, self.rate, self.name), inputs, training=training
+            result = keras.backend.in_train_phase(
+                lambda: dropout(inputs, self.rate, self.name), inputs, training=training
             )
             if hasattr(training, "dtype"):
-                found._uses_learning_phase = True  # without it tf.keras 1.8 would not say when it trains
-            return found
+                result._uses_learning_phase = True  # Without it tf.keras 1.8 would not pass the learning phase.
+            return result
 
     return Dropout
 
 
 def _stateless_uniform(tensorflow):
-    """From (shape, seed of two integers) to values from 0 to 1; the same for the same seed."""
+    """Return a function from (shape, seed of two integers) to values from 0 to 1, the same for the same seed."""
     if hasattr(tensorflow, "random") and hasattr(tensorflow.random, "stateless_uniform"):
         return tensorflow.random.stateless_uniform
     # TensorFlow 1.8 has it in contrib, whose import takes longer than all the rest: one file of it is enough.

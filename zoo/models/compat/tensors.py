@@ -1,6 +1,6 @@
-"""Operations on tensors, which no two generations of Keras spell alike: the half of ``compat`` for layers.
+"""Operations on tensors for custom layers and losses, the same on every Keras.
 
-Keras 3 has ``keras.ops``, Keras 2 its ``backend``, and PlaidML's backend lacks some of that. On PyTorch the
+Keras 3 has ``keras.ops``, Keras 2 its ``backend``, and PlaidML's backend lacks some operations. On PyTorch the
 framework's own fused functions are called where they are faster.
 """
 
@@ -8,66 +8,70 @@ import math
 
 import numpy as np
 
-from zoo.models import compat
+from zoo.models.compat import random_state
+from zoo.models.compat.version import MAJOR, backend_name, keras
 
-keras = compat.keras
-BACKEND = compat.backend_name()
-TORCH = compat.MAJOR >= 3 and BACKEND == "torch"
-PLAIDML = BACKEND == "plaidml"
+TORCH = MAJOR >= 3 and backend_name() == "torch"
+PLAIDML = backend_name() == "plaidml"
 
 if TORCH:
     import torch
-if compat.MAJOR < 3:
-    K = keras.backend
+if MAJOR < 3:
+    module = K = keras.backend
+    power = K.pow
 else:
-    ops = keras.ops
+    module = ops = keras.ops
+    power = ops.power
 
-# Added to the scores of keys that are masked: small enough for float16, and finite, so that a row whose keys are
-# all masked gives numbers rather than NaN.
+# Functions that have the same name in every Keras.
+mean, reshape, sqrt, square, tanh = module.mean, module.reshape, module.sqrt, module.square, module.tanh
+
+# Added to the scores of masked keys: within the range of float16, and finite, so that a row whose keys are all masked
+# yields numbers rather than NaN.
 MASKED = -3e4
 
 
 def rank(x):
-    """Number of axes of a tensor."""
-    return len(x.shape) if compat.MAJOR >= 3 else K.ndim(x)
+    """Return the number of axes of a tensor."""
+    return len(x.shape) if MAJOR >= 3 else K.ndim(x)
 
 
 def shape(x):
-    """Sizes of a tensor: integers where they are known, tensors or -1 where not."""
-    if compat.MAJOR >= 3:
+    """Return the sizes of a tensor: integers where they are known, tensors or -1 where not."""
+    if MAJOR >= 3:
         return list(ops.shape(x))
     known = list(K.int_shape(x))
     if None in known and not PLAIDML:
-        told = K.shape(x)
-        return [told[axis] if size is None else size for axis, size in enumerate(known)]
+        sizes = K.shape(x)
+        return [sizes[axis] if size is None else size for axis, size in enumerate(known)]
     return [-1 if size is None else size for size in known]
 
 
 def first_shape(shapes):
-    """Shape of the first of several inputs, or of the only one, as a layer's ``build`` gets them."""
+    """Return the shape of the first input, from what a layer's ``build`` receives for one input or several."""
     several = isinstance(shapes[0], (list, tuple)) or hasattr(shapes[0], "as_list")
     return tuple(shapes[0] if several else shapes)
 
 
 def weight(variable):
-    """A layer's variable as the tensor to compute with, in the precision that the layer computes in."""
-    return variable.value if compat.MAJOR >= 3 else variable
+    """Return a layer's variable as a tensor, in the precision that the layer computes in."""
+    return variable.value if MAJOR >= 3 else variable
 
 
 def linear(x, kernel, bias):
-    """``x @ kernel + bias`` over the last axis."""
+    """Compute ``x @ kernel + bias`` over the last axis."""
     if TORCH:
         return torch.nn.functional.linear(x, weight(kernel).t(), weight(bias))
-    if compat.MAJOR >= 3:
+    if MAJOR >= 3:
         return ops.add(ops.matmul(x, kernel), bias)
     return K.dot(x, kernel) + bias
 
 
-def normalise(x, gamma, beta, epsilon):
-    """Layer normalisation over the last axis (Ba et al. 2016, https://arxiv.org/abs/1607.06450)."""
+def layer_norm(x, gamma, beta, epsilon):
+    """Normalize over the last axis (Ba et al. 2016, https://arxiv.org/abs/1607.06450)."""
     if TORCH:
         return torch.nn.functional.layer_norm(x, x.shape[-1:], weight(gamma), weight(beta), epsilon)
-    if compat.MAJOR >= 3:
+    if MAJOR >= 3:
         wide = ops.cast(x, "float32")
         offset = wide - ops.mean(wide, axis=-1, keepdims=True)
         scale = ops.rsqrt(ops.mean(ops.square(offset), axis=-1, keepdims=True) + epsilon)
@@ -79,17 +83,17 @@ def normalise(x, gamma, beta, epsilon):
     return (K.cast(normal, kind) if kind == "float16" else normal) * gamma + beta
 
 
-def activate(x, name):
-    """``relu`` or ``gelu`` (the exact one, by the error function)."""
+def activation(x, name):
+    """Apply ``relu`` or ``gelu`` (the exact one, by the error function)."""
     if TORCH:
         return getattr(torch.nn.functional, name)(x)
-    if compat.MAJOR >= 3:
+    if MAJOR >= 3:
         return ops.relu(x) if name == "relu" else ops.gelu(x, approximate=False)
     return K.relu(x) if name == "relu" else x * (1.0 + _erf(x / math.sqrt(2.0))) / 2.0
 
 
 def _erf(x):
-    """PlaidML has none: there Abramowitz and Stegun 7.1.26, whose error is below 1.5e-7."""
+    """Compute the error function; on PlaidML by Abramowitz and Stegun 7.1.26, whose error is below 1.5e-7."""
     if not PLAIDML:
         import tensorflow
 
@@ -100,101 +104,128 @@ def _erf(x):
     return K.sign(x) * (1.0 - series * K.exp(-size * size))
 
 
-def dropout(x, rate, generator, training, place):
-    """Drop a share of the numbers while training and scale up the rest.
+def dropout(x, rate, generator, training, name):
+    """Drop a share of the values in training and scale up the rest.
 
     Args:
         x: the tensor.
-        rate: share that is dropped; 0 leaves the tensor alone.
-        generator: Keras 3's generator of seeds; earlier Kerases draw by themselves.
-        training: as a layer's ``call`` gets it.
-        place: a name that no other dropout of the model has.
+        rate: share of values dropped; 0 returns the tensor itself.
+        generator: from :func:`zoo.models.compat.layers.seed_generator`.
+        training: as a layer's ``call`` receives it.
+        name: a name that no other dropout of the model has.
     """
     if not rate:
         return x
-    if compat.MAJOR >= 3:
+    if MAJOR >= 3:
         return keras.random.dropout(x, rate, seed=generator) if training else x
-    return K.in_train_phase(lambda: compat.dropped(x, rate, place), x, training=training)
+    return K.in_train_phase(lambda: random_state.dropout(x, rate, name), x, training=training)
 
 
-def take(table, numbers):
-    """Rows of a table, by their numbers."""
-    if compat.MAJOR >= 3:
-        return ops.take(table, numbers, axis=0)
-    return K.gather(table, numbers if K.dtype(numbers) == "int32" else K.cast(numbers, "int32"))
+def is_inference(training):
+    """Return whether a layer certainly computes no training step; Keras 2 often decides that later."""
+    return MAJOR >= 3 and not training
 
 
-def begin(table, count):
-    """The first rows of a table."""
+def take(table, indices):
+    """Return rows of a table by their indices."""
+    if MAJOR >= 3:
+        return ops.take(table, indices, axis=0)
+    return K.gather(table, indices if K.dtype(indices) == "int32" else K.cast(indices, "int32"))
+
+
+def first_rows(table, count):
+    """Return the first rows of a table."""
     return weight(table)[:count]
 
 
-def against(x, table):
-    """Products of (batch, length, width) with every row of a table: (batch, length, rows)."""
+def matmul_transposed(x, table):
+    """Multiply (batch, length, width) with every row of a table, giving (batch, length, rows)."""
     if TORCH:
         return torch.nn.functional.linear(x, weight(table))
-    return ops.matmul(x, ops.transpose(table)) if compat.MAJOR >= 3 else K.dot(x, K.transpose(table))
+    return ops.matmul(x, ops.transpose(table)) if MAJOR >= 3 else K.dot(x, K.transpose(table))
 
 
-def unequal(x, number):
-    """1 where a number differs, else 0."""
-    if compat.MAJOR >= 3:
+def not_equal(x, number):
+    """Return 1 where a value differs from the number, else 0, as float32."""
+    if MAJOR >= 3:
         return ops.cast(ops.not_equal(x, number), "float32")
     return K.cast(K.not_equal(x, number), "float32")
 
 
-def wide(x):
-    """The same in float32."""
-    return ops.cast(x, "float32") if compat.MAJOR >= 3 else K.cast(x, "float32")
+def to_float32(x):
+    """Convert to float32."""
+    return ops.cast(x, "float32") if MAJOR >= 3 else K.cast(x, "float32")
 
 
-def pooled(x, keep, kind):
-    """(batch, length, width) to (batch, width): ``mean`` or ``max`` over the positions kept, or the ``first``."""
+def pool(x, keep, kind):
+    """Reduce (batch, length, width) to (batch, width).
+
+    Args:
+        x: the tensor.
+        keep: (batch, length), 1 for positions that count, 0 for padding.
+        kind: ``mean`` or ``max`` over the positions that count, or ``first``, the first position.
+    """
     if kind == "first":
         return x[:, 0]
-    space = ops if compat.MAJOR >= 3 else K
-    x, keep = wide(x), space.expand_dims(wide(keep), -1)
+    x, keep = to_float32(x), module.expand_dims(to_float32(keep), -1)
     if kind == "mean":
-        return space.sum(x * keep, axis=1) / space.maximum(space.sum(keep, axis=1), 1.0)
-    any_kept = space.max(keep, axis=1)
-    return space.max(x * keep + (keep - 1.0) * -MASKED, axis=1) * any_kept
+        return module.sum(x * keep, axis=1) / module.maximum(module.sum(keep, axis=1), 1.0)
+    any_kept = module.max(keep, axis=1)
+    return module.max(x * keep + (keep - 1.0) * -MASKED, axis=1) * any_kept
 
 
-def parts(x, count):
+def split(x, count):
     """Split the last axis in equal parts."""
-    if compat.MAJOR >= 3:
+    if MAJOR >= 3:
         return ops.split(x, count, axis=-1)
     size = K.int_shape(x)[-1] // count
     return [x[:, :, begin : begin + size] for begin in range(0, count * size, size)]
 
 
-def joined(tensors, axis):
-    """Tensors one after the other along an axis."""
-    if compat.MAJOR >= 3:
+def concatenate(tensors, axis):
+    """Concatenate tensors along an axis."""
+    if MAJOR >= 3:
         return ops.concatenate(tensors, axis=axis)
     return K.concatenate(tensors, axis=axis)
 
 
-def attend(q, k, v, heads, keep, causal, drop):
-    """Attention of queries to keys (Vaswani et al. 2017, https://arxiv.org/abs/1706.03762, section 3.2).
+def mean_over_places(x):
+    """Reduce (batch, height, width, channels) to (batch, 1, 1, channels)."""
+    return mean(x, axis=(1, 2), keepdims=True)
+
+
+def sum_rows(x):
+    """Reduce (batch, n) to (batch, 1)."""
+    return module.sum(x, axis=1, keepdims=True)
+
+
+def channel_products(a, b):
+    """Multiply (batch, places, m) with (batch, places, n), summed over places: (batch, m, n)."""
+    if MAJOR >= 3:
+        return ops.matmul(ops.transpose(a, (0, 2, 1)), b)
+    return K.batch_dot(K.permute_dimensions(a, (0, 2, 1)), b, axes=[2, 1])
+
+
+def attention(q, k, v, heads, keep, causal, drop):
+    """Let queries attend to keys (Vaswani et al. 2017, https://arxiv.org/abs/1706.03762, section 3.2).
 
     Args:
         q: queries (batch, length, width).
         k: keys (batch, keys, width).
-        v: values, as many as keys.
-        heads: in how many parts the width is split.
-        keep: (batch, keys) numbers, 1 for keys that count and 0 for padding; None where all count.
-        causal: let a position see only itself and those before it; as many keys as queries then.
-        drop: called with the attention weights, for dropout; None where there is none to do, now or ever.
+        v: values (batch, keys, width).
+        heads: number of heads; it divides the width.
+        keep: (batch, keys), 1 for keys that count, 0 for padding; None if all count.
+        causal: let a position attend only to itself and those before it; needs as many keys as queries.
+        drop: applies dropout to the attention weights; None if there is none in any phase.
 
     Returns:
         (batch, length, width).
     """
-    size = int(q.shape[-1] if compat.MAJOR >= 3 else K.int_shape(q)[-1]) // heads
+    size = int(q.shape[-1] if MAJOR >= 3 else K.int_shape(q)[-1]) // heads
     if PLAIDML:
-        return _attend_by_head(q, k, v, heads, size, keep, causal, drop)
+        return _attention_by_head(q, k, v, heads, size, keep, causal, drop)
     length = shape(q)[1]
-    q, k, v = (_transposed(_reshaped(each, (-1, shape(each)[1], heads, size)), (0, 2, 1, 3)) for each in (q, k, v))
+    q, k, v = (_transpose(reshape(each, (-1, shape(each)[1], heads, size)), (0, 2, 1, 3)) for each in (q, k, v))
     bias = _bias(keep, causal, length, q)
     if TORCH and drop is None:
         # A third of the processor time of the plain products (8 heads of 64, length 1024, PyTorch 2.13, one thread).
@@ -202,26 +233,26 @@ def attend(q, k, v, heads, keep, causal, drop):
         fused = torch.nn.functional.scaled_dot_product_attention
         attended = fused(q, k, v, attn_mask=bias, is_causal=causal and bias is None)
     else:
-        scores = _product(q * (size**-0.5), _transposed(k, (0, 1, 3, 2)))
+        scores = _matmul(q * (size**-0.5), _transpose(k, (0, 1, 3, 2)))
         weights = _softmax(scores if bias is None else scores + bias)
-        attended = _product(weights if drop is None else drop(weights), v)
-    return _reshaped(_transposed(attended, (0, 2, 1, 3)), (-1, length, heads * size))
+        attended = _matmul(weights if drop is None else drop(weights), v)
+    return reshape(_transpose(attended, (0, 2, 1, 3)), (-1, length, heads * size))
 
 
 def _bias(keep, causal, length, like):
-    """What is added to scores (batch, heads, queries, keys); None where nothing is masked."""
+    """Return what is added to scores (batch, heads, queries, keys); None if nothing is masked."""
     if keep is None:
-        if not causal or TORCH:  # its fused attention masks by itself
+        if not causal or TORCH:  # PyTorch's fused attention masks by itself
             return None
-        return (_lower(length, like) - 1.0) * -MASKED
+        return (_causal_mask(length, like) - 1.0) * -MASKED
     keep = keep.to(like.dtype) if TORCH else keep
-    keep = _reshaped(keep, (-1, 1, 1, shape(keep)[1]))
-    return ((keep * _lower(length, like) if causal else keep) - 1.0) * -MASKED
+    keep = reshape(keep, (-1, 1, 1, shape(keep)[1]))
+    return ((keep * _causal_mask(length, like) if causal else keep) - 1.0) * -MASKED
 
 
-def _lower(length, like):
-    """(length, length): 1 where a row may see a column, its own and those before it, else 0."""
-    if compat.MAJOR >= 3:
+def _causal_mask(length, like):
+    """Return (length, length): 1 where a row may attend to a column, its own and those before it, else 0."""
+    if MAJOR >= 3:
         place = ops.arange(length)
         return ops.cast(ops.expand_dims(place, 1) >= ops.expand_dims(place, 0), like.dtype)
     if isinstance(length, int):
@@ -232,31 +263,27 @@ def _lower(length, like):
     return tensorflow.cast(tensorflow.expand_dims(place, 1) >= tensorflow.expand_dims(place, 0), K.dtype(like))
 
 
-def _attend_by_head(q, k, v, heads, size, keep, causal, drop):
-    """The same one head after the other, in products of three axes, which is all that PlaidML multiplies."""
+def _attention_by_head(q, k, v, heads, size, keep, causal, drop):
+    """Compute one head after the other, in products of three axes: PlaidML multiplies no others."""
     bias = None if keep is None else K.expand_dims(keep, 1)
     if causal:
-        past = K.expand_dims(_lower(shape(q)[1], q), 0)
+        past = K.expand_dims(_causal_mask(shape(q)[1], q), 0)
         bias = past if bias is None else bias * past
     bias = None if bias is None else (bias - 1.0) * -MASKED
-    found = []
-    for q_part, k_part, v_part in zip(parts(q, heads), parts(k, heads), parts(v, heads)):
+    attended = []
+    for q_part, k_part, v_part in zip(split(q, heads), split(k, heads), split(v, heads)):
         scores = K.batch_dot(q_part * (size**-0.5), k_part, axes=(2, 2))
         weights = K.softmax(scores if bias is None else scores + bias)
-        found.append(K.batch_dot(weights if drop is None else drop(weights), v_part, axes=(2, 1)))
-    return joined(found, 2) if heads > 1 else found[0]
+        attended.append(K.batch_dot(weights if drop is None else drop(weights), v_part, axes=(2, 1)))
+    return concatenate(attended, 2) if heads > 1 else attended[0]
 
 
-def _reshaped(x, sizes):
-    return ops.reshape(x, sizes) if compat.MAJOR >= 3 else K.reshape(x, sizes)
+def _transpose(x, axes):
+    return ops.transpose(x, axes) if MAJOR >= 3 else K.permute_dimensions(x, axes)
 
 
-def _transposed(x, axes):
-    return ops.transpose(x, axes) if compat.MAJOR >= 3 else K.permute_dimensions(x, axes)
-
-
-def _product(x, y):
-    if compat.MAJOR >= 3:
+def _matmul(x, y):
+    if MAJOR >= 3:
         return ops.matmul(x, y)
     import tensorflow
 
@@ -266,6 +293,6 @@ def _product(x, y):
 def _softmax(x):
     if TORCH:
         return torch.softmax(x, -1)
-    if compat.MAJOR >= 3:
+    if MAJOR >= 3:
         return ops.softmax(x, axis=-1)
     return K.softmax(x)

@@ -1,51 +1,48 @@
-"""Everything that a training step reads and changes, as arrays: what another process needs to go on exactly.
-
-Belongs to ``compat``: how to reach an optimizer's state differs from Keras to Keras.
-"""
+"""The state of a training as arrays: all that a training step reads and changes, for resuming to the bit."""
 
 import random
 
 import numpy as np
 
-from zoo.models import compat
 from zoo.models.compat import random_state
+from zoo.models.compat.version import MAJOR, backend_name, keras
 
 
-def gather(model, trained):
-    """Weights, optimizer state and random states: name -> array, exact to the bit.
+def capture(model, trained):
+    """Return weights, optimizer state and random states: name -> array, exact to the bit.
 
     Args:
         model: the whole model.
-        trained: the compiled model that is trained: the same, or one of layers of it.
+        trained: the compiled model that is trained: the same, or one that shares its layers.
     """
-    found = {"weights/%05d" % n: np.array(value) for n, value in enumerate(model.get_weights())}
-    found.update(("optimizer/%05d" % n, value) for n, value in enumerate(_optimizer_state(trained)))
-    found.update(("seeds/%05d" % n, _array(variable)) for n, variable in enumerate(_seeds(model)))
-    found.update(("draws/" + name, value) for name, value in random_state.state(compat.keras).items())
-    found.update(("random/" + name, value) for name, value in _random_states().items())
-    return found
+    arrays = {"weights/%05d" % n: np.array(value) for n, value in enumerate(model.get_weights())}
+    arrays.update(("optimizer/%05d" % n, value) for n, value in enumerate(_optimizer_state(trained)))
+    arrays.update(("seeds/%05d" % n, _array(variable)) for n, variable in enumerate(_seeds(model)))
+    arrays.update(("draws/" + name, value) for name, value in random_state.capture().items())
+    arrays.update(("random/" + name, value) for name, value in _generator_states().items())
+    return arrays
 
 
-def take_up(model, trained, arrays):
-    """Put the models, and the random states of this process, where :func:`gather` found them.
+def restore(model, trained, arrays):
+    """Set the models, and the random states of this process, to what :func:`capture` returned.
 
     Raises:
-        ValueError: the arrays come from another model or optimizer; what differs is named.
+        ValueError: the arrays come from another model or optimizer; the message names the difference.
     """
     parts = {kind: _part(arrays, kind) for kind in ("weights", "optimizer", "seeds", "draws", "random")}
-    _fit("weights", parts["weights"], model.get_weights())
-    _fit("states of the optimizer", parts["optimizer"], _optimizer_state(trained))
-    _fit("seeds", parts["seeds"], [_array(variable) for variable in _seeds(model)])
-    take_weights(model, arrays)
+    _check_shapes("weights", parts["weights"], model.get_weights())
+    _check_shapes("states of the optimizer", parts["optimizer"], _optimizer_state(trained))
+    _check_shapes("seeds", parts["seeds"], [_array(variable) for variable in _seeds(model)])
+    restore_weights(model, arrays)
     _set_optimizer_state(trained, list(parts["optimizer"].values()))
     for variable, value in zip(_seeds(model), parts["seeds"].values()):
         variable.assign(value)
-    random_state.go_on(compat.keras, parts["draws"])
-    _set_random_states(parts["random"])
+    random_state.restore(parts["draws"])
+    _set_generator_states(parts["random"])
 
 
-def take_weights(model, arrays):
-    """The weights alone, which every stack can use."""
+def restore_weights(model, arrays):
+    """Set the weights alone, which is possible on every stack."""
     model.set_weights(list(_part(arrays, "weights").values()))
 
 
@@ -53,48 +50,48 @@ def _part(arrays, kind):
     return {name.partition("/")[2]: arrays[name] for name in sorted(arrays) if name.startswith(kind + "/")}
 
 
-def _fit(what, kept, present):
-    shapes = [np.shape(value) for value in kept.values()], [np.shape(value) for value in present]
+def _check_shapes(what, stored, present):
+    shapes = [np.shape(value) for value in stored.values()], [np.shape(value) for value in present]
     if shapes[0] != shapes[1]:
         raise ValueError("the checkpoint holds %d %s, the model has %d, or they differ in shape"
                          % (len(shapes[0]), what, len(shapes[1])))  # fmt: skip
 
 
 def _array(variable):
-    if compat.MAJOR >= 3:
-        return np.array(compat.keras.ops.convert_to_numpy(variable))
-    return np.array(compat.keras.backend.get_value(variable))
+    if MAJOR >= 3:
+        return np.array(keras.ops.convert_to_numpy(variable))
+    return np.array(keras.backend.get_value(variable))
 
 
 def _seeds(model):
-    """Variables that Keras 3 counts its draws in; those of compiled metrics are no part of a model."""
-    if compat.MAJOR < 3:
+    """Return the variables that Keras 3 counts its draws in; those of compiled metrics belong to no model."""
+    if MAJOR < 3:
         return []
     layers = model._flatten_layers()
     return [generator.state for layer in layers for generator in getattr(layer, "_seed_generators", [])]
 
 
 def _optimizer_state(model):
-    if compat.MAJOR >= 3:
-        return [_array(variable) for variable in _keras_3_variables(model)]
+    if MAJOR >= 3:
+        return [_array(variable) for variable in _variables_of_keras_3(model)]
     if _is_tensorflow_2(model.optimizer):
-        _build_tensorflow_2(model)
+        _build_in_tensorflow_2(model)
         return [np.array(value) for value in model.optimizer.get_weights()]
-    return [np.array(value) for value in compat.keras.backend.batch_get_value(_early_variables(model))]
+    return [np.array(value) for value in keras.backend.batch_get_value(_variables_of_early_keras(model))]
 
 
 def _set_optimizer_state(model, values):
-    if compat.MAJOR >= 3:
-        for variable, value in zip(_keras_3_variables(model), values):
+    if MAJOR >= 3:
+        for variable, value in zip(_variables_of_keras_3(model), values):
             variable.assign(value)
     elif _is_tensorflow_2(model.optimizer):
-        _build_tensorflow_2(model)
+        _build_in_tensorflow_2(model)
         model.optimizer.set_weights(values)
     else:
-        compat.keras.backend.batch_set_value(list(zip(_early_variables(model), values)))
+        keras.backend.batch_set_value(list(zip(_variables_of_early_keras(model), values)))
 
 
-def _keras_3_variables(model):
+def _variables_of_keras_3(model):
     if not model.optimizer.built:
         model.optimizer.build(model.trainable_variables)
     return model.optimizer.variables
@@ -104,44 +101,44 @@ def _is_tensorflow_2(optimizer):
     return hasattr(optimizer, "_create_all_weights")
 
 
-def _build_tensorflow_2(model):
-    """Until the first step these have neither a step count nor moments."""
+def _build_in_tensorflow_2(model):
+    """Create the step count and the moments, which otherwise appear with the first step."""
     if model.trainable_weights:
         model.optimizer._create_all_weights(model.trainable_weights)
 
 
-def _early_variables(model):
-    """Keras 2.1 and 2.2: the variables are made along with the function that trains."""
+def _variables_of_early_keras(model):
+    """Return the variables of Keras 2.1 and 2.2, which are created with the training function."""
     model._make_train_function()
-    wrapped = getattr(model.optimizer, "optimizer", None)  # tf.keras 1 wraps TensorFlow's own optimizers
+    wrapped = getattr(model.optimizer, "optimizer", None)  # tf.keras 1 wraps TensorFlow's own optimizers.
     if wrapped is None:
         return list(model.optimizer.weights)
     return [model.optimizer.iterations, *wrapped.variables()]
 
 
-def _random_states():
-    """Python's, numpy's and PyTorch's own generators, which feeds and layers should leave alone, and may not."""
+def _generator_states():
+    """Return the states of the generators of Python, NumPy and PyTorch, which layers should not use, and may."""
     kind, words, gauss = random.getstate()
     keys = np.random.get_state()
-    found = {
+    arrays = {
         "python": np.array([kind, *words], np.int64),
         "python_gauss": np.array(np.nan if gauss is None else gauss),
         "numpy": np.array(keys[1], np.uint32),
         "numpy_rest": np.array([keys[2], keys[3], keys[4]], np.float64),
     }
-    if compat.backend_name() == "torch":
+    if backend_name() == "torch":
         import torch
 
-        found["torch"] = torch.get_rng_state().numpy()
-    return found
+        arrays["torch"] = torch.get_rng_state().numpy()
+    return arrays
 
 
-def _set_random_states(kept):
-    words, gauss = [int(word) for word in kept["python"]], float(kept["python_gauss"])
+def _set_generator_states(arrays):
+    words, gauss = [int(word) for word in arrays["python"]], float(arrays["python_gauss"])
     random.setstate((words[0], tuple(words[1:]), None if np.isnan(gauss) else gauss))
-    position, has_gauss, cached = kept["numpy_rest"]
-    np.random.set_state(("MT19937", kept["numpy"], int(position), int(has_gauss), float(cached)))
-    if "torch" in kept:
+    position, has_gauss, cached = arrays["numpy_rest"]
+    np.random.set_state(("MT19937", arrays["numpy"], int(position), int(has_gauss), float(cached)))
+    if "torch" in arrays:
         import torch
 
-        torch.set_rng_state(torch.from_numpy(np.array(kept["torch"], np.uint8)))
+        torch.set_rng_state(torch.from_numpy(np.array(arrays["torch"], np.uint8)))

@@ -1,52 +1,52 @@
-"""Frozen networks whose feature maps say how alike two pictures are in content and in style.
+"""Frozen networks whose feature maps measure how alike two pictures are in content and in style.
 
-Each file has ``LAYERS`` (names of feature layers, first to last), ``STYLE`` and ``CONTENT`` (the usual choices among
-them), and ``trunk(compat, x, layers, seed)``. Pictures are RGB 0..255 everywhere; each network does its own
-preparation in a first, fixed layer.
+Each network has ``LAYERS`` (names of feature layers, first to last), ``STYLE`` and ``CONTENT`` (the usual choices
+among them), and ``trunk(compat, x, layers, seed)``. Pictures are RGB 0..255; each network preprocesses them in its
+first, fixed layer.
 """
-
-import importlib
 
 NETWORKS = ("vgg19", "vgg16", "squeezenet", "random")
 
 
 def network(name):
-    """The module of a network.
+    """Return the network of a name.
 
     Raises:
-        ValueError: there is none of that name.
+        ValueError: the name is unknown.
     """
+    from zoo.models.features import random_filters, squeezenet, vgg
+
     if name not in NETWORKS:
         raise ValueError("features must be one of %s, got %r" % (", ".join(NETWORKS), name))
-    return importlib.import_module("zoo.models.features." + ("random_filters" if name == "random" else name))
+    return {"squeezenet": squeezenet, "random": random_filters}.get(name) or vgg.Network(name)
 
 
 def build(compat, name, layers, input_shape=(None, None, 3), seed=0, precision="float32"):
-    """Build a frozen feature network, with fresh weights where it has published ones: fill it before use.
+    """Build a frozen feature network. Published weights are not loaded: set them before use.
 
     Args:
-        compat: the Keras at hand, ``zoo.models.compat``.
+        compat: the package ``zoo.models.compat``.
         name: one of ``NETWORKS``.
-        layers: names from the network's ``LAYERS``; what lies behind the last of them is left out.
+        layers: names from the network's ``LAYERS``; layers behind the last of them are left out.
         input_shape: (height, width, 3) of one picture; height and width may be None.
-        seed: of the filters of ``random``.
-        precision: what the network computes in, ``float32`` or ``bfloat16`` (Keras 3); pictures are float32.
+        seed: seed of the filters of ``random``.
+        precision: dtype the network computes in, ``float32`` or ``bfloat16`` (Keras 3); pictures are float32.
 
     Returns:
         A model from (batch, height, width, 3) RGB 0..255 to the list of feature maps, in the order of ``layers``,
-        not trainable. ``zoo.worker.style.feature_model.frozen`` builds and fills one in a step.
+        not trainable. ``zoo.worker.style.feature_model.frozen`` builds one and loads its weights.
 
     Raises:
         ValueError: the network or one of the layers does not exist.
     """
-    module = network(name)
-    unknown = [layer for layer in layers if layer not in module.LAYERS]
+    chosen = network(name)
+    unknown = [layer for layer in layers if layer not in chosen.LAYERS]
     if unknown or not layers:
-        raise ValueError("layers of %s are %s, got %s" % (name, ", ".join(module.LAYERS), ", ".join(unknown)))
+        raise ValueError("layers of %s are %s, got %s" % (name, ", ".join(chosen.LAYERS), ", ".join(unknown)))
     inputs = compat.keras.layers.Input(shape=tuple(input_shape))
-    with compat.computing_in(precision):
-        found, fixed = module.trunk(compat, inputs, layers, seed)
-    model = compat.keras.models.Model(inputs=inputs, outputs=[found[layer] for layer in layers], name=name)
+    with compat.dtype_policy(precision):
+        maps, fixed = chosen.trunk(compat, inputs, layers, seed)
+    model = compat.keras.models.Model(inputs=inputs, outputs=[maps[layer] for layer in layers], name=name)
     for layer, arrays in fixed.items():
         model.get_layer(layer).set_weights(arrays)
     for layer in model.layers:

@@ -2,10 +2,10 @@
 
 After Ustyuzhaninov et al. 2016, "Texture synthesis using shallow convolutional networks with random filters",
 https://arxiv.org/abs/1606.00021: one layer of filters of eight sizes, drawn once, whose Gram matrices carry texture
-about as well as a trained network's. There filters reach 55x55; here the large ones are small ones on the picture
-halved again and again, which costs a fiftieth. Each filter here looks along one random colour, differs from its mean
-over the window, and has a threshold of its own: filled with plain noise, Gram matrices of pictures differ in little
-more than brightness, and results are full of coloured grain. Filters of one pixel carry the palette.
+about as well as a trained network's. Filters of the paper reach 55x55; here the large ones are small ones on the
+picture halved repeatedly, at a fiftieth of the cost. Each filter looks along one random color, differs from its mean
+over the window, and has a threshold of its own: with plain noise, Gram matrices of pictures differ in little more
+than brightness, and results are full of colored grain. Filters of one pixel carry the palette.
 """
 
 import numpy as np
@@ -20,33 +20,34 @@ CONTENT = ("octave2", "octave3")
 
 
 def trunk(compat, x, layers, seed):
-    """Lay the filters up to the last wanted octave over a tensor of pictures.
+    """Apply the filters up to the last requested octave to a tensor of pictures.
 
     Returns:
-        ``{layer: feature map}``, and the weights of all layers, drawn from numpy: equal on every stack.
+        ``{layer: feature map}``, and the weights of all layers, drawn by NumPy: equal on every stack.
     """
     from zoo.models.layers.spatial import Convolution
 
-    made, found, fixed = compat.keras.layers, {}, {}
-    x = made.Conv2D(3, (1, 1), name="centred", dtype="float32")(x)
+    keras_layers, maps, fixed = compat.keras.layers, {}, {}
+    x = keras_layers.Conv2D(3, (1, 1), name="centred", dtype="float32")(x)
     fixed["centred"] = [np.eye(3, dtype=np.float32).reshape(1, 1, 3, 3) / 64, np.full(3, -127.5 / 64, np.float32)]
     for number, octave in enumerate(LAYERS):
-        if set(layers) <= set(found):
+        if set(layers) <= set(maps):
             break
         if number:
-            x = made.AveragePooling2D((2, 2), strides=(2, 2), padding="same", name="half%d" % number)(x)
+            x = keras_layers.AveragePooling2D((2, 2), strides=(2, 2), padding="same", name="half%d" % number)(x)
         if octave in layers:
-            parts = []
+            filtered = []
             for size in SIZES:
                 name = "%s_%dx%d" % (octave, size, size)
-                parts.append(Convolution(FILTERS, (size, size), padding="same", activation="relu", name=name)(x))
-                fixed[name] = _drawn(np.random.RandomState([seed, number, size]), size)
-            found[octave] = made.Concatenate(name=octave)(parts)
-    return found, fixed
+                convolution = Convolution(FILTERS, (size, size), padding="same", activation="relu", name=name)
+                filtered.append(convolution(x))
+                fixed[name] = _draw(np.random.RandomState([seed, number, size]), size)
+            maps[octave] = keras_layers.Concatenate(name=octave)(filtered)
+    return maps, fixed
 
 
-def _drawn(random, size):
-    """Kernel and bias, each filter of length one, so that no size outweighs another."""
+def _draw(random, size):
+    """Draw kernel and bias; each filter has length one, so that no size outweighs another."""
     window = random.uniform(-1, 1, (size, size, 1, FILTERS))
     if size > 1:
         window -= window.mean(axis=(0, 1))

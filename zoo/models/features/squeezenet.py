@@ -2,13 +2,13 @@
 
 Iandola et al. 2016, https://arxiv.org/abs/1602.07360; version 1.1 is the one of
 https://github.com/forresti/SqueezeNet, trained in Caffe. Its published Keras weights
-(https://github.com/rcmalli/keras-squeezenet) call a layer ``fire2/squeeze1x1``, which Keras 3 no longer takes: here
+(https://github.com/rcmalli/keras-squeezenet) call a layer ``fire2/squeeze1x1``, which Keras 3 does not accept: here
 it is ``fire2_squeeze1x1``.
 """
 
-from zoo.models.features import caffe
+from zoo.models.preprocessing import caffe_layer
 
-# Squeezed and expanded channels of the fire modules, and after which of them the maps are halved.
+# Squeezed and expanded channels of the fire modules, and the layers after which the maps are halved.
 FIRES = ((16, 64), (16, 64), (32, 128), (32, 128), (48, 192), (48, 192), (64, 256), (64, 256))
 HALVED = ("conv1", "fire3", "fire5")
 
@@ -18,28 +18,26 @@ CONTENT = ("fire4",)
 
 
 def trunk(compat, x, layers, seed):
-    """Lay the network up to the last wanted layer over a tensor of pictures; the seed is not used.
+    """Apply the network up to the last requested layer to a tensor of pictures; the seed is not used.
 
     Returns:
-        ``{layer: feature map}``, and the weights of the fixed layer.
+        ``{layer: feature map}``, and the weights of the preprocessing layer.
     """
-    from zoo.models.layers import spatial
+    from zoo.models.layers.spatial import Convolution, MaxPooling
 
-    x, fixed = caffe.prepare(compat, x)
-    wanted, found = set(layers), {}
+    x, fixed = caffe_layer(compat, x)
+    wanted, maps = set(layers), {}
     for number, name in enumerate(LAYERS):
-        if wanted <= set(found):
+        if wanted <= set(maps):
             break
         if number and LAYERS[number - 1] in HALVED:
-            x = spatial.MaxPooling((3, 3), strides=(2, 2), name="pool%d" % number)(x)
-        x = found[name] = _fire(compat, x, name, *FIRES[number - 1]) if number else _first(compat, x)
-    return found, fixed
-
-
-def _first(compat, x):
-    from zoo.models.layers.spatial import Convolution
-
-    return Convolution(64, (3, 3), strides=(2, 2), activation="relu", name="conv1")(x)
+            x = MaxPooling((3, 3), strides=(2, 2), name="pool%d" % number)(x)
+        if number:
+            x = _fire(compat, x, name, *FIRES[number - 1])
+        else:
+            x = Convolution(64, (3, 3), strides=(2, 2), activation="relu", name=name)(x)
+        maps[name] = x
+    return maps, fixed
 
 
 def _fire(compat, x, name, squeezed, expanded):

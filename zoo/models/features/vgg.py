@@ -1,43 +1,49 @@
-"""The convolutions of VGG: 3x3, in five blocks with a pooling between them.
+"""VGG16 and VGG19 without their tops: 3x3 convolutions, in five blocks with a pooling between them.
 
-Simonyan and Zisserman 2014, https://arxiv.org/abs/1409.1556, columns D and E of Table 1. Names of layers are those of
-keras.applications, and so its weights fit.
+Simonyan and Zisserman 2014, https://arxiv.org/abs/1409.1556, columns D and E of Table 1. VGG19 is the network of
+Gatys et al. 2015 (https://arxiv.org/abs/1508.06576); Johnson et al. 2016 compare with VGG16. Names of layers are
+those of keras.applications, so that its weights fit.
 """
 
-from zoo.models.features import caffe
+from zoo.models.preprocessing import caffe_layer
 
-WIDTHS = (64, 128, 256, 512, 512)
+# Number of convolutions in each of the five blocks.
+DEPTHS = {"vgg16": (2, 2, 3, 3, 3), "vgg19": (2, 2, 4, 4, 4)}
+FILTERS = (64, 128, 256, 512, 512)
 
 
-def layer_names(depths):
-    """Names of all convolutions, first to last.
+class Network:
+    """One of the two networks, with the attributes that ``zoo.models.features`` expects.
 
-    Args:
-        depths: number of convolutions in each of the five blocks.
+    Attributes:
+        LAYERS: names of all convolutions, first to last.
+        STYLE: the usual layers for style.
+        CONTENT: the usual layer for content.
     """
-    return tuple(
-        "block%d_conv%d" % (block, turn)
-        for block, depth in enumerate(depths, start=1)
-        for turn in range(1, depth + 1)
-    )
 
+    STYLE = tuple("block%d_conv1" % block for block in range(1, 6))
+    CONTENT = ("block5_conv2",)
 
-def trunk(compat, x, layers, depths):
-    """Lay the convolutions up to the last wanted one over a tensor of pictures.
+    def __init__(self, name):
+        depths = enumerate(DEPTHS[name], start=1)
+        self.LAYERS = tuple("block%d_conv%d" % (block, n) for block, depth in depths for n in range(1, depth + 1))
 
-    Returns:
-        ``{layer: feature map}``, and the weights of the fixed layer.
-    """
-    from zoo.models.layers import spatial
+    def trunk(self, compat, x, layers, seed):
+        """Apply the convolutions up to the last requested one to a tensor of pictures; the seed is not used.
 
-    x, fixed = caffe.prepare(compat, x)
-    wanted, found = set(layers), {}
-    for name in layer_names(depths):
-        if wanted <= set(found):
-            break
-        block = int(name[5])
-        if name.endswith("conv1") and block > 1:
-            x = spatial.MaxPooling((2, 2), strides=(2, 2), name="block%d_pool" % (block - 1))(x)
-        make = spatial.Convolution(WIDTHS[block - 1], (3, 3), padding="same", activation="relu", name=name)
-        x = found[name] = make(x)
-    return found, fixed
+        Returns:
+            ``{layer: feature map}``, and the weights of the preprocessing layer.
+        """
+        from zoo.models.layers.spatial import Convolution, MaxPooling
+
+        x, fixed = caffe_layer(compat, x)
+        wanted, maps = set(layers), {}
+        for name in self.LAYERS:
+            if wanted <= set(maps):
+                break
+            block = int(name[5])
+            if name.endswith("conv1") and block > 1:
+                x = MaxPooling((2, 2), strides=(2, 2), name="block%d_pool" % (block - 1))(x)
+            x = Convolution(FILTERS[block - 1], (3, 3), padding="same", activation="relu", name=name)(x)
+            maps[name] = x
+        return maps, fixed

@@ -1,15 +1,16 @@
-"""Instance normalisation, which no Keras before 3.2 has: Ulyanov et al. 2016, https://arxiv.org/abs/1607.08022.
+"""Instance normalization, which no Keras before 3.2 has: Ulyanov et al. 2016, https://arxiv.org/abs/1607.08022.
 
-Written from means, products and sums alone, which every Keras computes alike.
+Written in means, products and sums alone, which every Keras computes alike.
 """
 
 from zoo.models import compat
+from zoo.models.compat import tensors
 
 EPSILON = 1e-3
 
 
 class InstanceNormalization(compat.keras.layers.Layer):
-    """Bring every channel of every picture to mean 0 and variance 1, then to a learnt ``scale`` and ``shift``."""
+    """Normalize every channel of every picture to mean 0 and variance 1, then apply a learned scale and shift."""
 
     def build(self, input_shape):
         channels = (int(input_shape[-1]),)
@@ -18,9 +19,9 @@ class InstanceNormalization(compat.keras.layers.Layer):
         self.built = True
 
     def call(self, inputs):
-        centred = inputs - compat.ops.mean_of_places(inputs)
-        variance = compat.ops.mean_of_places(compat.ops.square(centred))
-        return centred / compat.ops.sqrt(variance + EPSILON) * self.scale + self.shift
+        centered = inputs - tensors.mean_over_places(inputs)
+        variance = tensors.mean_over_places(tensors.square(centered))
+        return centered / tensors.sqrt(variance + EPSILON) * self.scale + self.shift
 
     def compute_output_shape(self, input_shape):
         return input_shape

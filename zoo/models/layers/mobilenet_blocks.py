@@ -1,39 +1,43 @@
-"""What the MobileNets share: normalised convolutions, their tops, and the checks of their arguments.
+"""Blocks shared by the MobileNets: normalized convolutions, arguments and published weights.
 
-The rules for arguments are those of keras.applications, so that one can stand in for the other.
+The rules for arguments are those of keras.applications, so that the zoo's networks can replace its networks.
 """
 
 import os
 import warnings
 from collections import namedtuple
 
-SMALLEST = 32
+MIN_SIZE = 32
 DEFAULT_SIZE = 224
 
-# What was published for one architecture: where, for which sizes and widths, and under which file name.
-# ``file_name`` is called with alpha, the size in pixels and whether the top is included.
+# Weights published for one architecture. ``file_name`` takes alpha, the size in pixels and whether the top is
+# included.
 Published = namedtuple("Published", "address sizes alphas file_name")
+
+# One network as its function in keras.applications builds it. ``trunk`` takes a tensor, ``top`` a tensor and an
+# activation; ``tensor_shape`` is the shape of the caller's tensor, batch included, if it gives the default size.
+Network = namedtuple("Network", "published alpha name trunk top tensor_shape")
 
 
 def channel_axis(compat):
-    """Axis of the channels in a batch of pictures, as this Keras is configured."""
+    """Return the axis of the channels in a batch of pictures, as this Keras is configured."""
     return 1 if compat.keras.backend.image_data_format() == "channels_first" else -1
 
 
-def normalise(compat, x, name, momentum=0.99):
-    """Batch normalisation over the channels."""
-    make = compat.keras.layers.BatchNormalization
-    return make(axis=channel_axis(compat), momentum=momentum, epsilon=1e-3, name=name)(x)
+def batch_norm(compat, x, name, momentum=0.99):
+    """Apply batch normalization over the channels."""
+    layer = compat.keras.layers.BatchNormalization
+    return layer(axis=channel_axis(compat), momentum=momentum, epsilon=1e-3, name=name)(x)
 
 
-def convolve(compat, x, filters, name, size=1, stride=1):
-    """Convolution without bias; the normalisation that follows has one."""
-    make = compat.keras.layers.Conv2D
-    return make(filters, (size, size), strides=(stride, stride), padding="same", use_bias=False, name=name)(x)
+def conv(compat, x, filters, name, size=1, stride=1):
+    """Apply a convolution without bias; the normalization that follows has one."""
+    layer = compat.keras.layers.Conv2D
+    return layer(filters, (size, size), strides=(stride, stride), padding="same", use_bias=False, name=name)(x)
 
 
-def convolve_channels(compat, x, name, stride=1, multiplier=1):
-    """3x3 convolution of every channel by itself; with a stride the pictures have been padded already."""
+def depthwise_conv(compat, x, name, stride=1, multiplier=1):
+    """Apply a 3x3 depthwise convolution; with a stride the caller has padded the maps."""
     return compat.keras.layers.DepthwiseConv2D(
         (3, 3),
         strides=(stride, stride),
@@ -44,8 +48,8 @@ def convolve_channels(compat, x, name, stride=1, multiplier=1):
     )(x)
 
 
-def pool(compat, x, pooling):
-    """What a network without its top ends in: the feature maps (None), or their ``avg`` or ``max``.
+def global_pool(compat, x, pooling):
+    """End a network without its top: in feature maps (None), or in their ``avg`` or ``max``.
 
     Raises:
         ValueError: ``pooling`` is none of these.
@@ -58,36 +62,66 @@ def pool(compat, x, pooling):
     return (layers.GlobalAveragePooling2D if pooling == "avg" else layers.GlobalMaxPooling2D)()(x)
 
 
-def check_width(alpha, classes):
-    """Refuse what leaves a layer without a single filter.
+def application(
+    compat, network, include_top, weights, input_tensor, input_shape, pooling, classifier_activation, name
+):
+    """Build a network as keras.applications does, from arguments of the same meaning.
+
+    Args:
+        compat: the package ``zoo.models.compat``.
+        network: a :class:`Network`; :func:`check_weights` has accepted its weights.
+        include_top, weights, input_tensor, input_shape, pooling, classifier_activation, name: as in
+            keras.applications.
 
     Raises:
         ValueError: with the value received.
     """
-    if not alpha * SMALLEST >= 1:
+    published = network.published
+    shape = _input_shape(compat, input_shape, weights, include_top, published.sizes, network.tensor_shape)
+    rows = _rows(compat, shape, weights, published.sizes)
+    inputs = _input(compat, input_tensor, shape)
+    x = network.trunk(inputs)
+    if include_top:
+        _check_activation(compat, classifier_activation, weights)
+        x = network.top(x, classifier_activation)
+    else:
+        x = global_pool(compat, x, pooling)
+    inputs = inputs if input_tensor is None else compat.source_inputs(input_tensor)
+    name = name or "%s_%0.2f_%s" % (network.name, network.alpha, rows)
+    model = compat.keras.models.Model(inputs=inputs, outputs=x, name=name)
+    return _load(compat, model, weights, published, network.alpha, rows, include_top)
+
+
+def check_width(alpha, classes):
+    """Check that every layer has a filter.
+
+    Raises:
+        ValueError: with the value received.
+    """
+    if not alpha * MIN_SIZE >= 1:
         raise ValueError("`alpha` should leave at least one filter of 32. Received alpha=%r" % (alpha,))
     if classes < 1:
         raise ValueError("`classes` should be at least 1. Received classes=%r" % (classes,))
 
 
-def picture_shape(input_shape, input_size):
-    """Settle the (height, width, channels) of a model that the worker builds.
+def fixed_input_shape(input_shape, input_size):
+    """Return the (height, width, channels) of a model that the worker builds.
 
     Args:
-        input_shape: shape of the pictures at hand, or None.
-        input_size: edge in pixels that was asked for, or None where any is meant.
+        input_shape: shape of the pictures, or None.
+        input_size: height and width in pixels that the settings ask for, or None for any.
 
     Raises:
-        ValueError: the pictures are too small, or of another size than was asked for.
+        ValueError: the pictures are too small, or of another size than the settings ask for.
     """
     if input_shape is None:
         input_shape = (input_size or DEFAULT_SIZE, input_size or DEFAULT_SIZE, 3)
     shape = tuple(int(size) for size in input_shape)
     if len(shape) != 3:
         raise ValueError("input_shape must be (height, width, channels), got %r" % (input_shape,))
-    if min(shape[:2]) < SMALLEST:
+    if min(shape[:2]) < MIN_SIZE:
         raise ValueError(
-            "this network needs pictures of at least %dx%d pixels, got %dx%d" % (SMALLEST, SMALLEST, *shape[:2])
+            "this network needs pictures of at least %dx%d pixels, got %dx%d" % (MIN_SIZE, MIN_SIZE, *shape[:2])
         )
     if input_size is not None and shape[:2] != (input_size, input_size):
         raise ValueError("the pictures are %dx%d pixels, but input_size is %d" % (*shape[:2], input_size))
@@ -95,7 +129,7 @@ def picture_shape(input_shape, input_size):
 
 
 def check_weights(published, weights, include_top, classes, alpha):
-    """Refuse weights that do not exist, or that were never published for such a network.
+    """Check that weights exist, and were published for such a network.
 
     Raises:
         ValueError: with the value received.
@@ -118,8 +152,8 @@ def check_weights(published, weights, include_top, classes, alpha):
         )
 
 
-def check_activation(compat, activation, weights):
-    """Refuse to put another activation than softmax or none on top of weights trained with softmax.
+def _check_activation(compat, activation, weights):
+    """Check that weights trained with softmax get no other activation than softmax or none.
 
     Raises:
         ValueError: with the value received.
@@ -132,16 +166,16 @@ def check_activation(compat, activation, weights):
         )
 
 
-def input_shape_of(compat, input_shape, weights, include_top, sizes, tensor_shape=None):
-    """Settle a network's input shape, in the order of axes that this Keras is configured for.
+def _input_shape(compat, input_shape, weights, include_top, sizes, tensor_shape):
+    """Return a network's input shape, in the order of axes that this Keras is configured for.
 
     Args:
-        compat: the Keras at hand.
-        input_shape: as the caller gave it, or None.
-        weights: as the caller gave it.
-        include_top: whether there is a top, which wants to know the size.
-        sizes: edges in pixels for which weights were published.
-        tensor_shape: shape of the caller's input tensor, batch included, where it is to give the default size.
+        compat: the package ``zoo.models.compat``.
+        input_shape: the caller's, or None.
+        weights: the caller's.
+        include_top: whether there is a top, which needs a fixed size.
+        sizes: heights in pixels for which weights were published.
+        tensor_shape: shape of the caller's input tensor, batch included, if it gives the default size, else None.
 
     Returns:
         Three sizes; height and width may be None in a network without a top.
@@ -155,21 +189,21 @@ def input_shape_of(compat, input_shape, weights, include_top, sizes, tensor_shap
     known = input_shape if input_shape is not None else tensor_shape[1:] if tensor_shape else (None, None, None)
     rows, columns, _ = _rows_first(known, first)
     size = rows if rows == columns and rows in sizes else DEFAULT_SIZE
-    given = _rows_first(input_shape, first) if input_shape is not None else None
-    channels = 3 if given is None or weights == "imagenet" else given[2]
+    shape = _rows_first(input_shape, first) if input_shape is not None else None
+    channels = 3 if shape is None or weights == "imagenet" else shape[2]
     default = (size, size, channels)
-    if include_top and weights == "imagenet" and given not in (None, default):
+    if include_top and weights == "imagenet" and shape not in (None, default):
         raise ValueError(
             "With weights='imagenet' and include_top=True `input_shape` should be %s. Received input_shape=%s"
             % (_as_configured(default, first), tuple(input_shape))
         )
-    if given is None:
-        given = default if include_top else (None, None, 3)
-    if include_top and None in given:
+    if shape is None:
+        shape = default if include_top else (None, None, 3)
+    if include_top and None in shape:
         raise ValueError(
             "With include_top=True `input_shape` should be three numbers. Received input_shape=%s" % (input_shape,)
         )
-    return _as_configured(given, first)
+    return _as_configured(shape, first)
 
 
 def _check_shape(input_shape, first, weights):
@@ -179,10 +213,10 @@ def _check_shape(input_shape, first, weights):
     if channels != 3 and weights == "imagenet":
         raise ValueError("The input should have 3 channels. Received input_shape=%s" % (input_shape,))
     if channels not in (1, 3):
-        warnings.warn("Pictures have 1 or 3 channels, this input has %s" % (channels,), stacklevel=4)
-    if min(SMALLEST if size is None else size for size in (rows, columns)) < SMALLEST:
+        warnings.warn("Pictures have 1 or 3 channels, this input has %s" % (channels,), stacklevel=5)
+    if min(MIN_SIZE if size is None else size for size in (rows, columns)) < MIN_SIZE:
         raise ValueError(
-            "The input should be at least %dx%d pixels. Received input_shape=%s" % (SMALLEST, SMALLEST, input_shape)
+            "The input should be at least %dx%d pixels. Received input_shape=%s" % (MIN_SIZE, MIN_SIZE, input_shape)
         )
 
 
@@ -195,10 +229,10 @@ def _as_configured(shape, channels_first):
     return (shape[2], *shape[:2]) if channels_first else tuple(shape)
 
 
-def published_size(compat, shape, sizes):
-    """Edge in pixels of the published weights that serve an input shape; warns where there are none for it."""
+def _rows(compat, shape, weights, sizes):
+    """Return the height that a model is named after; with published weights, the height they were trained for."""
     rows, columns, _ = _rows_first(shape, channel_axis(compat) == 1)
-    if rows == columns and rows in sizes:
+    if weights != "imagenet" or (rows == columns and rows in sizes):
         return rows
     warnings.warn(
         "No weights were published for an input of shape %s; those for %d pixels are loaded" % (shape, DEFAULT_SIZE),
@@ -207,31 +241,17 @@ def published_size(compat, shape, sizes):
     return DEFAULT_SIZE
 
 
-def rows_of(compat, shape, weights, sizes):
-    """Height of the pictures that a model is named after; of published weights, the size that they were made for."""
-    if weights == "imagenet":
-        return published_size(compat, shape, sizes)
-    return shape[0] if channel_axis(compat) == -1 else shape[1]
-
-
-def open_input(compat, input_tensor, shape):
-    """The tensor a network starts from: a new input, or the caller's tensor."""
-    make = compat.keras.layers.Input
+def _input(compat, input_tensor, shape):
+    """Return the tensor a network starts from: a new input, or the caller's tensor."""
+    Input = compat.keras.layers.Input
     if input_tensor is None:
-        return make(shape=shape)
+        return Input(shape=shape)
     if compat.is_keras_tensor(input_tensor):
         return input_tensor
-    return make(tensor=input_tensor, shape=shape)
+    return Input(tensor=input_tensor, shape=shape)
 
 
-def close(compat, inputs, input_tensor, outputs, name):
-    """The model between two tensors, with all that comes before the caller's tensor."""
-    if input_tensor is not None:
-        inputs = compat.source_inputs(input_tensor)
-    return compat.keras.models.Model(inputs=inputs, outputs=outputs, name=name)
-
-
-def fill(compat, model, weights, published, alpha, size, include_top):
+def _load(compat, model, weights, published, alpha, size, include_top):
     """Load published weights, downloading them once, or those of a file."""
     if weights == "imagenet":
         name = published.file_name(alpha, size, include_top)

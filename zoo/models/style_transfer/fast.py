@@ -1,38 +1,33 @@
-"""The feed-forward style network: a picture goes in, the same picture in the style of one painting comes out.
+"""The feed-forward style network: it renders a picture in the style of one painting.
 
-Johnson, Alahi, Li 2016, https://arxiv.org/abs/1603.08155, as trained networks of it were published: instance instead
-of batch normalisation, zeros around the edges, output 150 tanh(x) + 127.5. Three convolutions, of which two halve the
-picture, residual blocks, two transposed convolutions, a last convolution; 1,674,854 weights at 32 filters and five
-blocks. Transposed convolutions leave a grid in what they draw until they have learnt for long (Odena et al. 2016,
+Johnson, Alahi, Li 2016, https://arxiv.org/abs/1603.08155, as its trained networks were published: instance instead
+of batch normalization, zero padding, output 150 tanh(x) + 127.5. Three convolutions, of which two halve the picture,
+residual blocks, two transposed convolutions, a last convolution; 1,674,854 weights at 32 filters and five blocks.
+Transposed convolutions leave checkerboard artifacts until they are trained for long (Odena et al. 2016,
 https://distill.pub/2016/deconv-checkerboard): ``upsampling="nearest"`` repeats every value instead, and convolves.
 """
 
 from collections import namedtuple
 
+from zoo.models.preprocessing import to_float32 as preprocess  # noqa: F401
+
 # One convolution: ``kind`` is "same" (stride 1), "halve" (stride 2), "double" (transposed, stride 2), or "repeat"
-# (stride 1, after every value was repeated).
+# (stride 1, after nearest-neighbor upsampling).
 Stage = namedtuple("Stage", "name kind size filters")
 
-# Rows and columns of the pictures must be a multiple of this.
+# Height and width of the pictures must be multiples of this.
 GRAIN = 4
 
 UPSAMPLING = {"transposed": "double", "nearest": "repeat"}
 
 
-def preprocess(pixels):
-    """Pictures are taken as they are stored, 0..255."""
-    import numpy as np
-
-    return np.asarray(pixels, dtype=np.float32)
-
-
 def stages(filters=32, blocks=5, kernel_size=9, upsampling="transposed"):
-    """The convolutions in their order.
+    """List the convolutions in their order.
 
     Args:
-        filters: of the first one; the others have two and four times as many.
-        blocks: residual blocks of two convolutions each.
-        kernel_size: edge in pixels of the first and the last kernel, odd.
+        filters: filters of the first convolution; the others have two and four times as many.
+        blocks: number of residual blocks of two convolutions each.
+        kernel_size: size in pixels of the first and the last kernel, odd.
         upsampling: ``"transposed"`` or ``"nearest"``.
 
     Returns:
@@ -70,40 +65,40 @@ def build(
     """Build the network.
 
     Args:
-        compat: the Keras at hand, ``zoo.models.compat``.
-        filters: see :func:`stages`.
-        blocks: see :func:`stages`.
-        kernel_size: see :func:`stages`.
-        upsampling: see :func:`stages`.
-        input_shape: (rows, columns, 3) of one picture, multiples of 4; None is any.
-        initializer: of the kernels; ``"zeros"`` where they are loaded next, since drawing takes JAX seconds a layer.
+        compat: the package ``zoo.models.compat``.
+        filters, blocks, kernel_size, upsampling: see :func:`stages`.
+        input_shape: (height, width, 3) of one picture, multiples of 4; None is any.
+        initializer: initializer of the kernels; use ``"zeros"`` if weights are loaded next, since drawing takes JAX
+            seconds a layer.
 
     Returns:
-        A model from (batch, rows, columns, 3) RGB 0..255 to RGB of the same shape, which may lie outside 0..255.
+        A model from (batch, height, width, 3) RGB 0..255 to RGB of the same shape, which may exceed 0..255.
 
     Raises:
         ValueError: with the value received.
     """
+    from zoo.models.compat.tensors import tanh
+
     inputs = compat.keras.layers.Input(shape=tuple(input_shape))
     x = inputs
     for stage in stages(filters, blocks, kernel_size, upsampling):
         if stage.name.endswith("_a"):
             start = x
-        x = _normalise(compat, _convolve(compat, x, stage, _convolution(compat, stage, initializer)), stage)
+        x = _normalize(compat, _convolve(compat, x, stage, _convolution(compat, stage, initializer)), stage)
         if stage.name.endswith("_b"):
             x = compat.keras.layers.add([start, x], name=stage.name[:-2])
         elif stage.name != "output":
             x = compat.keras.layers.Activation("relu", name=stage.name + "_relu")(x)
-    x = compat.computed(lambda x: compat.ops.tanh(x) * 150.0 + 127.5, x, (*input_shape[:2], 3), "colours")
+    x = compat.lambda_layer(lambda x: tanh(x) * 150.0 + 127.5, x, (*input_shape[:2], 3), "colours")
     return compat.keras.models.Model(inputs=inputs, outputs=x, name="style_network")
 
 
 def _convolution(compat, stage, initializer):
-    """The layer that holds a stage's kernel. Its padding says the same to every framework."""
+    """Create the convolution of a stage, with padding that means the same in every framework."""
     from zoo.models.layers.spatial import Convolution
 
-    make = compat.keras.layers.Conv2DTranspose if stage.kind == "double" else Convolution
-    return make(
+    layer = compat.keras.layers.Conv2DTranspose if stage.kind == "double" else Convolution
+    return layer(
         stage.filters,
         (stage.size, stage.size),
         strides=(1, 1) if stage.kind in ("same", "repeat") else (2, 2),
@@ -115,10 +110,10 @@ def _convolution(compat, stage, initializer):
 
 
 def _convolve(compat, x, stage, layer):
-    """Apply a stage's kernel, with the zeros that TensorFlow's "SAME" puts around pictures of even size.
+    """Apply a stage's convolution with the padding of TensorFlow's "SAME" for pictures of even size.
 
-    PyTorch cannot crop a transposed convolution so, and Keras on it shifts the result by a pixel: hence without
-    padding, and cropped.
+    Keras on PyTorch shifts the result of a padded transposed convolution by a pixel: it is computed without padding
+    and cropped instead.
     """
     layers = compat.keras.layers
     if stage.kind == "halve":
@@ -129,26 +124,26 @@ def _convolve(compat, x, stage, layer):
     return layers.Cropping2D(((0, 1), (0, 1)))(x) if stage.kind == "double" else x
 
 
-def _normalise(compat, x, stage):
+def _normalize(compat, x, stage):
     from zoo.models.layers.instance_norm import InstanceNormalization
 
     return InstanceNormalization(name=stage.name + "_norm")(x)
 
 
 def part(compat, model, chain, raw=False):
-    """Some consecutive stages of a built network, with statistics of the normalisations that are told, not measured.
+    """Build a model of consecutive stages whose normalizations take their statistics as inputs.
 
-    Large pictures are computed piece by piece with it.
+    Large pictures are computed in tiles with it.
 
     Args:
-        compat: the Keras at hand.
-        model: from :func:`build`; the kernels are shared with it.
+        compat: the package ``zoo.models.compat``.
+        model: from :func:`build`; the two share their kernels.
         chain: the stages.
-        raw: the input is the output of a kernel, and is normalised and clipped at zero first.
+        raw: the input is the output of a convolution, and is normalized and clipped at zero first.
 
     Returns:
-        A model from [x, scale, shift, ...], with one (1, 1, channels) scale and shift for each normalisation on the
-        way, to the output of the last kernel, not yet normalised.
+        A model from [x, scale, shift, ...], with one (1, 1, channels) scale and shift for each normalization on the
+        way, to the output of the last convolution, not yet normalized.
     """
     layers = compat.keras.layers
     channels = _channels_in(model, chain[0])
@@ -156,10 +151,10 @@ def part(compat, model, chain, raw=False):
     x = inputs[0]
     for stage in chain:
         if raw or stage is not chain[0]:
-            told = [layers.Input(shape=(1, 1, _channels_in(model, stage))) for _ in ("scale", "shift")]
-            inputs += told
+            statistics = [layers.Input(shape=(1, 1, _channels_in(model, stage))) for _ in ("scale", "shift")]
+            inputs += statistics
             shape = (None, None, _channels_in(model, stage))
-            x = layers.Activation("relu")(compat.computed(_affine, [x, *told], shape))
+            x = layers.Activation("relu")(compat.lambda_layer(_affine, [x, *statistics], shape))
         x = _convolve(compat, x, stage, model.get_layer(stage.name))
     return compat.keras.models.Model(inputs=inputs, outputs=x)
 

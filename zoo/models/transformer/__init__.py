@@ -1,39 +1,53 @@
-"""The transformer's encoder, with the numbers of ``torch.nn.TransformerEncoder``, on every Keras.
+"""The transformer's encoder, numerically equal to ``torch.nn.TransformerEncoder``, on every Keras.
 
 Vaswani et al. 2017, https://arxiv.org/abs/1706.03762. ``model=transformer`` is the bare encoder, which takes vectors;
-``transformer/classifier`` and ``transformer/lm`` put it between tokens and what is asked of them. Nothing here
+``transformer/classifier`` and ``transformer/lm`` add token embeddings before it and an output after it. Nothing here
 imports Keras before a builder is called.
 """
 
+DEFAULTS = {
+    "heads": 8,
+    "d_ff": 2048,
+    "dropout": 0.1,
+    "activation": "relu",
+    "norm_first": False,
+    "causal": False,
+    "epsilon": 1e-5,
+    "attention_dropout": None,
+    "deviation": None,
+    "out_deviation": None,
+}
+
 
 def preprocess(vectors):
-    """Vectors are what the bare encoder takes."""
+    """Return the vectors unchanged: the bare encoder takes them as they are."""
     return vectors
 
 
-def build(compat, length=None, masked=False, **settings):
+def build(compat, length=None, masked=False, d_model=512, **settings):
     """Build the bare encoder.
 
     Args:
-        compat: the Keras at hand, ``zoo.models.compat``.
-        length: positions of every input; None takes any length, which PlaidML cannot.
+        compat: the package ``zoo.models.compat``.
+        length: number of positions of every input; None accepts any, which PlaidML cannot.
         masked: take a second input, (batch, length): 1 for positions that count, 0 for padding.
-        settings: see :func:`encode`; ``d_model`` is the width of the vectors, 512 if not given.
+        d_model: width of the vectors.
+        settings: see :func:`encode`.
 
     Returns:
-        A model from (batch, length, d_model) float32 to the same.
+        A model from (batch, length, d_model) float32 to the same shape.
 
     Raises:
         ValueError: with the value received.
     """
-    make = compat.keras.layers.Input
-    x = make(shape=(length, settings.pop("d_model", 512)), name="vectors")
-    keep = make(shape=(length,), name="keep") if masked else None
+    Input = compat.keras.layers.Input
+    x = Input(shape=(length, d_model), name="vectors")
+    keep = Input(shape=(length,), name="keep") if masked else None
     outputs = encode(compat, x, keep, **settings)
     return compat.keras.models.Model(inputs=[x, keep] if masked else x, outputs=outputs, name="transformer")
 
 
-def TransformerEncoder(  # noqa: N802  (named like the class of PyTorch that it stands for)
+def TransformerEncoder(  # noqa: N802  (named like the class of PyTorch that it replaces)
     layers=6,
     d_model=512,
     heads=8,
@@ -51,91 +65,71 @@ def TransformerEncoder(  # noqa: N802  (named like the class of PyTorch that it 
     """Build the encoder as a model of your own Keras.
 
     The arguments after ``d_ff`` are those of ``torch.nn.TransformerEncoderLayer``, and the same weights give the same
-    numbers; ``python -m zoo weights convert`` turns one's weights into the other's.
+    outputs; ``python -m zoo weights convert`` converts weights in both directions.
 
     Args:
-        layers: how many, one on the other.
-        d_model: width of the vectors, in and out.
-        heads: parts that attention is split into; they must divide d_model.
-        d_ff: width of the feed-forward networks between their two products.
-        dropout: share dropped while training, 0 <= dropout < 1.
+        layers: number of layers.
+        d_model: width of the vectors, in and out; a multiple of heads.
+        heads: number of attention heads.
+        d_ff: width inside the feed-forward networks.
+        dropout: share dropped in training, 0 <= dropout < 1.
         activation: relu or gelu.
-        norm_first: normalise what goes into attention and feed-forward, instead of the sums.
-        causal: let a position see only itself and those before it.
-        final_norm: normalise what comes out of the last layer.
-        epsilon: of the normalisations.
+        norm_first: normalize the inputs of attention and feed-forward network, instead of the sums.
+        causal: let a position attend only to itself and those before it.
+        final_norm: normalize the output of the last layer.
+        epsilon: epsilon of the normalizations.
         attention_dropout: share of attention weights dropped; None means ``dropout``.
-        length: positions of every input; None takes any length, which PlaidML cannot.
+        length: number of positions of every input; None accepts any, which PlaidML cannot.
         masked: take a second input, (batch, length): 1 for positions that count, 0 for padding.
 
     Returns:
-        A model that is not compiled, from (batch, length, d_model) float32 to the same.
+        A model that is not compiled, from (batch, length, d_model) float32 to the same shape.
 
     Raises:
         ValueError: with the value received.
     """
-    given = dict(locals())
+    arguments = dict(locals())
     from zoo.models import compat
 
-    return build(compat, **given)
+    return build(compat, **arguments)
 
 
-def encode(
-    compat,
-    x,
-    keep=None,
-    layers=6,
-    heads=8,
-    d_ff=2048,
-    dropout=0.1,
-    activation="relu",
-    norm_first=False,
-    causal=False,
-    final_norm=False,
-    epsilon=1e-5,
-    attention_dropout=None,
-    deviation=None,
-    out_deviation=None,
-):
-    """Put an encoder on a Keras tensor.
+def encode(compat, x, keep=None, layers=6, final_norm=False, **settings):
+    """Apply an encoder to a Keras tensor.
 
     Args:
-        compat: the Keras at hand.
+        compat: the package ``zoo.models.compat``.
         x: (batch, length, width).
-        keep: (batch, length), 1 for positions that count, 0 for padding; None where all count.
-        deviation: standard deviation of the first kernels; None is Glorot uniform.
-        out_deviation: the same for the products before the sums; None is ``deviation``.
-        layers, heads, d_ff, dropout, activation, norm_first, causal, final_norm, epsilon, attention_dropout:
-            see :func:`TransformerEncoder`.
+        keep: (batch, length), 1 for positions that count, 0 for padding; None if all count.
+        layers: number of layers.
+        final_norm: normalize the output of the last layer.
+        settings: arguments of :func:`TransformerEncoder` from ``heads`` to ``attention_dropout``; ``deviation``, the
+            standard deviation of the initial kernels, None for Glorot uniform; ``out_deviation``, the same for the
+            products before the sums, None for ``deviation``. ``DEFAULTS`` has their defaults.
 
     Returns:
         (batch, length, width).
 
     Raises:
+        TypeError: a setting is unknown.
         ValueError: with the value received.
     """
-    settings = {
-        "heads": heads,
-        "d_ff": d_ff,
-        "dropout": dropout,
-        "attention_dropout": dropout if attention_dropout is None else attention_dropout,
-        "activation": activation,
-        "norm_first": norm_first,
-        "causal": causal,
-        "epsilon": epsilon,
-        "deviation": deviation,
-        "out_deviation": out_deviation,
-    }
+    unknown = sorted(set(settings).difference(DEFAULTS))
+    if unknown:
+        raise TypeError("the encoder has no setting %s" % ", ".join(unknown))
+    settings = dict(DEFAULTS, **settings)
+    if settings["attention_dropout"] is None:
+        settings["attention_dropout"] = settings["dropout"]
     check(compat.static_shape(x)[-1], layers, settings)
-    from zoo.models.transformer.layers import EncoderLayer, Normalisation
+    from zoo.models.transformer.layers import EncoderLayer, LayerNorm
 
     for number in range(1, layers + 1):
         x = EncoderLayer(name="layer%d" % number, **settings)(x if keep is None else [x, keep])
-    return Normalisation(epsilon, name="norm")(x) if final_norm else x
+    return LayerNorm(settings["epsilon"], name="norm")(x) if final_norm else x
 
 
 def check(width, layers, settings):
-    """Refuse what no encoder can be built from.
+    """Check the settings of an encoder.
 
     Raises:
         ValueError: with the value received.

@@ -1,14 +1,9 @@
-"""Texts to classes: embeddings of tokens and positions, an encoder, pooling, one dense layer.
+"""Text classification: token and position embeddings, an encoder, pooling, one dense layer.
 
-Token 0 is padding: it is attended to by nobody and left out of the pooling.
+Token 0 is padding: attention masks it and pooling leaves it out.
 """
 
-import numpy as np
-
-
-def preprocess(tokens):
-    """Token numbers of any integer type as int32."""
-    return np.asarray(tokens, dtype=np.int32)
+from zoo.models.preprocessing import to_tokens as preprocess  # noqa: F401
 
 
 def build(
@@ -32,17 +27,17 @@ def build(
     """Build the classifier.
 
     Args:
-        compat: the Keras at hand, ``zoo.models.compat``.
-        vocabulary: number of tokens, the padding 0 among them.
-        length: most tokens of a text.
+        compat: the package ``zoo.models.compat``.
+        vocabulary: number of tokens, padding included.
+        length: largest number of tokens of a text.
         classes: number of outputs.
-        layers, heads, d_ff, dropout, activation, norm_first: see ``zoo.models.transformer.encode``.
-        attention_dropout: share of attention weights dropped; 0 lets the framework's fused attention train.
-        pooled_dropout: share dropped of what was pooled; None is ``dropout``. Dropping nowhere else is much faster on
-            a CPU, where drawing takes longer than the products; hiding tokens (``trainer.word_dropout``) replaces it.
+        layers, heads, d_ff, dropout, activation, norm_first: see :func:`zoo.models.transformer.TransformerEncoder`.
+        attention_dropout: share of attention weights dropped; 0 allows fused attention in training.
+        pooled_dropout: share dropped of the pooled vector; None is ``dropout``. Dropout here alone is much faster on
+            a CPU, where drawing takes longer than the products; ``trainer.word_dropout`` can replace the rest.
         d_model: width of embeddings and encoder.
         pooling: mean or max over the tokens, or first.
-        fixed: all inputs have ``length`` tokens, which PlaidML asks for; else any number up to it.
+        fixed: all inputs have ``length`` tokens, which PlaidML requires; else any number up to it.
         probabilities: end in softmax; else in logits.
 
     Returns:
@@ -57,25 +52,14 @@ def build(
     embeddings.check(vocabulary, length, classes=classes)
     if pooling not in ("mean", "max", "first"):
         raise ValueError("`pooling` should be mean, max or first. Received pooling=%r" % (pooling,))
-    tokens = compat.keras.layers.Input(shape=(length if fixed else None,), dtype="int32", name="text")
-    keep = embeddings.Kept(name="kept")(tokens)
+    encoder = {"layers": layers, "heads": heads, "d_ff": d_ff, "dropout": dropout, "norm_first": norm_first,
+               "final_norm": norm_first, "activation": activation,
+               "attention_dropout": attention_dropout}  # fmt: skip
+    tokens = embeddings.token_input(length, fixed)
+    keep = embeddings.PaddingMask(name="kept")(tokens)
     x = embeddings.TextEmbedding(vocabulary, length, d_model, dropout, name="embedding")(tokens)
-    x = transformer.encode(
-        compat,
-        x,
-        keep,
-        layers,
-        heads,
-        d_ff,
-        dropout,
-        activation,
-        norm_first,
-        final_norm=norm_first,
-        attention_dropout=attention_dropout,
-    )
+    x = transformer.encode(compat, x, keep, **encoder)
     x = embeddings.Pooling(pooling, name="pooling")([x, keep])
     x = compat.dropout(dropout if pooled_dropout is None else pooled_dropout, name="dropout")(x)
-    x = embeddings.Wide(name="wide")(compat.keras.layers.Dense(classes, name="predictions")(x))
-    if probabilities:
-        x = compat.keras.layers.Activation("softmax", name="probabilities", dtype="float32")(x)
-    return compat.keras.models.Model(inputs=tokens, outputs=x, name="transformer_classifier")
+    x = embeddings.CastFloat32(name="wide")(compat.keras.layers.Dense(classes, name="predictions")(x))
+    return embeddings.model(tokens, x, probabilities, "transformer_classifier")

@@ -1,25 +1,26 @@
-"""What stands before and behind an encoder of text: embeddings, padding, pooling."""
+"""What stands before and behind an encoder of text: embeddings, padding mask, pooling, logits."""
 
+from zoo.models import compat
 from zoo.models.compat import tensors
-from zoo.models.transformer.layers import Own, saved
+from zoo.models.transformer.layers import ZooLayer
 
 PADDING = 0
 
 
-@saved
-class TextEmbedding(Own):
-    """Rows of two tables, one by token and one by position, summed; and back, by the same table of tokens.
+@compat.registered("TextEmbedding")
+class TextEmbedding(ZooLayer):
+    """Sum of a token embedding and a position embedding; also the transposed product with the token table.
 
-    Called with tokens (batch, length) it gives (batch, length, width); with [tokens, positions] the positions are
-    taken from the second; with (batch, length, width) it gives the products with every token's row,
+    Called with tokens (batch, length) it returns (batch, length, width); with [tokens, positions] it takes the
+    positions from the second. Called with (batch, length, width) it returns the products with every token's row,
     (batch, length, vocabulary): tied embeddings (Press and Wolf 2017, https://arxiv.org/abs/1608.05859).
 
     Args:
         vocabulary: number of tokens.
-        length: most positions.
-        width: of the rows.
+        length: largest number of positions.
+        width: width of the embeddings.
         dropout: share dropped of the sum.
-        deviation: standard deviation of the first rows.
+        deviation: standard deviation of the initial embeddings.
     """
 
     def __init__(self, vocabulary, length, width, dropout=0.1, deviation=0.02, **kwargs):
@@ -31,11 +32,11 @@ class TextEmbedding(Own):
             "dropout": dropout,
             "deviation": deviation,
         }
-        self._seeded([dropout])
+        self._use_dropout([dropout])
 
     def build(self, input_shape):
         width, deviation = self.settings["width"], self.settings["deviation"]
-        self._make(
+        self._add_weights(
             {
                 "tokens": ((self.settings["vocabulary"], width), deviation),
                 "positions": ((self.settings["length"], width), deviation),
@@ -44,15 +45,16 @@ class TextEmbedding(Own):
         super(TextEmbedding, self).build(input_shape)
 
     def call(self, inputs, training=None):
-        tokens, places = inputs if isinstance(inputs, (list, tuple)) else (inputs, None)
+        tokens, positions = inputs if isinstance(inputs, (list, tuple)) else (inputs, None)
         if tensors.rank(tokens) == 3:
-            return tensors.against(tokens, self.tokens)
-        found = tensors.take(self.tokens, tokens)
-        if places is None:
-            found = found + tensors.begin(self.positions, tensors.shape(tokens)[1])
+            return tensors.matmul_transposed(tokens, self.tokens)
+        if positions is None:
+            rows = tensors.first_rows(self.positions, tensors.shape(tokens)[1])
         else:
-            found = found + tensors.take(self.positions, places)
-        return self._drop(found, self.settings["dropout"], training, "found")
+            rows = tensors.take(self.positions, positions)
+        embedded = tensors.take(self.tokens, tokens) + rows
+        # On TensorFlow's Keras 2 the name decides what is dropped: a resumed training draws as before.
+        return self._drop(embedded, self.settings["dropout"], training, "found")
 
     def compute_output_shape(self, input_shape):
         first = tensors.first_shape(input_shape)
@@ -63,24 +65,24 @@ class TextEmbedding(Own):
         return dict(super(TextEmbedding, self).get_config(), **self.settings)
 
 
-@saved
-class Kept(Own):
-    """1 where a token counts, 0 where it is padding: tokens (batch, length) to numbers of that shape."""
+@compat.registered("Kept")
+class PaddingMask(ZooLayer):
+    """1 where a token counts, 0 where it is padding: (batch, length) to (batch, length) float32."""
 
     def call(self, inputs):
-        return tensors.unequal(inputs, PADDING)
+        return tensors.not_equal(inputs, PADDING)
 
     def compute_output_shape(self, input_shape):
         return tuple(input_shape)
 
 
-@saved
-class Pooling(Own):
-    """One row of many: [x (batch, length, width), keep (batch, length)] to (batch, width); padding is left out.
+@compat.registered("Pooling")
+class Pooling(ZooLayer):
+    """Pool [x (batch, length, width), keep (batch, length)] to (batch, width), leaving out padding.
 
     Args:
-        kind: ``mean``, ``max``, or ``first``, the first position. A text without a token gives zeros, in ``first``
-            what the padding became.
+        kind: ``mean``, ``max``, or ``first``, the first position. A text without tokens yields zeros, with ``first``
+            the encoder's output at the padding.
     """
 
     def __init__(self, kind="mean", **kwargs):
@@ -89,7 +91,7 @@ class Pooling(Own):
 
     def call(self, inputs):
         x, keep = inputs
-        return tensors.pooled(x, keep, self.kind)
+        return tensors.pool(x, keep, self.kind)
 
     def compute_output_shape(self, input_shape):
         first = tensors.first_shape(input_shape)
@@ -99,47 +101,47 @@ class Pooling(Own):
         return dict(super(Pooling, self).get_config(), kind=self.kind)
 
 
-@saved
-class Outputs(Own):
-    """One product: (batch, length, width) to (batch, length, vocabulary).
+@compat.registered("Outputs")
+class VocabularyProjection(ZooLayer):
+    """Linear layer without bias: (batch, length, width) to (batch, length, vocabulary).
 
     Args:
         vocabulary: number of tokens.
-        deviation: standard deviation of the first kernel.
+        deviation: standard deviation of the initial kernel.
     """
 
     def __init__(self, vocabulary, deviation=0.02, **kwargs):
-        super(Outputs, self).__init__(**kwargs)
+        super(VocabularyProjection, self).__init__(**kwargs)
         self.settings = {"vocabulary": vocabulary, "deviation": deviation}
 
     def build(self, input_shape):
         sizes = (self.settings["vocabulary"], int(tuple(input_shape)[-1]))
-        self._make({"tokens": (sizes, self.settings["deviation"])})
-        super(Outputs, self).build(input_shape)
+        self._add_weights({"tokens": (sizes, self.settings["deviation"])})
+        super(VocabularyProjection, self).build(input_shape)
 
     def call(self, inputs):
-        return tensors.against(inputs, self.tokens)
+        return tensors.matmul_transposed(inputs, self.tokens)
 
     def compute_output_shape(self, input_shape):
         return (*tuple(input_shape)[:2], self.settings["vocabulary"])
 
     def get_config(self):
-        return dict(super(Outputs, self).get_config(), **self.settings)
+        return dict(super(VocabularyProjection, self).get_config(), **self.settings)
 
 
-@saved
-class Wide(Own):
-    """The same numbers in float32, whatever precision the layers compute in."""
+@compat.registered("Wide")
+class CastFloat32(ZooLayer):
+    """Cast to float32, whatever dtype the layers compute in."""
 
     def call(self, inputs):
-        return tensors.wide(inputs)
+        return tensors.to_float32(inputs)
 
     def compute_output_shape(self, input_shape):
         return tuple(input_shape)
 
 
 def check(vocabulary, length, classes=1):
-    """Refuse what no model of text can be built from.
+    """Check the sizes of a model of text.
 
     Raises:
         ValueError: with the value received.
@@ -149,6 +151,20 @@ def check(vocabulary, length, classes=1):
             raise ValueError("`%s` should be at least 1. Received %s=%r" % (name, name, value))
 
 
+def token_input(length, fixed):
+    """Create the input of a model of text: (batch, length) int32, or of any length if it is not fixed."""
+    return compat.keras.layers.Input(shape=(length if fixed else None,), dtype="int32", name="text")
+
+
 def logits(x, embedding, vocabulary, tied, deviation):
-    """Outputs over the vocabulary, float32, by the embedding's own table or by a kernel."""
-    return Wide(name="logits")(embedding(x) if tied else Outputs(vocabulary, deviation, name="outputs")(x))
+    """Compute float32 logits over the vocabulary, by the embedding's own table or by a kernel."""
+    project = embedding if tied else VocabularyProjection(vocabulary, deviation, name="outputs")
+    return CastFloat32(name="logits")(project(x))
+
+
+def model(tokens, outputs, probabilities, name):
+    """Create the model from tokens to logits, or to probabilities."""
+    if probabilities:
+        softmax = compat.keras.layers.Activation("softmax", name="probabilities", dtype="float32")
+        outputs = softmax(outputs)
+    return compat.keras.models.Model(inputs=tokens, outputs=outputs, name=name)

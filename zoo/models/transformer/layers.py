@@ -1,69 +1,53 @@
-"""The Keras layers that transformers are made of, the same on every Keras.
+"""The Keras layers of a transformer, the same on every Keras.
 
-Every weight is a layer's own, so that its path is ``layer/weight`` everywhere. ``drawn`` of a layer names the
-weights that are to be drawn anew from a seed: a standard deviation, or None for Glorot uniform.
+Every weight belongs to a layer directly, so that its path is ``layer/weight`` everywhere.
 """
 
 from zoo.models import compat
 from zoo.models.compat import tensors
 
-Layer = compat.keras.layers.Layer
 
+class ZooLayer(compat.keras.layers.Layer):
+    """Base of layers that create their weights from a table and may drop values in training.
 
-def saved(cls):
-    """Tell this Keras of a class, so that it can read its own model files."""
-    for place in ("saving", "utils"):
-        register = getattr(getattr(compat.keras, place, None), "register_keras_serializable", None)
-        if register:
-            return register(package="zoo")(cls)
-    compat.keras.utils.get_custom_objects()[cls.__name__] = cls
-    return cls
+    Attributes:
+        initial_deviations: weights drawn at random, as name -> standard deviation, None for Glorot uniform.
+    """
 
-
-def _initializer(deviation):
-    if deviation is None:
-        return "glorot_uniform"
-    if deviation in ("zeros", "ones"):
-        return deviation
-    return compat.keras.initializers.RandomNormal(stddev=deviation)
-
-
-class Own(Layer):
-    """What the layers share: making weights from a table, and generators of seeds for dropout."""
-
-    def _make(self, table):
-        """Add weights: name -> (shape, initial), where initial is zeros, ones, a deviation or None for Glorot."""
+    def _add_weights(self, table):
+        """Create weights as attributes: name -> (shape, value for :func:`zoo.models.compat.initializer`)."""
         for name, (sizes, initial) in table.items():
-            made = self.add_weight(name=name, shape=sizes, initializer=_initializer(initial), trainable=True)
-            setattr(self, name, made)
-        self.drawn = {name: initial for name, (_, initial) in table.items() if initial not in ("zeros", "ones")}
+            instance = compat.initializer(initial)
+            setattr(self, name, self.add_weight(name=name, shape=sizes, initializer=instance, trainable=True))
+        drawn = {name: initial for name, (_, initial) in table.items() if initial not in ("zeros", "ones")}
+        self.initial_deviations = drawn
 
-    def _seeded(self, rates):
-        """Say that training differs from the rest where anything is dropped."""
+    def _use_dropout(self, rates):
+        """Declare that training differs from inference if any rate is above zero."""
         self.uses_learning_phase = any(rates)
-        self.seed_generator = compat.keras.random.SeedGenerator() if compat.MAJOR >= 3 and any(rates) else None
+        self.seed_generator = compat.seed_generator() if any(rates) else None
 
-    def _drop(self, x, rate, training, place):
-        return tensors.dropout(x, rate, self.seed_generator, training, self.name + "/" + place)
+    def _drop(self, x, rate, training, name):
+        return tensors.dropout(x, rate, self.seed_generator, training, self.name + "/" + name)
 
 
-@saved
-class EncoderLayer(Own):
-    """Self-attention and feed-forward with their residual sums: one layer of an encoder.
+@compat.registered("EncoderLayer")
+class EncoderLayer(ZooLayer):
+    """One layer of an encoder: self-attention and feed-forward network with their residual sums.
 
-    Called with x (batch, length, width), or with [x, keep], keep (batch, length) being 1 for positions that count
-    and 0 for padding.
+    Call it with x (batch, length, width), or with [x, keep], where keep (batch, length) is 1 for positions that
+    count and 0 for padding.
 
     Args:
-        heads: parts that attention is split into.
-        d_ff: width of the feed-forward network between its two products.
+        heads: number of attention heads.
+        d_ff: width inside the feed-forward network.
         dropout: share dropped after attention, inside and after the feed-forward network.
         attention_dropout: share of attention weights dropped.
         activation: relu or gelu.
-        norm_first: normalise what goes into attention and feed-forward, instead of the sums.
-        causal: let a position see only itself and those before it.
-        epsilon: of the normalisations.
-        deviation: standard deviation of the first kernels; None is Glorot uniform.
+        norm_first: normalize the inputs of attention and feed-forward network, instead of the sums.
+        causal: let a position attend only to itself and those before it.
+        epsilon: epsilon of the normalizations.
+        deviation: standard deviation of the initial kernels; None is Glorot uniform.
         out_deviation: the same for the two products before the sums; None is ``deviation``.
     """
 
@@ -94,13 +78,13 @@ class EncoderLayer(Own):
             "deviation": deviation,
             "out_deviation": out_deviation,
         }
-        self._seeded([dropout, attention_dropout])
+        self._use_dropout([dropout, attention_dropout])
 
     def build(self, input_shape):
         width, inner = int(tensors.first_shape(input_shape)[-1]), self.settings["d_ff"]
         deviation, out = self.settings["deviation"], self.settings["out_deviation"]
         out = deviation if out is None else out
-        self._make(
+        self._add_weights(
             {
                 "attention_kernel": ((width, 3 * width), deviation),
                 "attention_bias": ((3 * width,), "zeros"),
@@ -124,41 +108,42 @@ class EncoderLayer(Own):
         def attend(y):
             return self._attention(y, keep, training)
 
-        def feed(y):
-            return self._feed(y, training)
+        def feed_forward(y):
+            return self._feed_forward(y, training)
 
         if self.settings["norm_first"]:
-            x = x + attend(self._normalise(x, "norm1"))
-            return x + feed(self._normalise(x, "norm2"))
-        x = self._normalise(x + attend(x), "norm1")
-        return self._normalise(x + feed(x), "norm2")
+            x = x + attend(self._normalize(x, "norm1"))
+            return x + feed_forward(self._normalize(x, "norm2"))
+        x = self._normalize(x + attend(x), "norm1")
+        return self._normalize(x + feed_forward(x), "norm2")
 
     def _attention(self, x, keep, training):
-        q, k, v = tensors.parts(tensors.linear(x, self.attention_kernel, self.attention_bias), 3)
-        drop = self._drop_weights(training)
-        attended = tensors.attend(q, k, v, self.settings["heads"], keep, self.settings["causal"], drop)
+        q, k, v = tensors.split(tensors.linear(x, self.attention_kernel, self.attention_bias), 3)
+        drop = self._attention_dropout(training)
+        attended = tensors.attention(q, k, v, self.settings["heads"], keep, self.settings["causal"], drop)
         return self._project(attended, training)
 
     def _project(self, attended, training):
         projected = tensors.linear(attended, self.output_kernel, self.output_bias)
         return self._drop(projected, self.settings["dropout"], training, "projected")
 
-    def _drop_weights(self, training):
-        """What drops attention weights; None where that cannot happen, so that fused attention can be used."""
+    def _attention_dropout(self, training):
+        """Return what drops attention weights; None if nothing ever does, which allows fused attention."""
         rate = self.settings["attention_dropout"]
-        if not rate or (compat.MAJOR >= 3 and not training):
+        if not rate or tensors.is_inference(training):
             return None
         return lambda weights: self._drop(weights, rate, training, "weights")
 
-    def _feed(self, x, training):
-        inner = tensors.activate(tensors.linear(x, self.inner_kernel, self.inner_bias), self.settings["activation"])
+    def _feed_forward(self, x, training):
+        inner = tensors.linear(x, self.inner_kernel, self.inner_bias)
+        inner = tensors.activation(inner, self.settings["activation"])
         inner = self._drop(inner, self.settings["dropout"], training, "inner")
         outer = tensors.linear(inner, self.outer_kernel, self.outer_bias)
         return self._drop(outer, self.settings["dropout"], training, "outer")
 
-    def _normalise(self, x, name):
+    def _normalize(self, x, name):
         gamma, beta = getattr(self, name + "_gamma"), getattr(self, name + "_beta")
-        return tensors.normalise(x, gamma, beta, self.settings["epsilon"])
+        return tensors.layer_norm(x, gamma, beta, self.settings["epsilon"])
 
     def compute_output_shape(self, input_shape):
         return tensors.first_shape(input_shape)
@@ -167,24 +152,28 @@ class EncoderLayer(Own):
         return dict(super(EncoderLayer, self).get_config(), **self.settings)
 
 
-@saved
-class Normalisation(Own):
-    """Layer normalisation over the last axis, with weights gamma and beta; tf.keras 1.8 and Keras 2.2 have none."""
+@compat.registered("Normalisation")
+class LayerNorm(ZooLayer):
+    """Layer normalization over the last axis; tf.keras 1.8 and Keras 2.2 have none.
+
+    Args:
+        epsilon: added to the variance.
+    """
 
     def __init__(self, epsilon=1e-5, **kwargs):
-        super(Normalisation, self).__init__(**kwargs)
+        super(LayerNorm, self).__init__(**kwargs)
         self.epsilon = epsilon
 
     def build(self, input_shape):
         width = int(tuple(input_shape)[-1])
-        self._make({"gamma": ((width,), "ones"), "beta": ((width,), "zeros")})
-        super(Normalisation, self).build(input_shape)
+        self._add_weights({"gamma": ((width,), "ones"), "beta": ((width,), "zeros")})
+        super(LayerNorm, self).build(input_shape)
 
     def call(self, inputs):
-        return tensors.normalise(inputs, self.gamma, self.beta, self.epsilon)
+        return tensors.layer_norm(inputs, self.gamma, self.beta, self.epsilon)
 
     def compute_output_shape(self, input_shape):
         return tuple(input_shape)
 
     def get_config(self):
-        return dict(super(Normalisation, self).get_config(), epsilon=self.epsilon)
+        return dict(super(LayerNorm, self).get_config(), epsilon=self.epsilon)

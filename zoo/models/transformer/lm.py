@@ -1,12 +1,12 @@
-"""Texts that go on: a causal encoder between token embeddings and the chances of the token that follows.
+"""Language model: a causal encoder between token embeddings and the logits of the next token.
 
-Radford et al. 2019 (GPT-2): normalisation first, GELU, kernels drawn with a deviation of 0.02, those before the sums
-with less the more layers there are.
+Radford et al. 2019 (GPT-2): normalization first, GELU, initial kernels with a standard deviation of 0.02, those
+before the sums with less the more layers there are.
 """
 
 import math
 
-import numpy as np
+from zoo.models.preprocessing import to_tokens as preprocess  # noqa: F401
 
 DEFAULTS = {
     "layers": 4,
@@ -18,11 +18,6 @@ DEFAULTS = {
     "tied": True,
     "deviation": 0.02,
 }
-
-
-def preprocess(tokens):
-    """Token numbers of any integer type as int32."""
-    return np.asarray(tokens, dtype=np.int32)
 
 
 def build(
@@ -44,20 +39,20 @@ def build(
     """Build the language model.
 
     Args:
-        compat: the Keras at hand, ``zoo.models.compat``.
+        compat: the package ``zoo.models.compat``.
         vocabulary: number of tokens.
-        length: most tokens that are looked at.
-        layers, heads, dropout, activation, norm_first: see ``zoo.models.transformer.encode``.
+        length: size of the context window in tokens.
+        layers, heads, dropout, activation, norm_first: see :func:`zoo.models.transformer.TransformerEncoder`.
         d_model: width of embeddings and encoder.
         d_ff: width inside the feed-forward networks; None is four times d_model.
         tied: compute the outputs with the table of embeddings; else with a kernel of their own.
-        fixed: all inputs have ``length`` tokens, which PlaidML asks for; else any number up to it.
+        fixed: all inputs have ``length`` tokens, which PlaidML requires; else any number up to it.
         probabilities: end in softmax; else in logits.
-        deviation: standard deviation of the first weights.
+        deviation: standard deviation of the initial weights.
 
     Returns:
-        A model from (batch, length) int32 tokens to (batch, length, vocabulary) float32, at every place for the
-        token that follows.
+        A model from (batch, length) int32 tokens to (batch, length, vocabulary) float32: at every position for the
+        next token.
 
     Raises:
         ValueError: with the value received.
@@ -66,24 +61,11 @@ def build(
     from zoo.models.transformer import embeddings
 
     embeddings.check(vocabulary, length)
-    tokens = compat.keras.layers.Input(shape=(length if fixed else None,), dtype="int32", name="text")
+    encoder = {"layers": layers, "heads": heads, "d_ff": d_ff or 4 * d_model, "dropout": dropout, "causal": True,
+               "activation": activation, "norm_first": norm_first, "final_norm": norm_first, "deviation": deviation,
+               "out_deviation": deviation / math.sqrt(2 * layers)}  # fmt: skip
+    tokens = embeddings.token_input(length, fixed)
     embedding = embeddings.TextEmbedding(vocabulary, length, d_model, dropout, deviation, name="embedding")
-    x = transformer.encode(
-        compat,
-        embedding(tokens),
-        None,
-        layers,
-        heads,
-        d_ff or 4 * d_model,
-        dropout,
-        activation,
-        norm_first,
-        causal=True,
-        final_norm=norm_first,
-        deviation=deviation,
-        out_deviation=deviation / math.sqrt(2 * layers),
-    )
+    x = transformer.encode(compat, embedding(tokens), **encoder)
     x = embeddings.logits(x, embedding, vocabulary, tied, deviation)
-    if probabilities:
-        x = compat.keras.layers.Activation("softmax", name="probabilities", dtype="float32")(x)
-    return compat.keras.models.Model(inputs=tokens, outputs=x, name="transformer_lm")
+    return embeddings.model(tokens, x, probabilities, "transformer_lm")

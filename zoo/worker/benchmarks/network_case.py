@@ -96,9 +96,9 @@ class Subject:
             y = np.eye(shape[-1], dtype=np.float32)[np.arange(int(np.prod(places))) % shape[-1]]
             means = compat.RunningMeans(self.model)
             return lambda: means.train(x, y.reshape((*places, shape[-1])))
-        compat.compile_squares(self.model, "sgd", 1e-6)
+        compat.compile_mse(self.model, "sgd", 1e-6)
         zeros = np.zeros((len(x), *shape), np.float32)
-        return lambda: compat.train_squares(self.model, x, zeros)
+        return lambda: compat.train_mse(self.model, x, zeros)
 
     def judge(self, batch):
         """How far the answers are from the known ones; nothing where none are known.

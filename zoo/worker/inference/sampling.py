@@ -6,7 +6,7 @@ import numpy as np
 def recall(memory, tokens):
     """Take tokens in after one another; logits of what follows the last, (vocabulary,)."""
     for token in tokens:
-        logits = memory.next([token])
+        logits = memory.step([token])
     return logits[0]
 
 
@@ -16,9 +16,9 @@ def follow(memory, seen):
     A memory that is full forgets all but the later half of what it held: keys and values know their place, so
     the text that stays has to be read again from the first place on.
     """
-    if memory.place < memory.length:
-        return memory.next(seen[-1:])[0]
-    memory.forget()
+    if memory.position < memory.length:
+        return memory.step(seen[-1:])[0]
+    memory.reset()
     return recall(memory, seen[-max(1, memory.length // 2) :])
 
 

@@ -29,7 +29,7 @@ def run(request, events, stop, phases):
     model = shaped(request)
     weights.load(model, request["weights"])
     given = {name: value for name, value in arguments.items() if name in STEP_ARGUMENTS}
-    memory = decoding.Cached(given, model.get_weights())
+    memory = decoding.CachedDecoder(given, model.get_weights())
     phases["build_s"] = time.monotonic() - began
     began = time.monotonic()
     logits = recall(memory, settings["tokens"][-memory.length :])

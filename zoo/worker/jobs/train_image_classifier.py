@@ -81,7 +81,7 @@ def _model(request, events):
 def _frozen(model, plan):
     """Names of the layers that do not learn after the head did: those before ``unfreeze_from``, and normalisation."""
     frozen = _before(model, plan and plan["unfreeze_from"], "fine_tune.unfreeze_from")
-    return frozen | set(compat.normalisations(model)) if plan and plan["freeze_normalization"] else frozen
+    return frozen | set(compat.batch_norm_names(model)) if plan and plan["freeze_normalization"] else frozen
 
 
 def _before(model, wanted, key):

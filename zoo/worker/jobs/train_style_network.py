@@ -135,12 +135,12 @@ def _terms(model, settings, sample):
     seen = dict(zip(layers, _all(judge(restyled))))
     content = _content(judge, layers, chosen["content"], photo, seen, sample)
     style = _style(chosen, _targets(settings), seen)
-    rough = style_losses.weighted(
+    rough = style_losses.weighted_sum(
         compat, [style_losses.total_variation(compat, restyled)], [1 / (3.0 * size * size * _ROUGH)], "roughness"
     )
     weights = settings["strength"]
     terms, factors = [content, style, rough], [weights["content"], weights["style"], weights["total_variation"]]
-    loss = style_losses.weighted(compat, terms, factors, "loss")
+    loss = style_losses.weighted_sum(compat, terms, factors, "loss")
     row = compat.keras.layers.Concatenate(name="terms")([loss, *terms])
     return compat.keras.models.Model(inputs=photo, outputs=row)
 
@@ -153,20 +153,20 @@ def _content(judge, layers, chosen, photo, seen, sample):
     wanted = _all(kept(photo))
     parts, factors = [], []
     for name, target, size in zip(chosen, wanted, sizes):
-        parts.append(style_losses.distance(compat, seen[name], target))
+        parts.append(style_losses.squared_distance(compat, seen[name], target))
         factors.append(1.0 / (len(chosen) * max(size, 1e-12) * np.prod(compat.static_shape(target)[1:])))
-    return style_losses.weighted(compat, parts, factors, "content")
+    return style_losses.weighted_sum(compat, parts, factors, "content")
 
 
 def _style(chosen, targets, seen):
     """How far the Gram matrices of the result are from the painting's: 0 where they are equal, 1 for a grey sheet."""
     parts, factors = [], []
     for name in chosen["style"]:
-        found = style_losses.gram(compat, seen[name])
+        found = style_losses.gram_matrix(compat, seen[name])
         target = style_losses.constant(compat, targets[name], found, "painting_" + name)
-        parts.append(style_losses.distance(compat, found, target))
+        parts.append(style_losses.squared_distance(compat, found, target))
         factors.append(1.0 / (len(chosen["style"]) * max(float(np.square(targets[name]).sum()), 1e-12)))
-    return style_losses.weighted(compat, parts, factors, "style")
+    return style_losses.weighted_sum(compat, parts, factors, "style")
 
 
 def _targets(settings):

@@ -1,7 +1,7 @@
 """A frozen feature network, filled and ready."""
 
 from zoo.models import compat, features
-from zoo.models.features import caffe
+from zoo.models.preprocessing import CAFFE_LAYER
 from zoo.worker import weights
 from zoo.worker.errors import RefusalError
 
@@ -32,7 +32,7 @@ def frozen(settings, layers, input_shape):
     except ValueError as error:
         raise RefusalError(str(error)) from error
     if settings.get("weights"):
-        weights.load_part(model, settings["weights"], own=(caffe.NAME,))
+        weights.load_part(model, settings["weights"], own=(CAFFE_LAYER,))
     return model
 
 

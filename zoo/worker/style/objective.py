@@ -77,7 +77,7 @@ def build(features, layers, target, weights):
     own = [_gram(aims[name]) for name in layers["style"]]
     aims = {name: aims[name] for name in layers["content"]}
     start = compat.keras.layers.Input(shape=(1,))
-    held = compat.Held((1, *target.content.shape), trainable=True, name="picture")
+    held = compat.TrainableConstant((1, *target.content.shape), trainable=True, name="picture")
     picture = held(start)
     maps = network(picture)
     maps = dict(zip(wanted, maps if isinstance(maps, (list, tuple)) else [maps]))
@@ -87,7 +87,7 @@ def build(features, layers, target, weights):
         _rough(picture, target.content.shape, weights["total_variation"]),
     ]
     model = compat.keras.models.Model(inputs=start, outputs=terms)
-    function = compat.losses_and_gradient(model, held)
+    function = compat.value_and_grad(model, held)
     if not any(mask is not None for mask in target.masks):
         _prove(function, layers, target, own, weights)
     return function
@@ -121,29 +121,31 @@ def _style(names, maps, target, weight, start):
         if open_ones:
             share = sum(target.shares[index] for index in open_ones)
             mean = sum(target.shares[index] * target.grams[index][number] for index in open_ones) / share
-            terms.append(_distance(losses.gram(compat, maps[name]), mean, start, "aim_%s" % name))
+            terms.append(_distance(losses.gram_matrix(compat, maps[name]), mean, start, "aim_%s" % name))
             shares.append(share * _inverse(mean))
         for index in set(range(len(target.masks))) - set(open_ones):
             aim, where = target.grams[index][number], "%s_%d" % (name, index)
             mask = losses.constant(compat, _shrunk(target.masks[index], maps[name]), start, "mask_" + where)
-            terms.append(_distance(losses.gram(compat, maps[name], mask=mask), aim, start, "aim_" + where))
+            terms.append(_distance(losses.gram_matrix(compat, maps[name], mask=mask), aim, start, "aim_" + where))
             shares.append(target.shares[index] * _inverse(aim))
-    return losses.weighted(compat, terms, [weight * share / len(names) for share in shares], "style")
+    return losses.weighted_sum(compat, terms, [weight * share / len(names) for share in shares], "style")
 
 
 def _content(names, maps, aims, weight, start):
     terms = [_distance(maps[name], aims[name][0], start, "aim_content_%s" % name) for name in names]
     shares = [weight / len(names) * _inverse(aims[name]) for name in names]
-    return losses.weighted(compat, terms, shares, "content")
+    return losses.weighted_sum(compat, terms, shares, "content")
 
 
 def _rough(picture, shape, weight):
     size = (shape[0] - 1) * (shape[1] - 1) * shape[2]
-    return losses.weighted(compat, [losses.total_variation(compat, picture)], [weight / size / ROUGH], "roughness")
+    return losses.weighted_sum(
+        compat, [losses.total_variation(compat, picture)], [weight / size / ROUGH], "roughness"
+    )
 
 
 def _distance(x, aim, start, name):
-    return losses.distance(compat, x, losses.constant(compat, aim[None].astype(np.float32), start, name))
+    return losses.squared_distance(compat, x, losses.constant(compat, aim[None].astype(np.float32), start, name))
 
 
 def _inverse(aim):

@@ -81,9 +81,9 @@ class Keeper:
         here = _stack()
         course.aim(state["course"]["narrowed"])
         if state["stack"] == here:
-            training_state.take_up(self._model, course.model, arrays)
+            training_state.restore(self._model, course.model, arrays)
         else:
-            training_state.take_weights(self._model, arrays)
+            training_state.restore_weights(self._model, arrays)
             self._warn(
                 "The run goes on with %s from weights of %s: the optimizer and all draws start anew"
                 % (" on ".join(here), " on ".join(state["stack"]))
@@ -106,7 +106,7 @@ class Keeper:
             FloatingPointError: the weights are no longer numbers, and no checkpoint is made of them.
         """
         began = time.monotonic()
-        arrays = training_state.gather(self._model, course.model)
+        arrays = training_state.capture(self._model, course.model)
         if not all(np.isfinite(value).all() for name, value in arrays.items() if name.startswith("weights/")):
             raise FloatingPointError(course.words("the weights are no longer numbers"))
         if self._arrays is not None:

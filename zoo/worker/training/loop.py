@@ -77,7 +77,7 @@ class Course:
         for name in self._NUMBERS:
             setattr(self, name, state[name])
         self.means = compat.RunningMeans(self.model)
-        self.means.go_on(state["means"])
+        self.means.restore(state["means"])
         self.steps = self._feed.steps(self.epoch)
         if self.steps != state["steps"]:
             self.step = self.step * self.steps // state["steps"]

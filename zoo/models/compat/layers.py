@@ -1,0 +1,227 @@
+"""Layers that some Keras lacks or computes differently, and facts about the layers of a model."""
+
+from zoo.models.compat import random_state
+from zoo.models.compat.version import MAJOR, at_least, backend_name, keras
+
+
+def _fix_batch_normalization_of_plaidml():
+    """Let PlaidML 0.7 train through batch normalization, by computing it without reshaping gamma and beta.
+
+    PlaidML reshapes them to (1, 1, 1, channels) first. Their gradients are then too large by the number of values
+    that are averaged, and networks diverge within a step or two
+    (https://github.com/plaidml/plaidml/issues/1753, https://github.com/plaidml/plaidml/issues/1066).
+    """
+    K, original = keras.backend, keras.backend.normalize_batch_in_training
+
+    def normalize_batch_in_training(x, gamma, beta, reduction_axes, epsilon=1e-3):
+        if list(reduction_axes) != list(range(K.ndim(x) - 1)):
+            return original(x, gamma, beta, reduction_axes, epsilon)
+        mean, variance = K.mean(x, axis=reduction_axes), K.var(x, axis=reduction_axes)
+        return K.batch_normalization(x, mean, variance, beta, gamma, epsilon=epsilon), mean, variance
+
+    keras.backend.normalize_batch_in_training = normalize_batch_in_training
+
+
+if MAJOR < 3 and backend_name() == "plaidml":
+    _fix_batch_normalization_of_plaidml()
+
+
+def first_layer(input_shape):
+    """Return the keyword arguments that give a Sequential model's first layer its input shape, without the batch.
+
+    Keras 3 warns about ``input_shape`` and still takes it; it does not take ``batch_input_shape``.
+    """
+    return {"input_shape": tuple(input_shape)}
+
+
+def dropout(rate, name):
+    """Create a dropout layer whose random draws continue where they were when training is resumed.
+
+    Models must use this one. Keras 3 and PlaidML keep the state of their draws in variables. TensorFlow's Keras 2
+    keeps it inside the operation, out of reach: there each draw is computed from the seed, the layer's name and the
+    number of the step.
+
+    Args:
+        rate: share of values dropped in training, 0 <= rate < 1.
+        name: name of the layer.
+    """
+    if MAJOR >= 3 or backend_name() == "plaidml":
+        return keras.layers.Dropout(rate, name=name)
+    return random_state.dropout_of_tensorflow()(rate, name=name)
+
+
+def relu6(name):
+    """Create a layer that clips to 0..6; tf.keras 1.8 has none."""
+    if hasattr(keras.layers, "ReLU"):
+        return keras.layers.ReLU(6.0, name=name)
+
+    def relu6(x):
+        return keras.backend.relu(x, max_value=6.0)
+
+    return keras.layers.Activation(relu6, name=name)
+
+
+def spatial_mean(x, channels):
+    """Average over height and width, which stay as axes of size 1; Keras can keep them since 2.6.
+
+    Each Keras gets the layers that its own MobileNet has.
+
+    Args:
+        x: Keras tensor of feature maps.
+        channels: number of its channels.
+    """
+    if at_least(2, 6):
+        return keras.layers.GlobalAveragePooling2D(keepdims=True)(x)
+    channels_first = keras.backend.image_data_format() == "channels_first"
+    shape = (channels, 1, 1) if channels_first else (1, 1, channels)
+    return keras.layers.Reshape(shape, name="reshape_1")(keras.layers.GlobalAveragePooling2D()(x))
+
+
+def lambda_layer(function, x, shape, name=None, precision="float32"):
+    """Apply a function of tensors as a layer.
+
+    Args:
+        function: from a tensor, or a list of tensors, to a tensor; written in ``zoo.models.compat.tensors``.
+        x: the tensor or the list.
+        shape: shape of the result, without the batch.
+        name: name of the layer.
+        precision: dtype it computes in; tensors of other dtypes are converted first.
+    """
+    extra = {"dtype": precision} if MAJOR >= 3 else {}
+    return keras.layers.Lambda(function, output_shape=tuple(shape), name=name, **extra)(x)
+
+
+class TrainableConstant(keras.layers.Layer):
+    """Returns the same array whatever its input: a picture that is optimized, or a fixed target.
+
+    Args:
+        shape: shape of the array, (1, ...); it starts as zeros, ``set_weights`` fills it.
+        trainable: whether training changes it.
+        name: name of the layer.
+    """
+
+    def __init__(self, shape, trainable, name):
+        super(TrainableConstant, self).__init__(name=name)
+        self._value_shape, self.trainable = tuple(shape), trainable
+
+    def build(self, input_shape):
+        self.value = self.add_weight(
+            name="value", shape=self._value_shape, initializer="zeros", trainable=self.trainable
+        )
+        self.built = True
+
+    def call(self, inputs):
+        return keras.ops.convert_to_tensor(self.value) if MAJOR >= 3 else self.value + 0.0
+
+    def compute_output_shape(self, input_shape):
+        return self._value_shape
+
+
+def registered(name):
+    """Return a decorator that registers a layer class, so that Keras can read its own model files.
+
+    Model files hold the name, so it stays when the class is renamed.
+
+    Args:
+        name: the name in model files.
+    """
+
+    def register(cls):
+        for place in ("saving", "utils"):
+            decorate = getattr(getattr(keras, place, None), "register_keras_serializable", None)
+            if decorate:
+                return decorate(package="zoo", name=name)(cls)
+        keras.utils.get_custom_objects().update({name: cls, cls.__name__: cls})
+        return cls
+
+    return register
+
+
+def initializer(value):
+    """Return the initializer of a weight.
+
+    Args:
+        value: ``zeros``, ``ones``, the standard deviation of a normal distribution, or None for Glorot uniform.
+    """
+    if value is None:
+        return "glorot_uniform"
+    return value if value in ("zeros", "ones") else keras.initializers.RandomNormal(stddev=value)
+
+
+def seed_generator():
+    """Return the generator that a layer keeps for its random draws; None before Keras 3, which needs none."""
+    return keras.random.SeedGenerator() if MAJOR >= 3 else None
+
+
+def static_shape(x):
+    """Return the shape of a Keras tensor, batch included, with None for open sizes."""
+    shape = x.shape if MAJOR >= 3 else keras.backend.int_shape(x)
+    return tuple(None if size is None else int(size) for size in shape)
+
+
+def dtype_of(x):
+    """Return the dtype of a Keras tensor, such as ``"bfloat16"``."""
+    return str(x.dtype) if MAJOR >= 3 else "float32"
+
+
+def is_keras_tensor(x):
+    """Return whether a tensor is the output of a Keras layer."""
+    check = getattr(keras.backend, "is_keras_tensor", None)  # Missing from tf.keras 1.8.
+    return check(x) if check else hasattr(x, "_keras_history")
+
+
+def source_inputs(x):
+    """Return the input tensors that a Keras tensor is computed from."""
+    if hasattr(keras.utils, "get_source_inputs"):
+        return keras.utils.get_source_inputs(x)
+    from tensorflow.python.keras._impl.keras.engine.network import get_source_inputs  # TensorFlow 1.8
+
+    return get_source_inputs(x)
+
+
+def named_weights(model):
+    """List (path, shape) of every weight, in the order of ``model.get_weights()``.
+
+    Paths are ``layer/weight`` and equal on every Keras, since each layer of the zoo is named.
+    """
+    rows = []
+    for layer in model.layers:
+        for weight in layer.weights:
+            short = str(weight.name).split(":")[0].split("/")[-1]
+            if short == "kernel" and type(layer).__name__ == "DepthwiseConv2D":
+                short = "depthwise_kernel"  # As Keras 2 and all published files call it.
+            rows.append((layer.name + "/" + short, _shape(weight)))
+    return rows
+
+
+def _shape(weight):
+    """Return a shape as plain integers; PlaidML's variables do not know theirs, the backend does."""
+    shape = weight.shape if MAJOR >= 3 else keras.backend.int_shape(weight)
+    return tuple(int(size) for size in shape)
+
+
+def initial_deviations(model):
+    """Return the weights that their layer draws at random, as path -> standard deviation, None for Glorot uniform.
+
+    Layers of the zoo name theirs in ``initial_deviations``; of Keras's own, kernels with Keras's default are taken.
+    """
+    deviations = {}
+    for layer in model.layers:
+        for weight, attribute in (
+            ("kernel", "kernel_initializer"),
+            ("depthwise_kernel", "depthwise_initializer"),
+        ):
+            if _is_glorot_uniform(getattr(layer, attribute, None)):
+                deviations[layer.name + "/" + weight] = None
+        for weight, deviation in getattr(layer, "initial_deviations", {}).items():
+            deviations[layer.name + "/" + weight] = deviation
+    return deviations
+
+
+def _is_glorot_uniform(instance):
+    if instance is None:
+        return False
+    if type(instance).__name__ == "GlorotUniform":
+        return True
+    config = instance.get_config() if hasattr(instance, "get_config") else {}
+    return (config.get("scale"), config.get("mode"), config.get("distribution")) == (1.0, "fan_avg", "uniform")

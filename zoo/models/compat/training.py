@@ -1,0 +1,214 @@
+"""Seeds, compilation, single training steps and prediction."""
+
+import random
+import weakref
+
+import numpy as np
+
+from zoo.models.compat import random_state
+from zoo.models.compat.optimizers import optimizer
+from zoo.models.compat.version import MAJOR, at_least, backend_name, jit_arguments, keras, uses_jit
+
+# Model -> its traced training step, see `_train_on_batch`.
+_traced_steps = weakref.WeakKeyDictionary()
+
+
+def seed(number):
+    """Seed Python, NumPy and the framework, as far as this framework can be seeded."""
+    random.seed(number)
+    np.random.seed(number)
+    random_state.start(number)
+    if MAJOR >= 3:
+        keras.utils.set_random_seed(number)
+        return
+    try:
+        import tensorflow
+    except ImportError:  # PlaidML draws from NumPy.
+        return
+    set_seed = getattr(tensorflow, "set_random_seed", None) or tensorflow.random.set_seed
+    set_seed(number)
+
+
+def compile_classifier(model, optimizer_name, learning_rate, jit, **settings):
+    """Compile for one-hot labels: categorical cross-entropy and accuracy.
+
+    Args:
+        model: a model that ends in probabilities.
+        optimizer_name: see :func:`zoo.models.compat.optimizers.optimizer`.
+        learning_rate: the first learning rate.
+        jit: compile with XLA, which Keras 3 leaves open on TensorFlow; never possible on Metal.
+        settings: further arguments of the optimizer. Weights of one axis, biases and scales, do not decay.
+
+    Raises:
+        ValueError: the optimizer does not exist, or this Keras cannot do what is asked for.
+    """
+    instance = optimizer(optimizer_name, learning_rate, **settings)
+    if settings.get("weight_decay"):
+        instance.exclude_from_weight_decay([each for each in model.trainable_weights if len(each.shape) < 2])
+    model.compile(loss="categorical_crossentropy", optimizer=instance, metrics=["accuracy"], **jit_arguments(jit))
+    _traced_steps.pop(model, None)  # A model may be compiled again for fewer of its layers.
+
+
+def freeze(model, names):
+    """Freeze layers: neither their weights nor the statistics of their batch normalization change.
+
+    Layers that an earlier call named, and this one does not, learn again.
+
+    Args:
+        model: the model.
+        names: set of names of layers.
+
+    Returns:
+        The model to compile and train instead. It shares its layers, and so its weights, with the first one.
+    """
+    for layer in model.layers:
+        layer.trainable = layer.name not in names
+        vars(layer).pop("call", None)  # Set by an earlier call, see below.
+    if not names or MAJOR >= 3 or at_least(2, 4):
+        return model
+    # Before TensorFlow 2 a frozen batch normalization still took mean and variance from the training batch.
+    for layer in model.layers:
+        if layer.name in names.intersection(batch_norm_names(model)):
+            layer.call = _in_inference_mode(layer.call)
+    start = keras.layers.Input(shape=keras.backend.int_shape(model.inputs[0])[1:])
+    return keras.models.Model(inputs=start, outputs=model(start))
+
+
+def batch_norm_names(model):
+    """List the names of a model's batch normalization layers."""
+    return [layer.name for layer in model.layers if type(layer).__name__.startswith("BatchNormalization")]
+
+
+def _in_inference_mode(call):
+    return lambda inputs, *_, **__: call(inputs, training=False)
+
+
+class RunningMeans:
+    """Mean loss and accuracy over the batches of an epoch so far.
+
+    Attributes:
+        model: the model that is trained; another one that shares its layers may take its place.
+        loss: mean loss; NaN before the first step.
+        accuracy: mean accuracy; NaN before the first step.
+    """
+
+    def __init__(self, model):
+        self.model = model
+        self._sums, self._count = np.zeros(2), 0
+        self.loss = self.accuracy = float("nan")
+
+    def train(self, *batch):
+        """Take one optimizer step on a batch and update ``loss`` and ``accuracy``.
+
+        Args:
+            batch: x, y and, where its items do not count the same, their weights.
+        """
+        if MAJOR >= 3:
+            # Some versions of Keras 3 return means since the last reset, others the batch's own values.
+            self.model.reset_metrics()
+        random_state.advance()
+        values = [float(value) for value in _train_on_batch(self.model, *batch)]
+        self._sums += np.array(values) * len(batch[1])
+        self._count += len(batch[1])
+        self._average()
+
+    def _average(self):
+        if self._count:
+            self.loss, self.accuracy = (float(value) for value in self._sums / self._count)
+
+    def state(self):
+        """Return the state that :meth:`restore` takes, as JSON types."""
+        return {"sums": [float(value) for value in self._sums], "count": self._count}
+
+    def restore(self, state):
+        """Continue from the state of another process."""
+        self._sums, self._count = np.array(state["sums"]), state["count"]
+        self._average()
+
+
+def compile_terms(model, names, optimizer_name, learning_rate):
+    """Compile a model whose output is its own loss and the terms of that loss.
+
+    Args:
+        model: a model with output (batch, 1 + n): the loss first, then its n terms.
+        names: the n names of the terms.
+        optimizer_name: see :func:`zoo.models.compat.optimizers.optimizer`.
+        learning_rate: the first learning rate.
+    """
+
+    def column(index, name):
+        def value(_, predicted):
+            return predicted[:, index]
+
+        value.__name__ = name
+        return value
+
+    model.compile(
+        loss=column(0, "loss"),
+        optimizer=optimizer(optimizer_name, learning_rate),
+        metrics=[column(index, name) for index, name in enumerate(names, 1)],
+        **jit_arguments(False),
+    )
+
+
+def train_terms(model, names, x):
+    """Take one optimizer step of a model from :func:`compile_terms` and return its loss and terms as numbers."""
+    if MAJOR >= 3:
+        model.reset_metrics()
+    y = np.zeros((len(x), 1 + len(names)), np.float32)
+    return [float(value) for value in _train_on_batch(model, x, y, names=names)]
+
+
+def compile_mse(model, optimizer_name, learning_rate):
+    """Compile for the mean squared error."""
+    # The metric makes every Keras return a list.
+    instance = optimizer(optimizer_name, learning_rate)
+    model.compile(loss="mse", optimizer=instance, metrics=["mae"], **jit_arguments(False))
+
+
+def train_mse(model, x, y):
+    """Take one optimizer step of a model from :func:`compile_mse` and return its loss."""
+    if MAJOR >= 3:
+        model.reset_metrics()
+    return float(_train_on_batch(model, x, y, names=())[0])
+
+
+def _train_on_batch(model, *batch, names=("accuracy",)):
+    """Take one optimizer step and return loss and metrics.
+
+    ``train_on_batch`` of Keras 3.6 hands TensorFlow a new generator each time, which is traced anew: a step of the
+    small MNIST network took ten times as long as in ``fit``.
+    """
+    if MAJOR < 3 or backend_name() != "tensorflow":
+        return model.train_on_batch(*batch)[: 1 + len(names)]
+    if model not in _traced_steps:
+        import tensorflow
+
+        # As in `fit`: the variables of optimizer and metrics must exist before the step is traced.
+        model._symbolic_build(data_batch=(*batch, *[None] * (3 - len(batch))))
+        step = tensorflow.function(lambda *batch: model.train_step(batch), jit_compile=model.jit_compile)
+        _traced_steps[model] = step
+    logs = _traced_steps[model](*batch)
+    return [logs[name] for name in ("loss", *names)]
+
+
+def predict(model, x):
+    """Return the first output for one batch as a float32 array."""
+    return np.asarray(outputs(model, x)[0], dtype=np.float32)
+
+
+def outputs(model, x):
+    """Run the compiled predict function on one batch.
+
+    Args:
+        model: the Keras model.
+        x: its input, or a list of inputs.
+
+    Returns:
+        The list of its outputs, NumPy arrays.
+    """
+    if MAJOR >= 3 and not model.compiled and model.predict_function is None:
+        # By default Keras 3 chooses XLA on TensorFlow wherever it sees a GPU, Radeons on Metal included.
+        model.jit_compile = uses_jit(False)
+    arrays = model.predict_on_batch(x)
+    return [np.asarray(each) for each in (arrays if isinstance(arrays, (list, tuple)) else [arrays])]

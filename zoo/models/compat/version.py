@@ -1,0 +1,124 @@
+"""Which Keras this process computes with, what lies below it, and how it is configured.
+
+``$ZOO_KERAS`` is read once, when this module is imported: ``keras`` (the default) or ``tf.keras``.
+"""
+
+import contextlib
+import os
+
+
+def _import_keras():
+    if os.environ.get("ZOO_KERAS") == "tf.keras":
+        import tensorflow
+
+        return tensorflow.keras
+    import keras
+
+    return keras
+
+
+keras = _import_keras()
+
+
+def version():
+    """Return the version of Keras, such as ``"2.1.6-tf"`` or ``"3.15.1"``."""
+    name = getattr(keras, "__version__", None)
+    if name is None:  # TensorFlow 1.8 does not export it.
+        from tensorflow.python import keras as inner
+
+        name = inner.__version__
+    return str(name)
+
+
+MAJOR = int(version().split(".")[0])
+
+
+def at_least(major, minor):
+    """Return whether Keras has this version or a later one."""
+    numbers = version().split("-")[0].split(".")
+    return (int(numbers[0]), int(numbers[1])) >= (major, minor)
+
+
+def backend_name():
+    """Return what computes below Keras, such as ``"torch"`` or ``"plaidml"``."""
+    name = keras.backend.backend()
+    return "plaidml" if name.startswith("plaidml") else name
+
+
+def is_tensorflow_1():
+    """Return whether this is the Keras inside TensorFlow 1."""
+    return MAJOR == 2 and hasattr(keras.backend, "get_session") and "-tf" in version()
+
+
+def jit_arguments(requested):
+    """Return the keyword arguments of ``compile`` that choose XLA; Keras 2 has none.
+
+    JAX without XLA computes one operation at a time, many times slower. PyTorch has no XLA.
+
+    Args:
+        requested: whether TensorFlow compiles with XLA.
+    """
+    return {"jit_compile": uses_jit(requested)} if MAJOR >= 3 else {}
+
+
+def uses_jit(requested):
+    """Return whether this backend compiles with XLA, where TensorFlow leaves a choice."""
+    name = backend_name()
+    return name == "jax" or (name == "tensorflow" and bool(requested))
+
+
+def set_precision(name):
+    """Choose the dtype that layers compute in. Weights are float32 in any case.
+
+    Call it before a model is built.
+
+    Args:
+        name: ``float32``, ``mixed_bfloat16`` or ``mixed_float16``.
+
+    Raises:
+        ValueError: this Keras has no mixed precision.
+    """
+    chooser = getattr(keras, "mixed_precision", None)
+    if not hasattr(chooser, "set_global_policy"):
+        if name == "float32":
+            return
+        raise ValueError("Keras %s computes in float32 only, and %s was asked for" % (version(), name))
+    chooser.set_global_policy(name)
+
+
+def full_precision():
+    """Return the keyword arguments of a layer that computes in float32 whatever the others compute in."""
+    return {"dtype": "float32"} if at_least(2, 4) else {}
+
+
+@contextlib.contextmanager
+def dtype_policy(precision):
+    """Let layers that are created inside compute in ``float32`` or, on Keras 3, in ``bfloat16``.
+
+    Raises:
+        ValueError: this Keras does not have the precision.
+    """
+    if MAJOR < 3:
+        if precision != "float32":
+            raise ValueError("Keras %s computes in float32 here, not in %s" % (version(), precision))
+        yield
+        return
+    before = keras.config.dtype_policy()
+    keras.config.set_dtype_policy(precision)
+    try:
+        yield
+    finally:
+        keras.config.set_dtype_policy(before)
+
+
+def native_suffix():
+    """Return the suffix of this Keras's own model file."""
+    return ".keras" if MAJOR >= 3 else ".h5"
+
+
+def save(model, path):
+    """Write a model in this Keras's own format, with its optimizer if the model was compiled."""
+    if MAJOR >= 3:
+        model.save(path)
+    else:  # tf.keras 1.8 fails on a model that was never compiled.
+        model.save(path, include_optimizer=getattr(model, "optimizer", None) is not None)
