@@ -1,11 +1,11 @@
 """Rebuild or check the lock files.
 
 python scripts/lock.py                      rebuild the locks of every stack
-python scripts/lock.py tf-2.21 tf-1.8       of these
+python scripts/lock.py tf-2.21 tf-1.8       rebuild those of these stacks
 python scripts/lock.py host                 rebuild requirements.lock, this checkout's own environment
-python scripts/lock.py --check              resolve afresh, print what drifted, exit 1 if anything did
+python scripts/lock.py --check              resolve again, print differences, exit 1 if there are any
 
-Each lock is resolved as of a date (end of that day, UTC), so that it comes out the same on any later day.
+Each lock is resolved as of a date (end of that day, UTC), so that it is the same on any later day.
 """
 
 import argparse
@@ -37,7 +37,7 @@ TRIPLES = {
 
 @dataclass(frozen=True)
 class Job:
-    """One lock: where it lies, the comment it opens with, and how uv makes it."""
+    """One lock: its path, its first comment, and the arguments of uv."""
 
     lock: Path
     heading: str
@@ -47,7 +47,7 @@ class Job:
 
 
 def stack_job(stack: stacks.Stack, platform: str) -> Job:
-    """How the lock of a stack on one of its platforms is made."""
+    """Return how to resolve the lock of a stack on one of its platforms."""
     row = stack.platforms[platform]
     heading = (
         f"# {stack.name} for {platform}, Python {stack.python}, as of {stack.exclude_newer}.\n"
@@ -69,10 +69,10 @@ def stack_job(stack: stacks.Stack, platform: str) -> Job:
 
 
 def host_job(date: str | None) -> Job:
-    """How this checkout's own lock is made; without a date, as of the date it already has.
+    """Return how to resolve this checkout's own lock; by default as of the date it already has.
 
     Raises:
-        ZooError: the date is none.
+        ZooError: the date is malformed.
     """
     if date and not re.fullmatch(r"\d{4}-\d\d-\d\d", date):
         raise ZooError(f"--date must be like 2026-01-31, received {date!r}")
@@ -86,24 +86,24 @@ def host_job(date: str | None) -> Job:
 
 
 def host_date() -> str:
-    """The date in requirements.lock, or yesterday's where there is none: today is not over yet."""
-    found = (
+    """Return the date in requirements.lock, or yesterday's if it has none: today is not over yet."""
+    match = (
         re.search(r"as of (\d{4}-\d\d-\d\d)", HOST_LOCK.read_text(encoding="utf-8")) if HOST_LOCK.exists() else None
     )
     yesterday = datetime.datetime.now(datetime.UTC) - datetime.timedelta(days=1)
-    return found[1] if found else yesterday.date().isoformat()
+    return match[1] if match else yesterday.date().isoformat()
 
 
 def until(date: str) -> list[str]:
-    """uv's option for "nothing newer". A bare date would mean the time zone of whoever runs this."""
+    """Return uv's option for packages up to a date. A bare date would be read in the local time zone."""
     return ["--exclude-newer", f"{date}T23:59:59Z"]
 
 
 def resolve(job: Job) -> str:
-    """The text of a lock, resolved afresh.
+    """Resolve a lock and return its text.
 
     Raises:
-        ZooError: nothing satisfies the requirements, or the index cannot be reached (with uv's words).
+        ZooError: nothing satisfies the requirements, or the index cannot be reached (the message quotes uv).
     """
     with tempfile.TemporaryDirectory() as scratch:
         fresh, wanted = Path(scratch, "fresh.lock"), Path(scratch, "wanted.in")
@@ -127,15 +127,15 @@ def resolve(job: Job) -> str:
 
 
 def drift(job: Job) -> list[str]:
-    """The lines in which the lock on disk differs from a fresh one; empty where it is as it should be."""
+    """Return the lines in which the lock on disk differs from a new one."""
     old = job.lock.read_text(encoding="utf-8").splitlines() if job.lock.exists() else []
     new = resolve(job).splitlines()
-    lines = difflib.unified_diff(old, new, "on disk", "resolved afresh", lineterm="", n=0)
+    lines = difflib.unified_diff(old, new, "on disk", "resolved again", lineterm="", n=0)
     return [line for line in lines if not line.startswith("@@")]
 
 
 def rebuild(job: Job) -> None:
-    """Write a lock anew, in one step."""
+    """Resolve a lock and replace its file in one step."""
     text = resolve(job)
     fresh = job.lock.with_name(f".{job.lock.name}.new")
     fresh.write_text(text, encoding="utf-8")
@@ -143,10 +143,10 @@ def rebuild(job: Job) -> None:
 
 
 def jobs(names: list[str], platform: str | None, date: str | None) -> Iterator[Job]:
-    """The locks that were asked for; none named means every stack's.
+    """Yield the locks with these names, or all locks if none is named.
 
     Raises:
-        ZooError: an unknown stack, or one that does not exist on the platform.
+        ZooError: a stack is unknown, or does not exist on the platform.
     """
     for name in names or [*stacks.names(), *([] if platform else [HOST])]:
         if name == HOST:
@@ -161,14 +161,14 @@ def jobs(names: list[str], platform: str | None, date: str | None) -> Iterator[J
 
 
 def check(job: Job) -> bool:
-    """Print how a lock drifted; True where it did."""
+    """Print the differences of a lock and return whether there are any."""
     lines = drift(job)
     print(f"{'DRIFTED' if lines else 'as resolved'}: {job.lock.relative_to(ROOT)}", *lines, sep="\n", flush=True)
     return bool(lines)
 
 
 def main(argv: list[str]) -> int:
-    """Run the command line; returns the exit status."""
+    """Run the command line and return the exit status."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("names", nargs="*", metavar="NAME", help="stacks, or host; default: all")
     parser.add_argument("--check", action="store_true", help="change nothing; exit 1 if a lock drifted")

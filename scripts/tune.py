@@ -1,17 +1,17 @@
-"""Search the settings of a recipe for those that get to a result soonest.
+"""Search for the settings of a recipe that reach a target soonest.
 
 python scripts/tune.py --model mnist_dense --data digits [--trials 15] [--study FOLDER] [KEY=VALUE ...]
 
-What may be changed, and the result to get to, is declared in ``configs/tune/MODEL/BACKEND.yaml``. Each trial is a
-training of its own (`python -m zoo train`), watched while it runs: it ends when its validation figure reaches the
-target, and is pruned when it takes longer than the best so far or falls behind the others (Optuna's median pruner).
-What counts are the seconds from the worker's start (libraries loaded, device proven) to that epoch's end, evaluation
-included; the test part is never looked at.
+``configs/tune/MODEL/BACKEND.yaml`` declares the search space and the target. Each trial is a process of its own
+(`python -m zoo train`): it ends when its validation metric reaches the target, and is pruned when it takes longer
+than the best so far or falls behind the others (Optuna's median pruner). The objective is the time in seconds from
+the worker's start (libraries loaded, device checked) to the end of that epoch, evaluation included; the test part is
+never used.
 
-The study lies in a folder (SQLite) and goes on where it was, after Ctrl-C or on another day. In the end the recipe
-and the winner are trained in turns from seeds that the search did not use; one that misses the target from any of
-these is none, and the next takes its place. The winner is written to ``recipes/MODEL/BACKEND.tuned.json`` with
-what shows it: values, seconds of both, machine, stack, trials, seed, date.
+The study is stored in a folder (SQLite) and continues where it was interrupted. At the end the recipe and the winner
+are trained in turns from seeds that the search did not use. A candidate that misses the target from any of them is
+rejected, and the next takes its place. The winner is written to ``recipes/MODEL/BACKEND.tuned.json`` with its
+evidence: values, seconds of both, machine, stack, trials, seed, date.
 
 Needs Optuna: pip install 'keras-gpu-zoo[tune]'
 """
@@ -40,19 +40,19 @@ from zoo.environments import machine, selection
 from zoo.runs import event_log, records
 
 POLL_S = 0.05
-# So many of the soonest trials are tried from new seeds, until one gets there from all.
+# Number of the fastest trials that are tried from new seeds, until one reaches the target from all.
 CANDIDATES = 3
 Values = dict[str, Any]
-Judge = Callable[[int, float, float], bool]
+KeepGoing = Callable[[int, float, float], bool]
 
 
 @dataclasses.dataclass(frozen=True)
 class Space:
-    """What may be changed and what is to be reached.
+    """The search space and the target.
 
     Attributes:
-        metric: a figure of every epoch, such as ``val_accuracy``.
-        target: by data set, the value that it has to reach.
+        metric: a metric of every epoch, such as ``val_accuracy``.
+        target: data set -> value that the metric has to reach.
         values: setting -> ``choices``, or ``low`` and ``high`` with ``log: true`` where its size matters.
     """
 
@@ -63,52 +63,51 @@ class Space:
 
 @dataclasses.dataclass(frozen=True)
 class Ended:
-    """How a training went: seconds to the target, or None, and where its record is."""
+    """The end of a training: seconds to the target, or None, and the run folder."""
 
     seconds: float | None
     folder: Path
 
 
 def space_of(model: str, backend: str) -> Space:
-    """The declared space of a recipe.
+    """Read the search space of a recipe.
 
     Raises:
-        ZooError: there is none, or it is damaged.
+        ZooError: there is none, or it is malformed.
     """
     path = paths.CONFIGS / "tune" / model / f"{backend}.yaml"
     if not path.is_file():
-        raise ZooError(f"{model} on {backend} declares no space", f"Write {path}; mnist_dense has one to learn from.")
-    told = schema.read_yaml(path)
-    problems = schema.violations(told, Space)
-    problems += [f"values.{name}: give choices, or low and high" for name, row in told.get("values", {}).items()
+        raise ZooError(f"{model} on {backend} declares no search space", f"Write {path}; see that of mnist_dense.")
+    content = schema.read_yaml(path)
+    problems = schema.violations(content, Space)
+    problems += [f"values.{name}: give choices, or low and high" for name, row in content.get("values", {}).items()
                  if "choices" not in row and not {"low", "high"} <= set(row)]  # fmt: skip
     if problems:
         schema.refuse("space", path, problems)
-    return Space(**told)
+    return Space(**content)
 
 
 def suggest(trial: Any, space: Space) -> Values:
-    """One value for every setting of the space."""
-    found: Values = {}
+    """Suggest a value for every setting of the space."""
+    values: Values = {}
     for name, row in space.values.items():
         if "choices" in row:
-            found[name] = trial.suggest_categorical(name, row["choices"])
+            values[name] = trial.suggest_categorical(name, row["choices"])
         else:
             ask = trial.suggest_int if isinstance(row["low"], int) else trial.suggest_float
-            found[name] = ask(name, row["low"], row["high"], log=bool(row.get("log", False)))
-    return found
+            values[name] = ask(name, row["low"], row["high"], log=bool(row.get("log", False)))
+    return values
 
 
-def train(settings: list[str], folder: Path, metric: str, target: float, goes_on: Judge) -> Ended:
-    """Train in a process of its own until the metric reaches the target or ``goes_on`` says no.
+def train(settings: list[str], folder: Path, metric: str, target: float, goes_on: KeepGoing) -> Ended:
+    """Train in a process of its own until the metric reaches the target or ``goes_on`` returns False.
 
     Args:
         settings: as on the command line.
-        folder: of the run; must not be there.
-        metric: of every epoch.
-        target: that it has to reach.
-        goes_on: asked with the epoch, the metric and the seconds so far, after every epoch and in between with the
-            figures of the last.
+        folder: run folder, which must not exist yet.
+        metric: metric of every epoch.
+        target: value that it has to reach.
+        goes_on: called with the epoch, the metric and the seconds so far, after every epoch and repeatedly between.
 
     Raises:
         ZooError: the training failed.
@@ -128,17 +127,17 @@ def train(settings: list[str], folder: Path, metric: str, target: float, goes_on
         stopped = worker.poll() is None
         if stopped:
             worker.send_signal(signal.SIGINT)
-        _, said = worker.communicate()
+        _, errors = worker.communicate()
     if worker.returncode and not stopped:
-        raise ZooError(f"A trial failed: {said.strip()[-600:]}", f"Its folder is {folder}")
+        raise ZooError(f"A trial failed: {errors.strip()[-600:]}", f"Its folder is {folder}")
     return Ended(reached, folder)
 
 
 def _epochs(log: Path, metric: str, worker: "subprocess.Popen[str]") -> Iterator[tuple[int, float, float]]:
-    """(epoch, metric, seconds since the start event), again and again while nothing new is told."""
+    """Yield (epoch, metric, seconds since the start event), repeatedly while nothing new is logged."""
     began, epoch, value, at = None, 0, float("-inf"), 0
     while True:
-        over = worker.poll() is not None  # looked at first: the last line is there before the process ends
+        over = worker.poll() is not None  # checked first: the last line is written before the process ends
         lines = log.read_bytes().split(b"\n") if log.is_file() else [b""]
         for line in lines[at:-1]:
             event = event_log.parse(line)
@@ -159,11 +158,11 @@ class Search:
     """A study of one recipe on one data set.
 
     Args:
-        folder: where study and runs are kept.
-        space: of the recipe.
-        fixed: settings that every trial has.
-        target: that the metric has to reach.
-        seed: of the sampler and of the trials.
+        folder: folder for study and runs.
+        space: search space of the recipe.
+        fixed: settings of every trial.
+        target: value that the metric has to reach.
+        seed: seed of the sampler and of the trials.
     """
 
     def __init__(self, folder: Path, space: Space, fixed: list[str], target: float, seed: int) -> None:
@@ -173,35 +172,33 @@ class Search:
         self._optuna, self._space, self._fixed, self._target = optuna, space, fixed, target
         self._folder, self._seed = folder, seed
         storage = f"sqlite:///{(folder / 'study.db').absolute()}"
-        told = {"fixed": fixed, "target": target, "space": dataclasses.asdict(space), "seed": seed}
+        question = {"fixed": fixed, "target": target, "space": dataclasses.asdict(space), "seed": seed}
         self.study = optuna.create_study(
             study_name="zoo", storage=storage, load_if_exists=True, direction="minimize",
             pruner=optuna.pruners.MedianPruner(n_startup_trials=4, n_warmup_steps=1),
         )  # fmt: skip
-        before = self.study.user_attrs.get("told")
-        if before is not None and before != told:
-            raise ZooError(
-                f"{folder} holds a study of something else: {before}", "Name another folder: --study FOLDER"
-            )
-        self.study.set_user_attr("told", told)
-        # What was drawn before is not drawn again.
+        before = self.study.user_attrs.get("told")  # the name in studies of all versions
+        if before is not None and before != question:
+            raise ZooError(f"{folder} has a study of other settings: {before}", "Name another folder: --study FOLDER")
+        self.study.set_user_attr("told", question)
+        # Another seed, so that a resumed study does not repeat its draws.
         self.study.sampler = optuna.samplers.TPESampler(seed=seed + len(self.study.trials), n_startup_trials=5)
 
     @property
     def best(self) -> Any | None:
-        """The best trial, or None where none has reached the target."""
+        """The best trial, or None if none has reached the target."""
         with contextlib.suppress(ValueError):
             return self.study.best_trial
         return None
 
     @property
     def finished(self) -> list[Any]:
-        """The trials that reached the target, the soonest first."""
+        """The trials that reached the target, the fastest first."""
         reached = [trial for trial in self.study.trials if trial.state.name == "COMPLETE"]
         return sorted(reached, key=lambda trial: float(trial.value))
 
-    def go_on(self, trials: int) -> None:
-        """Try so many more; Ctrl-C ends it, and what was found stays."""
+    def run(self, trials: int) -> None:
+        """Run further trials; Ctrl-C ends the search and keeps the finished ones."""
         self.study.optimize(self._one, n_trials=trials)
 
     def _one(self, trial: Any) -> float:
@@ -212,40 +209,40 @@ class Search:
         def goes_on(epoch: int, value: float, seconds: float) -> bool:
             if epoch and epoch not in seen and value > float("-inf"):
                 seen.add(epoch)
-                # Of the target is reported what is missing: less is better, as with seconds.
+                # The study minimizes: report the distance to the target.
                 trial.report(self._target - value, epoch)
                 if trial.should_prune():
                     return False
             return seconds < limit
 
         folder = self._folder / "runs" / f"trial-{trial.number:04}"
-        settings = [*self._fixed, *told(values), f"seed={self._seed}"]
+        settings = [*self._fixed, *overrides(values), f"seed={self._seed}"]
         ended = train(settings, folder, self._space.metric, self._target, goes_on)
-        words = "pruned" if ended.seconds is None else f"{ended.seconds:.2f} s"
-        print(f"trial {trial.number}: {words}  {' '.join(told(values))}", flush=True)
+        outcome = "pruned" if ended.seconds is None else f"{ended.seconds:.2f} s"
+        print(f"trial {trial.number}: {outcome}  {' '.join(overrides(values))}", flush=True)
         if ended.seconds is None:
             raise self._optuna.TrialPruned
         return ended.seconds
 
     def counts(self) -> dict[str, int]:
-        """How many trials there were, and how many of them were pruned."""
+        """Count the trials, and those of them that were pruned."""
         states = [trial.state.name for trial in self.study.trials]
         return {"trials": sum(name in ("COMPLETE", "PRUNED") for name in states), "pruned": states.count("PRUNED")}
 
     def confirm(self, values: Values, seeds: int) -> dict[str, list[float | None]]:
-        """Seconds to the target of the recipe as it is and of the winner, in turns, from seeds that are new."""
-        found: dict[str, list[float | None]] = {"recipe": [], "winner": []}
+        """Train recipe and winner in turns from new seeds; return their seconds to the target."""
+        times: dict[str, list[float | None]] = {"recipe": [], "winner": []}
         for number in range(1, seeds + 1):
-            for name, changed in (("recipe", []), ("winner", told(values))):
+            for name, changed in (("recipe", []), ("winner", overrides(values))):
                 folder = self._folder / "runs" / f"{name}-{records.now()[:19].replace(':', '-')}-{number}"
                 settings = [*self._fixed, *changed, f"seed={self._seed + number}"]
                 ended = train(settings, folder, self._space.metric, self._target, lambda *_: True)
-                found[name].append(None if ended.seconds is None else round(ended.seconds, 3))
-        return found
+                times[name].append(None if ended.seconds is None else round(ended.seconds, 3))
+        return times
 
 
 def load_optuna() -> Any:
-    """Optuna, which is no part of the zoo's own installation.
+    """Import Optuna, which the zoo does not require.
 
     Raises:
         ZooError: it is not installed.
@@ -257,17 +254,17 @@ def load_optuna() -> Any:
     return optuna
 
 
-def told(values: Values) -> list[str]:
-    """Values as settings of the command line."""
+def overrides(values: Values) -> list[str]:
+    """Format values as settings of the command line."""
     return [f"{name}={json.dumps(value) if isinstance(value, bool) else value}" for name, value in values.items()]
 
 
 def confirmed(search: Search, seeds: int) -> tuple[Any, dict[str, list[float | None]]] | None:
-    """The soonest trial that gets there from every new seed too, and the seconds of those trainings.
+    """Return the fastest trial that also reaches the target from every new seed, and the seconds of those trainings.
 
     Args:
-        search: that is over.
-        seeds: how many; with none the best is taken as it is.
+        search: a finished search.
+        seeds: number of seeds; with 0 the best trial is returned unconfirmed.
     """
     for trial in search.finished[:CANDIDATES]:
         seconds = search.confirm(trial.params, seeds)
@@ -280,7 +277,7 @@ def confirmed(search: Search, seeds: int) -> tuple[Any, dict[str, list[float | N
 def evidence(
     search: Search, parsed: Any, stack: str, target: float, best: Any, seconds: dict[str, Any]
 ) -> dict[str, Any]:
-    """The row that tells of a winner."""
+    """Return the row that records a winner."""
     return {
         "model": parsed.model, "backend": parsed.backend, "stack": stack, "data": parsed.data,
         "target": {search._space.metric: target}, "fixed": parsed.settings, "values": best.params,
@@ -293,36 +290,36 @@ def evidence(
 
 
 def _times(seconds: dict[str, list[float | None]]) -> float | None:
-    """How many times as fast as the recipe the winner was: the median over the seeds at which both got there."""
+    """Return the speed of the winner relative to the recipe: the median over seeds from which both succeed."""
     pairs = zip(seconds.get("recipe", []), seconds.get("winner", []), strict=True)
     ratios = [one / other for one, other in pairs if one and other]
     return round(statistics.median(ratios), 3) if ratios else None
 
 
 def keep(path: Path, row: dict[str, Any]) -> None:
-    """Write a row into the file of winners, in place of the one for the same data, stack and machine."""
-    found = json.loads(path.read_text(encoding="utf-8")) if path.is_file() else []
+    """Write a row into the file of winners, replacing that of the same data, stack and machine."""
+    rows = json.loads(path.read_text(encoding="utf-8")) if path.is_file() else []
     key = ("data", "stack", "machine", "fixed")
-    found = [other for other in found if any(other[name] != row[name] for name in key)]
+    rows = [other for other in rows if any(other[name] != row[name] for name in key)]
     aside = path.with_name(f".{path.name}.{os.getpid()}")
-    aside.write_text(json.dumps([*found, row], indent=1) + "\n", encoding="utf-8")
+    aside.write_text(json.dumps([*rows, row], indent=1) + "\n", encoding="utf-8")
     os.replace(aside, path)
 
 
 def main(arguments: list[str] | None = None) -> int:
-    """Search, confirm, write."""
+    """Search, confirm and write the winner."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--model", default="mnist_dense")
     parser.add_argument("--backend", default="cpu")
     parser.add_argument("--stack")
     parser.add_argument("--data", default="digits")
-    parser.add_argument("--trials", type=int, default=15, help="so many more")
+    parser.add_argument("--trials", type=int, default=15, help="number of further trials")
     parser.add_argument("--confirm", type=int, default=3, metavar="SEEDS")
-    parser.add_argument("--target", type=float, help="instead of the one that the space declares")
+    parser.add_argument("--target", type=float, help="instead of the declared target")
     parser.add_argument("--seed", type=int, default=1)
-    parser.add_argument("--study", type=Path, help="tune/MODEL_BACKEND_DATA by itself")
-    parser.add_argument("--output", type=Path, help="recipes/MODEL/BACKEND.tuned.json by itself")
-    parser.add_argument("settings", nargs="*", metavar="KEY=VALUE", help="that every trial has")
+    parser.add_argument("--study", type=Path, help="by default tune/MODEL_BACKEND_DATA")
+    parser.add_argument("--output", type=Path, help="by default recipes/MODEL/BACKEND.tuned.json")
+    parser.add_argument("settings", nargs="*", metavar="KEY=VALUE", help="settings of every trial")
     parsed = parser.parse_args(arguments)
     try:
         return _search(parsed)
@@ -342,16 +339,16 @@ def _search(parsed: Any) -> int:
     study = parsed.study or Path("tune") / f"{parsed.model.replace('/', '_')}_{parsed.backend}_{parsed.data}"
     search = Search(study, space, fixed, target, parsed.seed)
     try:
-        search.go_on(parsed.trials)
+        search.run(parsed.trials)
     except KeyboardInterrupt:
-        print("\nStopped; the study goes on when it is started again.", flush=True)
+        print("\nStopped; start the same command again to continue the study.", flush=True)
         parsed.confirm = 0
     if search.best is None:
         print(f"No trial of {search.counts()['trials']} reached {space.metric} {target}; the study is in {study}")
         return 1
     chosen = confirmed(search, parsed.confirm)
     if chosen is None:
-        print(f"None of the best gets there from every seed: nothing is written; the study is in {study}")
+        print(f"None of the best reaches the target from every seed: nothing is written; the study is in {study}")
         return 1
     row = evidence(search, parsed, stack, target, *chosen)
     path = parsed.output or paths.RECIPES / parsed.model / f"{parsed.backend}.tuned.json"

@@ -1,16 +1,14 @@
-"""MNIST by the zoo's recipe against what one would write without it, on the processor, in one run.
+"""MNIST by the zoo's recipe against plain Keras and PyTorch, on the CPU, in turns.
 
     python scripts/benchmarks/mnist.py accuracy DATA [--seeds 1,2,3,4,5] [--goal 0.99]
     python scripts/benchmarks/mnist.py speed DATA [--rounds 3]
 
-``accuracy``: seconds from the command to the end of `zoo train` with a warm environment, plots and files included,
-against those after which the script of Keras's example, on the same TensorFlow, has answered ``goal`` of the test
-pictures right; its testing is not counted. Both take turns, once for each seed. ``speed``: pictures a second of
-training by the recipe, but with all layers learning to the end, of `fit` and of plain PyTorch with the same network,
-also in turns. DATA is a folder with the four files of MNIST.
+``accuracy``: wall time of `zoo train` with a warm environment, plots and files included, against the time in which
+the script of Keras's example, on the same TensorFlow, reaches the test accuracy ``goal``; its testing is not counted.
+Both take turns, once for each seed. ``speed``: images a second of training by the recipe, but with no layer frozen,
+of `fit` and of plain PyTorch with the same network, also in turns. DATA is a folder with the four files of MNIST.
 """
 
-import argparse
 import csv
 import json
 import statistics
@@ -23,55 +21,55 @@ from typing import Any
 
 import numpy as np
 
-ROOT = Path(__file__).resolve().parent.parent.parent
-sys.path.insert(0, str(ROOT))
-PLAIN = Path(__file__).with_name("workers") / "mnist_plain.py"
+sys.path.insert(0, str(Path(__file__).resolve().parent.parent.parent))
+
+from scripts.benchmarks import common
+
 STACK, TORCH = "tf-2.21", "torch"
 
 
 def main() -> int:
-    """Measure and print; with --output the figures are kept."""
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    """Measure and print; with --output, write the figures."""
+    parser = common.parser(__doc__, output=False)
     parser.add_argument("what", choices=("accuracy", "speed"))
     parser.add_argument("data", type=Path)
     parser.add_argument("--seeds", default="1,2,3,4,5")
-    parser.add_argument("--also", default="", help="settings of a third way, laid over the recipe: 'KEY=VALUE ...'")
+    parser.add_argument(
+        "--also", default="", help="settings of a third way that override the recipe: 'KEY=VALUE ...'"
+    )
     parser.add_argument("--goal", type=float, default=0.99)
     parser.add_argument("--rounds", type=int, default=3)
-    parser.add_argument("--output", type=Path, help="a JSON file for the figures")
-    parser.add_argument("--rows", type=Path, help="a JSON file for ratios.py")
-    told = parser.parse_args()
+    parser.add_argument("--output", type=Path, help="JSON file for the figures")
+    parser.add_argument("--rows", type=Path, help="JSON file for ratios.py")
+    options = parser.parse_args()
     with tempfile.TemporaryDirectory() as folder:
-        file = packed(told.data, Path(folder))
-        found: Any
-        if told.what == "accuracy":
-            seeds = [int(seed) for seed in told.seeds.split(",")]
-            found = accuracy(told.data, file, seeds, told.goal, told.also.split())
+        file = pack(options.data, Path(folder))
+        figures: Any
+        if options.what == "accuracy":
+            seeds = [int(seed) for seed in options.seeds.split(",")]
+            figures = accuracy(options.data, file, seeds, options.goal, options.also.split())
         else:
-            found = speed(told.data, file, told.rounds)
-    if told.output:
-        told.output.write_text(json.dumps(found, indent=1) + "\n")
-    if told.rows:
-        import ratios
-
-        ratios.write(told.rows, [ratios.row(*row) for row in rows(told.what, found, told.goal)])
+            figures = speed(options.data, file, options.rounds)
+    if options.output:
+        options.output.write_text(json.dumps(figures, indent=1) + "\n")
+    common.write_ratios(options.rows, rows(options.what, figures, options.goal))
     return 0
 
 
-def rows(what: str, found: Any, goal: float) -> list[Any]:
-    """What, stack, what it is held against, and how many times as fast, for the common table."""
+def rows(what: str, figures: Any, goal: float) -> list[Any]:
+    """Return the rows for ratios.py."""
     if what == "accuracy":
-        ratios = {row["way"]: [other["ratio"] for other in found if other["way"] == row["way"]] for row in found}
+        ratios = {row["way"]: [other["ratio"] for other in figures if other["way"] == row["way"]] for row in figures}
         return [(f"MNIST to {goal}, whole process, {way}", STACK, "Keras's example", ratios[way]) for way in ratios]
     return [
-        ("MNIST, training", STACK, name, [own / other for own, other in zip(found["zoo"], rates, strict=True)])
-        for name, rates in found.items()
+        ("MNIST, training", STACK, name, [own / other for own, other in zip(figures["zoo"], rates, strict=True)])
+        for name, rates in figures.items()
         if name != "zoo"
     ]
 
 
-def packed(data: Path, folder: Path) -> Path:
-    """The pictures as Keras itself would hand them out: one .npz file."""
+def pack(data: Path, folder: Path) -> Path:
+    """Write the images as Keras publishes them: one .npz file."""
     from zoo.data import idx
 
     parts: dict[str, Any] = {
@@ -83,28 +81,19 @@ def packed(data: Path, folder: Path) -> Path:
     return folder / "mnist.npz"
 
 
-def plain(stack: str, *words: object) -> dict[str, Any]:
-    """What mnist_plain.py tells, and ``wall``: the seconds of its whole process."""
-    from zoo.environments import machine, stacks, store
-
-    row = stacks.load(stack)
-    ready = store.ensure(row, machine.probe().platform)
-    began = time.monotonic()
-    answer = subprocess.run(
-        [str(ready.python), "-I", "-B", str(PLAIN), *map(str, words)], stdout=subprocess.PIPE,
-        stderr=subprocess.DEVNULL, env=store.child_environment(row), check=True,
-    )  # fmt: skip
-    return {**json.loads(answer.stdout.splitlines()[-1]), "wall": time.monotonic() - began}
+def plain(stack: str, *arguments: object) -> dict[str, Any]:
+    """Run mnist_plain.py."""
+    return common.run_in_stack(stack, "mnist_plain.py", *arguments)
 
 
-def zoo(data: Path, root: str, *words: str) -> dict[str, Any]:
-    """The record of one whole training by the recipe, and ``wall``: seconds of the whole command."""
+def zoo(data: Path, root: str, *settings: str) -> dict[str, Any]:
+    """Train by the recipe; return the run's record, ``wall``, the seconds of the process, and images a second."""
     command = [
         sys.executable, "-m", "zoo", "train", "model=mnist", "data=mnist", f"data.root={data.resolve()}",
-        "data.validation=0", "backend=cpu", f"stack={STACK}", f"output.root={root}", "output.name=run", *words,
+        "data.validation=0", "backend=cpu", f"stack={STACK}", f"output.root={root}", "output.name=run", *settings,
     ]  # fmt: skip
     began = time.monotonic()
-    subprocess.run(command, cwd=ROOT, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, check=True)
+    subprocess.run(command, cwd=common.ROOT, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, check=True)
     wall = time.monotonic() - began
     with (Path(root) / "run" / "history.csv").open() as history:
         rates = [float(row["items_per_s"]) for row in csv.DictReader(history)]
@@ -112,7 +101,7 @@ def zoo(data: Path, root: str, *words: str) -> dict[str, Any]:
 
 
 def accuracy(data: Path, file: Path, seeds: list[int], goal: float, also: list[str]) -> list[dict[str, Any]]:
-    """Time to the goal, a row for each seed and way."""
+    """Measure the time to the goal; return a row for each seed and way."""
     rows = []
     ways = {"recipe": list[str](), **({"also": also} if also else {})}
     for seed in seeds:
@@ -127,11 +116,11 @@ def accuracy(data: Path, file: Path, seeds: list[int], goal: float, also: list[s
                 "phases": own["phases"],
             }  # fmt: skip
             rows.append(row)
-            told = (
+            line = (
                 "seed {seed}: example {example_s:.1f} s ({example_epochs} epochs, {example_accuracy:.4f}), "
                 "{way} {zoo_s:.1f} s ({zoo_accuracy:.4f}), {ratio:.1f} times"
             )
-            print(told.format(**row), flush=True)
+            print(line.format(**row), flush=True)
     for way in ways:
         of_way = [row for row in rows if row["way"] == way]
         reached = sum(row["zoo_accuracy"] >= goal for row in of_way)
@@ -141,20 +130,20 @@ def accuracy(data: Path, file: Path, seeds: list[int], goal: float, also: list[s
 
 
 def speed(data: Path, file: Path, rounds: int) -> dict[str, list[float]]:
-    """Pictures a second of training; each way once a round, in a process of its own."""
-    found: dict[str, list[float]] = {"zoo": [], "Keras's fit": [], "PyTorch": []}
+    """Measure images a second of training; each way once a round, in a process of its own."""
+    measured: dict[str, list[float]] = {"zoo": [], "Keras's fit": [], "PyTorch": []}
     for _ in range(rounds):
         with tempfile.TemporaryDirectory() as root:
             own = zoo(data, root, "trainer.epochs=2", "data.train_limit=25600", "data.test_limit=500",
                       "freeze.before=null")  # fmt: skip
-        found["zoo"].append(own["rates"][-1])
-        found["Keras's fit"].append(max(plain(STACK, "speed-keras", file, 2)["rates"]))
-        found["PyTorch"].append(max(plain(TORCH, "speed-torch", file, 2)["rates"]))
-    for name, rates in found.items():
-        ratio = statistics.median(own / other for own, other in zip(found["zoo"], rates, strict=True))
+        measured["zoo"].append(own["rates"][-1])
+        measured["Keras's fit"].append(max(plain(STACK, "speed-keras", file, 2)["rates"]))
+        measured["PyTorch"].append(max(plain(TORCH, "speed-torch", file, 2)["rates"]))
+    for name, rates in measured.items():
+        ratio = statistics.median(own / other for own, other in zip(measured["zoo"], rates, strict=True))
         middle = statistics.median(rates)
-        print(f"{name:<12} {middle:8,.0f} pictures/s   best {max(rates):8,.0f}   zoo / this {ratio:.2f}")
-    return found
+        print(f"{name:<12} {middle:8,.0f} images/s   best {max(rates):8,.0f}   zoo / this {ratio:.2f}")
+    return measured
 
 
 if __name__ == "__main__":

@@ -1,12 +1,12 @@
-"""Measured ratios in one table: what the scripts of this folder wrote with ``--output FILE.json``.
+"""Print measured ratios as one table, from files that the scripts of this folder wrote with ``--output FILE.json``.
 
 python scripts/benchmarks/ratios.py FILE.json... [--markdown] [--output ALL.json]
 
 A FILE may also be the results.json of `python -m zoo bench model=transformer implementation=both` or of
-`python -m zoo bench bench=stacks`, of which the first stack is held against the others.
+`python -m zoo bench bench=stacks`, of which the first stack is compared with the others.
 
-A row says how many times as fast the zoo was as something else in the same run, how that was spread over the rounds,
-and which share of the matrix peak the zoo reached where that was measured. Rows of different machines are told apart.
+A row gives the speed of the zoo relative to something else in the same run, its spread over the rounds, and the share
+of the matrix peak where it was measured. There is one table for each machine.
 """
 
 import argparse
@@ -28,15 +28,15 @@ HEADINGS = ["what", "zoo", "against", "times as fast", "rounds", "of the peak"]
 def row(
     what: str, zoo: str, against: str, ratios: Sequence[float], share_of_peak: float | None = None, note: str = ""
 ) -> Row:
-    """A row: the median and the extremes of the rounds' ratios, and where and when they were measured.
+    """Return a row: median and extremes of the rounds' ratios, machine, date and commit.
 
     Args:
-        what: was done, such as ``MobileNet, inference, batch 1``.
+        what: the work, such as ``MobileNet, inference, batch 1``.
         zoo: stack and precision.
-        against: what it is held against.
-        ratios: how many times as fast the zoo was, a number a round.
-        share_of_peak: of the fastest matrix product of the same run, 0 to 1.
-        note: what else must be known.
+        against: what the zoo is compared with.
+        ratios: speed of the zoo relative to it, one number a round.
+        share_of_peak: share of the fastest matrix product of the same run, 0 to 1.
+        note: further conditions or results.
     """
     from zoo.environments import machine
     from zoo.runs import records
@@ -56,10 +56,10 @@ def write(path: Path, rows: list[Row]) -> None:
 
 
 def read(path: Path) -> list[Row]:
-    """The rows of a file; timings of `zoo bench` become rows first.
+    """Read the rows of a file, or convert the timings of `zoo bench` to rows.
 
     Raises:
-        ValueError: these are no rows of either kind.
+        ValueError: the file has neither.
     """
     rows = json.loads(path.read_text(encoding="utf-8"))
     if not isinstance(rows, list) or not all(isinstance(each, dict) for each in rows):
@@ -70,7 +70,7 @@ def read(path: Path) -> list[Row]:
 
 
 def _of_stacks(rows: list[Row]) -> list[Row]:
-    """The first stack and precision of each mode against the others; its quartiles in place of extremes."""
+    """Compare the first stack and precision of each mode with the others, with quartiles in place of extremes."""
     first: dict[str, Row] = {}
     timed = [each for each in rows if each.get("times_the_first")]
     others = [each for each in timed if first.setdefault(each["mode"], each) is not each]
@@ -88,7 +88,7 @@ def _of_stacks(rows: list[Row]) -> list[Row]:
 
 
 def _of_encoder(rows: list[Row]) -> list[Row]:
-    """The zoo's fastest way against that of PyTorch's module, for each mode and precision."""
+    """Compare the zoo's fastest execution mode with that of PyTorch's module, for each mode and precision."""
     best: dict[tuple[str, str, str], Row] = {}
     for each in rows:
         key = each["implementation"], each["mode"], each["precision"]
@@ -108,7 +108,7 @@ def _of_encoder(rows: list[Row]) -> list[Row]:
 
 
 def cells(row: Row) -> list[str]:
-    """A row as it is printed."""
+    """Format a row as cells."""
     spread = f"{row['times_as_fast']:.2f}"
     if row["rounds"] > 1:
         spread += f" ({row['least']:.2f} to {row['most']:.2f})"
@@ -117,20 +117,20 @@ def cells(row: Row) -> list[str]:
 
 
 def lines(rows: list[Row], markdown: bool) -> list[str]:
-    """The table of each machine, with its name and the days above it."""
-    told = []
+    """Format one table for each machine, with its name and the dates above it."""
+    output = []
     for where in dict.fromkeys(row["machine"] for row in rows):
         own = [row for row in rows if row["machine"] == where]
         days = sorted({row["date"] for row in own})
-        told += ["", f"{where}; measured {days[0]}" + (f" to {days[-1]}" if days[1:] else ""), ""]
+        output += ["", f"{where}; measured {days[0]}" + (f" to {days[-1]}" if days[1:] else ""), ""]
         table = [HEADINGS, *(cells(row) for row in own)]
         widths = [max(len(line[column]) for line in table) for column in range(len(HEADINGS))]
         padded = [[cell.ljust(width) for cell, width in zip(line, widths, strict=True)] for line in table]
         if markdown:
             padded.insert(1, ["-" * width for width in widths])
-        told += [f"| {' | '.join(line)} |" if markdown else "  ".join(line).rstrip() for line in padded]
-        told += [f"{row['what']}: {row['note']}" for row in own if row["note"]]
-    return told
+        output += [f"| {' | '.join(line)} |" if markdown else "  ".join(line).rstrip() for line in padded]
+        output += [f"{row['what']}: {row['note']}" for row in own if row["note"]]
+    return output
 
 
 def main() -> int:
@@ -138,7 +138,7 @@ def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("files", nargs="+", type=Path)
     parser.add_argument("--markdown", action="store_true")
-    parser.add_argument("--output", type=Path, help="a JSON file for all rows")
+    parser.add_argument("--output", type=Path, help="JSON file for all rows")
     parsed = parser.parse_args()
     try:
         rows = [each for path in parsed.files for each in read(path)]
@@ -146,7 +146,7 @@ def main() -> int:
         if parsed.output:
             write(parsed.output, rows)
     except (OSError, ValueError, KeyError, TypeError) as error:
-        print(f"error: these are no rows of the scripts here: {error}", file=sys.stderr)
+        print(f"error: a file has no rows of these benchmarks: {error}", file=sys.stderr)
         return 1
     return 0
 

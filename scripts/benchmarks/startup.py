@@ -1,8 +1,9 @@
-"""How long the command line takes to answer: median and quartiles of whole processes, against its promises.
+"""Time the command line: median and quartiles of whole processes, against its limits.
 
 python scripts/benchmarks/startup.py [RUNS]
 """
 
+import argparse
 import statistics
 import subprocess
 import sys
@@ -13,7 +14,7 @@ COMMANDS = ("--help", "help", "list", "train --cfg job", "env list")
 
 
 def seconds(arguments: list[str]) -> float:
-    """Wall time of one process.
+    """Return the wall time of one process in seconds.
 
     Raises:
         subprocess.CalledProcessError: the command failed.
@@ -23,8 +24,11 @@ def seconds(arguments: list[str]) -> float:
     return time.perf_counter() - began
 
 
-def main(runs: int) -> int:
-    """Time every command, print a table, return 1 if a promise is broken."""
+def main() -> int:
+    """Time every command, print a table, return 1 if a limit is exceeded."""
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("runs", nargs="?", type=int, default=5)
+    runs = parser.parse_args().runs
     broken = 0
     print(f"{'command':<18} {'median s':>9} {'quartiles':>15}  limit")
     for command in COMMANDS:
@@ -38,4 +42,4 @@ def main(runs: int) -> int:
 
 
 if __name__ == "__main__":
-    sys.exit(main(int(sys.argv[1]) if len(sys.argv) > 1 else 5))
+    sys.exit(main())

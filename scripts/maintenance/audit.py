@@ -1,11 +1,12 @@
-"""Ask the public databases of holes about every package that requirements.lock pins.
+"""Query public vulnerability databases for every package that requirements.lock pins.
 
     python scripts/maintenance/audit.py [LOCK]
 
-Exit 0: all packages were asked about, and nothing is known of them. 1: something is, and told. 2: the databases do
-not answer here, so nothing is known either way. A package that a database has never heard of counts as not asked.
+Exit status 0: no package has a known vulnerability. 1: some have, and they are printed. 2: the databases cannot be
+queried from here, so nothing is known either way. A package that a database does not know counts as not queried.
 """
 
+import argparse
 import json
 import subprocess
 import sys
@@ -16,28 +17,30 @@ from typing import Any
 
 ROOT = Path(__file__).resolve().parent.parent.parent
 SERVICES = ("pypi", "osv")
-CLEAN, HOLES, SILENT = 0, 1, 2
-PATIENCE_S = 300
+CLEAN, VULNERABLE, UNREACHABLE = 0, 1, 2
+TIMEOUT_S = 300
 
 
-class SilentError(Exception):
-    """A database could not be asked."""
+class UnreachableError(Exception):
+    """A database could not be queried."""
 
 
 def main(argv: list[str]) -> int:
-    """Ask the first database that answers about one package of all of them."""
-    text = Path(argv[0] if argv else ROOT / "requirements.lock").read_text(encoding="utf-8")
+    """Query the first database that answers for one package about all packages."""
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("lock", nargs="?", type=Path, default=ROOT / "requirements.lock")
+    text = parser.parse_args(argv).lock.read_text(encoding="utf-8")
     for service in SERVICES:
         try:
-            ask(service, next(pins(text)))  # most machines that cannot ask cannot ask about this one either
-            return told(service, ask(service, text))
-        except SilentError as error:
-            print(f"{service} cannot be asked: {error}")
-    return SILENT
+            query(service, next(pins(text)))  # fails fast where the database cannot be reached
+            return report(service, query(service, text))
+        except UnreachableError as error:
+            print(f"{service} cannot be queried: {error}")
+    return UNREACHABLE
 
 
 def pins(text: str) -> Iterator[str]:
-    """The packages of a lock, each with its hashes."""
+    """Yield the packages of a lock, each with its hashes."""
     lines: list[str] = []
     for line in text.splitlines():
         if line.startswith("#"):
@@ -48,45 +51,45 @@ def pins(text: str) -> Iterator[str]:
             lines = []
 
 
-def ask(service: str, text: str) -> list[dict[str, Any]]:
-    """What pip-audit says of each package.
+def query(service: str, text: str) -> list[dict[str, Any]]:
+    """Return what pip-audit reports of each package.
 
     Raises:
-        SilentError: the database does not answer, or knows nothing of a package.
+        UnreachableError: the database does not answer, or does not know a package.
     """
     with tempfile.TemporaryDirectory() as folder:
-        lock = Path(folder, "asked.lock")
+        lock = Path(folder, "query.lock")
         lock.write_text(text, encoding="utf-8")
         command = [sys.executable, "-m", "pip_audit", "--requirement", str(lock), "--require-hashes", "--disable-pip",
                    "--vulnerability-service", service, "--format", "json", "--progress-spinner", "off"]  # fmt: skip
         try:
-            answer = subprocess.run(command, capture_output=True, text=True, timeout=PATIENCE_S, check=False)
+            answer = subprocess.run(command, capture_output=True, text=True, timeout=TIMEOUT_S, check=False)
         except subprocess.TimeoutExpired as error:
-            raise SilentError(f"it took longer than {PATIENCE_S} s") from error
-    return judged(answer.stdout, answer.stderr)
+            raise UnreachableError(f"it took longer than {TIMEOUT_S} s") from error
+    return parse(answer.stdout, answer.stderr)
 
 
-def judged(out: str, words: str) -> list[dict[str, Any]]:
-    """The packages that were asked about; raises as :func:`ask`."""
+def parse(out: str, errors: str) -> list[dict[str, Any]]:
+    """Parse the output of pip-audit; raises as :func:`query`."""
     try:
-        found: list[dict[str, Any]] = json.loads(out)["dependencies"]
+        rows: list[dict[str, Any]] = json.loads(out)["dependencies"]
     except (ValueError, KeyError, TypeError) as error:
-        last = (words.strip().splitlines() or ["it said nothing"])[-1]
-        raise SilentError(last[:200]) from error
-    passed_over = [row for row in found if "skip_reason" in row]
-    if passed_over:
-        raise SilentError(f"{len(passed_over)} of {len(found)} packages, first: {passed_over[0]['skip_reason']}")
-    return found
+        last = (errors.strip().splitlines() or ["it printed nothing"])[-1]
+        raise UnreachableError(last[:200]) from error
+    skipped = [row for row in rows if "skip_reason" in row]
+    if skipped:
+        raise UnreachableError(f"{len(skipped)} of {len(rows)} packages, first: {skipped[0]['skip_reason']}")
+    return rows
 
 
-def told(service: str, found: list[dict[str, Any]]) -> int:
-    """Print what is known; the exit status."""
-    holes = [(row, hole) for row in found for hole in row["vulns"]]
-    for row, hole in holes:
-        better = ", ".join(hole.get("fix_versions") or []) or "none yet"
-        print(f"{row['name']} {row['version']}: {hole['id']}; mended in {better}")
-    print(f"{service}: {len(found)} packages, {len(holes)} known holes")
-    return HOLES if holes else CLEAN
+def report(service: str, rows: list[dict[str, Any]]) -> int:
+    """Print the known vulnerabilities and return the exit status."""
+    entries = [(row, entry) for row in rows for entry in row["vulns"]]
+    for row, entry in entries:
+        fixed = ", ".join(entry.get("fix_versions") or []) or "no version yet"
+        print(f"{row['name']} {row['version']}: {entry['id']}; fixed in {fixed}")
+    print(f"{service}: {len(rows)} packages, {len(entries)} known vulnerabilities")
+    return VULNERABLE if entries else CLEAN
 
 
 if __name__ == "__main__":

@@ -1,8 +1,8 @@
-"""Draw the project's own pictures: a landscape to restyle and three styles to take.
+"""Draw the project's own pictures: a landscape as content and three styles.
 
     python scripts/maintenance/draw_assets.py [FOLDER]
 
-All of them are drawn by this program alone, from a seed, and may be used for anything.
+All are drawn by this program alone, from a seed, and may be used for any purpose.
 """
 
 import sys
@@ -23,7 +23,10 @@ FINE = 2
 
 
 def main(argv: list[str]) -> int:
-    """Write all pictures into a folder, ``assets`` unless told otherwise."""
+    """Write all pictures into a folder, by default ``assets``."""
+    if argv and argv[0] in ("-h", "--help"):
+        print(__doc__)
+        return 0
     folder = Path(argv[0]) if argv else Path(__file__).resolve().parent.parent.parent / "assets"
     folder.mkdir(exist_ok=True)
     for name, draw in PICTURES.items():
@@ -35,7 +38,7 @@ def main(argv: list[str]) -> int:
 
 
 def landscape(random: np.random.Generator) -> Image.Image:
-    """Hills in the evening, a lake, a house, trees and a sun."""
+    """Draw hills in the evening, a lake, a house, trees and a sun."""
     width, height = WIDTH * FINE, HEIGHT * FINE
     sky = _gradient(width, height, [(0.0, (52, 92, 160)), (0.35, (150, 180, 215)), (0.58, (250, 205, 150))])
     image = Image.fromarray(sky)
@@ -44,12 +47,12 @@ def landscape(random: np.random.Generator) -> Image.Image:
     pen.ellipse([sun[0] - sun[2], sun[1] - sun[2], sun[0] + sun[2], sun[1] + sun[2]], fill=(255, 240, 190))
     _clouds(image, random)
     pen = ImageDraw.Draw(image)
-    for base, swing, colour in (
+    for base, swing, color in (
         (0.5, 0.13, (96, 112, 150)),
         (0.56, 0.1, (78, 104, 110)),
         (0.63, 0.06, (70, 110, 70)),
     ):
-        _hill(pen, random, width, height, base * height, swing * height, colour)
+        _hill(pen, random, width, height, base * height, swing * height, color)
     _lake(pen, random, width, height)
     _house(pen, 0.2 * width, 0.68 * height, 0.1 * width)
     for x, y, size in (
@@ -66,9 +69,7 @@ def landscape(random: np.random.Generator) -> Image.Image:
 
 def _gradient(width: int, height: int, stops: list[tuple[float, tuple[int, int, int]]]) -> "NDArray[np.uint8]":
     rows = np.linspace(0, 1, height)
-    channels = [
-        np.interp(rows, [at for at, _ in stops], [colour[index] for _, colour in stops]) for index in range(3)
-    ]
+    channels = [np.interp(rows, [at for at, _ in stops], [color[index] for _, color in stops]) for index in range(3)]
     return np.repeat(np.stack(channels, -1)[:, None], width, axis=1).astype(np.uint8)
 
 
@@ -91,14 +92,14 @@ def _hill(
     height: int,
     base: float,
     swing: float,
-    colour: tuple[int, int, int],
+    color: tuple[int, int, int],
 ) -> None:
     x = np.linspace(0, 1, 200)
     waves = [
         random.uniform(0.3, 1) / turns * np.sin(turns * 6.28 * x + random.uniform(0, 6)) for turns in (0.8, 1.7, 4, 9)
     ]
     ridge = base - swing * np.sum(waves, axis=0)
-    pen.polygon([(0, height), *zip(x * width, ridge, strict=True), (width, height)], fill=colour)
+    pen.polygon([(0, height), *zip(x * width, ridge, strict=True), (width, height)], fill=color)
 
 
 def _lake(pen: ImageDraw.ImageDraw, random: np.random.Generator, width: int, height: int) -> None:
@@ -110,8 +111,8 @@ def _lake(pen: ImageDraw.ImageDraw, random: np.random.Generator, width: int, hei
         x = (box[0] + box[2]) / 2 + share * np.cos(angle) * (box[2] - box[0]) / 2
         y = (box[1] + box[3]) / 2 + share * np.sin(angle) * (box[3] - box[1]) / 2
         long = random.uniform(8, 40)
-        colour = (235, 215, 185) if abs(x - 0.73 * width) < 70 else (160, 192, 212)
-        pen.line([(x - long, y), (x + long, y)], fill=colour, width=3)
+        color = (235, 215, 185) if abs(x - 0.73 * width) < 70 else (160, 192, 212)
+        pen.line([(x - long, y), (x + long, y)], fill=color, width=3)
 
 
 def _house(pen: ImageDraw.ImageDraw, x: float, y: float, size: float) -> None:
@@ -130,12 +131,12 @@ def _tree(pen: ImageDraw.ImageDraw, random: np.random.Generator, x: float, y: fl
         angle, share = random.uniform(0, 6.28), random.uniform(0, 1) ** 0.5
         left, top = x + 0.3 * size * share * np.cos(angle), y - 0.62 * size + 0.36 * size * share * np.sin(angle)
         blob, light = 0.07 * size, random.uniform(-1, 1) + 0.5 * np.cos(angle - 5.5)
-        colour = (int(60 + 22 * light), int(104 + 30 * light), int(54 + 16 * light))
-        pen.ellipse([left - blob, top - blob, left + blob, top + blob], fill=colour)
+        color = (int(60 + 22 * light), int(104 + 30 * light), int(54 + 16 * light))
+        pen.ellipse([left - blob, top - blob, left + blob, top + blob], fill=color)
 
 
 def waves(random: np.random.Generator) -> Image.Image:
-    """Swirling strokes of thick paint, blue and gold, along a flow."""
+    """Draw swirling strokes of thick paint, blue and gold, along a flow."""
     width, height = WIDTH * FINE, HEIGHT * FINE
     centres = [(random.uniform(0, width), random.uniform(0, height), random.choice([-1, 1])) for _ in range(7)]
     image = Image.new("RGB", (width, height), (18, 32, 78))
@@ -153,7 +154,7 @@ def waves(random: np.random.Generator) -> Image.Image:
         x, y = random.uniform(0, width), random.uniform(0, height)
         near = min(np.hypot(x - cx, y - cy) for cx, cy, _ in centres)
         chance = np.exp(-np.arange(7) * 0.3) if near > 130 else np.array([0.2, 0.4, 1, 1.4, 2.6, 2.0, 0.1])
-        colour = palette[random.choice(7, p=chance / chance.sum())]
+        color = palette[random.choice(7, p=chance / chance.sum())]
         shade = random.integers(-14, 15)
         path = [(x, y)]
         for _ in range(9):
@@ -165,7 +166,7 @@ def waves(random: np.random.Generator) -> Image.Image:
             path.append((x, y))
         pen.line(
             path,
-            fill=tuple(int(np.clip(part + shade, 0, 255)) for part in colour),
+            fill=tuple(int(np.clip(part + shade, 0, 255)) for part in color),
             width=int(6 + 5 * (number % 3)),
             joint="curve",
         )
@@ -173,7 +174,7 @@ def waves(random: np.random.Generator) -> Image.Image:
 
 
 def mosaic(random: np.random.Generator) -> Image.Image:
-    """Stained glass: cells of saturated colours with dark lead between them."""
+    """Draw stained glass: cells of saturated colors with dark lead between them."""
     width, height, count = WIDTH * FINE, HEIGHT * FINE, 420
     points = random.uniform(0, 1, (count, 2)) * [width, height]
     palette = np.array(
@@ -182,7 +183,7 @@ def mosaic(random: np.random.Generator) -> Image.Image:
     hue = (points[:, 0] / width * 5 + points[:, 1] / height * 3 + random.normal(0, 0.7, count)).astype(int) % len(
         palette
     )
-    colours = np.clip(palette[hue] + random.normal(0, 14, (count, 3)), 0, 255)
+    colors = np.clip(palette[hue] + random.normal(0, 14, (count, 3)), 0, 255)
     rows, columns = np.mgrid[0:height, 0:width]
     first, second, nearest = (
         np.full((height, width), 1e9),
@@ -196,11 +197,11 @@ def mosaic(random: np.random.Generator) -> Image.Image:
         nearest[closer], first = index, np.minimum(first, away)
     lead = np.clip((second - first) / 9 - 0.35, 0, 1)[..., None]
     glow = 1.12 - 0.3 * (first / 60)[..., None]
-    return Image.fromarray(np.clip(colours[nearest] * glow * lead + (1 - lead) * 16, 0, 255).astype(np.uint8))
+    return Image.fromarray(np.clip(colors[nearest] * glow * lead + (1 - lead) * 16, 0, 255).astype(np.uint8))
 
 
 def hatching(random: np.random.Generator) -> Image.Image:
-    """Ink on rough paper: crossed strokes of a pen, dense where it is dark, and washes of red and ochre."""
+    """Draw ink on rough paper: crossed strokes of a pen, denser where it is dark, and washes of red and ochre."""
     width, height = WIDTH * FINE, HEIGHT * FINE
     image = Image.new("RGB", (width, height), (238, 226, 200))
     pen = ImageDraw.Draw(image)

@@ -1,10 +1,10 @@
-"""Give every parser damaged files by the thousand, and see that it answers each with a result or a ZooError.
+"""Feed damaged files to every parser, and check that each yields a result or a ZooError.
 
     python scripts/maintenance/fuzz.py [--cases 10000] [--seed 1] [PARSER ...]
 
-Bounds: a second of the processor for a case (more where a parser says so), twenty times that on the clock, 4 GB of
-address space for all of it. Told: cases taken and refused, the slowest one on the clock, the memory in the end; the
-first file that escaped is kept.
+Limits: a second of processor time for a case (more where a parser says so), twenty times that of wall time, 4 GB of
+address space in all. Printed: cases accepted and refused, wall time of the slowest, peak memory; the first file that
+escaped is kept.
 """
 
 import argparse
@@ -20,38 +20,38 @@ from pathlib import Path
 from types import FrameType
 from typing import Any
 
-sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
+sys.path.insert(0, str(Path(__file__).resolve().parent.parent.parent))
 
-ADDRESSES = 4 << 30
+ADDRESS_SPACE = 4 << 30
 
 
 class SlowError(Exception):
-    """A case took longer than it may."""
+    """A case took longer than its limit."""
 
 
 def main() -> int:
-    """Fuzz; 0 where nothing escaped."""
+    """Fuzz; return 0 if nothing escaped."""
     from tests.support import parsers
 
-    told = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    told.add_argument("parser", nargs="*", default=list(parsers.PARSERS))
-    told.add_argument("--cases", type=int, default=10_000)
-    told.add_argument("--seed", type=int, default=1)
-    asked = told.parse_args()
+    command = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    command.add_argument("parser", nargs="*", default=list(parsers.PARSERS))
+    command.add_argument("--cases", type=int, default=10_000)
+    command.add_argument("--seed", type=int, default=1)
+    options = command.parse_args()
     warnings.simplefilter("ignore")
-    resource.setrlimit(resource.RLIMIT_AS, (ADDRESSES, ADDRESSES))
-    signal.signal(signal.SIGALRM, _late)
-    signal.signal(signal.SIGPROF, _late)
-    results = [_fuzz(name, asked.cases, asked.seed) for name in asked.parser]
+    resource.setrlimit(resource.RLIMIT_AS, (ADDRESS_SPACE, ADDRESS_SPACE))
+    signal.signal(signal.SIGALRM, _on_alarm)
+    signal.signal(signal.SIGPROF, _on_alarm)
+    results = [_fuzz(name, options.cases, options.seed) for name in options.parser]
     return 1 if any(result["escaped"] for result in results) else 0
 
 
-def _late(_number: int, _frame: FrameType | None) -> None:
+def _on_alarm(_number: int, _frame: FrameType | None) -> None:
     raise SlowError
 
 
-def _allow(seconds: float) -> None:
-    """From now on; 0: for ever. On a busy machine the clock alone would blame the parser."""
+def _limit(seconds: float) -> None:
+    """Start the limits of a case; 0 ends them. Processor time counts, since the machine may be busy."""
     signal.setitimer(signal.ITIMER_PROF, seconds)
     signal.setitimer(signal.ITIMER_REAL, 20 * seconds)
 
@@ -65,7 +65,7 @@ def _fuzz(name: str, cases: int, seed: int) -> dict[str, Any]:
         for _ in range(cases):
             content = parsers.damaged(draw.choice(parser.seeds), draw, parser.binary)
             began = time.monotonic()
-            _allow(parser.seconds)
+            _limit(parser.seconds)
             try:
                 counts[parsers.survives(parser, content, Path(folder))] += 1
             except Exception as error:
@@ -75,7 +75,7 @@ def _fuzz(name: str, cases: int, seed: int) -> dict[str, Any]:
                     kept.write_bytes(content)
                     print(f"{name}: {type(error).__name__}: {error}; {kept}", file=sys.stderr)
             finally:
-                _allow(0)
+                _limit(0)
             slowest = max(slowest, time.monotonic() - began)
     peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
     result = {"parser": name, "cases": cases, **counts, "escaped": escaped, "slowest_ms": round(slowest * 1000, 1),

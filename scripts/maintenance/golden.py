@@ -1,12 +1,12 @@
-"""Make assets/golden anew: what the classifiers say of five random pictures with random weights, and how they learn.
+"""Compute assets/golden: outputs of the classifiers for random images and weights, and one training step of each.
 
     python3 scripts/run.py python scripts/maintenance/golden.py
     python3 scripts/run.py python scripts/maintenance/golden.py mnist         # one of them
-    python3 scripts/run.py python scripts/maintenance/golden.py transformer   # torch.nn.TransformerEncoder's answers
+    python3 scripts/run.py python scripts/maintenance/golden.py transformer   # torch.nn.TransformerEncoder's outputs
 
-Run it when a network is meant to give other numbers than before, never to make a test pass. The stack that computes
-them is tf-2.21 on the CPU; pictures and weights are drawn from a seed by zoo/worker/golden.py. For the transformer
-it is PyTorch's own module, asked by tests/support/workers/transformer.py.
+Run it when a network is meant to compute other numbers than before, never to make a test pass. They are computed by
+tf-2.21 on the CPU, from images and weights drawn from a seed by zoo/worker/benchmarks/golden.py; those of the
+transformer by PyTorch's own module, in tests/support/workers/transformer.py.
 """
 
 import json
@@ -38,7 +38,10 @@ JOBS: list[dict[str, Any]] = [
 
 
 def main(arguments: list[str]) -> int:
-    """Compute and write the golden files: of the classifiers, all or those named, or ``transformer``."""
+    """Compute and write the golden files: of all classifiers or of those named, or ``transformer``."""
+    if arguments and arguments[0] in ("-h", "--help"):
+        print(__doc__)
+        return 0
     if arguments == ["transformer"]:
         _run("torch", "transformer", {"golden_out": str(GOLDEN / "transformer.npz")})
         return 0
@@ -65,9 +68,9 @@ def _run(stack_name: str, part: str, request: dict[str, Any]) -> None:
     whole = {"zoo": str(ROOT / "zoo"), "keras": stack.keras, "framework": stack.framework, "device": device}
     worker = ROOT / "tests" / "support" / "workers" / "conformance.py"
     with tempfile.TemporaryDirectory() as folder:
-        asked = Path(folder) / "request.json"
-        asked.write_text(json.dumps(whole | {"out": folder, "parts": {part: request}}), encoding="utf-8")
-        command = [str(environment.python), "-I", "-B", str(worker), str(asked)]
+        path = Path(folder) / "request.json"
+        path.write_text(json.dumps(whole | {"out": folder, "parts": {part: request}}), encoding="utf-8")
+        command = [str(environment.python), "-I", "-B", str(worker), str(path)]
         subprocess.run(command, check=True, env=store.child_environment(stack))
         if (error := Path(folder, f"{part}.error")).exists():
             raise RuntimeError(error.read_text(encoding="utf-8"))
@@ -76,16 +79,16 @@ def _run(stack_name: str, part: str, request: dict[str, Any]) -> None:
 def _write(job: dict[str, Any], out: Path) -> None:
     import numpy as np
 
-    told = json.loads((out / f"{job['key']}.json").read_text(encoding="utf-8"))
+    facts = json.loads((out / f"{job['key']}.json").read_text(encoding="utf-8"))
     probabilities = np.load(out / f"{job['key']}.npy")
-    classes = probabilities.max(axis=0).argsort()[::-1][:VALUES]  # those that the network finds likeliest
+    classes = probabilities.max(axis=0).argsort()[::-1][:VALUES]  # the most likely ones
     golden = job | {
-        "made_with": {"stack": STACK, "keras": told["keras"]},
-        "parameters": told["parameters"],
+        "made_with": {"stack": STACK, "keras": facts["keras"]},
+        "parameters": facts["parameters"],
         "classes": classes.tolist(),
         "probabilities": [[round(float(value), 7) for value in row[classes]] for row in probabilities],
     }
-    rows = ",\n".join(f"  {json.dumps(name)}: {json.dumps(shape)}" for name, shape in told["weights"])
+    rows = ",\n".join(f"  {json.dumps(name)}: {json.dumps(shape)}" for name, shape in facts["weights"])
     text = ",\n".join(f"{json.dumps(key)}: {json.dumps(value)}" for key, value in golden.items())
     (GOLDEN / f"{job['key']}.json").write_text(f'{{\n{text},\n"weights": {{\n{rows}\n}}\n}}\n', encoding="utf-8")
 

@@ -1,7 +1,7 @@
 """Write recipes/README.md: every model, backend and stack, with the evidence that it works.
 
 python scripts/maintenance/recipes_page.py              write the page
-python scripts/maintenance/recipes_page.py --check      exit 1, saying so, where the page is not what it would be
+python scripts/maintenance/recipes_page.py --check      exit 1 with a message if the page is out of date
 """
 
 import argparse
@@ -41,14 +41,14 @@ COLUMNS = ["backend", "stack", "grade", "where", "data", "result", "date", "from
 
 
 def page() -> str:
-    """The whole page."""
+    """Return the whole page."""
     models = config_files.options("model")
     parts = [HEAD, _overview(models), *(_model(name) for name in models), _stacks(), _reported()]
     return "\n".join(part for part in parts if part)
 
 
 def _overview(models: list[str]) -> str:
-    """Every combination that can train, with its grades."""
+    """Return the table of all combinations that can train, with their grades."""
     known = {(model, backend): evidence.read(model, backend) for model in models for backend in selection.names()}
     rows = [
         [backend.name, stack, *(_grades(known[model, backend.name], stack) for model in models)]
@@ -60,18 +60,18 @@ def _overview(models: list[str]) -> str:
 
 
 def _others(known: dict[tuple[str, str], list[evidence.Row]], backend: selection.Backend) -> list[str]:
-    """Stacks that have evidence on a backend without being on its list."""
-    found = {row["stack"] for (_, name), rows in known.items() if name == backend.name for row in rows}
-    return sorted(found - set(backend.stacks))
+    """Return stacks that have evidence on a backend without being on its list."""
+    names = {row["stack"] for (_, name), rows in known.items() if name == backend.name for row in rows}
+    return sorted(names - set(backend.stacks))
 
 
 def _grades(rows: list[evidence.Row], stack: str) -> str:
-    found = [f"{row['grade']}{_less(row)} {row['platform']}" for row in rows if row["stack"] == stack]
-    return ", ".join(dict.fromkeys(found)) or "-"
+    grades = [f"{row['grade']}{_less(row)} {row['platform']}" for row in rows if row["stack"] == stack]
+    return ", ".join(dict.fromkeys(grades)) or "-"
 
 
 def _less(row: evidence.Row) -> str:
-    """What keeps a training of the zoo's from being the whole recipe."""
+    """Return in which way a training was less than the whole recipe."""
     if row["preset"] not in ("full", None):
         return f" ({row['preset']})"
     return " (changed settings)" if row.get("changed") and not evidence.verdict(row) else ""
@@ -79,10 +79,10 @@ def _less(row: evidence.Row) -> str:
 
 def _model(model: str) -> str:
     rows = [_cells(backend, row) for backend in selection.names() for row in evidence.read(model, backend)]
-    told = _table(COLUMNS, rows) if rows else "No training is recorded.\n"
+    table = _table(COLUMNS, rows) if rows else "No training is recorded.\n"
     training = [backend.name for backend in selection.load_all() if backend.runnable and backend.trains]
     bare = [name for name in training if not config_files.recipe_file(model, name)]
-    return f"## {model}\n\n{told}\nWithout a recipe of its own, so with the defaults: {', '.join(bare) or 'none'}.\n"
+    return f"## {model}\n\n{table}\nWithout a recipe of its own, so with the defaults: {', '.join(bare) or 'none'}.\n"
 
 
 def _cells(backend: str, row: evidence.Row) -> list[str]:
@@ -91,12 +91,12 @@ def _cells(backend: str, row: evidence.Row) -> list[str]:
     note = f"; {row['note']}" if row.get("note") and row["note"] not in evidence.figure(row) else ""
     source = f"`{row['command']}` at {_short(row['commit'])}" if row["source"] is None else row["source"]
     where = f"{row['platform']}, {evidence.device(row)}"
-    told = f"{evidence.figure(row)}{changed}{note}"
-    return [backend, row["stack"], row["grade"], where, row["data"]["name"] + preset, told, row["date"], source]
+    result = f"{evidence.figure(row)}{changed}{note}"
+    return [backend, row["stack"], row["grade"], where, row["data"]["name"] + preset, result, row["date"], source]
 
 
 def _short(commit: str) -> str:
-    """A commit as people write it; a version as it is."""
+    """Shorten a commit; leave a version as it is."""
     return re.sub(r"^([0-9a-f]{12})[0-9a-f]{28}", r"\1", commit)
 
 
@@ -139,7 +139,7 @@ def _table(columns: list[str], rows: list[list[str]]) -> str:
 def main(arguments: list[str] | None = None) -> int:
     """Write or check the page; return the exit code."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--check", action="store_true", help="change nothing; exit 1 where the page is out of date")
+    parser.add_argument("--check", action="store_true", help="change nothing; exit 1 if the page is out of date")
     parsed = parser.parse_args(arguments)
     try:
         text = page()

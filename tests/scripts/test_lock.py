@@ -1,4 +1,4 @@
-"""scripts/lock.py: how locks are made, and how drift is told."""
+"""scripts/lock.py: how locks are made, and how drift is output."""
 
 import os
 from pathlib import Path
@@ -87,8 +87,8 @@ def test_drift_is_printed_line_by_line_and_fails(
 
 
 def test_every_lock_of_the_project_has_its_job(lock: ModuleType) -> None:
-    found = {job.lock for job in lock.jobs([], None, None)}
-    assert found == {*stacks.paths.STACKS.glob("*/*.lock"), lock.HOST_LOCK}
+    locks = {job.lock for job in lock.jobs([], None, None)}
+    assert locks == {*stacks.paths.STACKS.glob("*/*.lock"), lock.HOST_LOCK}
     assert {job.lock.stem for job in lock.jobs([], "macos-arm64", None)} == {"macos-arm64"}
 
 
@@ -141,8 +141,8 @@ def test_every_lock_comes_out_the_same_afresh(lock: ModuleType, capsys: pytest.C
     # PyTorch's CPU build for Linux lies on an index of its own, which not every machine can reach.
     names = [name for name in stacks.names() if has_wheels or name != "torch"]
     code = lock.main(["--check", *names])
-    told = capsys.readouterr()
-    if code and any(sign in (told.out + told.err).lower() for sign in uv_client.NETWORK):
+    output = capsys.readouterr()
+    if code and any(sign in (output.out + output.err).lower() for sign in uv_client.NETWORK):
         pytest.skip("the package index cannot be reached")
-    assert code == 0, told.out + told.err
-    assert told.out.count("as resolved") + told.err.count("as resolved") >= len(names)
+    assert code == 0, output.out + output.err
+    assert output.out.count("as resolved") + output.err.count("as resolved") >= len(names)

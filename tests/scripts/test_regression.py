@@ -26,8 +26,8 @@ ROWS = [{"machine": "here", "ratio": 10.0}, {"machine": "there", "ratio": 5.0}]
 
 @pytest.mark.parametrize(("ratio", "code"), [(10.0, 0), (10.9, 0), (11.1, 1), (12.0, 1), (4.0, 0)])
 def test_a_ratio_is_held_against_the_one_of_this_machine(ratio: float, code: int) -> None:
-    found, words = regression.verdict(measured(ratio), ROWS, "here", 0.1)
-    assert found == code
+    status, words = regression.verdict(measured(ratio), ROWS, "here", 0.1)
+    assert status == code
     assert ("SLOWER" in words) == (code == 1)
 
 
@@ -55,7 +55,7 @@ def test_the_least_of_several_processes_counts(monkeypatch: pytest.MonkeyPatch) 
 def test_a_recorded_ratio_replaces_only_its_own(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     (tmp_path / "mnist").mkdir()
     monkeypatch.setattr(paths, "RECIPES", tmp_path)
-    monkeypatch.setattr(regression.envs, "ensure", lambda *_: type("Ready", (), {"lock_sha256": "0"}))
+    monkeypatch.setattr(regression.store, "ensure", lambda *_: type("Ready", (), {"lock_sha256": "0"}))
     for settings, ratio in ([[], 10.0], [["trainer.batch_size=8"], 3.0], [[], 11.0]):
         regression.record("mnist", "tf-2.21", settings, measured(ratio))
     assert [row["ratio"] for row in regression.recorded("mnist", "tf-2.21", [])] == [11.0]
@@ -89,9 +89,9 @@ def test_ratios_of_several_scripts_are_one_table(
     assert (row["times_as_fast"], row["share_of_peak"]) == (2.0, 0.5)
     stacks = {"network": "mnist", "mode": "training", "batch_size": 32, "rounds": 3, "share_of_peak": 0.2}
     stacks |= {"machine": "m", "date": "2026-01-01T00", "git_commit": None, "precision": "float32"}
-    held = [stacks | {"stack": name, "times_the_first": times, "times_the_first_q1": low, "times_the_first_q3": high}
+    rows = [stacks | {"stack": name, "times_the_first": times, "times_the_first_q1": low, "times_the_first_q3": high}
             for name, times, low, high in (("tf-2.21", 1.0, 1.0, 1.0), ("torch", 0.5, 0.4, 0.8))]  # fmt: skip
-    (tmp_path / "b.json").write_text(json.dumps([*held, stacks | {"stack": "jax", "times_the_first": None}]))
+    (tmp_path / "b.json").write_text(json.dumps([*rows, stacks | {"stack": "jax", "times_the_first": None}]))
     (row,) = ratios.read(tmp_path / "b.json")
     assert (row["against"], row["times_as_fast"], row["least"], row["most"]) == ("torch, float32", 2.0, 1.25, 2.5)
     monkeypatch.setattr(sys, "argv", ["ratios.py", str(tmp_path / "b.json"), "--output", str(tmp_path / "all.json")])
@@ -111,7 +111,7 @@ def test_a_planted_fifth_is_caught_and_an_unchanged_recipe_passes() -> None:
     def measured(*worker: Path) -> Any:
         return regression.best("mnist_dense", "tf-2.21", [], *worker, seconds=4.0, times=2)
 
-    told = []
+    attempts = []
     for _ in range(3):
         before, slower, after = measured(), measured(SLOWER), measured()
         low, high = sorted((before, after), key=lambda each: float(each.ratio))
@@ -120,7 +120,7 @@ def test_a_planted_fifth_is_caught_and_an_unchanged_recipe_passes() -> None:
         if [code for code, _ in verdicts] == [0, 1]:
             return
         busy = max(each.busy for each in (before, slower, after)) > regression.TOO_BUSY
-        told.append((busy or high.ratio / low.ratio > 1 + regression.TOLERANCE / 2, verdicts))
-    if any(unsteady for unsteady, _ in told):
+        attempts.append((busy or high.ratio / low.ratio > 1 + regression.TOLERANCE / 2, verdicts))
+    if any(unsteady for unsteady, _ in attempts):
         pytest.skip("others work on this machine, or its speed changes: steps cannot be compared")
-    pytest.fail(f"three times: {told}")
+    pytest.fail(f"three times: {attempts}")

@@ -55,12 +55,12 @@ def by_batch(settings: list[str]) -> float:
 
 def test_the_soonest_is_found_and_the_slower_are_pruned(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     asked = trained(monkeypatch, by_batch)
-    found = search(tmp_path)
-    found.go_on(10)
+    study = search(tmp_path)
+    study.run(10)
     assert len(asked) == 10
-    assert found.best.params["trainer.batch_size"] == 16
-    assert found.best.value == pytest.approx(4, abs=0.11)
-    assert found.counts()["pruned"] > 0
+    assert study.best.params["trainer.batch_size"] == 16
+    assert study.best.value == pytest.approx(4, abs=0.11)
+    assert study.counts()["pruned"] > 0
     for settings in asked:
         assert value(settings, "trainer.epochs") in range(2, 10)
         assert "seed=1" in settings
@@ -70,13 +70,13 @@ def test_a_study_goes_on_after_ctrl_c(tmp_path: Path, monkeypatch: pytest.Monkey
     answers = iter([5.0, 4.0, KeyboardInterrupt()])
     trained(monkeypatch, lambda _: next(answers))
     with pytest.raises(KeyboardInterrupt):
-        search(tmp_path).go_on(5)
+        search(tmp_path).run(5)
     again = search(tmp_path)
     assert again.best.value == 4.0
     trained(monkeypatch, lambda _: 3.0)
-    again.go_on(1)
+    again.run(1)
     assert (again.best.value, again.counts()["trials"]) == (3.0, 3)
-    with pytest.raises(ZooError, match="something else"):
+    with pytest.raises(ZooError, match="other settings"):
         search(tmp_path, seed=2)
 
 
@@ -84,12 +84,12 @@ def test_ctrl_c_writes_the_winner_so_far(tmp_path: Path, monkeypatch: pytest.Mon
     pytest.importorskip("optuna")
     answers = iter([5.0, KeyboardInterrupt()])
     trained(monkeypatch, lambda _: next(answers))
-    told = ["--study", str(tmp_path / "study"), "--output", str(tmp_path / "kept.json"), "--stack", "tf-2.21"]
-    assert tune.main(told) == 0
+    arguments = ["--study", str(tmp_path / "study"), "--output", str(tmp_path / "kept.json"), "--stack", "tf-2.21"]
+    assert tune.main(arguments) == 0
     (row,) = json.loads((tmp_path / "kept.json").read_text())
     assert (row["search_s"], row["trials"], row["confirmed_s"]) == (5.0, 1, {"recipe": [], "winner": []})
     assert set(row["values"]) == set(tune.space_of("mnist_dense", "cpu").values)
-    assert "goes on when it is started again" in capsys.readouterr().out
+    assert "start the same command again" in capsys.readouterr().out
 
 
 def test_the_winner_is_confirmed_in_turns_and_kept_with_its_evidence(
@@ -98,9 +98,9 @@ def test_the_winner_is_confirmed_in_turns_and_kept_with_its_evidence(
     asked = trained(monkeypatch, lambda settings: 2.0 if "trainer.batch_size" in " ".join(settings) else 6.0)
     kept = tmp_path / "kept.json"
     kept.write_text(json.dumps([{"data": "mnist", "stack": "tf-2.21", "machine": "x", "fixed": []}]))
-    told = ["--study", str(tmp_path / "study"), "--output", str(kept), "--stack", "tf-2.21"]
+    arguments = ["--study", str(tmp_path / "study"), "--output", str(kept), "--stack", "tf-2.21"]
     pytest.importorskip("optuna")
-    assert tune.main([*told, "--trials", "2", "--confirm", "2"]) == 0
+    assert tune.main([*arguments, "--trials", "2", "--confirm", "2"]) == 0
     other, row = json.loads(kept.read_text())
     assert other["data"] == "mnist"
     assert row["confirmed_s"] == {"recipe": [6.0, 6.0], "winner": [2.0, 2.0]}
@@ -113,15 +113,15 @@ def test_the_winner_is_confirmed_in_turns_and_kept_with_its_evidence(
 def test_what_was_luck_is_not_written(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: Any) -> None:
     pytest.importorskip("optuna")
     trained(monkeypatch, lambda settings: 2.0 if "seed=1" in settings else 1000.0)
-    told = ["--study", str(tmp_path / "study"), "--output", str(tmp_path / "kept.json"), "--stack", "tf-2.21"]
-    assert tune.main([*told, "--trials", "2"]) == 1
+    arguments = ["--study", str(tmp_path / "study"), "--output", str(tmp_path / "kept.json"), "--stack", "tf-2.21"]
+    assert tune.main([*arguments, "--trials", "2"]) == 1
     assert "nothing is written" in capsys.readouterr().out
     assert not (tmp_path / "kept.json").exists()
 
 
 def test_mistakes_are_told(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: Any) -> None:
     assert tune.main(["--model", "mobilenet"]) == 1
-    assert "declares no space" in capsys.readouterr().err
+    assert "declares no search space" in capsys.readouterr().err
     assert tune.main(["--data", "folder"]) == 1
     assert "names no target for folder" in capsys.readouterr().err
     monkeypatch.setitem(sys.modules, "optuna", None)

@@ -1,8 +1,8 @@
-"""MNIST without the zoo, inside a stack, for mnist.py: what its documentation would have one write.
+"""MNIST without the zoo, for mnist.py, in a stack's interpreter: as the documentation of Keras and PyTorch shows it.
 
 ``python mnist_plain.py keras DATA.npz SEED GOAL`` trains the network of Keras's example as the example does, until
-the test pictures are answered as well as asked for; ``speed-keras`` and ``speed-torch`` tell pictures a second.
-The last line of the output is JSON. What testing takes is left out of the seconds: the example tests once.
+the test accuracy reaches the goal; ``speed-keras`` and ``speed-torch`` measure images a second. The last line of the
+output is JSON. The seconds do not include testing: the example tests once.
 """
 
 import json
@@ -15,7 +15,7 @@ ROUND, BATCH = 25_600, 128
 
 
 def network(keras: Any) -> Any:
-    """The network of https://keras.io/examples/vision/mnist_convnet/ (Apache-2.0), compiled as there."""
+    """Build the network of https://keras.io/examples/vision/mnist_convnet/ (Apache-2.0), compiled as there."""
     layers = keras.layers
     model = keras.Sequential([
         layers.Input((28, 28, 1)),
@@ -28,7 +28,7 @@ def network(keras: Any) -> Any:
 
 
 def load(path: str) -> Any:
-    """Pictures in 0..1 and one-hot labels: those to train on, those to test with."""
+    """Return images in 0..1 and one-hot labels, of the training part and of the test part."""
     import numpy as np
 
     data = np.load(path)
@@ -38,7 +38,7 @@ def load(path: str) -> Any:
 
 
 def train(path: str, seed: int, goal: float) -> dict[str, Any]:
-    """Epochs and seconds from the start of the process until the goal is met on the test pictures."""
+    """Measure epochs and seconds from the start of the process until the test accuracy reaches the goal."""
     import keras  # type: ignore[import-not-found]
 
     keras.utils.set_random_seed(seed)
@@ -56,7 +56,7 @@ def train(path: str, seed: int, goal: float) -> dict[str, Any]:
 
 
 def speed_keras(path: str, rounds: int) -> dict[str, Any]:
-    """Pictures a second of ``fit``, the first round not counted."""
+    """Measure images a second of ``fit``, the first round not counted."""
     import keras
 
     (x, _), (y, _) = load(path)
@@ -69,7 +69,7 @@ def speed_keras(path: str, rounds: int) -> dict[str, Any]:
 
 
 def speed_torch(path: str, rounds: int) -> dict[str, Any]:
-    """Pictures a second of the same network in PyTorch, channels last, which is the faster way; tensors in memory."""
+    """Measure images a second of the same network in PyTorch, channels last, which is faster; tensors in memory."""
     import torch  # type: ignore[import-not-found]
     from torch import nn
 
@@ -93,9 +93,9 @@ def speed_torch(path: str, rounds: int) -> dict[str, Any]:
 
 if __name__ == "__main__":
     way, file, *rest = sys.argv[1:]
-    told = {
+    answer = {
         "keras": lambda: train(file, int(rest[0]), float(rest[1])),
         "speed-keras": lambda: speed_keras(file, int(rest[0])),
         "speed-torch": lambda: speed_torch(file, int(rest[0])),
     }[way]()
-    print(json.dumps(told))
+    print(json.dumps(answer))

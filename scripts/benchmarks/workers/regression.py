@@ -1,8 +1,8 @@
-"""Runs inside a stack for regression.py: ``python regression_worker.py REQUEST``; prints JSON.
+"""Worker of regression.py in a stack's interpreter: ``python regression.py REQUEST``; prints JSON.
 
-A recipe is trained by the zoo's own loop, on pictures that are random: their content does not matter for the time.
-Between two steps a product of two matrices is computed by numpy. What a step takes, making its batch included, is
-held against what the product takes right after it, so that whatever slows the machine down slows both.
+A recipe is trained by the zoo's own loop, on random images: their content does not affect the time. After each step
+NumPy multiplies two matrices. The time of the step, its batch included, is divided by the time of the product, so
+that whatever slows the machine down slows both.
 """
 
 import importlib
@@ -16,7 +16,7 @@ import time
 import numpy as np
 
 EDGE = 256
-# Long enough that some of them are not interrupted, short enough that the machine is as fast at its end.
+# Steps in a group: long enough that some are not interrupted, short enough that the machine's speed does not drift.
 GROUP = 16
 WARM = 32
 STORED = 2048
@@ -25,23 +25,23 @@ MOST_STEPS = 4000
 
 
 def clocks():
-    """Seconds on the wall's clock, and those that all threads of this process worked."""
+    """Return wall time, and processor time of all threads of this process, in seconds."""
     return np.array([time.perf_counter(), time.process_time()])
 
 
 class Meter:
-    """Takes the time of every step and of the product between two steps.
+    """Measures the time of every step and of the product after it.
 
     Args:
         feed: the recipe's own feed.
-        seconds: after which no more steps are taken, though never fewer than a few groups.
+        seconds: time after which training ends, after at least a few groups.
     """
 
     def __init__(self, feed, seconds):
         self._feed, self._seconds = feed, seconds
         self._left = np.random.RandomState(0).standard_normal((EDGE, EDGE)).astype(np.float32)
         self._out, self._repeats = np.empty((EDGE, EDGE), np.float32), 1
-        self.steps_s, self.products_s = [], []  # pairs: on the wall's clock, and of the processor
+        self.steps_s, self.products_s = [], []  # Pairs of wall time and processor time.
 
     def steps(self, epoch):
         return self._feed.steps(epoch)
@@ -50,7 +50,7 @@ class Meter:
         return {}
 
     def batches(self, epoch):
-        """The recipe's batches; the clock runs from before one is made until the next is asked for."""
+        """Yield the recipe's batches; a step lasts from before its batch is created until the next is requested."""
         batches, number = self._feed.batches(epoch), 0
         end = time.perf_counter() + self._seconds
         while len(self.steps_s) < LEAST * GROUP or time.perf_counter() < end:
@@ -68,21 +68,21 @@ class Meter:
             self.products_s.append(self._product())
 
     def _settle(self, step_s):
-        """So many products that they take about half a step."""
+        """Choose a number of products that takes about half a step."""
         self._repeats = max(1, int(0.5 * step_s / self._product()[0]))
 
     def _product(self):
-        """Seconds of one product."""
+        """Return the seconds of one product."""
         began = clocks()
         for _ in range(self._repeats):
             np.dot(self._left, self._left, out=self._out)
         return (clocks() - began) / self._repeats
 
     def figures(self):
-        """Step against product, a number for every few that follow each other: ``wall``, ``processor``, ``busy``.
+        """Return step time over product time for each group as ``wall`` and ``processor``, and ``busy``.
 
-        On the wall's clock the fastest of the few count, which nothing interrupted; of the processor all. ``busy``
-        is how many times its processor time a product took.
+        ``wall`` takes the fastest step and product of a group, which nothing interrupted; ``processor`` takes all.
+        ``busy`` is wall time over processor time of the products.
         """
         steps, products = np.array(self.steps_s), np.array(self.products_s)
         parts = [slice(at, at + GROUP) for at in range(0, len(steps) - GROUP + 1, GROUP)]
@@ -94,7 +94,7 @@ class Meter:
 
 
 class Silent:
-    """Events that nobody reads, and a stop that nobody asks for."""
+    """Events that nobody reads, and a stop request that never comes."""
 
     asked, reason = False, None
 
@@ -103,7 +103,7 @@ class Silent:
 
 
 def train(request, altered=lambda model: None):
-    """Train for so long and take the times.
+    """Train for some seconds and measure.
 
     Args:
         request: ``zoo``, the folder of the package; ``framework``, ``model``, ``train`` as in a request of the
@@ -134,7 +134,7 @@ def train(request, altered=lambda model: None):
 
 
 def _pictures(pictures, folder, request, batch):
-    """A part of random pictures, as the zoo's workers read them."""
+    """Write random images and return them as the zoo's workers read them."""
     random = np.random.RandomState(1)
     x = np.resize(random.randint(0, 256, 1 << 22).astype(np.uint8), (STORED, *request["shape"]))
     names = [os.path.join(folder, name) for name in ("x.npy", "y.npy")]

@@ -45,7 +45,7 @@ def products(draw):
     for kind in (torch.float32, torch.bfloat16):
         a, b = (torch.tensor(draw.normal(size=(2, 108, n)), dtype=kind, requires_grad=True) for n in (3, 4))
         for one, other in ((a, b), (a, a)):
-            product = spatial.products(one, other)
+            product = spatial.channel_products(one, other)
             wanted = torch.einsum("bpm,bpn->bmn", one.double(), other.double())
             weight = torch.tensor(draw.normal(size=product.shape))
             gradients = [torch.autograd.grad((each * weight).sum(), [one])[0] for each in (product, wanted)]
