@@ -91,6 +91,16 @@ def test_models_of_text_start_alike_and_say_the_same_everywhere(conformance: Ans
 
 
 @pytest.mark.stacks
+@pytest.mark.parametrize("stack", STACKS)
+def test_layers_keep_the_names_under_which_model_files_hold_them(conformance: Answers, stack: str) -> None:
+    """A ``.keras`` file holds the names of classes, and the paths of its weights are made from them."""
+    classes = {"TextEmbedding", "EncoderLayer", "Normalisation", "Kept", "Pooling", "Wide"}
+    if stack == "jax":  # asked for outputs with a kernel of their own
+        classes.add("Outputs")
+    assert classes <= set(conformance.of(stack, "transformer")["classes"])
+
+
+@pytest.mark.stacks
 @pytest.mark.parametrize("stack", TRAINING)
 def test_gradients_are_the_same_everywhere_and_dropout_is_for_training(conformance: Answers, stack: str) -> None:
     given, reference = arrays(conformance, stack), arrays(conformance, "torch")

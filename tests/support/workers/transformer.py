@@ -89,6 +89,7 @@ def texts(arrays, answers, request):
     model = lm.build(compat, fixed=True, **language)
     weights.initialise(model, 5)
     answers["lm"] = compat.named_weights(model)
+    names = {type(layer).__name__ for layer in model.layers}
     arrays["lm"] = compat.outputs(model, tokens)[0]
     cached = decoding.CachedDecoder(language, model.get_weights(), batch=2)
     arrays["steps"] = np.stack([cached.step(tokens[:, place]) for place in range(LENGTH)], axis=1)
@@ -96,6 +97,7 @@ def texts(arrays, answers, request):
     model = classifier.build(compat, classes=3, dropout=0.0, fixed=True, **TEXT)
     weights.initialise(model, 5)
     answers["classifier"] = compat.named_weights(model)
+    answers["classes"] = sorted(names.union(type(layer).__name__ for layer in model.layers))
     arrays["classifier"] = compat.outputs(model, tokens)[0]
     if request["trains"]:
         compat.compile_classifier(model, "sgd", 0.1, False)

@@ -120,18 +120,20 @@ class TrainableConstant(keras.layers.Layer):
 def registered(name):
     """Return a decorator that registers a layer class, so that Keras can read its own model files.
 
-    Model files hold the name, so it stays when the class is renamed.
+    Model files hold the name, and ``.keras`` files also derive the paths of weights from ``__name__``: both stay as
+    they are when the class is renamed in the code.
 
     Args:
         name: the name in model files.
     """
 
     def register(cls):
+        cls.__name__ = name
         for place in ("saving", "utils"):
             decorate = getattr(getattr(keras, place, None), "register_keras_serializable", None)
             if decorate:
                 return decorate(package="zoo", name=name)(cls)
-        keras.utils.get_custom_objects().update({name: cls, cls.__name__: cls})
+        keras.utils.get_custom_objects()[name] = cls
         return cls
 
     return register
