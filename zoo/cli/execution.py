@@ -6,8 +6,6 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from zoo.cli.parser import CommandParser, add_json
-from zoo.config import config_files
-from zoo.config.overrides import expand_sweep
 from zoo.core import console
 from zoo.core.errors import INTERRUPTED, ZooError
 
@@ -33,6 +31,7 @@ def add_options(parser: CommandParser) -> None:
 
 
 def _groups(groups: tuple[str, ...]) -> str:
+    from zoo.config import config_files
 
     lines = [f"  {group}={'|'.join(config_files.options(group))}" for group in groups]
     return "\n".join(["groups:", *lines, "", "`python -m zoo help GROUP` describes the options of a group"])
@@ -82,6 +81,7 @@ def _sweep(overrides: list[str], execute: "Execute", as_json: bool) -> int:
 
 def announced(overrides: list[str]) -> Iterator[list[str]]:
     """Yield every combination of KEY=A,B,..., after saying which one it is."""
+    from zoo.config.overrides import expand_sweep
 
     combinations = expand_sweep(overrides)
     for number, combination in enumerate(combinations, 1):

@@ -6,7 +6,6 @@ from typing import TYPE_CHECKING
 
 from zoo.cli.parser import add_verb
 from zoo.core import console
-from zoo.runs import folder as run_folder
 
 if TYPE_CHECKING:
     from zoo.cli.parser import Verbs
@@ -22,9 +21,10 @@ def add_parser(verbs: "Verbs") -> None:
 def run(parsed: argparse.Namespace) -> int:
     """Follow the run until it ends."""
     from zoo.runs import attach
+    from zoo.runs import folder as folders
 
     if parsed.run_folder == "last":
-        folder = run_folder.latest(Path(parsed.root), "train", trained=False)
+        folder = folders.latest(Path(parsed.root), "train", trained=False)
     else:
         folder = Path(parsed.run_folder).expanduser().resolve()
     console.output(f"{folder}: {attach.follow(folder)}")
