@@ -158,10 +158,10 @@ def create(python: str) -> None:
 def locked(name: str) -> str:
     """The lines of requirements.lock that pin one package."""
     with open(LOCK, encoding="utf-8") as source:
-        found = re.search(rf"^{name}==.*\\\n(?: +--hash=.*\n?)+", source.read(), re.MULTILINE)
-    if not found:
+        match = re.search(rf"^{name}==.*\\\n(?: +--hash=.*\n?)+", source.read(), re.MULTILINE)
+    if not match:
         raise RunError(f"{LOCK} does not pin {name}; rebuild it with: python scripts/lock.py host")
-    return found[0]
+    return match[0]
 
 
 def sync() -> None:
@@ -182,8 +182,8 @@ def call(command: list[str], failure: str) -> None:
     )
     if done.returncode != 0:
         words = done.stdout.decode("utf-8", "replace").strip().splitlines()[-20:]
-        told = "\n".join(f"    {line}" for line in words)
-        raise RunError(f"{failure}; the tool's own words:\n{told}\nRun the same command again when that is mended.")
+        output = "\n".join(f"    {line}" for line in words)
+        raise RunError(f"{failure}; the tool's own words:\n{output}\nRun the same command again when that is mended.")
 
 
 def environment() -> dict[str, str]:
@@ -211,9 +211,9 @@ def candidates() -> Iterator[str]:
     """Programs that may be a Python, this one first."""
     yield sys.executable
     for name in NAMES:
-        found = shutil.which(name)
-        if found and "shims" not in found:
-            yield found
+        path = shutil.which(name)
+        if path and "shims" not in path:
+            yield path
     for place in PLACES:
         for folder in sorted(glob.glob(os.path.expanduser(place)), reverse=True):
             yield from (path for path in (os.path.join(folder, name) for name in NAMES) if os.path.isfile(path))
