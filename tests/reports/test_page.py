@@ -159,6 +159,16 @@ def test_the_figures_are_those_of_the_record(folder: Path) -> None:
     assert shown == ["0.9861"]
 
 
+def test_every_known_fact_has_its_name(folder: Path) -> None:
+    """What the record lacks is left out, so a key that is read under a wrong name shows as a missing fact."""
+    names = set(read(folder).text("dt"))
+    assert {"System", "Processor", "Architecture", "Cores", "Memory", "GPU"} <= names
+    assert {"Stack", "Main packages", "Platform", "SHA-256 of the lock"} <= names
+    assert {"Device", "Kind", "Required", "Verification", "Choice of backend"} <= names
+    assert {"Name", "Items", "Classes", "Source", "License", "SHA-256 of the files"} <= names
+    assert {"Seed", "zoo version", "Commit", "Started", "Finished"} <= names
+
+
 def test_everything_that_is_known_is_told(folder: Path) -> None:
     said = " ".join(text for _, text in read(folder).texts)
     for words in ("mnist on cpu", "tf-2.21", "keras 3.15.1", "/device:CPU:0", "Xeon", "H100", "reached", "measured",

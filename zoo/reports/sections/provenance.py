@@ -36,7 +36,7 @@ def machine(record: Untrusted) -> Html:
     system = f"{here.text('os_version') or here.text('os')} ({here.text('os_build')})"
     return pairs([
         ("System", system if system.strip(" ()") else ""),
-        ("Processor", here.text("chip")), ("Architecture", here.text("arch")), ("Cores", here.text("Cores")),
+        ("Processor", here.text("chip")), ("Architecture", here.text("arch")), ("Cores", here.text("cores")),
         ("Memory", size(here.number("memory_bytes"))),
         ("GPU", ", ".join(gpus) or "none"),
         ("Undetermined", "; ".join(here.words("notes"))),
