@@ -23,12 +23,12 @@ from typing import Any
 sys.path.insert(0, str(Path(__file__).resolve().parent.parent.parent))
 
 from scripts.benchmarks import common
-from zoo.config import compose
 from zoo.config.schemas.image_classification import TrainConfig
 from zoo.core import files, paths
 from zoo.core.errors import ZooError
 from zoo.environments import machine, stacks, store
 from zoo.runs import records
+from zoo.tasks import registry
 from zoo.tasks.benchmarks import networks
 
 WORKER = common.WORKERS / "regression.py"
@@ -74,7 +74,7 @@ def measure(model: str, stack: str, settings: list[str], worker: Path = WORKER, 
     Raises:
         ZooError: there is no such recipe or stack, or it did not train.
     """
-    composed = compose.compose("train", [f"model={model}", "backend=cpu", "data=mnist", *settings])
+    composed = registry.compose_settings("train", [f"model={model}", "backend=cpu", "data=mnist", *settings])
     if not isinstance(composed, TrainConfig):
         raise ZooError(f"{model} is no image classifier", "Name one: --model mnist_dense")
     network = networks.network(model)["model"]

@@ -4,22 +4,23 @@ from typing import Any
 
 import pytest
 
-from zoo.config import compose, config_files, documentation
+from zoo.config import config_files, documentation
 from zoo.config.overrides import expand_sweep, value_of
 from zoo.config.schemas import common
 from zoo.config.schemas import image_classification as schemas
 from zoo.core.errors import ZooError
+from zoo.tasks import discovery, registry
 
 
 def train(*overrides: str) -> schemas.TrainConfig:
-    settings = compose.compose("train", list(overrides))
+    settings = registry.compose_settings("train", list(overrides))
     assert isinstance(settings, schemas.TrainConfig)
     return settings
 
 
 def refusal(*overrides: str, verb: str = "train") -> str:
     with pytest.raises(ZooError) as caught:
-        compose.compose(verb, list(overrides))
+        registry.compose_settings(verb, list(overrides))
     return str(caught.value)
 
 
@@ -101,7 +102,7 @@ def test_infer_says_what_is_missing() -> None:
 
 @pytest.mark.parametrize("path", ["/a b/c,d.png", "x=y.png", "[1].png", "it's.png", "${oops}.png", "ü.png", "C:\\x"])
 def test_paths_need_no_quotes(path: str) -> None:
-    settings = compose.compose("infer", ["run=r", f"input={path}"])
+    settings = registry.compose_settings("infer", ["run=r", f"input={path}"])
     assert isinstance(settings, schemas.InferConfig)
     assert settings.input == path
     assert value_of("input", [f"input={path}"]) == path
@@ -120,8 +121,8 @@ def test_sweeps_expand_to_every_combination() -> None:
 @pytest.mark.parametrize("model", config_files.options("model"))
 @pytest.mark.parametrize("backend", config_files.options("backend"))
 def test_every_model_composes_with_every_backend(model: str, backend: str) -> None:
-    verb = next(iter(compose.TASKS[config_files.task_of(model)]))
-    settings: Any = compose.compose(verb, [f"model={model}", f"backend={backend}"])
+    verb = discovery.tasks()[config_files.task_of(model)].commands[0].verb
+    settings: Any = registry.compose_settings(verb, [f"model={model}", f"backend={backend}"])
     assert (settings.model["name"], settings.backend.name) == (model, backend)
     assert settings.model["about"]
 
@@ -134,7 +135,7 @@ def test_every_data_set_composes_with_every_preset(data: str, preset: str) -> No
 
 
 def test_every_setting_is_documented() -> None:
-    for schema in (form.schema for _, form in compose.forms()):
+    for schema in (command.schema for command in discovery.commands()):
         told = {key for key, _, _ in documentation.documented(schema)}
         internal = {"model", "preset", "backend.name", "data.name"}
         assert set(_leaves(schema)) - told <= internal

@@ -8,11 +8,12 @@ import pytest
 import yaml
 
 from tests import machines
-from zoo.config import compose, references
+from zoo.config import references
 from zoo.config.schemas import image_classification as schemas
 from zoo.core import paths
 from zoo.core.errors import ZooError
 from zoo.environments import selection, stacks
+from zoo.tasks import registry
 
 NAMES = references.names()
 SEEDS = {"plaidml-rx5700xt", "metal-rx570", "mps-m1pro", "metal-m1", "cuda-gtx750ti"}
@@ -51,7 +52,9 @@ def test_there_is_one_for_each_machine() -> None:
 
 @pytest.mark.parametrize("name", NAMES)
 def test_each_composes_with_the_user_s_own_after_it(name: str) -> None:
-    settings = compose.compose("train", references.expand([f"reference={name}", "seed=2", "trainer.epochs=3"]))
+    settings = registry.compose_settings(
+        "train", references.expand([f"reference={name}", "seed=2", "trainer.epochs=3"])
+    )
     assert isinstance(settings, schemas.TrainConfig)
     assert (settings.seed, settings.trainer.epochs) == (2, 3)
     reference = references.load(name)
@@ -64,7 +67,7 @@ def test_each_composes_with_the_user_s_own_after_it(name: str) -> None:
 def test_each_fits_the_machine_that_it_is_for(name: str) -> None:
     reference, owner = references.load(name), machines.load(OWNERS[name])
     assert references.differences(reference, owner) == []
-    settings = compose.compose("train", reference.overrides)
+    settings = registry.compose_settings("train", reference.overrides)
     assert settings.stack is None or settings.stack in stacks.names()
     row = {row.name: row for row in selection.load_all()}[settings.backend.name]
     assert row.runnable
@@ -72,7 +75,7 @@ def test_each_fits_the_machine_that_it_is_for(name: str) -> None:
 
 
 def test_the_report_s_settings_are_the_report_s() -> None:
-    settings = compose.compose("train", references.overrides("cuda-gtx750ti"))
+    settings = registry.compose_settings("train", references.overrides("cuda-gtx750ti"))
     assert isinstance(settings, schemas.TrainConfig)
     assert (settings.trainer.epochs, settings.trainer.batch_size, settings.trainer.learning_rate) == (1, 128, 0.01)
     assert settings.data.validation == 0.0
@@ -89,7 +92,7 @@ def test_a_copy_of_one_s_own_works_too(tmp_path: Path) -> None:
 def test_text_reaches_the_settings_as_it_is_written(tmp_path: Path) -> None:
     data = {"name": "mnist", "root": "a folder, (mine)"}
     path = copy_of("cpu-only", tmp_path, settings={"data": data, "backend": {"name": "cpu", "device": "it's {1}, b"}})
-    settings = compose.compose("train", references.overrides(str(path)))
+    settings = registry.compose_settings("train", references.overrides(str(path)))
     assert settings.backend.device == "it's {1}, b"
     assert isinstance(settings, schemas.TrainConfig)
     assert settings.data.root == "a folder, (mine)"
@@ -137,10 +140,10 @@ def test_without_a_reference_nothing_changes() -> None:
 
 
 def test_a_preset_or_data_set_of_the_user_s_outranks_the_reference() -> None:
-    smoke = compose.compose("train", references.expand(["reference=metal-m1", "preset=smoke"]))
+    smoke = registry.compose_settings("train", references.expand(["reference=metal-m1", "preset=smoke"]))
     assert isinstance(smoke, schemas.TrainConfig)
     assert (smoke.trainer.epochs, smoke.trainer.batch_size) == (1, 32)
-    digits = compose.compose("train", references.expand(["reference=cuda-gtx750ti", "data=digits"]))
+    digits = registry.compose_settings("train", references.expand(["reference=cuda-gtx750ti", "data=digits"]))
     assert isinstance(digits, schemas.TrainConfig)
     assert digits.trainer.epochs == 40
     assert digits.trainer.learning_rate == 0.01

@@ -7,8 +7,8 @@ from typing import Any
 import pytest
 
 from zoo.config import compose, references, renamed_keys
-from zoo.config.overrides import value_of
 from zoo.runs import records
+from zoo.tasks import registry
 
 # old key, a value that is not the default, and what else the settings need.
 CASES = {
@@ -27,7 +27,7 @@ CASES = {
 
 
 def composed(verb: str, overrides: list[str]) -> Any:
-    return compose.compose(verb, overrides, value_of("bench", overrides))
+    return registry.compose_settings(verb, overrides)
 
 
 def test_every_renamed_key_has_a_case() -> None:

@@ -7,9 +7,9 @@ from typing import Any
 import pytest
 
 from zoo.cli.main import main
-from zoo.config import compose
 from zoo.config.schemas.text import TextTraining
 from zoo.runs import promises
+from zoo.tasks import registry
 
 SHA256 = "86c4e6aa9db7c042ec79f339dcb96d42b0075e16b8fc2e86bf0ca57e2dc565ed"
 LANGUAGE = ["model=transformer/lm", "backend=cpu", "data=text_file", "data.root=play.txt"]
@@ -17,10 +17,10 @@ DIGITS = ["model=mnist", "backend=cpu", "data=digits"]
 
 
 def judged(*overrides: str, loss: float = 1.79, sha256: str = SHA256, **more: Any) -> dict[str, Any]:
-    settings = compose.compose("train", [*LANGUAGE, *overrides])
+    settings = registry.compose_settings("train", [*LANGUAGE, *overrides])
     assert isinstance(settings, TextTraining)
     record = {"exit": "completed", "data": {"name": "text_file", "sha256": sha256}, "metrics": {"val_loss": loss}}
-    return promises.judge(settings, record | more)
+    return promises.judge(registry.command_of("train", LANGUAGE), settings, record | more)
 
 
 @pytest.mark.parametrize(("loss", "met"), [(1.79, True), (2.5, False)])

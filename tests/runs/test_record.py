@@ -81,7 +81,7 @@ def test_history_is_read_back_as_numbers(tmp_path: Path) -> None:
         {"epoch": 1, "loss": 0.5, "best": True, "event": "epoch"},
         {"epoch": 2, "loss": 0.25, "best": False},
     ]
-    tables.write_history(tmp_path / "history.csv", rows)
+    tables.write_history(tmp_path / "history.csv", rows, ["loss", "accuracy", "val_loss", "val_accuracy"])
     assert tables.read_history(tmp_path) == [
         {"epoch": 1.0, "loss": 0.5, "best": 1.0},
         {"epoch": 2.0, "loss": 0.25, "best": 0.0},

@@ -14,6 +14,7 @@ import pytest
 
 from zoo.cli.main import main
 from zoo.config import compose as config_compose
+from zoo.config.tasks import Command
 from zoo.core import paths
 from zoo.runs import plots, records, tables
 
@@ -27,16 +28,18 @@ compose = config_compose._base
 
 
 @functools.cache
-def _composed(form: config_compose.Form, picked: tuple[str, ...]) -> Any:
+def _composed(command: Command[Any], picked: tuple[str, ...]) -> Any:
     """What Hydra composes of the files, which takes it a quarter of a second each time."""
-    return compose(form, list(picked))
+    return compose(command, list(picked))
 
 
 @pytest.fixture
 def stranger(pretending: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """The folder of a run that was cut off, beside a copy of it called ``kept``."""
     monkeypatch.setattr(plots, "curves", lambda *_: None)  # half a second each time
-    monkeypatch.setattr(config_compose, "_base", lambda form, picked: copy.deepcopy(_composed(form, tuple(picked))))
+    monkeypatch.setattr(
+        config_compose, "_base", lambda command, picked: copy.deepcopy(_composed(command, tuple(picked)))
+    )
     monkeypatch.setenv("FAKE_WORKER", "dies-once")
     assert main(["train", "data=digits", "output.name=a", "output.root=runs"]) == 1
     folder = pretending / "runs" / "a"

@@ -11,6 +11,7 @@ import pytest
 from tests.support import real_stacks, scripts
 from zoo.core import paths
 from zoo.core.errors import ZooError
+from zoo.tasks import registry
 
 tune = scripts.load("tune")
 SPACE = tune.Space("val_accuracy", {"digits": 0.95}, {
@@ -135,7 +136,6 @@ def test_mistakes_are_told(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, caps
 
 
 def test_every_space_names_settings_that_there_are() -> None:
-    from zoo.config import compose
 
     files = sorted((paths.CONFIGS / "tune").rglob("*.yaml"))
     assert files
@@ -144,7 +144,9 @@ def test_every_space_names_settings_that_there_are() -> None:
         space = tune.space_of(model, path.stem)
         for name, row in space.values.items():
             for each in row.get("choices") or [row["low"], row["high"]]:
-                compose.compose("train", [f"model={model}", f"backend={path.stem}", "data=digits", f"{name}={each}"])
+                registry.compose_settings(
+                    "train", [f"model={model}", f"backend={path.stem}", "data=digits", f"{name}={each}"]
+                )
 
 
 @pytest.mark.stacks

@@ -11,6 +11,7 @@ import tempfile
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 from PIL import Image
@@ -18,6 +19,7 @@ from PIL import Image
 from tests.support import forked_sandbox
 from tests.weights import test_io
 from zoo.config import compose as config_compose
+from zoo.config.tasks import Command
 from zoo.core import schema
 from zoo.core.errors import ZooError
 from zoo.data import idx
@@ -116,8 +118,8 @@ _here = functools.cache(machine.probe)
 
 
 @functools.cache
-def _composed(form: config_compose.Form, picked: tuple[str, ...]) -> object:
-    return _compose(form, list(picked))
+def _composed(command: Command[Any], picked: tuple[str, ...]) -> object:
+    return _compose(command, list(picked))
 
 
 def compose(path: Path) -> object:
@@ -125,7 +127,7 @@ def compose(path: Path) -> object:
     first, *words = path.read_bytes().decode("utf-8", "replace").split("\n")
     verb = first if first in ("train", "infer", "bench") else "train"
     kept = config_compose._base
-    config_compose._base = lambda form, picked: copy.deepcopy(_composed(form, tuple(picked)))
+    config_compose._base = lambda command, picked: copy.deepcopy(_composed(command, tuple(picked)))
     try:
         return context.resolve(registry.command_of(verb, words), words, _here())
     finally:

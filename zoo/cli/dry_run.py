@@ -4,15 +4,12 @@ import dataclasses
 from pathlib import Path
 
 from zoo.config import config_files, references
-from zoo.config.overrides import value_of
 from zoo.config.schemas.common import Settings
 from zoo.config.schemas.image_classification import InferConfig, TrainConfig
 from zoo.core import paths
 from zoo.environments import interpreters, machine, selection, stacks, store
 from zoo.runs import context
 from zoo.tasks import registry
-from zoo.tasks.image_classification import predict_photos
-from zoo.tasks.style_transfer import optimize
 
 
 def lines(verb: str, overrides: list[str], capture: Path | None = None) -> list[str]:
@@ -29,11 +26,6 @@ def lines(verb: str, overrides: list[str], capture: Path | None = None) -> list[
     here = machine.probe() if capture is None else machine.from_capture(capture)
     reference = references.chosen(overrides)
     remarks = references.remarks(reference, here) if reference else []
-    task = registry.task_of(verb, overrides)
-    if verb == "infer" and task == "classify" and value_of("model", overrides):
-        overrides = predict_photos.fastest(overrides, here)
-    if verb == "train" and task == "stylize":
-        overrides = optimize.fastest(overrides, here)
     command = registry.command_of(verb, overrides)
     overrides, settings, _, choice = context.resolve(command, overrides, here, reference)
     steps: list[tuple[str, list[str]]] = [

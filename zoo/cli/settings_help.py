@@ -3,9 +3,10 @@
 from pathlib import Path
 
 from zoo.cli.catalogue import read_yaml
-from zoo.config import compose, config_files, documentation
+from zoo.config import config_files, documentation
 from zoo.core import paths
 from zoo.core.errors import unknown
+from zoo.tasks import discovery
 
 
 def lines(topic: str | None) -> list[str]:
@@ -15,11 +16,11 @@ def lines(topic: str | None) -> list[str]:
         ZooError: there is no such group.
     """
     sections: dict[str, list[str]] = {}
-    for verb, form in compose.forms():
-        for group, names in config_files.groups(form).items():
-            sections.setdefault(group, [f"{group}=NAME, for {verb}:", *_options(group, names)])
-        for key, default, words in documentation.documented(form.schema):
-            group = key.split(".")[0] if "." in key else form.file
+    for command in discovery.commands():
+        for group, names in config_files.groups(command.file).items():
+            sections.setdefault(group, [f"{group}=NAME, for {command.verb}:", *_options(group, names)])
+        for key, default, words in documentation.documented(command.schema):
+            group = key.split(".")[0] if "." in key else command.file
             sections.setdefault(group, [f"{group}:"])
             line = f"  {key:<24} {default:<10} {words}"
             if line not in sections[group]:

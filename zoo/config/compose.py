@@ -6,123 +6,34 @@ mistake in them is reported at once. Past this module nobody sees a DictConfig.
 
 import dataclasses
 import typing
-from dataclasses import dataclass
-from typing import Any, overload
+from typing import Any
 
 from zoo.config import config_files
-from zoo.config.overrides import all_at_once, parse, value_of
+from zoo.config.overrides import all_at_once, parse
 from zoo.config.renamed_keys import rename_settings
-from zoo.config.schemas.benchmarks import (
-    EncoderBenchConfig,
-    MatmulConfig,
-    NetworksConfig,
-    StacksConfig,
-    StartupConfig,
-)
-from zoo.config.schemas.image_classification import InferConfig, TrainConfig
-from zoo.config.schemas.language_modelling import GenerateConfig, LanguageTrainConfig
-from zoo.config.schemas.style_network import RestyleConfig, StyleNetworkConfig
-from zoo.config.schemas.style_transfer import StyleConfig
-from zoo.config.schemas.text import TextInferConfig, TextTrainConfig
 from zoo.config.tasks import Command, S
 from zoo.core import paths
 from zoo.core.errors import ZooError, nearest, unknown
 
 
-@dataclass(frozen=True)
-class Form:
-    """A verb for one task: the file under ``configs/`` to start from, the schema, and the module that does it."""
-
-    file: str
-    schema: type[Any]
-    module: str
-
-
-# Benchmarks that need no model: what ``bench=`` names.
-BENCHES: dict[str, dict[str, Form]] = {
-    "matmul": {"bench": Form("bench_matmul", MatmulConfig, "zoo.tasks.benchmarks.operations")},
-    "networks": {"bench": Form("bench_networks", NetworksConfig, "zoo.tasks.benchmarks.networks")},
-    "stacks": {"bench": Form("bench_stacks", StacksConfig, "zoo.tasks.benchmarks.stacks")},
-    "startup": {"bench": Form("bench_startup", StartupConfig, "zoo.tasks.benchmarks.startup")},
-}
-
-# task -> verb -> form. The task is the model's, as its file tells.
-TASKS: dict[str, dict[str, Form]] = {
-    "classify": {
-        "train": Form("train", TrainConfig, "zoo.tasks.image_classification.train"),
-        "infer": Form("infer", InferConfig, "zoo.tasks.image_classification.predict"),
-    },
-    "stylize": {"train": Form("style", StyleConfig, "zoo.tasks.style_transfer.optimize")},
-    "restyle": {
-        "train": Form("style_network", StyleNetworkConfig, "zoo.tasks.style_transfer.train_network"),
-        "infer": Form("restyle", RestyleConfig, "zoo.tasks.style_transfer.apply_network"),
-    },
-    "text_classifier": {
-        "train": Form("text_train", TextTrainConfig, "zoo.tasks.text.train_classifier"),
-        "infer": Form("text_infer", TextInferConfig, "zoo.tasks.text.predict"),
-    },
-    "language_model": {
-        "train": Form("language_train", LanguageTrainConfig, "zoo.tasks.text.language_model"),
-        "infer": Form("language_infer", GenerateConfig, "zoo.tasks.text.language_model"),
-    },
-    **BENCHES,
-    "encode": {
-        "bench": Form("bench_encoder", EncoderBenchConfig, "zoo.tasks.benchmarks.encoder"),
-    },
-}
-
-
-def forms() -> list[tuple[str, Form]]:
-    """Every verb with each of its forms."""
-    return [(verb, form) for verbs in TASKS.values() for verb, form in verbs.items()]
-
-
-def form(verb: str, task: str) -> Form:
-    """The form of a verb for a task.
-
-    Raises:
-        ZooError: the task has no such verb.
-    """
-    if verb not in TASKS[task]:
-        raise ZooError(f"`{verb}` has no use for models made to {task}", f"They can {' and '.join(TASKS[task])}.")
-    return TASKS[task][verb]
-
-
-@overload
-def compose(verb: Command[S], overrides: list[str]) -> S: ...
-
-
-@overload
-def compose(verb: str, overrides: list[str], task: str | None = None) -> Any: ...
-
-
-def compose(verb: Any, overrides: list[str], task: str | None = None) -> Any:
+def compose(command: Command[S], overrides: list[str]) -> S:
     """Compose and check the settings of a run.
 
     Args:
-        verb: a command of a task, or a name such as ``train``.
+        command: one verb of one task.
         overrides: ``group=option`` and ``key.path=value``, as on the command line.
-        task: of a verb that is given by name; None means that of the model among the overrides.
 
     Raises:
         ZooError: misspelt keys, unknown options, wrong types and values out of range, all of them at once.
     """
-    return compose_with_text(verb, overrides, task)[0]
+    return compose_with_text(command, overrides)[0]
 
 
-@overload
-def compose_with_text(verb: Command[S], overrides: list[str], task: str | None = None) -> tuple[S, str]: ...
-
-
-@overload
-def compose_with_text(verb: str, overrides: list[str], task: str | None = None) -> tuple[Any, str]: ...
-
-
-def compose_with_text(verb: Any, overrides: list[str], task: str | None = None) -> tuple[Any, str]:
+def compose_with_text(command: Command[S], overrides: list[str]) -> tuple[S, str]:
     """As :func:`compose`, with the composed settings as YAML, comments left out."""
     from omegaconf import OmegaConf
 
-    tree = _tree(_form_of(verb, overrides, task), overrides)
+    tree = _tree(command, overrides)
     settings: Any = OmegaConf.to_object(tree)
     problems = settings.problems()
     if problems:
@@ -130,31 +41,27 @@ def compose_with_text(verb: Any, overrides: list[str], task: str | None = None) 
     return settings, OmegaConf.to_yaml(tree)
 
 
-def composed_text(verb: Command[Any] | str, overrides: list[str], task: str | None = None) -> str:
-    """The composed settings as YAML, ranges not yet checked."""
+def composed_text(command: Command[Any], overrides: list[str]) -> str:
+    """Return the composed settings as YAML, ranges not yet checked."""
     from omegaconf import OmegaConf
 
-    return OmegaConf.to_yaml(_tree(_form_of(verb, overrides, task), overrides))
+    return OmegaConf.to_yaml(_tree(command, overrides))
 
 
-def _form_of(verb: Command[Any] | str, overrides: list[str], task: str | None) -> Form | Command[Any]:
-    return form(verb, task or config_files.task_of(value_of("model", overrides))) if isinstance(verb, str) else verb
-
-
-def _tree(form: Form | Command[Any], overrides: list[str]) -> Any:
+def _tree(command: Command[Any], overrides: list[str]) -> Any:
     """Compose; names and types are right in what is returned."""
-    picked, values, problems = _sort_overrides(form, overrides)
+    picked, values, problems = _sort_overrides(command, overrides)
     # A group whose option does not exist is composed with its default, so that the other values are checked too.
-    tree = _base(form, picked)
+    tree = _base(command, picked)
     problems += [problem for problem in (_lay_on(tree, parsed) for parsed in values) if problem]
     if problems:
         raise all_at_once(problems)
     return tree
 
 
-def _sort_overrides(form: Form | Command[Any], overrides: list[str]) -> tuple[list[str], list[Any], list[str]]:
+def _sort_overrides(command: Command[Any], overrides: list[str]) -> tuple[list[str], list[Any], list[str]]:
     """Split overrides into choices of a group (as text) and single values (parsed); collect what is wrong."""
-    valid, picked, values, problems = config_files.groups(form), [], [], []
+    valid, picked, values, problems = config_files.groups(command.file), [], [], []
     for text, parsed in zip(overrides, parse(overrides), strict=True):
         key = parsed.get_key_element()
         if parsed.is_sweep_override():
@@ -168,7 +75,7 @@ def _sort_overrides(form: Form | Command[Any], overrides: list[str]) -> tuple[li
     return picked, values, problems
 
 
-def _base(form: Form | Command[Any], picked: list[str]) -> Any:
+def _base(command: Command[Any], picked: list[str]) -> Any:
     """Let Hydra compose the chosen files, and give the result its types."""
     from hydra import compose as hydra_compose
     from hydra import initialize_config_dir
@@ -179,14 +86,14 @@ def _base(form: Form | Command[Any], picked: list[str]) -> Any:
     root = str(paths.ROOT).replace("\\", "/").replace("'", "\\'")
     try:
         with initialize_config_dir(config_dir=str(paths.CONFIGS), version_base="1.3"):
-            composed = hydra_compose(form.file, overrides=[*picked, f"hydra.searchpath=['file://{root}']"])
-        for group, kind in typing.get_type_hints(form.schema).items():
-            if group in config_files.groups(form) and dataclasses.is_dataclass(kind):
+            composed = hydra_compose(command.file, overrides=[*picked, f"hydra.searchpath=['file://{root}']"])
+        for group, kind in typing.get_type_hints(command.schema).items():
+            if group in config_files.groups(command.file) and dataclasses.is_dataclass(kind):
                 # The rest of such a row is not for the user to change.
                 settable = {part.name for part in dataclasses.fields(kind)}
                 composed[group] = {key: value for key, value in composed[group].items() if key in settable}
         present: Any = OmegaConf.to_container(composed)
-        tree = OmegaConf.merge(OmegaConf.structured(form.schema), rename_settings(present))
+        tree = OmegaConf.merge(OmegaConf.structured(command.schema), rename_settings(present))
     except (HydraException, OmegaConfBaseException) as error:
         raise ZooError(
             f"The files under {paths.CONFIGS} and {paths.RECIPES} do not fit together: {error}",

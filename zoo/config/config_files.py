@@ -18,9 +18,9 @@ def options(group: str) -> list[str]:
     return sorted(str(path.relative_to(folder).with_suffix("").as_posix()) for path in folder.rglob("*.yaml"))
 
 
-def groups(command: Any) -> dict[str, list[str]]:
-    """Return the groups of a command and the options of each, from its defaults list and the folders."""
-    entries = yaml_schema.read_yaml(paths.CONFIGS / f"{command.file}.yaml")["defaults"]
+def groups(file: str) -> dict[str, list[str]]:
+    """Return the groups in the defaults list of a file such as ``train``, and the options of each."""
+    entries = yaml_schema.read_yaml(paths.CONFIGS / f"{file}.yaml")["defaults"]
     names = [name for entry in entries if isinstance(entry, dict) for name in entry if " " not in name]
     return {name: options(name) for name in names}
 

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from zoo.config import compose, config_files
+from zoo.config import config_files
 from zoo.config.overrides import path_keys, value_of
 from zoo.core import paths
 from zoo.core import schema as checks
@@ -265,11 +265,6 @@ def _setting_problems(row: Any) -> list[str]:
     problems = [f"settings.{key} must be one value, got {value!r}" for key, value in _odd(settings)]
     if any(str(key) == KEY for key in settings):
         return [*problems, "settings.reference: a reference cannot stand on another"]
-    try:
-        compose.compose("train", [text for text in _flat(settings) if not text.startswith("backend=auto")])
-    except ZooError as error:
-        listed = error.message.splitlines()
-        problems += [line.removeprefix("  - ") for line in (listed[1:] if len(listed) > 1 else listed)]
     return problems
 
 
@@ -283,7 +278,7 @@ def _odd(tree: dict[str, Any], prefix: str = "") -> Iterator[tuple[str, Any]]:
 
 def _flat(settings: dict[str, Any]) -> Iterator[str]:
     """Choices of groups first: single values are laid over them."""
-    groups = config_files.groups(compose.form("train", config_files.task_of(None)))
+    groups = config_files.groups("train")
     for key, value in settings.items():
         if key in groups:
             option = value.get("name") if isinstance(value, dict) else value

@@ -1,13 +1,13 @@
 """What a task declares of itself: a ``Task`` with one ``Command`` for each verb. Types only."""
 
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Any, Generic, TypeVar
 
 from zoo.config.schemas.common import Settings
 from zoo.environments.machine import Machine
 
-S = TypeVar("S", bound=Settings)
+S = TypeVar("S", bound=Settings, covariant=True)
 Table = tuple[str, list[str], list[list[str]]]
 
 
@@ -21,8 +21,9 @@ class Command(Generic[S]):
         file: the file under ``configs/`` to start from, without its suffix.
         schema: the settings.
         run: does the work and returns a run.
-        choose_stack: rewrites overrides for a machine, where the task knows a faster stack than the backend's best.
-        figures: figures of a step or an epoch, in the order in which they are shown and written to history.csv.
+        add_defaults: adds overrides that the user left out, for a machine: a faster stack, those of a trained run.
+        figures: figures of a step or an epoch, in the order in which they are shown.
+        columns: figures that are written to ``history.csv`` besides.
         summary: lines that a finished run prints.
         tables: tables that a finished run prints: title, headings and rows of each.
     """
@@ -32,8 +33,9 @@ class Command(Generic[S]):
     file: str
     schema: type[S]
     run: Callable[[list[str]], Any]
-    choose_stack: Callable[[list[str], Machine], list[str]] | None = None
-    figures: tuple[str, ...] = ()
+    add_defaults: Callable[[list[str], Machine], list[str]] | None = None
+    figures: tuple[str, ...] = ("loss",)
+    columns: tuple[str, ...] = ()
     summary: Callable[[Any], list[str]] | None = None
     tables: Callable[[Any], list[Table]] | None = None
 
@@ -45,15 +47,15 @@ class Task:
     Attributes:
         name: as the files of its models give it, or what ``bench=`` names.
         commands: one for each verb.
-        needs_model: False of a benchmark that ``bench=`` names.
-        network_arguments: arguments that training takes from the data and a benchmark of networks has to choose;
-            None keeps the task's models out of that benchmark.
+        needs_model: False for a benchmark that ``bench=`` names.
+        network_arguments: arguments of a model that training takes from the data, chosen for benchmarks of
+            networks; None keeps the task's models out of them.
     """
 
     name: str
     commands: tuple[Command[Any], ...]
     needs_model: bool = True
-    network_arguments: dict[str, Any] | None = field(default=None, hash=False)
+    network_arguments: dict[str, Any] | None = None
 
     def command(self, verb: str) -> Command[Any] | None:
         """Return the command of a verb, or None."""

@@ -2,7 +2,7 @@
 
 import contextlib
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -12,8 +12,12 @@ from zoo.runs import event_display, event_log, lock, records
 PAUSE_S = 0.3
 
 
-def follow(folder: Path) -> str:
+def follow(folder: Path, figures: Sequence[str]) -> str:
     """Show the events of a run until it ends; nothing in the folder is changed.
+
+    Args:
+        folder: the run folder.
+        figures: figures of a step or an epoch to show.
 
     Returns:
         How it ended: ``completed``, ``interrupted``, ``failed`` or ``killed``.
@@ -26,7 +30,7 @@ def follow(folder: Path) -> str:
     console.say(f"{folder}: {record.get('model')}, begun {record.get('started')}")
     if running:
         console.say("Ctrl-C leaves it alone and ends the watching.")
-    with event_display.following("Waiting for its next step") as show:
+    with event_display.following("Waiting for its next step", figures) as show:
         for event in _events(folder):
             # The folder may come from a stranger: what cannot be shown is passed over.
             with contextlib.suppress(KeyError, TypeError, ValueError, AttributeError):

@@ -24,7 +24,7 @@ class RunContext(Generic[S]):
     """State that the steps of one run share.
 
     Attributes:
-        verb: ``train``, ``infer`` or ``bench``.
+        command: the command that runs.
         settings: the composed settings of the task.
         settings_text: the same as YAML.
         overrides: from the command line, expanded, with the name of the backend.
@@ -38,7 +38,7 @@ class RunContext(Generic[S]):
         lock: open file of the lock of the run folder.
     """
 
-    verb: str
+    command: Command[S]
     settings: S
     settings_text: str
     overrides: list[str]
@@ -50,6 +50,11 @@ class RunContext(Generic[S]):
     resumes: Path | None = None
     previous: RunRecord = field(default_factory=RunRecord)
     lock: int | None = None
+
+    @property
+    def verb(self) -> str:
+        """Return ``train``, ``infer`` or ``bench``."""
+        return self.command.verb
 
     @property
     def result(self) -> Run:
@@ -78,7 +83,7 @@ def create_context(command: Command[S], overrides: list[str]) -> RunContext[S]:
         mlflow_tracking.check(settings.tracking.mlflow)
     _announce(choice)
     paths.make_cache()
-    return RunContext(command.verb, settings, text, overrides, choice, here, reference, resumes=resumes)
+    return RunContext(command, settings, text, overrides, choice, here, reference, resumes=resumes)
 
 
 def refuse_untrainable(context: RunContext[Settings]) -> None:
@@ -115,6 +120,8 @@ def resolve(
     Raises:
         ZooError: the settings are wrong, or no backend or stack serves them on that machine.
     """
+    if command.add_defaults:
+        overrides = command.add_defaults(overrides, here)
     overrides, choice = _name_backend(references.expand(overrides, reference), here)
     settings, text = compose.compose_with_text(command, overrides)
     if choice is None:

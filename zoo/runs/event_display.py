@@ -1,29 +1,27 @@
 """The worker's events, turned into what people see while it works."""
 
 import contextlib
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
 from zoo.core import console
-
-# Figures of a step or an epoch, in the order in which they are shown.
-FIGURES = ("loss", "accuracy", "val_loss", "val_accuracy", "val_token_accuracy", "content", "style", "roughness")
 
 Show = Callable[[dict[str, Any]], None]
 
 
 @contextlib.contextmanager
-def following(what: str, live: bool = True) -> Iterator[Show]:
+def following(what: str, figures: Sequence[str], live: bool = True) -> Iterator[Show]:
     """Yield a function that shows one event: a bar with loss, accuracy, speed and time left, and a line an epoch.
 
     Args:
         what: shown until the first step, such as ``"Starting tf-2.21"``.
+        figures: of a step or an epoch, in the order in which they are shown.
         live: draw bars, of which a terminal has room for one at a time; else nothing moves.
     """
     with contextlib.ExitStack() as stack:
         live = live and console.is_terminal()
         bars: list[console.Bar] = [stack.enter_context(console.bar(what))] if live else []
-        drawn = _Drawn()
+        drawn = _Drawn(figures)
 
         def show(event: dict[str, Any]) -> None:
             match event["event"]:
@@ -43,7 +41,7 @@ def following(what: str, live: bool = True) -> Iterator[Show]:
                 case "resume":
                     console.say(f"Going on with epoch {event['epoch']} after step {event['step']}")
                 case "epoch":
-                    console.say(epoch_line(event))
+                    console.say(epoch_line(event, figures))
                 case "text":
                     if bars:
                         stack.close()
@@ -58,7 +56,8 @@ def following(what: str, live: bool = True) -> Iterator[Show]:
 class _Drawn:
     """The bar of the steps and how far it has moved."""
 
-    def __init__(self) -> None:
+    def __init__(self, figures: Sequence[str]) -> None:
+        self._figures = figures
         self.bar: console.Bar | None = None
         self._done = 0
 
@@ -69,19 +68,19 @@ class _Drawn:
         self._done = done
         if "loss" in event:
             self.bar.label(f"epoch {event['epoch']}/{event['epochs']}" if "epoch" in event else "")
-            self.bar.note("  ".join([*_figures(event), _speed(event)]))
+            self.bar.note("  ".join([*_figures(event, self._figures), _speed(event)]))
 
 
-def epoch_line(event: dict[str, Any]) -> str:
+def epoch_line(event: dict[str, Any], figures: Sequence[str]) -> str:
     """One line that tells an epoch."""
     name = f"size {event['size']}, " if "size" in event else "epoch "
-    parts = [f"{name}{event['epoch']:>3}/{event['epochs']}", *_figures(event)]
+    parts = [f"{name}{event['epoch']:>3}/{event['epochs']}", *_figures(event, figures)]
     parts += [_speed(event), f"{event['epoch_s']:.1f} s"]
     return "  ".join(parts) + ("  *" if event.get("best") else "")
 
 
-def _figures(event: dict[str, Any]) -> list[str]:
-    return [f"{name} {event[name]:.4f}" for name in FIGURES if event.get(name) is not None]
+def _figures(event: dict[str, Any], figures: Sequence[str]) -> list[str]:
+    return [f"{name} {event[name]:.4f}" for name in figures if event.get(name) is not None]
 
 
 def _speed(event: dict[str, Any]) -> str:

@@ -97,7 +97,7 @@ def run_worker(
 ) -> Outcome:
     """Run the worker to its end, and again where the settings ask for it; arguments as :func:`execute`."""
     variables = store.child_environment(context.choice.stack, context.choice.env)
-    with event_display.following(f"Starting {context.choice.stack.name}", live) as show:
+    with event_display.following(f"Starting {context.choice.stack.name}", context.command.figures, live) as show:
 
         def handle(event: dict[str, Any]) -> None:
             show(event)

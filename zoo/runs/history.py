@@ -42,7 +42,8 @@ class History:
 
     def _draw(self, epochs: list[dict[str, Any]]) -> None:
         folder = self._context.folder
-        tables.write_history(folder / "history.csv", epochs)
+        command = self._context.command
+        tables.write_history(folder / "history.csv", epochs, [*command.figures, *command.columns])
         plots.curves(tables.read_history(folder), title(self._context), folder / "curves.png")
         self._drawn = epochs
 

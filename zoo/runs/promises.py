@@ -8,6 +8,7 @@ from zoo.config import bounds, compose
 from zoo.config.schemas.common import FaultTolerance
 from zoo.config.schemas.image_classification import TrainConfig
 from zoo.config.schemas.text import TextTraining
+from zoo.config.tasks import Command
 
 # Settings that say where, how watched or how fast a training runs; a promise holds whatever they are.
 IGNORED_GROUPS = ("backend", "output", "expect")
@@ -15,7 +16,7 @@ IGNORED = {"stack", "seed", "tensorboard", "mlflow", "data.root", "trainer.jit"}
 IGNORED |= {f"trainer.{part.name}" for part in dataclasses.fields(FaultTolerance)}
 
 
-def judge(settings: TrainConfig | TextTraining, record: dict[str, Any]) -> dict[str, Any]:
+def judge(command: Command[Any], settings: TrainConfig | TextTraining, record: dict[str, Any]) -> dict[str, Any]:
     """Hold the figures of a finished training against the recipe's promise, where that applies.
 
     Returns:
@@ -26,7 +27,7 @@ def judge(settings: TrainConfig | TextTraining, record: dict[str, Any]) -> dict[
         return {}
     promised = settings.expect.get(record["data"]["name"], {})
     promise = {name: bounds.of(name, value) for name, value in promised.items() if name != "sha256"}
-    because = [*_other_data(settings, record), *changes(settings), *_stopped(record)]
+    because = [*_other_data(settings, record), *changes(command, settings), *_stopped(record)]
     if because:
         return {"expected_not_applicable": {"expected": promise, "because": because}}
     metrics = record["metrics"]
@@ -43,10 +44,10 @@ def not_applicable(record: dict[str, Any]) -> str:
     return f"{promise} does not apply to this run: {', '.join(row['because'])}"
 
 
-def changes(settings: TrainConfig | TextTraining) -> list[str]:
+def changes(command: Command[Any], settings: TrainConfig | TextTraining) -> list[str]:
     """The settings that differ from the recipe's and bear on the figures, as ``trainer.epochs=1 (recipe: 4)``."""
     chosen = {"model": settings.model["name"], "backend": settings.backend.name, "data": settings.data.name}
-    recipe = compose.compose("train", [f"{group}={name}" for group, name in chosen.items()])
+    recipe = compose.compose(command, [f"{group}={name}" for group, name in chosen.items()])
     usual = dict(leaves(dataclasses.asdict(recipe)))
     return [
         f"{name}={_text(value)} (recipe: {_text(usual.get(name))})"

@@ -1,7 +1,7 @@
 """Tables of a run: ``history.csv`` with a row an epoch, ``predictions.csv`` with a row an input."""
 
 import csv
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -9,25 +9,15 @@ from zoo.core import csv_files
 from zoo.core.errors import ZooError
 
 
-def write_history(path: Path, epochs: list[dict[str, Any]]) -> None:
-    """Write one row an epoch as CSV; the columns are those that any epoch has."""
-    columns = [
-        "epoch",
-        "loss",
-        "accuracy",
-        "val_loss",
-        "val_accuracy",
-        "val_token_accuracy",
-        "val_top5",
-        "content",
-        "style",
-        "roughness",
-        "learning_rate",
-        "epoch_s",
-        "items_per_s",
-        "peak_memory_bytes",
-        "best",
-    ]
+def write_history(path: Path, epochs: list[dict[str, Any]], figures: Sequence[str]) -> None:
+    """Write one row an epoch as CSV.
+
+    Args:
+        path: the file to write.
+        epochs: as the worker sent them.
+        figures: columns that the task declares; those that no epoch has are left out.
+    """
+    columns = ["epoch", *figures, "learning_rate", "epoch_s", "items_per_s", "peak_memory_bytes", "best"]
     present = [name for name in columns if any(name in row for row in epochs)]
     with path.open("w", newline="", encoding="utf-8") as out:
         writer = csv.DictWriter(out, present, extrasaction="ignore")

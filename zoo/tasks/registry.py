@@ -1,6 +1,5 @@
 """Every verb that makes a run folder: finds the module for the model's task and lets it work."""
 
-import importlib
 from typing import Any
 
 from zoo.config import compose, config_files, references
@@ -9,6 +8,10 @@ from zoo.config.tasks import Command
 from zoo.core.errors import unknown
 from zoo.runs import context, result, resume
 from zoo.runs.result import Run
+from zoo.tasks import discovery
+
+# What is timed where neither a benchmark nor a model is named.
+DEFAULT_BENCHMARK = "encode"
 
 
 def train(overrides: list[str]) -> Run:
@@ -20,7 +23,7 @@ def train(overrides: list[str]) -> Run:
     Raises:
         ZooError: anything that stops the run, with what to do about it; the run folder then holds its record.
     """
-    return act("train", overrides)
+    return dispatch("train", overrides)
 
 
 def infer(overrides: list[str]) -> Run:
@@ -29,7 +32,7 @@ def infer(overrides: list[str]) -> Run:
     Raises:
         ZooError: anything that stops the run, with what to do about it.
     """
-    return act("infer", overrides)
+    return dispatch("infer", overrides)
 
 
 def bench(overrides: list[str]) -> Run:
@@ -38,14 +41,14 @@ def bench(overrides: list[str]) -> Run:
     Raises:
         ZooError: anything that stops all of it; what one stack cannot do is a row of the results.
     """
-    return act("bench", overrides)
+    return dispatch("bench", overrides)
 
 
-def act(verb: str, overrides: list[str]) -> Run:
-    """Do a verb with the module of the model's task: its function of the verb's name.
+def dispatch(verb: str, overrides: list[str]) -> Run:
+    """Run the command of a verb for the task of the overrides.
 
     Raises:
-        ZooError: the task has no such verb, and whatever the module raises.
+        ZooError: the task has no such verb, and whatever the command raises.
     """
     if verb == "train" and resume.requested(overrides):
         overrides = resume.expand(overrides)
@@ -54,40 +57,57 @@ def act(verb: str, overrides: list[str]) -> Run:
 
 
 def command_of(verb: str, overrides: list[str]) -> Command[Any]:
-    """Return the command that does a verb for the task of the overrides.
+    """Return the command of a verb for the task of the overrides.
 
     Raises:
-        ZooError: the task has no such verb.
+        ZooError: the task has no such verb, or there is no such run.
     """
-    form = compose.form(verb, task_of(verb, overrides))
-    command: Command[Any] = getattr(importlib.import_module(form.module), verb.upper())
-    return command
+    return discovery.command(verb, task_of(verb, overrides))
+
+
+def command_of_run(run: Run) -> Command[Any]:
+    """Return the command that a run is of."""
+    verb, benchmark = run.record["verb"], run.record.get("bench")
+    return discovery.command(verb, benchmark or config_files.task_of(run.record["model"]))
+
+
+def figures_of(record: dict[str, Any]) -> tuple[str, ...]:
+    """Return the figures that are shown of a run; of a record that may be a stranger's."""
+    name = str(record.get("bench") or config_files.task_of(str(record.get("model"))))
+    command = discovery.task(name).command(str(record.get("verb"))) if name in discovery.modules() else None
+    return command.figures if command else ("loss",)
 
 
 def task_of(verb: str, overrides: list[str]) -> str:
-    """The task of the model that overrides name, or of the model that their ``run=`` trained.
+    """Return the task of the model that overrides name, or of the model that their ``run=`` trained.
 
     Raises:
         ZooError: there is no such run.
     """
     overrides = references.expand(overrides)
-    kind = value_of("bench", overrides) if verb == "bench" else None
-    if kind:
-        return _benchmark(kind)
-    if verb == "bench" and not value_of("model", overrides):
-        return "encode"
-    told = value_of("run", overrides)
-    if verb == "train" or value_of("model", overrides) or not told:
-        return config_files.task_of(value_of("model", overrides))
-    return config_files.task_of(result.named(told, value_of("output.root", overrides)).record.get("model"))
+    model, run, bench = (value_of(key, overrides) for key in ("model", "run", "bench"))
+    if verb == "bench" and (bench or not model):
+        return _benchmark(bench) if bench else DEFAULT_BENCHMARK
+    if verb == "train" or model or not run:
+        return config_files.task_of(model)
+    return config_files.task_of(result.named(run, value_of("output.root", overrides)).record.get("model"))
 
 
-def _benchmark(kind: str) -> str:
-    if kind not in compose.BENCHES:
-        raise unknown("benchmark", kind, list(compose.BENCHES))
-    return kind
+def _benchmark(name: str) -> str:
+    if name not in discovery.modules() or discovery.task(name).needs_model:
+        raise unknown("benchmark", name, discovery.benchmarks())
+    return name
+
+
+def compose_settings(verb: str, overrides: list[str]) -> Any:
+    """Compose and check the settings that a verb would run with.
+
+    Raises:
+        ZooError: as :func:`zoo.config.compose.compose`.
+    """
+    return compose.compose(command_of(verb, overrides), overrides)
 
 
 def composed_text(verb: str, overrides: list[str]) -> str:
-    """The settings that a verb would run with, as YAML."""
+    """Return the settings that a verb would run with, as YAML."""
     return context.composed_text(command_of(verb, overrides), overrides)

@@ -6,12 +6,12 @@ import shlex
 from pathlib import Path
 from typing import Any
 
-from zoo.config import bounds, compose, config_files
+from zoo.config import bounds, config_files
 from zoo.core import paths
 from zoo.core.errors import INTERRUPTED, ZooError
 from zoo.environments import gpus, machine
 from zoo.runs import evidence, lifecycle, promises, records, result
-from zoo.tasks import registry
+from zoo.tasks import discovery, registry
 
 BUSY = "other work ran on the machine, so the seconds are too long"
 # Settings that say only where files lie on one machine, and what stands for them in a command for everybody.
@@ -78,7 +78,7 @@ def validate(overrides: list[str]) -> Verdict:
 
 def _check_task(overrides: list[str]) -> None:
     task = registry.task_of("train", overrides)
-    known = {part.name for part in dataclasses.fields(compose.form("train", task).schema)}
+    known = {part.name for part in dataclasses.fields(discovery.command("train", task).schema)}
     if not {"data", "preset"} <= known:
         raise ZooError(
             f"Evidence is a figure on a data set; models made for {task!r} have none", "Use `train`, and look."
@@ -192,7 +192,7 @@ def _changed(settings: dict[str, Any]) -> list[str]:
     """The settings that are not the recipe's, as ``key=value``."""
     groups = {"model": settings["model"]["name"], "backend": settings["backend"]["name"]}
     groups |= {"data": settings["data"]["name"], "preset": settings["preset"]}
-    plain = compose.compose("train", [f"{group}={name}" for group, name in groups.items()])
+    plain = registry.compose_settings("train", [f"{group}={name}" for group, name in groups.items()])
     recipe = dict(promises.leaves(dataclasses.asdict(plain)))
     return [
         f"{name}={'null' if value is None else value}"

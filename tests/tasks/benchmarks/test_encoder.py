@@ -9,7 +9,6 @@ import pytest
 
 from zoo import api
 from zoo.cli import summary
-from zoo.config import compose
 from zoo.config.schemas.common import Settings
 from zoo.core.errors import ZooError
 from zoo.runs import worker_process
@@ -82,7 +81,7 @@ def test_wrong_settings_are_told(overrides: list[str], word: str) -> None:
 
 
 def test_one_layer_can_be_asked_for() -> None:
-    settings: Any = compose.compose("bench", ["model=transformer", "model.layers=1"])
+    settings: Any = registry.compose_settings("bench", ["model=transformer", "model.layers=1"])
     assert settings.model["layers"] == 1
 
 

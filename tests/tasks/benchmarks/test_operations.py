@@ -11,12 +11,11 @@ import numpy as np
 import pytest
 
 from tests.support import real_stacks
-from zoo.config import compose
 from zoo.core.errors import ZooError
 from zoo.reports import page as report_page
 from zoo.reports.sections import benchmarks as drawn
 from zoo.runs import untrusted
-from zoo.tasks import registry
+from zoo.tasks import discovery, registry
 from zoo.tasks.benchmarks import networks, operations, startup
 from zoo.tasks.benchmarks import results as bench_results
 from zoo.worker.benchmarks import golden, timing
@@ -235,8 +234,8 @@ def test_promises_of_the_start_are_judged() -> None:
 
 
 def test_settings_compose_for_every_kind() -> None:
-    for kind in compose.BENCHES:
-        assert compose.compose("bench", [f"bench={kind}", "backend=cpu"], kind).backend.name == "cpu"
+    for kind in discovery.benchmarks():
+        assert registry.compose_settings("bench", [f"bench={kind}", "backend=cpu"]).backend.name == "cpu"
 
 
 def test_the_worker_s_own_time_is_read_from_its_events(tmp_path: Path) -> None:

@@ -10,7 +10,6 @@ import pytest
 from PIL import Image
 
 from tests.support import CHECKOUT
-from zoo.config import compose
 from zoo.config.schemas.style_transfer import StyleConfig
 from zoo.core.errors import ZooError
 from zoo.data.images import files
@@ -231,7 +230,9 @@ def test_the_script_says_the_zoos_words() -> None:
         capture_output=True, text=True, check=True,
     ).stdout  # fmt: skip
     assert "--content" in told
-    settings = compose.compose("train", [*BASE, "styles=['it\\'s, mine.jpg','b.jpg']", "content=my, file.jpg"])
+    settings = registry.compose_settings(
+        "train", [*BASE, "styles=['it\\'s, mine.jpg','b.jpg']", "content=my, file.jpg"]
+    )
     assert isinstance(settings, StyleConfig)
     assert settings.styles == ["it's, mine.jpg", "b.jpg"]
     assert settings.content == "my, file.jpg"

@@ -20,12 +20,13 @@ def add_parser(verbs: "Verbs") -> None:
 
 def run(parsed: argparse.Namespace) -> int:
     """Follow the run until it ends."""
-    from zoo.runs import attach
+    from zoo.runs import attach, records
     from zoo.runs import folder as folders
+    from zoo.tasks import registry
 
     if parsed.run_folder == "last":
         folder = folders.latest(Path(parsed.root), "train", trained=False)
     else:
         folder = Path(parsed.run_folder).expanduser().resolve()
-    console.output(f"{folder}: {attach.follow(folder)}")
+    console.output(f"{folder}: {attach.follow(folder, registry.figures_of(records.read(folder)))}")
     return 0

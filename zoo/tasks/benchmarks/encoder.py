@@ -6,7 +6,7 @@ from typing import Any
 
 from zoo.config.schemas.benchmarks import IMPLEMENTATIONS, EncoderBenchConfig
 from zoo.config.schemas.common import Settings
-from zoo.config.tasks import Command
+from zoo.config.tasks import Command, Task
 from zoo.core import console
 from zoo.core.errors import ZooError
 from zoo.environments import selection
@@ -142,3 +142,4 @@ def _told(rows: list[Row]) -> list[str]:
 
 
 BENCH = Command("bench", "encode", "bench_encoder", EncoderBenchConfig, bench)
+TASK = Task("encode", (BENCH,), network_arguments={"length": 256})

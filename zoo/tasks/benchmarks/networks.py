@@ -7,13 +7,14 @@ from typing import Any
 
 from zoo.config import compose, config_files
 from zoo.config.schemas.benchmarks import NetworksConfig
-from zoo.config.tasks import Command
+from zoo.config.tasks import Command, Task
 from zoo.core import paths
 from zoo.core.errors import unknown
 from zoo.runs.context import create_context
 from zoo.runs.execution import execute, raise_if_failed, request_of
 from zoo.runs.lifecycle import record_outcome, start_run
 from zoo.runs.result import Run
+from zoo.tasks import discovery
 from zoo.tasks.benchmarks import results
 from zoo.tasks.benchmarks.results import Row
 
@@ -58,7 +59,8 @@ def _names(settings: NetworksConfig) -> list[str]:
 
 def known() -> list[str]:
     """Every model that is a network."""
-    return [name for name in config_files.options("model") if config_files.task_of(name) in _SIZES]
+    tasks = discovery.tasks()
+    return [name for name in config_files.options("model") if tasks[config_files.task_of(name)].network_arguments]
 
 
 def refuse_unknown(name: str) -> None:
@@ -71,27 +73,14 @@ def refuse_unknown(name: str) -> None:
         raise unknown("network", name, known())
 
 
-# What training takes from the data and a benchmark has to settle: of classifiers those that do not know their own
-# pictures are built for handwritten digits; texts have the sizes of film reviews and of a text of letters.
-_SIZES: dict[str, dict[str, Any]] = {
-    "classify": {"input_shape": [28, 28, 1], "classes": 10},
-    "text_classifier": {"vocabulary": 20_000, "classes": 2, "fixed": True},
-    "language_model": {"vocabulary": 65, "fixed": True, "probabilities": True},
-    "restyle": {"input_shape": [256, 256, 3]},
-    "encode": {"length": 256},
-}
-_MODULES = {"style_transfer/fast": "style_network"}
-
-
 def network(name: str) -> dict[str, Any]:
-    """Name, what builds it and known answers of a network."""
-    task = config_files.task_of(name)
-    settings: Any = compose.compose("bench" if task == "encode" else "train", [f"model={name}"], task)
-    arguments = {key: value for key, value in settings.model.items() if key not in ("name", "about", "task")}
+    """Return name, builder and known answers of a network."""
+    task = discovery.task(config_files.task_of(name))
+    settings: Any = compose.compose(task.commands[0], [f"model={name}"])
+    arguments = config_files.model_arguments(settings.model)
     if "input_size" not in arguments:
-        arguments |= _SIZES[task]
-    model = {"name": _MODULES.get(name, name), "args": arguments}
-    return {"name": name, "model": model, "golden": _golden(name, arguments)}
+        arguments |= task.network_arguments or {}
+    return {"name": name, "model": {"name": name, "args": arguments}, "golden": _golden(name, arguments)}
 
 
 def _golden(name: str, arguments: dict[str, Any]) -> dict[str, Any] | None:
@@ -133,3 +122,4 @@ def verdict(row: Row) -> str:
 
 
 BENCH = Command("bench", "networks", "bench_networks", NetworksConfig, bench)
+TASK = Task("networks", (BENCH,), needs_model=False)

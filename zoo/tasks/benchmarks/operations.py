@@ -4,7 +4,7 @@ import dataclasses
 from collections.abc import Iterator
 
 from zoo.config.schemas.benchmarks import MatmulConfig
-from zoo.config.tasks import Command
+from zoo.config.tasks import Command, Task
 from zoo.runs.context import create_context
 from zoo.runs.execution import execute, raise_if_failed, request_of
 from zoo.runs.lifecycle import record_outcome, start_run
@@ -87,3 +87,4 @@ def _called(name: str, kind: str) -> str:
 
 
 BENCH = Command("bench", "matmul", "bench_matmul", MatmulConfig, bench)
+TASK = Task("matmul", (BENCH,), needs_model=False)

@@ -8,7 +8,7 @@ from typing import Any
 
 from zoo.config.schemas.benchmarks import StacksConfig
 from zoo.config.schemas.common import Settings
-from zoo.config.tasks import Command
+from zoo.config.tasks import Command, Task
 from zoo.core import console
 from zoo.core.errors import ZooError
 from zoo.environments import store
@@ -216,3 +216,4 @@ def _called(row: dict[str, Any]) -> str:
 
 
 BENCH = Command("bench", "stacks", "bench_stacks", StacksConfig, bench)
+TASK = Task("stacks", (BENCH,), needs_model=False)

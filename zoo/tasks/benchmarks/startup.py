@@ -12,7 +12,7 @@ from typing import Any
 
 from zoo.config.schemas.benchmarks import StartupConfig
 from zoo.config.schemas.common import Settings
-from zoo.config.tasks import Command
+from zoo.config.tasks import Command, Task
 from zoo.core import console
 from zoo.core.errors import ZooError
 from zoo.environments import store
@@ -127,3 +127,4 @@ def _verdict(row: Row) -> str:
 
 
 BENCH = Command("bench", "startup", "bench_startup", StartupConfig, bench)
+TASK = Task("startup", (BENCH,), needs_model=False)

@@ -1,33 +1,32 @@
 """Using a trained classifier on pictures of the user's own, or on the test set that it was trained beside."""
 
-import json
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from zoo.config import compose, config_files
 from zoo.config.overrides import value_of
 from zoo.config.schemas.common import Settings
 from zoo.config.schemas.image_classification import DataSettings, InferConfig, TrainConfig
 from zoo.config.tasks import Command
 from zoo.core import console
-from zoo.core.errors import ZooError, unknown
+from zoo.core.errors import ZooError
 from zoo.data import training_set
-from zoo.environments import machine
+from zoo.environments.machine import Machine
 from zoo.runs import records, tables, worker_process
 from zoo.runs.context import RunContext, create_context, refuse_without_keras
 from zoo.runs.execution import execute, raise_if_failed, request_of
 from zoo.runs.lifecycle import record_outcome, start_run
-from zoo.runs.result import Run, named
+from zoo.runs.result import Run
+from zoo.tasks import trained_run
 from zoo.tasks.image_classification import predict_photos
 
 USUAL_BATCH = 128
 
 
 # What is taken from the record of the run that trained.
-NEEDED = {"backend": str, "stack.name": str, "config.model": dict, "config.data": dict, "data.class_names": list}
-OF_GREY = {"config.model.name": str, "config.data.name": str, "data.name": str, "data.sha256": str,
+NEEDED = {"config.model": dict, "config.data": dict, "data.class_names": list}
+NEEDED_FOR_ARRAYS = {"config.model.name": str, "config.data.name": str, "data.name": str, "data.sha256": str,
            "data.input_shape": list}  # fmt: skip
 
 
@@ -38,24 +37,40 @@ def infer(overrides: list[str]) -> Run:
         ZooError: anything that stops the run, with what to do about it.
     """
     if value_of("model", overrides):
-        context = _create_context(predict_photos.fastest(overrides, machine.probe()))
+        context = _create_context(overrides)
         return predict_photos.recognise(context, predict_photos.of_weights(context.settings))
-    source = _source_run(overrides)
-    trained = _trained_model(source)
-    if _sees_photos(trained, value_of("input", overrides)):
-        context = _create_context(_as_trained(source, overrides))
-        return predict_photos.recognise(context, _subject(source, trained))
-    records.require(source.folder, source.record, OF_GREY)
-    context = _create_context(_on_its_backend(source, overrides))
+    source = trained_run.open_run(INFER, overrides, NEEDED)
+    model = trained_run.model(source)
+    if _sees_photos(model, value_of("input", overrides)):
+        return predict_photos.recognise(_create_context(overrides), _classifier(source, model))
+    records.require(source.folder, source.record, NEEDED_FOR_ARRAYS)
+    context = _create_context(overrides)
     inputs = _inputs(context.settings, source)
-    trained = source.record["config"]["model"]["name"]
-    start_run(context, ["infer", trained, context.choice.backend.name])
+    name = source.record["config"]["model"]["name"]
+    start_run(context, ["infer", name, context.choice.backend.name])
     with record_outcome(context):
-        context.record.model, context.record.trained_run = trained, str(source.folder)
+        context.record.model, context.record.trained_run = name, str(source.folder)
         context.record.data = inputs.record
         outcome = execute(context, _infer_request(context, source, inputs))
         _keep_predictions(context, outcome, inputs, source)
     return context.result
+
+
+def add_defaults(overrides: list[str], here: Machine) -> list[str]:
+    """Add the fastest backend for photos, or backend, stack and resizing of the run that ``run=`` names.
+
+    Photos get the run's size as in training; where a processor trained, the fastest processor stack predicts.
+    """
+    if value_of("model", overrides) or not value_of("run", overrides):
+        return predict_photos.fastest(overrides, here) if value_of("model", overrides) else overrides
+    source = trained_run.open_run(INFER, overrides, NEEDED)
+    if not _sees_photos(trained_run.model(source), value_of("input", overrides)):
+        return trained_run.add_defaults(overrides, here)
+    if value_of("resize", overrides) is None:
+        overrides = [*overrides, f"resize={source.record['config']['data'].get('resize', 'stretch')}"]
+    if source.record["promise"] == "cpu":
+        return predict_photos.fastest(overrides, here)
+    return trained_run.add_defaults(overrides, here)
 
 
 def _create_context(overrides: list[str]) -> RunContext[InferConfig]:
@@ -72,38 +87,6 @@ class _Inputs:
     record: dict[str, Any]
 
 
-def _source_run(overrides: list[str]) -> Run:
-    """Open the run that ``run=`` names."""
-    told = value_of("run", overrides)
-    if not told:
-        compose.compose("infer", [*(text for text in overrides if not text.startswith("backend=auto"))], "classify")
-        raise AssertionError("compose refuses settings without a run")
-    source = named(told, value_of("output.root", overrides))
-    if source.record.get("verb") != "train" or not (source.folder / "weights.npz").is_file():
-        raise ZooError(f"{source.folder} holds no trained weights", "Give the folder of a training run, or run=last.")
-    records.require(source.folder, source.record, NEEDED)
-    return source
-
-
-def _on_its_backend(source: Run, overrides: list[str]) -> list[str]:
-    """Backend and stack of the run are the default."""
-    if value_of("backend", overrides) is None:
-        overrides = [*overrides, f"backend={source.record['backend']}"]
-        if value_of("stack", overrides) is None:
-            overrides = [*overrides, f"stack={source.record['stack']['name']}"]
-    return overrides
-
-
-def _as_trained(source: Run, overrides: list[str]) -> list[str]:
-    """Photos come to the run's size as in training; where a processor did that, the fastest one predicts."""
-    resize = source.record["config"]["data"].get("resize", "stretch")
-    if value_of("resize", overrides) is None:
-        overrides = [*overrides, f"resize={resize}"]
-    if source.record["promise"] == "cpu":
-        return predict_photos.fastest(overrides, machine.probe())
-    return _on_its_backend(source, overrides)
-
-
 def _sees_photos(trained: dict[str, Any], source: str | None) -> bool:
     """Whether pictures of ``input=`` are to be decoded in colour, one after the other."""
     shape = trained["args"].get("input_shape") or []
@@ -112,7 +95,7 @@ def _sees_photos(trained: dict[str, Any], source: str | None) -> bool:
     )
 
 
-def _subject(source: Run, trained: dict[str, Any]) -> predict_photos.Subject:
+def _classifier(source: Run, trained: dict[str, Any]) -> predict_photos.Subject:
     height, width, _ = trained["args"]["input_shape"]
     classes = list(source.record["data"]["class_names"])
     weights = source.folder / "weights.npz"
@@ -144,11 +127,7 @@ def _test_set(source: Run) -> _Inputs:
     told = source.record["config"]
     data, model = DataSettings(**told["data"]), told["model"]
     material = training_set.prepare(TrainConfig(model=model, data=data, seed=told["seed"]))
-    if material.record["sha256"] != source.record["data"]["sha256"]:
-        raise ZooError(
-            f"The data set {data.name} is no longer the one that {source.folder} was trained with",
-            "Restore the files under data.root, or train again.",
-        )
+    trained_run.refuse_other_data(source, data.name, material.record["sha256"])
     rows = material.splits["test"]
     if not len(rows):
         raise ZooError(f"{source.folder} was trained without a test part", "Give input= a picture or a folder.")
@@ -165,7 +144,7 @@ def _test_set(source: Run) -> _Inputs:
 def _infer_request(context: RunContext[InferConfig], source: Run, inputs: _Inputs) -> dict[str, Any]:
     import numpy as np
 
-    trained = _trained_model(source)
+    trained = trained_run.model(source)
     # Copies inside the run folder: what was asked stays beside what was answered.
     pixels, labels = context.folder / "inputs.npy", context.folder / "labels.npy"
     inputs.save(pixels)
@@ -176,19 +155,6 @@ def _infer_request(context: RunContext[InferConfig], source: Run, inputs: _Input
         "data": {"x": str(pixels), "y": None if inputs.labels is None else str(labels)},
         "infer": {"batch_size": context.settings.batch_size or USUAL_BATCH},
     }
-
-
-def _trained_model(source: Run) -> dict[str, Any]:
-    """The model part of the request that the run was trained with; the folder may come from a stranger."""
-    path = source.folder / "request.json"
-    try:
-        model = json.loads(path.read_text(encoding="utf-8"))["model"]
-        name, arguments = model["name"], dict(model["args"])
-    except (OSError, ValueError, KeyError, TypeError, RecursionError) as error:
-        raise ZooError(f"{path} cannot be used: {error}", "Give another run, or train again.") from error
-    if name not in config_files.options("model"):
-        raise unknown("model", str(name), config_files.options("model"))
-    return {"name": name, "args": arguments}
 
 
 def _keep_predictions(
@@ -205,4 +171,4 @@ def _keep_predictions(
         tables.write_predictions(context.folder / "predictions.csv", names, classes, probabilities)
 
 
-INFER = Command("infer", "classify", "infer", InferConfig, infer)
+INFER = Command("infer", "classify", "infer", InferConfig, infer, add_defaults=add_defaults)

@@ -7,7 +7,7 @@ from typing import Any
 from zoo.config import references
 from zoo.config.schemas.common import Settings
 from zoo.config.schemas.image_classification import TrainConfig
-from zoo.config.tasks import Command
+from zoo.config.tasks import Command, Task
 from zoo.core import console
 from zoo.data import array_datasets, training_set
 from zoo.data.training_set import TrainingSet
@@ -17,7 +17,7 @@ from zoo.runs.execution import execute, raise_if_failed, request_of
 from zoo.runs.history import History, title
 from zoo.runs.lifecycle import record_outcome, start_run
 from zoo.runs.result import Run
-from zoo.tasks.image_classification import error_analysis
+from zoo.tasks.image_classification import error_analysis, predict
 from zoo.weights import pretrained
 
 
@@ -116,7 +116,17 @@ class _Beside:
 
 
 def _judge(context: RunContext[TrainConfig]) -> None:
-    context.record.update(promises.judge(context.settings, context.record.to_json()))
+    context.record.update(promises.judge(TRAIN, context.settings, context.record.to_json()))
 
 
-TRAIN = Command("train", "classify", "train", TrainConfig, train)
+TRAIN = Command(
+    "train",
+    "classify",
+    "train",
+    TrainConfig,
+    train,
+    figures=("loss", "accuracy", "val_loss", "val_accuracy"),
+    columns=("val_top5",),
+)
+# Benchmarks build networks that have no input size of their own for handwritten digits.
+TASK = Task("classify", (TRAIN, predict.INFER), network_arguments={"input_shape": [28, 28, 1], "classes": 10})

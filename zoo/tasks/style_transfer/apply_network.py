@@ -16,7 +16,8 @@ from zoo.data.images import decode, files
 from zoo.runs.context import RunContext, create_context, refuse_without_keras
 from zoo.runs.execution import execute, raise_if_failed, request_of
 from zoo.runs.lifecycle import record_outcome, start_run
-from zoo.runs.result import Run, named
+from zoo.runs.result import Run
+from zoo.tasks import trained_run
 from zoo.tasks.style_transfer import pipeline
 from zoo.weights import manifest
 
@@ -30,7 +31,7 @@ def infer(overrides: list[str]) -> Run:
     Raises:
         ZooError: anything that stops the run, with what to do about it.
     """
-    source, overrides = _source(overrides)
+    source = _source(overrides)
     context = create_context(INFER, overrides)
     settings = context.settings
     refuse_without_keras(context)
@@ -47,24 +48,16 @@ def infer(overrides: list[str]) -> Run:
     return context.result
 
 
-def _source(overrides: list[str]) -> tuple[Run | None, list[str]]:
-    """The run that ``run=`` names, if any; its backend and stack are the default."""
+def _source(overrides: list[str]) -> Run | None:
+    """Open the run that ``run=`` names, if any."""
     sized = [text for text in overrides if text.startswith("model.")]
     if sized:
         raise ZooError(f"{sized[0]} has no use here", "The weights tell the size of the network.")
-    told = value_of("run", overrides)
-    if not told:
-        return None, overrides
+    if not value_of("run", overrides):
+        return None
     if value_of("weights", overrides):
         raise ZooError("Both run= and weights= are given", "Give either run=RUN_FOLDER or weights=FILE_OR_FOLDER.")
-    source = named(told, value_of("output.root", overrides))
-    if source.record.get("verb") != "train" or not (source.folder / "weights.npz").is_file():
-        raise ZooError(f"{source.folder} holds no trained weights", "Give the folder of a training run, or run=last.")
-    if value_of("backend", overrides) is None:
-        overrides = [*overrides, f"backend={source.record['backend']}"]
-        if value_of("stack", overrides) is None:
-            overrides = [*overrides, f"stack={source.record['stack']['name']}"]
-    return source, overrides
+    return trained_run.open_run(INFER, overrides)
 
 
 def _path(told: str) -> Path:
@@ -180,7 +173,7 @@ def _restyle(
                 "precision": settings.precision,
                 "items": len(plan),
             }
-            request = request_of(context, {"name": "style_network"} | size, "apply_style_network")
+            request = request_of(context, {"name": MODEL} | size, "apply_style_network")
             outcome = execute(context, request | {"weights": str(weights), "restyle": told}, pictures.take)
             pictures.close()
     finally:
@@ -208,4 +201,4 @@ def _words(record: dict[str, Any]) -> list[str]:
     return told
 
 
-INFER = Command("infer", "restyle", "restyle", RestyleConfig, infer)
+INFER = Command("infer", "restyle", "restyle", RestyleConfig, infer, add_defaults=trained_run.add_defaults)

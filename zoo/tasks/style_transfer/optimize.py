@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 from zoo.config.overrides import value_of
 from zoo.config.schemas.style_transfer import StyleConfig
-from zoo.config.tasks import Command
+from zoo.config.tasks import Command, Task
 from zoo.core.files import file_sha256
 from zoo.data.images import files
 from zoo.environments import machine, selection, stacks
@@ -39,7 +39,7 @@ def train(overrides: list[str]) -> Run:
     Raises:
         ZooError: anything that stops the run, with what to do about it; what there is of the picture is kept.
     """
-    context = create_context(TRAIN, fastest(overrides, machine.probe()))
+    context = create_context(TRAIN, overrides)
     settings = context.settings
     refuse_untrainable(context)
     job = inputs.open_all(settings, inputs.own_result(context.resumes, settings))
@@ -53,7 +53,7 @@ def train(overrides: list[str]) -> Run:
     return context.result
 
 
-def fastest(overrides: list[str], here: machine.Machine) -> list[str]:
+def add_fastest_stack(overrides: list[str], here: machine.Machine) -> list[str]:
     """Name the stack that is fastest at this, where the user named none and the processor computes.
 
     Args:
@@ -192,4 +192,13 @@ def _tidy(folder: Path) -> None:
         folder.rmdir()
 
 
-TRAIN = Command("train", "stylize", "style", StyleConfig, train)
+TRAIN = Command(
+    "train",
+    "stylize",
+    "style",
+    StyleConfig,
+    train,
+    add_defaults=add_fastest_stack,
+    figures=("loss", "content", "style", "roughness"),
+)
+TASK = Task("stylize", (TRAIN,))

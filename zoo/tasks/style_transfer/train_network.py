@@ -8,7 +8,7 @@ from typing import Any
 
 from zoo.config.schemas.common import Settings
 from zoo.config.schemas.style_network import StyleNetworkConfig
-from zoo.config.tasks import Command
+from zoo.config.tasks import Command, Task
 from zoo.core import console, paths
 from zoo.core.errors import ZooError
 from zoo.core.files import storage_error
@@ -21,7 +21,7 @@ from zoo.runs.context import RunContext, create_context, refuse_untrainable
 from zoo.runs.execution import execute, raise_if_failed, request_of
 from zoo.runs.lifecycle import record_outcome, start_run
 from zoo.runs.result import Run
-from zoo.tasks.style_transfer import images, patches
+from zoo.tasks.style_transfer import apply_network, images, patches
 from zoo.weights import feature_networks
 
 MODEL = "style_transfer/fast"
@@ -158,13 +158,13 @@ def _work(context: RunContext[StyleNetworkConfig], files: list[Path], features: 
         with ArrayQueue(inbox, patches.AHEAD, feed) as queue:
             told = dataclasses.asdict(trainer) | {"seed": settings.seed, "features": features, "inbox": str(inbox)}
             told |= {"strength": vars(settings.strength), "painting": str(context.folder / "painting.npy")}
-            request = request_of(context, settings.model | {"name": "style_network"}, "train_style_network")
+            request = request_of(context, settings.model, "train_style_network")
             outcome = execute(context, request | {"train": told}, watch)
     finally:
         shutil.rmtree(inbox, ignore_errors=True)
     context.record.model = MODEL
     if outcome.epochs:
-        tables.write_history(context.folder / "history.csv", outcome.epochs)
+        tables.write_history(context.folder / "history.csv", outcome.epochs, TRAIN.figures)
     context.record.summary = _words(context)
     queue.check()
     raise_if_failed(context, outcome)
@@ -190,4 +190,12 @@ def _words(context: RunContext[Settings]) -> list[str]:
     ]
 
 
-TRAIN = Command("train", "restyle", "style_network", StyleNetworkConfig, train)
+TRAIN = Command(
+    "train",
+    "restyle",
+    "style_network",
+    StyleNetworkConfig,
+    train,
+    figures=("loss", "content", "style", "roughness"),
+)
+TASK = Task("restyle", (TRAIN, apply_network.INFER), network_arguments={"input_shape": [256, 256, 3]})

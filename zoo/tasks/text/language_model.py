@@ -4,7 +4,7 @@ from typing import Any
 
 from zoo.config.schemas.common import Settings
 from zoo.config.schemas.language_modelling import GenerateConfig, LanguageTrainConfig
-from zoo.config.tasks import Command
+from zoo.config.tasks import Command, Task
 from zoo.core import console
 from zoo.core.errors import ZooError
 from zoo.data.text import dataset, tokenization
@@ -13,7 +13,8 @@ from zoo.runs.context import RunContext, create_context, refuse_without_keras
 from zoo.runs.execution import execute, raise_if_failed, request_of
 from zoo.runs.lifecycle import record_outcome, start_run
 from zoo.runs.result import Run
-from zoo.tasks.text import predict, train_classifier
+from zoo.tasks import trained_run
+from zoo.tasks.text import train_classifier
 
 GENERATED = "generated.txt"
 
@@ -53,13 +54,13 @@ def infer(overrides: list[str]) -> Run:
     Raises:
         ZooError: anything that stops the run, with what to do about it.
     """
-    source, overrides = predict.source_run(overrides, "language_model")
+    source = trained_run.open_run(INFER, overrides)
     tokenizer = tokenization.load(source.folder / dataset.VOCABULARY)
     context = create_context(INFER, overrides)
     settings = context.settings
     refuse_without_keras(context)
     tokens = _prompt(tokenizer, settings.prompt)
-    trained = predict.trained_model(source)
+    trained = trained_run.model(source, whole_numbers=("length",))
     if settings.top_k is not None and settings.top_k > len(tokenizer):
         raise ZooError(f"top_k={settings.top_k} is more than the {len(tokenizer)} tokens there are", "Give less.")
     if len(tokens) > trained["args"]["length"]:
@@ -94,5 +95,17 @@ def _keep(context: RunContext[Settings], outcome: worker_process.Outcome, prompt
     (context.folder / GENERATED).write_text(prompt + generated, encoding="utf-8")
 
 
-TRAIN = Command("train", "language_model", "language_train", LanguageTrainConfig, train)
-INFER = Command("infer", "language_model", "language_infer", GenerateConfig, infer)
+TRAIN = Command(
+    "train",
+    "language_model",
+    "language_train",
+    LanguageTrainConfig,
+    train,
+    figures=("loss", "accuracy", "val_loss", "val_accuracy", "val_token_accuracy"),
+)
+INFER = Command(
+    "infer", "language_model", "language_infer", GenerateConfig, infer, add_defaults=trained_run.add_defaults
+)
+# Benchmarks build networks of the sizes of a text of letters.
+SIZES = {"vocabulary": 65, "fixed": True, "probabilities": True}
+TASK = Task("language_model", (TRAIN, INFER), network_arguments=SIZES)

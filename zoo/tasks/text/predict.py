@@ -7,18 +7,17 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from zoo.config import compose, config_files
-from zoo.config.overrides import value_of
 from zoo.config.schemas.common import Settings
 from zoo.config.schemas.text import LabelledData, TextInferConfig
 from zoo.config.tasks import Command
-from zoo.core.errors import ZooError, unknown
+from zoo.core.errors import ZooError
 from zoo.data.text import dataset, files, sources, tokenization
 from zoo.runs import tables
 from zoo.runs.context import RunContext, create_context, refuse_without_keras
 from zoo.runs.execution import execute, raise_if_failed, request_of
 from zoo.runs.lifecycle import record_outcome, start_run
-from zoo.runs.result import Run, named
+from zoo.runs.result import Run
+from zoo.tasks import trained_run
 
 if TYPE_CHECKING:
     import numpy as np
@@ -41,12 +40,12 @@ def infer(overrides: list[str]) -> Run:
     Raises:
         ZooError: anything that stops the run, with what to do about it.
     """
-    source, overrides = source_run(overrides, "text_classifier")
+    source = trained_run.open_run(INFER, overrides)
     tokenizer = tokenization.load(source.folder / dataset.VOCABULARY)
     context = create_context(INFER, overrides)
     settings = context.settings
     refuse_without_keras(context)
-    trained = trained_model(source)
+    trained = trained_run.model(source, whole_numbers=("length",))
     inputs = _test_set(source) if settings.input == "test" else _own(settings, source, tokenizer)
     start_run(context, ["infer", trained["name"], context.choice.backend.name])
     with record_outcome(context):
@@ -59,46 +58,6 @@ def infer(overrides: list[str]) -> Run:
         raise_if_failed(context, outcome)
         _keep(context, inputs, source.record["data"]["class_names"])
     return context.result
-
-
-def source_run(overrides: list[str], task: str) -> tuple[Run, list[str]]:
-    """Open the run that ``run=`` names; its backend and stack are the default.
-
-    Raises:
-        ZooError: there is none, or it trained no model of this task.
-    """
-    told = value_of("run", overrides)
-    if not told:
-        compose.compose("infer", [*(text for text in overrides if not text.startswith("backend=auto"))], task)
-        raise AssertionError("compose refuses settings without a run")
-    source = named(told, value_of("output.root", overrides))
-    trained = source.record.get("verb") == "train" and (source.folder / "weights.npz").is_file()
-    if not trained or config_files.task_of(source.record.get("model")) != task:
-        words = task.replace("_", " ")
-        raise ZooError(f"{source.folder} holds no trained {words}", "Give the folder of such a run, or run=last.")
-    if value_of("backend", overrides) is None:
-        overrides = [*overrides, f"backend={source.record['backend']}"]
-        if value_of("stack", overrides) is None:
-            overrides = [*overrides, f"stack={source.record['stack']['name']}"]
-    return source, overrides
-
-
-def trained_model(source: Run) -> dict[str, Any]:
-    """Name and arguments of the model that a run was trained with; the folder may come from a stranger.
-
-    Raises:
-        ZooError: the request is damaged, or names no model of the zoo.
-    """
-    path = source.folder / "request.json"
-    try:
-        model = json.loads(path.read_text(encoding="utf-8"))["model"]
-        name, arguments = model["name"], dict(model["args"])
-        arguments["length"] = int(arguments["length"])
-    except (OSError, ValueError, KeyError, TypeError, RecursionError) as error:
-        raise ZooError(f"{path} cannot be used: {error}", "Give another run, or train again.") from error
-    if name not in config_files.options("model"):
-        raise unknown("model", str(name), config_files.options("model"))
-    return {"name": name, "args": arguments}
 
 
 def _own(settings: TextInferConfig, source: Run, tokenizer: tokenization.Tokenizer) -> _Inputs:
@@ -150,13 +109,8 @@ def _column(path: Path, encoding: str, column: str) -> list[str]:
 def _test_set(source: Run) -> _Inputs:
     import numpy as np
 
-    told, wanted = source.record["data"], source.record["config"]["data"]
-    prepared = dataset.prepare(LabelledData(**wanted))
-    if prepared.sha256 != told["sha256"]:
-        raise ZooError(
-            f"The data set {prepared.name} is no longer the one that {source.folder} was trained with",
-            "Restore the files under data.root, or train again.",
-        )
+    prepared = dataset.prepare(LabelledData(**source.record["config"]["data"]))
+    trained_run.refuse_other_data(source, prepared.name, prepared.sha256)
     try:
         with np.load(source.folder / "split.npz", allow_pickle=False) as stored:
             chosen = stored["test"]
@@ -198,4 +152,6 @@ def _keep(context: RunContext[Settings], inputs: _Inputs, classes: list[str]) ->
         (context.folder / "predictions.json").write_text(text, encoding="utf-8")
 
 
-INFER = Command("infer", "text_classifier", "text_infer", TextInferConfig, infer)
+INFER = Command(
+    "infer", "text_classifier", "text_infer", TextInferConfig, infer, add_defaults=trained_run.add_defaults
+)

@@ -5,7 +5,7 @@ from typing import Any, TypeVar
 
 from zoo.config.schemas.common import Settings
 from zoo.config.schemas.text import TextTrainConfig, TextTraining
-from zoo.config.tasks import Command
+from zoo.config.tasks import Command, Task
 from zoo.core import console
 from zoo.data.text import dataset
 from zoo.runs import plots, promises
@@ -14,6 +14,7 @@ from zoo.runs.execution import execute, raise_if_failed, request_of
 from zoo.runs.history import History
 from zoo.runs.lifecycle import record_outcome, start_run
 from zoo.runs.result import Run
+from zoo.tasks.text import predict
 
 T = TypeVar("T", bound=TextTraining)
 # Share of unknown tokens from which on a vocabulary is surely too small, or of another language.
@@ -122,7 +123,18 @@ def train_and_judge(context: RunContext[T], request: dict[str, Any]) -> None:
     outcome = execute(context, request, history.watch, started=plots.make_ready)
     history.finish(outcome)
     raise_if_failed(context, outcome)
-    context.record.update(promises.judge(context.settings, context.record.to_json()))
+    context.record.update(promises.judge(context.command, context.settings, context.record.to_json()))
 
 
-TRAIN = Command("train", "text_classifier", "text_train", TextTrainConfig, train)
+TRAIN = Command(
+    "train",
+    "text_classifier",
+    "text_train",
+    TextTrainConfig,
+    train,
+    figures=("loss", "accuracy", "val_loss", "val_accuracy"),
+    columns=("val_top5",),
+)
+# Benchmarks build networks of the sizes of film reviews.
+SIZES = {"vocabulary": 20_000, "classes": 2, "fixed": True}
+TASK = Task("text_classifier", (TRAIN, predict.INFER), network_arguments=SIZES)

@@ -1,0 +1,56 @@
+"""Find the tasks: a module below ``zoo/tasks`` that declares a ``TASK`` is one; no list is kept by hand."""
+
+import functools
+import importlib
+import re
+from pathlib import Path
+from typing import Any
+
+from zoo.config.tasks import Command, Task
+from zoo.core.errors import ZooError
+
+_DECLARATION = re.compile(r'^TASK = Task\(\s*"(\w+)"', re.MULTILINE)
+
+
+@functools.cache
+def modules() -> dict[str, str]:
+    """Return the module of every task by its name, read from the sources: importing all of them would be slow."""
+    folder = Path(__file__).parent
+    texts = {path: path.read_text(encoding="utf-8") for path in sorted(folder.glob("*/*.py"))}
+    declared = {path: _DECLARATION.search(text) for path, text in texts.items()}
+    return {match[1]: f"zoo.tasks.{path.parent.name}.{path.stem}" for path, match in declared.items() if match}
+
+
+def task(name: str) -> Task:
+    """Return a task by its name, one of :func:`modules`."""
+    declared: Task = importlib.import_module(modules()[name]).TASK
+    return declared
+
+
+def tasks() -> dict[str, Task]:
+    """Return every task by its name."""
+    return {name: task(name) for name in modules()}
+
+
+def commands() -> list[Command[Any]]:
+    """Return the commands of all tasks."""
+    return [command for each in tasks().values() for command in each.commands]
+
+
+def benchmarks() -> list[str]:
+    """Return what ``bench=`` may name."""
+    return [name for name, each in tasks().items() if not each.needs_model]
+
+
+def command(verb: str, name: str) -> Command[Any]:
+    """Return the command of a verb for a task.
+
+    Raises:
+        ZooError: the task has no such verb.
+    """
+    declared = task(name)
+    result = declared.command(verb)
+    if result is None:
+        verbs = " and ".join(f"`{each.verb}`" for each in declared.commands)
+        raise ZooError(f"Models of task {name!r} do not support `{verb}`", f"They support {verbs}.")
+    return result

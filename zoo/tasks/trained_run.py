@@ -1,0 +1,94 @@
+"""Open the run that ``run=`` names: its backend and stack as defaults, its model and its data."""
+
+import json
+from collections.abc import Mapping
+from typing import Any
+
+from zoo.config import compose, config_files
+from zoo.config.overrides import value_of
+from zoo.config.tasks import Command
+from zoo.core.errors import ZooError, unknown
+from zoo.environments.machine import Machine
+from zoo.runs import records, result
+from zoo.runs.result import Run
+
+NEEDED = {"backend": str, "stack.name": str}
+
+
+def open_run(command: Command[Any], overrides: list[str], needed: Mapping[str, type] | None = None) -> Run:
+    """Open the training run that ``run=`` names.
+
+    Args:
+        command: the command that uses it, of the task that it was trained for.
+        overrides: as on the command line.
+        needed: fields that its record must have besides those of every run, with their types.
+
+    Raises:
+        ZooError: there is none, it holds no trained weights of this task, or its record is damaged.
+    """
+    if not value_of("run", overrides):
+        compose.compose(command, [text for text in overrides if not text.startswith("backend=auto")])
+        raise AssertionError("compose refuses settings without a run")
+    source = _named(overrides)
+    if source.record.get("verb") != "train" or not (source.folder / "weights.npz").is_file():
+        raise ZooError(f"{source.folder} holds no trained weights", "Give the folder of a training run, or run=last.")
+    if config_files.task_of(source.record.get("model")) != command.task:
+        words = command.task.replace("_", " ")
+        raise ZooError(f"{source.folder} holds no trained {words}", "Give the folder of such a run, or run=last.")
+    records.require(source.folder, source.record, {**NEEDED, **(needed or {})})
+    return source
+
+
+def _named(overrides: list[str]) -> Run:
+    return result.named(str(value_of("run", overrides)), value_of("output.root", overrides))
+
+
+def add_defaults(overrides: list[str], _: Machine) -> list[str]:
+    """Add backend and stack of the run that ``run=`` names, where the user chose none.
+
+    Raises:
+        ZooError: there is no such run, or its record is damaged.
+    """
+    if not value_of("run", overrides) or value_of("backend", overrides) is not None:
+        return overrides
+    source = _named(overrides)
+    records.require(source.folder, source.record, NEEDED)
+    overrides = [*overrides, f"backend={source.record['backend']}"]
+    if value_of("stack", overrides) is None:
+        overrides = [*overrides, f"stack={source.record['stack']['name']}"]
+    return overrides
+
+
+def model(source: Run, whole_numbers: tuple[str, ...] = ()) -> dict[str, Any]:
+    """Return name and arguments of the model that a run was trained with; the folder may come from a stranger.
+
+    Args:
+        source: the run.
+        whole_numbers: arguments that must be whole numbers.
+
+    Raises:
+        ZooError: the request is damaged, or names no model of the zoo.
+    """
+    path = source.folder / "request.json"
+    try:
+        row = json.loads(path.read_text(encoding="utf-8"))["model"]
+        name, arguments = row["name"], dict(row["args"])
+        arguments |= {key: int(arguments[key]) for key in whole_numbers}
+    except (OSError, ValueError, KeyError, TypeError, RecursionError) as error:
+        raise ZooError(f"{path} cannot be used: {error}", "Give another run, or train again.") from error
+    if name not in config_files.options("model"):
+        raise unknown("model", str(name), config_files.options("model"))
+    return {"name": name, "args": arguments}
+
+
+def refuse_other_data(source: Run, name: str, sha256: str) -> None:
+    """Stop where a data set is not the one that a run was trained with.
+
+    Raises:
+        ZooError: its checksum differs.
+    """
+    if sha256 != source.record["data"]["sha256"]:
+        raise ZooError(
+            f"The data set {name} is no longer the one that {source.folder} was trained with",
+            "Restore the files under data.root, or train again.",
+        )
