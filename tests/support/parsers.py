@@ -28,8 +28,7 @@ from zoo.data.text import files, tokenization
 from zoo.environments import machine
 from zoo.runs import context, event_log, records, tables
 from zoo.runs.result import Run
-from zoo.tasks import registry
-from zoo.tasks.image_classification import predict
+from zoo.tasks import registry, trained_run
 from zoo.weights import io as weights_io
 from zoo.worker.training.checkpoint_files import Checkpoints
 
@@ -183,7 +182,7 @@ PARSERS = {
     ),
     "vocabulary": Parser("v.json", [VOCABULARY], tokenization.load),
     "record": Parser("run.json", [RECORD], _beside(records.read)),
-    "request": Parser("request.json", [REQUEST], lambda path: predict._trained_model(Run(path.parent, {}))),
+    "request": Parser("request.json", [REQUEST], lambda path: trained_run.model(Run(path.parent, {}))),
     "history": Parser("history.csv", [HISTORY], _beside(tables.read_history)),
     "events": Parser("events.jsonl", [EVENTS], _lines),
     "row": Parser("x.yaml", [b"a: 1\nb: [1, 2]\nc:\n  d: x\n"], schema.read_yaml),
