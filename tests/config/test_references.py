@@ -98,18 +98,30 @@ def test_text_reaches_the_settings_as_it_is_written(tmp_path: Path) -> None:
     assert settings.data.root == "a folder, (mine)"
 
 
-def test_everything_wrong_in_a_file_is_told_at_once(tmp_path: Path) -> None:
-    settings = {"model": "mnits", "trainer": {"epochs": "many", "batchsize": 3}, "data": {"validation": [1]}}
+def test_everything_wrong_in_a_file_is_reported_at_once(tmp_path: Path) -> None:
     path = copy_of(
-        "metal-m1", tmp_path, settings=settings, abuot="x", machine={"about": 3}, published=[{"what": "a"}]
+        "metal-m1",
+        tmp_path,
+        settings={"data": {"validation": [1]}},
+        abuot="x",
+        machine={"about": 3},
+        published=[{"what": "a"}],
     )
-    told = refusal(path)
+    message = refusal(path)
     for words in (
         str(path), "did you mean 'about'", "machine.about: expected text", "published.0.figure: missing",
-        "did you mean 'mnist'", "trainer.epochs must be a whole number", "'trainer.batchsize'",
         "settings.data.validation must be one value",
     ):  # fmt: skip
-        assert words in told
+        assert words in message
+
+
+def test_wrong_settings_of_a_reference_are_reported_at_once_when_they_are_composed(tmp_path: Path) -> None:
+    settings = {"model": "mnits", "backend": "cpu", "trainer": {"epochs": "many", "batchsize": 3}}
+    path = copy_of("metal-m1", tmp_path, settings=settings)
+    with pytest.raises(ZooError) as caught:
+        registry.compose_settings("train", references.overrides(str(path)))
+    for words in ("did you mean 'mnist'", "trainer.epochs must be a whole number", "'trainer.batchsize'"):
+        assert words in caught.value.message
 
 
 @pytest.mark.parametrize("text", ["- a list", "about: [", "about: x"])

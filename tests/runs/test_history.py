@@ -13,12 +13,14 @@ from zoo.runs.context import RunContext
 from zoo.runs.history import History
 from zoo.runs.records import RunRecord
 from zoo.runs.worker_process import Outcome
+from zoo.tasks import discovery
 
 
 def context(folder: Path) -> RunContext[Settings]:
     record = RunRecord(model="mnist", backend="cpu", stack={"name": "tf-2.21"})
     record.data = {"name": "digits"}
-    return cast(RunContext[Settings], SimpleNamespace(folder=folder, record=record))
+    command = discovery.command("train", "classify")
+    return cast(RunContext[Settings], SimpleNamespace(folder=folder, record=record, command=command))
 
 
 def epoch(number: int, of: int = 3, loss: float = 1.0) -> dict[str, Any]:

@@ -108,7 +108,7 @@ def test_a_failed_run_says_why_and_is_a_record_too(
 def test_ctrl_c_keeps_what_was_learnt_and_exits_130(
     zoo: Zoo, tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    def press_ctrl_c(_event: dict[str, Any]) -> str:
+    def press_ctrl_c(*_: Any) -> str:
         os.kill(os.getpid(), signal.SIGINT)
         return "an epoch"
 

@@ -173,7 +173,7 @@ def test_an_interruption_is_told_as_one(check: Check, monkeypatch: pytest.Monkey
 
     from zoo.runs import event_display
 
-    def press_ctrl_c(_event: dict[str, Any]) -> str:
+    def press_ctrl_c(*_: Any) -> str:
         os.kill(os.getpid(), signal.SIGINT)
         return "an epoch"
 

@@ -214,7 +214,7 @@ def test_nothing_to_see(zoo: Zoo, tmp_path: Path, capsys: pytest.CaptureFixture[
     [
         (["model=mobilenet", "input=x"], "weights is missing"),
         (["input=x"], "run is missing: give run=RUN_FOLDER"),
-        (["model=mobilenet", "weights=w.npz", "run=r", "input=x"], "has its model and weights"),
+        (["model=mobilenet", "weights=w.npz", "run=r", "input=x"], "has its own model and weights"),
         (["model=mobilenet", "weights=w.npz"], "input is missing"),
         (["model=mobilnet", "weights=w.npz", "input=x"], "did you mean 'mobilenet'"),
         (["model=mobilenet", "weights=w.npz", "input=x", "resize=squeeze"], "resize must be one of stretch"),
