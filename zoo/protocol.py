@@ -11,7 +11,7 @@ PROTOCOL = 1
 EVENTS = ("start", "ready", "step", "batch", "epoch", "artifact", "text", "resume", "warning", "error", "done")
 
 # Types of the worker's errors, as the field ``type`` of an ``error`` event names them.
-USER_ERROR, OUT_OF_MEMORY, WRONG_NUMBERS = "RefusalError", "OutOfMemoryError", "ProbeError"
+USER_ERROR, OUT_OF_MEMORY, WRONG_NUMBERS = "UserError", "OutOfMemoryError", "ProbeError"
 # Those whose message is meant for the user: it is shown without the end of the log.
 ERROR_KINDS = (USER_ERROR, OUT_OF_MEMORY, WRONG_NUMBERS, "FloatingPointError")
 

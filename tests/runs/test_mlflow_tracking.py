@@ -15,7 +15,7 @@ from zoo.environments import store
 from zoo.runs import mlflow_tracking
 from zoo.tasks import registry
 from zoo.worker import tensorboard
-from zoo.worker.errors import RefusalError
+from zoo.worker.errors import UserError
 
 READER = """
 import glob, json, sys
@@ -35,8 +35,8 @@ print(json.dumps(found))
 @pytest.mark.parametrize("framework", ["jax", "openvino", "plaidml", "torch", "tensorflow"])
 def test_a_stack_without_a_writer_is_told_what_to_do(framework: str, tmp_path: Path) -> None:
     # Neither PyTorch nor TensorFlow is installed beside the host: as in a stack that lacks the writer.
-    with pytest.raises(RefusalError, match=r"stack=tf-2\.21"):
-        tensorboard.Scribe(None, framework, str(tmp_path))
+    with pytest.raises(UserError, match=r"stack=tf-2\.21"):
+        tensorboard.TensorBoardEmitter(None, framework, str(tmp_path))
 
 
 def test_only_figures_of_epochs_are_written(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
@@ -48,7 +48,7 @@ def test_only_figures_of_epochs_are_written(monkeypatch: pytest.MonkeyPatch, tmp
 
     written: list[Any] = []
     monkeypatch.setattr(tensorboard, "_writer", lambda *_: (lambda found, step: written.append((step, found)), None))
-    scribe = tensorboard.Scribe(Events(), "tensorflow", str(tmp_path))
+    scribe = tensorboard.TensorBoardEmitter(Events(), "tensorflow", str(tmp_path))
     scribe.emit("warning", message="x")
     scribe.emit("epoch", epoch=2, epochs=3, loss=0.5, best=True, val_loss=math.nan, peak_memory_bytes=None)
     assert Events.told == ["warning", "epoch"]

@@ -14,7 +14,7 @@ def plant(model):
     from zoo.worker.training import image_batches
 
     began = [0.0]
-    plain_train, plain_batches = compat.RunningMeans.train, image_batches.Feed.batches
+    plain_train, plain_batches = compat.RunningMeans.train, image_batches.ImageBatches.batches
 
     def batches(self, epoch):
         source = plain_batches(self, epoch)
@@ -31,7 +31,7 @@ def plant(model):
         while time.perf_counter() < end:
             pass
 
-    image_batches.Feed.batches, compat.RunningMeans.train = batches, train
+    image_batches.ImageBatches.batches, compat.RunningMeans.train = batches, train
 
 
 if __name__ == "__main__":

@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 
 from zoo.worker.devices import jax, plaidml, torch
-from zoo.worker.errors import RefusalError
+from zoo.worker.errors import UserError
 
 CPU = {"promise": "cpu", "id": None}
 GPU = {"promise": "gpu", "id": None}
@@ -46,7 +46,7 @@ def test_torch_takes_what_was_promised(device: dict[str, Any], machine: Any, cho
     ],
 )
 def test_torch_without_a_gpu_says_why(machine: Any, words: str) -> None:
-    with pytest.raises(RefusalError, match=words):
+    with pytest.raises(UserError, match=words):
         torch.choose(GPU, machine)
 
 

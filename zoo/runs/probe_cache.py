@@ -20,7 +20,7 @@ from zoo.environments.machine import Machine
 from zoo.environments.store import Environment
 
 # Packages whose code decides the rows beside the libraries.
-SOURCES = ("worker/probes", "models/compat")
+SOURCES = ("worker/probes", "worker/devices", "models/compat")
 
 
 @dataclasses.dataclass(frozen=True)

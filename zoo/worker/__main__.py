@@ -46,36 +46,46 @@ def _watch_host(pipe, stop):
 def main(argv):
     """Run the request whose path is ``argv[1]`` and return the exit code."""
     runpy.run_path(BOOTSTRAP)
-    from zoo import protocol
-    from zoo.worker.errors import RefusalError
+    from zoo.worker.errors import UserError
     from zoo.worker.events import Emitter, take_stdout
 
-    events = Emitter(take_stdout())
-    stop = Stop()
+    events, stop = Emitter(take_stdout()), Stop()
+    _heed_signals(stop)
+    try:
+        _run(_read(argv[1]), events, stop)
+        return 0
+    except BrokenPipeError:
+        sys.stderr.write("The host is gone; stopping.\n")
+        return 1
+    except Exception as error:
+        if not isinstance(error, (UserError, FloatingPointError)):
+            traceback.print_exc()
+        return _report(events, error)
+
+
+def _heed_signals(stop):
+    """Let Ctrl-C and the end of the host ask for a stop."""
     signal.signal(signal.SIGINT, stop)
     pipe = os.environ.pop("ZOO_WATCH_HOST", None)
     if pipe:
         watching = threading.Thread(target=_watch_host, args=(int(pipe), stop))
         watching.daemon = True
         watching.start()
-    try:
-        with open(argv[1], encoding="utf-8") as source:
-            request = json.load(source)
-        problems = protocol.check_request(request)
-        if problems:
-            raise RefusalError("this request cannot be done: " + "; ".join(problems))
-        _run(request, events, stop)
-        return 0
-    except BrokenPipeError:
-        sys.stderr.write("The host is gone; stopping.\n")
-        return 1
-    except Exception as error:
-        if not isinstance(error, (RefusalError, FloatingPointError)):
-            traceback.print_exc()
-        return _tell(events, error)
 
 
-def _tell(events, error):
+def _read(path):
+    from zoo import protocol
+    from zoo.worker.errors import UserError
+
+    with open(path, encoding="utf-8") as source:
+        request = json.load(source)
+    problems = protocol.check_request(request)
+    if problems:
+        raise UserError("this request cannot be done: " + "; ".join(problems))
+    return request
+
+
+def _report(events, error):
     try:
         events.emit("error", message=str(error) or type(error).__name__, type=type(error).__name__)
     except BrokenPipeError:
@@ -85,58 +95,78 @@ def _tell(events, error):
 
 def _run(request, events, stop):
     phases = {}
+    _open(request, events, phases)
+    result = _do(request, events, stop, phases) if request["verb"] != "probe" else {}
+    from zoo.worker import memory
+
+    events.emit("done", phases=phases, peak_memory_bytes=memory.peak_bytes(), **result)
+
+
+def _open(request, events, phases):
+    """Start the framework on its device, prove and probe it, and report that in a ``start`` event."""
     began = time.monotonic()
     os.environ["ZOO_KERAS"] = request["stack"]["keras"]
     device = importlib.import_module("zoo.worker.devices." + request["device"]["framework"])
     device.start(request["device"])
-    from zoo.worker import memory
-    from zoo.worker.errors import RefusalError
-
-    has_keras = request["stack"]["keras"] != "none"
-    if not has_keras and request["verb"] not in ("probe", "bench"):
-        raise RefusalError("this stack has no Keras: it can be compared for speed, and not train or infer")
+    has_keras = _import_keras(request)
+    phases["import_s"] = time.monotonic() - began
+    proof = device.proof(request["device"])
+    versions = dict(device.versions(), python=platform.python_version())
+    began, rows = time.monotonic(), []
     if has_keras:
         from zoo.models import compat
         from zoo.worker.probes import run
 
-    phases["import_s"] = time.monotonic() - began
-    found = device.proof(request["device"])
-    versions = dict(device.versions(), python=platform.python_version())
-    began = time.monotonic()
-    rows = []
-    if has_keras:
-        versions["keras"] = compat.version()
-        rows = run.run(request, device.place, found["kind"])
+        versions["keras"], rows = compat.version(), run.run(request, device.place, proof["kind"])
     phases["probes_s"] = time.monotonic() - began
-    events.emit("start", versions=versions, device=found, python=platform.python_version(), probes=rows)
-    if request["device"]["promise"] == "gpu" and found["kind"] != "gpu":
-        raise RefusalError(
-            "the backend %r promises a GPU, but %s ran on %s"
-            % (request["device"]["backend"], found["proof"], found["name"])
-        )
+    events.emit("start", versions=versions, device=proof, python=platform.python_version(), probes=rows)
+    _refuse_another_device(request["device"], proof)
     if has_keras:
-        run.judge(rows, request["device"], events)
-    result = {}
-    if request["verb"] != "probe":
-        job = _job(request["job"])
-        if request.get("tensorboard"):
-            from zoo.worker.tensorboard import Scribe
+        run.enforce(rows, request["device"], events)
 
-            events = Scribe(events, request["device"]["framework"], request["run_dir"])
-        result = job.run(request, events, stop, phases)
-        if request.get("tensorboard"):
-            events.close()
-    events.emit("done", phases=phases, peak_memory_bytes=memory.peak_bytes(), **result)
+
+def _import_keras(request):
+    """Import the stack's Keras, if it has one; without it a stack can be compared for speed only."""
+    if request["stack"]["keras"] != "none":
+        importlib.import_module("zoo.worker.probes.run")
+        return True
+    from zoo.worker.errors import UserError
+
+    if request["verb"] not in ("probe", "bench"):
+        raise UserError("this stack has no Keras: it can be compared for speed, and not train or infer")
+    return False
+
+
+def _refuse_another_device(device, proof):
+    from zoo.worker.errors import UserError
+
+    if device["promise"] == "gpu" and proof["kind"] != "gpu":
+        raise UserError(
+            "the backend %r promises a GPU, but %s ran on %s" % (device["backend"], proof["proof"], proof["name"])
+        )
+
+
+def _do(request, events, stop, phases):
+    """Do the job of a request and return the fields of the ``done`` event."""
+    job = _job(request["job"])
+    if not request.get("tensorboard"):
+        return job.run(request, events, stop, phases)
+    from zoo.worker.tensorboard import TensorBoardEmitter
+
+    events = TensorBoardEmitter(events, request["device"]["framework"], request["run_dir"])
+    result = job.run(request, events, stop, phases)
+    events.close()
+    return result
 
 
 def _job(name):
     """Find the module of a job, which is in ``zoo/worker/jobs`` and nowhere else."""
     from zoo.worker import jobs
-    from zoo.worker.errors import RefusalError
+    from zoo.worker.errors import UserError
 
     known = sorted(module.name for module in pkgutil.iter_modules(jobs.__path__))
     if name not in known:
-        raise RefusalError("there is no job %r; known are %s" % (name, ", ".join(known)))
+        raise UserError("there is no job %r; known are %s" % (name, ", ".join(known)))
     return importlib.import_module("zoo.worker.jobs." + name)
 
 

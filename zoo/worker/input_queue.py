@@ -1,6 +1,7 @@
-"""What the host hands over while the worker runs.
+"""Read what the host hands over while the worker runs.
 
-Arrays that it lays down, ``0.npy``, ``1.npy``, ..., and ``end`` after the last; or orders, a line of JSON each.
+These are arrays that it writes, ``0.npy``, ``1.npy``, ..., and ``end`` after the last; or commands, a line of JSON
+each.
 """
 
 import json
@@ -11,17 +12,17 @@ import time
 POLL_S = 0.02
 
 
-class Inbox:
+class ArrayQueueReader:
     """The next array, waited for.
 
     Args:
         folder: where they are laid down.
         stop: looked at while waiting.
-        tell: called while waiting; a host that is gone is noticed by telling it something.
+        report: called while waiting; a host that is gone is noticed by writing to it.
     """
 
-    def __init__(self, folder, stop, tell):
-        self._folder, self._stop, self._tell = folder, stop, tell
+    def __init__(self, folder, stop, report):
+        self._folder, self._stop, self._report = folder, stop, report
         self.index = -1
         self.waited_s = 0.0
 
@@ -30,21 +31,19 @@ class Inbox:
         self.index += 1
         began = time.monotonic()
         path, end = (os.path.join(self._folder, name) for name in ("%d.npy" % self.index, "end"))
-        found = None
+        ready = False
         while not self._stop.asked:
-            over = os.path.exists(end)  # looked for first: the last array is there before the end is
-            if os.path.exists(path):
-                found = path
-                break
-            if over:
+            is_over = os.path.exists(end)  # looked for first: the last array is there before the end is
+            ready = os.path.exists(path)
+            if ready or is_over:
                 break
             time.sleep(POLL_S)
-            self._tell()
+            self._report()
         self.waited_s += time.monotonic() - began
-        return found
+        return path if ready else None
 
 
-def orders(stop):
+def iter_commands(stop):
     """Yield what every line on standard input says, until the host ends its writing or someone asks to stop."""
     rest, ended = b"", False
     while not ended and not stop.asked:

@@ -1,24 +1,11 @@
-"""How much memory this process takes, and how frameworks say that there is no more."""
+"""Measure the memory of this process and of the machine."""
 
+import os
 import sys
-
-EXHAUSTED = (
-    "out of memory",
-    "resource_exhausted",
-    "resource exhausted",
-    "failed to allocate",
-    "allocate memory",
-    "bad_alloc",
-    "oom when",
-)
-
-
-class OutOfMemoryError(Exception):
-    """There is no more memory, or the run may not take more; the host can try again with smaller batches."""
 
 
 def peak_bytes():
-    """Largest resident size so far, in bytes, or None where the system does not tell (Windows)."""
+    """Return the largest resident size so far in bytes, or None where the system does not report it (Windows)."""
     try:
         import resource
     except ImportError:
@@ -27,14 +14,24 @@ def peak_bytes():
     return peak if sys.platform == "darwin" else peak * 1024
 
 
-def judge(error, settings):
-    """Say plainly what TensorFlow, PyTorch, JAX, PlaidML and numpy each say in a way of their own.
+def total_bytes():
+    """Return the memory of the machine in bytes, or None where the system does not report it."""
+    try:
+        return os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")
+    except (AttributeError, ValueError, OSError):
+        return None
 
-    Raises:
-        OutOfMemoryError: the error is that memory ran out.
-    """
-    lines = [type(error).__name__] + [line.strip() for line in str(error).split("\n") if line.strip()]
-    telling = [line for line in lines if any(phrase in line.lower() for phrase in EXHAUSTED)]
-    if isinstance(error, MemoryError) or telling:
-        told, size = (telling or lines[::-1])[0][:300], settings.get("batch_size")
-        raise OutOfMemoryError("no memory left with trainer.batch_size=%s: %s" % (size, told)) from error
+
+def available_bytes():
+    """Return the memory of the machine or, where that is less, of the container that this process is in."""
+    total = total_bytes()
+    return total if total is None else min(total, _container_limit() or total)
+
+
+def _container_limit():
+    """Read what Linux grants a container; None where there is no limit."""
+    try:
+        with open("/sys/fs/cgroup/memory.max") as limit:
+            return int(limit.read())
+    except (OSError, ValueError):  # no such file elsewhere, and "max" where there is no limit
+        return None

@@ -1,14 +1,15 @@
 """Pictures written by the worker itself, which has no imaging library."""
 
-import os
 import struct
 import zlib
 
 import numpy as np
 
+from zoo.worker.files import atomic_write
+
 
 def write(path, picture):
-    """Write an RGB picture as PNG, aside and then into place: there is never half a picture.
+    """Write an RGB picture as PNG; there is never half a picture.
 
     Args:
         path: the file.
@@ -23,20 +24,11 @@ def write(path, picture):
     above = np.concatenate([np.zeros_like(pixels[:1]), pixels[:-1]])
     filtered = np.full((rows, 1 + 3 * columns), 2, np.uint8)
     filtered[:, 1:] = (pixels - above).reshape(rows, -1)
-    aside = path + ".part"
-    try:
-        with open(aside, "wb") as out:
-            out.write(b"\x89PNG\r\n\x1a\n")
-            out.write(_chunk(b"IHDR", struct.pack(">IIBBBBB", columns, rows, 8, 2, 0, 0, 0)))
-            out.write(_chunk(b"IDAT", zlib.compress(filtered.tobytes(), 4)))
-            out.write(_chunk(b"IEND", b""))
-            out.flush()
-            os.fsync(out.fileno())
-        os.replace(aside, path)
-    except OSError:
-        if os.path.exists(aside):
-            os.remove(aside)
-        raise
+    with atomic_write(path) as out:
+        out.write(b"\x89PNG\r\n\x1a\n")
+        out.write(_chunk(b"IHDR", struct.pack(">IIBBBBB", columns, rows, 8, 2, 0, 0, 0)))
+        out.write(_chunk(b"IDAT", zlib.compress(filtered.tobytes(), 4)))
+        out.write(_chunk(b"IEND", b""))
 
 
 def _chunk(kind, content):

@@ -1,8 +1,9 @@
-"""What networks compute in where the user leaves the choice."""
+"""Choose the precision that networks compute in where the user leaves it open."""
 
 import os
 
 from zoo.models import compat
+from zoo.worker import devices
 
 
 def settle(wanted):
@@ -13,7 +14,7 @@ def settle(wanted):
     """
     if wanted != "auto":
         return wanted
-    return "bfloat16" if compat.backend_name() == "torch" and _on_processor() and _has_amx() else "float32"
+    return "bfloat16" if _gains("style") and _on_processor() and _has_amx() else "float32"
 
 
 def policy(wanted, promise):
@@ -28,8 +29,12 @@ def policy(wanted, promise):
     """
     if wanted != "auto":
         return wanted
-    gains = compat.MAJOR >= 3 and compat.backend_name() in ("tensorflow", "torch") and promise == "cpu"
+    gains = compat.MAJOR >= 3 and _gains("classifiers") and promise == "cpu"
     return "mixed_bfloat16" if gains and _has_amx() else "float32"
+
+
+def _gains(what):
+    return what in devices.capabilities()["bfloat16_gains"]
 
 
 def _on_processor():
@@ -39,7 +44,7 @@ def _on_processor():
 def _has_amx():
     """Linux lists what the processor can; elsewhere nothing is known, and float32 is right everywhere."""
     try:
-        with open("/proc/cpuinfo") as listed:
-            return "amx_bf16" in listed.read(100000)
+        with open("/proc/cpuinfo") as listing:
+            return "amx_bf16" in listing.read(100000)
     except OSError:
         return False

@@ -3,12 +3,13 @@
 import math
 import os
 
-from zoo.worker.errors import RefusalError
+from zoo.worker import devices
+from zoo.worker.errors import UserError
 
 FOLDER = "tensorboard"
 
 
-class Scribe:
+class TensorBoardEmitter:
     """Hands events on, and writes down the figures of every epoch.
 
     Args:
@@ -17,7 +18,7 @@ class Scribe:
         folder: the run folder; the files lie in ``tensorboard`` inside.
 
     Raises:
-        RefusalError: this stack has no writer.
+        UserError: this stack has no writer.
     """
 
     def __init__(self, events, framework, folder):
@@ -43,18 +44,17 @@ def _writer(framework, folder):
     """A function of figures and step that writes them, and one that ends the file.
 
     Raises:
-        RefusalError: there is none.
+        UserError: there is none.
     """
-    makers = {"tensorflow": _of_tensorflow, "torch": _of_torch}
-    if framework not in makers:
-        raise RefusalError(
+    if not devices.capabilities(framework)["tensorboard"]:
+        raise UserError(
             "tensorboard=true: %s has no writer of event files; leave it out, or take a stack of TensorFlow, such as"
             " stack=tf-2.21" % framework
         )
     try:
-        return makers[framework](folder)
+        return {"tensorflow": _of_tensorflow, "torch": _of_torch}[framework](folder)
     except ImportError as error:
-        raise RefusalError(
+        raise UserError(
             "tensorboard=true: this stack lacks what writes event files (%s); leave it out, or take a stack of"
             " TensorFlow, such as stack=tf-2.21, or backend.python= with an environment that has it" % error
         ) from error

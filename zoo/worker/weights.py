@@ -4,13 +4,13 @@
 (height, width, in, out). No pickle is ever written or read.
 """
 
-import os
 import zipfile
 
 import numpy as np
 
 from zoo.models import compat
-from zoo.worker.errors import RefusalError
+from zoo.worker.errors import UserError
+from zoo.worker.files import save_arrays
 
 
 def initialise(model, seed):
@@ -39,22 +39,17 @@ def _glorot_uniform(random, shape):
     return random.uniform(-limit, limit, shape).astype(np.float32)
 
 
-def save(model_or_arrays, model, path):
-    """Write ``weights.npz`` aside and move it into place, so that no half file is ever seen.
+def save(model, path, arrays=None):
+    """Write ``weights.npz``.
 
     Args:
-        model_or_arrays: the list of arrays to write, or None for the model's present weights.
-        model: gives the paths.
+        model: gives the paths of the weights.
         path: the file to write.
+        arrays: the values to write; None for the model's present ones.
     """
-    arrays = model.get_weights() if model_or_arrays is None else model_or_arrays
+    arrays = model.get_weights() if arrays is None else arrays
     named = {name: np.asarray(value, np.float32) for (name, _), value in zip(compat.named_weights(model), arrays)}
-    aside = path + ".part"
-    with open(aside, "wb") as out:
-        np.savez(out, **named)
-        out.flush()
-        os.fsync(out.fileno())
-    os.replace(aside, path)
+    save_arrays(path, named)
 
 
 def load(model, path, hint=""):
@@ -66,7 +61,7 @@ def load(model, path, hint=""):
         hint: said where they do not fit: what the host can tell of the file.
 
     Raises:
-        RefusalError: the file is damaged, or weights are missing, surplus or of another shape; all are named.
+        UserError: the file is damaged, or weights are missing, surplus or of another shape; all are named.
     """
     arrays = _read(path)
     wanted = compat.named_weights(model)
@@ -83,7 +78,7 @@ def load_part(model, path, own):
         own: names of layers that keep the weights they have.
 
     Raises:
-        RefusalError: the file is damaged, or weights are missing or of another shape; all are named.
+        UserError: the file is damaged, or weights are missing or of another shape; all are named.
     """
     arrays = _read(path)
     wanted = compat.named_weights(model)
@@ -106,7 +101,7 @@ def load_but_head(model, path, head, hint=""):
         Whether the last layer kept its own.
 
     Raises:
-        RefusalError: the file is damaged, or anything else does not fit; all is named.
+        UserError: the file is damaged, or anything else does not fit; all is named.
     """
     arrays = _read(path)
     wanted = compat.named_weights(model)
@@ -123,7 +118,7 @@ def names(path):
     """Names of the weights in ``weights.npz``.
 
     Raises:
-        RefusalError: the file is damaged.
+        UserError: the file is damaged.
     """
     return list(_read(path))
 
@@ -133,7 +128,7 @@ def _read(path):
         with np.load(path, allow_pickle=False) as stored:
             return {name: stored[name] for name in stored.files}
     except (OSError, ValueError, EOFError, AttributeError, zipfile.BadZipFile) as error:
-        raise RefusalError("the weights in %s cannot be read: %s" % (path, error)) from error
+        raise UserError("the weights in %s cannot be read: %s" % (path, error)) from error
 
 
 def _fitting(arrays, wanted, problems, hint=""):
@@ -146,5 +141,5 @@ def _fitting(arrays, wanted, problems, hint=""):
     ]
     if problems:
         why = "these weights do not fit the model" + (" (%s)" % hint if hint else "")
-        raise RefusalError(why + ": " + "; ".join(problems))
+        raise UserError(why + ": " + "; ".join(problems))
     return [arrays[name].astype(np.float32) for name, _ in wanted]

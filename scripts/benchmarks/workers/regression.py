@@ -118,9 +118,9 @@ def train(request, altered=lambda model: None):
     device.start({"promise": "cpu", "id": None, "backend": "cpu", "framework": request["framework"]})
     from zoo.models import compat
     from zoo.worker.jobs import train_image_classifier as training
-    from zoo.worker.training import image_batches, loop
+    from zoo.worker.training import checkpointing, image_batches, loop, run, state
 
-    loop.ahead = iter  # batches are made and used in turn: a product must have the machine to itself
+    loop.prefetch = iter  # batches are made and used in turn: a product must have the machine to itself
     settings = request["train"]
     compat.seed(settings["seed"])
     model, preprocess = training._model(dict(request, weights=None, device={"promise": "cpu"}), Silent())
@@ -128,8 +128,11 @@ def train(request, altered=lambda model: None):
     altered(model)
     with tempfile.TemporaryDirectory() as folder:
         part = _pictures(image_batches, folder, request, settings["batch_size"])
-        meter = Meter(image_batches.Feed(part, part, preprocess, settings, request["classes"]), request["seconds"])
-        loop.fit(model, meter, settings, loop.Keeper(model, folder), Silent(), Silent(), {})
+        both = {"train": part, "validation": part}
+        batches = image_batches.ImageBatches(both, preprocess, settings, request["classes"])
+        meter = Meter(batches, request["seconds"])
+        shared = run.Run({"train": settings, "run_dir": folder}, Silent(), Silent(), {})
+        loop.fit(model, meter, state.Stage(settings), checkpointing.Checkpointer(model, shared), shared)
     return meter.figures()
 
 

@@ -31,7 +31,7 @@ def run(job, out):
     from zoo.models import compat
     from zoo.worker import weights
     from zoo.worker.benchmarks.golden import draw_pictures, draw_weights
-    from zoo.worker.model import probabilities
+    from zoo.worker.prediction import probabilities
 
     model, preprocess = model_of(job)
     named = compat.named_weights(model)
@@ -80,7 +80,7 @@ def step(out, rate=0.01):
 def against(job, model, preprocess, pictures, out):
     """The same network from keras.applications, with the same weights."""
     from zoo.models import compat
-    from zoo.worker.model import probabilities
+    from zoo.worker.prediction import probabilities
 
     size = job["args"]["input_size"]
     make = getattr(compat.keras.applications, job["against"])

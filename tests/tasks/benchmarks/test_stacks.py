@@ -45,13 +45,13 @@ class Stacks:
             {"mode": mode, "precision": precision, "gflop_per_item": 1.0, "build_s": 1.0} for mode, precision in cases
         ]
         if name == "openvino":
-            rows[1] |= {"error": "RefusalError: OpenVINO cannot train"}
+            rows[1] |= {"error": "UserError: OpenVINO cannot train"}
         feed.event({"event": "ready", "rows": rows, "peak_gflop_per_s": 1000.0})
         with os.fdopen(read) as orders:
             for order in map(json.loads, orders):
                 self.asked.append((name, order["case"]))
                 if answer == "dies":
-                    return worker_process.Outcome(error={"message": "it fell over", "type": "RefusalError"})
+                    return worker_process.Outcome(error={"message": "it fell over", "type": "UserError"})
                 told = {"case": order["case"], "taken_s": [answer] * 3, "error": None, "peak_memory_bytes": 1}
                 feed.event({"event": "batch", **told})
         return worker_process.Outcome(start={"device": {}}, done={"event": "done"})
@@ -96,7 +96,7 @@ def test_stacks_take_turns_forwards_and_backwards(timed: Timed) -> None:
     assert "2.00 (2.00 to 2.00) times as fast as tf-2.21" in said
     (_, headings, cells), = summary.tables(run)  # fmt: skip
     assert {len(row) for row in cells} == {len(headings)}
-    assert "failed: RefusalError" in cells[5][4]
+    assert "failed: UserError" in cells[5][4]
 
 
 def test_a_stack_that_fails_is_a_row_and_the_others_go_on(timed: Timed) -> None:

@@ -27,7 +27,7 @@ class Memory:
 
 def draws(count: int, temperature: float, top_k: int | None) -> np.ndarray:
     random = np.random.RandomState(3)
-    drawn = [sampling.draw(LOGITS, temperature, top_k, random) for _ in range(count)]
+    drawn = [sampling.sample(LOGITS, temperature, top_k, random) for _ in range(count)]
     return np.bincount(drawn, minlength=len(LOGITS)) / count
 
 
@@ -51,11 +51,11 @@ def test_only_the_likeliest_few_are_drawn() -> None:
 
 def test_a_full_memory_reads_the_later_half_again() -> None:
     memory, seen = Memory(4), [2, 3]
-    sampling.recall(memory, seen)
+    sampling.prefill(memory, seen)
     for token in (4, 5):
         seen.append(token)
-        assert sampling.follow(memory, seen) == seen
+        assert sampling.step(memory, seen) == seen
     seen.append(6)
-    assert sampling.follow(memory, seen) == [5, 6]
+    assert sampling.step(memory, seen) == [5, 6]
     seen.append(7)
-    assert sampling.follow(memory, seen) == [5, 6, 7]
+    assert sampling.step(memory, seen) == [5, 6, 7]

@@ -16,12 +16,12 @@ def pictures(count: int = 64, edge: int = 20) -> np.ndarray:
 
 
 def alter(pixels: np.ndarray, seeds: tuple[int, ...] = (1, 2, 3), **settings: object) -> np.ndarray:
-    found: np.ndarray = augment.altering(PLAIN | settings)(pixels, list(seeds))
+    found: np.ndarray = augment.make_augmenter(PLAIN | settings)(pixels, list(seeds))
     return found
 
 
 def test_nothing_is_altered_where_nothing_is_asked_for() -> None:
-    assert augment.altering(PLAIN) is None
+    assert augment.make_augmenter(PLAIN) is None
 
 
 def test_half_of_the_pictures_are_mirrored() -> None:

@@ -7,12 +7,12 @@ from collections.abc import Iterator
 
 import pytest
 
-from zoo.worker.training.prefetch import ahead
+from zoo.worker.training.prefetch import prefetch
 
 
 def test_everything_comes_in_its_order() -> None:
-    assert list(ahead(iter(range(100)))) == list(range(100))
-    assert list(ahead(iter([]))) == []
+    assert list(prefetch(iter(range(100)))) == list(range(100))
+    assert list(prefetch(iter([]))) == []
 
 
 def test_the_next_one_is_made_while_one_is_in_use() -> None:
@@ -23,7 +23,7 @@ def test_the_next_one_is_made_while_one_is_in_use() -> None:
             made.append(number)
             yield number
 
-    seen = ahead(numbers())
+    seen = prefetch(numbers())
     assert next(seen) == 0
     until = time.monotonic() + 10
     while len(made) < 3 and time.monotonic() < until:
@@ -39,7 +39,7 @@ def test_an_error_comes_in_its_turn() -> None:
         yield 2
         raise ValueError("torn")
 
-    seen = ahead(numbers())
+    seen = prefetch(numbers())
     assert [next(seen), next(seen)] == [1, 2]
     with pytest.raises(ValueError, match="torn"):
         next(seen)
@@ -47,7 +47,7 @@ def test_an_error_comes_in_its_turn() -> None:
 
 def test_the_thread_ends_with_the_one_it_works_for() -> None:
     before = threading.active_count()
-    for number in ahead(itertools.count()):
+    for number in prefetch(itertools.count()):
         if number == 3:
             break
     assert threading.active_count() == before

@@ -11,16 +11,16 @@ import pytest
 
 @pytest.fixture(scope="module")
 def worker() -> Iterator[Any]:
-    """The loop and the feed of pictures; the host has no Keras, and what they need of it stands in its place."""
+    """The schedules and the batches of pictures; a stub stands in for Keras, which the host does not have."""
     keras = types.ModuleType("keras")
     keras.__dict__.update(__version__="3.15.1", ops=np, layers=types.SimpleNamespace(Layer=object))
     known = set(sys.modules)
     with pytest.MonkeyPatch.context() as patch:
         patch.setitem(sys.modules, "keras", keras)
         patch.delenv("ZOO_KERAS", raising=False)
-        from zoo.worker.training import image_batches, loop
+        from zoo.worker.training import image_batches, schedules
 
-        yield types.SimpleNamespace(loop=loop, pictures=image_batches)
+        yield types.SimpleNamespace(schedules=schedules, pictures=image_batches)
     for name in set(sys.modules) - known:
         if name.startswith(("zoo.models", "zoo.worker")):
             del sys.modules[name]
@@ -28,7 +28,7 @@ def worker() -> Iterator[Any]:
 
 def rates(worker: Any, schedule: str, warmup: float, steps: int = 100) -> list[float]:
     settings = {"learning_rate": 0.1, "schedule": schedule, "warmup": warmup}
-    return [worker.loop.learning_rate(settings, step, steps) for step in range(steps)]
+    return [worker.schedules.learning_rate(settings, step, steps) for step in range(steps)]
 
 
 def test_a_constant_rate_climbs_first_and_stays(worker: Any) -> None:
@@ -57,8 +57,8 @@ def test_one_cycle_climbs_from_a_25th_and_ends_at_a_10000th(worker: Any, warmup:
 
 def test_smoothed_labels_sum_to_one(worker: Any) -> None:
     labels = np.eye(4, dtype=np.float32)
-    assert worker.loop.smooth(labels, 0.0) is labels
-    found = worker.loop.smooth(labels, 0.2)
+    assert worker.schedules.smooth_labels(labels, 0.0) is labels
+    found = worker.schedules.smooth_labels(labels, 0.2)
     np.testing.assert_allclose(found.sum(1), 1)
     np.testing.assert_allclose(np.diag(found), 0.85)
 

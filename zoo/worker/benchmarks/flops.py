@@ -14,11 +14,11 @@ def per_item(model, arguments=None):
     """
     kernels = [(name.rpartition("/")[0], shape) for name, shape in compat.named_weights(model) if _multiplies(name)]
     counted = sum(2 * int(np.prod(shape)) * _positions(model.get_layer(layer)) for layer, shape in kernels)
-    told = arguments or {}
-    if "heads" in told:  # queries with keys, and shares with values: (length, length, d_model) twice
-        counted += 2 * 2 * told["length"] ** 2 * told["d_model"] * told["layers"]
-    if told.get("tied"):  # the table of embeddings is the last kernel, too
-        counted += 2 * told["length"] * told["d_model"] * told["vocabulary"]
+    arguments = arguments or {}
+    if "heads" in arguments:  # queries with keys, and shares with values: (length, length, d_model) twice
+        counted += 2 * 2 * arguments["length"] ** 2 * arguments["d_model"] * arguments["layers"]
+    if arguments.get("tied"):  # the table of embeddings is the last kernel, too
+        counted += 2 * arguments["length"] * arguments["d_model"] * arguments["vocabulary"]
     return counted
 
 

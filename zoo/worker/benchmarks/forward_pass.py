@@ -6,24 +6,25 @@ what such a function returned has really been computed: GPUs work on while Pytho
 
 import numpy as np
 
-from zoo.worker.errors import RefusalError
+from zoo.worker import devices
+from zoo.worker.errors import UserError
 
 
-def ways(framework):
-    """Names of the ways in which a framework can make a pass, the plainest first."""
-    return {"torch": ["eager", "compiled"], "tensorflow": ["graph", "xla"], "jax": ["xla"]}.get(framework, ["graph"])
+def execution_modes(framework):
+    """Names of the modes in which a framework can make a pass, the plainest first."""
+    return devices.capabilities(framework)["modes"]
 
 
-def wait(made):
+def wait(output):
     """Come back when a pass is done; numpy arrays are."""
-    if hasattr(made, "block_until_ready"):
-        made.block_until_ready()
-    elif hasattr(made, "is_mps") and (made.is_mps or made.is_cuda):
+    if hasattr(output, "block_until_ready"):
+        output.block_until_ready()
+    elif hasattr(output, "is_mps") and (output.is_mps or output.is_cuda):
         import torch
 
-        (torch.mps if made.is_mps else torch.cuda).synchronize()
-    elif hasattr(made, "numpy") and not hasattr(made, "is_mps"):
-        made[0, 0, 0].numpy()  # TensorFlow: one number is there only when all are
+        (torch.mps if output.is_mps else torch.cuda).synchronize()
+    elif hasattr(output, "numpy") and not hasattr(output, "is_mps"):
+        output[0, 0, 0].numpy()  # TensorFlow: one number is there only when all are
 
 
 def of_torch(module, x, training, way):
@@ -54,11 +55,11 @@ def of_keras(model, x, training, way, precision):
         model: built in that precision.
         x: the input, a float32 array.
         training: as in a training step, dropout included; else as in prediction.
-        way: one of :func:`ways`.
+        way: one of :func:`execution_modes`.
         precision: float32, bfloat16 or float16.
 
     Raises:
-        RefusalError: this framework cannot do that.
+        UserError: this framework cannot do that.
     """
     from zoo.models import compat
 
@@ -72,7 +73,7 @@ def of_keras(model, x, training, way, precision):
     if name == "openvino":
         return _openvino(model, x, training, precision)
     if precision != "float32" and compat.MAJOR < 3:
-        raise RefusalError("%s is not to be had of Keras %s" % (precision, compat.version()))
+        raise UserError("%s is not to be had of Keras %s" % (precision, compat.version()))
     if name == "tensorflow" and hasattr(compat.keras.backend, "get_session") is False:
         return _tensorflow(model, x, training, way, precision)
     return _session(model, x, training, way)
@@ -81,10 +82,10 @@ def of_keras(model, x, training, way, precision):
 def _jax(model, x, training, precision):
     import jax
 
-    held = jax.device_put(np.asarray(x)).astype(precision)
+    tensor = jax.device_put(np.asarray(x)).astype(precision)
     variables = [[each.value for each in kind] for kind in (model.trainable_variables, model.non_trainable_variables)]
     call = jax.jit(lambda kept, other, x: model.stateless_call(kept, other, x, training=training)[0])
-    return lambda: call(variables[0], variables[1], held)
+    return lambda: call(variables[0], variables[1], tensor)
 
 
 def _openvino(model, x, training, precision):
@@ -93,7 +94,7 @@ def _openvino(model, x, training, precision):
     from zoo.worker.devices import openvino
 
     if training:
-        raise RefusalError("OpenVINO cannot train")
+        raise UserError("OpenVINO cannot train")
     openvino.compute_in(precision)
     try:
         compat.outputs(model, x)  # compiles
@@ -107,12 +108,12 @@ def _openvino(model, x, training, precision):
 def _tensorflow(model, x, training, way, precision):
     import tensorflow as tf
 
-    held = tf.cast(tf.constant(x), precision)
+    tensor = tf.cast(tf.constant(x), precision)
     if way == "xla":
         call = tf.function(lambda x: model(x, training=training), jit_compile=True)
     else:
         call = tf.function(lambda x: model(x, training=training))
-    return lambda: call(held)
+    return lambda: call(tensor)
 
 
 def _session(model, x, training, way):
@@ -120,7 +121,7 @@ def _session(model, x, training, way):
     from zoo.models import compat
 
     if way != "graph":
-        raise RefusalError("there is no %s here" % way)
+        raise UserError("there is no %s here" % way)
     K = compat.keras.backend
     phase = K.learning_phase()
     call = K.function([model.input, phase], [model.output])

@@ -5,21 +5,19 @@ answers, networks from pictures to pictures and from vectors to vectors learn to
 matter for the time.
 """
 
-import importlib
-
 import numpy as np
 
 from zoo.models import compat
-from zoo.worker import weights
+from zoo.worker import devices, weights
 from zoo.worker.benchmarks import flops, golden
-from zoo.worker.errors import RefusalError
+from zoo.worker.errors import UserError
 from zoo.worker.inference import predictors
 from zoo.worker.model import build
 
 SEED = 1
 
 
-class Subject:
+class NetworkCase:
     """One network in one precision.
 
     Args:
@@ -28,11 +26,11 @@ class Subject:
         precision: ``float32``, ``bfloat16`` or ``float16``; weights are float32 in any case.
 
     Raises:
-        RefusalError: this stack cannot compute in that precision, or build the network.
+        UserError: this stack cannot compute in that precision, or build the network.
     """
 
     def __init__(self, network, framework, precision="float32"):
-        self._device = importlib.import_module("zoo.worker.devices." + framework)
+        self._device = devices.load(framework)
         self._answers, self._precision = network.get("golden") or {}, precision
         self._arguments = network["model"]["args"]
         predictors.prepare(self._device, precision)
@@ -55,14 +53,14 @@ class Subject:
             batch: items at a time.
 
         Raises:
-            RefusalError: this stack cannot do that.
+            UserError: this stack cannot do that.
         """
         stored = self.inputs(batch)
         if mode == "inference":
             predict = self.predictor(batch)
             return lambda: predict(stored)
-        if compat.backend_name() == "openvino":
-            raise RefusalError("OpenVINO cannot train")
+        if not devices.capabilities()["trains"]:
+            raise UserError("%s cannot train" % compat.backend_name())
         return self._step(self._preprocess(stored))
 
     def inputs(self, count):
@@ -80,7 +78,7 @@ class Subject:
         shape = compat.static_shape(self.model.inputs[0])[1:]
         if hasattr(self._device, "predictor") and len(shape) != 3:
             if self._precision != "float32":
-                raise RefusalError("of pictures alone this stack computes in %s" % self._precision)
+                raise UserError("of pictures alone this stack computes in %s" % self._precision)
             return lambda stored: compat.predict(self.model, self._preprocess(stored))
         predictors.prepare(self._device, self._precision)  # where it is compiled here
         try:
@@ -100,7 +98,7 @@ class Subject:
         zeros = np.zeros((len(x), *shape), np.float32)
         return lambda: compat.train_mse(self.model, x, zeros)
 
-    def judge(self, batch):
+    def check(self, batch):
         """How far the answers are from the known ones; nothing where none are known.
 
         Returns:

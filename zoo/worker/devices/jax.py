@@ -3,6 +3,11 @@
 import os
 import sys
 
+CAPABILITIES = {
+    "modes": ("xla",),
+    "skipped_probes": {"wide_integers": "JAX counts in 32 bits unless told otherwise"},
+}
+
 
 def start(device):
     """Tell JAX which platforms to open, before it is imported; one that it cannot open is then an error."""
@@ -40,8 +45,8 @@ def proof(device):
 
 def place(variable):
     """Name and kind of the device that holds a Keras variable."""
-    (held,) = variable.value.devices()
-    return str(held), "cpu" if held.platform == "cpu" else "gpu"
+    (device,) = variable.value.devices()
+    return str(device), "cpu" if device.platform == "cpu" else "gpu"
 
 
 def versions():

@@ -2,8 +2,20 @@
 
 import numpy as np
 
-from zoo.worker.errors import RefusalError
+from zoo.worker.errors import UserError
 from zoo.worker.inference import openvino_transposes
+
+_PREDICTS = "OpenVINO only predicts"
+CAPABILITIES = {
+    "trains": False,
+    "skipped_probes": {
+        "wide_integers": "OpenVINO counts in 32 bits on a CPU",
+        "dropout": _PREDICTS,
+        "train_step": _PREDICTS,
+        "normalised_step": _PREDICTS,
+        "variable": _PREDICTS,
+    },
+}
 
 HINTS = {"float32": "f32", "bfloat16": "bf16", "float16": "f16"}
 # Pictures at a time on each core: 1, 4 and 16 are equally fast, and with 1 a small network waits for Python.
@@ -42,10 +54,10 @@ def compute_in(precision):
 
 
 def _refuse_others(compiled):
-    """Raise RefusalError where OpenVINO took another precision than it was told to."""
+    """Raise UserError where OpenVINO took another precision than it was told to."""
     wish, took = _settings["INFERENCE_PRECISION_HINT"], compiled.get_property("INFERENCE_PRECISION_HINT").to_string()
     if took != wish:
-        raise RefusalError("this processor does not multiply %s by itself (OpenVINO took %s)" % (wish, took))
+        raise UserError("this processor does not multiply %s by itself (OpenVINO took %s)" % (wish, took))
 
 
 def proof(device):
@@ -114,10 +126,10 @@ def predictor(predict, preprocess, shape):
 def _straight_line(preprocess):
     """(scale, offset) of a preprocessing that is one for every byte, else (None, None)."""
     every = np.arange(256, dtype=np.uint8).reshape(1, 256, 1, 1)
-    made = np.asarray(preprocess(np.repeat(every, 3, axis=3)), dtype=np.float64)
-    scale, offset = (made[0, 255, 0, 0] - made[0, 0, 0, 0]) / 255, made[0, 0, 0, 0]
+    lines = np.asarray(preprocess(np.repeat(every, 3, axis=3)), dtype=np.float64)
+    scale, offset = (lines[0, 255, 0, 0] - lines[0, 0, 0, 0]) / 255, lines[0, 0, 0, 0]
     straight = (
-        made.shape == (1, 256, 1, 3) and np.abs(made[0, :, 0, :].T - (scale * every.ravel() + offset)).max() < 1e-6
+        lines.shape == (1, 256, 1, 3) and np.abs(lines[0, :, 0, :].T - (scale * every.ravel() + offset)).max() < 1e-6
     )
     return (scale, offset) if straight and scale else (None, None)
 

@@ -6,7 +6,16 @@ Settings in the environment outrank ``~/.plaidml``, so nothing of the user's is 
 import logging
 import os
 
-from zoo.worker.errors import RefusalError
+from zoo.worker.errors import UserError
+
+CAPABILITIES = {
+    "any_length": False,
+    "wrong_features": {
+        "squeezenet": "PlaidML 0.7 computes the unpadded convolutions of SqueezeNet wrong, or dies in them; "
+        "say features=random, or use another stack"
+    },
+    "skipped_probes": {"variable": "PlaidML opens one device and keeps everything there"},
+}
 
 _opened = []
 
@@ -24,7 +33,7 @@ def start(device):
     """Choose a device and name it to PlaidML.
 
     Raises:
-        RefusalError: no device of the promised kind, or not the one named.
+        UserError: no device of the promised kind, or not the one named.
     """
     # Configured means at least one setting is in the environment; else PlaidML asks for its set-up.
     os.environ["PLAIDML_EXPERIMENTAL"] = "1"
@@ -33,30 +42,30 @@ def start(device):
     import plaidml
 
     logging.getLogger("plaidml").addHandler(_OpenedDevices())
-    found = [_text(row.id) for row in plaidml.devices(plaidml.Context(), limit=100, return_all=True)[0]]
-    os.environ["PLAIDML_DEVICE_IDS"] = choose(found, device)
+    ids = [_text(row.id) for row in plaidml.devices(plaidml.Context(), limit=100, return_all=True)[0]]
+    os.environ["PLAIDML_DEVICE_IDS"] = choose(ids, device)
 
 
-def choose(found, device):
+def choose(ids, device):
     """Pick a device id: the one asked for, else the best of the promised kind.
 
     Metal before OpenCL: where both see the same Radeon, OpenCL has computed wrong numbers
     (https://github.com/plaidml/plaidml/issues/175).
 
     Args:
-        found: ids as PlaidML lists them, such as ``metal_amd_radeon_rx_570.0``.
+        ids: ids as PlaidML lists them, such as ``metal_amd_radeon_rx_570.0``.
         device: the request's device: ``promise`` and, where the user named one, ``id``.
     """
     if device.get("id"):
-        if device["id"] not in found:
-            raise RefusalError("PlaidML has no device %r; it has %s" % (device["id"], ", ".join(found) or "none"))
+        if device["id"] not in ids:
+            raise UserError("PlaidML has no device %r; it has %s" % (device["id"], ", ".join(ids) or "none"))
         return device["id"]
-    wanted = [name for name in found if kind(name) == device["promise"]]
+    wanted = [name for name in ids if kind(name) == device["promise"]]
     if not wanted:
-        raise RefusalError(
-            "PlaidML sees no %s; it sees %s" % (device["promise"].upper(), ", ".join(found) or "no device at all")
+        raise UserError(
+            "PlaidML sees no %s; it sees %s" % (device["promise"].upper(), ", ".join(ids) or "no device at all")
         )
-    return sorted(wanted, key=lambda name: (not name.startswith("metal_"), found.index(name)))[0]
+    return sorted(wanted, key=lambda name: (not name.startswith("metal_"), ids.index(name)))[0]
 
 
 def kind(name):

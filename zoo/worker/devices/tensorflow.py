@@ -2,6 +2,8 @@
 
 import os
 
+CAPABILITIES = {"modes": ("graph", "xla"), "bfloat16_gains": ("classifiers",), "tensorboard": True}
+
 
 def start(device):
     """Hide the GPUs where the CPU is asked for; else let GPU memory grow as needed.
@@ -33,9 +35,9 @@ def proof(device):
 
 def place(variable):
     """Name and kind of the device that holds a Keras variable; None where TensorFlow 1 has not settled it."""
-    held = getattr(variable, "value", None)
+    value = getattr(variable, "value", None)
     # In Keras 3 this is the TensorFlow variable, in tf.keras a method of it.
-    name = str((variable if callable(held) else held).device)
+    name = str((variable if callable(value) else value).device)
     return (name, "cpu" if "CPU" in name.upper() else "gpu") if name else None
 
 

@@ -40,7 +40,7 @@ def cancel(graph):
 def _move(node):
     """Let a node take what lies before the transposes of its inputs, and transpose its result instead."""
     orders = [_order(value) for value in node.input_values()]
-    order = next((found for found in orders if found), None)
+    order = next((permutation for permutation in orders if permutation), None)
     if order is None:
         return
     kind = node.get_type_name()
@@ -70,13 +70,13 @@ def _elementwise(node, orders, order):
     """All inputs transposed alike, or constants, which are transposed back here and now."""
     values = node.input_values()
     constants = [_constant(value) for value in values]
-    if any(found != order and constant is None for found, constant in zip(orders, constants)):
+    if any(permutation != order and constant is None for permutation, constant in zip(orders, constants)):
         return
     for place, constant in enumerate(constants):
         if constant is not None and constant.size > 1:
             shaped = constant.reshape((1,) * (len(order) - constant.ndim) + constant.shape)
             _feed(node, place, shaped.transpose(np.argsort(order)))
-    _take(node, order, [place for place, found in enumerate(orders) if found])
+    _take(node, order, [place for place, permutation in enumerate(orders) if permutation])
 
 
 def _pad(node, order):
@@ -120,8 +120,8 @@ def _beyond(value):
 def _order(value):
     """The order of axes that a transpose with a constant order gives, else None."""
     node = value.get_node()
-    found = _constant(node.input_value(1)) if node.get_type_name() == "Transpose" else None
-    return [int(axis) for axis in found] if found is not None and found.size else None
+    permutation = _constant(node.input_value(1)) if node.get_type_name() == "Transpose" else None
+    return [int(axis) for axis in permutation] if permutation is not None and permutation.size else None
 
 
 def _constant(value):

@@ -1,7 +1,7 @@
 """The fastest way from pixels to probabilities that a framework has."""
 
 from zoo.models import compat
-from zoo.worker.errors import RefusalError
+from zoo.worker.errors import UserError
 
 # What Keras calls the precisions.
 POLICIES = {"float32": "float32", "bfloat16": "mixed_bfloat16", "float16": "mixed_float16"}
@@ -15,7 +15,7 @@ def prepare(device, precision):
         precision: ``float32``, ``float16`` or ``bfloat16``.
 
     Raises:
-        RefusalError: this Keras cannot compute in it.
+        UserError: this Keras cannot compute in it.
     """
     if hasattr(device, "compute_in"):
         device.compute_in(precision)
@@ -23,7 +23,7 @@ def prepare(device, precision):
     try:
         compat.set_precision(POLICIES[precision])
     except ValueError as error:
-        raise RefusalError("%s; precision=float32 works everywhere" % error) from error
+        raise UserError("%s; precision=float32 works everywhere" % error) from error
 
 
 def of(device, model, preprocess, shape):

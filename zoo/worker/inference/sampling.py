@@ -3,14 +3,14 @@
 import numpy as np
 
 
-def recall(memory, tokens):
+def prefill(memory, tokens):
     """Take tokens in after one another; logits of what follows the last, (vocabulary,)."""
     for token in tokens:
         logits = memory.step([token])
     return logits[0]
 
 
-def follow(memory, seen):
+def step(memory, seen):
     """Logits of what follows ``seen``, whose last token is new to the memory.
 
     A memory that is full forgets all but the later half of what it held: keys and values know their place, so
@@ -19,10 +19,10 @@ def follow(memory, seen):
     if memory.position < memory.length:
         return memory.step(seen[-1:])[0]
     memory.reset()
-    return recall(memory, seen[-max(1, memory.length // 2) :])
+    return prefill(memory, seen[-max(1, memory.length // 2) :])
 
 
-def draw(logits, temperature, top_k, random):
+def sample(logits, temperature, top_k, random):
     """Draw a token.
 
     Args:

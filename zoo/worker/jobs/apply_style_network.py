@@ -5,7 +5,6 @@ after the last. Here each is restyled into ``0.done.npy``, ..., announced by an 
 """
 
 import errno
-import importlib
 import os
 import time
 
@@ -13,14 +12,11 @@ import numpy as np
 
 from zoo.models import compat
 from zoo.models.style_transfer import fast as network
-from zoo.worker import weights
-from zoo.worker.errors import RefusalError
+from zoo.worker import devices, weights
+from zoo.worker.errors import UserError
+from zoo.worker.files import atomic_write
 from zoo.worker.inference import predictors, tiles
-from zoo.worker.input_queue import Inbox
-
-# A picture with so many tiles' pixels or fewer is computed at once: twice as fast, and it fits into memory as well.
-# PyTorch keeps what every layer gives until the end: 2.8 GB for 0.7 megapixels, where others take a third.
-AT_ONCE = 1 if compat.backend_name() == "torch" else 4
+from zoo.worker.input_queue import ArrayQueueReader
 
 
 def run(request, events, stop, phases):
@@ -38,7 +34,7 @@ def run(request, events, stop, phases):
         most frameworks compile while they compute it.
     """
     settings, began = request["restyle"], time.monotonic()
-    device = importlib.import_module("zoo.worker.devices." + request["device"]["framework"])
+    device = devices.load(request["device"]["framework"])
     predictors.prepare(device, settings["precision"])
     model = network.build(compat, initializer="zeros", **request["model"]["args"])
     weights.load(model, request["weights"])
@@ -63,7 +59,8 @@ class _Job:
 
     def __init__(self, model, chain, settings, events, stop):
         self._model, self._chain, self._settings, self._events, self._stop = model, chain, settings, events, stop
-        self.inbox = Inbox(settings["exchange"], stop, lambda: self._tell(0.0))
+        self._at_once = devices.capabilities()["tiles_at_once"]
+        self.inbox = ArrayQueueReader(settings["exchange"], stop, lambda: self._report(0.0))
 
     def all(self):
         """Restyle until there are no more; yields (pixels, seconds) of each."""
@@ -75,22 +72,21 @@ class _Job:
             except _StopError:
                 return
             except OSError as error:
-                raise RefusalError(_storage_words(error, self._settings["exchange"])) from error
+                raise UserError(_storage_problem(error, self._settings["exchange"])) from error
             yield size, time.monotonic() - began
             path = self.inbox.next()
 
     def _restyle(self, path):
         pixels, done = np.load(path, mmap_mode="r", allow_pickle=False), path[: -len(".npy")] + ".done.npy"
-        self._write(pixels, done + ".part")
-        os.replace(done + ".part", done)
+        self._write(pixels, done)
         os.remove(path)
-        self._tell(1.0)
+        self._report(1.0)
         self._events.emit("artifact", kind="picture", path=done, index=self.inbox.index)
         return pixels.shape[0] * pixels.shape[1]
 
     def _write(self, pixels, path):
         rows, columns = pixels.shape[:2]
-        with open(path, "wb") as out:
+        with atomic_write(path, durable=False) as out:
             header = {"descr": "|u1", "fortran_order": False, "shape": pixels.shape}
             np.lib.format.write_array_header_1_0(out, header)
             for top, part in self._restyled(_Padded(pixels)):
@@ -98,7 +94,8 @@ class _Job:
 
     def _restyled(self, picture):
         tile = self._settings["tile"]
-        if picture.shape[0] * picture.shape[1] <= AT_ONCE * tile * tile:
+        # Twice as fast as in tiles, and it fits into memory as well.
+        if picture.shape[0] * picture.shape[1] <= self._at_once * tile * tile:
             whole = picture.read(0, 0, *picture.shape)[None]
             return [(0, tiles.to_pixels(compat.outputs(self._model, whole)[0][0]))]
         scratch = self._settings["exchange"]
@@ -107,9 +104,9 @@ class _Job:
     def _tick(self, share):
         if self._stop.asked:
             raise _StopError
-        self._tell(share)
+        self._report(share)
 
-    def _tell(self, share):
+    def _report(self, share):
         self._events.step(step=self.inbox.index + share, steps=self._settings["items"])
 
 
@@ -128,7 +125,7 @@ class _Padded:
         return np.asarray(part, np.float32)
 
 
-def _storage_words(error, folder):
+def _storage_problem(error, folder):
     if error.errno == errno.ENOSPC:
         return "there is no room left in %s; a large picture needs about 100 bytes a pixel there" % folder
     return "cannot write in %s: %s" % (folder, error.strerror or error)

@@ -4,19 +4,23 @@ All cases take turns, repeat after repeat, so that what slows the machine down f
 fastest product of two square matrices is timed in the same turns, in the same precision.
 """
 
-import json
+import importlib
 import os
 import time
 
 import numpy as np
 
+from zoo.worker import devices
 from zoo.worker.benchmarks import forward_pass
-from zoo.worker.errors import RefusalError
+from zoo.worker.benchmarks.results import save_rows
+from zoo.worker.errors import UserError, describe
 
 PEAK_SIZE = 2048
 SEED = 1
 # PyTorch's module as a blog post timed it: zeros, dropout active, gradients recorded, no waiting for the device.
 PUBLISHED = "as published"
+# Modes that compile before the first pass.
+COMPILED = ("compiled", "xla")
 
 
 def run(request, events, stop, phases):
@@ -33,28 +37,23 @@ def run(request, events, stop, phases):
                 _time(row, call, settings["passes"], waits=row["mode"] != PUBLISHED)
     phases["run_s"] = time.monotonic() - began
     rows = [row for row, _ in prepared]
-    path = os.path.join(request["run_dir"], "rows.json")
-    with open(path, "w", encoding="utf-8") as out:
-        json.dump(rows, out)
-    events.emit("artifact", kind="rows", path=path)
+    save_rows(request, rows, events)
     return {"metrics": {"rows": len(rows), "failed": sum(bool(row["error"]) for row in rows)}}
 
 
 def cases(settings, framework):
     """What is to be timed, in the order of the rows."""
-    found = []
+    can, rows = devices.capabilities(framework), []
+    modes = [mode for mode in can["modes"] if settings["compiled"] or mode not in COMPILED or len(can["modes"]) == 1]
     for precision in settings["precisions"]:
         for implementation in settings["implementations"]:
-            if implementation == "torch" and framework != "torch":
+            if implementation != "zoo" and implementation not in can["encoders"]:
                 continue
             if implementation == "torch" and precision == "float32" and settings["as_published"]:
-                found.append(_case("torch", "eager", PUBLISHED, precision))
-            for mode in settings["modes"]:
-                for way in forward_pass.ways(framework):
-                    if way not in ("compiled", "xla") or settings["compiled"] or framework == "jax":
-                        found.append(_case(implementation, way, mode, precision))
-        found.append(_case("matrix product", "", "", precision))
-    return found
+                rows.append(_case("torch", "eager", PUBLISHED, precision))
+            rows += [_case(implementation, way, mode, precision) for mode in settings["modes"] for way in modes]
+        rows.append(_case("matrix product", "", "", precision))
+    return rows
 
 
 def _case(implementation, way, mode, precision):
@@ -83,8 +82,8 @@ def _prepared(case, request):
         forward_pass.wait(once())
         row["first_s"] = time.perf_counter() - began
         forward_pass.wait(once())
-    except Exception as error:  # what one case cannot do is told in its row, and the others go on
-        row["error"] = ("%s: %s" % (type(error).__name__, error))[:300]
+    except Exception as error:  # what one case cannot do stands in its row, and the others go on
+        row["error"] = describe(error)
         return row, None
     return row, once
 
@@ -93,11 +92,11 @@ def _time(row, once, count, waits):
     began = time.perf_counter()
     try:
         for _ in range(count):
-            made = once()
+            output = once()
             if waits:
-                forward_pass.wait(made)
+                forward_pass.wait(output)
     except Exception as error:
-        row["error"] = ("%s: %s" % (type(error).__name__, error))[:300]
+        row["error"] = describe(error)
         return
     row["taken_s"].append(time.perf_counter() - began)
 
@@ -112,16 +111,17 @@ def _of_zoo(case, settings, model):
     from zoo.worker import weights
 
     policy = getattr(getattr(compat.keras, "config", None), "set_dtype_policy", None)
-    if policy and compat.backend_name() != "openvino":
+    computes_in_any = hasattr(devices.load(compat.backend_name()), "compute_in")  # whatever the policy of Keras is
+    if policy and not computes_in_any:
         policy(case["precision"])
     try:
-        made = transformer.build(compat, length=settings["length"], **model)
-        weights.initialise(made, SEED)
+        encoder = transformer.build(compat, length=settings["length"], **model)
+        weights.initialise(encoder, SEED)
     finally:
         if policy:
             policy("float32")
     x = _vectors(settings, model)
-    return forward_pass.of_keras(made, x, case["mode"] == "training", case["way"], case["precision"])
+    return forward_pass.of_keras(encoder, x, case["mode"] == "training", case["way"], case["precision"])
 
 
 def _of_torch(case, settings, model):
@@ -129,7 +129,7 @@ def _of_torch(case, settings, model):
     import torch
 
     if model["causal"] or model["final_norm"]:
-        raise RefusalError("PyTorch's module is timed without mask and without a last normalisation")
+        raise UserError("PyTorch's module is timed without mask and without a last normalisation")
     layer = torch.nn.TransformerEncoderLayer(
         model["d_model"],
         model["heads"],
@@ -151,21 +151,10 @@ def _of_torch(case, settings, model):
 def _product(precision, framework):
     """A product of two square matrices, one pass."""
     x = np.random.RandomState(SEED).standard_normal((PEAK_SIZE, PEAK_SIZE)).astype(np.float32)
-    if framework == "torch":
-        import torch
-
-        device = os.environ.get("KERAS_TORCH_DEVICE", "cpu")
-        held = torch.from_numpy(x).to(device, getattr(torch, precision))
-        return lambda: torch.matmul(held, held)[None]
-    if framework == "jax":
-        import jax
-
-        held, product = jax.device_put(x).astype(precision), jax.jit(lambda x: x @ x)
-        return lambda: product(held)
-    if framework == "tensorflow":
-        import tensorflow as tf
-
-        if hasattr(tf, "function"):
-            held = tf.cast(tf.constant(x), precision)
-            return lambda: tf.matmul(held, held)[None]
-    raise RefusalError("matrix products by themselves are not timed on this framework")
+    try:
+        kernels = importlib.import_module("zoo.worker.devices.kernels." + framework)
+    except ImportError:
+        kernels = None
+    if not hasattr(kernels, "product"):
+        raise UserError("matrix products by themselves are not timed on this framework")
+    return kernels.product(x, precision)

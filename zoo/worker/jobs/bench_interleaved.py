@@ -9,7 +9,8 @@ import time
 
 from zoo.worker import memory
 from zoo.worker.benchmarks import network_case
-from zoo.worker.input_queue import orders
+from zoo.worker.errors import describe
+from zoo.worker.input_queue import iter_commands
 from zoo.worker.jobs import bench_networks
 
 LEAST = 1
@@ -30,7 +31,7 @@ def run(request, events, stop, phases):
     ]
     events.emit("ready", rows=[row for row, _ in prepared], peak_gflop_per_s=peak)
     began = time.monotonic()
-    for asked in orders(stop):
+    for asked in iter_commands(stop):
         _, call = prepared[asked["case"]]
         taken, error = _turn(call, asked["seconds"])
         events.emit("batch", case=asked["case"], taken_s=taken, error=error, peak_memory_bytes=memory.peak_bytes())
@@ -43,22 +44,18 @@ def _prepared(network, mode, precision, batch, framework):
     row = {"mode": mode, "precision": precision}
     began = time.monotonic()
     try:
-        subject = network_case.Subject(network, framework, precision)
-        call = subject.call(mode, batch)
-        row["gflop_per_item"], row["build_s"] = subject.gflop_per_item, time.monotonic() - began
+        case = network_case.NetworkCase(network, framework, precision)
+        call = case.call(mode, batch)
+        row["gflop_per_item"], row["build_s"] = case.gflop_per_item, time.monotonic() - began
         began = time.monotonic()
         call()
         row["compile_s"] = time.monotonic() - began
         if mode == "inference":
-            row.update(subject.judge(batch))
+            row.update(case.check(batch))
         call()
-    except Exception as error:  # what one case cannot do is told in its row, and the others go on
-        return dict(row, error=_words(error)), None
+    except Exception as error:  # what one case cannot do stands in its row, and the others go on
+        return dict(row, error=describe(error)), None
     return row, call
-
-
-def _words(error):
-    return ("%s: %s" % (type(error).__name__, error))[:300]
 
 
 def _turn(call, seconds):
@@ -75,5 +72,5 @@ def _turn(call, seconds):
             call()
             taken.append(time.perf_counter() - at)
     except Exception as error:
-        return taken, _words(error)
+        return taken, describe(error)
     return taken, None

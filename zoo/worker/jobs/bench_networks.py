@@ -6,14 +6,14 @@ fastest matrix product of the same run.
 """
 
 import importlib
-import json
-import os
 import time
 
 import numpy as np
 
 from zoo.worker import memory
 from zoo.worker.benchmarks import network_case, timing
+from zoo.worker.benchmarks.results import save_rows
+from zoo.worker.errors import describe
 from zoo.worker.jobs import bench_operations
 
 # Training goes through a network forwards and backwards, the latter for inputs and for weights.
@@ -29,16 +29,14 @@ def run(request, events, stop, phases):
     peak = peak_gflop_per_s(request["device"]["framework"])
     phases["peak_s"] = time.monotonic() - began
     began, rows = time.monotonic(), []
+    bench = _Bench(settings, request["device"]["framework"], peak, stop)
     for done, network in enumerate(settings["networks"]):
         events.step(step=done, steps=len(settings["networks"]))
-        rows += _rows(network, settings, peak, stop, request["device"]["framework"])
+        rows += bench.rows(network)
         if stop.asked:
             break
     phases["run_s"] = time.monotonic() - began
-    path = os.path.join(request["run_dir"], "rows.json")
-    with open(path, "w", encoding="utf-8") as out:
-        json.dump(rows, out)
-    events.emit("artifact", kind="rows", path=path)
+    save_rows(request, rows, events)
     failed = sum(bool(row.get("error")) for row in rows)
     return {"metrics": {"rows": len(rows), "failed": failed, "peak_gflop_per_s": peak}}
 
@@ -56,40 +54,49 @@ def peak_gflop_per_s(framework):
     return best
 
 
-def _rows(network, settings, peak, stop, framework):
-    """The rows of one network."""
-    rows = []
-    for mode in settings["modes"]:
-        for batch in settings["batch_sizes"]:
-            row = {"network": network["name"], "mode": mode, "batch_size": batch}
-            try:
-                row.update(_timed(network, mode, batch, settings, peak, stop, framework))
-            except Exception as error:  # what one network cannot do is told in its row, and the others go on
-                row["error"] = ("%s: %s" % (type(error).__name__, error))[:300]
-            rows.append(row)
-            if stop.asked:
-                return rows
-    return rows
+class _Bench:
+    """Times networks with the same settings."""
 
+    def __init__(self, settings, framework, peak, stop):
+        self._settings, self._framework, self._peak, self._stop = settings, framework, peak, stop
 
-def _timed(network, mode, batch, settings, peak, stop, framework):
-    """The figures of one row; the network is built anew, so that compiling is timed each time."""
-    began = time.monotonic()
-    subject = network_case.Subject(network, framework)
-    call = subject.call(mode, batch)
-    row = {"build_s": time.monotonic() - began, "gflop_per_item": subject.gflop_per_item}
-    began = time.monotonic()
-    call()
-    row["compile_s"] = time.monotonic() - began
-    began = time.monotonic()
-    timing.rounds(call, settings["warm"])
-    row["warm_s"] = time.monotonic() - began
-    taken = timing.rounds(call, settings["count"], most_s=settings["max_s"], stop=stop)
-    row.update(timing.spread(taken), p95_ms=float(np.percentile(taken, 95) * 1e3))
-    row["items_per_s"] = batch / row["median_ms"] * 1e3
-    row["gflop_per_s"] = row["items_per_s"] * row["gflop_per_item"] * PASSES[mode]
-    row["share_of_peak"] = row["gflop_per_s"] / peak if peak else None
-    row["peak_memory_bytes"] = memory.peak_bytes()
-    if mode == "inference":
-        row.update(subject.judge(batch))
-    return row
+    def rows(self, network):
+        """The rows of one network."""
+        rows = []
+        for mode in self._settings["modes"]:
+            for batch in self._settings["batch_sizes"]:
+                row = {"network": network["name"], "mode": mode, "batch_size": batch}
+                try:
+                    row.update(self._timed(network, mode, batch))
+                except Exception as error:  # what one network cannot do stands in its row, and the others go on
+                    row["error"] = describe(error)
+                rows.append(row)
+                if self._stop.asked:
+                    return rows
+        return rows
+
+    def _timed(self, network, mode, batch):
+        """The figures of one row; the network is built anew, so that compiling is timed each time."""
+        began = time.monotonic()
+        case = network_case.NetworkCase(network, self._framework)
+        call = case.call(mode, batch)
+        row = {"build_s": time.monotonic() - began, "gflop_per_item": case.gflop_per_item}
+        began = time.monotonic()
+        call()
+        row["compile_s"] = time.monotonic() - began
+        row.update(self._speed(call, batch))
+        row["gflop_per_s"] = row["items_per_s"] * row["gflop_per_item"] * PASSES[mode]
+        row["share_of_peak"] = row["gflop_per_s"] / self._peak if self._peak else None
+        row["peak_memory_bytes"] = memory.peak_bytes()
+        if mode == "inference":
+            row.update(case.check(batch))
+        return row
+
+    def _speed(self, call, batch):
+        settings, began = self._settings, time.monotonic()
+        timing.rounds(call, settings["warm"])
+        warm_s = time.monotonic() - began
+        taken = timing.rounds(call, settings["count"], most_s=settings["max_s"], stop=self._stop)
+        row = dict(timing.spread(taken), warm_s=warm_s, p95_ms=float(np.percentile(taken, 95) * 1e3))
+        row["items_per_s"] = batch / row["median_ms"] * 1e3
+        return row

@@ -6,14 +6,14 @@ convolution of 8 pictures with 32 channels.
 """
 
 import importlib
-import json
-import os
 import time
 
 import numpy as np
 
+from zoo.worker import memory
 from zoo.worker.benchmarks import timing
-from zoo.worker.errors import RefusalError
+from zoo.worker.benchmarks.results import save_rows
+from zoo.worker.errors import UserError, describe
 
 PICTURES, CHANNELS = 8, 32
 # A place must hold both arrays, the frameworks' copies and the result.
@@ -37,10 +37,7 @@ def run(request, events, stop, phases):
         if stop.asked:
             break
     phases["run_s"] = time.monotonic() - began
-    path = os.path.join(request["run_dir"], "rows.json")
-    with open(path, "w", encoding="utf-8") as out:
-        json.dump(rows, out)
-    events.emit("artifact", kind="rows", path=path)
+    save_rows(request, rows, events)
     return {"metrics": {"rows": len(rows), "failed": sum(bool(row.get("error")) for row in rows)}}
 
 
@@ -48,12 +45,12 @@ def _places(framework):
     """(name, kind, module) of every place: numpy first, then those of the framework.
 
     Raises:
-        RefusalError: the framework has no single operations.
+        UserError: the framework has no single operations.
     """
     try:
         own = importlib.import_module("zoo.worker.devices.kernels." + framework)
     except ImportError as error:
-        raise RefusalError("single operations of %s cannot be timed: %s" % (framework, error)) from error
+        raise UserError("single operations of %s cannot be timed: %s" % (framework, error)) from error
     plain = importlib.import_module("zoo.worker.devices.kernels.numpy")
     return [(name, kind, module) for module in (plain, own) for name, kind in module.places()]
 
@@ -86,8 +83,8 @@ def _timed(row, arrays, module, settings, stop):
             row["gflop_per_s"] = flops(what, size) / row["median_ms"] / 1e6
             row["largest_error"] = _error(what, arrays, result())
             row["correct"] = row["largest_error"] <= TOLERANCE
-    except Exception as error:  # what one place cannot do is told in its row, and the others go on
-        row["error"] = ("%s: %s" % (type(error).__name__, error))[:300]
+    except Exception as error:  # what one place cannot do stands in its row, and the others go on
+        row["error"] = describe(error)
     return row
 
 
@@ -106,18 +103,10 @@ def operands(what, size):
         "convolution": ((PICTURES, size, size, CHANNELS), (3, 3, CHANNELS, CHANNELS)),
     }[what]
     needed = COPIES * sum(4 * int(np.prod(shape, dtype=np.int64)) for shape in shapes)
-    if needed > _memory_bytes():
+    if needed > (memory.total_bytes() or float("inf")):
         raise MemoryError("it needs about %d MB" % (needed // 10**6))
     drawn = np.random.RandomState(0).rand(1 << 20).astype("float32")
     return [np.resize(drawn[number:], shape) for number, shape in enumerate(shapes)]
-
-
-def _memory_bytes():
-    """The machine's memory; endless where the system does not tell."""
-    try:
-        return os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")
-    except (AttributeError, ValueError, OSError):
-        return float("inf")
 
 
 def flops(what, size):

@@ -1,4 +1,4 @@
-"""Letting a language model go on with a text, one token at a time; keys and values of the past are kept."""
+"""Continue a text with a language model, one token at a time; keys and values of the past are kept."""
 
 import codecs
 import time
@@ -7,8 +7,8 @@ import numpy as np
 
 from zoo.models.transformer import decoding
 from zoo.worker import weights
-from zoo.worker.inference.sampling import draw, follow, recall
-from zoo.worker.training.setup import shaped
+from zoo.worker.inference.sampling import prefill, sample, step
+from zoo.worker.training.setup import build_for_texts
 
 
 def run(request, events, stop, phases):
@@ -26,13 +26,13 @@ def run(request, events, stop, phases):
     """
     settings, arguments = request["infer"], request["model"]["args"]
     began = time.monotonic()
-    model = shaped(request)
+    model = build_for_texts(request)
     weights.load(model, request["weights"])
     given = {name: value for name, value in arguments.items() if name in STEP_ARGUMENTS}
     memory = decoding.CachedDecoder(given, model.get_weights())
     phases["build_s"] = time.monotonic() - began
     began = time.monotonic()
-    logits = recall(memory, settings["tokens"][-memory.length :])
+    logits = prefill(memory, settings["tokens"][-memory.length :])
     phases["prompt_s"] = time.monotonic() - began
     began = time.monotonic()
     written = _write(request, memory, logits, events, stop)
@@ -50,13 +50,13 @@ def _write(request, memory, logits, events, stop):
     seen, texts, count = list(settings["tokens"]), [], 0
     events.emit("text", text=settings["prompt"])
     while count < settings["length"] and not stop.asked:
-        token = draw(logits, settings["temperature"], settings["top_k"], random)
+        token = sample(logits, settings["temperature"], settings["top_k"], random)
         seen.append(token)
         count += 1
         texts.append(decoder.decode(pieces[token]))
         if texts[-1]:
             events.emit("text", text=texts[-1])
         if count < settings["length"]:
-            logits = follow(memory, seen)
+            logits = step(memory, seen)
     texts.append(decoder.decode(b"", final=True))
     return {"count": count, "text": "".join(texts)}

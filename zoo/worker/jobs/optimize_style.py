@@ -10,10 +10,10 @@ import numpy as np
 from zoo.models import compat
 from zoo.models.features import network
 from zoo.worker import precision
-from zoo.worker.errors import RefusalError
+from zoo.worker.errors import UserError
 from zoo.worker.resample import resize
 from zoo.worker.style import feature_model, memory_estimate, objective
-from zoo.worker.style.checkpoints import Keeping
+from zoo.worker.style.checkpoints import StyleCheckpoints
 from zoo.worker.training import optimizers
 
 
@@ -31,7 +31,7 @@ def run(request, events, stop, phases):
         The fields of the ``done`` event.
 
     Raises:
-        RefusalError: features, layers or numbers are wrong.
+        UserError: features, layers or numbers are wrong.
         FloatingPointError: the loss is no longer a number.
     """
     settings = request["style"]
@@ -42,22 +42,22 @@ def run(request, events, stop, phases):
     if request["device"]["promise"] != "gpu":  # what memory a GPU has, nobody tells
         shape = np.load(settings["sizes"][-1]["content"], mmap_mode="r", allow_pickle=False).shape
         memory_estimate.check(chosen, *shape[:2])
-    keeping = Keeping(request["run_dir"], settings["checkpoint_minutes"], events)
-    maker = _Maker(keeping, settings, events, stop)
-    found = keeping.resumed() if request.get("train", {}).get("resume") else None
+    checkpoints = StyleCheckpoints(request["run_dir"], settings["checkpoint_minutes"], events)
+    maker = _Maker(checkpoints, settings, events, stop)
+    resumed = checkpoints.resumed() if request.get("train", {}).get("resume") else None
     build = functools.partial(_built, chosen, layers, settings)
-    _descend(settings, maker, found or (None, 0, 0), build, phases)
-    if keeping.full:
-        raise RefusalError("%s; the last picture that found room is kept as picture.png" % keeping.full)
+    _descend(settings, maker, resumed or (None, 0, 0), build, phases)
+    if checkpoints.full:
+        raise UserError("%s; the last picture that found room is kept as picture.png" % checkpoints.full)
     events.emit("artifact", kind="picture", path=os.path.join(request["run_dir"], "picture.png"))
     metrics = dict(zip(("style", "content", "roughness"), maker.terms))
     metrics.update(loss=sum(maker.terms), steps=maker.done, layers=layers, precision=chosen["precision"])
     return {"metrics": metrics, "stopped": "interrupted" if stop.asked else None}
 
 
-def _descend(settings, maker, found, build, phases):
-    """Size after size, from a picture that was found at one of them, or from the first."""
-    picture, first, begun = found
+def _descend(settings, maker, start, build, phases):
+    """Optimise size after size, from a picture of one of them, or from the first."""
+    picture, first, begun = start
     sizes, before, problem = settings["sizes"], None, None
     maker.skip(sizes[:first])
     for number, size in list(enumerate(sizes))[first:]:
@@ -68,7 +68,7 @@ def _descend(settings, maker, found, build, phases):
         elif before is not None:
             picture = _grown(picture, before, content)
         elif picture.shape != content.shape:
-            raise RefusalError("the checkpoint holds a picture of another size: %r" % (picture.shape,))
+            raise UserError("the checkpoint holds a picture of another size: %r" % (picture.shape,))
         before = content
         if begun >= size["steps"]:
             maker.skip([size])
@@ -90,16 +90,16 @@ def _built(chosen, layers, settings, size, content):
 
 def _layers(chosen, wanted):
     """The layers to use: those asked for, else the network's usual ones as far as the weights reach."""
-    held = feature_model.held(chosen)
+    available = feature_model.available_layers(chosen)
     module = network(chosen["network"])
-    found = {}
+    chosen_layers = {}
     for kind, usual in (("style", module.STYLE), ("content", module.CONTENT)):
-        missing = [name for name in wanted[kind] if name not in held]
+        missing = [name for name in wanted[kind] if name not in available]
         if missing:
-            raise RefusalError("there is no layer %s at hand; there are %s" % (", ".join(missing), ", ".join(held)))
+            raise UserError("there is no layer %s at hand; there are %s" % (", ".join(missing), ", ".join(available)))
         # Where the weights end before the usual content layer, the last one they hold is the nearest to it.
-        found[kind] = list(wanted[kind] or [name for name in usual if name in held] or held[-1:])
-    return found
+        chosen_layers[kind] = list(wanted[kind] or [name for name in usual if name in available] or available[-1:])
+    return chosen_layers
 
 
 def _target(chosen, layers, settings, size, content):
@@ -136,10 +136,10 @@ def _grown(picture, before, content):
 
 
 class _Maker:
-    """Goes down the losses, telling and keeping what there is on the way."""
+    """Goes down the losses, and reports and keeps what there is on the way."""
 
-    def __init__(self, keeping, settings, events, stop):
-        self._keeping, self._settings, self._events, self._stop = keeping, settings, events, stop
+    def __init__(self, checkpoints, settings, events, stop):
+        self._checkpoints, self._settings, self._events, self._stop = checkpoints, settings, events, stop
         self._all = sum(size["steps"] for size in settings["sizes"])
         self._began, self._shape, self._count = time.monotonic(), None, 0
         self.done, self._before, self.terms = 0, 0, [float("nan")] * 3
@@ -148,12 +148,12 @@ class _Maker:
     def skip(self, sizes):
         """Sizes that were come through before the run was cut off."""
         self.done += sum(size["steps"] for size in sizes)
-        if self._keeping.rows:
-            self.terms = [self._keeping.rows[-1][name] for name in ("style", "content", "roughness")]
+        if self._checkpoints.rows:
+            self.terms = [self._checkpoints.rows[-1][name] for name in ("style", "content", "roughness")]
 
     def ended(self):
         """Whether there is no going on to the next size."""
-        return self._stop.asked or self._keeping.full
+        return self._stop.asked or self._checkpoints.full
 
     def optimise(self, problem, picture, size, steps, begun, phases):
         """The picture after the steps of one size, of which some were taken before."""
@@ -176,8 +176,8 @@ class _Maker:
             self._taken, self._last = begun + step, x
             self.done, self.terms = self._before + self._taken, terms
             self._tell(x)
-            if self._keeping.due():
-                self._keeping.checkpoint(self._cropped(x), size, self._taken, self.done)
+            if self._checkpoints.due():
+                self._checkpoints.checkpoint(self._cropped(x), size, self._taken, self.done)
             return self._stop.asked
 
         go = optimizers.lbfgs if self._settings["optimizer"] == "lbfgs" else optimizers.adam
@@ -188,7 +188,7 @@ class _Maker:
         self.done = self._before + self._taken
         phases["train_s"] = phases.get("train_s", 0.0) + time.monotonic() - started
         picture = self._cropped(self._last)
-        self._keeping.checkpoint(picture, size, self._taken, self.done)
+        self._checkpoints.checkpoint(picture, size, self._taken, self.done)
         return picture
 
     def _cropped(self, x):
@@ -201,14 +201,14 @@ class _Maker:
         row = dict(
             fields, step=self.done, height=rows, width=columns, seconds=round(time.monotonic() - self._began, 3)
         )
-        self._keeping.rows.append(row)
+        self._checkpoints.rows.append(row)
         speed = (self._taken - self._begun) / max(1e-9, time.monotonic() - self._size_began)
         self._events.step(step=self.done, steps=self._all, items_per_s=speed, **fields)
         every = self._settings["every"]
         # L-BFGS does not tell of steps that led nowhere, so the very step may be missing.
         if every and self.done >= self._due:
             self._due = (self.done // every + 1) * every
-            self._keeping.step(self.done, objective.cropped(x, rows, columns))
+            self._checkpoints.step(self.done, objective.cropped(x, rows, columns))
 
     def end_of_size(self, number):
         """Tell of a size that is done, counted from 1."""
@@ -217,7 +217,7 @@ class _Maker:
         size = {"size": "%dx%d" % (self._shape[1], self._shape[0]), "epochs": len(self._settings["sizes"])}
         speed = (self._taken - self._begun) / max(1e-9, spent)
         self._events.emit("epoch", epoch=number, epoch_s=spent, items_per_s=speed, **size, **losses)
-        self._keeping.losses()
+        self._checkpoints.losses()
 
 
 class _StoppedError(Exception):

@@ -1,4 +1,4 @@
-"""Running a trained model over pictures."""
+"""Run a trained model over pictures."""
 
 import os
 import time
@@ -6,7 +6,10 @@ import time
 import numpy as np
 
 from zoo.worker import weights
-from zoo.worker.model import build, probabilities, score
+from zoo.worker.files import save_array
+from zoo.worker.metrics import score
+from zoo.worker.model import build
+from zoo.worker.prediction import probabilities
 from zoo.worker.training.image_batches import Rows
 
 
@@ -31,7 +34,7 @@ def run(request, events, stop, phases):
     )
     phases["infer_s"] = time.monotonic() - began
     path = os.path.join(request["run_dir"], "probabilities.npy")
-    np.save(path, predicted, allow_pickle=False)
+    save_array(path, predicted)
     events.emit("artifact", kind="probabilities", path=path)
     metrics = {"items": len(predicted), "items_per_s": len(predicted) / max(1e-9, phases["infer_s"])}
     if request["data"].get("y"):

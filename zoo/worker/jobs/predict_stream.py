@@ -12,7 +12,7 @@ import numpy as np
 
 from zoo.worker import weights
 from zoo.worker.inference import predictors
-from zoo.worker.input_queue import orders
+from zoo.worker.input_queue import iter_commands
 from zoo.worker.model import build
 
 
@@ -28,7 +28,7 @@ def run(request, events, stop, phases):
         phases: seconds by phase, filled in.
 
     Raises:
-        RefusalError: the weights do not fit, or this stack cannot compute in that precision.
+        UserError: the weights do not fit, or this stack cannot compute in that precision.
     """
     asked = request["stream"]
     slots, batch = asked["shape"][:2]
@@ -41,7 +41,7 @@ def run(request, events, stop, phases):
     phases["compile_s"] = time.monotonic() - began - phases["build_s"]
     events.emit("ready")
     took, done = [], 0
-    for filled in orders(stop):
+    for filled in iter_commands(stop):
         slot, count = filled["slot"], filled["count"]
         began = time.monotonic()
         answers[slot, :count] = predict(pixels[slot])[:count]

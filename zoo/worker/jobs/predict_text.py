@@ -1,4 +1,4 @@
-"""Telling the classes of texts with a trained model."""
+"""Run a trained classifier over texts."""
 
 import os
 import time
@@ -6,9 +6,11 @@ import time
 import numpy as np
 
 from zoo.worker import weights
-from zoo.worker.jobs.train_text_classifier import open_texts, probabilities
-from zoo.worker.model import score
-from zoo.worker.training.setup import shaped
+from zoo.worker.files import save_array
+from zoo.worker.metrics import score
+from zoo.worker.training.labelled_texts import predict_texts
+from zoo.worker.training.setup import build_for_texts
+from zoo.worker.training.text_batches import open_texts
 
 
 def run(request, events, stop, phases):
@@ -17,7 +19,7 @@ def run(request, events, stop, phases):
     Where the request holds labels, the ``done`` event carries loss and accuracy.
     """
     began = time.monotonic()
-    model = shaped(request)
+    model = build_for_texts(request)
     weights.load(model, request["weights"])
     phases["build_s"] = time.monotonic() - began
     data, arguments = request["data"], request["model"]["args"]
@@ -31,13 +33,13 @@ def run(request, events, stop, phases):
             "these were read" % (too_long, len(texts), arguments["length"]),
         )
     began = time.monotonic()
-    predicted = probabilities(model, texts, chosen, size, stop, lambda done: events.step(step=done, steps=len(texts)))
+    predicted = predict_texts(model, texts, chosen, size, stop, lambda done: events.step(step=done, steps=len(texts)))
     phases["infer_s"] = time.monotonic() - began
     metrics = {"items": len(texts), "items_per_s": len(texts) / max(1e-9, phases["infer_s"])}
     if stop.asked:
         return {"metrics": metrics, "stopped": "interrupted"}
     path = os.path.join(request["run_dir"], "probabilities.npy")
-    np.save(path, predicted, allow_pickle=False)
+    save_array(path, predicted)
     events.emit("artifact", kind="probabilities", path=path)
     if data.get("labels"):
         metrics["test_loss"], metrics["test_accuracy"] = score(predicted, np.load(data["labels"], allow_pickle=False))

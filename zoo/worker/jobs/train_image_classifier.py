@@ -1,21 +1,23 @@
-"""Training a classifier of pictures: from random weights, or from others' in stages."""
+"""Train a classifier of pictures: from random weights, or from others' in stages."""
 
 import difflib
 import os
 import shutil
 import tempfile
-import time
-
-import numpy as np
 
 from zoo.models import compat
 from zoo.worker import precision, weights
-from zoo.worker.errors import RefusalError
+from zoo.worker.errors import UserError
+from zoo.worker.files import save_arrays
+from zoo.worker.metrics import of_likeliest
 from zoo.worker.model import build
 from zoo.worker.training import evaluation, feature_extraction, image_batches
-from zoo.worker.training.augment import altering
-from zoo.worker.training.loop import Keeper, Narrowing, fit
-from zoo.worker.training.setup import save_all
+from zoo.worker.training.augment import make_augmenter
+from zoo.worker.training.checkpointing import Checkpointer
+from zoo.worker.training.finish import evaluate_best, save
+from zoo.worker.training.loop import fit
+from zoo.worker.training.run import Run
+from zoo.worker.training.state import ProgressiveFreezing, Stage
 
 
 def run(request, events, stop, phases):
@@ -32,32 +34,28 @@ def run(request, events, stop, phases):
 
     Raises:
         FloatingPointError: the loss is no longer a number.
-        RefusalError: the model cannot be built, trained or filled as asked.
+        UserError: the model cannot be built, trained or filled as asked.
     """
-    settings, folder = request["train"], request["run_dir"]
+    training = Run(request, events, stop, phases)
+    settings, plan = training.settings, request["fine_tune"]
     compat.seed(settings["seed"])
-    began = time.monotonic()
-    model, preprocess = _model(request, events)
-    frozen = _frozen(model, request["fine_tune"])
-    leaving = _before(model, request["freeze"]["before"], "freeze.before")
-    phases["build_s"] = time.monotonic() - began
-    parts, keeper = image_batches.parts(request["data"]), Keeper(model, folder)
-    keeper.begin(settings, events, phases)
-    training = _Training(request, model, preprocess, parts, keeper, events, stop, phases)
-    epochs = training.head() if request["fine_tune"] and request["fine_tune"]["head_epochs"] else 0
+    with training.timed("build_s"):
+        model, preprocess = _model(request, events)
+        frozen = _frozen(model, plan)
+        leaving = _before(model, request["freeze"]["before"], "freeze.before")
+    parts, checkpointer = image_batches.parts(request["data"]), Checkpointer(model, training)
+    stages = _Stages(training, model, preprocess, parts, checkpointer)
+    epochs = stages.train_head() if plan and plan["head_epochs"] else 0
     if settings["epochs"] and not stop.asked:
-        epochs += training.all_but(frozen, leaving, epochs)
-    keeper.restore_best()
-    metrics = dict(
-        keeper.best or {}, epochs=epochs, parameters=int(model.count_params()), precision=settings["precision"]
-    )
-    if not stop.asked or stop.reason == "max_minutes":
-        began = time.monotonic()
-        metrics.update(_judge(model, preprocess, parts, settings["batch_size"], folder, events))
-        phases["evaluate_s"] = phases.get("evaluate_s", 0.0) + time.monotonic() - began
+        epochs += stages.train_rest(frozen, leaving, epochs)
+
+    def evaluate():
+        return _evaluate_part(training, model, preprocess, parts)
+
+    metrics = evaluate_best(model, checkpointer, training, evaluate)
+    metrics.update(epochs=epochs, precision=settings["precision"])
     compat.freeze(model, set())
-    save_all(model, folder, events)
-    return {"metrics": metrics, "stopped": stop.reason if stop.asked else None}
+    return save(model, training, metrics)
 
 
 def _model(request, events):
@@ -67,7 +65,7 @@ def _model(request, events):
         settings["precision"] = precision.policy(settings["precision"], request["device"]["promise"])
         compat.set_precision(settings["precision"])
     except ValueError as error:
-        raise RefusalError("trainer.precision: %s" % error) from error
+        raise UserError("trainer.precision: %s" % error) from error
     model, preprocess = build(request)
     weights.initialise(model, settings["seed"])
     if request["weights"]:
@@ -90,74 +88,68 @@ def _before(model, wanted, key):
     wanted = wanted or names[0]
     if wanted not in names:
         near = difflib.get_close_matches(wanted, names, 1, 0.5)
-        raise RefusalError(
+        raise UserError(
             "the model has no layer %r (%s)%s; its layers are %s"
             % (wanted, key, "; did you mean %r?" % near[0] if near else "", ", ".join(names))
         )
     return set(names[: names.index(wanted)])
 
 
-class _Training:
-    """What the stages of a training have in common."""
+class _Stages:
+    """The stages of a training: its last layer by itself, where that is wanted, and then the rest."""
 
-    def __init__(self, request, model, preprocess, parts, keeper, events, stop, phases):
-        self._settings, self._plan, self._data = request["train"], request["fine_tune"], request["data"]
-        self._leave_after = request["freeze"]["after"]
-        self._model, self._preprocess, self._parts = model, preprocess, parts
-        self._loop = {"keeper": keeper, "events": events, "stop": stop, "phases": phases}
-        self._last = self._settings["epochs"] + (self._plan["head_epochs"] if self._plan else 0)
-        self._scratch = request["run_dir"]
+    def __init__(self, training, model, preprocess, parts, checkpointer):
+        self._training, self._model, self._preprocess = training, model, preprocess
+        self._parts, self._checkpointer = parts, checkpointer
+        self._plan, self._data = training.request["fine_tune"], training.request["data"]
+        self._last = training.settings["epochs"] + (self._plan["head_epochs"] if self._plan else 0)
 
-    def head(self):
+    def train_head(self):
         """Train the last layer on the features of the pictures as they are; return the number of epochs."""
-        done = self._loop["keeper"].finished(1)
+        done = self._checkpointer.finished(1)
         if done is not None:  # by the process that was cut off
             return done
-        trunk, last, _ = feature_extraction.cut(self._model)
-        settings = dict(self._settings, epochs=self._plan["head_epochs"])
+        trunk, head, _ = feature_extraction.split_at_head(self._model)
+        settings = dict(self._training.settings, epochs=self._plan["head_epochs"])
         settings["learning_rate"] = self._plan["head_learning_rate"]
-        scratch = tempfile.mkdtemp(prefix=".features-", dir=self._scratch)
-        stop, phases, began = self._loop["stop"], self._loop["phases"], time.monotonic()
+        scratch = tempfile.mkdtemp(prefix=".features-", dir=self._training.folder)
         try:
-            seen = {
-                name: feature_extraction.features(
-                    trunk, self._preprocess, self._parts[name], settings["batch_size"],
-                    os.path.join(scratch, name + ".npy"), stop,
-                )
-                for name in ("train", "validation")
-            }  # fmt: skip
-            phases["features_s"] = time.monotonic() - began
-            if stop.asked:
+            with self._training.timed("features_s"):
+                parts = {name: self._features(trunk, name, scratch) for name in ("train", "validation")}
+            if self._training.stop.asked:
                 return 0
-            _compile(last, settings)
-            feed = self._feed(seen["train"], seen["validation"], _as_they_are, None)
-            return fit(last, feed, settings, last=self._last, **self._loop)
+            _compile(head, settings)
+            batches = self._batches(parts, _as_they_are, None)
+            return fit(head, batches, Stage(settings, last=self._last), self._checkpointer, self._training)
         finally:
             shutil.rmtree(scratch)
 
-    def all_but(self, frozen, leaving, before):
+    def _features(self, trunk, name, folder):
+        path, size = os.path.join(folder, name + ".npy"), self._training.settings["batch_size"]
+        part, stop = self._parts[name], self._training.stop
+        return feature_extraction.features(trunk, self._preprocess, part, size, path, stop)
+
+    def train_rest(self, frozen, leaving, before):
         """Train all layers but the frozen ones, after so many epochs; return the number of epochs.
 
         Those that leave do so after a share of the steps.
         """
-        settings, parts = self._settings, self._parts
+        settings = self._training.settings
 
         def prepare(left):
             model = compat.freeze(self._model, frozen | leaving if left else frozen)
             _compile(model, settings)
             return model
 
-        narrowing = Narrowing(self._leave_after, prepare) if leaving - frozen else None
-        feed = self._feed(parts["train"], parts["validation"], self._preprocess, altering(self._data["augment"]))
-        return fit(
-            prepare(False), feed, settings, first=before + 1, last=self._last, narrowing=narrowing, **self._loop
-        )
+        share = self._training.request["freeze"]["after"]
+        freezing = ProgressiveFreezing(share, prepare) if leaving - frozen else None
+        batches = self._batches(self._parts, self._preprocess, make_augmenter(self._data["augment"]))
+        stage = Stage(settings, first=before + 1, last=self._last, freezing=freezing)
+        return fit(prepare(False), batches, stage, self._checkpointer, self._training)
 
-    def _feed(self, train, validation, preprocess, alter):
-        data = self._data
-        return image_batches.Feed(
-            train, validation, preprocess, self._settings, data["classes"], alter, data["balance"]
-        )
+    def _batches(self, parts, preprocess, augment):
+        classes, balance = self._data["classes"], self._data["balance"]
+        return image_batches.ImageBatches(parts, preprocess, self._training.settings, classes, augment, balance)
 
 
 def _compile(model, settings):
@@ -169,13 +161,13 @@ def _as_they_are(rows):
     return rows
 
 
-def _judge(model, preprocess, parts, batch_size, folder, events):
-    """Figures of the test part; what is needed to show the mistakes of it, or where there is none of validation."""
+def _evaluate_part(training, model, preprocess, parts):
+    """Figures of the test part or, where there is none, of validation; what shows its mistakes goes into a file."""
     name = "test" if len(parts["test"]) else "validation"
     if not len(parts[name]):
         return {}
-    found = evaluation.judge(model, preprocess, parts[name], batch_size)
-    path = os.path.join(folder, "judged_%s.npz" % name)
-    np.savez(path, **found)
-    events.emit("artifact", kind="judged", path=path)
-    return evaluation.figures(found, "test_" if name == "test" else "val_")
+    kept = evaluation.evaluate(model, preprocess, parts[name], training.settings["batch_size"])
+    path = os.path.join(training.folder, "judged_%s.npz" % name)
+    save_arrays(path, kept)
+    training.events.emit("artifact", kind="judged", path=path)
+    return of_likeliest(kept, "test_" if name == "test" else "val_")

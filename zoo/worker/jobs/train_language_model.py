@@ -1,12 +1,17 @@
-"""Training a language model on one long text."""
+"""Train a language model on one long text."""
 
 import math
 
 import numpy as np
 
-from zoo.models import compat
-from zoo.worker.training import loop
-from zoo.worker.training.setup import ready, save_all
+from zoo.worker.prediction import predict_batches
+from zoo.worker.training.checkpointing import Checkpointer
+from zoo.worker.training.finish import evaluate_best, save
+from zoo.worker.training.loop import fit
+from zoo.worker.training.run import Run
+from zoo.worker.training.schedules import smooth_labels
+from zoo.worker.training.setup import build_and_compile
+from zoo.worker.training.state import Stage
 
 # Windows predicted at a time while evaluating: as much as gives a good product, little enough for any memory.
 TOKENS_AT_ONCE = 8192
@@ -26,24 +31,22 @@ def run(request, events, stop, phases):
 
     Raises:
         FloatingPointError: the loss is no longer a number.
-        RefusalError: the stack cannot do what is asked for.
+        UserError: the stack cannot do what is asked for.
     """
-    settings, data, arguments = request["train"], request["data"], request["model"]["args"]
-    model = ready(request, phases)
+    training, data, arguments = Run(request, events, stop, phases), request["data"], request["model"]["args"]
+    model = build_and_compile(training)
     tokens = np.load(data["tokens"], mmap_mode="r", allow_pickle=False)
     parts = {name: tokens[begin:end] for name, (begin, end) in data["parts"].items()}
-    keeper = loop.Keeper(model, request["run_dir"])
-    feed = Feed(parts, arguments["length"], arguments["vocabulary"], settings)
-    loop.fit(model, feed, settings, keeper, events, stop, phases)
-    keeper.restore_best()
-    metrics = dict(keeper.best or {}, parameters=int(model.count_params()))
+    checkpointer = Checkpointer(model, training)
+    batches = WindowBatches(parts, arguments["length"], arguments["vocabulary"], training.settings)
+    fit(model, batches, Stage(training.settings), checkpointer, training)
+    metrics = evaluate_best(model, checkpointer, training)
     if "val_loss" in metrics:
         metrics["val_perplexity"] = math.exp(min(700.0, metrics["val_loss"]))
-    save_all(model, request["run_dir"], events)
-    return {"metrics": metrics, "stopped": stop.reason if stop.asked else None}
+    return save(model, training, metrics)
 
 
-class Feed:
+class WindowBatches:
     """Windows from anywhere in a text, each with what follows every token of it; the same for the same seed.
 
     Args:
@@ -67,7 +70,7 @@ class Feed:
             begins = random.randint(0, len(text) - self._length, self._settings["batch_size"])
             chosen = begins[:, None] + places
             labels = self._rows[text[chosen + 1]]
-            yield text[chosen].astype(np.int32), loop.smooth(labels, self._settings["label_smoothing"])
+            yield text[chosen].astype(np.int32), smooth_labels(labels, self._settings["label_smoothing"])
 
     def evaluate(self, model):
         if not len(self._parts["validation"]):
@@ -90,13 +93,11 @@ def evaluate(model, text, length):
     padded[: count + 1] = text
     x, y = padded[:-1].reshape(windows, length), padded[1:].reshape(windows, length)
     size = max(1, min(windows, TOKENS_AT_ONCE // length))
-    losses, right = np.zeros(windows * length), np.zeros(windows * length, bool)
-    for begin in range(0, windows, size):
-        # The last batch is filled up with windows seen before: a new shape means compiling anew.
-        chosen = np.arange(begin, begin + size) % windows
-        predicted = compat.predict(model, x[chosen])
-        found = np.take_along_axis(predicted, y[chosen][..., None], -1)[..., 0].astype(np.float64)
-        where = (chosen[:, None] * length + np.arange(length)).ravel()
-        losses[where] = -np.log(np.maximum(found, 1e-30)).ravel()
-        right[where] = (predicted.argmax(-1) == y[chosen]).ravel()
-    return float(losses[:count].mean()), float(right[:count].mean())
+    losses, right, begin = np.zeros((windows, length)), np.zeros((windows, length), bool), 0
+    for predicted in predict_batches(model, (x[first : first + size] for first in range(0, windows, size)), size):
+        places = slice(begin, begin + len(predicted))
+        chosen = np.take_along_axis(predicted, y[places][..., None], -1)[..., 0].astype(np.float64)
+        losses[places] = -np.log(np.maximum(chosen, 1e-30))
+        right[places] = predicted.argmax(-1) == y[places]
+        begin += len(predicted)
+    return float(losses.ravel()[:count].mean()), float(right.ravel()[:count].mean())

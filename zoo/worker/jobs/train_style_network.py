@@ -1,4 +1,4 @@
-"""Training a feed-forward style network: Johnson et al. 2016, https://arxiv.org/abs/1603.08155, section 3.
+"""Train a feed-forward style network: Johnson et al. 2016, https://arxiv.org/abs/1603.08155, section 3.
 
 The network is to restyle random pieces of photos so that a frozen feature network finds in them the content of the
 photo and the Gram matrices of the painting. Each term is held against a size of its own (that of the painting's Gram
@@ -16,9 +16,9 @@ from zoo.models.layers import style_losses
 from zoo.models.style_transfer import fast as network
 from zoo.worker import memory, precision, weights
 from zoo.worker.inference.tiles import to_pixels
-from zoo.worker.input_queue import Inbox
+from zoo.worker.input_queue import ArrayQueueReader
 from zoo.worker.style.feature_model import frozen
-from zoo.worker.training.loop import learning_rate
+from zoo.worker.training.schedules import learning_rate
 
 TERMS = ("content", "style", "roughness")
 # Of a step of half the range of a colour between two neighbours, to the power that roughness is reckoned in.
@@ -45,7 +45,7 @@ def run(request, events, stop, phases):
     size = settings["size"]
     model = network.build(compat, input_shape=(size, size, 3), **request["model"]["args"])
     weights.initialise(model, settings["seed"])
-    inbox = Inbox(settings["inbox"], stop, lambda: events.step(step=0, steps=settings["steps"]))
+    inbox = ArrayQueueReader(settings["inbox"], stop, lambda: events.step(step=0, steps=settings["steps"]))
     path = inbox.next()
     if path is None:
         return {"metrics": {}, "stopped": "interrupted"}
@@ -68,22 +68,23 @@ class _Training:
         self.last = {}
 
     def run(self, path, inbox, stop):
+        """Train on one batch after the other, until the last or until asked to stop."""
         settings, values, began = self._settings, [], time.monotonic()
         for step in range(1, settings["steps"] + 1):
             rate = learning_rate(settings, step - 1, settings["steps"])
             values.append(self._step(_read(path), rate, step))
-            self._tell(step, values, began)
+            self._show(step, values, began)
             os.remove(path)
-            ended = step == settings["steps"] or stop.asked
             self._events.emit("artifact", kind="batch", path=path)
-            if ended or step % settings["report"] == 0:
-                self._report(step, np.mean(values, axis=0), rate, len(values), time.monotonic() - began)
+            is_last = step == settings["steps"] or stop.asked
+            if is_last or step % settings["report"] == 0:
+                self._report(step, values, rate, time.monotonic() - began)
                 values, began = [], time.monotonic()
-            path = None if ended else inbox.next()
+            path = None if is_last else inbox.next()
             if path is None:
-                if values:
-                    self._report(step, np.mean(values, axis=0), rate, len(values), time.monotonic() - began)
                 break
+        if values:
+            self._report(step, values, rate, time.monotonic() - began)
 
     def _step(self, batch, rate, step):
         compat.set_learning_rate(self._terms, rate)
@@ -99,15 +100,16 @@ class _Training:
             )
         return values
 
-    def _tell(self, step, values, began):
-        told = dict(zip(("loss", *TERMS), np.mean(values, axis=0)))
+    def _show(self, step, values, began):
+        losses = dict(zip(("loss", *TERMS), np.mean(values, axis=0)))
         speed = len(values) * self._settings["batch_size"] / max(1e-9, time.monotonic() - began)
-        self._events.step(step=step, steps=self._settings["steps"], items_per_s=speed, **told)
+        self._events.step(step=step, steps=self._settings["steps"], items_per_s=speed, **losses)
 
-    def _report(self, step, means, rate, steps, took):
-        """Write the weights and a sample, and tell how far it is."""
+    def _report(self, step, values, rate, took):
+        """Write the weights and a sample, and report the mean losses since the last time."""
+        means, steps = np.mean(values, axis=0), len(values)
         path = os.path.join(self._folder, "weights.npz")
-        weights.save(None, self._model, path)
+        weights.save(self._model, path)
         record = dict(zip(("loss", *TERMS), (float(value) for value in means)), step=step, learning_rate=rate)
         record.update(epoch=-(-step // self._settings["report"]), epoch_s=took, steps=steps)
         record["items_per_s"] = steps * self._settings["batch_size"] / max(1e-9, took)
@@ -162,9 +164,9 @@ def _style(chosen, targets, seen):
     """How far the Gram matrices of the result are from the painting's: 0 where they are equal, 1 for a grey sheet."""
     parts, factors = [], []
     for name in chosen["style"]:
-        found = style_losses.gram_matrix(compat, seen[name])
-        target = style_losses.constant(compat, targets[name], found, "painting_" + name)
-        parts.append(style_losses.squared_distance(compat, found, target))
+        own = style_losses.gram_matrix(compat, seen[name])
+        target = style_losses.constant(compat, targets[name], own, "painting_" + name)
+        parts.append(style_losses.squared_distance(compat, own, target))
         factors.append(1.0 / (len(chosen["style"]) * max(float(np.square(targets[name]).sum()), 1e-12)))
     return style_losses.weighted_sum(compat, parts, factors, "style")
 
@@ -173,11 +175,11 @@ def _targets(settings):
     """Gram matrices of the painting, (1, channels, channels) by layer."""
     painting, chosen = _read(settings["painting"])[None], settings["features"]
     judge = frozen(chosen, list(chosen["style"]), painting.shape[1:])
-    found = {}
+    grams = {}
     for name, each in zip(chosen["style"], compat.outputs(judge, painting)):
         flat = each.reshape(-1, each.shape[-1]).astype(np.float32)
-        found[name] = (flat.T.dot(flat) / len(flat))[None].astype(np.float32)
-    return found
+        grams[name] = (flat.T.dot(flat) / len(flat))[None].astype(np.float32)
+    return grams
 
 
 def _all(outputs):

@@ -11,7 +11,8 @@ import time
 import warnings
 
 from zoo.models import compat
-from zoo.worker.errors import RefusalError
+from zoo.worker import devices
+from zoo.worker.errors import ProbeError
 from zoo.worker.probes import layers
 from zoo.worker.probes.operations import PROBES, UntoldError
 
@@ -20,20 +21,6 @@ from zoo.worker.probes.operations import PROBES, UntoldError
 # factors to 10 bits, as NVIDIA's do by default (TF32), which costs 4e-4. The faults that are known are off
 # by a tenth of the largest value and more.
 TOLERANCE = {"cpu": 1e-4, "gpu": 2e-3}
-
-# What cannot be asked of a framework, and why.
-PREDICTS = "OpenVINO only predicts"
-LACKING = {
-    "jax": {"wide_integers": "JAX counts in 32 bits unless told otherwise"},
-    "openvino": {
-        "wide_integers": "OpenVINO counts in 32 bits on a CPU",
-        "dropout": PREDICTS,
-        "train_step": PREDICTS,
-        "normalised_step": PREDICTS,
-        "variable": PREDICTS,
-    },
-    "plaidml": {"variable": "PlaidML opens one device and keeps everything there"},
-}
 
 # What a failed probe is a sign of, by backend: ids of known_issues.yaml.
 NUMBERS = (
@@ -57,10 +44,6 @@ ISSUES = {
     "mps": dict.fromkeys(NUMBERS, "mps-silent-wrong"),
     "plaidml": dict(dict.fromkeys(NUMBERS, "plaidml-opencl-wrong"), normalised_step="plaidml-batch-norm-gradients"),
 }
-
-
-class ProbeError(RefusalError):
-    """The device computes wrong numbers."""
 
 
 def run(request, place, kind):
@@ -107,7 +90,7 @@ def examine(tried, device, why_not=None):
 
 def _row(probe, tolerance, tried, device, why_not):
     name = probe.__name__
-    error, skipped = None, why_not or LACKING.get(device["framework"], {}).get(name)
+    error, skipped = None, why_not or devices.capabilities(device["framework"])["skipped_probes"].get(name)
     tolerance = TOLERANCE[device["kind"]] if tolerance is None else tolerance
     began = time.monotonic()
     if not skipped:
@@ -134,7 +117,7 @@ def _issue(name, backend):
     return "keras-backend-set-late" if name == "backend" else ISSUES.get(backend, {}).get(name)
 
 
-def judge(rows, device, events):
+def enforce(rows, device, events):
     """Draw the consequence: stop where a GPU was promised, else warn.
 
     Args:
@@ -147,7 +130,7 @@ def judge(rows, device, events):
     """
     failed = [row for row in rows if not row["ok"]]
     if failed:
-        message = "wrong numbers on backend %s: %s" % (device["backend"], "; ".join(_told(row) for row in failed))
+        message = "wrong numbers on backend %s: %s" % (device["backend"], "; ".join(_describe(row) for row in failed))
         if device["promise"] == "gpu":
             raise ProbeError(message)
         events.emit("warning", message=message)
@@ -156,7 +139,7 @@ def judge(rows, device, events):
             events.emit("warning", message="the probe %s compared nothing: %s" % (row["name"], row["skipped"]))
 
 
-def _told(row):
+def _describe(row):
     size = "%d wrong" % row["largest_error"] if row["tolerance"] == 0 else (
         "off by %.2g of the largest value, %g is allowed" % (row["largest_error"], row["tolerance"])
     )  # fmt: skip

@@ -8,13 +8,13 @@ import numpy as np
 
 from zoo.models import compat
 from zoo.worker import png
-from zoo.worker.errors import RefusalError
+from zoo.worker.errors import UserError
 from zoo.worker.training.checkpoint_files import Checkpoints
 
 COLUMNS = ("step", "height", "width", "seconds", "loss", "style", "content", "roughness")
 
 
-class Keeping:
+class StyleCheckpoints:
     """Writes ``picture.png``, ``steps/NNNNN.png``, ``losses.csv`` and a checkpoint; a full disk is told once.
 
     Args:
@@ -41,13 +41,13 @@ class Keeping:
             (picture, number of the size from 0, steps taken at it), or None where there is none.
 
         Raises:
-            RefusalError: it holds something else; it may be another run's, or a stranger's.
+            UserError: it holds something else; it may be another run's, or a stranger's.
         """
-        found = self._files.load(lambda words: self._events.emit("warning", message=words))
-        if found is None:
+        checkpoint = self._files.load(lambda words: self._events.emit("warning", message=words))
+        if checkpoint is None:
             self._warn("There is no whole checkpoint: the picture is begun anew")
             return None
-        arrays, state = found
+        arrays, state = checkpoint
         _check(arrays, state)
         self.rows = state["rows"]
         self._events.emit("resume", epoch=state["size"] + 1, step=state["step"], done=state["done"])
@@ -74,7 +74,7 @@ class Keeping:
             # Each size numbers its steps anew, and the number must grow.
             self._files.save(done, {"picture": picture}, state)
         except OSError as error:
-            self._told_full("a checkpoint", error)
+            self._report_full("a checkpoint", error)
         self._saved = time.monotonic()
 
     def step(self, done, picture):
@@ -90,7 +90,7 @@ class Keeping:
             png.write(path, picture)
             self._newest = path
         except OSError as error:
-            self._told_full(name, error)
+            self._report_full(name, error)
             self._promote()
 
     def _promote(self):
@@ -107,9 +107,9 @@ class Keeping:
                 writer.writeheader()
                 writer.writerows(self.rows)
         except OSError as error:
-            self._told_full("losses.csv", error)
+            self._report_full("losses.csv", error)
 
-    def _told_full(self, name, error):
+    def _report_full(self, name, error):
         if not self.full:
             self.full = "%s cannot be written (%s)" % (name, error.strerror or error)
             self._warn(self.full + ": no more pictures are kept")
@@ -124,4 +124,4 @@ def _check(arrays, state):
     sound = sound and all(type(state.get(name)) is int and state[name] >= 0 for name in ("size", "step", "done"))
     sound = sound and isinstance(rows, list) and all(isinstance(row, dict) for row in rows)
     if not (sound and all(sorted(row) == sorted(COLUMNS) for row in rows)):
-        raise RefusalError("the run cannot go on from its checkpoint, which holds something else")
+        raise UserError("the run cannot go on from its checkpoint, which holds something else")

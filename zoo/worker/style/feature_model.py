@@ -2,8 +2,8 @@
 
 from zoo.models import compat, features
 from zoo.models.preprocessing import CAFFE_LAYER
-from zoo.worker import weights
-from zoo.worker.errors import RefusalError
+from zoo.worker import devices, weights
+from zoo.worker.errors import UserError
 
 
 def frozen(settings, layers, input_shape):
@@ -19,31 +19,29 @@ def frozen(settings, layers, input_shape):
         The model, see :func:`zoo.models.features.build`.
 
     Raises:
-        RefusalError: there are no such layers, or the weights do not fit.
+        UserError: there are no such layers, or the weights do not fit.
     """
-    if compat.backend_name() == "plaidml" and settings["network"] == "squeezenet":
-        raise RefusalError(
-            "PlaidML 0.7 computes the unpadded convolutions of SqueezeNet wrong, or dies in them; "
-            "say features=random, or use another stack"
-        )
+    wrong = devices.capabilities()["wrong_features"]
+    if settings["network"] in wrong:
+        raise UserError(wrong[settings["network"]])
     try:
         precision = settings.get("precision") or "float32"
         model = features.build(compat, settings["network"], layers, input_shape, settings["seed"], precision)
     except ValueError as error:
-        raise RefusalError(str(error)) from error
+        raise UserError(str(error)) from error
     if settings.get("weights"):
         weights.load_part(model, settings["weights"], own=(CAFFE_LAYER,))
     return model
 
 
-def held(settings):
+def available_layers(settings):
     """Names of the feature layers, first to last, that can be computed with the weights at hand.
 
     Args:
         settings: see :func:`frozen`.
 
     Raises:
-        RefusalError: the file cannot be read, or has not even the first layer.
+        UserError: the file cannot be read, or has not even the first layer.
     """
     layers = features.network(settings["network"]).LAYERS
     if not settings.get("weights"):
@@ -53,7 +51,7 @@ def held(settings):
     while count < len(layers) and any(name.startswith((layers[count] + "/", layers[count] + "_")) for name in names):
         count += 1
     if not count:
-        raise RefusalError(
+        raise UserError(
             "the weights in %s are not of %s: they have no layer %r"
             % (settings["weights"], settings["network"], layers[0])
         )

@@ -9,7 +9,7 @@ import numpy as np
 
 from zoo.models import compat
 from zoo.models.layers import style_losses as losses
-from zoo.worker.errors import RefusalError
+from zoo.worker.errors import UserError
 from zoo.worker.resample import pad, resize
 from zoo.worker.style.feature_model import frozen
 
@@ -69,7 +69,7 @@ def build(features, layers, target, weights):
         weight.
 
     Raises:
-        RefusalError: the stack computes wrong losses.
+        UserError: the stack computes wrong losses.
     """
     wanted = list(layers["style"]) + [name for name in layers["content"] if name not in layers["style"]]
     network = frozen(features, wanted, target.content.shape)
@@ -77,8 +77,8 @@ def build(features, layers, target, weights):
     own = [_gram(aims[name]) for name in layers["style"]]
     aims = {name: aims[name] for name in layers["content"]}
     start = compat.keras.layers.Input(shape=(1,))
-    held = compat.TrainableConstant((1, *target.content.shape), trainable=True, name="picture")
-    picture = held(start)
+    layer = compat.TrainableConstant((1, *target.content.shape), trainable=True, name="picture")
+    picture = layer(start)
     maps = network(picture)
     maps = dict(zip(wanted, maps if isinstance(maps, (list, tuple)) else [maps]))
     terms = [
@@ -87,7 +87,7 @@ def build(features, layers, target, weights):
         _rough(picture, target.content.shape, weights["total_variation"]),
     ]
     model = compat.keras.models.Model(inputs=start, outputs=terms)
-    function = compat.value_and_grad(model, held)
+    function = compat.value_and_grad(model, layer)
     if not any(mask is not None for mask in target.masks):
         _prove(function, layers, target, own, weights)
     return function
@@ -107,7 +107,7 @@ def _prove(function, layers, target, own, weights):
     # A picture in its own style has a loss of next to nothing, of which rounding is a large share.
     near = abs(style - wanted) <= TOLERANCE * wanted + NOTHING * weights["style"]
     if not (near and abs(content) <= NOTHING * weights["content"]):
-        raise RefusalError(
+        raise UserError(
             "this stack computes wrong losses: style %.6g where %.6g is right, content %.6g where 0 is right; "
             "use another stack, or features=random" % (style, wanted, content)
         )

@@ -3,7 +3,7 @@
 import numpy as np
 
 
-def altering(settings):
+def make_augmenter(settings):
     """The function that alters a batch as the settings say, or None where they alter nothing.
 
     Args:
@@ -36,8 +36,8 @@ def _moved(pixels, random, flip, crop):
 def _indices(random, count, edge, crop):
     """For every picture, where the pixels along an edge come from: moved by a share at most, mirrored at the ends."""
     most = round(crop * edge)
-    found = np.abs(np.arange(edge) + random.randint(-most, most + 1, size=count)[:, None])
-    return edge - 1 - np.abs(edge - 1 - found)
+    places = np.abs(np.arange(edge) + random.randint(-most, most + 1, size=count)[:, None])
+    return edge - 1 - np.abs(edge - 1 - places)
 
 
 def _recoloured(pixels, random, share):

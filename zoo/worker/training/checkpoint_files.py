@@ -1,8 +1,8 @@
-"""Files that hold a training on its way, so that nothing computed is lost when a process dies.
+"""Write and read checkpoints, so that nothing computed is lost when a process dies.
 
 A checkpoint is ``checkpoints/NUMBER.npz``, plain arrays without pickle, and ``NUMBER.json``: its sha256 and the
-state that is no array. Both are written aside, synced and moved into place, the JSON last: one without the other is
-no checkpoint. Any loop can use :class:`Checkpoints`; ``zoo.worker.training.checkpointing`` does so for ``loop.fit``.
+state that is no array. The JSON is written last: one without the other is no checkpoint. Any loop can use
+:class:`Checkpoints`; ``zoo.worker.training.checkpointing`` does so for ``loop.fit``.
 """
 
 import hashlib
@@ -13,6 +13,8 @@ import shutil
 import zipfile
 
 import numpy as np
+
+from zoo.worker.files import atomic_write, remove
 
 FOLDER = "checkpoints"
 FORMAT = 1
@@ -50,11 +52,11 @@ class Checkpoints:
         self._leave_reserve(len(data))
         name = "%010d" % number
         write(os.path.join(self._folder, name + ".npz"), data)
-        told = {"format": FORMAT, "number": number, "bytes": len(data), "sha256": hashlib.sha256(data).hexdigest()}
-        told["state"] = state
+        about = {"format": FORMAT, "number": number, "bytes": len(data), "sha256": hashlib.sha256(data).hexdigest()}
+        about["state"] = state
         write(
             os.path.join(self._folder, name + ".json"),
-            json.dumps(told, sort_keys=True, indent=1, default=_number).encode("utf-8"),
+            json.dumps(about, sort_keys=True, indent=1, default=_number).encode("utf-8"),
         )
         self._remove_surplus(number)
 
@@ -69,7 +71,7 @@ class Checkpoints:
         kept = [number for number in numbers if number <= newest][-self._keep :]
         for number in set(numbers) - set(kept):
             for kind in (".json", ".npz"):
-                _remove(os.path.join(self._folder, "%010d%s" % (number, kind)))
+                remove(os.path.join(self._folder, "%010d%s" % (number, kind)))
 
     def numbers(self):
         """Steps of all checkpoints, damaged ones included, oldest first."""
@@ -108,43 +110,21 @@ def read(path):
         one of ``DAMAGE``: it is damaged.
     """
     with open(path + ".json", "rb") as source:
-        told = json.loads(source.read().decode("utf-8"))
-    if told["format"] != FORMAT:
-        raise ValueError("it is of format %r, known is %d" % (told["format"], FORMAT))
+        about = json.loads(source.read().decode("utf-8"))
+    if about["format"] != FORMAT:
+        raise ValueError("it is of format %r, known is %d" % (about["format"], FORMAT))
     with open(path + ".npz", "rb") as source:
         data = source.read()
-    if hashlib.sha256(data).hexdigest() != told["sha256"]:
+    if hashlib.sha256(data).hexdigest() != about["sha256"]:
         raise ValueError("%d bytes with another checksum than was written down" % len(data))
     with zipfile.ZipFile(io.BytesIO(data)) as archive:
         if any(member.compress_type != zipfile.ZIP_STORED for member in archive.infolist()):
             raise ValueError("it is compressed, and might unpack to any size")
     with np.load(io.BytesIO(data), allow_pickle=False) as stored:
-        return {name.replace(".", "/"): stored[name] for name in stored.files}, told["state"]
+        return {name.replace(".", "/"): stored[name] for name in stored.files}, about["state"]
 
 
 def write(path, data):
-    """Write aside, sync, move into place, sync the folder: at no moment is there half a file of that name."""
-    aside = path + ".part"
-    try:
-        with open(aside, "wb") as out:
-            out.write(data)
-            out.flush()
-            os.fsync(out.fileno())
-        os.replace(aside, path)
-    except OSError:
-        _remove(aside)
-        raise
-    _sync_folder(os.path.dirname(path))
-
-
-def _sync_folder(folder):
-    handle = os.open(folder or ".", os.O_RDONLY)
-    try:
-        os.fsync(handle)
-    finally:
-        os.close(handle)
-
-
-def _remove(path):
-    if os.path.exists(path):
-        os.remove(path)
+    """Write bytes so that there is never half a file of that name."""
+    with atomic_write(path) as out:
+        out.write(data)

@@ -1,4 +1,4 @@
-"""Keeping what a training has learnt: the best weights, checkpoints, and going on from them."""
+"""Keep what a training has learnt: the best weights and checkpoints, from which a run goes on."""
 
 import contextlib
 import os
@@ -9,7 +9,7 @@ import numpy as np
 from zoo.models import compat
 from zoo.models.compat import training_state
 from zoo.worker import weights
-from zoo.worker.errors import RefusalError
+from zoo.worker.errors import UserError
 from zoo.worker.training.checkpoint_files import Checkpoints
 
 # A checkpoint at the end of an epoch waits until training took this many times as long as the last one did, so that
@@ -18,43 +18,41 @@ PATIENCE = 60
 ROLLBACKS = 5
 
 
-class Keeper:
-    """Holds the best weights so far, and writes them and checkpoints: a killed run loses only what came after."""
+class Checkpointer:
+    """Keeps the best weights so far, and writes them and checkpoints: a killed run loses only what came after.
 
-    def __init__(self, model, folder):
-        self._model = model
-        self._folder = folder
-        self._path = os.path.join(folder, "weights.npz")
+    Where the run is resumed, its newest checkpoint that is whole is read at once.
+
+    Args:
+        model: the whole model.
+        run: a :class:`zoo.worker.training.run.Run`, with the settings ``checkpoint_minutes``, ``keep_checkpoints``,
+            ``disk_reserve_gb``, ``on_nan`` and ``resume``.
+
+    Attributes:
+        best: the figures of the best epoch so far, or None.
+    """
+
+    def __init__(self, model, run):
+        self._model, self._run, self._settings = model, run, run.settings
+        self._path = os.path.join(run.folder, "weights.npz")
         self._arrays, self._written = None, True
         self.best = None
-        self._files, self._loaded = None, None
+        reserve = int(self._settings.get("disk_reserve_gb", 0) * 2**30)
+        self._files = Checkpoints(run.folder, self._settings.get("keep_checkpoints", 2), reserve)
         self._finished, self._steps = {}, 0
         self._saved, self._cost, self._complained = None, 0.0, False
-
-    def begin(self, settings, events, phases):
-        """Get ready for a stage; where the run is resumed, read its newest checkpoint that is whole.
-
-        Args:
-            settings: ``checkpoint_minutes``, ``keep_checkpoints``, ``disk_reserve_gb``, ``on_nan`` and ``resume``.
-            events: where to report.
-            phases: seconds by phase; ``checkpoint_s`` is filled in.
-        """
-        first_stage = self._files is None
-        self._settings, self._events, self._phases = settings, events, phases
-        reserve = int(settings.get("disk_reserve_gb", 0) * 2**30)
-        self._files = Checkpoints(self._folder, settings.get("keep_checkpoints", 2), reserve)
-        if first_stage and settings.get("resume"):
-            self._loaded = self._files.load(self._warn)
-            with _sound():
+        self._loaded = self._files.load(run.warn) if self._settings.get("resume") else None
+        if self._settings.get("resume"):
+            with _refuse_wrong_content():
                 self._find_best()
 
     def _find_best(self):
         if self._loaded is None:
-            self._warn("There is no whole checkpoint: the run starts again from its beginning")
+            self._run.warn("There is no whole checkpoint: the run starts again from its beginning")
             return
-        arrays, state = self._loaded
-        _check(state)
-        self.best, self._finished, self._steps = state["best"], state["finished"], state["steps_before"]
+        arrays, saved = self._loaded
+        _check(saved)
+        self.best, self._finished, self._steps = saved["best"], saved["finished"], saved["steps_before"]
         if self.best is not None:
             kind = "best/" if any(name.startswith("best/") for name in arrays) else "weights/"
             self._arrays = [arrays[name] for name in sorted(arrays) if name.startswith(kind)]
@@ -63,76 +61,80 @@ class Keeper:
         """How many epochs the stage that begins with epoch ``first`` took, if it came to its end before."""
         return self._finished.get(str(first)) if self._loaded is not None else None
 
-    def enter(self, course):
-        """Put model and course where the checkpoint found them, if there is one of this stage.
+    def enter(self, state):
+        """Put model and state where the checkpoint was written, if there is one of this stage.
 
-        The stage may train another model than the keeper's that shares its layers: the optimizer is its own.
+        The stage may train another model than the checkpointer's that shares its layers: the optimizer is its own.
         """
         self._saved = time.monotonic()
         if self._loaded is not None:
-            with _sound():
-                self._take_up(course, *self._loaded)
-            self._events.emit("resume", epoch=course.epoch, step=course.step, done=self._steps + course.done)
+            with _refuse_wrong_content():
+                self._restore(state, *self._loaded)
+            self._run.events.emit("resume", epoch=state.epoch, step=state.step, done=self._steps + state.done)
             self._loaded = None
         elif self._settings.get("on_nan") == "rollback":
-            self.save(course)
+            self.save(state)
 
-    def _take_up(self, course, arrays, state):
+    def _restore(self, state, arrays, saved):
         here = _stack()
-        course.aim(state["course"]["narrowed"])
-        if state["stack"] == here:
-            training_state.restore(self._model, course.model, arrays)
+        state.set_frozen(saved["course"]["narrowed"])
+        if saved["stack"] == here:
+            training_state.restore(self._model, state.model, arrays)
         else:
             training_state.restore_weights(self._model, arrays)
-            self._warn(
+            self._run.warn(
                 "The run goes on with %s from weights of %s: the optimizer and all draws start anew"
-                % (" on ".join(here), " on ".join(state["stack"]))
+                % (" on ".join(here), " on ".join(saved["stack"]))
             )
-        course.go_on(state["course"])
+        state.restore(saved["course"])
 
     def due(self):
         """Whether so many minutes have passed since the last checkpoint that it is time for the next one."""
         return time.monotonic() - self._saved >= 60 * self._settings.get("checkpoint_minutes", 10)
 
-    def save_epoch(self, course, parting):
+    def save_epoch(self, state, is_last):
         """Write a checkpoint after an epoch; where more follow, the last one may be too young for its cost."""
-        if parting or not self._cost or time.monotonic() - self._saved >= PATIENCE * self._cost:
-            self.save(course)
+        if is_last or not self._cost or time.monotonic() - self._saved >= PATIENCE * self._cost:
+            self.save(state)
 
-    def save(self, course):
-        """Write a checkpoint and the best weights. Where the disk is full that is said, and training goes on.
+    def save(self, state):
+        """Write a checkpoint and the best weights. Where the disk is full that is reported, and training goes on.
 
         Raises:
-            FloatingPointError: the weights are no longer numbers, and no checkpoint is made of them.
+            FloatingPointError: the weights are no longer numbers, and no checkpoint is written of them.
         """
         began = time.monotonic()
-        arrays = training_state.capture(self._model, course.model)
-        if not all(np.isfinite(value).all() for name, value in arrays.items() if name.startswith("weights/")):
-            raise FloatingPointError(course.words("the weights are no longer numbers"))
-        if self._arrays is not None:
-            arrays.update(("best/%05d" % number, value) for number, value in enumerate(self._arrays))
-        state = {"best": self.best, "finished": self._finished, "steps_before": self._steps}
-        state.update(stack=_stack(), course=course.state())
+        arrays = self._arrays_of(state)
+        saved = {"best": self.best, "finished": self._finished, "steps_before": self._steps}
+        saved.update(stack=_stack(), course=state.capture())
         try:
-            self._files.save(self._steps + course.done, arrays, state)
+            self._files.save(self._steps + state.done, arrays, saved)
             self._write_best()
             self._complained = False
         except OSError as error:
             self._complain(error)
         self._saved = time.monotonic()
         self._cost = self._saved - began
-        self._phases["checkpoint_s"] = self._phases.get("checkpoint_s", 0.0) + self._cost
+        self._run.add("checkpoint_s", self._cost)
+
+    def _arrays_of(self, state):
+        arrays = training_state.capture(self._model, state.model)
+        if not all(np.isfinite(value).all() for name, value in arrays.items() if name.startswith("weights/")):
+            raise FloatingPointError(state.locate("the weights are no longer numbers"))
+        if self._arrays is not None:
+            arrays.update(("best/%05d" % number, value) for number, value in enumerate(self._arrays))
+        return arrays
 
     def _write_best(self):
         if not self._written:
-            weights.save(self._arrays, self._model, self._path)
+            weights.save(self._model, self._path, self._arrays)
             self._written = True
 
     def _complain(self, error):
         if not self._complained:
-            self._warn(
+            self._run.warn(
                 "No checkpoint can be written to %s: %s. Training goes on; until there is room again, a run that is"
-                " cut off goes on from the checkpoint before" % (self._folder, error.strerror or error)
+                " cut off goes on from the checkpoint before" % (self._run.folder, error.strerror or error)
             )
         self._complained = True
 
@@ -145,59 +147,56 @@ class Keeper:
             self.best = {name: record[name] for name in _KEPT if name in record}
             self.best["best_epoch"] = record["epoch"]
 
-    def roll_back(self, course, error):
+    def roll_back(self, state, error):
         """After a loss that is no number: go back to the last checkpoint, with half the learning rate.
 
         Raises:
             FloatingPointError: the given one, where that is not wanted, not possible or did not help.
         """
-        if self._settings.get("on_nan") != "rollback" or course.rollbacks >= ROLLBACKS:
+        if self._settings.get("on_nan") != "rollback" or state.rollbacks >= ROLLBACKS:
             raise error
-        found = self._files.load(self._warn)
-        if found is None:
+        checkpoint = self._files.load(self._run.warn)
+        if checkpoint is None:
             raise error
-        scale, rollbacks = course.scale / 2, course.rollbacks + 1
-        self._take_up(course, *found)
-        course.scale, course.rollbacks = scale, rollbacks
-        self._warn(
-            "%s. Back to epoch %d, step %d, with %g times the learning rate"
-            % (error, course.epoch, course.step, scale)
+        scale, rollbacks = state.scale / 2, state.rollbacks + 1
+        self._restore(state, *checkpoint)
+        state.scale, state.rollbacks = scale, rollbacks
+        self._run.warn(
+            "%s. Back to epoch %d, step %d, with %g times the learning rate" % (error, state.epoch, state.step, scale)
         )
 
-    def leave(self, course):
-        """A stage has come to its end."""
-        self._finished[str(course.first)] = course.epoch - course.first
-        self._steps += course.done
+    def leave(self, state):
+        """Note that a stage has come to its end."""
+        self._finished[str(state.first)] = state.epoch - state.first
+        self._steps += state.done
 
     def restore_best(self):
+        """Give the model its best weights back."""
         if self._arrays is not None:
             self._model.set_weights(self._arrays)
 
-    def _warn(self, words):
-        self._events.emit("warning", message=words)
-
 
 @contextlib.contextmanager
-def _sound():
-    """What a checkpoint holds may be another run's, or a stranger's."""
+def _refuse_wrong_content():
+    """Report a checkpoint that belongs to another run, or comes from a stranger."""
     try:
         yield
     except (ArithmeticError, AttributeError, LookupError, TypeError, ValueError) as error:
-        told = "%s: %s" % (type(error).__name__, error)
-        raise RefusalError("the run cannot go on from its checkpoint, which holds something else: " + told) from error
+        why = "the run cannot go on from its checkpoint, which holds something else: %s: %s"
+        raise UserError(why % (type(error).__name__, error)) from error
 
 
-def _check(state):
-    """Raise one of what :func:`_sound` turns into words where a state is not as ``Keeper.save`` writes it."""
-    course, told = dict(state["course"]), list(state["course"]["told"])
-    numbers = [value for name, value in course.items() if name not in ("told", "means", "narrowed")]
-    numbers.append(course["narrowed"] or 0)
-    numbers += [state["steps_before"], *state["finished"].values()]
+def _check(saved):
+    """Raise an error that :func:`_refuse_wrong_content` reports where ``Checkpointer.save`` wrote something else."""
+    state, epochs = dict(saved["course"]), list(saved["course"]["told"])
+    numbers = [value for name, value in state.items() if name not in ("told", "means", "narrowed")]
+    numbers.append(state["narrowed"] or 0)
+    numbers += [saved["steps_before"], *saved["finished"].values()]
     if not all(isinstance(value, (int, float)) for value in numbers):
         raise TypeError("where numbers should be is %r" % numbers)
-    if any(row["epoch"] < 0 or "event" in row or "self" in row for row in told):
+    if any(row["epoch"] < 0 or "event" in row or "self" in row for row in epochs):
         raise ValueError("its epochs are none")
-    if state["best"] is not None and state["best"]["best_epoch"] < 0:
+    if saved["best"] is not None and saved["best"]["best_epoch"] < 0:
         raise ValueError("its best epoch is none")
 
 

@@ -3,14 +3,13 @@
 These features are computed once and kept in a file: while only the last layer learns, they do not change.
 """
 
-import os
-
 import numpy as np
 
 from zoo.models import compat
+from zoo.worker.prediction import predict_batches, slices
 
 
-def cut(model):
+def split_at_head(model):
     """Cut a classifier in two in front of its last layer with weights and of the dropout before it.
 
     Returns:
@@ -54,15 +53,7 @@ def features(trunk, preprocess, part, batch_size, path, stop):
     with open(path, "wb") as out:
         np.lib.format.write_array_header_1_0(out, header)
         end = out.tell() + 4 * len(part) * int(np.prod(shape))
-        for begin in range(0, len(part), size):
-            if stop.asked:
-                break
-            batch = preprocess(part.rows[begin : begin + size])
-            count = len(batch)
-            if count < size:
-                batch = np.concatenate([batch, np.zeros((size - count, *batch.shape[1:]), batch.dtype)])
-            out.write(np.asarray(compat.predict(trunk, batch)[:count], "<f4").tobytes())
+        for maps in predict_batches(trunk, slices(part.rows, size, preprocess), size, stop):
+            out.write(np.asarray(maps, "<f4").tobytes())
         out.truncate(end)
-        out.flush()
-        os.fsync(out.fileno())
     return part.through(path)

@@ -1,9 +1,10 @@
-"""Pictures on disk, fed to the loop a batch at a time: altered if that is asked for, the same for the same seed."""
+"""Read pictures from disk a batch at a time, altered if that is asked for; the same for the same seed."""
 
 import numpy as np
 
-from zoo.worker.training import evaluation
-from zoo.worker.training.loop import smooth
+from zoo.worker import metrics
+from zoo.worker.training.evaluation import evaluate
+from zoo.worker.training.schedules import smooth_labels
 
 
 class Rows:
@@ -47,25 +48,24 @@ def parts(data):
     return {name: Part(data["x_" + kept], data["y_" + kept], split[name]) for name, kept in sets.items()}
 
 
-class Feed:
+class ImageBatches:
     """Batches in a new order each epoch, the same for the same seed.
 
     Args:
-        train: the part to train on.
-        validation: the part to judge by.
+        parts: ``train``, the part to train on, and ``validation``, the one to evaluate on after each epoch.
         preprocess: from stored rows to the model's input.
         settings: ``batch_size``, ``seed`` and ``label_smoothing``.
         classes: number of classes.
-        alter: None, or called with (rows, seeds): alters a batch; the seeds are those of this epoch and step.
+        augment: None, or called with (rows, seeds): alters a batch; the seeds are those of this epoch and step.
         balance: weigh items so that every class counts the same.
     """
 
-    def __init__(self, train, validation, preprocess, settings, classes, alter=None, balance=False):
-        self._train, self._validation, self._preprocess = train, validation, preprocess
+    def __init__(self, parts, preprocess, settings, classes, augment=None, balance=False):
+        self._train, self._validation, self._preprocess = parts["train"], parts["validation"], preprocess
         self._seed, self._smoothing = settings["seed"], settings["label_smoothing"]
-        self._size = min(settings["batch_size"], len(train))
-        self._alter, self._one_hot = alter, np.eye(classes, dtype=np.float32)
-        self._weights = class_weights(train.labels, classes) if balance else None
+        self._size = min(settings["batch_size"], len(self._train))
+        self._augment, self._one_hot = augment, np.eye(classes, dtype=np.float32)
+        self._weights = class_weights(self._train.labels, classes) if balance else None
 
     def steps(self, epoch):
         # The rest of an epoch that does not fill a batch is left out: it differs from epoch to epoch, and another
@@ -77,16 +77,15 @@ class Feed:
         for step in range(self.steps(epoch)):
             chosen = order[step * self._size : (step + 1) * self._size]
             rows, labels = self._train.rows[chosen], self._train.labels[chosen]
-            if self._alter:
-                rows = self._alter(rows, [self._seed, epoch, step])
-            batch = (self._preprocess(rows), smooth(self._one_hot[labels], self._smoothing))
+            if self._augment:
+                rows = self._augment(rows, [self._seed, epoch, step])
+            batch = (self._preprocess(rows), smooth_labels(self._one_hot[labels], self._smoothing))
             yield batch if self._weights is None else (*batch, self._weights[labels])
 
     def evaluate(self, model):
         if not len(self._validation):
             return {}
-        found = evaluation.judge(model, self._preprocess, self._validation, self._size)
-        return evaluation.figures(found, "val_")
+        return metrics.of_likeliest(evaluate(model, self._preprocess, self._validation, self._size), "val_")
 
 
 def class_weights(labels, classes):

@@ -32,10 +32,11 @@ def adam(function, x, steps, rate, after):
     first, second = np.zeros_like(x), np.zeros_like(x)
     x = x.copy()
     for step in range(1, steps + 1):
-        terms, slope = _finite(function(x), step)
-        slope = slope / (np.abs(slope).mean() + 1e-30)  # so that epsilon means the same whatever the loss's unit
-        first += 0.1 * (slope - first)
-        second += 0.001 * (slope * slope - second)
+        terms, gradient = _finite(function(x), step)
+        # So that epsilon means the same whatever the unit of the loss.
+        gradient = gradient / (np.abs(gradient).mean() + 1e-30)
+        first += 0.1 * (gradient - first)
+        second += 0.001 * (gradient * gradient - second)
         now = rate * (0.1 + 0.9 * 0.5 * (1 + math.cos(math.pi * (step - 1) / steps)))
         scale = now * math.sqrt(1 - 0.999**step) / (1 - 0.9**step)
         x -= (scale * first / (np.sqrt(second) + 1e-8)).astype(x.dtype)
@@ -50,47 +51,47 @@ def lbfgs(function, x, steps, rate, after):
     Arguments, result and errors as for :func:`adam`; ``rate`` is the mean length of the first move only, a step is
     one look at the function, and ``after`` is told of every point that was better than all before it.
     """
-    terms, slope = _finite(function(x), 0)
-    loss, pairs, step, length = sum(terms), [], 1, 1.0
+    terms, gradient = _finite(function(x), 0)
+    loss, history, step, length = sum(terms), [], 1, 1.0
     stopped = after(1, x, terms)
-    direction = -slope * (rate / (np.abs(slope).mean() + 1e-30))
+    direction = -gradient * (rate / (np.abs(gradient).mean() + 1e-30))
     while step < steps and not stopped:
         tried = x + np.float32(length) * direction
-        found, there = _finite(function(tried), step, allowed=length > SMALLEST_STEP)
+        terms_there, there = _finite(function(tried), step, allowed=length > SMALLEST_STEP)
         step += 1
-        gain = _dot(slope, direction)
-        if not sum(found) <= loss + 1e-4 * length * gain:
-            length /= 2.0 if math.isfinite(sum(found)) else 8.0
+        directional_derivative = _dot(gradient, direction)
+        if not sum(terms_there) <= loss + 1e-4 * length * directional_derivative:
+            length /= 2.0 if math.isfinite(sum(terms_there)) else 8.0
             if length < SMALLEST_STEP:
-                if not pairs:
+                if not history:
                     break  # not even a small step straight down helps: this is the bottom
-                pairs, length, direction = [], 1.0, -slope * (rate / 4 / (np.abs(slope).mean() + 1e-30))
+                history, length, direction = [], 1.0, -gradient * (rate / 4 / (np.abs(gradient).mean() + 1e-30))
             continue
-        moved, bent = tried - x, there - slope
-        x, slope, terms, loss = tried, there, found, sum(found)
+        moved, bent = tried - x, there - gradient
+        x, gradient, terms, loss = tried, there, terms_there, sum(terms_there)
         curved = _dot(moved, bent)
         if curved > 1e-10 * _dot(bent, bent):
-            pairs = [*pairs[1 - REMEMBERED :], (moved, bent, 1.0 / curved)]
-        direction, length = -_times_inverse(pairs, slope), 1.0
-        if _dot(direction, slope) >= 0:
-            pairs, direction = [], -slope * (rate / 4 / (np.abs(slope).mean() + 1e-30))
+            history = [*history[1 - REMEMBERED :], (moved, bent, 1.0 / curved)]
+        direction, length = -_times_inverse(history, gradient), 1.0
+        if _dot(direction, gradient) >= 0:
+            history, direction = [], -gradient * (rate / 4 / (np.abs(gradient).mean() + 1e-30))
         stopped = after(step, x, terms)
     return x
 
 
-def _times_inverse(pairs, slope):
+def _times_inverse(history, gradient):
     """The remembered curvature's inverse times the gradient: the two loops of algorithm 7.4."""
-    found, shares = slope.copy(), []
-    for moved, bent, inverse in reversed(pairs):
-        share = inverse * _dot(moved, found)
-        found -= np.float32(share) * bent
+    product, shares = gradient.copy(), []
+    for moved, bent, inverse in reversed(history):
+        share = inverse * _dot(moved, product)
+        product -= np.float32(share) * bent
         shares.append(share)
-    if pairs:
-        moved, bent, inverse = pairs[-1]
-        found *= np.float32(1.0 / (inverse * _dot(bent, bent)))
-    for (moved, bent, inverse), share in zip(pairs, reversed(shares)):
-        found += np.float32(share - inverse * _dot(bent, found)) * moved
-    return found
+    if history:
+        moved, bent, inverse = history[-1]
+        product *= np.float32(1.0 / (inverse * _dot(bent, bent)))
+    for (moved, bent, inverse), share in zip(history, reversed(shares)):
+        product += np.float32(share - inverse * _dot(bent, product)) * moved
+    return product
 
 
 def _dot(a, b):
@@ -98,7 +99,7 @@ def _dot(a, b):
 
 
 def _finite(answer, step, allowed=False):
-    terms, slope = answer
-    if not allowed and not (all(math.isfinite(term) for term in terms) and np.isfinite(slope).all()):
+    terms, gradient = answer
+    if not allowed and not (all(math.isfinite(term) for term in terms) and np.isfinite(gradient).all()):
         raise FloatingPointError("the loss became %s at step %d" % (sum(terms), step))
-    return [float(term) for term in terms], slope
+    return [float(term) for term in terms], gradient

@@ -5,7 +5,7 @@ import queue
 import threading
 
 
-def ahead(batches):
+def prefetch(batches):
     """Yield what an iterator yields, each prepared by a thread while the one before it is in use.
 
     Args:

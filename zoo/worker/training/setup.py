@@ -1,48 +1,35 @@
-"""Models of texts made ready: built for this stack, first weights drawn, compiled; and any model saved in the end."""
-
-import os
-import time
+"""Build models of texts for this stack, with their first weights drawn, and compile them."""
 
 from zoo.models import compat
-from zoo.worker import precision, weights
-from zoo.worker.errors import RefusalError
+from zoo.worker import devices, precision, weights
+from zoo.worker.errors import UserError
 from zoo.worker.model import build
 
 
-def ready(request, phases):
+def build_and_compile(run):
     """Build and compile the model that a request trains.
 
     Raises:
-        RefusalError: the stack cannot compute in the precision asked for, or shrink weights.
+        UserError: the stack cannot compute in the precision asked for, or shrink weights.
     """
-    settings = request["train"]
-    began = time.monotonic()
-    try:
-        compat.set_precision(precision.policy(settings["precision"], request["device"]["promise"]))
-        compat.seed(settings["seed"])
-        model = shaped(request)
-        weights.initialise(model, settings["seed"])
-        extras = {name: settings[name] for name in ("clip", "beta_2", "weight_decay")}
-        compat.compile_classifier(model, settings["optimizer"], settings["learning_rate"], settings["jit"], **extras)
-    except ValueError as error:
-        raise RefusalError(str(error)) from error
-    if request.get("weights"):
-        weights.load(model, request["weights"])
-    phases["build_s"] = time.monotonic() - began
+    settings, request = run.settings, run.request
+    with run.timed("build_s"):
+        try:
+            compat.set_precision(precision.policy(settings["precision"], request["device"]["promise"]))
+            compat.seed(settings["seed"])
+            model = build_for_texts(request)
+            weights.initialise(model, settings["seed"])
+            extras = {name: settings[name] for name in ("clip", "beta_2", "weight_decay")}
+            chosen = [settings[name] for name in ("optimizer", "learning_rate", "jit")]
+            compat.compile_classifier(model, *chosen, **extras)
+        except ValueError as error:
+            raise UserError(str(error)) from error
+        if request.get("weights"):
+            weights.load(model, request["weights"])
     return model
 
 
-def shaped(request):
-    """Build the model of a request; ``fixed`` is added to its arguments: PlaidML compiles for one length only."""
-    request["model"]["args"]["fixed"] = compat.backend_name() == "plaidml"
+def build_for_texts(request):
+    """Build the model of a request; where the framework compiles for one length only, ``fixed`` says so."""
+    request["model"]["args"]["fixed"] = not devices.capabilities()["any_length"]
     return build(request)[0]
-
-
-def save_all(model, folder, events):
-    """Write ``weights.npz`` and the model in the format of this Keras."""
-    path = os.path.join(folder, "weights.npz")
-    weights.save(None, model, path)
-    events.emit("artifact", kind="weights", path=path)
-    native = os.path.join(folder, "model" + compat.native_suffix())
-    compat.save(model, native)
-    events.emit("artifact", kind="model", path=native)

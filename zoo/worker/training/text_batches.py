@@ -1,4 +1,4 @@
-"""Texts of all lengths, cut to what the model reads and laid side by side in batches of equal length."""
+"""Read texts of all lengths, cut to what the model reads and padded to batches of equal length."""
 
 import numpy as np
 
@@ -8,7 +8,7 @@ SHARES = 8
 SORTED_TOGETHER = 50
 
 
-class Texts:
+class TokenizedTexts:
     """Token numbers of many texts.
 
     Args:
@@ -45,7 +45,7 @@ class Texts:
         longest = max(1, int(self.sizes[chosen].max()))
         return min(self._length, -(-longest // step) * step)
 
-    def dealt(self, chosen, size, random):
+    def shuffled_batches(self, chosen, size, random):
         """Full batches of some texts in a random order, texts of like length together; the rest is left out."""
         order, batches = random.permutation(chosen), []
         for begin in range(0, len(order), size * SORTED_TOGETHER):
@@ -54,15 +54,13 @@ class Texts:
             batches += [part[first : first + size] for first in range(0, len(part) - size + 1, size)]
         return [batches[number] for number in random.permutation(len(batches))]
 
-    def batches_of(self, chosen, size):
-        """All of some texts in batches, the longest first; yields (places in ``chosen``, batch)."""
+    def places_of(self, chosen, size):
+        """Where in ``chosen`` the texts of each batch stand, the longest first."""
         order = np.argsort(-self.sizes[chosen], kind="stable")
-        for begin in range(0, len(order), size):
-            places = order[begin : begin + size]
-            yield places, self.batch(chosen[places])
+        return [order[begin : begin + size] for begin in range(0, len(order), size)]
 
 
-def hide(batch, share, random):
+def word_dropout(batch, share, random):
     """The same batch with a share of its tokens turned into padding, which is neither attended to nor pooled.
 
     Turned into the unknown instead, they would make it far commoner in training than it is later.
@@ -72,3 +70,9 @@ def hide(batch, share, random):
     hidden = random.random_sample(batch.shape) < share
     hidden[:, 0] = False  # no text may become empty
     return np.where(hidden, np.int32(0), batch)
+
+
+def open_texts(data, length, fixed):
+    """The texts of a request, mapped into memory."""
+    tokens = np.load(data["tokens"], mmap_mode="r", allow_pickle=False)
+    return TokenizedTexts(tokens, np.load(data["offsets"], allow_pickle=False), length, fixed)

@@ -10,9 +10,9 @@ def places():
 
 
 def prepare(what, arrays, place):
-    held = []
+    results = []
 
     def call():
-        held[:] = [np.dot(*arrays)]
+        results[:] = [np.dot(*arrays)]
 
-    return call, lambda: held[0]
+    return call, lambda: results[0]

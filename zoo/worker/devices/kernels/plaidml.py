@@ -16,6 +16,6 @@ def places():
 
 def prepare(what, arrays, place):
     tensors = [K.variable(array) for array in arrays]
-    made = K.dot(*tensors) if what == "product" else K.conv2d(tensors[0], tensors[1], padding="same")
-    summed = K.function([], [K.sum(made)])
-    return (lambda: summed([])), (lambda: K.eval(made))
+    result = K.dot(*tensors) if what == "product" else K.conv2d(tensors[0], tensors[1], padding="same")
+    summed = K.function([], [K.sum(result)])
+    return (lambda: summed([])), (lambda: K.eval(result))

@@ -29,16 +29,16 @@ def _compute(what, x, y):
 def _eager(what, arrays, place):
     with tf.device(place):
         tensors = [tf.constant(array) for array in arrays]
-    held, on_gpu = [], "GPU" in place
+    results, on_gpu = [], "GPU" in place
 
     def call():
         with tf.device(place):
-            held[:] = [_compute(what, *tensors)]
+            results[:] = [_compute(what, *tensors)]
             if on_gpu:
                 # The GPU works on while Python goes on; one number read back is there only when all are.
-                tf.reshape(held[0], [-1])[0].numpy()
+                tf.reshape(results[0], [-1])[0].numpy()
 
-    return call, lambda: held[0].numpy()
+    return call, lambda: results[0].numpy()
 
 
 def _graph(what, arrays, place):
@@ -53,3 +53,11 @@ def _graph(what, arrays, place):
     for variable, each, array in zip(variables, fed, arrays):
         session.run(variable.initializer, {each: array})
     return (lambda: session.run(first)), (lambda: session.run(product))
+
+
+if _EAGER:
+
+    def product(x, precision):
+        """A matrix times itself, one pass."""
+        matrix = tf.cast(tf.constant(x), precision)
+        return lambda: tf.matmul(matrix, matrix)[None]

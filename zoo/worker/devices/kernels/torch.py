@@ -18,19 +18,25 @@ def prepare(what, arrays, place):
     if what == "convolution":
         arrays = [arrays[0].transpose(0, 3, 1, 2), arrays[1].transpose(3, 2, 0, 1)]
     tensors = [torch.from_numpy(np.ascontiguousarray(array)).to(place) for array in arrays]
-    kind, held = torch.device(place).type, []
+    kind, results = torch.device(place).type, []
 
     def call():
         with torch.no_grad():
             if what == "product":
-                held[:] = [torch.matmul(*tensors)]
+                results[:] = [torch.matmul(*tensors)]
             else:
-                held[:] = [torch.nn.functional.conv2d(tensors[0], tensors[1], padding=1)]
+                results[:] = [torch.nn.functional.conv2d(tensors[0], tensors[1], padding=1)]
         if kind in ("cuda", "mps"):
             getattr(torch, kind).synchronize()
 
     def result():
-        array = held[0].cpu().numpy()
+        array = results[0].cpu().numpy()
         return array if what == "product" else array.transpose(0, 2, 3, 1)
 
     return call, result
+
+
+def product(x, precision):
+    """A matrix times itself on the device that Keras was given, one pass."""
+    matrix = torch.from_numpy(x).to(os.environ.get("KERAS_TORCH_DEVICE", "cpu"), getattr(torch, precision))
+    return lambda: torch.matmul(matrix, matrix)[None]

@@ -1,0 +1,43 @@
+"""Save a trained model in one format or several: one module here is one format, and none is listed by hand.
+
+A module has ``KIND``, the kind of the ``artifact`` event; ``NAME``, the name of its file; ``NEEDS``, the modules that
+the stack must have; and ``export(model, path)``.
+"""
+
+import importlib
+import importlib.util
+import os
+import pkgutil
+
+from zoo.worker.errors import UserError
+
+# What every training leaves.
+ALWAYS = ("npz", "native")
+
+
+def formats():
+    """List the names of all formats."""
+    return sorted(module.name for module in pkgutil.iter_modules(__path__))
+
+
+def find(name):
+    """Import the exporter of a format.
+
+    Raises:
+        UserError: there is no such format, or the stack lacks a module that it needs.
+    """
+    if name not in formats():
+        raise UserError("there is no format %r to save a model in; known are %s" % (name, ", ".join(formats())))
+    exporter = importlib.import_module("%s.%s" % (__name__, name))
+    missing = [module for module in exporter.NEEDS if importlib.util.find_spec(module) is None]
+    if missing:
+        raise UserError("the format %s needs %s, which this stack does not have" % (name, " and ".join(missing)))
+    return exporter
+
+
+def save(model, folder, events, wanted=ALWAYS):
+    """Save a model in some formats and announce each file."""
+    for exporter in [find(name) for name in wanted]:
+        path = os.path.join(folder, exporter.NAME)
+        exporter.export(model, path)
+        events.emit("artifact", kind=exporter.KIND, path=path)

@@ -1,0 +1,62 @@
+"""Write files so that at no moment there is half a file of the name."""
+
+import contextlib
+import json
+import os
+
+import numpy as np
+
+
+@contextlib.contextmanager
+def atomic_write(path, durable=True):
+    """Open a binary file that takes the place of ``path`` once everything is written.
+
+    Args:
+        path: the file to replace; it is untouched where writing fails.
+        durable: sync file and folder, so that a power cut leaves the old file or the new one.
+    """
+    aside = path + ".part"
+    try:
+        with open(aside, "wb") as out:
+            yield out
+            out.flush()
+            if durable:
+                os.fsync(out.fileno())
+        os.replace(aside, path)
+    except BaseException:
+        remove(aside)
+        raise
+    if durable:
+        _sync_folder(os.path.dirname(path))
+
+
+def _sync_folder(folder):
+    handle = os.open(folder or ".", os.O_RDONLY)
+    try:
+        os.fsync(handle)
+    finally:
+        os.close(handle)
+
+
+def remove(path):
+    """Remove a file if it is there."""
+    if os.path.exists(path):
+        os.remove(path)
+
+
+def save_array(path, array):
+    """Write an array as ``.npy``, without pickle."""
+    with atomic_write(path) as out:
+        np.save(out, array, allow_pickle=False)
+
+
+def save_arrays(path, arrays):
+    """Write arrays by name as ``.npz``."""
+    with atomic_write(path) as out:
+        np.savez(out, **arrays)
+
+
+def save_json(path, content):
+    """Write what JSON can hold."""
+    with atomic_write(path) as out:
+        out.write(json.dumps(content).encode("utf-8"))

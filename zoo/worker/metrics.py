@@ -1,0 +1,53 @@
+"""Compute the figures of a classifier, here so that they mean the same on every stack."""
+
+import numpy as np
+
+BEST = 5
+SMALLEST = 1e-7
+
+
+def score(predicted, labels):
+    """Mean cross-entropy (nats) and accuracy.
+
+    Args:
+        predicted: (n, classes) probabilities.
+        labels: (n,) integer classes.
+    """
+    chosen = predicted[np.arange(len(labels)), labels]
+    return _cross_entropy(chosen), float((predicted.argmax(axis=1) == labels).mean())
+
+
+def likeliest(predicted, labels):
+    """Keep of each prediction what shows a mistake.
+
+    Returns:
+        Arrays by name: ``label`` (n,), ``best`` (n, 5 or fewer), the likeliest classes first, ``probability`` of
+        these, ``true`` (n,), the probability of the label.
+    """
+    # One fewer than there are classes: that the right one is among all of them says nothing.
+    count = max(1, min(BEST, predicted.shape[1] - 1))
+    best = np.argsort(-predicted, axis=1, kind="mergesort")[:, :count]
+    return {
+        "label": labels.astype(np.int32),
+        "best": best.astype(np.int32),
+        "probability": np.take_along_axis(predicted, best, 1),
+        "true": predicted[np.arange(len(labels)), labels],
+    }
+
+
+def of_likeliest(kept, prefix):
+    """Mean cross-entropy (nats), accuracy and, of more than five classes, top-5 accuracy.
+
+    Args:
+        kept: from :func:`likeliest`.
+        prefix: of the names, such as ``val_``.
+    """
+    hits = kept["best"] == kept["label"][:, None]
+    figures = {prefix + "loss": _cross_entropy(kept["true"]), prefix + "accuracy": float(hits[:, 0].mean())}
+    if hits.shape[1] == BEST:
+        figures[prefix + "top5"] = float(hits.any(axis=1).mean())
+    return figures
+
+
+def _cross_entropy(probabilities):
+    return float(-np.log(np.maximum(probabilities.astype(np.float64), SMALLEST)).mean())

@@ -1,0 +1,67 @@
+"""Feed texts and their classes to the training loop, and predict the classes of texts."""
+
+import numpy as np
+
+from zoo.worker.metrics import score
+from zoo.worker.prediction import predict_batches
+from zoo.worker.training.schedules import smooth_labels
+from zoo.worker.training.text_batches import word_dropout
+
+
+class TextBatches:
+    """Batches of texts of like length, in a new order each epoch, the same for the same seed.
+
+    Args:
+        texts: a :class:`zoo.worker.training.text_batches.TokenizedTexts`.
+        labels: (texts,) integer classes.
+        split: numbers of the texts, ``train`` and ``validation``.
+        classes: number of classes.
+        settings: ``batch_size``, ``seed``, ``label_smoothing`` and ``word_dropout``.
+    """
+
+    def __init__(self, texts, labels, split, classes, settings):
+        self._texts, self._labels, self._split, self._settings = texts, labels, split, settings
+        self._rows = np.eye(classes, dtype=np.float32)
+        self._size = min(settings["batch_size"], len(split["train"]))
+
+    def steps(self, epoch):
+        return len(self._split["train"]) // self._size
+
+    def batches(self, epoch):
+        random = np.random.RandomState([self._settings["seed"], epoch])
+        for chosen in self._texts.shuffled_batches(self._split["train"], self._size, random):
+            batch = word_dropout(self._texts.batch(chosen), self._settings["word_dropout"], random)
+            yield batch, smooth_labels(self._rows[self._labels[chosen]], self._settings["label_smoothing"])
+
+    def evaluate(self, model):
+        chosen = self._split["validation"]
+        if not len(chosen):
+            return {}
+        predicted = predict_texts(model, self._texts, chosen, self._size)
+        loss, accuracy = score(predicted, self._labels[chosen])
+        return {"val_loss": loss, "val_accuracy": accuracy}
+
+
+def predict_texts(model, texts, chosen, size, stop=None, progress=None):
+    """Predict some texts, in batches of one size and of few lengths.
+
+    Args:
+        model: the Keras model.
+        texts: a :class:`zoo.worker.training.text_batches.TokenizedTexts`.
+        chosen: (n,) numbers of texts.
+        size: texts at a time.
+        stop: looked at between batches; when asked to, the rest is left at zero.
+        progress: called with the number of texts done so far.
+
+    Returns:
+        (n, classes) float32.
+    """
+    predicted, done = None, 0
+    places = texts.places_of(chosen, size)
+    batches = (texts.batch(chosen[some]) for some in places)
+    for some, rows in zip(places, predict_batches(model, batches, size, stop)):
+        predicted = np.zeros((len(chosen), rows.shape[1]), np.float32) if predicted is None else predicted
+        predicted[some], done = rows, done + len(some)
+        if progress:
+            progress(done)
+    return predicted

@@ -1,0 +1,46 @@
+"""What all parts of a training share: the request, and where to report, to look for a stop and to count time."""
+
+import contextlib
+import time
+
+
+class Run:
+    """One training.
+
+    Args:
+        request: its ``train`` part holds the settings, ``run_dir`` the run folder.
+        events: where to report.
+        stop: when asked to, training ends after the step in hand.
+        phases: seconds by phase, filled in.
+    """
+
+    def __init__(self, request, events, stop, phases):
+        self.request, self.events, self.stop, self.phases = request, events, stop, phases
+        self.settings, self.folder = request["train"], request["run_dir"]
+
+    def add(self, phase, seconds):
+        """Count seconds to a phase."""
+        self.phases[phase] = self.phases.get(phase, 0.0) + seconds
+
+    def spent(self, *phases):
+        """Seconds of some phases so far."""
+        return sum(self.phases.get(phase, 0.0) for phase in phases)
+
+    @contextlib.contextmanager
+    def timed(self, phase):
+        """Count what happens inside to a phase."""
+        began = time.monotonic()
+        yield
+        self.add(phase, time.monotonic() - began)
+
+    def warn(self, message):
+        """Report what the user should know."""
+        self.events.emit("warning", message=message)
+
+    def was_interrupted(self):
+        """Whether the user, and not a limit in the settings, ended it."""
+        return self.stop.asked and self.stop.reason != "max_minutes"
+
+    def outcome(self, metrics):
+        """The fields of the ``done`` event."""
+        return {"metrics": metrics, "stopped": self.stop.reason if self.stop.asked else None}
