@@ -51,8 +51,8 @@ def train(request: dict[str, object]) -> None:
     folder = Path(str(request["run_dir"]))
     np.savez(folder / "weights.npz", **{"dense/kernel": np.ones((2, 2), np.float32)})
     emit("artifact", kind="weights", path=str(folder / "weights.npz"))
-    told: dict[str, object] = request.get("train", {})  # type: ignore[assignment]
-    resumes = told.get("resume")
+    settings: dict[str, object] = request.get("train", {})  # type: ignore[assignment]
+    resumes = settings.get("resume")
     if resumes:
         emit("resume", epoch=2, step=0, done=1)
     for number in range(2 if resumes else 1, EPOCHS + 1):
@@ -76,21 +76,28 @@ def read_texts(request: dict[str, object]) -> None:
 
 
 def write_text(request: dict[str, object]) -> None:
-    told: dict[str, object] = request["infer"]  # type: ignore[assignment]
-    emit("text", text=told["prompt"])
-    for _ in range(int(str(told["length"]))):
+    settings: dict[str, object] = request["infer"]  # type: ignore[assignment]
+    emit("text", text=settings["prompt"])
+    for _ in range(int(str(settings["length"]))):
         emit("text", text="la \x1b[31m")
-    figures = {"items": told["length"], "items_per_s": 5.0}
-    emit("done", metrics=figures, phases={}, peak_memory_bytes=1, stopped=None, text="la " * int(str(told["length"])))
+    figures = {"items": settings["length"], "items_per_s": 5.0}
+    emit(
+        "done",
+        metrics=figures,
+        phases={},
+        peak_memory_bytes=1,
+        stopped=None,
+        text="la " * int(str(settings["length"])),
+    )
 
 
 def stream(request: dict[str, object], script: str, asked: list[int]) -> None:
     """Say of every picture that it is of the class of its mean grey; ``slow`` waits after the first batch."""
-    told: dict[str, object] = request["stream"]  # type: ignore[assignment]
-    slots, batch, classes = told["shape"][0], told["shape"][1], told["classes"]  # type: ignore[index]
+    settings: dict[str, object] = request["stream"]  # type: ignore[assignment]
+    slots, batch, classes = settings["shape"][0], settings["shape"][1], settings["classes"]  # type: ignore[index]
     assert Path(str(request["weights"])).is_file()
-    pixels = np.memmap(str(told["pixels"]), np.uint8, "r", shape=tuple(told["shape"]))  # type: ignore[arg-type]
-    answers = np.memmap(str(told["probabilities"]), np.float32, "r+", shape=(slots, batch, classes))
+    pixels = np.memmap(str(settings["pixels"]), np.uint8, "r", shape=tuple(settings["shape"]))  # type: ignore[arg-type]
+    answers = np.memmap(str(settings["probabilities"]), np.float32, "r+", shape=(slots, batch, classes))
     emit("ready")
     for line in sys.stdin:
         filled = json.loads(line)

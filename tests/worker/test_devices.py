@@ -17,9 +17,9 @@ def library(mps: bool | None = None, cuda: bool = False, built_for: str | None =
     backends = types.SimpleNamespace()
     if mps is not None:
         backends.mps = types.SimpleNamespace(is_available=lambda: mps, is_built=lambda: built)
-    found = types.SimpleNamespace(is_available=lambda: cuda)
+    backend = types.SimpleNamespace(is_available=lambda: cuda)
     version = types.SimpleNamespace(cuda=built_for)
-    return types.SimpleNamespace(backends=backends, cuda=found, version=version, __version__="2.15.0")
+    return types.SimpleNamespace(backends=backends, cuda=backend, version=version, __version__="2.15.0")
 
 
 @pytest.mark.parametrize(
@@ -65,11 +65,11 @@ def test_jax_opens_the_promised_platform_first(device: dict[str, Any], system: s
 
 
 def test_plaidml_takes_metal_before_opencl_and_no_cpu_for_a_gpu() -> None:
-    found = ["llvm_cpu.0", "opencl_amd_radeon.0", "metal_amd_radeon.0"]
-    assert plaidml.choose(found, GPU) == "metal_amd_radeon.0"
-    assert plaidml.choose(found, CPU) == "llvm_cpu.0"
-    assert plaidml.choose(found, {"promise": "gpu", "id": "opencl_amd_radeon.0"}) == "opencl_amd_radeon.0"
+    devices = ["llvm_cpu.0", "opencl_amd_radeon.0", "metal_amd_radeon.0"]
+    assert plaidml.choose(devices, GPU) == "metal_amd_radeon.0"
+    assert plaidml.choose(devices, CPU) == "llvm_cpu.0"
+    assert plaidml.choose(devices, {"promise": "gpu", "id": "opencl_amd_radeon.0"}) == "opencl_amd_radeon.0"
     with pytest.raises(Exception, match=r"PlaidML sees no GPU; it sees llvm_cpu\.0"):
-        plaidml.choose(found[:1], GPU)
+        plaidml.choose(devices[:1], GPU)
     with pytest.raises(Exception, match=r"PlaidML has no device 'x'; it has llvm_cpu\.0"):
-        plaidml.choose(found[:1], {"promise": "gpu", "id": "x"})
+        plaidml.choose(devices[:1], {"promise": "gpu", "id": "x"})

@@ -16,8 +16,8 @@ def pictures(count: int = 64, edge: int = 20) -> np.ndarray:
 
 
 def alter(pixels: np.ndarray, seeds: tuple[int, ...] = (1, 2, 3), **settings: object) -> np.ndarray:
-    found: np.ndarray = augment.make_augmenter(PLAIN | settings)(pixels, list(seeds))
-    return found
+    pixels_after: np.ndarray = augment.make_augmenter(PLAIN | settings)(pixels, list(seeds))
+    return pixels_after
 
 
 def test_nothing_is_altered_where_nothing_is_asked_for() -> None:
@@ -26,18 +26,18 @@ def test_nothing_is_altered_where_nothing_is_asked_for() -> None:
 
 def test_half_of_the_pictures_are_mirrored() -> None:
     pixels = pictures()
-    found = alter(pixels, flip=True)
-    mirrored = (found == pixels[:, :, ::-1]).all((1, 2, 3))
-    kept = (found == pixels).all((1, 2, 3))
+    pixels_after = alter(pixels, flip=True)
+    mirrored = (pixels_after == pixels[:, :, ::-1]).all((1, 2, 3))
+    kept = (pixels_after == pixels).all((1, 2, 3))
     assert (mirrored | kept).all()
     assert 16 < mirrored.sum() < 48
 
 
 def test_a_crop_moves_by_no_more_than_its_share_and_mirrors_what_comes_in() -> None:
     pixels = pictures()
-    found = alter(pixels, crop=0.1)
+    pixels_after = alter(pixels, crop=0.1)
     offsets = set()
-    for picture in found:
+    for picture in pixels_after:
         inner = picture[2:-2, 2:-2]
         places = [
             (top, left)
@@ -49,18 +49,18 @@ def test_a_crop_moves_by_no_more_than_its_share_and_mirrors_what_comes_in() -> N
         offsets.add((places[0][0] - 2, places[0][1] - 2))
     assert {row for row, _ in offsets} == {column for _, column in offsets} == {-2, -1, 0, 1, 2}
     down = np.pad(pixels[0], ((2, 2), (2, 2), (0, 0)), mode="reflect")
-    for picture in found:
+    for picture in pixels_after:
         assert any((down[top : top + 20, left : left + 20] == picture).all() for top in range(5) for left in range(5))
 
 
 @pytest.mark.parametrize("channels", [1, 3])
 def test_colours_change_within_their_share_and_stay_colours(channels: int) -> None:
     pixels = pictures()[..., :channels]
-    found = alter(pixels, color=0.3)
-    assert found.dtype == np.float32
-    assert found.min() >= 0
-    assert found.max() <= 255
-    brightness = found.mean((1, 2, 3)) / pixels.mean((1, 2, 3))
+    pixels_after = alter(pixels, color=0.3)
+    assert pixels_after.dtype == np.float32
+    assert pixels_after.min() >= 0
+    assert pixels_after.max() <= 255
+    brightness = pixels_after.mean((1, 2, 3)) / pixels.mean((1, 2, 3))
     assert 0.6 < brightness.min() < 0.85
     assert 1.15 < brightness.max() < 1.4
 

@@ -24,14 +24,14 @@ def saved(folder: Path, *numbers: int, keep: int = 2) -> Checkpoints:
 def loaded(files: Checkpoints) -> tuple[int | None, list[str]]:
     """Number of the checkpoint that is taken, and what is said on the way."""
     said: list[str] = []
-    found = files.load(said.append)
-    return None if found is None else int(found[0]["n"]), said
+    checkpoint = files.load(said.append)
+    return None if checkpoint is None else int(checkpoint[0]["n"]), said
 
 
 def test_what_comes_back_is_what_was_saved(tmp_path: Path) -> None:
-    found = saved(tmp_path, 5).load(pytest.fail)
-    assert found is not None
-    arrays, state = found
+    checkpoint = saved(tmp_path, 5).load(pytest.fail)
+    assert checkpoint is not None
+    arrays, state = checkpoint
     assert state == {"epoch": 5, "share": 0.1}
     for name, value in ARRAYS.items():
         assert arrays[name].dtype == value.dtype
@@ -94,11 +94,11 @@ def test_no_pickle_is_ever_read(tmp_path: Path) -> None:
     files = saved(tmp_path, 1, 2)
     path = tmp_path / "checkpoints" / "0000000002"
     np.savez(path.with_suffix(".npz"), n=np.array([{"a": 1}], object))
-    told = json.loads(path.with_suffix(".json").read_text())
+    about = json.loads(path.with_suffix(".json").read_text())
     import hashlib
 
-    told["sha256"] = hashlib.sha256(path.with_suffix(".npz").read_bytes()).hexdigest()
-    path.with_suffix(".json").write_text(json.dumps(told))
+    about["sha256"] = hashlib.sha256(path.with_suffix(".npz").read_bytes()).hexdigest()
+    path.with_suffix(".json").write_text(json.dumps(about))
     number, said = loaded(files)
     assert number == 1
     assert "allow_pickle" in said[0]

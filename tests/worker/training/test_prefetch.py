@@ -16,20 +16,20 @@ def test_everything_comes_in_its_order() -> None:
 
 
 def test_the_next_one_is_made_while_one_is_in_use() -> None:
-    made: list[int] = []
+    prepared: list[int] = []
 
     def numbers() -> Iterator[int]:
         for number in range(5):
-            made.append(number)
+            prepared.append(number)
             yield number
 
     seen = prefetch(numbers())
     assert next(seen) == 0
     until = time.monotonic() + 10
-    while len(made) < 3 and time.monotonic() < until:
+    while len(prepared) < 3 and time.monotonic() < until:
         time.sleep(0.001)
     time.sleep(0.05)
-    assert made == [0, 1, 2]  # one waits, the next has been made and waits for room
+    assert prepared == [0, 1, 2]  # one waits, the next has been made and waits for room
     assert list(seen) == [1, 2, 3, 4]
 
 

@@ -56,9 +56,9 @@ def test_texts_of_like_length_meet() -> None:
 
 def test_all_texts_come_back_with_their_places(texts: text_batches.TokenizedTexts) -> None:
     chosen = np.array([7, 3, 0])
-    found = {int(place): int(texts.batch(chosen[places])[row, 0]) for places in texts.places_of(chosen, 2)
+    first_tokens = {int(place): int(texts.batch(chosen[places])[row, 0]) for places in texts.places_of(chosen, 2)
              for row, place in enumerate(places)}  # fmt: skip
-    assert found == {0: 702, 1: 302, 2: 2}
+    assert first_tokens == {0: 702, 1: 302, 2: 2}
 
 
 def test_tokens_are_hidden_but_never_all_of_a_text() -> None:

@@ -1,0 +1,23 @@
+"""What tests of the worker share."""
+
+import sys
+import types
+from collections.abc import Iterator
+
+import numpy as np
+import pytest
+
+
+@pytest.fixture(scope="module")
+def keras() -> Iterator[types.ModuleType]:
+    """A stub for Keras, which the host does not have; modules of the worker are forgotten afterwards."""
+    stub = types.ModuleType("keras")
+    stub.__dict__.update(__version__="3.15.1", ops=np, layers=types.SimpleNamespace(Layer=object))
+    known = set(sys.modules)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setitem(sys.modules, "keras", stub)
+        patch.delenv("ZOO_KERAS", raising=False)
+        yield stub
+    for name in set(sys.modules) - known:
+        if name.startswith(("zoo.models", "zoo.worker")):
+            del sys.modules[name]

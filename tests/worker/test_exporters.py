@@ -1,0 +1,45 @@
+"""Formats of saved models are found by their folder."""
+
+import types
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+PLANTED = """
+KIND, NAME, NEEDS = "extra", "model.txt", {needs}
+
+
+def export(model, path):
+    open(path, "w").write(model)
+"""
+
+
+@pytest.fixture
+def exporters(keras: types.ModuleType, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Any:
+    from zoo.worker import exporters
+
+    monkeypatch.setattr(exporters, "__path__", [*exporters.__path__, str(tmp_path)])
+    return exporters
+
+
+def test_a_new_file_in_the_folder_is_a_format(exporters: Any, tmp_path: Path) -> None:
+    (tmp_path / "planted.py").write_text(PLANTED.format(needs=("json",)))
+    events: list[dict[str, Any]] = []
+    emitter = types.SimpleNamespace(emit=lambda event, **fields: events.append({"event": event, **fields}))
+    exporters.save("the model", str(tmp_path), emitter, ["planted"])
+    path = tmp_path / "model.txt"
+    assert path.read_text() == "the model"
+    assert events == [{"event": "artifact", "kind": "extra", "path": str(path)}]
+    assert exporters.formats() == ["native", "npz", "planted"]
+
+
+def test_an_unknown_format_is_refused_with_those_that_there_are(exporters: Any) -> None:
+    with pytest.raises(Exception, match="no format 'onnx' to save a model in; known are native, npz"):
+        exporters.find("onnx")
+
+
+def test_a_format_whose_library_the_stack_lacks_is_refused(exporters: Any, tmp_path: Path) -> None:
+    (tmp_path / "lacking.py").write_text(PLANTED.format(needs=("nowhere_to_be_imported",)))
+    with pytest.raises(Exception, match="the format lacking needs nowhere_to_be_imported"):
+        exporters.find("lacking")
