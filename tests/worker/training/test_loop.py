@@ -1,0 +1,175 @@
+"""The loop and its checkpoints, on a model of one number that numpy trains."""
+
+import json
+import types
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+SETTINGS: dict[str, Any] = {"epochs": 3, "learning_rate": 0.1, "schedule": "constant", "warmup": 0.0, "batch_size": 1}
+# What a checkpoint holds of a training; older runs are resumed by these names.
+KEYS = {
+    "epoch", "step", "done", "items", "stale", "scale", "rollbacks", "rate", "seconds", "steps", "told", "narrowed",
+    "means",
+}  # fmt: skip
+
+
+class Model:
+    """A weight that moves towards 1."""
+
+    def __init__(self) -> None:
+        self.weight, self.rate = 0.0, 0.0
+
+    def get_weights(self) -> list[np.ndarray]:
+        return [np.array([self.weight])]
+
+    def set_weights(self, arrays: list[np.ndarray]) -> None:
+        self.weight = float(arrays[0][0])
+
+
+class Means:
+    """Running means of the loss, as far as the loop uses them."""
+
+    def __init__(self, model: Model) -> None:
+        self.model, self.loss, self.accuracy = model, 0.0, 0.0
+
+    def train(self, x: np.ndarray, _y: np.ndarray) -> None:
+        self.loss = abs(1 - self.model.weight)
+        self.model.weight += self.model.rate * float(x[0]) * (1 - self.model.weight)
+
+    def state(self) -> dict[str, float]:
+        return {"loss": self.loss}
+
+    def go_on(self, state: dict[str, float]) -> None:
+        self.loss = state["loss"]
+
+
+class Batches:
+    """Four steps an epoch; the user asks for a stop before one of them."""
+
+    def __init__(self, stop: Any, stop_at: tuple[int, int] | None) -> None:
+        self._stop, self._stop_at = stop, stop_at
+
+    def steps(self, _epoch: int) -> int:
+        return 4
+
+    def batches(self, epoch: int) -> Any:
+        for step in range(4):
+            yield np.array([1.0 + epoch / 10 + step / 100]), np.zeros(1)
+
+    def evaluate(self, model: Model) -> dict[str, float]:
+        if self._stop_at == (1, 4):
+            self._stop.asked = True
+        return {"val_loss": abs(1 - model.weight)}
+
+
+class Events:
+    """Keeps what is reported, and asks for a stop after a step."""
+
+    def __init__(self, stop: Any, stop_at: tuple[int, int] | None) -> None:
+        self._stop, self._stop_at = stop, stop_at
+        self.epochs: list[dict[str, Any]] = []
+        self.names: list[str] = []
+
+    def emit(self, event: str, **fields: Any) -> None:
+        self.names.append(event)
+        if event == "epoch":
+            self.epochs.append(fields)
+
+    def step(self, **fields: Any) -> None:
+        if (fields["epoch"], fields["step"]) == self._stop_at:
+            self._stop.asked = True
+
+
+@pytest.fixture
+def training(keras: types.ModuleType, monkeypatch: pytest.MonkeyPatch) -> Any:
+    from zoo.models import compat
+    from zoo.worker import weights
+    from zoo.worker.training import checkpointing, finish, loop, run, state
+
+    def restore(model: Model, _trained: Model, arrays: dict[str, np.ndarray]) -> None:
+        model.weight = float(arrays["weights/0"][0])
+
+    saved = types.SimpleNamespace(
+        gather=lambda model, _trained: {"weights/0": np.array([model.weight])}, take_up=restore
+    )
+    saved.capture, saved.restore = saved.gather, saved.take_up
+    monkeypatch.setattr(compat, "RunningMeans", Means)
+    monkeypatch.setattr(compat, "set_learning_rate", lambda model, rate: setattr(model, "rate", rate))
+    monkeypatch.setattr(compat, "backend_name", lambda: "numpy")
+    monkeypatch.setattr(checkpointing, "training_state", saved)
+    monkeypatch.setattr(weights, "save", lambda model, path, arrays=None: Path(path).write_bytes(b""))
+    return types.SimpleNamespace(checkpointing=checkpointing, finish=finish, loop=loop, run=run, state=state)
+
+
+def fitted(
+    training: Any, folder: Path, stop_at: tuple[int, int] | None = None, **changed: Any
+) -> tuple[Model, Events]:
+    """Train a new model, or the one of the checkpoint."""
+    settings, stop = SETTINGS | changed, types.SimpleNamespace(asked=False, reason="interrupted")
+    model, events = Model(), Events(stop, stop_at)
+    shared = training.run.Run({"train": settings, "run_dir": str(folder)}, events, stop, {})
+    checkpointer = training.checkpointing.Checkpointer(model, shared)
+    training.loop.fit(model, Batches(stop, stop_at), training.state.Stage(settings), checkpointer, shared)
+    return model, events
+
+
+def test_every_epoch_is_reported_and_the_best_marked(training: Any, tmp_path: Path) -> None:
+    _, events = fitted(training, tmp_path)
+    assert [(row["epoch"], row["epochs"], row["best"]) for row in events.epochs] == [
+        (1, 3, True),
+        (2, 3, True),
+        (3, 3, True),
+    ]
+    assert events.epochs[-1]["val_loss"] < events.epochs[0]["val_loss"]
+
+
+@pytest.mark.parametrize("stop_at", [(2, 1), (2, 3), (1, 4)])
+def test_a_run_that_was_cut_off_goes_on_to_the_bit(training: Any, tmp_path: Path, stop_at: tuple[int, int]) -> None:
+    whole, _ = fitted(training, tmp_path / "whole")
+    cut, _ = fitted(training, tmp_path / "cut", stop_at)
+    assert cut.weight != whole.weight
+    resumed, events = fitted(training, tmp_path / "cut", resume=True)
+    assert resumed.weight == whole.weight
+    assert events.names[0] == "resume"
+    assert events.epochs[-1]["epoch"] == 3
+
+
+def test_a_checkpoint_keeps_the_names_of_older_runs(
+    training: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(training.checkpointing, "PATIENCE", 0)
+    fitted(training, tmp_path)
+    written = json.loads(max((tmp_path / "checkpoints").glob("*.json")).read_text())["state"]
+    assert written.keys() == {"best", "finished", "steps_before", "stack", "course"}
+    assert written["course"].keys() == KEYS
+    assert [row["epoch"] for row in written["course"]["told"]] == [1, 2, 3]
+
+
+def test_a_checkpoint_of_something_else_is_refused(training: Any, tmp_path: Path) -> None:
+    training.checkpointing.Checkpoints(str(tmp_path)).save(1, {"a": np.zeros(1)}, {"size": 0})
+    with pytest.raises(Exception, match="cannot go on from its checkpoint, which holds something else: KeyError"):
+        fitted(training, tmp_path, resume=True)
+
+
+def test_patience_ends_a_training_that_no_longer_improves(
+    training: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(Batches, "evaluate", lambda self, model: {"val_loss": 1.0})
+    _, events = fitted(training, tmp_path, epochs=9, patience=2)
+    assert len(events.epochs) == 3
+
+
+def test_a_stopped_training_is_not_evaluated_but_saved(
+    training: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    stop = types.SimpleNamespace(asked=True, reason="interrupted")
+    shared = training.run.Run({"train": SETTINGS, "run_dir": str(tmp_path)}, None, stop, {})
+    checkpointer = types.SimpleNamespace(restore_best=lambda: None, best={"val_loss": 0.5})
+    model = types.SimpleNamespace(count_params=lambda: 7)
+    figures = training.finish.evaluate_best(model, checkpointer, shared, lambda: {"test_loss": 0.0})
+    assert figures == {"val_loss": 0.5, "parameters": 7}
+    stop.reason = "max_minutes"
+    assert "test_loss" in training.finish.evaluate_best(model, checkpointer, shared, lambda: {"test_loss": 0.0})
