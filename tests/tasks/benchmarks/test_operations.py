@@ -60,7 +60,7 @@ def test_a_wrong_product_is_found(tmp_path: Path, monkeypatch: pytest.MonkeyPatc
 
 
 def test_what_does_not_fit_into_memory_is_a_row_too(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(bench_operations, "_memory_bytes", lambda: 10**6)
+    monkeypatch.setattr(bench_operations.memory, "total_bytes", lambda: 10**6)
     bench_operations.run(request(tmp_path, row_column=[100, 10**9]), Silent(), Silent(), {})
     found = json.loads((tmp_path / "rows.json").read_text())
     assert ["MemoryError" in row.get("error", "") for row in found] == [False, False, True, True]

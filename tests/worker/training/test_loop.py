@@ -42,7 +42,7 @@ class Means:
     def state(self) -> dict[str, float]:
         return {"loss": self.loss}
 
-    def go_on(self, state: dict[str, float]) -> None:
+    def restore(self, state: dict[str, float]) -> None:
         self.loss = state["loss"]
 
 
@@ -93,9 +93,8 @@ def training(keras: types.ModuleType, monkeypatch: pytest.MonkeyPatch) -> Any:
         model.weight = float(arrays["weights/0"][0])
 
     saved = types.SimpleNamespace(
-        gather=lambda model, _trained: {"weights/0": np.array([model.weight])}, take_up=restore
+        capture=lambda model, _trained: {"weights/0": np.array([model.weight])}, restore=restore
     )
-    saved.capture, saved.restore = saved.gather, saved.take_up
     monkeypatch.setattr(compat, "RunningMeans", Means)
     monkeypatch.setattr(compat, "set_learning_rate", lambda model, rate: setattr(model, "rate", rate))
     monkeypatch.setattr(compat, "backend_name", lambda: "numpy")
