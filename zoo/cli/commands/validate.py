@@ -10,6 +10,7 @@ from zoo.core.errors import INTERRUPTED, ZooError
 
 if TYPE_CHECKING:
     from zoo.cli.parser import Verbs
+    from zoo.runs.evidence import Row
     from zoo.tasks.validate import Verdict
 
 
@@ -69,7 +70,18 @@ def row_of(verdict: "Verdict") -> dict[str, str]:
 
     row = verdict.row
     if row is None:
-        columns = ("stack", "platform", "device", "data", "preset", "figure", "expected", "train s", "all s", "grade")
+        columns = (
+            "stack",
+            "platform",
+            "device",
+            "data",
+            "preset",
+            "figure",
+            "expected",
+            "train s",
+            "total s",
+            "grade",
+        )
         cells = {"recipe": " ".join(verdict.overrides)} | dict.fromkeys(columns, "-")
         return cells | {"result": f"FAILED: {verdict.problems[0]}"}
     seconds = row["seconds"]
@@ -83,16 +95,15 @@ def row_of(verdict: "Verdict") -> dict[str, str]:
         "figure": f"{row['metric']} {row['value']:.4f}",
         "expected": evidence.expectation(row) or "-",
         "train s": f"{seconds['train_s']:.1f}" if "train_s" in seconds else "-",
-        "all s": f"{sum(seconds.values()):.1f}",
+        "total s": f"{sum(seconds.values()):.1f}",
         "grade": row["grade"],
-        "result": _result(verdict),
+        "result": _result(verdict, row),
     }
 
 
-def _result(verdict: "Verdict") -> str:
+def _result(verdict: "Verdict", row: "Row") -> str:
     from zoo.runs import evidence
 
-    row = verdict.row or {}
     if verdict.problems:
         return f"FAILED: {'; '.join(verdict.problems)}"
     return evidence.verdict(row) or ("trains" if row["preset"] != "full" else "recorded, nothing expected")

@@ -18,6 +18,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import IO, TYPE_CHECKING, Any
 
+from zoo.core import console
 from zoo.core.errors import ZooError
 from zoo.core.paths import existing_input
 from zoo.data.images import decode
@@ -259,5 +260,5 @@ def listed(source: str, lines: Iterable[str] = ()) -> Listed:
 
 
 def shown(name: str) -> str:
-    """A name that can be printed and written: bytes that are no UTF-8 and control characters as escapes."""
-    return "".join(each if each.isprintable() else each.encode("unicode_escape").decode("ascii") for each in name)
+    """Return a name that can be printed and written: bytes that are not UTF-8 and control characters as escapes."""
+    return console.escape_controls(name, keep="")
