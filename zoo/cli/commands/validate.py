@@ -13,6 +13,11 @@ if TYPE_CHECKING:
     from zoo.runs.evidence import Row
     from zoo.tasks.validate import Verdict
 
+COLUMNS = (
+    "recipe", "stack", "platform", "device", "data", "preset", "figure", "expected", "train s", "total s", "grade",
+    "result",
+)  # fmt: skip
+
 
 def add_parser(verbs: "Verbs") -> None:
     """Declare the verb."""
