@@ -7,9 +7,9 @@ from zoo.cli.main import main
 
 
 def leave(code: int) -> None:
-    """End at once: taking apart what was imported takes Python a tenth of a second more.
+    """Exit at once, without the tenth of a second that Python needs to unload modules.
 
-    Nothing waits for that: files are closed where they are written, and threads that outlive a command are daemons.
+    Nothing is lost: files are closed where they are written, and threads that outlive a command are daemons.
     """
     try:
         sys.stdout.flush()
@@ -17,7 +17,7 @@ def leave(code: int) -> None:
         code = code or 1
     except OSError as error:
         code = code or 1
-        sys.stderr.write(f"error: What was to be printed could not be written: {error.strerror}\n")
+        sys.stderr.write(f"error: Cannot write the output: {error.strerror}\n")
     if not sys.stderr.closed:
         sys.stderr.flush()
     os._exit(code)

@@ -2,6 +2,7 @@
 
 import json
 import os
+import re
 import subprocess
 import sys
 import time
@@ -9,6 +10,7 @@ from pathlib import Path
 
 import pytest
 
+from zoo.cli import parser
 from zoo.cli.main import main
 
 
@@ -52,6 +54,18 @@ HELP = {
     "model": "mnist_conv5", "backend": "plaidml", "data": "text_lines", "preset": "smoke",
     "trainer": "trainer.on_oom", "output": "output.root", "train": "tensorboard", "infer": "batch_size",
 }  # fmt: skip
+
+
+EXAMPLES = [re.split(" {2,}", line.strip())[0].split()[3:] for line in parser.EXAMPLES.splitlines()[1:]]
+
+
+@pytest.mark.parametrize(
+    "words", [words for words in EXAMPLES if {"train", "infer", "bench"} & set(words)], ids=" ".join
+)
+def test_every_example_names_settings_that_exist(words: list[str], capsys: pytest.CaptureFixture[str]) -> None:
+    words = [word.split(",")[0] if "-m" in words else word for word in words if word != "-m"]
+    assert main([*words, "--cfg", "job"]) == 0
+    assert not capsys.readouterr().err, "an example uses an old name"
 
 
 @pytest.mark.parametrize("topic", HELP)
