@@ -106,7 +106,7 @@ def test_a_registry_that_answers(monkeypatch: pytest.MonkeyPatch) -> None:
     assert report.to_json()["network"] == {"checked": True, "host": f"127.0.0.1:{port}", "ok": True, "why": ""}
     assert "secret" not in json.dumps(report.to_json())
     monkeypatch.setattr(
-        doctor, "_network", lambda: doctor.Network(True, **package_index.reachable(f"http://127.0.0.1:{port}"))
+        doctor, "_network", lambda: doctor.Network(True, **vars(package_index.reachable(f"http://127.0.0.1:{port}")))
     )
     assert f"127.0.0.1:{port} does not answer: " in doctor.render(doctor.examine())
 
@@ -124,18 +124,18 @@ def test_a_registry_that_keeps_silent_is_not_waited_for(monkeypatch: pytest.Monk
     answer = package_index.reachable("https://registry.example/simple")
     released.set()
     assert time.perf_counter() - begin < 10  # nobody waited for the 20 seconds
-    assert (answer["ok"], answer["host"]) == (False, "registry.example:443")
-    assert "no answer" in answer["why"]
+    assert (answer.ok, answer.host) == (False, "registry.example:443")
+    assert "no answer" in answer.why
 
 
 def test_the_proxy_is_tried_where_there_is_one(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("https_proxy", "127.0.0.1:9")
     monkeypatch.setenv("no_proxy", "")
-    assert package_index.reachable("https://registry.example/simple")["host"] == "127.0.0.1:9"
+    assert package_index.reachable("https://registry.example/simple").host == "127.0.0.1:9"
 
 
 def test_an_address_without_a_host_is_said() -> None:
-    assert "cannot be read" in package_index.reachable("wheels/folder")["why"]
+    assert "cannot be read" in package_index.reachable("wheels/folder").why
 
 
 def test_settings_are_read_in_order(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

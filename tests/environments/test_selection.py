@@ -130,13 +130,13 @@ REFUSED = [
 @pytest.fixture
 def planned(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """All planned stacks, with locks, whatever this release holds."""
-    rows = []
+    release = []
     for name, platforms in PLANNED.items():
         (tmp_path / name).mkdir()
         for platform in platforms:
             (tmp_path / name / f"{platform}.lock").touch()
         rows = {key: stacks.Platform([], devices, minimum_os=oldest) for key, (devices, oldest) in platforms.items()}
-        rows.append(
+        release.append(
             stacks.Stack(
                 name=name,
                 folder=tmp_path / name,

@@ -25,9 +25,10 @@ from tests.support import real_stacks
 from zoo.core import paths
 from zoo.core.errors import MissingInterpreterError, NoLockError, UnreachableIndexError, ZooError
 from zoo.environments import interpreters, stacks, store, uv_client
+from zoo.environments.platforms import architecture
 
 SYSTEM = {"darwin": "macos"}.get(sys.platform, sys.platform)
-PLATFORM = f"{SYSTEM}-{interpreters.ARCHITECTURES.get(platform.machine().lower(), platform.machine())}"
+PLATFORM = f"{SYSTEM}-{architecture(platform.machine())}"
 PYTHON = f"{sys.version_info.major}.{sys.version_info.minor}"
 ROW = f"""
 about: "one small package"
@@ -328,7 +329,7 @@ def test_a_cache_that_cannot_be_written_is_named(
 ) -> None:
     (tmp_path / "file").touch()
     monkeypatch.setenv("ZOO_CACHE", str(tmp_path / "file" / "cache"))
-    with pytest.raises(ZooError, match="Cannot write below") as caught:
+    with pytest.raises(ZooError, match="Cannot write") as caught:
         store.ensure(stack, PLATFORM, well)
     assert "ZOO_CACHE" in caught.value.remedy
 

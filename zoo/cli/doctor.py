@@ -11,6 +11,7 @@ from zoo.core.files import folder_size
 from zoo.environments import interpreters, machine, package_index, selection, stacks, store
 from zoo.environments.interpreters import Broken, Interpreter
 from zoo.environments.machine import Machine
+from zoo.environments.platforms import version_numbers
 from zoo.environments.selection import Candidate
 
 MB = 10**6
@@ -151,7 +152,7 @@ def _free_bytes() -> int:
 
 def _network() -> Network:
     url = package_index.address()
-    return Network(True, **package_index.reachable(url)) if url else Network(False)
+    return Network(True, **vars(package_index.reachable(url))) if url else Network(False)
 
 
 def _advice(here: Machine, usable: list[Candidate], working: list[Interpreter], free: int) -> str:
@@ -171,10 +172,10 @@ def _advice(here: Machine, usable: list[Candidate], working: list[Interpreter], 
 
 
 def _has_python(version: str, arch: str, working: list[Interpreter]) -> bool:
-    number = machine.version(version)
+    number = version_numbers(version)
     if number[:2] >= interpreters.UV_OLDEST:  # fetched when it is needed
         return True
-    return any(machine.version(row.version)[:2] == number[:2] and row.arch == arch for row in working)
+    return any(version_numbers(row.version)[:2] == number[:2] and row.arch == arch for row in working)
 
 
 # -- formatting
@@ -195,7 +196,7 @@ def _python_lines(report: Report) -> list[str]:
 
 
 def _version_key(pair: tuple[str, str]) -> tuple[tuple[int, ...], str]:
-    return machine.version(pair[0]), pair[1]
+    return version_numbers(pair[0]), pair[1]
 
 
 def _backend_line(row: BackendRow) -> str:

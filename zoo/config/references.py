@@ -17,9 +17,9 @@ from zoo.core import paths
 from zoo.core import schema as checks
 from zoo.core.errors import ZooError, unknown
 from zoo.environments.machine import Machine
+from zoo.environments.platforms import SYSTEMS
 
 KEY = "reference"
-SYSTEMS = {"macos": "macOS", "linux": "Linux", "windows": "Windows"}
 # Groups whose files are laid over the whole of the settings, and so over a reference's single values.
 OVERALL = ("data", "preset")
 

@@ -1,4 +1,4 @@
-"""The rows of the backends: ``configs/backend/NAME.yaml``, read and checked. The folder is the registry."""
+"""Read and check the rows of the backends, ``configs/backend/NAME.yaml``. The folder is the registry."""
 
 import dataclasses
 from collections.abc import Iterator
@@ -6,21 +6,21 @@ from pathlib import Path
 from typing import Any
 
 from zoo.core import paths, schema
+from zoo.environments.platforms import SYSTEMS
 
-SYSTEMS = {"macos": "macOS", "linux": "Linux", "windows": "Windows"}
 VENDORS = {"apple": "Apple", "amd": "AMD", "nvidia": "NVIDIA", "intel": "Intel"}
 KINDS = ("cpu", "gpu")
 
 
 @dataclasses.dataclass(frozen=True)
 class Support:
-    """One kind of machine that a backend serves.
+    """One kind of machine that a backend supports.
 
     Attributes:
         os: ``macos``, ``linux``, ``windows`` or ``any``.
         arch: ``x86_64``, ``arm64`` or ``any``: of the machine, not of this Python.
-        device_kind: what does the work there, ``cpu`` or ``gpu``. A promise: a run that finds otherwise stops.
-        device: the name by which a stack says, for a platform, that it drives this; ``any``: it need not.
+        device_kind: what computes there, ``cpu`` or ``gpu``; a run that meets another kind stops.
+        device: the name under which a stack lists this device for a platform; ``any``: it need not.
         vendors: whose GPUs serve, best first; empty: no GPU is needed.
         driver: the GPU must have a working driver (NVIDIA on Linux).
         minimum_os: oldest version, such as ``"12.3"``.
@@ -29,7 +29,7 @@ class Support:
         auto_rank: place in the order of ``backend=auto``, over all backends, lowest first; none:
             never by itself.
         env: variables that the worker gets there.
-        by_hand: stacks that have no lock there and can be had otherwise: stack name -> commands.
+        by_hand: stacks that have no lock there and can be installed by hand: stack name -> commands.
     """
 
     os: str
@@ -48,10 +48,10 @@ class Support:
 
 @dataclasses.dataclass(frozen=True)
 class Backend:
-    """One row.
+    """One row of ``configs/backend``.
 
     Attributes:
-        device_kind: the best it can do anywhere, ``cpu`` or ``gpu``; ``serves`` says it for one machine.
+        device_kind: the best it can compute on anywhere, ``cpu`` or ``gpu``; ``serves`` says it for one machine.
         stacks: names, best first; one may belong to a later release.
         needs: in a sentence, after "it needs".
         trains: false where it can only predict.
@@ -73,12 +73,12 @@ class Backend:
 
 
 def names(root: Path | None = None) -> list[str]:
-    """The names of all backends, sorted."""
+    """List the names of all backends, sorted."""
     return sorted(path.stem for path in (root or paths.CONFIGS / "backend").glob("*.yaml"))
 
 
 def load_all(root: Path | None = None) -> list[Backend]:
-    """Every backend, sorted by name.
+    """Load every backend, sorted by name.
 
     Raises:
         ZooError: rows are malformed; every problem of every row is listed at once.
@@ -98,7 +98,7 @@ def _problems(name: str, row: Any) -> list[str]:
 
 
 def _meaning(name: str, row: Backend) -> Iterator[str]:
-    """What is wrong with a row whose keys and types are right."""
+    """Yield what is wrong with a row whose keys and types are right."""
     if row.name != name:
         yield f"{name}.name: must be the file's name, got {row.name!r}"
     if row.device_kind not in KINDS:

@@ -1,9 +1,8 @@
-"""Builds an environment: aside, checked, moved into place, and only then marked as finished."""
+"""Build an environment under a temporary name, check it, move it into place, and only then mark it as finished."""
 
 import dataclasses
 import datetime
 import errno
-import os
 import shutil
 import subprocess
 import time
@@ -12,6 +11,7 @@ from pathlib import Path
 
 from zoo.core import console
 from zoo.core.errors import UnreachableIndexError, ZooError
+from zoo.core.files import atomic_folder
 from zoo.environments import marker, uv_client
 from zoo.environments.interpreters import Interpreter
 from zoo.environments.stacks import Stack
@@ -21,7 +21,7 @@ HealthCheck = Callable[[Stack, Path], str | None]
 
 @dataclasses.dataclass(frozen=True)
 class Plan:
-    """Everything a build needs. ``healthy`` gets the stack and its Python; returns None or what is wrong."""
+    """What a build needs. ``healthy`` takes the stack and its Python, and returns None or what is wrong."""
 
     stack: Stack
     platform: str
@@ -33,31 +33,26 @@ class Plan:
 
 
 def build(plan: Plan) -> float:
-    """Build ``plan.folder``, which must not exist; whatever happens, nothing half-made stays. Returns seconds.
+    """Build ``plan.folder``, which must not exist; nothing half-built stays, whatever happens. Returns seconds.
 
     Raises:
         ZooError: no space, the installer failed (with its own words), or the libraries do not work here.
     """
     started = time.monotonic()
-    aside = plan.folder.with_name(f".{plan.folder.name}.building")
-    try:
-        _check_space(plan)
-        _remove(aside)  # left by a build that was killed
-        with console.bar(_title(plan), unit="steps,") as bar:
-            _fill(plan, aside, bar)
-        os.replace(aside, plan.folder)
-        seconds = time.monotonic() - started
-        marker.write_marker(plan.folder, _facts(plan, seconds))
-    except OSError as error:
-        raise unwritable(plan.folder.parent, error) from error
-    finally:
-        _remove(aside)
+    _check_space(plan)
+    with atomic_folder(plan.folder, ".building") as part, console.bar(_title(plan), unit="steps,") as bar:
+        try:
+            _fill(plan, part, bar)
+        except OSError as error:
+            raise unwritable(plan.folder.parent, error) from error
+    seconds = time.monotonic() - started
+    marker.write_marker(plan.folder, _facts(plan, seconds))
     console.say(f"The environment of {plan.stack.name} is ready ({seconds:.0f} s).")
     return seconds
 
 
 def unwritable(folder: Path, error: OSError) -> ZooError:
-    """The error for a folder in which nothing can be written."""
+    """Build the error for a folder in which nothing can be written."""
     if error.errno == errno.ENOSPC:
         return ZooError(f"The disk that holds {folder} is full", uv_client.SPACE_REMEDY)
     return ZooError(
@@ -71,21 +66,16 @@ def _title(plan: Plan) -> str:
     return f"Building the environment of {plan.stack.name} (about {size}, once only)"
 
 
-def _facts(plan: Plan, seconds: float) -> dict[str, object]:
-    return {
-        "stack": plan.stack.name,
-        "platform": plan.platform,
-        "lock_sha256": plan.lock_sha256,
-        "python": {"version": plan.python.version, "path": str(plan.python.path)},
-        "uv": uv_client.version(),
-        "created": datetime.datetime.now(datetime.UTC).isoformat(timespec="seconds"),
-        "build_s": round(seconds, 1),
-    }
-
-
-def _remove(folder: Path) -> None:
-    if folder.exists():
-        shutil.rmtree(folder)
+def _facts(plan: Plan, seconds: float) -> marker.Marker:
+    return marker.Marker(
+        lock_sha256=plan.lock_sha256,
+        python={"version": plan.python.version, "path": str(plan.python.path)},
+        stack=plan.stack.name,
+        platform=plan.platform,
+        uv=uv_client.version(),
+        created=datetime.datetime.now(datetime.UTC).isoformat(timespec="seconds"),
+        build_s=round(seconds, 1),
+    )
 
 
 def _check_space(plan: Plan) -> None:
@@ -98,17 +88,17 @@ def _check_space(plan: Plan) -> None:
         )
 
 
-def _fill(plan: Plan, aside: Path, bar: console.Bar) -> None:
+def _fill(plan: Plan, part: Path, bar: console.Bar) -> None:
     def follow(line: str) -> None:
         bar.note(line[:80])
         bar.advance(1)
 
-    _create(plan, aside, follow)
-    _install(plan, aside, follow)
+    _create(plan, part, follow)
+    _install(plan, part, follow)
     follow("compiling")
-    _compile(aside)
+    _compile(part)
     follow("checking that it works")
-    words = plan.healthy(plan.stack, marker.python_of(aside))
+    words = plan.healthy(plan.stack, marker.python_of(part))
     if words is not None:
         raise ZooError(
             f"The libraries of stack {plan.stack.name} were installed, but do not work on this machine. "
@@ -117,16 +107,16 @@ def _fill(plan: Plan, aside: Path, bar: console.Bar) -> None:
         )
 
 
-def _create(plan: Plan, aside: Path, follow: Callable[[str], None]) -> None:
+def _create(plan: Plan, part: Path, follow: Callable[[str], None]) -> None:
     # Relocatable, because the folder is moved when it is finished.
-    command = ["venv", "--no-project", "--relocatable", "--python", str(plan.python.path), str(aside)]
+    command = ["venv", "--no-project", "--relocatable", "--python", str(plan.python.path), str(part)]
     outcome = uv_client.run(command, follow)
     if outcome.code != 0:
         raise _failed(plan, "An empty environment could not be made", outcome)
 
 
-def _install(plan: Plan, aside: Path, follow: Callable[[str], None]) -> None:
-    command = ["pip", "sync", "--require-hashes", "--python", str(marker.python_of(aside))]
+def _install(plan: Plan, part: Path, follow: Callable[[str], None]) -> None:
+    command = ["pip", "sync", "--require-hashes", "--python", str(marker.python_of(part))]
     # Hashes decide what may be installed; which of the user's indexes a file comes from does not matter.
     command += ["--index-strategy", "unsafe-best-match"]
     if not plan.stack.source_builds:
@@ -157,12 +147,12 @@ def _failed(plan: Plan, what: str, outcome: uv_client.CompletedCommand) -> ZooEr
     return kind(f"{what} for stack {plan.stack.name}: {why}.\n{words}", remedy)
 
 
-def _compile(aside: Path) -> None:
+def _compile(part: Path) -> None:
     """Byte-compile with the environment's own Python: uv's way fails on 3.6 and saves only seconds elsewhere.
 
     Without this a worker, which writes no byte code, would compile everything it imports on every run.
     The exit status is of no importance: it says that some file, a test or a template, is for other Pythons.
     """
-    site = str(marker.site_of(aside))
-    command = [str(marker.python_of(aside)), "-I", "-m", "compileall", "-q", "-j", "0", site]
+    site = str(marker.site_of(part))
+    command = [str(marker.python_of(part)), "-I", "-m", "compileall", "-q", "-j", "0", site]
     subprocess.run(command, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, check=False)

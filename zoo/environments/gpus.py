@@ -1,4 +1,4 @@
-"""The graphics processors of a machine, read from what its own tools print.
+"""Read the graphics processors of a machine from what its own tools print.
 
 Formats were taken from captured outputs (``tests/machines``): ``system_profiler`` prints JSON since macOS
 10.15 and plain text before; 10.13 writes ``_spdisplays_vram`` where later systems write ``spdisplays_vram``;
@@ -9,7 +9,6 @@ import dataclasses
 import json
 import re
 from collections.abc import Mapping
-from typing import Any
 
 DISPLAYS_JSON = "system_profiler -json SPDisplaysDataType"
 DISPLAYS_TEXT = "system_profiler SPDisplaysDataType"
@@ -19,6 +18,9 @@ LSPCI = "lspci -mm"
 PCI_VENDORS = {"0x1002": "amd", "0x10de": "nvidia", "0x8086": "intel", "0x106b": "apple"}
 VENDOR_WORDS = {"apple": "apple", "nvidia": "nvidia", "geforce": "nvidia", "amd": "amd", "radeon": "amd",
                 "ati": "amd", "firepro": "amd", "intel": "intel"}  # fmt: skip
+
+
+Entry = Mapping[str, object]  # one GPU, as system_profiler prints it
 
 
 @dataclasses.dataclass(frozen=True)
@@ -34,7 +36,7 @@ class Gpu:
 
 
 def describe(gpu: Gpu) -> str:
-    """A GPU's name and what sets it apart."""
+    """Describe a GPU: its name and what sets it apart."""
     facts = ["external"] if gpu.external else []
     facts += [size(gpu.memory_bytes)] if gpu.memory_bytes else []
     facts += [gpu.metal if "Metal" in gpu.metal else f"Metal {gpu.metal}"] if gpu.metal else []
@@ -43,12 +45,12 @@ def describe(gpu: Gpu) -> str:
 
 
 def size(count: int) -> str:
-    """Bytes as GiB, the unit in which Apple and NVIDIA count memory."""
+    """Format bytes as GiB, the unit in which Apple and NVIDIA count memory."""
     return f"{count / 2**30:.3g} GiB"
 
 
 def pairs(text: str, separator: str) -> dict[str, str]:
-    """``key: value`` or ``KEY=value`` lines; the first of each key counts."""
+    """Parse ``key: value`` or ``KEY=value`` lines; the first of each key counts."""
     values: dict[str, str] = {}
     for line in text.splitlines():
         key, mark, value = line.partition(separator)
@@ -58,7 +60,7 @@ def pairs(text: str, separator: str) -> dict[str, str]:
 
 
 def of_mac(reports: Mapping[str, str], notes: list[str]) -> list[Gpu]:
-    """The GPUs that ``system_profiler`` names, in JSON or in plain text; ``notes`` gets what was left out."""
+    """Return the GPUs that ``system_profiler`` names, in JSON or in plain text; ``notes`` gets what is left out."""
     entries = displays(reports.get(DISPLAYS_JSON, ""))
     if entries is not None:
         gpus = [_gpu_from_json(entry) for entry in entries]
@@ -78,7 +80,7 @@ def _nvidia_gpus(text: str) -> list[Gpu]:
 
 
 def _pci_gpus(text: str) -> list[Gpu]:
-    """Display controllers of ``lspci -mm``: address, then class, vendor and device in quotes."""
+    """Parse display controllers of ``lspci -mm``: address, then class, vendor and device in quotes."""
     gpus = []
     for line in text.splitlines():
         fields = re.findall(r'"([^"]*)"', line)
@@ -88,7 +90,7 @@ def _pci_gpus(text: str) -> list[Gpu]:
 
 
 def of_linux(reports: Mapping[str, str], notes: list[str]) -> list[Gpu]:
-    """The GPUs that ``nvidia-smi``, ``lspci`` or the kernel name; one with a ``driver`` can compute."""
+    """Return the GPUs that ``nvidia-smi``, ``lspci`` or the kernel name; one with a ``driver`` can compute."""
     working = _nvidia_gpus(reports.get(NVIDIA, ""))
     others = _pci_gpus(reports.get(LSPCI, ""))
     vendors = [PCI_VENDORS.get(code, "unknown") for code in reports.get("/sys/class/drm", "").split()]
@@ -100,8 +102,8 @@ def of_linux(reports: Mapping[str, str], notes: list[str]) -> list[Gpu]:
     return others
 
 
-def displays(text: str) -> list[dict[str, Any]] | None:
-    """The entries of ``system_profiler -json``, or None where the text is not that."""
+def displays(text: str) -> list[Entry] | None:
+    """Return the entries of ``system_profiler -json``, or None where the text is not that."""
     try:
         entries = json.loads(text)["SPDisplaysDataType"]
     except (ValueError, KeyError, TypeError):
@@ -109,11 +111,11 @@ def displays(text: str) -> list[dict[str, Any]] | None:
     return [entry for entry in entries if isinstance(entry, dict)] if isinstance(entries, list) else None
 
 
-def _first(entry: dict[str, Any], *keys: str) -> str:
+def _first(entry: Entry, *keys: str) -> str:
     return next((str(entry[key]) for key in keys if entry.get(key)), "")
 
 
-def _gpu_from_json(entry: dict[str, Any]) -> Gpu:
+def _gpu_from_json(entry: Entry) -> Gpu:
     name = _first(entry, "sppci_model", "_name")
     return Gpu(
         name=name,

@@ -1,4 +1,4 @@
-"""Finds the Python interpreters of this machine, by looking where tools put them.
+"""Find the Python interpreters of this machine, by looking where tools put them.
 
 The search path is never used: what lies there are often shims that start something else or abort. Each file
 found is run once before it is believed.
@@ -13,14 +13,15 @@ from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import NamedTuple
 
-ARCHITECTURES = {"x86_64": "x86_64", "amd64": "x86_64", "aarch64": "arm64", "arm64": "arm64"}
+from zoo.environments.platforms import ARCHITECTURES
+
 PROBE = "import sys, platform; print(sys.implementation.name, platform.python_version(), platform.machine())"
 PROBE_S = 15.0
 UV_OLDEST = (3, 8)  # uv can download CPython 3.8 and newer
 
 
 class Interpreter(NamedTuple):
-    """A Python that ran: version such as ``"3.8.18"``, its file, and ``"x86_64"`` or ``"arm64"``."""
+    """A Python that runs: version such as ``"3.8.18"``, its file, and ``"x86_64"`` or ``"arm64"``."""
 
     version: str
     path: Path
@@ -28,14 +29,14 @@ class Interpreter(NamedTuple):
 
 
 class Broken(NamedTuple):
-    """A Python that was found and cannot be used, and why."""
+    """A Python that cannot be used, and why."""
 
     path: Path
     reason: str
 
 
 def roots() -> list[Path]:
-    """Folders that may hold interpreters, as glob patterns, in the order in which they are preferred.
+    """Return folders that may hold interpreters, as glob patterns, the preferred first.
 
     Conda environments come last: they belong to somebody's project and go away with it.
     """
@@ -86,7 +87,7 @@ def _conda_roots(home: Path) -> list[Path]:
 
 
 def find(version: str, arch: str | None = None, places: Sequence[Path] | None = None) -> Interpreter | None:
-    """The first working Python of a version.
+    """Return the first working Python of a version.
 
     Args:
         version: ``"3.8"`` or ``"3.8.18"``.
@@ -106,7 +107,7 @@ def _serves(interpreter: Interpreter, version: str, arch: str | None) -> bool:
 
 
 def survey(places: Sequence[Path] | None = None) -> tuple[list[Interpreter], list[Broken]]:
-    """Every Python 3 of this machine, and those that were found but do not work, with the reason."""
+    """Return every Python 3 of this machine, and those that do not work, with the reason."""
     paths = list(_candidates("python3.*", roots() if places is None else places))
     with ThreadPoolExecutor(max_workers=8) as pool:
         results = list(pool.map(verify, paths))
@@ -115,7 +116,7 @@ def survey(places: Sequence[Path] | None = None) -> tuple[list[Interpreter], lis
 
 
 def verify(path: Path) -> Interpreter | Broken:
-    """Run a Python once and believe only what it says of itself."""
+    """Run a Python once and believe only what it answers."""
     environment = {name: value for name, value in os.environ.items() if not name.startswith("PYTHON")}
     try:
         done = subprocess.run(
@@ -147,7 +148,7 @@ def _understood(path: Path, words: list[str]) -> Interpreter | Broken:
 
 
 def _candidates(name: str, places: Iterable[Path]) -> Iterator[Path]:
-    """Files called like ``python3.8`` in the folders, each real file once, newest version folders first."""
+    """Yield files called like ``python3.8`` in the folders, each real file once, newest version folders first."""
     seen: set[Path] = set()
     for place in places:
         for path in sorted(_expand(place / name), key=_by_version, reverse=True):
@@ -172,17 +173,17 @@ def _by_version(path: Path) -> list[int]:
 
 
 def _is_borrowed(path: Path) -> bool:
-    """True for shims, which start something else, and virtual environments, which go away with a project."""
+    """Return True for shims, which start something else, and virtual environments, which belong to a project."""
     return "shims" in path.parts or (path.parent.parent / "pyvenv.cfg").is_file()
 
 
 def is_downloadable(version: str) -> bool:
-    """True where uv offers a build of this version."""
+    """Return True where uv offers a build of this version."""
     return tuple(int(part) for part in version.split(".")[:2]) >= UV_OLDEST
 
 
 def how_to_get(version: str, arch: str | None = None) -> str:
-    """The commands that install a Python of this version, for people to run."""
+    """Describe the commands that install a Python of this version."""
     full = {"3.6": "3.6.15", "3.7": "3.7.16", "3.8": "3.8.18"}.get(version, version)
     rosetta = "arch -x86_64 " if sys.platform == "darwin" and arch == "x86_64" and _machine() == "arm64" else ""
     subdir = "CONDA_SUBDIR=osx-64 " if rosetta else ""

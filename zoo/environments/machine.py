@@ -1,4 +1,4 @@
-"""What this machine is: its system, chip, memory and GPUs, and whether this Python is native to it.
+"""Describe this machine: its system, chip, memory and GPUs, and whether this Python is native to it.
 
 The parsers are pure functions over the text of the system's own tools, so that a machine nobody here
 owns can be tested from its captured output (``tests/machines``).
@@ -16,17 +16,17 @@ from pathlib import Path
 from zoo.core.errors import ZooError
 from zoo.environments import gpus
 from zoo.environments.gpus import DISPLAYS_JSON, DISPLAYS_TEXT, LSPCI, NVIDIA, Gpu
+from zoo.environments.platforms import SYSTEMS, architecture
 
 SECONDS = 10.0
 SYSTEM_FOLDERS = "/usr/bin:/usr/sbin:/bin:/sbin"
 # "-i" passes over names that an older or an Intel Mac does not know.
 SYSCTL = "sysctl -i hw.memsize hw.ncpu hw.optional.arm64 sysctl.proc_translated machdep.cpu.brand_string"
-ARCHITECTURES = {"aarch64": "arm64", "amd64": "x86_64"}
 
 
 @dataclasses.dataclass(frozen=True)
 class Machine:
-    """What the zoo knows of the machine. ``notes`` says what could not be found out, and why."""
+    """A machine. ``notes`` says what could not be determined, and why."""
 
     os: str
     os_version: str
@@ -41,17 +41,17 @@ class Machine:
 
     @property
     def platform(self) -> str:
-        """The name lock files go by, from the machine and not from this Python: ``macos-arm64``."""
+        """Return the name of its lock files, from the machine and not from this Python: ``macos-arm64``."""
         return f"{self.os}-{self.arch}"
 
     @property
     def rosetta(self) -> bool:
-        """True where this Python is an x86_64 build translated on Apple silicon."""
+        """Return True where this Python is an x86_64 build translated on Apple silicon."""
         return self.platform == "macos-arm64" and self.python_arch == "x86_64"
 
 
 def probe() -> Machine:
-    """Look at this machine. Takes well under a second; asks each tool for at most ten."""
+    """Examine this machine, in well under a second; each tool is given at most ten."""
     notes: list[str] = []
     system = {"Darwin": "macos", "Windows": "windows"}.get(platform.system(), "linux")
     collect = {"macos": _macos_reports, "linux": _linux_reports, "windows": _windows_reports}[system]
@@ -61,20 +61,20 @@ def probe() -> Machine:
 def from_reports(
     system: str, reports: Mapping[str, str], python_arch: str, notes: list[str] | None = None
 ) -> Machine:
-    """Put a machine together from the text of its tools.
+    """Build a machine from the output of its tools.
 
     Args:
         system: ``macos``, ``linux`` or ``windows``.
-        reports: command line or file name to what it printed; any of them may be missing.
+        reports: command line or file name -> its text; any of them may be missing.
         python_arch: architecture this Python was built for.
-        notes: what is known to have gone wrong already.
+        notes: what went wrong so far.
     """
     read = {"macos": _macos, "linux": _linux, "windows": _windows}[system]
-    return read(reports, _arch(python_arch), notes if notes is not None else [])
+    return read(reports, architecture(python_arch), notes if notes is not None else [])
 
 
 def from_capture(path: Path) -> Machine:
-    """A machine that is not this one, from a text of what its tools print; see :func:`capture_texts`.
+    """Build another machine from a text of what its tools print; see :func:`capture_texts`.
 
     Raises:
         ZooError: the file cannot be read or holds no tool's output.
@@ -106,10 +106,9 @@ def capture_texts(path: Path) -> dict[str, str]:
 
 
 def describe(machine: Machine) -> str:
-    """The machine in one line, for people."""
-    names = {"macos": "macOS", "linux": "Linux", "windows": "Windows"}
+    """Describe the machine in one line."""
     # A Linux distribution's name says more than the word Linux before it would.
-    named = f"{names[machine.os]} {machine.os_version}".strip()
+    named = f"{SYSTEMS[machine.os]} {machine.os_version}".strip()
     system = machine.os_version if machine.os == "linux" else named
     parts = [f"{system} ({machine.os_build})" if machine.os_build else system]
     parts += [machine.arch, machine.chip, f"{machine.cores} cores"]
@@ -119,16 +118,11 @@ def describe(machine: Machine) -> str:
     return ", ".join(part for part in parts if part)
 
 
-def version(text: str) -> tuple[int, ...]:
-    """The numbers of a version, for comparing: ``"10.13.6"`` is (10, 13, 6), ``""`` is ()."""
-    return tuple(int(part) for part in re.findall(r"\d+", text))
-
-
 # -- asking the system
 
 
 def _run(command: str, notes: list[str]) -> str | None:
-    """What a tool prints, or None. Not having the tool is normal; a tool that fails leaves a note."""
+    """Return what a tool prints, or None. Not having the tool is normal; a tool that fails leaves a note."""
     name, *arguments = command.split()
     path = shutil.which(name) or shutil.which(name, path=SYSTEM_FOLDERS)
     if path is None:
@@ -173,13 +167,13 @@ def _present(reports: Mapping[str, str | None]) -> dict[str, str]:
 def _macos_reports(notes: list[str]) -> dict[str, str]:
     reports = _present({command: _run(command, notes) for command in ("sw_vers", SYSCTL)})
     reports["uname -m"] = platform.machine()
-    unheard: list[str] = []  # a system older than 10.15 does not know -json: no fault of anybody's
-    answer = _run(DISPLAYS_JSON, unheard)
+    unused_notes: list[str] = []  # a system older than 10.15 does not know -json: no fault of anybody's
+    answer = _run(DISPLAYS_JSON, unused_notes)
     if answer is not None and gpus.displays(answer) is not None:
         return reports | {DISPLAYS_JSON: answer}
     plain = _run(DISPLAYS_TEXT, notes)
     if plain is None:
-        notes.extend(unheard)
+        notes.extend(unused_notes)
     return reports | _present({DISPLAYS_TEXT: plain})
 
 
@@ -200,11 +194,6 @@ def _windows_reports(notes: list[str]) -> dict[str, str]:
 # -- reading the answers
 
 
-def _arch(word: str) -> str:
-    word = word.strip().lower()
-    return ARCHITECTURES.get(word, word)
-
-
 def _number(text: str) -> int:
     match = re.search(r"\d+", text)
     return int(match.group()) if match else 0
@@ -223,7 +212,7 @@ def _macos(reports: Mapping[str, str], python_arch: str, notes: list[str]) -> Ma
         os="macos",
         os_version=release.get("ProductVersion", ""),
         os_build=release.get("BuildVersion", ""),
-        arch="arm64" if apple else _arch(reports.get("uname -m", python_arch)),
+        arch="arm64" if apple else architecture(reports.get("uname -m", python_arch)),
         python_arch=python_arch,
         chip=chip or "unknown chip",
         cores=_number(known.get("hw.ncpu", "")),
@@ -241,7 +230,7 @@ def _linux(reports: Mapping[str, str], python_arch: str, notes: list[str]) -> Ma
         os="linux",
         os_version=release.get("PRETTY_NAME", "Linux"),
         os_build=reports.get("uname -r", "").strip(),
-        arch=_arch(reports.get("uname -m", python_arch)),
+        arch=architecture(reports.get("uname -m", python_arch)),
         python_arch=python_arch,
         chip=gpus.pairs(cpu, ":").get("model name", "unknown chip"),
         cores=len(re.findall(r"^processor\s*:", cpu, re.MULTILINE)),
@@ -256,7 +245,7 @@ def _windows(reports: Mapping[str, str], python_arch: str, notes: list[str]) -> 
         os="windows",
         os_version=reports.get("ver", "").strip(),
         os_build="",
-        arch=_arch(reports.get("uname -m", python_arch)),
+        arch=architecture(reports.get("uname -m", python_arch)),
         python_arch=python_arch,
         chip=reports.get("chip", "").strip() or "unknown chip",
         cores=os.cpu_count() or 1,

@@ -1,23 +1,24 @@
-"""What is inside an environment folder: its marker, its contents, and whether anything is amiss.
+"""Check an environment folder: its marker, its contents, and whether anything is missing.
 
-A folder without a marker is garbage. The marker also tells what the folder held when it was finished, so that a
-loss of files is noticed, in milliseconds, before a worker stumbles over it.
+A folder without a marker is garbage. The marker also lists what the folder held when it was finished, so that a
+loss of files is noticed within milliseconds, before a worker fails over it.
 """
 
+import dataclasses
 import json
 import os
 import subprocess
 from pathlib import Path
-from typing import Any
 
 from zoo.core.errors import ZooError
+from zoo.core.files import atomic_write
 
 MARKER = "zoo-environment.json"
 
 # Runs on every Python from 3.6: what is installed, read from the metadata folders themselves.
 INVENTORY = """
 import glob, json, os, platform, sys
-found = {}
+versions = {}
 for folder in reversed(sys.path):
     for kind, name in (("*.dist-info", "METADATA"), ("*.egg-info", "PKG-INFO"), ("*.egg-info", "")):
         for path in glob.glob(os.path.join(glob.escape(folder), kind)):
@@ -26,46 +27,85 @@ for folder in reversed(sys.path):
                 head = open(path, encoding="utf-8", errors="replace").read().split("\\n\\n")[0]
                 fields = dict(line.split(": ", 1) for line in head.splitlines() if ": " in line)
                 if "Name" in fields and "Version" in fields:
-                    found[fields["Name"]] = fields["Version"].strip()
+                    versions[fields["Name"]] = fields["Version"].strip()
 print(json.dumps({"python": platform.python_version(), "system": sys.platform, "machine": platform.machine(),
-                  "versions": found}))
+                  "versions": versions}))
 """
 
 
 def python_of(folder: Path) -> Path:
-    """The interpreter of an environment."""
+    """Return the path of the interpreter of an environment."""
     return folder / "bin" / "python"
 
 
 def site_of(folder: Path) -> Path:
-    """The folder that holds an environment's libraries."""
+    """Return the folder that holds an environment's libraries."""
     folders = sorted(folder.glob("lib/python3.*/site-packages"))
     return folders[0] if folders else folder / "lib"
 
 
-def read_marker(folder: Path) -> dict[str, Any] | None:
-    """What was written down when the environment was finished; None where it never was, or is unreadable."""
+@dataclasses.dataclass(frozen=True)
+class Inventory:
+    """What an interpreter says of itself: its version, ``sys.platform``, processor, and package -> version."""
+
+    python: str
+    system: str
+    machine: str
+    versions: dict[str, str]
+
+
+@dataclasses.dataclass(frozen=True)
+class Marker:
+    """Facts about a finished environment, kept in it.
+
+    Attributes:
+        lock_sha256: of the lock it was built from.
+        python: ``version`` and ``path`` of the interpreter below it.
+        versions: package -> version, as installed.
+        contents: see :func:`contents`.
+        created: when, UTC.
+    """
+
+    lock_sha256: str
+    python: dict[str, str]
+    versions: dict[str, str] = dataclasses.field(default_factory=dict)
+    contents: dict[str, list[int]] = dataclasses.field(default_factory=dict)
+    stack: str = ""
+    platform: str = ""
+    uv: str = ""
+    created: str = ""
+    build_s: float = 0.0
+
+
+_REQUIRED = {"lock_sha256", "python", "versions", "contents"}
+
+
+def read_marker(folder: Path) -> Marker | None:
+    """Read the marker of an environment; None where it was never finished, or the marker is unreadable."""
     try:
-        marker = json.loads((folder / MARKER).read_text(encoding="utf-8"))
+        content = json.loads((folder / MARKER).read_text(encoding="utf-8"))
     except (FileNotFoundError, NotADirectoryError, json.JSONDecodeError, UnicodeDecodeError):
         return None
-    return (
-        marker
-        if isinstance(marker, dict) and {"lock_sha256", "python", "versions", "contents"} <= marker.keys()
-        else None
+    if not isinstance(content, dict) or not content.keys() >= _REQUIRED:
+        return None
+    return Marker(
+        **{field.name: content[field.name] for field in dataclasses.fields(Marker) if field.name in content}
     )
 
 
-def write_marker(folder: Path, facts: dict[str, Any]) -> None:
-    """Declare an environment finished. Adds its installed versions and its contents to ``facts``."""
-    marker = {**facts, "versions": inventory(python_of(folder))["versions"], "contents": contents(folder)}
-    fresh = folder / f"{MARKER}.new"
-    fresh.write_text(json.dumps(marker, indent=1), encoding="utf-8")
-    os.replace(fresh, folder / MARKER)
+def write_marker(folder: Path, marker: Marker) -> None:
+    """Declare an environment finished, with its installed versions and its contents.
+
+    Raises:
+        ZooError: its interpreter does not run, or the marker cannot be written.
+    """
+    versions = inventory(python_of(folder)).versions
+    complete = dataclasses.replace(marker, versions=versions, contents=contents(folder))
+    atomic_write(folder / MARKER, json.dumps(dataclasses.asdict(complete), indent=1))
 
 
 def defect(folder: Path) -> str | None:
-    """None where an environment can be used, else the reason why not."""
+    """Return None where an environment can be used, else the reason why not."""
     if not folder.is_dir():
         return "it does not exist"
     marker = read_marker(folder)
@@ -73,11 +113,11 @@ def defect(folder: Path) -> str | None:
         return "its building was never finished"
     if not os.access(python_of(folder), os.X_OK):
         return f"its Python ({python_of(folder)}) is gone"
-    return _loss(marker["contents"], contents(folder))
+    return _loss(marker.contents, contents(folder))
 
 
 def contents(folder: Path) -> dict[str, list[int]]:
-    """Entries of the folder and of its libraries -> how many entries each holds one level down, their bytes."""
+    """Count the entries and the bytes one level below each entry of the folder and of its libraries."""
     libraries = {f"site-packages/{entry.name}": _weigh(entry) for entry in _entries(site_of(folder))}
     return {**libraries, **{entry.name: _weigh(entry) for entry in _entries(folder)}}
 
@@ -97,7 +137,7 @@ def _weigh(entry: os.DirEntry[str]) -> list[int]:
 
 
 def _loss(recorded: dict[str, list[int]], present: dict[str, list[int]]) -> str | None:
-    """What is gone, or was put in later. Mere growth is neither: some packages write beside themselves."""
+    """Return what is gone, or was put in later. Mere growth is neither: some packages write beside themselves."""
     for name, (count, size) in recorded.items():
         if name not in present:
             return f"{name} is gone from it"
@@ -107,8 +147,8 @@ def _loss(recorded: dict[str, list[int]], present: dict[str, list[int]]) -> str 
     return f"something was installed into it later ({added[0]})" if added else None
 
 
-def inventory(python: Path) -> dict[str, Any]:
-    """Ask an interpreter for ``python`` (version), ``system``, ``machine``, ``versions`` (package -> version).
+def inventory(python: Path) -> Inventory:
+    """Ask an interpreter what it is and what is installed for it.
 
     Raises:
         ZooError: it does not run.
@@ -116,11 +156,10 @@ def inventory(python: Path) -> dict[str, Any]:
     environment = {name: value for name, value in os.environ.items() if not name.startswith("PYTHON")}
     command = [str(python), "-I", "-c", INVENTORY]
     try:
-        done = subprocess.run(command, capture_output=True, text=True, timeout=60, env=environment, check=True)
-        answer: dict[str, Any] = json.loads(done.stdout)
-    except (OSError, subprocess.SubprocessError, json.JSONDecodeError) as error:
+        process = subprocess.run(command, capture_output=True, text=True, timeout=60, env=environment, check=True)
+        return Inventory(**json.loads(process.stdout))
+    except (OSError, subprocess.SubprocessError, json.JSONDecodeError, TypeError) as error:
         # Another program may repeat the whole question in its complaint.
         words = (getattr(error, "stderr", None) or str(error)).replace(INVENTORY, "...").strip().splitlines()
         complaint = words[-1][:200] if words else "it says nothing"
         raise ZooError(f"{python} does not work as a Python: {complaint}", "Name another interpreter.") from error
-    return answer

@@ -1,23 +1,23 @@
-"""Which package registry uv and pip are told to use here, and whether it can be reached.
+"""Find which package registry uv and pip are configured to use, and whether it can be reached.
 
 No registry's name is written down in the zoo: where nothing is set, the tools use their own, and nobody asks.
 """
 
 import configparser
 import contextlib
+import dataclasses
 import os
 import socket
 import threading
 import tomllib
 from pathlib import Path
-from typing import Any
 
 SECONDS = 2.0
 VARIABLES = ("UV_DEFAULT_INDEX", "UV_INDEX_URL", "PIP_INDEX_URL")
 
 
 def address() -> str | None:
-    """The registry's URL from uv's or pip's settings, the user's before the system's; None: none is set."""
+    """Return the registry's URL from uv's or pip's settings, the user's before the system's; None: none is set."""
     for name in VARIABLES:
         if os.environ.get(name):
             return os.environ[name]
@@ -25,23 +25,34 @@ def address() -> str | None:
     return next((url for url in addresses if url), None)
 
 
-def reachable(url: str) -> dict[str, Any]:
-    """Open a connection to the registry, or to the proxy that leads to it, within two seconds.
+@dataclasses.dataclass(frozen=True)
+class Reachability:
+    """Whether a registry answers.
 
-    Returns:
-        ``host`` that was tried (never the credentials a URL may hold), ``ok``, and ``why`` where it is not.
+    Attributes:
+        host: what was tried; never the credentials that a URL may hold.
+        ok: whether it answered.
+        why: why not, or "".
     """
+
+    host: str
+    ok: bool
+    why: str
+
+
+def reachable(url: str) -> Reachability:
+    """Open a connection to the registry, or to the proxy that leads to it, within two seconds."""
     try:
         host, port = _target(url)
     except ValueError as error:
-        return {"host": "", "ok": False, "why": f"the registry's address cannot be read: {error}"}
+        return Reachability("", False, f"the registry's address cannot be read: {error}")
     answer: list[str] = []
     # A thread, because looking up a name does not obey the time-out of a connection.
     asking = threading.Thread(target=_connect, args=(host, port, answer), daemon=True)
     asking.start()
     asking.join(SECONDS)
     why = answer[0] if answer else f"no answer within {SECONDS:g} seconds"
-    return {"host": f"{host}:{port}", "ok": not why, "why": why}
+    return Reachability(f"{host}:{port}", not why, why)
 
 
 def _connect(host: str, port: int, answer: list[str]) -> None:

@@ -1,4 +1,4 @@
-"""Choosing a backend and its stack for a machine, and saying why."""
+"""Select a backend and its stack for a machine, and explain why."""
 
 import dataclasses
 from collections.abc import Mapping
@@ -6,9 +6,10 @@ from collections.abc import Mapping
 from zoo.core.errors import ZooError, unknown
 from zoo.environments import machine as machines
 from zoo.environments import stacks
-from zoo.environments.backends import SYSTEMS, VENDORS, Backend, Support, load_all, names
+from zoo.environments.backends import VENDORS, Backend, Support, load_all, names
 from zoo.environments.gpus import Gpu
 from zoo.environments.machine import Machine
+from zoo.environments.platforms import SYSTEMS, version_numbers
 from zoo.environments.stacks import Stack
 
 __all__ = ["Backend", "Candidate", "Selection", "Support", "evaluate", "load_all", "names", "select", "works_here"]
@@ -18,9 +19,9 @@ COMMAND = "python -m zoo train model=mnist backend="
 
 @dataclasses.dataclass(frozen=True)
 class Candidate:
-    """Whether a backend can be used on a machine. With ``stack`` it can; ``why`` says why, or why not.
+    """A backend evaluated for a machine. With ``stack`` it can be used; ``why`` says why, or why not.
 
-    ``notes`` tell which better stacks were passed over, and why.
+    ``notes`` name better stacks that were skipped, and why.
     """
 
     backend: Backend
@@ -33,7 +34,7 @@ class Candidate:
 
 @dataclasses.dataclass(frozen=True)
 class Selection:
-    """What a run will use.
+    """The backend, stack and device that a run will use.
 
     ``device_hint`` is an id that the framework certainly has (None: the worker picks one), ``gpu`` the GPU
     that should do the work, ``env`` the variables that the worker gets for it.
@@ -49,7 +50,7 @@ class Selection:
 
 
 def select(wanted: str | None, machine: Machine, stack: str | None = None, python: str | None = None) -> Selection:
-    """Choose the backend and the stack for a machine, and say why.
+    """Select the backend and the stack for a machine, and explain why.
 
     Args:
         wanted: a backend's name; None or ``auto``: the best for this machine.
@@ -84,29 +85,29 @@ def evaluate(
     stack: str | None = None,
     python: str | None = None,
 ) -> Candidate:
-    """Say whether a backend works on a machine, and with which stack; arguments as in :func:`select`."""
+    """Evaluate whether a backend works on a machine, and with which stack; arguments as in :func:`select`."""
     if not backend.runnable:
         return Candidate(backend, f"not runnable yet: {backend.reason}")
-    serves, gpu, obstacle = _serving(backend, machine)
-    if serves is None:
+    support, gpu, obstacle = _supporting(backend, machine)
+    if support is None:
         return Candidate(backend, obstacle)
     problems: dict[str, str] = {}
     for name in [stack] if stack else backend.stacks:
-        problem = _stack_problem(backend, serves, machine, available, name, python)
+        problem = _stack_problem(backend, support, machine, available, name, python)
         if problem is None:
-            praise = _praise(backend, serves, gpu)
-            return Candidate(backend, praise, serves, available[name], gpu, _grouped(problems))
+            why = _strength(backend, support, gpu)
+            return Candidate(backend, why, support, available[name], gpu, _grouped(problems))
         problems[name] = problem
-    return Candidate(backend, "; ".join(_grouped(problems)), serves, None, gpu)
+    return Candidate(backend, "; ".join(_grouped(problems)), support, None, gpu)
 
 
 def works_here(candidates: Mapping[str, Candidate]) -> list[Candidate]:
-    """The usable backends, best first."""
+    """Return the usable backends, best first."""
     usable = [candidate for candidate in candidates.values() if candidate.stack]
     return sorted(usable, key=lambda candidate: (_rank(candidate), candidate.backend.name))
 
 
-# -- choosing
+# -- selection
 
 
 def _rank(candidate: Candidate) -> int:
@@ -115,7 +116,7 @@ def _rank(candidate: Candidate) -> int:
 
 
 def _best_rank(candidate: Candidate, machine: Machine) -> int:
-    """The best place a refused backend could have had on this kind of machine."""
+    """Return the best rank that a refused backend could have on this kind of machine."""
     entries = [entry for entry in candidate.backend.serves if (entry.os, entry.arch) in _names_of(machine)]
     return min((entry.auto_rank for entry in entries if entry.auto_rank is not None), default=1000)
 
@@ -124,9 +125,9 @@ def _automatic(candidates: Mapping[str, Candidate], machine: Machine, stack: str
     usable = [candidate for candidate in works_here(candidates) if _rank(candidate) < 1000]
     if not usable:
         what = f"stack {stack!r}" if stack else "any backend"
-        whys = "\n".join(f"  {name}: {candidate.why}" for name, candidate in candidates.items())
+        reasons = "\n".join(f"  {name}: {candidate.why}" for name, candidate in candidates.items())
         raise ZooError(
-            f"Nothing here can run {what}\nThis machine: {machines.describe(machine)}\n{whys}",
+            f"Nothing here can run {what}\nThis machine: {machines.describe(machine)}\n{reasons}",
             _elsewhere(candidates),
         )
     best = usable[0]
@@ -189,12 +190,12 @@ def _error(what: str, candidate: Candidate, machine: Machine, remedy: list[str])
     return ZooError(message, "\n".join(remedy))
 
 
-def _by_hand(serves: Support, wanted: list[str]) -> list[str]:
-    return [serves.by_hand[name] for name in wanted if name in serves.by_hand]
+def _by_hand(support: Support, wanted: list[str]) -> list[str]:
+    return [support.by_hand[name] for name in wanted if name in support.by_hand]
 
 
 def _elsewhere(candidates: Mapping[str, Candidate]) -> str:
-    """What works on this machine, as commands to type."""
+    """List what works on this machine, as commands to type."""
     usable = works_here(candidates)
     if not usable:
         return "Nothing of the zoo runs on this machine yet; it has stacks for x86_64 Linux and for macOS."
@@ -206,11 +207,11 @@ def _elsewhere(candidates: Mapping[str, Candidate]) -> str:
     return "\n".join(["What works on this machine:", *lines])
 
 
-# -- judging
+# -- evaluation
 
 
-def _serving(backend: Backend, machine: Machine) -> tuple[Support | None, Gpu | None, str]:
-    """The entry that serves this machine and the GPU it would use, or the nearest reason why none does."""
+def _supporting(backend: Backend, machine: Machine) -> tuple[Support | None, Gpu | None, str]:
+    """Return the entry that supports this machine and its GPU, or the nearest reason why none does."""
     obstacles = [(0, f"it needs {backend.needs}")]
     for entry in backend.serves:
         if (entry.os, entry.arch) not in _names_of(machine):
@@ -237,11 +238,11 @@ def _preference(gpu: Gpu, entry: Support) -> tuple[bool, int, int]:
 
 
 def _version_obstacle(entry: Support, machine: Machine) -> str | None:
-    have = machines.version(machine.os_version)
+    have = version_numbers(machine.os_version)
     system = SYSTEMS.get(entry.os, entry.os)
-    if entry.minimum_os and have < machines.version(entry.minimum_os):
+    if entry.minimum_os and have < version_numbers(entry.minimum_os):
         return f"it needs {system} {entry.minimum_os} or newer, this is {machine.os_version or 'unknown'}"
-    newest = machines.version(entry.maximum_os or "")
+    newest = version_numbers(entry.maximum_os or "")
     if newest and have[: len(newest)] > newest:
         return f"it needs {system} {entry.maximum_os} or older, this is {machine.os_version}"
     return None
@@ -259,27 +260,27 @@ def _gpu_obstacle(entry: Support, machine: Machine, matching: list[Gpu]) -> str:
 
 def _stack_problem(
     backend: Backend,
-    serves: Support,
+    support: Support,
     machine: Machine,
     available: Mapping[str, Stack],
     name: str,
     python: str | None,
 ) -> str | None:
-    """Why a stack cannot serve this backend on this machine, or None."""
+    """Return why a stack cannot serve this backend on this machine, or None."""
     if name not in available:
         return "not in this release"
-    if serves.device != "any" and name not in backend.stacks:
+    if support.device != "any" and name not in backend.stacks:
         return f"backend {backend.name} does not use it"
     if python:
         return None
     stack, where = available[name], machine.platform
     platform = stack.platforms.get(where)
     if platform is None or not (stack.folder / f"{where}.lock").is_file():
-        return f"no lock for {where}" + ("; by hand it can be had" if name in serves.by_hand else "")
-    if serves.device not in ("any", *platform.devices):
+        return f"no lock for {where}" + ("; by hand it can be had" if name in support.by_hand else "")
+    if support.device not in ("any", *platform.devices):
         more = f" ({platform.note})" if platform.note else ""
-        return f"its lock for {where} drives {' and '.join(platform.devices)}, not {serves.device}{more}"
-    if platform.minimum_os and machines.version(machine.os_version) < machines.version(platform.minimum_os):
+        return f"its lock for {where} drives {' and '.join(platform.devices)}, not {support.device}{more}"
+    if platform.minimum_os and version_numbers(machine.os_version) < version_numbers(platform.minimum_os):
         return f"needs {SYSTEMS[machine.os]} {platform.minimum_os} or newer, this is {machine.os_version}"
     return None
 
@@ -290,7 +291,7 @@ def _grouped(problems: Mapping[str, str]) -> list[str]:
     return [", ".join(name for name in problems if problems[name] == text) + f": {text}" for text in texts]
 
 
-def _praise(backend: Backend, serves: Support, gpu: Gpu | None) -> str:
-    if serves.device_kind == "gpu" and gpu:
+def _strength(backend: Backend, support: Support, gpu: Gpu | None) -> str:
+    if support.device_kind == "gpu" and gpu:
         return f"{backend.name} computes on the GPU {gpu.name}"
     return f"{backend.name} computes on the processor"

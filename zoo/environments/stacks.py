@@ -1,4 +1,4 @@
-"""The stacks: pinned sets of libraries, one folder each under ``recipes/stacks``.
+"""Read the stacks: pinned sets of libraries, one folder each under ``recipes/stacks``.
 
 A folder holds ``stack.yaml`` and one hashed lock file for each platform. The folders are the registry.
 """
@@ -20,7 +20,7 @@ GRADES = ("measured", "stand-in", "reported")
 
 @dataclasses.dataclass(frozen=True)
 class Evidence:
-    """How a version set is known to work, and who says so. Resolving is not evidence."""
+    """How a version set is known to work, and who says so. A successful resolution is not evidence."""
 
     grade: str
     platform: str
@@ -33,7 +33,7 @@ class Evidence:
 class Platform:
     """What a stack is made of on one platform.
 
-    ``devices`` names what it can drive there; ``stand_in_for`` the GPU build whose Keras generation it brings
+    ``devices`` names what it can compute on there; ``stand_in_for`` the GPU build whose Keras generation it brings
     to the CPU; ``minimum_os`` the oldest macOS on which everything in the lock loads.
     """
 
@@ -69,12 +69,12 @@ class Stack:
 
 
 def names(root: Path | None = None) -> list[str]:
-    """The names of all stacks, sorted. ``root`` is the folder that holds theirs."""
+    """List the names of all stacks, sorted. ``root`` is the folder that holds theirs."""
     return sorted(row.parent.name for row in (root or paths.STACKS).glob("*/stack.yaml"))
 
 
 def load_all(root: Path | None = None) -> list[Stack]:
-    """Every stack, sorted by name.
+    """Load every stack, sorted by name.
 
     Raises:
         ZooError: a row is malformed.
@@ -102,7 +102,7 @@ def load(name: str, root: Path | None = None) -> Stack:
 
 
 def lock_file(stack: Stack, platform: str) -> Path:
-    """The hashed lock of a stack on a platform such as ``"macos-arm64"``.
+    """Return the hashed lock of a stack on a platform such as ``"macos-arm64"``.
 
     Raises:
         ZooError: the stack does not exist there, or its lock is missing.
@@ -122,18 +122,18 @@ def lock_file(stack: Stack, platform: str) -> Path:
 
 
 def pins(lock: Path) -> dict[str, str]:
-    """The versions a lock names: normalised package name -> version."""
+    """Read the versions that a lock pins: normalized package name -> version."""
     lines = re.findall(r"^([A-Za-z0-9._-]+)==([^\s;\\]+)", lock.read_text(encoding="utf-8"), re.MULTILINE)
     return {normalize_name(name): version for name, version in lines}
 
 
 def normalize_name(name: str) -> str:
-    """A package's name as registries compare it: lower case, ``-`` for every run of ``-_.``."""
+    """Spell a package's name as registries compare it: lower case, ``-`` for every run of ``-_.``."""
     return re.sub(r"[-_.]+", "-", name).lower()
 
 
 def _meaning(row: dict[str, Any]) -> list[str]:
-    """What is wrong with a row whose keys and types are right."""
+    """List what is wrong with a row whose keys and types are right."""
     problems = _one_of(row["framework"], FRAMEWORKS, "framework") + _one_of(row["keras"], KERASES, "keras")
     if not re.fullmatch(r"3\.\d{1,2}", row["python"]):
         problems.append(f'python: expected a version like "3.8", received {row["python"]!r}')
@@ -173,7 +173,7 @@ METAL_BEFORE = {"tensorflow": (2, 20), "tensorflow-macos": (2, 20), "keras": (3,
 
 
 def _bad_pairs(requirements: list[str]) -> list[str]:
-    """What must not stand beside tensorflow-metal, and what must be pinned there."""
+    """List what must not stand beside tensorflow-metal, and what must be pinned there."""
     pinned = dict(text.split("==", 1) for text in requirements if "==" in text)
     names = {re.split(r"[=<>!~\[; ]", text)[0] for text in requirements}
     if "tensorflow-metal" not in names:

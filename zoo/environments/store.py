@@ -1,4 +1,4 @@
-"""Environments: each stack's libraries in a folder of their own, built once from its lock and never repaired.
+"""Keep environments: each stack's libraries in a folder of their own, built once from its lock, never repaired.
 
 A folder is named by everything it depends on, so a change builds another and none is upgraded.
 """
@@ -11,19 +11,19 @@ import os
 import shutil
 import subprocess
 import tempfile
-from collections.abc import Iterator
-from contextlib import contextmanager, suppress
+from contextlib import AbstractContextManager, suppress
 from pathlib import Path
-from typing import Any
 
 from zoo import protocol
 from zoo.core import console, paths
 from zoo.core.errors import ZooError, unknown
-from zoo.core.files import file_sha256, folder_size
+from zoo.core.files import file_sha256, folder_size, locked
+from zoo.core.paths import user_path
 from zoo.environments import build, stacks, uv_client
 from zoo.environments import marker as env_marker
 from zoo.environments.build import HealthCheck
-from zoo.environments.interpreters import ARCHITECTURES, Interpreter
+from zoo.environments.interpreters import Interpreter
+from zoo.environments.platforms import PYTHON_SYSTEMS, architecture
 from zoo.environments.stacks import Stack
 
 HEALTH_S = 600.0
@@ -35,7 +35,7 @@ UNWANTED = ("__PYVENV_LAUNCHER__", "TF_USE_LEGACY_KERAS")
 
 @dataclasses.dataclass(frozen=True)
 class Environment:
-    """A ready environment. ``build_s`` is 0.0 where it was found ready."""
+    """A ready environment. ``build_s`` is 0.0 where it was there already."""
 
     python: Path
     folder: Path
@@ -59,7 +59,7 @@ class EnvironmentInfo:
 
 
 def ensure(stack: Stack, platform: str, healthy: HealthCheck | None = None) -> Environment:
-    """The environment of a stack on a platform, built first where it is not there yet.
+    """Return the environment of a stack on a platform, built first where it is not there yet.
 
     Args:
         stack: from :func:`zoo.environments.stacks.load`.
@@ -75,19 +75,19 @@ def ensure(stack: Stack, platform: str, healthy: HealthCheck | None = None) -> E
     folder = environments_dir() / _folder_name(stack, platform, lock, python)
     if env_marker.defect(folder) is None:
         return _open(folder, lock, 0.0)
-    with _alone(folder):
-        fault = env_marker.defect(folder)  # another process may have built it meanwhile
-        if fault is None:
+    with _locked(folder):
+        defect = env_marker.defect(folder)  # another process may have built it meanwhile
+        if defect is None:
             return _open(folder, lock, 0.0)
         if folder.exists():
-            console.say(f"The environment of {stack.name} cannot be used: {fault}. It is built again.")
+            console.say(f"The environment of {stack.name} cannot be used: {defect}. It is built again.")
             _discard(folder)
         plan = build.Plan(stack, platform, lock, file_sha256(lock), python, folder, healthy or health_check)
         return _open(folder, lock, build.build(plan))
 
 
 def health_check(stack: Stack, python: Path) -> str | None:
-    """None where the worker can import the stack and compute with it, else its own words."""
+    """Return None where the worker can import the stack and compute with it, else its own words."""
     device = {"backend": "cpu", "framework": stack.framework, "promise": "cpu", "id": None}
     of_stack = {"framework": stack.framework, "keras": stack.keras}
     request = {"protocol": protocol.PROTOCOL, "verb": protocol.PROBE, "stack": of_stack, "device": device}
@@ -95,16 +95,16 @@ def health_check(stack: Stack, python: Path) -> str | None:
         path = Path(scratch, "request.json")
         path.write_text(json.dumps(request), encoding="utf-8")
         try:
-            done = subprocess.run(
+            process = subprocess.run(
                 worker_command(python, path),
                 cwd=scratch, env=child_environment(stack), timeout=HEALTH_S,
                 stdin=subprocess.DEVNULL, capture_output=True, text=True, errors="replace", check=False,
             )  # fmt: skip
         except subprocess.TimeoutExpired:
             return f"    it did not answer within {HEALTH_S:g} s"
-    if done.returncode == 0:
+    if process.returncode == 0:
         return None
-    words = [*(done.stderr + done.stdout).splitlines()[-20:], f"exit status {done.returncode}"]
+    words = [*(process.stderr + process.stdout).splitlines()[-20:], f"exit status {process.returncode}"]
     return "\n".join(f"    {line}" for line in words)
 
 
@@ -114,11 +114,11 @@ def worker_command(python: Path, request: Path) -> list[str]:
 
 
 def child_environment(stack: Stack, extra: dict[str, str] | None = None) -> dict[str, str]:
-    """The variables a worker of this stack gets: the user's, cleaned of other projects, and the stack's own.
+    """Return the variables for a worker of this stack: the user's, cleaned of other projects, and the stack's own.
 
     Args:
-        stack: whose ``env`` is laid over.
-        extra: laid over that; what the device needs.
+        stack: its ``env`` overrides the user's.
+        extra: overrides both; what the device needs.
     """
     kept = {
         name: value
@@ -130,7 +130,7 @@ def child_environment(stack: Stack, extra: dict[str, str] | None = None) -> dict
 
 
 def environments_dir() -> Path:
-    """The folder that holds every environment."""
+    """Return the folder that holds every environment."""
     return paths.cache_dir() / "envs"
 
 
@@ -149,10 +149,10 @@ def _open(folder: Path, lock: Path, build_s: float) -> Environment:
         python=env_marker.python_of(folder),
         folder=folder,
         lock=lock,
-        lock_sha256=marker["lock_sha256"],
-        versions=marker["versions"],
+        lock_sha256=marker.lock_sha256,
+        versions=marker.versions,
         build_s=build_s,
-        python_version=marker["python"]["version"],
+        python_version=marker.python["version"],
     )
 
 
@@ -162,30 +162,14 @@ def _discard(folder: Path) -> None:
     shutil.rmtree(folder)
 
 
-@contextmanager
-def _alone(folder: Path) -> Iterator[None]:
-    """Keep other processes away from a folder; wait, saying so, while one of them holds it."""
-    import filelock
-
-    lock = filelock.FileLock(folder.with_name(f".{folder.name}.lock"))
-    try:
-        folder.parent.mkdir(parents=True, exist_ok=True)
-        try:
-            lock.acquire(timeout=0)
-        except filelock.Timeout:
-            name = folder.name.rpartition("-")[0]
-            console.say(f"Another process is working on the environment of {name}; waiting for it to finish.")
-            lock.acquire()
-    except OSError as error:
-        raise build.unwritable(folder.parent, error) from error
-    try:
-        yield
-    finally:
-        lock.release()
+def _locked(folder: Path) -> AbstractContextManager[None]:
+    """Keep other processes away from a folder."""
+    name = folder.name.rpartition("-")[0]
+    return locked(folder.with_name(f".{folder.name}.lock"), f"is working on the environment of {name}")
 
 
 def list_environments() -> list[EnvironmentInfo]:
-    """Every environment below the cache, finished or not, sorted by name."""
+    """List every environment below the cache, finished or not, sorted by name."""
     root = environments_dir()
     folders = sorted(path for path in root.iterdir() if path.is_dir()) if root.is_dir() else []
     return [_listed(folder) for folder in folders]
@@ -196,13 +180,13 @@ def _listed(folder: Path) -> EnvironmentInfo:
     created = used = ""
     if marker:
         stamp = datetime.datetime.fromtimestamp((folder / env_marker.MARKER).stat().st_mtime, datetime.UTC)
-        created, used = marker.get("created", ""), stamp.isoformat(timespec="seconds")
+        created, used = marker.created, stamp.isoformat(timespec="seconds")
     state = env_marker.defect(folder) or "ready"
     return EnvironmentInfo(folder, _final(folder).name.rpartition("-")[0], folder_size(folder), state, created, used)
 
 
 def _final(folder: Path) -> Path:
-    """Where a folder that is being built will end up; a finished one is there already."""
+    """Return where a folder that is being built will end up; a finished one is there already."""
     return folder.with_name(folder.name.removeprefix(".").removesuffix(".building"))
 
 
@@ -224,14 +208,14 @@ def remove(wanted: list[str] | None) -> list[Path]:
             raise unknown("environment", name, valid)
     gone = [item.folder for item in existing if wanted is None or {item.stack, item.folder.name} & set(wanted)]
     for folder in gone:
-        with _alone(_final(folder)):
+        with _locked(_final(folder)):
             if folder.exists():
                 _discard(folder)
     return gone
 
 
 def inspect_external(python: Path, stack: Stack) -> tuple[Environment, list[str]]:
-    """An environment of the user's own: looked at, compared with the lock, never changed.
+    """Inspect an environment of the user's own and compare it with the lock; it is never changed.
 
     Args:
         python: its interpreter, or its folder.
@@ -243,28 +227,28 @@ def inspect_external(python: Path, stack: Stack) -> tuple[Environment, list[str]
     Raises:
         ZooError: there is no Python there, or it does not run.
     """
-    python = python.expanduser().absolute()
+    python = user_path(python).absolute()
     python = env_marker.python_of(python) if python.is_dir() else python
     if not python.is_file():
         raise ZooError(f"There is no Python at {python}", "Give backend.python the path of an interpreter.")
     content = env_marker.inventory(python)
-    lock, notes = _own_lock(stack, content["system"], content["machine"])
-    if not f"{content['python']}.".startswith(f"{stack.python}."):
-        notes.append(f"Python is {content['python']}; the stack is made for {stack.python}")
-    notes += _differences(content["versions"], stacks.pins(lock))
+    lock, notes = _own_lock(stack, content.system, content.machine)
+    if not f"{content.python}.".startswith(f"{stack.python}."):
+        notes.append(f"Python is {content.python}; the stack is made for {stack.python}")
+    notes += _differences(content.versions, stacks.pins(lock))
     folder = python.parent.parent
-    return Environment(python, folder, lock, file_sha256(lock), content["versions"], 0.0, content["python"]), notes
+    return Environment(python, folder, lock, file_sha256(lock), content.versions, 0.0, content.python), notes
 
 
 def _own_lock(stack: Stack, system: str, machine: str) -> tuple[Path, list[str]]:
-    platform = f"{ {'darwin': 'macos'}.get(system, system) }-{ARCHITECTURES.get(machine.lower(), machine)}"
+    platform = f"{PYTHON_SYSTEMS.get(system, system)}-{architecture(machine)}"
     if platform in stack.platforms:
         return stacks.lock_file(stack, platform), []
     other = min(stack.platforms)
     return stacks.lock_file(stack, other), [f"stack {stack.name} has no lock for {platform}; compared with {other}"]
 
 
-def _differences(installed: dict[str, Any], pinned: dict[str, str]) -> list[str]:
+def _differences(installed: dict[str, str], pinned: dict[str, str]) -> list[str]:
     present = {stacks.normalize_name(name): version for name, version in installed.items()}
     return [
         f"{name} is {present[name]}; the lock has {version}" if name in present else f"{name} {version} is missing"

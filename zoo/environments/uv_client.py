@@ -1,4 +1,4 @@
-"""The one door to uv: starts it, passes its words on, and says in plain words why it failed."""
+"""Run uv, pass its output on, and explain why it failed: the only door to uv."""
 
 import os
 import re
@@ -38,25 +38,25 @@ SPACE_REMEDY = (
 
 @dataclass(frozen=True)
 class CompletedCommand:
-    """How uv ended: exit status and every line it said."""
+    """Exit status and output of uv."""
 
     code: int
     words: list[str]
 
     def tail(self, count: int = 20) -> str:
-        """The last lines uv said, indented."""
+        """Return the last lines of the output, indented."""
         return "\n".join(f"    {line}" for line in self.words[-count:])
 
 
 def version() -> str:
-    """uv's version, such as ``"0.13.8"``."""
+    """Return uv's version, such as ``"0.13.8"``."""
     import importlib.metadata
 
     return importlib.metadata.version("uv")
 
 
 def command() -> str:
-    """The uv program that was installed together with the zoo.
+    """Return the path of the uv program that was installed together with the zoo.
 
     Raises:
         ZooError: it is missing.
@@ -73,7 +73,7 @@ def command() -> str:
 
 
 def environment(source: Mapping[str, str], extra: Mapping[str, str] | None = None) -> dict[str, str]:
-    """The variables uv gets: mirrors, caches and certificates stay, settings of other projects do not."""
+    """Return the variables for uv: mirrors, caches and certificates stay, settings of other projects do not."""
     kept = {name: value for name, value in source.items() if name not in UNWANTED and not name.startswith("PYTHON")}
     for pip_name, uv_name in FROM_PIP.items():
         if source.get(pip_name):
@@ -88,7 +88,7 @@ def run(
     follow: Callable[[str], None] = lambda line: None,
     extra: Mapping[str, str] | None = None,
 ) -> CompletedCommand:
-    """Run uv to its end, passing each of its lines to ``follow``.
+    """Run uv to its end, and pass each of its lines to ``follow``.
 
     An interruption stops uv before it goes further up.
     """
@@ -113,7 +113,7 @@ def run(
 
 
 def stop(process: subprocess.Popen[str]) -> None:
-    """End a child that still runs: politely, then not."""
+    """Stop a child that still runs: by SIGTERM, then by SIGKILL."""
     if process.poll() is None:
         process.terminate()
         try:
@@ -126,19 +126,19 @@ def stop(process: subprocess.Popen[str]) -> None:
 
 
 def is_network(outcome: CompletedCommand) -> bool:
-    """True where uv failed because a server could not be reached."""
+    """Return True where uv failed because a server could not be reached."""
     text = "\n".join(outcome.words).lower()
     return any(sign in text for sign in NETWORK) and "hash mismatch" not in text
 
 
 def missing_cpu_build(outcome: CompletedCommand) -> str | None:
-    """The pin of a PyTorch CPU build that was not found, such as ``"torch==2.13.0+cpu"``, else None."""
+    """Return the pin of a PyTorch CPU build that uv did not find, such as ``"torch==2.13.0+cpu"``, else None."""
     match = re.search(r"no version of (\S+\+cpu)\b", "\n".join(outcome.words))
     return match[1] if match else None
 
 
 def is_unreachable(outcome: CompletedCommand) -> bool:
-    """True where uv failed because no index that could be reached holds what the lock names."""
+    """Return True where uv failed because no index that could be reached holds what the lock names."""
     return not _is_disk_full(outcome) and (is_network(outcome) or missing_cpu_build(outcome) is not None)
 
 
@@ -148,7 +148,7 @@ def _is_disk_full(outcome: CompletedCommand) -> bool:
 
 
 def reason(outcome: CompletedCommand) -> tuple[str, str]:
-    """What made uv fail, in plain words, and what to do about it."""
+    """Return what made uv fail, and what to do about it."""
     text = "\n".join(outcome.words).lower()
     if _is_disk_full(outcome):
         return "the disk is full", SPACE_REMEDY
@@ -185,7 +185,7 @@ def reason(outcome: CompletedCommand) -> tuple[str, str]:
 
 
 def ensure_interpreter(wanted: str, arch: str) -> interpreters.Interpreter:
-    """A Python of this machine, downloaded where there is none and uv offers one.
+    """Return a Python of this machine, downloaded where there is none and uv offers one.
 
     Args:
         wanted: version such as ``"3.8"``.
