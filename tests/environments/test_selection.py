@@ -152,7 +152,7 @@ def planned(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
                 evidence=[],
             )
         )
-    monkeypatch.setattr(stacks, "load_all", lambda: rows)
+    monkeypatch.setattr(stacks, "load_all", lambda: release)
 
 
 def test_every_machine_is_in_the_table() -> None:
