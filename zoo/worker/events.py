@@ -1,4 +1,4 @@
-"""What the worker tells the host: one JSON object a line, from a closed list of events."""
+"""Write events for the host: one JSON object a line, from the closed list in ``zoo.protocol``."""
 
 import json
 import math

@@ -1,4 +1,4 @@
-"""Pictures written by the worker itself, which has no imaging library."""
+"""Write pictures as PNG without an imaging library."""
 
 import struct
 import zlib

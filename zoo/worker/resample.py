@@ -1,4 +1,4 @@
-"""Pictures as arrays to other sizes, in numpy alone."""
+"""Scale and pad pictures in numpy."""
 
 import numpy as np
 

@@ -1,4 +1,4 @@
-"""TensorBoard event files of a training, written by the stack's own writer."""
+"""Write TensorBoard event files of a training with the stack's own writer."""
 
 import math
 import os

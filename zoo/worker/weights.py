@@ -1,4 +1,4 @@
-"""Weights as plain arrays: the file every stack writes and every stack reads.
+"""Read and write weights as plain arrays, in a file that every stack shares.
 
 ``weights.npz`` holds one float32 array per weight under ``layer/weight``, convolution kernels in Keras order
 (height, width, in, out). No pickle is ever written or read.

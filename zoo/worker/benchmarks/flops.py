@@ -1,4 +1,4 @@
-"""How many multiplications and additions a network needs for one item, counted from its layers."""
+"""Count the multiplications and additions that a network needs for one item, from its layers."""
 
 import numpy as np
 

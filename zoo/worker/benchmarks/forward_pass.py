@@ -1,4 +1,4 @@
-"""One pass through a network, on every framework, in the ways that the framework has.
+"""Make one pass through a network, on every framework, in each of its execution modes.
 
 ``of_keras`` and ``of_torch`` return a function without arguments that makes one pass, and ``wait`` comes back when
 what such a function returned has really been computed: GPUs work on while Python goes on.

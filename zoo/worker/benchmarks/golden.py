@@ -1,4 +1,4 @@
-"""Weights and pictures drawn from a seed, the same on every stack, and what a network is known to say of them.
+"""Draw weights and pictures from a seed, the same on every stack, and compare answers with the golden ones.
 
 ``assets/golden/KEY.json`` holds the answers; ``scripts/maintenance/golden.py`` made them.
 """

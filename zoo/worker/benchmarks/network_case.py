@@ -1,4 +1,4 @@
-"""Networks to be timed: built, filled with weights from a seed, and given a batch of what they take.
+"""Prepare networks for timing: build them, draw their weights from a seed, and make a batch of inputs.
 
 Pictures, tokens or vectors: the network's own input says which. Classifiers and language models learn one-hot
 answers, networks from pictures to pictures and from vectors to vectors learn to give zeros: what is learnt does not

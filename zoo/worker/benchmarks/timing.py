@@ -1,4 +1,4 @@
-"""Timing a call that comes back when the device is done: warm rounds first, then the clock."""
+"""Time a call that returns when the device is done: warm rounds first, then the clock."""
 
 import time
 

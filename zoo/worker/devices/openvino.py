@@ -88,39 +88,51 @@ def predictor(predict, preprocess, shape):
     Returns:
         The function from pixels, uint8 of that shape, to probabilities.
     """
-    import openvino
-
     predict(preprocess(np.zeros((1, *shape[1:]), np.uint8)))
     few = FEW if shape[0] >= 2 * FEW else 1
-    graph = _graphs[0].clone()
-    graph.reshape({graph.input(0): [few, *shape[1:]]})
+    graph, takes_bytes = _with_preprocessing(_graphs[0].clone(), preprocess, (few, *shape[1:]))
+    queue, answers = _queue(graph, shape[0], few)
+
+    def infer(pixels):
+        x = np.asarray(pixels if takes_bytes else preprocess(pixels))
+        if len(x) < len(answers):
+            x = np.concatenate([x, np.zeros((len(answers) - len(x), *x.shape[1:]), x.dtype)])
+        for place in range(0, len(answers), few):
+            queue.start_async([x[place : place + few]], place, share_inputs=True)
+        queue.wait_all()
+        return answers[: shape[0]].copy()
+
+    return infer
+
+
+def _with_preprocessing(graph, preprocess, shape):
+    """Let a graph take bytes, where its preprocessing is a straight line; return it and whether it does."""
+    import openvino
+
+    graph.reshape({graph.input(0): list(shape)})
     scale, offset = _straight_line(preprocess)
-    if scale is not None:
-        steps = openvino.preprocess.PrePostProcessor(graph)
-        steps.input().tensor().set_element_type(openvino.Type.u8)
-        steps.input().preprocess().convert_element_type(openvino.Type.f32).mean(-offset / scale).scale(1 / scale)
-        graph = steps.build()
-    wish = "LATENCY" if shape[0] == 1 else "THROUGHPUT"
+    if scale is None:
+        return graph, False
+    steps = openvino.preprocess.PrePostProcessor(graph)
+    steps.input().tensor().set_element_type(openvino.Type.u8)
+    steps.input().preprocess().convert_element_type(openvino.Type.f32).mean(-offset / scale).scale(1 / scale)
+    return steps.build(), True
+
+
+def _queue(graph, batch, few):
+    """Compile a graph; return a queue of requests and the array that its answers are written to."""
+    import openvino
+
+    wish = "LATENCY" if batch == 1 else "THROUGHPUT"
     compiled = openvino.Core().compile_model(graph, "CPU", dict(_settings, PERFORMANCE_HINT=wish))
-    count = -(-shape[0] // few) * few
-    answers = np.empty((count, *compiled.output(0).shape[1:]), np.float32)
+    answers = np.empty((-(-batch // few) * few, *compiled.output(0).shape[1:]), np.float32)
     queue = openvino.AsyncInferQueue(compiled)  # as many at once as OpenVINO holds for best
 
     def keep(request, place):
         answers[place : place + few] = request.get_output_tensor(0).data
 
     queue.set_callback(keep)
-
-    def infer(pixels):
-        x = np.asarray(pixels if scale is not None else preprocess(pixels))
-        if len(x) < count:
-            x = np.concatenate([x, np.zeros((count - len(x), *x.shape[1:]), x.dtype)])
-        for place in range(0, count, few):
-            queue.start_async([x[place : place + few]], place, share_inputs=True)
-        queue.wait_all()
-        return answers[: shape[0]].copy()
-
-    return infer
+    return queue, answers
 
 
 def _straight_line(preprocess):

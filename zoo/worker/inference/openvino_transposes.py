@@ -1,4 +1,4 @@
-"""Taking the transposes out of a graph for OpenVINO.
+"""Take the transposes out of a graph for OpenVINO.
 
 Keras keeps feature maps as (batch, height, width, channels) and OpenVINO's convolutions want the channels in front,
 so Keras puts a transpose before and after every convolution and every batch normalisation. OpenVINO 2026.4 executes

@@ -1,4 +1,4 @@
-"""The fastest way from pixels to probabilities that a framework has."""
+"""Choose the fastest way from pixels to probabilities that a framework has."""
 
 from zoo.models import compat
 from zoo.worker.errors import UserError

@@ -1,4 +1,4 @@
-"""Writing token by token: what is drawn, and what a memory of limited length is asked."""
+"""Generate text token by token with a key/value cache of limited length."""
 
 import numpy as np
 

@@ -1,4 +1,4 @@
-"""Running the style network over pictures of any size in bounded memory, without seams.
+"""Run the style network over pictures of any size in bounded memory, without seams.
 
 Instance normalisation looks at the whole picture, so tiles that are restyled one by one do not fit together. Here
 every layer's mean and variance are gathered over all tiles before anything is computed from them: the result is that

@@ -1,4 +1,4 @@
-"""Restyling one picture after the other, as the host lays them down.
+"""Restyle one picture after the other, as the host writes them.
 
 The host decodes into ``REQUEST["exchange"]``: ``0.npy``, ``1.npy``, ..., each uint8 (rows, columns, 3), and ``end``
 after the last. Here each is restyled into ``0.done.npy``, ..., announced by an ``artifact`` event, and removed.

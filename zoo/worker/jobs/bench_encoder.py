@@ -1,4 +1,4 @@
-"""Timing the transformer's encoder: the zoo's, and PyTorch's own module beside it.
+"""Time the transformer's encoder: the zoo's, and PyTorch's own module beside it.
 
 All cases take turns, repeat after repeat, so that what slows the machine down for a while slows all of them. The
 fastest product of two square matrices is timed in the same turns, in the same precision.

@@ -1,4 +1,4 @@
-"""A network held ready in several precisions, inference and training, timed when the host says that it is its turn.
+"""Keep a network ready in several precisions and modes, and time each when the host says that it is its turn.
 
 The host writes a line ``{"case": 0, "seconds": 0.5}`` to standard input for every turn and is answered by a ``batch``
 event with the seconds of each call; it ends its writing when there are no more turns. Other stacks take theirs in

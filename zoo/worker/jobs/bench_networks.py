@@ -1,4 +1,4 @@
-"""Networks timed as plaidbench does: compiling, warming up and running apart, with a known answer to every question.
+"""Time networks as plaidbench does: compiling, warming up and running apart, with answers checked where known.
 
 Each network is filled with weights drawn from a seed. Inference and training are timed batch by batch; every call
 comes back with numbers on the host, so the device is done when the clock is read. The work is held against the

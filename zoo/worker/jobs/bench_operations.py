@@ -1,4 +1,4 @@
-"""Single operations on the processor and the accelerator, small to large: from which size on is it worth it?
+"""Time single operations, small to large, on the processor and the accelerator.
 
 Three of them: the product of a row and a column of n numbers, as
 https://developer.apple.com/metal/tensorflow-plugin/ is tried out in blogs; the product of two square matrices; a 3x3

@@ -1,4 +1,4 @@
-"""Style transfer by optimisation: a picture's pixels are trained, coarse sizes first."""
+"""Transfer a style by optimising the pixels of a picture, coarse sizes first."""
 
 import contextlib
 import functools

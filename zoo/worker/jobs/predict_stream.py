@@ -1,4 +1,4 @@
-"""Running a classifier over pictures that the host decodes while this computes; memory does not grow with them.
+"""Run a classifier over pictures that the host decodes meanwhile; memory does not grow with their number.
 
 Pixels and probabilities lie in two files that both sides map, each of a few slots that hold a batch. The host writes
 a line ``{"slot": 0, "count": 32}`` to standard input for every slot it has filled, and ends its writing when there

@@ -1,4 +1,4 @@
-"""What the probes try: tiny models, built and run by the same Keras functions that train and predict."""
+"""Build and run tiny models for the probes, by the same Keras functions that train and predict."""
 
 import types
 

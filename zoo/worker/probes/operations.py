@@ -1,4 +1,4 @@
-"""The probes: small operations computed the way training computes them, held against numpy in float64.
+"""Probe small operations, computed the way training computes them, against numpy in float64.
 
 Each builds a tiny Keras model and runs it through Keras's compiled predict or train function, which is where
 operations are fused. It takes the operations to try (see ``operations``) and the request's device, and returns its

@@ -1,4 +1,4 @@
-"""Running the probes before the first step, and what follows from them.
+"""Run the probes before the first step, and stop or warn where they fail.
 
 Some plug-ins compute wrong numbers without an error (https://github.com/keras-team/keras/issues/21668,
 https://github.com/pytorch/pytorch/issues/178697). The probes themselves are in ``checks``, what they try in

@@ -1,4 +1,4 @@
-"""What an optimised picture leaves behind while it is made: pictures, losses, and a way to go on after a cut."""
+"""Keep pictures, losses and checkpoints of a picture that is being optimised."""
 
 import csv
 import os

@@ -1,4 +1,4 @@
-"""A frozen feature network, filled and ready."""
+"""Build a frozen feature network and fill it with weights."""
 
 from zoo.models import compat, features
 from zoo.models.preprocessing import CAFFE_LAYER

@@ -1,4 +1,4 @@
-"""How much memory a picture of a given size takes to optimise, and whether there is so much."""
+"""Estimate how much memory it takes to optimise a picture, and refuse what does not fit."""
 
 from zoo.worker import memory
 from zoo.worker.errors import UserError

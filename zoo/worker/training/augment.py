@@ -1,4 +1,4 @@
-"""Pictures altered by chance: mirrored, moved, recoloured. The same seeds give the same pictures on every stack."""
+"""Augment pictures: mirror, shift and recolour them. The same seeds give the same pictures on every stack."""
 
 import numpy as np
 

@@ -1,4 +1,4 @@
-"""The last layer of a classifier by itself, learning from what the layers before it make of the pictures.
+"""Split off the last layer of a classifier, which then learns from the features of the layers before it.
 
 These features are computed once and kept in a file: while only the last layer learns, they do not change.
 """

@@ -1,4 +1,4 @@
-"""Two ways down: L-BFGS and Adam, in numpy, so that a picture takes the same path on every stack.
+"""Minimise with L-BFGS and Adam in numpy, so that a picture takes the same path on every stack.
 
 Both look at a function of one array that returns ``(terms, gradient)``; the loss is the sum of the terms. Both step
 in units of the array (grey levels of a picture). scipy's L-BFGS would do, but half of the stacks have no scipy.

@@ -1,4 +1,4 @@
-"""Getting the next batch ready beside the step in hand."""
+"""Prepare the next batch while the current step runs."""
 
 import contextlib
 import queue

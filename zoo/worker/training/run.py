@@ -1,4 +1,4 @@
-"""What all parts of a training share: the request, and where to report, to look for a stop and to count time."""
+"""Bundle what all parts of a training share: request, events, stop and phases."""
 
 import contextlib
 import time

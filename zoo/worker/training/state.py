@@ -1,4 +1,4 @@
-"""Where a training is: everything that a checkpoint must hold of it beside arrays."""
+"""Track where a training is: everything that a checkpoint must hold of it beside arrays."""
 
 from zoo.models import compat
 
