@@ -1,0 +1,185 @@
+"""The jobs that train and ask models, with a model of plain numpy in place of Keras."""
+
+import types
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from zoo import protocol
+
+CLASSES = 3
+TRAIN: dict[str, Any] = {
+    "epochs": 2, "learning_rate": 0.1, "schedule": "constant", "warmup": 0.0, "batch_size": 4, "seed": 1,
+    "label_smoothing": 0.0, "precision": "float32", "optimizer": "sgd", "jit": False, "beta_2": 0.999, "clip": None,
+    "weight_decay": 0.0, "word_dropout": 0.0, "steps": 2,
+}  # fmt: skip
+
+
+class Model:
+    """Says the same of every item; counts the items that it was trained on."""
+
+    layers = (types.SimpleNamespace(name="dense", weights=[1]),)
+
+    def __init__(self) -> None:
+        self.trained = 0
+
+    def get_weights(self) -> list[np.ndarray]:
+        return [np.array([float(self.trained)], np.float32)]
+
+    def set_weights(self, arrays: list[np.ndarray]) -> None:
+        self.trained = int(arrays[0][0])
+
+    def count_params(self) -> int:
+        return 1
+
+
+class Means:
+    """Counts what is trained on."""
+
+    def __init__(self, model: Model) -> None:
+        self.model, self.loss, self.accuracy = model, 1.0, 0.5
+
+    def train(self, x: np.ndarray, y: np.ndarray, *_weights: np.ndarray) -> None:
+        assert len(x) == len(y)
+        self.model.trained += len(x)
+
+    def state(self) -> dict[str, float]:
+        return {}
+
+
+class Events:
+    """Keeps what is reported."""
+
+    def __init__(self) -> None:
+        self.emitted: list[tuple[str, dict[str, Any]]] = []
+
+    def emit(self, event: str, **fields: Any) -> None:
+        assert event in protocol.EVENTS
+        self.emitted.append((event, fields))
+
+    def step(self, **fields: Any) -> None: ...
+
+    def artifacts(self) -> list[str]:
+        return [fields["kind"] for event, fields in self.emitted if event == "artifact"]
+
+
+def predict(_model: Model, batch: np.ndarray) -> np.ndarray:
+    shape = (len(batch), CLASSES) if batch.ndim != 2 or batch.dtype != np.int32 else (*batch.shape, CLASSES)
+    return np.full(shape, [0.2, 0.5, 0.3], np.float32)
+
+
+@pytest.fixture
+def compat(keras: types.ModuleType, monkeypatch: pytest.MonkeyPatch) -> Any:
+    from zoo.models import compat
+    from zoo.models.compat import training_state
+
+    nothing = lambda *_args, **_named: None  # noqa: E731
+    for name in ("seed", "set_precision", "compile_classifier", "set_learning_rate"):
+        monkeypatch.setattr(compat, name, nothing)
+    monkeypatch.setattr(compat, "RunningMeans", Means)
+    monkeypatch.setattr(compat, "predict", predict)
+    monkeypatch.setattr(compat, "freeze", lambda model, _names: model)
+    monkeypatch.setattr(compat, "backend_name", lambda: "tensorflow")
+    monkeypatch.setattr(compat, "named_weights", lambda _model: [("dense/bias", (1,))])
+    monkeypatch.setattr(compat, "initial_deviations", lambda _model: {})
+    monkeypatch.setattr(compat, "save", lambda _model, path: Path(path).write_text("model"))
+    monkeypatch.setattr(training_state, "capture", lambda model, _trained: {"weights/0": model.get_weights()[0]})
+    return compat
+
+
+def run(job: Any, monkeypatch: pytest.MonkeyPatch, folder: Path, **parts: Any) -> tuple[dict[str, Any], Events]:
+    """Let a job do a request; returns the fields of the ``done`` event and what was reported."""
+    model, events, stop = Model(), Events(), types.SimpleNamespace(asked=False, reason="interrupted")
+    for module in (job, getattr(job, "setup", None)):
+        if hasattr(module, "build"):
+            monkeypatch.setattr(module, "build", lambda _request: (model, lambda x: np.asarray(x, np.float32)))
+    request = {"run_dir": str(folder), "weights": None, "train": dict(TRAIN), **parts}
+    request["device"] = {"framework": "tensorflow", "promise": "cpu"}
+    return job.run(request, events, stop, {}), events
+
+
+def pictures(folder: Path, count: int = 10) -> dict[str, Any]:
+    random = np.random.default_rng(0)
+    np.save(folder / "x.npy", random.integers(0, 256, (count, 2, 2, 1)).astype(np.uint8))
+    np.save(folder / "y.npy", np.arange(count) % CLASSES)
+    np.savez(folder / "split.npz", train=np.arange(6), validation=np.arange(6, count), test=np.arange(count))
+    x, y = str(folder / "x.npy"), str(folder / "y.npy")
+    return {"x_train": x, "y_train": y, "x_test": x, "y_test": y, "split": str(folder / "split.npz"),
+            "classes": CLASSES, "balance": True, "augment": {"flip": True, "crop": 0.0, "color": 0.0}}  # fmt: skip
+
+
+def texts(folder: Path) -> dict[str, Any]:
+    np.save(folder / "tokens.npy", np.arange(2, 42).astype(np.uint16))
+    np.save(folder / "offsets.npy", np.arange(0, 41, 4))
+    np.save(folder / "labels.npy", np.arange(10) % CLASSES)
+    np.savez(folder / "split.npz", train=np.arange(6), validation=np.arange(6, 8), test=np.arange(8, 10))
+    return {name: str(folder / f"{name}.npy") for name in ("tokens", "offsets", "labels")} | {
+        "split": str(folder / "split.npz")
+    }
+
+
+def test_a_classifier_of_pictures_is_trained_judged_and_saved(
+    compat: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    from zoo.worker.jobs import train_image_classifier as job
+
+    monkeypatch.setattr(job.feature_extraction, "name_of", lambda _model: "dense")
+    done, events = run(job, monkeypatch, tmp_path, data=pictures(tmp_path), fine_tune=None,
+                       freeze={"before": None, "after": 0.5}, model={"name": "mnist", "args": {}})  # fmt: skip
+    assert done["stopped"] is None
+    assert done["metrics"].keys() >= {
+        "best_epoch",
+        "val_accuracy",
+        "test_accuracy",
+        "test_loss",
+        "epochs",
+        "precision",
+    }
+    assert done["metrics"]["test_accuracy"] == pytest.approx(0.3)
+    assert events.artifacts() == ["judged", "weights", "model"]
+    assert (tmp_path / "weights.npz").is_file()
+
+
+def test_a_classifier_of_texts_is_trained_judged_and_saved(
+    compat: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    from zoo.worker.jobs import train_text_classifier as job
+    from zoo.worker.training import labelled_texts, setup
+
+    monkeypatch.setattr(job, "setup", setup, raising=False)
+    answers = lambda model, batches, size, stop=None: (np.full((len(b), CLASSES), 1 / 3, np.float32) for b in batches)  # noqa: E731
+    monkeypatch.setattr(labelled_texts, "predict_batches", answers)
+    model = {"name": "transformer/classifier", "args": {"length": 3, "classes": CLASSES}}
+    done, events = run(job, monkeypatch, tmp_path, data=texts(tmp_path), model=model)
+    assert model["args"]["fixed"] is False  # type: ignore[index]
+    assert done["metrics"].keys() >= {"val_loss", "val_accuracy", "test_loss", "test_accuracy", "parameters"}
+    assert events.artifacts() == ["weights", "model"]
+
+
+def test_a_language_model_is_trained_and_saved(compat: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    from zoo.worker.jobs import train_language_model as job
+    from zoo.worker.training import setup
+
+    monkeypatch.setattr(job, "setup", setup, raising=False)
+    np.save(tmp_path / "text.npy", np.tile([0, 1, 2], 20).astype(np.uint16))
+    data = {"tokens": str(tmp_path / "text.npy"), "parts": {"train": [0, 40], "validation": [40, 60]}}
+    model = {"name": "transformer/lm", "args": {"length": 4, "vocabulary": CLASSES}}
+    done, events = run(job, monkeypatch, tmp_path, data=data, model=model)
+    loss = -(6 * np.log(0.2) + 6 * np.log(0.3) + 7 * np.log(0.5)) / 19
+    assert done["metrics"]["val_loss"] == pytest.approx(loss, abs=0.05)
+    assert done["metrics"]["val_perplexity"] == pytest.approx(np.exp(done["metrics"]["val_loss"]))
+    assert events.artifacts() == ["weights", "model"]
+
+
+def test_pictures_are_predicted(compat: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    from zoo.worker.jobs import predict as job
+
+    monkeypatch.setattr(job.weights, "load", lambda *_: None)
+    data = pictures(tmp_path)
+    done, events = run(job, monkeypatch, tmp_path, data={"x": data["x_train"], "y": data["y_train"]},
+                       infer={"batch_size": 4}, model={"name": "mnist", "args": {}})  # fmt: skip
+    assert np.load(tmp_path / "probabilities.npy").shape == (10, CLASSES)
+    assert done["metrics"]["test_accuracy"] == pytest.approx(0.3)
+    assert events.artifacts() == ["probabilities"]
