@@ -111,6 +111,9 @@ def _damage(folder: Path, kind: str) -> None:
         arrays["nonsense/kernel"] = arrays.pop("conv1/kernel")
         arrays["predictions/bias"] = np.zeros(3, np.float32)
         np.savez(path, **arrays)
+    elif kind == "not finite":
+        arrays["conv1/kernel"][0, 0, 0, 0] = np.nan
+        np.savez(path, **arrays)
     elif kind == "pickled":
         np.savez(path, **{**arrays, "conv1/kernel": np.array([{"a": 1}], object)})
     elif kind == "truncated":
@@ -125,6 +128,7 @@ def _damage(folder: Path, kind: str) -> None:
         ("missing and surplus and misshapen", ("missing conv1/kernel", "surplus nonsense/kernel", "(3,)")),
         ("pickled", ("allow_pickle",)),
         ("truncated", ("zip",)),
+        ("not finite", ("conv1/kernel holds NaN or infinity",)),
         ("empty", ("weights",)),
     ],
 )

@@ -70,6 +70,17 @@ def test_other_widths_become_float32(tmp_path: Path, numbers: str) -> None:
     assert array.tolist() == [1.5, -2.0]
 
 
+@pytest.mark.parametrize("name", ["w.npz", "w.safetensors", "w.h5", "w.weights.h5"])
+@pytest.mark.parametrize("number", [np.nan, np.inf])
+def test_a_weight_that_is_no_finite_number_is_refused_by_name(tmp_path: Path, name: str, number: float) -> None:
+    weights = drawn()
+    next(iter(weights.arrays.values())).flat[3] = number
+    weights_io.write(tmp_path / name, weights)
+    message = refusal(tmp_path / name)
+    assert "holds NaN or infinity in 1 of" in message
+    assert repr(next(iter(weights.arrays))) in message
+
+
 def test_bfloat16_is_read_from_safetensors_and_from_keras_3(tmp_path: Path) -> None:
     upper = np.array([1.5, -2.0], "<f4").view("<u2")[1::2]
     header = json.dumps({"a/kernel": {"dtype": "BF16", "shape": [2], "data_offsets": [0, 4]}}).encode()

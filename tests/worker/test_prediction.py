@@ -42,3 +42,11 @@ def test_a_stop_ends_it_after_the_batch_in_hand(prediction: Any) -> None:
 
     predicted = prediction.probabilities([], lambda x: x, np.ones((9, 1)), 3, stop, progress)
     assert len(predicted) == 3
+
+
+@pytest.mark.parametrize("number", [np.nan, np.inf])
+def test_outputs_that_are_no_finite_numbers_are_refused(prediction: Any, number: float) -> None:
+    from zoo.worker.errors import UserError
+
+    with pytest.raises(UserError, match="not finite numbers"):
+        prediction.probabilities([], lambda x: x, np.array([[1.0], [number]]), 1)

@@ -130,6 +130,21 @@ def check_names(path: Path, names: Iterable[str]) -> None:
             raise RejectedFileError(path, f"it holds an entry with the name {name[:100]!r}")
 
 
+def check_finite(path: Path, arrays: "Arrays") -> None:
+    """Refuse weights with NaN or infinity: what a network computes from them means nothing.
+
+    Raises:
+        ZooError: the first of them, and how many of its values.
+    """
+    for name, array in arrays.items():
+        wrong = array.size - int(np.count_nonzero(np.isfinite(array)))
+        if wrong:
+            raise RejectedFileError(
+                path,
+                f"{name!r} holds NaN or infinity in {wrong:,} of {array.size:,} places; weights are finite numbers",
+            )
+
+
 def read_npz(path: Path, archive: zipfile.ZipFile) -> Weights:
     """Read an opened ``.npz``.
 

@@ -30,13 +30,14 @@ def read(path: Path) -> Weights:
     or the folder of a ``manifest.json``.
 
     Raises:
-        ZooError: it cannot be read, is damaged, or holds what weights have no use for.
+        ZooError: it cannot be read, is damaged, or holds what weights have no use for, NaN and infinity included.
     """
     with formats.readable(path):
         weights = _read(path)
     if not weights.arrays:
         raise RejectedFileError(path, f"it is a {weights.kind} file without a single weight")
     formats.check_names(path, weights.arrays)
+    formats.check_finite(path, weights.arrays)
     return weights
 
 

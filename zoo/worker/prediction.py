@@ -3,6 +3,7 @@
 import numpy as np
 
 from zoo.models import compat
+from zoo.worker.inference.outputs import finite
 
 
 def predict_batches(model, batches, size, stop=None):
@@ -42,10 +43,13 @@ def probabilities(model, preprocess, pixels, batch_size, stop=None, progress=Non
 
     Returns:
         (n, classes) float32.
+
+    Raises:
+        UserError: one of them is not finite.
     """
     size, parts, done = min(batch_size, len(pixels)), [], 0
     for predicted in predict_batches(model, slices(pixels, size, preprocess), size, stop):
-        parts.append(predicted)
+        parts.append(finite(predicted))
         done += len(predicted)
         if progress:
             progress(done)

@@ -61,7 +61,7 @@ def load(model, path, hint=""):
         hint: said where they do not fit: what the host can tell of the file.
 
     Raises:
-        UserError: the file is damaged, or weights are missing, surplus or of another shape; all are named.
+        UserError: the file is damaged, or weights are missing, surplus, misshapen or not finite; names all.
     """
     arrays = _read(path)
     wanted = compat.named_weights(model)
@@ -132,12 +132,17 @@ def _read(path):
 
 
 def _fitting(arrays, wanted, problems, hint=""):
-    """The arrays in the model's order; refuses, naming all that is wrong, where they do not fit."""
+    """The arrays in the model's order; refuses, naming all that is wrong, where they do not fit or are not finite."""
     problems = ["missing " + name for name, _ in wanted if name not in arrays] + problems
     problems += [
         "%s has shape %s, the model needs %s" % (name, arrays[name].shape, shape)
         for name, shape in wanted
         if name in arrays and arrays[name].shape != shape
+    ]
+    problems += [
+        "%s holds NaN or infinity" % name
+        for name, _ in wanted
+        if name in arrays and not np.isfinite(arrays[name]).all()
     ]
     if problems:
         why = "these weights do not fit the model" + (" (%s)" % hint if hint else "")

@@ -1,7 +1,9 @@
 """What is drawn of a language model's logits, and how a memory that is full goes on."""
 
 import numpy as np
+import pytest
 
+from zoo.worker.errors import UserError
 from zoo.worker.inference import sampling
 
 LOGITS = np.log(np.array([0.5, 0.3, 0.05, 0.1, 0.04, 0.01]))
@@ -47,6 +49,12 @@ def test_only_the_likeliest_few_are_drawn() -> None:
     shares = draws(4000, 1.0, 2)
     assert set(np.flatnonzero(shares)) == {2, 3}
     assert draws(50, 5.0, 1)[3] == 1
+
+
+@pytest.mark.parametrize("temperature", [0.0, 1.0])
+def test_nothing_is_drawn_where_a_logit_is_no_number(temperature: float) -> None:
+    with pytest.raises(UserError, match="not finite numbers"):
+        sampling.sample(np.array([0, 0, 1, np.nan]), temperature, None, np.random.RandomState(3))
 
 
 def test_a_full_memory_reads_the_later_half_again() -> None:

@@ -2,6 +2,8 @@
 
 import numpy as np
 
+from zoo.worker.inference.outputs import finite
+
 
 def prefill(memory, tokens):
     """Take tokens in after one another; logits of what follows the last, (vocabulary,)."""
@@ -30,8 +32,11 @@ def sample(logits, temperature, top_k, random):
         temperature: what they are divided by; 0 takes the likeliest.
         top_k: only so many of the likeliest can be drawn; None means all. Padding and the unknown never are.
         random: numpy's RandomState.
+
+    Raises:
+        UserError: a logit is not finite.
     """
-    logits = np.array(logits, np.float64)
+    logits = np.array(finite(logits), np.float64)
     logits[:2] = -np.inf
     if not temperature:
         return int(logits.argmax())

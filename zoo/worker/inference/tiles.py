@@ -15,6 +15,7 @@ import numpy as np
 from zoo.models import compat
 from zoo.models.layers.instance_norm import EPSILON
 from zoo.models.style_transfer import fast as network
+from zoo.worker.inference.outputs import finite
 
 GRAIN = network.GRAIN
 
@@ -50,8 +51,8 @@ def restyle(model, chain, read, shape, scratch, tile, tick):
 
 
 def to_pixels(values):
-    """From the network's output to uint8 0..255."""
-    return np.rint(np.clip(values, 0, 255)).astype(np.uint8)
+    """From the network's output, which must be finite, to uint8 0..255."""
+    return np.rint(np.clip(finite(values), 0, 255)).astype(np.uint8)
 
 
 def _residual(job, blocks, stream, scratch):

@@ -12,6 +12,7 @@ import numpy as np
 
 from zoo.worker import weights
 from zoo.worker.inference import predictors
+from zoo.worker.inference.outputs import finite
 from zoo.worker.input_queue import iter_commands
 from zoo.worker.model import build
 
@@ -44,7 +45,7 @@ def run(request, events, stop, phases):
     for filled in iter_commands(stop):
         slot, count = filled["slot"], filled["count"]
         began = time.monotonic()
-        answers[slot, :count] = predict(pixels[slot])[:count]
+        answers[slot, :count] = finite(predict(pixels[slot])[:count])
         took.append((time.monotonic() - began, count))
         done += count
         events.emit("batch", slot=slot, count=count)

@@ -7,6 +7,7 @@ import numpy as np
 
 from zoo.worker import weights
 from zoo.worker.files import save_array
+from zoo.worker.inference.outputs import finite
 from zoo.worker.metrics import score
 from zoo.worker.training.labelled_texts import predict_texts
 from zoo.worker.training.setup import build_for_texts
@@ -35,6 +36,7 @@ def run(request, events, stop, phases):
     began = time.monotonic()
     predicted = predict_texts(model, texts, chosen, size, stop, lambda done: events.step(step=done, steps=len(texts)))
     phases["infer_s"] = time.monotonic() - began
+    finite(predicted)
     metrics = {"items": len(texts), "items_per_s": len(texts) / max(1e-9, phases["infer_s"])}
     if stop.asked:
         return {"metrics": metrics, "stopped": "interrupted"}
