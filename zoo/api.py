@@ -68,13 +68,13 @@ def bench(**settings: Any) -> Run:
 
 
 def _overrides(settings: dict[str, Any], prefix: str = "") -> list[str]:
-    found: list[str] = []
+    words: list[str] = []
     for key, value in settings.items():
         if isinstance(value, dict):
-            found += _overrides(value, f"{prefix}{key}.")
+            words += _overrides(value, f"{prefix}{key}.")
         else:
-            found.append(f"{prefix}{key}={_text(value)}")
-    return found
+            words.append(f"{prefix}{key}={_text(value)}")
+    return words
 
 
 def _text(value: Any) -> str:

@@ -17,7 +17,7 @@ from zoo.config import config_files
 from zoo.core import console, paths
 from zoo.core.errors import ZooError
 from zoo.environments import selection, stacks
-from zoo.runs import evidence
+from zoo.runs import evidence, published_figures
 
 PAGE = paths.RECIPES / "README.md"
 HEAD = """\
@@ -121,7 +121,7 @@ def _reported() -> str:
             row["what"], row["machine"], row["stack"],
             "; ".join(filter(None, [_figure(row), row.get("note", "")])), row["date"], row["source"],
         ]
-        for row in evidence.reported()
+        for row in published_figures.read()
     ]  # fmt: skip
     columns = ["work", "machine", "stack", "reported", "date", "source"]
     return "## Reported of other networks\n\n" + _table(columns, rows) if rows else ""

@@ -11,7 +11,7 @@ from zoo.config import config_files
 from zoo.core import paths
 from zoo.core.errors import ZooError
 from zoo.environments import stacks
-from zoo.runs import evidence
+from zoo.runs import evidence, published_figures
 
 OWN = {
     "grade": "measured",
@@ -111,8 +111,8 @@ def test_what_is_reported_says_by_whom(tmp_path: Path, change: dict[str, Any], w
 
 
 def test_all_problems_of_a_row_are_told_at_once(tmp_path: Path) -> None:
-    told = refusal(OWN | {"commit": "", "versions": {}, "date": "?"}, tmp_path / "x.json")
-    assert told.count("  - ") == 3
+    text = refusal(OWN | {"commit": "", "versions": {}, "date": "?"}, tmp_path / "x.json")
+    assert text.count("  - ") == 3
 
 
 @pytest.mark.parametrize("text", ["{", '{"grade": "measured"}', '[{"grade": "measured"}]'])
@@ -131,8 +131,8 @@ def test_nothing_recorded_is_no_error() -> None:
 
 
 def test_words_name_grade_figure_place_and_what_was_changed() -> None:
-    told = evidence.words(OWN)
-    assert told == (
+    text = evidence.words(OWN)
+    assert text == (
         "measured: test_accuracy 0.9912 (at least 0.99: reached), 120.5 s of training on mnist, "
         "tf-2.21 on linux-x86_64, CPU:0"
     )
@@ -163,22 +163,22 @@ def test_every_row_of_the_zoo_is_of_a_model_backend_and_stack_that_exist(model: 
 
 def test_there_are_rows_and_figures_of_others() -> None:
     assert ("mnist_conv5", "cuda-mac") in RECORDED
-    figures = {row["stack"]: row["figure"] for row in evidence.reported()}
+    figures = {row["stack"]: row["figure"] for row in published_figures.read()}
     assert figures["torch 2.1, mps"] == 0.658
 
 
 def test_figures_of_others_are_checked_all_at_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(paths, "RECIPES", tmp_path)
-    assert evidence.reported() == []
+    assert published_figures.read() == []
     (tmp_path / "reported.yaml").write_text("[]")
     with pytest.raises(ZooError, match="a list called figures"):
-        evidence.reported()
+        published_figures.read()
     good = {"what": "a", "machine": "b", "platform": None, "stack": "c", "figure": 1.5, "unit": "s",
             "date": "2020", "source": "d"}  # fmt: skip
     bad = [good | {"unit": None}, good | {"figure": None}, good | {"figur": 1}, "text"]
     (tmp_path / "reported.yaml").write_text(json.dumps({"figures": [good, *bad]}))
     with pytest.raises(ZooError) as caught:
-        evidence.reported()
+        published_figures.read()
     for words in (
         "row 2: a figure needs a unit",
         "row 3: a row without",

@@ -35,15 +35,15 @@ def written(folder: Path) -> list[tuple[str, str]]:
 @pytest.fixture
 def drawn(monkeypatch: pytest.MonkeyPatch) -> list[int]:
     """How many epochs were drawn, each time."""
-    found: list[int] = []
+    counts: list[int] = []
     plain = plots.curves
 
     def curves(history: list[dict[str, float]], title: str, path: Path) -> None:
-        found.append(len(history))
+        counts.append(len(history))
         plain(history, title, path)
 
     monkeypatch.setattr(plots, "curves", curves)
-    return found
+    return counts
 
 
 def test_they_are_drawn_once_when_the_last_epoch_is_told(tmp_path: Path, drawn: list[int]) -> None:

@@ -30,9 +30,9 @@ def holding(folder: Path, code: str, *words: str) -> "subprocess.Popen[str]":
 def test_two_commands_cannot_write_into_one_folder(tmp_path: Path) -> None:
     holder = holding(tmp_path, "")
     assert lock.is_held(tmp_path)
-    with pytest.raises(ZooError, match=f"process {holder.pid}: zoo train") as told:
+    with pytest.raises(ZooError, match=f"process {holder.pid}: zoo train") as error:
         lock.take(tmp_path, ["second"])
-    assert "attach" in told.value.remedy
+    assert "attach" in error.value.remedy
     holder.kill()
     holder.wait()
     assert not lock.is_held(tmp_path)

@@ -13,6 +13,7 @@ from tests.support import real_stacks
 from zoo.core.errors import ZooError
 from zoo.environments import store
 from zoo.runs import mlflow_tracking
+from zoo.runs.records import RunRecord
 from zoo.tasks import registry
 from zoo.worker import tensorboard
 from zoo.worker.errors import UserError
@@ -21,14 +22,14 @@ READER = """
 import glob, json, sys
 import tensorflow as tf
 iterate = tf.train.summary_iterator if hasattr(tf.train, "summary_iterator") else tf.compat.v1.train.summary_iterator
-found = []
+rows = []
 for path in sorted(glob.glob(sys.argv[1] + "/*")):
     for event in iterate(path):
         for value in event.summary.value:
             kind = value.WhichOneof("value")
             number = value.simple_value if kind == "simple_value" else float(tf.make_ndarray(value.tensor))
-            found.append([value.tag, event.step, number])
-print(json.dumps(found))
+            rows.append([value.tag, event.step, number])
+print(json.dumps(rows))
 """
 
 
@@ -41,17 +42,17 @@ def test_a_stack_without_a_writer_is_told_what_to_do(framework: str, tmp_path: P
 
 def test_only_figures_of_epochs_are_written(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     class Events:
-        told: list[str] = []  # noqa: RUF012
+        events: list[str] = []  # noqa: RUF012
 
         def emit(self, event: str, **fields: Any) -> None:
-            self.told.append(event)
+            self.events.append(event)
 
     written: list[Any] = []
-    monkeypatch.setattr(tensorboard, "_writer", lambda *_: (lambda found, step: written.append((step, found)), None))
+    monkeypatch.setattr(tensorboard, "_writer", lambda *_: (lambda row, step: written.append((step, row)), None))
     scribe = tensorboard.TensorBoardEmitter(Events(), "tensorflow", str(tmp_path))
     scribe.emit("warning", message="x")
     scribe.emit("epoch", epoch=2, epochs=3, loss=0.5, best=True, val_loss=math.nan, peak_memory_bytes=None)
-    assert Events.told == ["warning", "epoch"]
+    assert Events.events == ["warning", "epoch"]
     assert written == [(2, {"loss": 0.5})]
 
 
@@ -59,10 +60,10 @@ def test_only_figures_of_epochs_are_written(monkeypatch: pytest.MonkeyPatch, tmp
 @pytest.mark.parametrize("name", ["tf-2.21", "tf-1.8"])
 def test_event_files_hold_what_the_history_does(name: str, tmp_path: Path) -> None:
     stack, ready = real_stacks.environment(name)
-    told = ["model=mnist_dense", "data=digits", f"stack={name}", "backend=cpu", "trainer.epochs=2",
+    overrides = ["model=mnist_dense", "data=digits", f"stack={name}", "backend=cpu", "trainer.epochs=2",
             "data.train_limit=256", "backend.probes=false", "tensorboard=true",
             f"output.root={tmp_path}"]  # fmt: skip
-    run = registry.train(told)
+    run = registry.train(overrides)
     answer = subprocess.run(
         [str(ready.python), "-I", "-c", READER, str(run.folder / "tensorboard")],
         env=store.child_environment(stack), capture_output=True, text=True, check=True,
@@ -99,10 +100,13 @@ def run_folder(tmp_path: Path) -> Path:
 
 
 def test_settings_and_figures_are_laid_out_for_mlflow(tmp_path: Path) -> None:
-    found = mlflow_tracking.parameters(RECORD["config"])  # type: ignore[arg-type]
-    assert (found["seed"], found["trainer.epochs"], len(found["note"])) == ("1", "2", 500)
-    told = {(name, step): value for name, value, _, step in mlflow_tracking.figures(run_folder(tmp_path), RECORD)}
-    assert told == {
+    parameters = mlflow_tracking.parameters(RECORD["config"])  # type: ignore[arg-type]
+    assert (parameters["seed"], parameters["trainer.epochs"], len(parameters["note"])) == ("1", "2", 500)
+    figures = {
+        (name, step): value
+        for name, value, _, step in mlflow_tracking.figures(run_folder(tmp_path), RunRecord.from_json(RECORD))
+    }
+    assert figures == {
         ("loss", 1): 0.5, ("val_loss", 1): 0.25, ("loss", 2): 0.25, ("final_test_accuracy", 2): 0.99,
         ("phase_train_s", 2): 1.5,
     }  # fmt: skip
@@ -114,8 +118,8 @@ def test_mlflow_itself_keeps_it_all(tmp_path: Path, capfd: pytest.CaptureFixture
 
     uri = (tmp_path / "store").as_uri()
     mlflow_tracking.check(uri)
-    mlflow_tracking.tell(uri, run_folder(tmp_path), RECORD)
-    assert "Told MLflow" in capfd.readouterr().err
+    mlflow_tracking.report_run(uri, run_folder(tmp_path), RunRecord.from_json(RECORD))
+    assert "Reported to MLflow" in capfd.readouterr().err
     client = MlflowClient(tracking_uri=uri)
     experiment = client.get_experiment_by_name("zoo mnist")
     assert experiment is not None

@@ -28,10 +28,10 @@ def test_rows_come_back_with_their_date(environment: Environment) -> None:
     here = machine.probe()
     assert probe_cache.known(environment, here, CPU) is None
     probe_cache.keep(environment, here, CPU, ROWS)
-    found = probe_cache.known(environment, here, CPU)
-    assert found is not None
-    assert found.rows == ROWS
-    assert len(found.date) == 10
+    probed = probe_cache.known(environment, here, CPU)
+    assert probed is not None
+    assert probed.rows == ROWS
+    assert len(probed.date) == 10
 
 
 @pytest.mark.parametrize(

@@ -9,6 +9,7 @@ import pytest
 from zoo.cli.main import main
 from zoo.config.schemas.text import TextTraining
 from zoo.runs import promises
+from zoo.runs.records import RunRecord
 from zoo.tasks import registry
 
 SHA256 = "86c4e6aa9db7c042ec79f339dcb96d42b0075e16b8fc2e86bf0ca57e2dc565ed"
@@ -20,7 +21,7 @@ def judged(*overrides: str, loss: float = 1.79, sha256: str = SHA256, **more: An
     settings = registry.compose_settings("train", [*LANGUAGE, *overrides])
     assert isinstance(settings, TextTraining)
     record = {"exit": "completed", "data": {"name": "text_file", "sha256": sha256}, "metrics": {"val_loss": loss}}
-    return promises.judge(registry.command_of("train", LANGUAGE), settings, record | more)
+    return promises.judge(registry.command_of("train", LANGUAGE), settings, RunRecord.from_json(record | more))
 
 
 @pytest.mark.parametrize(("loss", "met"), [(1.79, True), (2.5, False)])

@@ -14,8 +14,8 @@ from zoo.runs import records, tables
 
 
 def test_folders_of_one_second_do_not_collide(tmp_path: Path) -> None:
-    made = {run_folder.new_folder(tmp_path, None, ["mnist", "cpu"]) for _ in range(5)}
-    assert len(made) == 5
+    folders = {run_folder.new_folder(tmp_path, None, ["mnist", "cpu"]) for _ in range(5)}
+    assert len(folders) == 5
 
 
 def test_a_named_folder_is_never_reused(tmp_path: Path) -> None:

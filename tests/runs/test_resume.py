@@ -34,8 +34,8 @@ def zoo(pretending: Path, monkeypatch: pytest.MonkeyPatch) -> Zoo:
 
 
 def record() -> dict[str, Any]:
-    found: dict[str, Any] = json.loads(Path(FOLDER, "run.json").read_text())
-    return found
+    content: dict[str, Any] = json.loads(Path(FOLDER, "run.json").read_text())
+    return content
 
 
 def test_a_killed_run_goes_on_in_its_own_folder(zoo: Zoo, capsys: pytest.CaptureFixture[str]) -> None:
@@ -43,12 +43,12 @@ def test_a_killed_run_goes_on_in_its_own_folder(zoo: Zoo, capsys: pytest.Capture
     assert record()["exit"] == "failed"
     begun = record()["started"]
     assert zoo(f"resume={FOLDER}") == 0
-    told = record()
-    assert (told["exit"], told["started"], told["config"]["seed"]) == ("completed", begun, 4)
-    (cut,) = told["interruptions"]
+    content = record()
+    assert (content["exit"], content["started"], content["config"]["seed"]) == ("completed", begun, 4)
+    (cut,) = content["interruptions"]
     assert cut["exit"] == "failed"
     assert "SIGKILL" in cut["error"]["message"]
-    assert "error" not in told
+    assert "error" not in content
     assert [row["epoch"] for row in result.open_run(Path(FOLDER)).history] == [1, 2, 3]
     assert "Going on with" in capsys.readouterr().err
     assert len(list(Path("runs").iterdir())) == 1
@@ -56,15 +56,15 @@ def test_a_killed_run_goes_on_in_its_own_folder(zoo: Zoo, capsys: pytest.Capture
 
 def test_a_host_that_had_no_time_to_speak_is_told_as_killed(zoo: Zoo) -> None:
     zoo()
-    told = record()
-    del told["finished"]
-    Path(FOLDER, "run.json").write_text(json.dumps(told | {"exit": "running"}))
+    content = record()
+    del content["finished"]
+    Path(FOLDER, "run.json").write_text(json.dumps(content | {"exit": "running"}))
     assert zoo("resume=last") == 0
     assert record()["interruptions"][0]["exit"] == "killed"
 
 
 @pytest.mark.parametrize(
-    ("words", "told"),
+    ("words", "message"),
     [
         ((), "complete: nothing to resume"),
         (("seed=9", "trainer.epochs=1000"), "seed was 1 and is 9"),
@@ -73,12 +73,12 @@ def test_a_host_that_had_no_time_to_speak_is_told_as_killed(zoo: Zoo) -> None:
     ],
 )
 def test_what_is_no_resuming_is_refused(
-    zoo: Zoo, capsys: pytest.CaptureFixture[str], words: tuple[str, ...], told: str
+    zoo: Zoo, capsys: pytest.CaptureFixture[str], words: tuple[str, ...], message: str
 ) -> None:
     zoo()
     before = record()
     assert zoo(f"resume={FOLDER}", *words) == 1
-    assert told in capsys.readouterr().err
+    assert message in capsys.readouterr().err
     assert record() == before
 
 
@@ -103,9 +103,9 @@ def test_an_interpreter_is_not_taken_from_a_run_that_may_be_a_stranger_s(
     evil = tmp_path / "evil"
     evil.write_text(f"#!/bin/sh\ntouch {tmp_path}/ran\n")
     evil.chmod(0o755)
-    told = record()
-    told["command"].append(f"backend.python={evil}")
-    Path(FOLDER, "run.json").write_text(json.dumps(told))
+    content = record()
+    content["command"].append(f"backend.python={evil}")
+    Path(FOLDER, "run.json").write_text(json.dumps(content))
     assert zoo(f"resume={FOLDER}") == 0
     assert "not taken" in capsys.readouterr().err
     assert not (tmp_path / "ran").exists()
@@ -114,9 +114,9 @@ def test_an_interpreter_is_not_taken_from_a_run_that_may_be_a_stranger_s(
 def test_a_folder_that_is_being_written_is_left_alone(zoo: Zoo, capsys: pytest.CaptureFixture[str]) -> None:
     zoo(script="dies-once")
     before = record()
-    held = lock.take(Path(FOLDER), ["zoo", "train"])
+    lock_file = lock.take(Path(FOLDER), ["zoo", "train"])
     assert zoo(f"resume={FOLDER}") == 1
-    lock.release(held)
+    lock.release(lock_file)
     assert "is being written" in capsys.readouterr().err
     assert record() == before
 
@@ -141,9 +141,9 @@ def test_c_that_gives_up_without_memory_is_told_so(zoo: Zoo, capsys: pytest.Capt
 @pytest.mark.parametrize("script", ["oom", "aborts"])
 def test_or_taken_and_kept(zoo: Zoo, capsys: pytest.CaptureFixture[str], script: str) -> None:
     assert zoo("trainer.batch_size=128", "trainer.on_oom=halve", script=script) == 0
-    told = record()
-    assert told["adjusted"] == {"trainer.batch_size": 32}
-    assert len(told["attempts"]) == 2
+    content = record()
+    assert content["adjusted"] == {"trainer.batch_size": 32}
+    assert len(content["attempts"]) == 2
     assert "going on with 64" in capsys.readouterr().err
     zoo(f"resume={FOLDER}", "trainer.epochs=20")
     assert json.loads(Path(FOLDER, "request.json").read_text())["train"]["batch_size"] == 32
@@ -209,7 +209,7 @@ def test_attach_shows_a_run_to_its_end(zoo: Zoo, capsys: pytest.CaptureFixture[s
 
 def test_attach_follows_while_it_is_written(zoo: Zoo, tmp_path: Path) -> None:
     zoo(script="dies-once")
-    held = lock.take(Path(FOLDER), ["x"])
+    lock_file = lock.take(Path(FOLDER), ["x"])
     watcher = subprocess.Popen(
         [sys.executable, "-m", "zoo", "attach", FOLDER], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
     )
@@ -223,7 +223,7 @@ def test_attach_follows_while_it_is_written(zoo: Zoo, tmp_path: Path) -> None:
         time.sleep(0.5)
         out.write('ss": 0.5, "items_per_s": 1.0, "epoch_s": 1.0}\n')
         out.write('{"event": "epoch", "epoch": "\\u001b[2J"}\n{"event": "warning", "message": "\\u001b[2Jx"}\n')
-    lock.release(held)
+    lock.release(lock_file)
     shown, errors = watcher.communicate(timeout=30)
     assert watcher.returncode == 0
     assert "epoch   3/3  loss 0.5000" in errors

@@ -23,11 +23,11 @@ def runs(tmp_path: Path) -> Path:
 
 
 def test_runs_are_listed_as_they_stand(runs: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    found = {row.name: row.about for row in storage.runs(runs)}
-    assert set(found) == {"a", "b", "c"}
-    assert found["a"].endswith("completed")
-    assert found["b"].startswith("damaged")
-    assert found["c"].endswith("killed")
+    listed = {row.name: row.about for row in storage.runs(runs)}
+    assert set(listed) == {"a", "b", "c"}
+    assert listed["a"].endswith("completed")
+    assert listed["b"].startswith("damaged")
+    assert listed["c"].endswith("killed")
     assert main(["runs", "list", "--root", str(runs), "--json"]) == 0
     assert {row["name"] for row in json.loads(capsys.readouterr().out)} == {"a", "b", "c"}
 
@@ -47,9 +47,9 @@ def test_what_is_no_run_is_not_removed(runs: Path, words: list[str], capsys: pyt
 
 
 def test_a_run_that_is_being_written_is_not_removed(runs: Path) -> None:
-    held = lock.take(runs / "c", ["zoo", "train"])
+    lock_file = lock.take(runs / "c", ["zoo", "train"])
     assert main(["runs", "remove", "a", "c", "--root", str(runs)]) == 1
-    lock.release(held)
+    lock.release(lock_file)
     assert (runs / "a").is_dir()
 
 

@@ -55,12 +55,12 @@ def anew(folder: Path) -> dict[str, Any]:
 
 
 def changed(tree: dict[str, Any], path: tuple[str, ...], value: Any) -> Any:
-    found = copy.deepcopy(tree)
-    inside: Any = found
+    copied = copy.deepcopy(tree)
+    inside: Any = copied
     for key in path[:-1]:
         inside = inside.setdefault(key, {})
     inside[path[-1]] = value
-    return found
+    return copied
 
 
 def goes_on(folder: Path, capsys: pytest.CaptureFixture[str], *words: str) -> str:

@@ -51,9 +51,9 @@ def test_a_whole_run_is_followed(tmp_path: Path) -> None:
 
 def test_an_error_is_told_with_the_log(tmp_path: Path) -> None:
     outcome, _ = run(tmp_path, "error")
-    told = diagnosis.failure(outcome, tmp_path, "cpu")
-    assert "it does not work" in told.message
-    assert "a framework says why" in told.remedy
+    error = diagnosis.failure(outcome, tmp_path, "cpu")
+    assert "it does not work" in error.message
+    assert "a framework says why" in error.remedy
 
 
 def test_a_crash_shows_the_end_of_the_log(tmp_path: Path) -> None:

@@ -4,10 +4,11 @@ import contextlib
 import time
 from collections.abc import Iterator, Sequence
 from pathlib import Path
-from typing import Any
 
 from zoo.core import console
 from zoo.runs import event_display, event_log, lock, records
+from zoo.runs.event_log import Event
+from zoo.runs.records import Json
 
 PAUSE_S = 0.3
 
@@ -38,13 +39,13 @@ def follow(folder: Path, figures: Sequence[str]) -> str:
     return state(folder, records.read(folder))
 
 
-def state(folder: Path, record: dict[str, Any]) -> str:
+def state(folder: Path, record: Json) -> str:
     """Return the exit of a run; ``killed`` where its record says that it runs and no process holds its lock."""
     exit_ = str(record["exit"])
     return "killed" if exit_ == "running" and not lock.is_held(folder) else exit_
 
 
-def _events(folder: Path) -> Iterator[dict[str, Any]]:
+def _events(folder: Path) -> Iterator[Event]:
     path = folder / "events.jsonl"
     while not path.is_file() and lock.is_held(folder):
         time.sleep(PAUSE_S)

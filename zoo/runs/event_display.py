@@ -1,12 +1,12 @@
-"""The worker's events, turned into what people see while it works."""
+"""Show the events of a worker: a bar of its steps, and a line an epoch."""
 
 import contextlib
 from collections.abc import Callable, Iterator, Sequence
-from typing import Any
 
 from zoo.core import console
+from zoo.runs.event_log import Event
 
-Show = Callable[[dict[str, Any]], None]
+Show = Callable[[Event], None]
 
 
 @contextlib.contextmanager
@@ -23,7 +23,7 @@ def following(what: str, figures: Sequence[str], live: bool = True) -> Iterator[
         bars: list[console.Bar] = [stack.enter_context(console.bar(what))] if live else []
         drawn = _Drawn(figures)
 
-        def show(event: dict[str, Any]) -> None:
+        def show(event: Event) -> None:
             match event["event"]:
                 case "start":
                     device, versions = event["device"], event["versions"]
@@ -54,15 +54,15 @@ def following(what: str, figures: Sequence[str], live: bool = True) -> Iterator[
 
 
 class _Drawn:
-    """The bar of the steps and how far it has moved."""
+    """The bar of the steps and its position."""
 
     def __init__(self, figures: Sequence[str]) -> None:
         self._figures = figures
         self.bar: console.Bar | None = None
         self._done = 0
 
-    def move(self, event: dict[str, Any]) -> None:
-        assert self.bar is not None  # noqa: S101  (the caller made it)
+    def move(self, event: Event) -> None:
+        assert self.bar is not None  # noqa: S101  (the caller opened it)
         done = (event.get("epoch", 1) - 1) * event["steps"] + event["step"]
         self.bar.advance(done - self._done)
         self._done = done
@@ -71,18 +71,18 @@ class _Drawn:
             self.bar.note("  ".join([*_figures(event, self._figures), _speed(event)]))
 
 
-def epoch_line(event: dict[str, Any], figures: Sequence[str]) -> str:
-    """One line that tells an epoch."""
+def epoch_line(event: Event, figures: Sequence[str]) -> str:
+    """Return the line of an epoch."""
     name = f"size {event['size']}, " if "size" in event else "epoch "
     parts = [f"{name}{event['epoch']:>3}/{event['epochs']}", *_figures(event, figures)]
     parts += [_speed(event), f"{event['epoch_s']:.1f} s"]
     return "  ".join(parts) + ("  *" if event.get("best") else "")
 
 
-def _figures(event: dict[str, Any], figures: Sequence[str]) -> list[str]:
+def _figures(event: Event, figures: Sequence[str]) -> list[str]:
     return [f"{name} {event[name]:.4f}" for name in figures if event.get(name) is not None]
 
 
-def _speed(event: dict[str, Any]) -> str:
+def _speed(event: Event) -> str:
     speed = event["items_per_s"]
     return f"{speed:,.0f} items/s" if speed >= 10 else f"{speed:.2f} items/s"

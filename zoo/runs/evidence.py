@@ -1,6 +1,6 @@
-"""How recipes are known to work: ``recipes/MODEL/BACKEND.validated.json``, and figures that others published.
+"""Read and write the evidence that recipes work: ``recipes/MODEL/BACKEND.validated.json``, and published figures.
 
-A file holds a list of rows. Each is one training, in one of three grades that are never mixed up:
+A file holds a list of rows. Each is one training, in one of three grades that are never mixed:
 
 - ``measured``: the zoo ran it on that platform and device;
 - ``stand-in``: the zoo ran it on a build that stands in for the GPU build of the same Keras generation;
@@ -25,7 +25,6 @@ from zoo.environments.stacks import GRADES
 Row = dict[str, Any]
 
 SUFFIX = ".validated.json"
-REPORTED = "reported.yaml"
 
 
 @dataclasses.dataclass
@@ -50,7 +49,7 @@ class Data:
 
 
 @dataclasses.dataclass
-class Format:
+class EvidenceRow:
     """What a row holds; every key that has no default is there, and is null where nobody knows.
 
     Attributes:
@@ -92,41 +91,20 @@ class Format:
     probes: dict[str, dict[str, Any]] = dataclasses.field(default_factory=dict)
 
 
-@dataclasses.dataclass
-class Figure:
-    """A row of ``recipes/reported.yaml``: a published figure of other work than the recipes.
-
-    Attributes:
-        about: the models whose own figures it may stand beside, by name or by the folder of their names; or the
-            benchmarks that need no model, such as ``matmul``.
-    """
-
-    what: str
-    machine: str
-    platform: str | None
-    stack: str
-    figure: float | None
-    unit: str | None
-    date: str
-    source: str
-    note: str = ""
-    about: list[str] = dataclasses.field(default_factory=list)
-
-
 _MACHINE_PATH = re.compile(
     r"(?<![\w.:/-])(?:/(?:home|Users|root|tmp|var|private|work|mnt|media|srv|opt|Volumes)/|~/|[A-Za-z]:\\)"
 )
 
 
 def file(model: str, backend: str) -> Path:
-    """Where the rows of a recipe are kept; the file need not exist."""
+    """Return the file of the rows of a recipe; it need not exist."""
     return paths.RECIPES / model / f"{backend}{SUFFIX}"
 
 
 def recorded() -> list[tuple[str, str]]:
-    """Model and backend of every file of rows, sorted."""
-    found = paths.RECIPES.rglob(f"*{SUFFIX}")
-    return sorted((_inside(path.parent), path.name.removesuffix(SUFFIX)) for path in found)
+    """Return model and backend of every file of rows, sorted."""
+    files = paths.RECIPES.rglob(f"*{SUFFIX}")
+    return sorted((_inside(path.parent), path.name.removesuffix(SUFFIX)) for path in files)
 
 
 def _inside(folder: Path) -> str:
@@ -134,7 +112,7 @@ def _inside(folder: Path) -> str:
 
 
 def read(model: str, backend: str) -> list[Row]:
-    """The rows of a recipe, best grade first; none where nothing is recorded.
+    """Read the rows of a recipe, best grade first; none where nothing is recorded.
 
     Raises:
         ZooError: the file is damaged or a row is wrong; every problem of every row is listed.
@@ -152,15 +130,15 @@ def read_file(path: Path) -> list[Row]:
         raise ZooError(f"{path} cannot be read: {error}", "Restore the file, or remove it.") from error
     if not isinstance(rows, list):
         raise ZooError(f"{path} must hold a list of rows, not {type(rows).__name__}", "Restore the file.")
-    _check(path, rows, problems)
+    refuse_wrong_rows(path, rows, problems)
     return rows
 
 
 def add(path: Path, row: Row) -> list[Row]:
-    """Put a row into a file, in the place of an older one of the same :func:`key`; all or nothing is written.
+    """Write a row into a file, in place of an older one of the same :func:`key`; all or nothing is written.
 
     Returns:
-        What the file holds now.
+        All rows of the file.
 
     Raises:
         ZooError: the row, or one that is there already, is wrong; or the place cannot be written.
@@ -177,31 +155,35 @@ def add(path: Path, row: Row) -> list[Row]:
 
 
 def key(row: Row) -> tuple[str, str, str, str, str, str, tuple[str, ...]]:
-    """What one row stands for: two devices of a platform, or two variants of a recipe, are two rows."""
+    """Return what identifies a row: two devices of a platform, or two variants of a recipe, are two rows."""
     changed = tuple(sorted(row.get("changed", [])))
     where = row["grade"], row["stack"], row["platform"], device(row)
     return *where, row["data"]["name"], str(row["preset"]), changed
 
 
 def problems(row: Any) -> list[str]:
-    """Everything that is wrong with a row, one sentence each."""
-    found = checks.violations(row, Format)
-    if found:
-        return found
+    """Return everything that is wrong with a row, one sentence each."""
+    violations = checks.violations(row, EvidenceRow)
+    if violations:
+        return violations
     figures = {"value": row["value"], "expected": row["expected"], **row["seconds"]}
-    found = [
+    violations = [
         f"{name} is {value}" for name, value in figures.items() if value is not None and not math.isfinite(value)
     ]
     if row["grade"] not in GRADES:
-        found.append(f"grade {row['grade']!r} is not one of {', '.join(GRADES)}{nearest(row['grade'], list(GRADES))}")
+        violations.append(
+            f"grade {row['grade']!r} is not one of {', '.join(GRADES)}{nearest(row['grade'], list(GRADES))}"
+        )
     elif row["grade"] == "reported":
-        found += _reported_problems(row)
+        violations += _reported_problems(row)
     else:
-        found += _own_problems(row)
+        violations += _own_problems(row)
     if row.get("direction", bounds.DIRECTIONS[0]) not in bounds.DIRECTIONS:
-        found.append(f"direction {row['direction']!r} is not one of {', '.join(bounds.DIRECTIONS)}")
-    found += [] if re.fullmatch(r"\d{4}(-\d\d(-\d\d)?)?", row["date"]) else [f"date {row['date']!r} is no ISO date"]
-    return [*found, *(f"{where} names a path of one machine: {text!r}" for where, text in _machine_paths(row))]
+        violations.append(f"direction {row['direction']!r} is not one of {', '.join(bounds.DIRECTIONS)}")
+    violations += (
+        [] if re.fullmatch(r"\d{4}(-\d\d(-\d\d)?)?", row["date"]) else [f"date {row['date']!r} is no ISO date"]
+    )
+    return [*violations, *(f"{where} names a path of one machine: {text!r}" for where, text in _machine_paths(row))]
 
 
 def _reported_problems(row: Row) -> Iterator[str]:
@@ -237,19 +219,19 @@ def _machine_paths(value: Any, where: str = "the row") -> Iterator[tuple[str, st
 
 
 def names_a_place(text: str) -> bool:
-    """True for text with a path of one machine in it."""
+    """Whether a text holds a path of one machine."""
     return _MACHINE_PATH.search(text) is not None
 
 
 def verdict(row: Row) -> str:
-    """``reached``, ``missed``, or an empty string where there is nothing to hold the value against."""
+    """Return ``reached``, ``missed``, or an empty string where nothing is expected."""
     if row["expected"] is None or row["value"] is None:
         return ""
     return "reached" if bounds.is_met(_bound(row), row["value"]) else "missed"
 
 
 def expectation(row: Row) -> str:
-    """What a row is held against: ``at least 0.99``; empty where nothing is promised."""
+    """Return what is expected: ``at least 0.99``; empty where nothing is promised."""
     return "" if row["expected"] is None else bounds.words(_bound(row))
 
 
@@ -258,69 +240,43 @@ def _bound(row: Row) -> dict[str, float]:
 
 
 def origin(row: Row) -> str:
-    """Where a row comes from: the publication, or the command that anybody can repeat."""
+    """Return the source of a row: the publication, or the command that repeats it."""
     return str(row["source"] or row["command"])
 
 
 def device(row: Row) -> str:
-    """The device as people call it: ``Apple M1``, ``CPU:0``, ``llvm_cpu.0``."""
+    """Return the common name of the device: ``Apple M1``, ``CPU:0``, ``llvm_cpu.0``."""
     name = str(row["device"].get("description") or row["device"]["name"])
     return name.rpartition("device:")[2]
 
 
 def figure(row: Row) -> str:
-    """What came out, and what was expected: ``test_accuracy 0.9917 (at least 0.99: reached)``."""
-    told = f"{row['metric']} {row['value']:.4g}" if row["value"] is not None else ""
+    """Return the value and what was expected: ``test_accuracy 0.9917 (at least 0.99: reached)``."""
+    result = f"{row['metric']} {row['value']:.4g}" if row["value"] is not None else ""
     if row["expected"] is not None:
-        told += f" ({expectation(row)}: {verdict(row)})"
+        result += f" ({expectation(row)}: {verdict(row)})"
     trained = row["seconds"].get("train_s")
-    parts = [told, f"{trained:.1f} s of training" if trained is not None else ""]
+    parts = [result, f"{trained:.1f} s of training" if trained is not None else ""]
     return ", ".join(part for part in parts if part) or str(row.get("note", ""))
 
 
 def words(row: Row) -> str:
-    """A row in one line."""
+    """Return a row in one line."""
     data, stack = row["data"]["name"], row["stack"]
     short = "" if row["preset"] in ("full", None) else f" (preset {row['preset']}: shows only that it trains)"
     changed = f", with {' '.join(row['changed'])}" if row.get("changed") else ""
     return f"{row['grade']}{short}: {figure(row)} on {data}, {stack} on {row['platform']}, {device(row)}{changed}"
 
 
-def reported() -> list[Row]:
-    """Published figures about other networks than the zoo's recipes: ``recipes/reported.yaml``.
+def refuse_wrong_rows(path: Path, rows: list[Any], of_row: Callable[[Any], list[str]]) -> None:
+    """Refuse a file with wrong rows.
 
     Raises:
-        ZooError: the file or a row is wrong; every problem is listed.
+        ZooError: every problem of every row is listed.
     """
-    path = paths.RECIPES / REPORTED
-    if not path.is_file():
-        return []
-    content = checks.read_yaml(path)
-    figures = content.get("figures") if isinstance(content, dict) else None
-    if not isinstance(figures, list):
-        raise ZooError(f"{path} must hold a list called figures", "Correct the file.")
-    _check(path, figures, _figure_problems)
-    return figures
-
-
-def reported_about(name: str) -> list[Row]:
-    """The published figures that are about a model or a benchmark; raises as :func:`reported`."""
-    return [row for row in reported() if any(f"{name}/".startswith(f"{about}/") for about in row.get("about", []))]
-
-
-def _figure_problems(row: Any) -> list[str]:
-    found = checks.violations(row, Figure)
-    if not found and row["figure"] is None and not row.get("note"):
-        found.append("a row without a figure needs a note that says what was reported")
-    if not found and row["figure"] is not None and not row["unit"]:
-        found.append("a figure needs a unit")
-    return found
-
-
-def _check(path: Path, rows: list[Any], of_row: Callable[[Any], list[str]]) -> None:
-    found = [
+    listed = [
         f"row {number}: {problem.removeprefix('the file: ')}"
         for number, row in enumerate(rows, 1)
         for problem in of_row(row)
     ]
-    checks.refuse("file", path, found)
+    checks.refuse("file", path, listed)

@@ -3,7 +3,6 @@
 import shutil
 from collections.abc import Callable
 from pathlib import Path
-from typing import Any
 
 from zoo import protocol
 from zoo.config.schemas.common import Settings
@@ -12,13 +11,15 @@ from zoo.core.errors import ZooError
 from zoo.environments import store
 from zoo.runs import diagnosis, event_display, known_issues, probe_cache, resume, retry, worker_process
 from zoo.runs.context import RunContext
+from zoo.runs.event_log import Event
+from zoo.runs.records import Json
 from zoo.runs.watchdog import ProcessLimits
-from zoo.runs.worker_process import Feed, Outcome
+from zoo.runs.worker_process import Feed, Outcome, Request
 
 
 def execute(
     context: RunContext[Settings],
-    request: dict[str, Any],
+    request: Request,
     watch: event_display.Show | None = None,
     feed: Feed | None = None,
     live: bool = True,
@@ -89,7 +90,7 @@ def _own_environment(context: RunContext[Settings]) -> store.Environment:
 def run_worker(
     context: RunContext[Settings],
     environment: store.Environment,
-    request: dict[str, Any],
+    request: Request,
     watch: event_display.Show | None = None,
     feed: Feed | None = None,
     live: bool = True,
@@ -99,7 +100,7 @@ def run_worker(
     variables = store.child_environment(context.choice.stack, context.choice.env)
     with event_display.following(f"Starting {context.choice.stack.name}", context.command.figures, live) as show:
 
-        def handle(event: dict[str, Any]) -> None:
+        def handle(event: Event) -> None:
             show(event)
             if watch is not None:
                 watch(event)
@@ -111,7 +112,7 @@ def run_worker(
 
 
 def _cached_probes(
-    context: RunContext[Settings], environment: store.Environment, request: dict[str, Any]
+    context: RunContext[Settings], environment: store.Environment, request: Request
 ) -> probe_cache.Probed | None:
     if not _is_probe_cache_used(context):
         return None
@@ -157,7 +158,7 @@ def _reported_versions(outcome: Outcome) -> dict[str, str]:
     return {str(name): str(number) for name, number in outcome.start.get("versions", {}).items()}
 
 
-def request_of(context: RunContext[Settings], model: dict[str, Any], job: str) -> dict[str, Any]:
+def request_of(context: RunContext[Settings], model: Json, job: str) -> Request:
     """Return the parts of a request that all jobs share.
 
     Args:
@@ -179,7 +180,7 @@ def request_of(context: RunContext[Settings], model: dict[str, Any], job: str) -
     }
 
 
-def _device(context: RunContext[Settings]) -> dict[str, Any]:
+def _device(context: RunContext[Settings]) -> Json:
     return {
         "backend": context.choice.backend.name,
         "framework": context.choice.stack.framework,

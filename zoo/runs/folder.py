@@ -2,11 +2,11 @@
 
 import datetime
 from pathlib import Path
-from typing import Any
 
 from zoo.core.errors import ZooError
 from zoo.core.files import file_sha256
 from zoo.runs import records
+from zoo.runs.records import Json
 
 
 def new_folder(root: Path, name: str | None, words: list[str]) -> Path:
@@ -85,6 +85,6 @@ def latest(root: Path, verb: str, trained: bool = True) -> Path:
     return max(candidates)[-1]
 
 
-def describe_file(folder: Path, path: Path) -> dict[str, Any]:
+def describe_file(folder: Path, path: Path) -> Json:
     """Return name, size and checksum of an artifact, its path relative to the run folder."""
     return {"path": path.relative_to(folder).as_posix(), "bytes": path.stat().st_size, "sha256": file_sha256(path)}

@@ -1,38 +1,38 @@
-"""The epochs of a training as a table and as curves, drawn beside what the worker still does after the last one."""
+"""Write the epochs of a training as a table and as curves, while the worker still evaluates and saves."""
 
 import contextlib
-from typing import Any
 
 from zoo.config.schemas.common import Settings
 from zoo.runs import plots, tables, worker_process
 from zoo.runs.context import RunContext
+from zoo.runs.event_log import Event
 
 
 class History:
     """Follows a training and draws its curves once.
 
     Args:
-        context: the run, whose record tells what the curves are of.
+        context: the run, whose record gives the title of the curves.
     """
 
     def __init__(self, context: RunContext[Settings]) -> None:
         self._context = context
-        self._told: dict[int, dict[str, Any]] = {}
-        self._drawn: list[dict[str, Any]] = []
+        self._epochs: dict[int, Event] = {}
+        self._drawn: list[Event] = []
 
-    def watch(self, event: dict[str, Any]) -> None:
+    def watch(self, event: Event) -> None:
         """Take note of an event of the worker; this draws while it evaluates and saves after the last epoch."""
         if event["event"] == "resume":  # what follows is trained again
-            self._told = {epoch: row for epoch, row in self._told.items() if epoch < event["epoch"]}
+            self._epochs = {epoch: row for epoch, row in self._epochs.items() if epoch < event["epoch"]}
         elif event["event"] == "epoch":
-            self._told[event["epoch"]] = event
+            self._epochs[event["epoch"]] = event
             if event["epoch"] == event["epochs"]:
-                # What goes wrong here must not end the worker: it goes wrong again in `finish`, where it is told.
+                # What goes wrong here must not end the worker: it goes wrong again in `finish`, where it is raised.
                 with contextlib.suppress(Exception):
-                    self._draw(list(self._told.values()))
+                    self._draw(list(self._epochs.values()))
 
     def finish(self, outcome: worker_process.Outcome) -> None:
-        """Write and draw what the worker told in the end, where that is not done.
+        """Write and draw the epochs of the outcome, unless that is done.
 
         Raises:
             OSError: they cannot be written.
@@ -40,7 +40,7 @@ class History:
         if outcome.epochs and outcome.epochs != self._drawn:
             self._draw(outcome.epochs)
 
-    def _draw(self, epochs: list[dict[str, Any]]) -> None:
+    def _draw(self, epochs: list[Event]) -> None:
         folder = self._context.folder
         command = self._context.command
         tables.write_history(folder / "history.csv", epochs, [*command.figures, *command.columns])
@@ -49,6 +49,6 @@ class History:
 
 
 def title(context: RunContext[Settings]) -> str:
-    """What stands above the pictures of a training."""
+    """Return the title of the plots of a training."""
     record = context.record
     return f"{record.model} on {record.backend} ({record.stack['name']}), {record.data['name']}"

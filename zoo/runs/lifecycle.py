@@ -7,7 +7,6 @@ import time
 from collections.abc import Iterator
 from importlib import metadata
 from pathlib import Path
-from typing import Any
 
 from zoo.config.schemas.common import Settings
 from zoo.core import console
@@ -16,7 +15,7 @@ from zoo.runs import folder as run_folder
 from zoo.runs import lock as run_lock
 from zoo.runs import mlflow_tracking, records, resume, retry, worker_process
 from zoo.runs.context import RunContext
-from zoo.runs.records import RunRecord
+from zoo.runs.records import Json, RunRecord
 
 ROOM = "Make room there, or choose another place: output.root=FOLDER"
 STORAGE = (errno.ENOSPC, errno.EDQUOT, errno.EROFS, errno.EIO)
@@ -64,7 +63,7 @@ def _record_place(context: RunContext[Settings]) -> None:
 
 
 def _reopen(context: RunContext[Settings], folder: Path) -> None:
-    resume.refuse_changes(context.settings, records.read(folder))
+    resume.refuse_changes(context.settings, RunRecord.from_untrusted(folder))
     context.folder = folder
     context.lock = run_lock.take(folder, ["python", "-m", "zoo", context.verb, f"{resume.KEY}={folder}"])
     context.previous = RunRecord.from_untrusted(folder)
@@ -81,7 +80,7 @@ def version() -> str:
         return "unknown"
 
 
-def _stack_record(context: RunContext[Settings]) -> dict[str, Any]:
+def _stack_record(context: RunContext[Settings]) -> Json:
     stack, platform = context.choice.stack, context.machine.platform
     row = stack.platforms.get(platform)
     return {
@@ -109,7 +108,7 @@ def record_outcome(context: RunContext[Settings]) -> Iterator[None]:
         context.record.seconds = round(context.previous.get("seconds", 0.0) + time.monotonic() - started, 3)
         _close_record(context)
         if context.settings.tracking.mlflow:
-            mlflow_tracking.tell(context.settings.tracking.mlflow, context.folder, context.record.to_json())
+            mlflow_tracking.report_run(context.settings.tracking.mlflow, context.folder, context.record)
         if context.lock is not None:
             run_lock.release(context.lock)
 
@@ -142,7 +141,7 @@ def _close_record(context: RunContext[Settings]) -> None:
         console.warn(f"{path} could not be brought up to date: {error}")
 
 
-def _artifacts(folder: Path) -> list[dict[str, Any]]:
+def _artifacts(folder: Path) -> list[Json]:
     files = sorted(path for path in folder.iterdir() if path.is_file() and _is_artifact(path.name))
     return [run_folder.describe_file(folder, path) for path in files]
 

@@ -1,4 +1,4 @@
-"""One writer a run folder: a lock that the host holds and its worker inherits.
+"""Allow one writer a run folder: a lock that the host holds and its worker inherits.
 
 The system lets go of it when the last of the two is gone, however they ended; nothing has to be cleaned up.
 """
@@ -19,11 +19,11 @@ PATIENCE_S = 20.0
 
 
 def take(folder: Path, command: list[str]) -> int:
-    """Lock a run folder; waits a little where only an orphaned worker holds it.
+    """Lock a run folder; wait a little where only an orphaned worker holds the lock.
 
     Args:
         folder: the run folder.
-        command: what is told to those who come later.
+        command: shown to others who want to write there.
 
     Returns:
         An open file: as long as it, or a copy in another process, is open, nobody else gets the lock.
@@ -43,9 +43,9 @@ def take(folder: Path, command: list[str]) -> int:
         alive = holder is not None and _is_alive(holder["pid"])
         if alive or time.monotonic() > deadline:
             os.close(handle)
-            told = f"process {holder['pid']}: {' '.join(holder['command'])}" if holder else "another process"
+            other = f"process {holder['pid']}: {' '.join(holder['command'])}" if holder else "another process"
             raise ZooError(
-                f"{folder} is being written by {told}",
+                f"{folder} is being written by {other}",
                 f"Watch it: python -m zoo attach {folder}\nOr stop it, and try again.",
             )
         time.sleep(0.2)
@@ -67,7 +67,7 @@ def _locked(handle: int, folder: Path) -> bool:
 
 
 def is_held(folder: Path) -> bool:
-    """Whether some process writes into a run folder now; changes nothing there."""
+    """Whether a process writes into a run folder now; nothing is changed there."""
     try:
         handle = os.open(folder / NAME, os.O_RDONLY)
     except OSError:
@@ -80,8 +80,8 @@ def is_held(folder: Path) -> bool:
 
 def _holder(folder: Path) -> dict[str, Any] | None:
     try:
-        found = json.loads((folder / NAME).read_text(encoding="utf-8"))
-        return {"pid": int(found["pid"]), "command": [str(word) for word in found["command"]]}
+        content = json.loads((folder / NAME).read_text(encoding="utf-8"))
+        return {"pid": int(content["pid"]), "command": [str(word) for word in content["command"]]}
     except (OSError, ValueError, KeyError, TypeError, RecursionError):
         return None
 
@@ -97,5 +97,5 @@ def _is_alive(pid: int) -> bool:
 
 
 def release(handle: int) -> None:
-    """Let go of the lock, as far as this process is concerned."""
+    """Release the lock of this process; a worker may still hold it."""
     os.close(handle)

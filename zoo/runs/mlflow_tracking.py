@@ -1,4 +1,4 @@
-"""Telling MLflow of a run: settings, figures by epoch and the files of the folder. The one door to MLflow."""
+"""Report a run to MLflow: settings, figures by epoch and the files of the folder. The one door to MLflow."""
 
 import math
 import os
@@ -8,6 +8,7 @@ from typing import Any
 from zoo.core import console
 from zoo.core.errors import ZooError
 from zoo.runs import records, tables
+from zoo.runs.records import Json, RunRecord
 
 INSTALL = "pip install 'keras-gpu-zoo[mlflow]', or leave mlflow= out."
 STATUS = {"completed": "FINISHED", "interrupted": "KILLED", "failed": "FAILED"}
@@ -16,7 +17,7 @@ MOST_LETTERS, MOST_AT_ONCE = 500, 100
 
 
 def check(uri: str) -> None:
-    """Make sure that a run can be told there, before it is begun.
+    """Check that a run can be reported there, before it starts.
 
     Args:
         uri: of a store, such as ``file:mlruns``, ``sqlite:///mlflow.db`` or the address of a server.
@@ -27,7 +28,7 @@ def check(uri: str) -> None:
     client = _client(uri)
     try:
         client.search_experiments(max_results=1)
-    except Exception as error:  # a store is somebody else's program: whatever it says is told
+    except Exception as error:  # a store is another program: whatever it raises is shown
         raise _unusable(uri, error) from error
 
 
@@ -52,31 +53,31 @@ def _client(uri: str) -> Any:
         raise _unusable(uri, error) from error
 
 
-def tell(uri: str, folder: Path, record: dict[str, Any]) -> None:
-    """Tell of a run that has come to its end; where that fails, the run stays as it is and a warning says why.
+def report_run(uri: str, folder: Path, record: RunRecord) -> None:
+    """Report a run that has ended; a failure is a warning and leaves the run as it is.
 
     Args:
         uri: of the store.
         folder: of the run.
-        record: the content of its ``run.json``.
+        record: of the run.
     """
     try:
-        number = _told(_client(uri), folder, record)
+        number = _log(_client(uri), folder, record)
     except Exception as error:
-        told = error.message if isinstance(error, ZooError) else f"{type(error).__name__}: {error}"
-        console.warn(f"MLflow was not told of the run: {told[:400]}")
+        reason = error.message if isinstance(error, ZooError) else f"{type(error).__name__}: {error}"
+        console.warn(f"The run was not reported to MLflow: {reason[:400]}")
         return
-    console.say(f"Told MLflow at {uri}: run {number}")
+    console.say(f"Reported to MLflow at {uri}: run {number}")
 
 
-def _told(client: Any, folder: Path, record: dict[str, Any]) -> str:
+def _log(client: Any, folder: Path, record: RunRecord) -> str:
     from mlflow import entities
 
-    name = f"zoo {record['model']}"
+    name = f"zoo {record.model}"
     known = client.get_experiment_by_name(name)
     experiment = known.experiment_id if known else client.create_experiment(name)
     number = str(client.create_run(experiment, tags=tags(record), run_name=folder.name).info.run_id)
-    params = [entities.Param(key, value) for key, value in parameters(record["config"]).items()]
+    params = [entities.Param(key, value) for key, value in parameters(record.config).items()]
     metrics = [entities.Metric(key, value, at, step) for key, value, at, step in figures(folder, record)]
     for begin in range(0, len(params), MOST_AT_ONCE):
         client.log_batch(number, params=params[begin : begin + MOST_AT_ONCE])
@@ -84,40 +85,40 @@ def _told(client: Any, folder: Path, record: dict[str, Any]) -> str:
         client.log_batch(number, metrics=metrics[begin : begin + MOST_AT_ONCE])
     for path in sorted(path for path in folder.iterdir() if path.is_file() and not path.name.startswith(".")):
         client.log_artifact(number, str(path))
-    client.set_terminated(number, STATUS.get(record["exit"], "FAILED"))
+    client.set_terminated(number, STATUS.get(record.exit, "FAILED"))
     return number
 
 
-def tags(record: dict[str, Any]) -> dict[str, str]:
-    """Where and with what it ran."""
+def tags(record: RunRecord) -> dict[str, str]:
+    """Return backend, stack, device and versions of a run."""
     device = record.get("device") or {}
-    found = {"backend": record["backend"], "stack": record["stack"]["name"], "device": device.get("name"),
-             "zoo_version": record["zoo_version"], "git_commit": record["git_commit"]}  # fmt: skip
-    found |= {f"version {name}": number for name, number in record.get("versions", {}).items()}
-    return {name: str(value)[:MOST_LETTERS] for name, value in found.items() if value}
+    values = {"backend": record.backend, "stack": record.stack["name"], "device": device.get("name"),
+             "zoo_version": record.zoo_version, "git_commit": record.git_commit}  # fmt: skip
+    values |= {f"version {name}": number for name, number in record.get("versions", {}).items()}
+    return {name: str(value)[:MOST_LETTERS] for name, value in values.items() if value}
 
 
-def parameters(config: dict[str, Any], prefix: str = "") -> dict[str, str]:
-    """Settings as dotted keys and texts; what is long is cut."""
-    found: dict[str, str] = {}
+def parameters(config: Json, prefix: str = "") -> dict[str, str]:
+    """Return settings as dotted keys and texts; long ones are cut."""
+    flat: dict[str, str] = {}
     for key, value in config.items():
         if isinstance(value, dict):
-            found |= parameters(value, f"{prefix}{key}.")
+            flat |= parameters(value, f"{prefix}{key}.")
         else:
-            found[prefix + str(key)] = str(value)[:MOST_LETTERS]
-    return found
+            flat[prefix + str(key)] = str(value)[:MOST_LETTERS]
+    return flat
 
 
-def figures(folder: Path, record: dict[str, Any]) -> list[tuple[str, float, int, int]]:
-    """(name, value, milliseconds since 1970, step): those of every epoch, and the final ones."""
+def figures(folder: Path, record: RunRecord) -> list[tuple[str, float, int, int]]:
+    """Return (name, value, milliseconds since 1970, step) of every epoch, and of the final figures."""
     finished = int(1000 * (folder / records.RECORD).stat().st_mtime)
-    found = [(name, value, finished, int(row["epoch"])) for row in tables.read_history(folder)
+    points = [(name, value, finished, int(row["epoch"])) for row in tables.read_history(folder)
              for name, value in row.items() if name != "epoch"]  # fmt: skip
-    last = int(found[-1][3]) if found else 0
+    last = int(points[-1][3]) if points else 0
     final = {f"final_{name}": value for name, value in (record.get("metrics") or {}).items()}
     final |= {f"phase_{name}": value for name, value in record.get("phases", {}).items()}
-    found += [(name, float(value), finished, last) for name, value in final.items() if _is_number(value)]
-    return [each for each in found if math.isfinite(each[1])]
+    points += [(name, float(value), finished, last) for name, value in final.items() if _is_number(value)]
+    return [each for each in points if math.isfinite(each[1])]
 
 
 def _is_number(value: Any) -> bool:

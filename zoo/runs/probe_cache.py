@@ -1,4 +1,4 @@
-"""What the probes found on a processor is remembered: the same libraries on the same machine compute the same.
+"""Cache the results of probes on a processor: the same libraries on the same machine compute the same.
 
 A GPU is probed in each run: its driver changes without a trace in the environment. The device of each run is proven
 anew in any case, and ``doctor`` probes again.
@@ -10,7 +10,6 @@ import hashlib
 import json
 import os
 from pathlib import Path
-from typing import Any
 
 from zoo.core import console, paths
 from zoo.core.errors import ZooError
@@ -18,6 +17,7 @@ from zoo.core.files import write_json
 from zoo.environments import machine as machines
 from zoo.environments.machine import Machine
 from zoo.environments.store import Environment
+from zoo.runs.records import Json
 
 # Packages whose code decides the rows beside the libraries.
 SOURCES = ("worker/probes", "worker/devices", "models/compat")
@@ -27,12 +27,12 @@ SOURCES = ("worker/probes", "worker/devices", "models/compat")
 class Probed:
     """Rows of :func:`zoo.worker.probes.run.run`, and the UTC date on which they were taken."""
 
-    rows: list[dict[str, Any]]
+    rows: list[Json]
     date: str
 
 
-def known(environment: Environment, machine: Machine, device: dict[str, Any]) -> Probed | None:
-    """What the probes found before in this environment, on this machine and processor; None where they never ran.
+def known(environment: Environment, machine: Machine, device: Json) -> Probed | None:
+    """Return earlier results of the probes in this environment on this machine; None where they never ran.
 
     Args:
         environment: one of the zoo's own.
@@ -43,33 +43,33 @@ def known(environment: Environment, machine: Machine, device: dict[str, Any]) ->
     if path is None or not path.is_file():
         return None
     try:
-        told = json.loads(path.read_bytes())
-        return Probed(told["rows"], told["date"])
+        content = json.loads(path.read_bytes())
+        return Probed(content["rows"], content["date"])
     except (OSError, ValueError, KeyError, TypeError) as error:
         console.warn(f"{path} is damaged ({error}); the probes run again")
         return None
 
 
-def keep(environment: Environment, machine: Machine, device: dict[str, Any], rows: list[dict[str, Any]]) -> None:
-    """Remember rows of which all are right; an OSError is told and no more: the next run probes again."""
+def keep(environment: Environment, machine: Machine, device: Json, rows: list[Json]) -> None:
+    """Cache rows that are all right; a failure to write is a warning only: the next run probes again."""
     path = _file(environment, machine, device)
     if path is None or not rows or not all(row["ok"] for row in rows):
         return
     try:
         write_json(path, {"rows": rows, "date": datetime.datetime.now(datetime.UTC).date().isoformat()}, parents=True)
     except ZooError as error:
-        console.warn(f"What the probes found could not be kept: {error.message}")
+        console.warn(f"The results of the probes could not be cached: {error.message}")
 
 
-def _file(environment: Environment, machine: Machine, device: dict[str, Any]) -> Path | None:
-    """Where rows lie that depend on all of this; None where something else may be computing."""
+def _file(environment: Environment, machine: Machine, device: Json) -> Path | None:
+    """Return the path of rows that depend on all of this; None where something else may be computing."""
     if device["promise"] != "cpu":
         return None
     sources = {name: _sources_sha256(paths.PACKAGE / name) for name in SOURCES}
     system = [machines.describe(machine), machine.os_build]
     variables = {name: value for name, value in os.environ.items() if name.startswith(("TF_", "ONEDNN_", "DNNL_"))}
-    told = [environment.lock_sha256, environment.python_version, *system, device, sources, variables]
-    key = hashlib.sha256(json.dumps(told, sort_keys=True).encode()).hexdigest()
+    parts = [environment.lock_sha256, environment.python_version, *system, device, sources, variables]
+    key = hashlib.sha256(json.dumps(parts, sort_keys=True).encode()).hexdigest()
     return paths.cache_dir() / "probes" / f"{environment.folder.name}-{key[:16]}.json"
 
 

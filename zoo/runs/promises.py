@@ -1,4 +1,4 @@
-"""What a recipe promises of a training's figures, and whether a training is one that the promise was made for."""
+"""Compare the figures of a training with its recipe's promise, where the promise applies."""
 
 import dataclasses
 from collections.abc import Iterator
@@ -9,33 +9,34 @@ from zoo.config.schemas.common import FaultTolerance
 from zoo.config.schemas.image_classification import TrainConfig
 from zoo.config.schemas.text import TextTraining
 from zoo.config.tasks import Command
+from zoo.runs.records import Json, RunRecord
 
-# Settings that say where, how watched or how fast a training runs; a promise holds whatever they are.
+# Settings that say where, how monitored or how fast a training runs; a promise applies whatever they are.
 IGNORED_GROUPS = ("backend", "output", "expect")
 IGNORED = {"stack", "seed", "tensorboard", "mlflow", "data.root", "trainer.jit"}
 IGNORED |= {f"trainer.{part.name}" for part in dataclasses.fields(FaultTolerance)}
 
 
-def judge(command: Command[Any], settings: TrainConfig | TextTraining, record: dict[str, Any]) -> dict[str, Any]:
-    """Hold the figures of a finished training against the recipe's promise, where that applies.
+def judge(command: Command[Any], settings: TrainConfig | TextTraining, record: RunRecord) -> Json:
+    """Compare the figures of a finished training with the recipe's promise, where that applies.
 
     Returns:
         Fields of ``run.json``: ``expected`` holds each bound with its verdict; ``expected_not_applicable`` the bounds
         and why there is no verdict. Empty where the recipe promises nothing or the training did not finish.
     """
-    if not settings.expect or record["exit"] != "completed":
+    if not settings.expect or record.exit != "completed":
         return {}
-    promised = settings.expect.get(record["data"]["name"], {})
+    promised = settings.expect.get(record.data["name"], {})
     promise = {name: bounds.of(name, value) for name, value in promised.items() if name != "sha256"}
     because = [*_other_data(settings, record), *changes(command, settings), *_stopped(record)]
     if because:
         return {"expected_not_applicable": {"expected": promise, "because": because}}
-    metrics = record["metrics"]
+    metrics = record.metrics
     return {"expected": {name: row | {"met": bounds.is_met(row, metrics[name])} for name, row in promise.items()}}
 
 
-def not_applicable(record: dict[str, Any]) -> str:
-    """Why the recipe's promise does not apply to a run, in one sentence; empty where it applies or there is none."""
+def not_applicable(record: Json) -> str:
+    """Say in one sentence why the promise does not apply to a run; empty where it applies or there is none."""
     row = record.get("expected_not_applicable")
     if not row:
         return ""
@@ -45,7 +46,7 @@ def not_applicable(record: dict[str, Any]) -> str:
 
 
 def changes(command: Command[Any], settings: TrainConfig | TextTraining) -> list[str]:
-    """The settings that differ from the recipe's and bear on the figures, as ``trainer.epochs=1 (recipe: 4)``."""
+    """Return settings that differ from the recipe and affect the figures: ``trainer.epochs=1 (recipe: 4)``."""
     chosen = {"model": settings.model["name"], "backend": settings.backend.name, "data": settings.data.name}
     recipe = compose.compose(command, [f"{group}={name}" for group, name in chosen.items()])
     usual = dict(leaves(dataclasses.asdict(recipe)))
@@ -56,8 +57,8 @@ def changes(command: Command[Any], settings: TrainConfig | TextTraining) -> list
     ]
 
 
-def leaves(tree: dict[str, Any], prefix: str = "") -> Iterator[tuple[str, Any]]:
-    """Dotted name and value of every setting."""
+def leaves(tree: Json, prefix: str = "") -> Iterator[tuple[str, Any]]:
+    """Yield dotted name and value of every setting."""
     for name, value in tree.items():
         if isinstance(value, dict):
             yield from leaves(value, f"{prefix}{name}.")
@@ -73,14 +74,14 @@ def _text(value: Any) -> str:
     return "null" if value is None else str(value)
 
 
-def _other_data(settings: TrainConfig | TextTraining, record: dict[str, Any]) -> list[str]:
-    name = record["data"]["name"]
+def _other_data(settings: TrainConfig | TextTraining, record: RunRecord) -> list[str]:
+    name = record.data["name"]
     if name not in settings.expect:
         return [f"data={name} (promised for: {', '.join(settings.expect)})"]
     sha256 = settings.expect[name].get("sha256")
-    same = sha256 in (None, record["data"]["sha256"])
-    return [] if same else ["data.root holds other data than the promise was made for"]
+    same = sha256 in (None, record.data["sha256"])
+    return [] if same else ["data.root holds other data than the promise is for"]
 
 
-def _stopped(record: dict[str, Any]) -> list[str]:
-    return [f"stopped by trainer.{record['stopped']}"] if record.get("stopped") else []
+def _stopped(record: RunRecord) -> list[str]:
+    return [f"stopped by trainer.{record.stopped}"] if record.get("stopped") else []

@@ -1,10 +1,9 @@
-"""Going on with a run that was cut off: its own command, its own folder, and an account of the interruptions."""
+"""Resume a run that was interrupted: with its own command, in its own folder, its interruptions recorded."""
 
 import copy
 import dataclasses
 import re
 from pathlib import Path
-from typing import Any
 
 from zoo.config.overrides import value_of
 from zoo.config.schemas.common import Output, Settings
@@ -12,12 +11,12 @@ from zoo.core import console
 from zoo.core.errors import ZooError
 from zoo.runs import folder as run_folder
 from zoo.runs import records
-from zoo.runs.records import RunRecord
+from zoo.runs.records import Json, RunRecord
 
 KEY = "resume"
-# What a run may have been changed to on its way.
+# The setting that a run may have adjusted on the way.
 SMALLER = "trainer.batch_size"
-# What may differ from the command that began the run. Everything else would make it another run.
+# Settings that may differ from those the run was started with. All others would make it another run.
 FREE = (
     "backend.", "output.", "stack", "trainer.epochs", "trainer.batch_size", "trainer.max_minutes",
     "trainer.max_memory_gb", "trainer.disk_reserve_gb", "trainer.checkpoint_minutes", "trainer.keep_checkpoints",
@@ -29,12 +28,12 @@ NEEDED = {"config": dict, "phases": dict, "backend": str, "stack.name": str, "co
 
 
 def requested(overrides: list[str]) -> str | None:
-    """The run that ``resume=`` names, if it is there."""
+    """Return the run that ``resume=`` names, or None."""
     return value_of(KEY, overrides)
 
 
 def folder_of(overrides: list[str]) -> Path:
-    """The folder of the run that ``resume=`` names: a path, or ``last``."""
+    """Return the folder of the run that ``resume=`` names: a path, or ``last``."""
     named = requested(overrides)
     assert named is not None  # noqa: S101  (asked before)
     if named != "last":
@@ -44,62 +43,71 @@ def folder_of(overrides: list[str]) -> Path:
 
 
 def expand(overrides: list[str]) -> list[str]:
-    """The overrides that began the run, with new ones laid over, and ``resume=`` as its folder.
+    """Return the overrides that started the run, with new ones laid over, and ``resume=`` with its folder.
 
     Raises:
-        ZooError: there is no such run, it is no training, or it came to its end.
+        ZooError: there is no such run, it is no training, or it is complete.
     """
     folder = folder_of(overrides)
     run_folder.refuse_traps(folder)
-    record = records.read(folder)
-    if record.get("verb") != "train":
+    content = records.read(folder)
+    if content.get("verb") != "train":
         raise ZooError(f"{folder} is no training: nothing to resume", "Give the folder that `train` made.")
-    records.require(folder, record, NEEDED)
-    if record["exit"] == "completed" and not record.get("stopped") and not _more_epochs(record, overrides):
-        more = "More epochs than it had: add trainer.epochs=NUMBER." if _epochs(record) else "Train anew."
-        raise ZooError(f"{folder} is complete: nothing to resume", more)
+    records.require(folder, content, NEEDED)
+    record = RunRecord.from_json(content)
+    _refuse_complete(record, folder, overrides)
     fresh = [text for text in overrides if text.partition("=")[0] != KEY]
     keys = {text.partition("=")[0] for text in fresh}
-    begun = [text for text in _command(record, folder) if text.partition("=")[0] not in keys | {"stack"}]
-    if any(text.startswith("backend.python=") for text in begun):
+    return [*_first_overrides(record, folder, keys), *fresh, f"{KEY}={folder}"]
+
+
+def _refuse_complete(record: RunRecord, folder: Path, overrides: list[str]) -> None:
+    if record.exit == "completed" and not record.get("stopped") and not _more_epochs(record, overrides):
+        more = "More epochs than it had: add trainer.epochs=NUMBER." if _epochs(record) else "Train anew."
+        raise ZooError(f"{folder} is complete: nothing to resume", more)
+
+
+def _first_overrides(record: RunRecord, folder: Path, keys: set[str]) -> list[str]:
+    """Return the overrides that started the run, without those of ``keys``; with what was adjusted on the way."""
+    first = [text for text in _command(record, folder) if text.partition("=")[0] not in keys | {"stack"}]
+    if any(text.startswith("backend.python=") for text in first):
         # The folder may come from a stranger, who could name any program as the interpreter.
         console.warn("backend.python is not taken from the run's record; give it again if it shall be used")
-        begun = [text for text in begun if not text.startswith("backend.python=")]
-    stack = record.get("stack", {}).get("name")
-    if stack and not {"stack", "backend"} & keys:
-        begun.append(f"stack={stack}")
+        first = [text for text in first if not text.startswith("backend.python=")]
+    if not {"stack", "backend"} & keys:
+        first.append(f"stack={record.stack['name']}")
     if SMALLER not in keys and isinstance(smaller := record.get("adjusted", {}).get(SMALLER), int):
-        begun.append(f"{SMALLER}={smaller}")
-    return [*begun, *fresh, f"{KEY}={folder}"]
+        first.append(f"{SMALLER}={smaller}")
+    return first
 
 
-def _command(record: dict[str, Any], folder: Path) -> list[str]:
-    command = record.get("command")
-    if not isinstance(command, list) or not all(isinstance(word, str) and "=" in word for word in command[4:]):
-        raise ZooError(f"{folder / records.RECORD} tells no command to go on with", "Train again.")
-    return command[4:]
+def _command(record: RunRecord, folder: Path) -> list[str]:
+    words = record.command[4:]
+    if not all(isinstance(word, str) and "=" in word for word in words):
+        raise ZooError(f"{folder / records.RECORD} has no command to resume with", "Train again.")
+    return words
 
 
-def _more_epochs(record: dict[str, Any], overrides: list[str]) -> bool:
+def _more_epochs(record: RunRecord, overrides: list[str]) -> bool:
     asked, before = value_of("trainer.epochs", overrides), _epochs(record)
-    told = bool(asked) and re.fullmatch(r"\d{1,9}", str(asked), re.ASCII)
-    return bool(told) and before is not None and int(str(asked)) > before
+    is_number = bool(asked) and re.fullmatch(r"\d{1,9}", str(asked), re.ASCII)
+    return bool(is_number) and before is not None and int(str(asked)) > before
 
 
-def _epochs(record: dict[str, Any]) -> int | None:
-    """How many epochs a run was to have; None where it is counted in other things."""
-    trainer = record["config"].get("trainer")
-    found = trainer.get("epochs") if isinstance(trainer, dict) else None
-    return found if isinstance(found, int) else None
+def _epochs(record: RunRecord) -> int | None:
+    """Return how many epochs a run was to have; None where it is counted in something else."""
+    trainer = record.config.get("trainer")
+    epochs = trainer.get("epochs") if isinstance(trainer, dict) else None
+    return epochs if isinstance(epochs, int) else None
 
 
-def refuse_changes(settings: Settings, record: dict[str, Any]) -> None:
+def refuse_changes(settings: Settings, record: RunRecord) -> None:
     """Stop where the settings would make another run of it.
 
     Raises:
         ZooError: which settings differ, and how.
     """
-    before, now = _flat(record.get("config", {})), _flat(dataclasses.asdict(settings))
+    before, now = _flat(record.config), _flat(dataclasses.asdict(settings))
     changed = [
         f"{key} was {before[key]!r} and is {now[key]!r}"
         for key in sorted(before.keys() & now.keys())
@@ -109,11 +117,11 @@ def refuse_changes(settings: Settings, record: dict[str, Any]) -> None:
         raise ZooError(f"This would be another run: {'; '.join(changed)}", "Leave these out, or train anew.")
 
 
-def _flat(tree: dict[str, Any], prefix: str = "") -> dict[str, Any]:
-    found: dict[str, Any] = {}
+def _flat(tree: Json, prefix: str = "") -> Json:
+    flat: Json = {}
     for key, value in tree.items():
-        found |= _flat(value, f"{prefix}{key}.") if isinstance(value, dict) else {f"{prefix}{key}": value}
-    return found
+        flat |= _flat(value, f"{prefix}{key}.") if isinstance(value, dict) else {f"{prefix}{key}": value}
+    return flat
 
 
 def reopened(previous: RunRecord) -> RunRecord:

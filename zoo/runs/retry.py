@@ -3,19 +3,16 @@
 import copy
 from collections.abc import Callable
 from pathlib import Path
-from typing import Any
 
 from zoo import protocol
 from zoo.core import console
 from zoo.core.files import write_json
 from zoo.runs import diagnosis, event_log, records
 from zoo.runs.records import RunRecord
-from zoo.runs.worker_process import Outcome
+from zoo.runs.worker_process import Outcome, Request
 
 
-def run_with_retries(
-    folder: Path, record: RunRecord, request: dict[str, Any], once: Callable[[Path], Outcome]
-) -> Outcome:
+def run_with_retries(folder: Path, record: RunRecord, request: Request, once: Callable[[Path], Outcome]) -> Outcome:
     """Run a worker on a request; start it again from its last checkpoint as often as the settings allow.
 
     Args:
@@ -41,14 +38,14 @@ def run_with_retries(
         request = again
 
 
-def resumed(request: dict[str, Any]) -> dict[str, Any]:
+def resumed(request: Request) -> Request:
     """Return the same request, to resume from the newest checkpoint."""
     again = copy.deepcopy(request)
     again.setdefault("train", {})["resume"] = True
     return again
 
 
-def _halved(folder: Path, request: dict[str, Any], outcome: Outcome, record: RunRecord) -> dict[str, Any] | None:
+def _halved(folder: Path, request: Request, outcome: Outcome, record: RunRecord) -> Request | None:
     """With batches of half the size, where memory ran out and that is wanted."""
     train = request.get("train", {})
     size = train.get("batch_size", 1)
@@ -61,7 +58,7 @@ def _halved(folder: Path, request: dict[str, Any], outcome: Outcome, record: Run
     return again
 
 
-def _restarted(request: dict[str, Any], outcome: Outcome, attempts: int) -> dict[str, Any] | None:
+def _restarted(request: Request, outcome: Outcome, attempts: int) -> Request | None:
     died = outcome.returncode < 0 and not outcome.done and not outcome.interrupted
     if not died or attempts >= request.get("train", {}).get("restarts", 0):
         return None

@@ -7,9 +7,10 @@ from typing import Any
 
 from zoo.core import csv_files
 from zoo.core.errors import ZooError
+from zoo.runs.records import Json
 
 
-def write_history(path: Path, epochs: list[dict[str, Any]], figures: Sequence[str]) -> None:
+def write_history(path: Path, epochs: list[Json], figures: Sequence[str]) -> None:
     """Write one row an epoch as CSV.
 
     Args:
@@ -44,7 +45,7 @@ def _number(text: str) -> float:
     return float(text or "nan")
 
 
-def likeliest(names: list[str], classes: list[str], probabilities: Any) -> Iterator[dict[str, Any]]:
+def likeliest(names: list[str], classes: list[str], probabilities: Any) -> Iterator[Json]:
     """Yield the likeliest class of each row of probabilities: ``input``, ``class`` and ``probability``.
 
     Args:

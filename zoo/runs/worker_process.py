@@ -10,10 +10,11 @@ from zoo import protocol
 from zoo.core import console
 from zoo.environments.store import worker_command
 from zoo.runs import event_log, launchers
+from zoo.runs.event_log import Event
 from zoo.runs.stopping import Hangup, Stopper, stopping
 from zoo.runs.watchdog import EventFile, ProcessLimits, watchdog
 
-Event = dict[str, Any]
+Request = dict[str, Any]
 NO_LIMITS = ProcessLimits()
 
 

@@ -10,7 +10,7 @@ from zoo.core.files import file_sha256
 from zoo.environments import backends
 from zoo.reports.html import Child, Html, folded, join, link, pairs, table, tag
 from zoo.reports.units import data, seconds, short, size
-from zoo.runs import evidence, untrusted
+from zoo.runs import evidence, published_figures, untrusted
 from zoo.runs.untrusted import Untrusted
 
 KEY_VERSIONS = ("keras", "tensorflow", "torch", "jax", "jaxlib", "openvino", "plaidml", "numpy", "python")
@@ -174,7 +174,7 @@ def _reported_rows(rows: list[evidence.Row]) -> Iterator[list[Child]]:
 
 
 def _reported_figures(model: str) -> Iterator[list[Child]]:
-    for row in evidence.reported_about(model):
+    for row in published_figures.about(model):
         figure = f"{short(row['figure'])} {row['unit']}" if row["figure"] is not None else "no figure"
         note = f": {row['note']}" if row.get("note") else ""
         yield [[badge("reported"), " ", figure], f"{row['what']}{note}", row["machine"], row["stack"], row["date"],

@@ -5,7 +5,7 @@ import statistics
 from pathlib import Path
 from typing import Any
 
-from zoo.runs import evidence
+from zoo.runs import published_figures
 
 Row = dict[str, Any]
 
@@ -52,7 +52,7 @@ def published(about: str) -> list[Row]:
             "source": row["source"],
             "note": row.get("note", ""),
         }
-        for row in evidence.reported_about(about)
+        for row in published_figures.about(about)
         if row["figure"] is not None and row["unit"] == "s"
     ]
 

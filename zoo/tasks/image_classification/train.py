@@ -116,7 +116,7 @@ class _Beside:
 
 
 def _judge(context: RunContext[TrainConfig]) -> None:
-    context.record.update(promises.judge(TRAIN, context.settings, context.record.to_json()))
+    context.record.update(promises.judge(TRAIN, context.settings, context.record))
 
 
 TRAIN = Command(

@@ -123,7 +123,7 @@ def train_and_judge(context: RunContext[T], request: dict[str, Any]) -> None:
     outcome = execute(context, request, history.watch, started=plots.make_ready)
     history.finish(outcome)
     raise_if_failed(context, outcome)
-    context.record.update(promises.judge(context.command, context.settings, context.record.to_json()))
+    context.record.update(promises.judge(context.command, context.settings, context.record))
 
 
 TRAIN = Command(
