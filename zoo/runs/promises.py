@@ -80,7 +80,7 @@ def _other_data(settings: TrainConfig | TextTraining, record: RunRecord) -> list
         return [f"data={name} (promised for: {', '.join(settings.expect)})"]
     sha256 = settings.expect[name].get("sha256")
     same = sha256 in (None, record.data["sha256"])
-    return [] if same else ["data.root holds other data than the promise is for"]
+    return [] if same else ["data.root holds other data than the promise was made for"]
 
 
 def _stopped(record: RunRecord) -> list[str]:
