@@ -20,4 +20,12 @@ def keras() -> Iterator[types.ModuleType]:
         yield stub
     for name in set(sys.modules) - known:
         if name.startswith(("zoo.models", "zoo.worker")):
-            del sys.modules[name]
+            forget(name)
+
+
+def forget(name: str) -> None:
+    """Drop a module, also from its package, where ``from package import module`` would find it again."""
+    del sys.modules[name]
+    package, _, module = name.rpartition(".")
+    if package in sys.modules:
+        vars(sys.modules[package]).pop(module, None)
