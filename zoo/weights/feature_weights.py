@@ -1,4 +1,4 @@
-"""Published weights of the feature networks, from whatever file they came in to the layers that a run uses.
+"""Read published weights of the feature networks, whatever file they came in.
 
 A path may be a Keras HDF5, ``.npz`` or ``.safetensors`` file, or a folder with the ``model.json`` and the shards of
 TensorFlow.js. It may hold the first layers of a network only.
@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from zoo.core.files import storage_error
+from zoo.core.files import atomic_file, storage_error
 from zoo.weights import formats
 
 if TYPE_CHECKING:
@@ -40,7 +40,7 @@ def _plain(name: str) -> str:
 def read_shards(folder: Path) -> "Arrays":
     """Read the weights of a TensorFlow.js layers model: ``model.json`` and float32 shards beside it.
 
-    Groups of shards that are not there are left out: the first layers of a network are of use without the last.
+    Groups of shards that are not there are skipped: the first layers of a network are of use without the last.
 
     Raises:
         ZooError: a file is missing, damaged, or holds something else than float32.
@@ -72,7 +72,7 @@ def _shards(folder: Path, group: dict[str, Any]) -> list[str]:
 
 
 def _group(folder: Path, group: dict[str, Any]) -> "Arrays":
-    """The weights of one group, which lie one after the other in its shards."""
+    """Read the weights of one group, which lie one after the other in its shards."""
     arrays: Arrays = {}
     names = _shards(folder, group)
     content, begin = b"".join((folder / name).read_bytes() for name in names), 0
@@ -98,7 +98,5 @@ def write(path: Path, arrays: "Arrays") -> None:
     Raises:
         ZooError: it cannot be written.
     """
-    try:
-        formats.write_npz(path, formats.Weights(arrays, "features"))
-    except OSError as error:
-        raise storage_error("write", path, error) from error
+    with atomic_file(path) as part:
+        formats.write_npz(part, formats.Weights(arrays, "features"))

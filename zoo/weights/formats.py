@@ -1,4 +1,4 @@
-"""Weights in files of plain arrays: ``.npz`` and ``.safetensors``, and the limits that hold for every format.
+"""Read and write files of plain arrays, ``.npz`` and ``.safetensors``; define the limits for every format.
 
 Sizes that a file declares are checked before memory is set aside for them, and nothing is ever unpickled.
 """
@@ -47,7 +47,7 @@ class Weights:
         arrays: ``layer/weight`` -> float32, convolution kernels as (height, width, in, out).
         kind: what the file was, in words.
         classes: Keras 3's name for the class of a layer (``depthwise_conv2d``), where the file tells it.
-        order_problems: why the file cannot become one that is read by the order of its layers; empty where it can.
+        order_problems: why the order of the layers is unknown; empty where it is known.
     """
 
     arrays: "Arrays"
@@ -274,5 +274,5 @@ def write_safetensors(path: Path, weights: Weights) -> None:
 
 
 def natural(name: str) -> list[tuple[int, str]]:
-    """Sort key under which ``conv2d_2`` comes before ``conv2d_10``."""
+    """Return a sort key under which ``conv2d_2`` comes before ``conv2d_10``."""
     return [(int(part) if part.isdigit() else -1, part) for part in re.split(r"(\d+)", name)]

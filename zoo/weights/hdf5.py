@@ -91,7 +91,7 @@ def _read_hdf5(path: Path) -> Weights:
 
 
 def _tree(path: Path, file: Any, stored: int) -> Tree:
-    """Everything in an HDF5 file but the state of optimizers, once all of it is known to be harmless."""
+    """Read everything in an HDF5 file but the state of optimizers, once all of it is known to be harmless."""
     tree, datasets, seen = Tree(), dict[str, Any](), set[int]()
     pending: list[tuple[str, Any]] = [("", file)]
     while pending:
@@ -130,7 +130,7 @@ def _member(path: Path, group: Any, name: str, where: str) -> Any:
 
 
 def _declared(path: Path, name: str, item: Any, stored: int) -> int:
-    """Bytes that an array takes in memory; refuses arrays whose numbers lie elsewhere, or nowhere."""
+    """Return the bytes that an array takes in memory; refuse arrays whose numbers lie elsewhere, or nowhere."""
     if item.is_virtual or item.external:
         raise RejectedFileError(path, f"the numbers of {name!r} are in other files")
     if item.shape is None or not (item.dtype.kind == "f" or _is_bfloat16(item)):
@@ -148,7 +148,7 @@ def _declared(path: Path, name: str, item: Any, stored: int) -> int:
 
 
 def _is_bfloat16(item: Any) -> bool:
-    """Keras 3 stores bfloat16 as two bytes without a meaning and writes the meaning beside them."""
+    """Recognize bfloat16, which Keras 3 stores as two bytes without a type and an attribute that names it."""
     return item.dtype == np.dtype("V2") and "dtype" in item.attrs and item.attrs["dtype"] == "bfloat16"
 
 
@@ -160,7 +160,7 @@ def _numbers(path: Path, name: str, item: Any) -> "NDArray[np.float32]":
 
 
 def _attributes(path: Path, group: Any) -> dict[str, Text]:
-    """The attributes that Keras writes, as text."""
+    """Read the attributes that Keras writes, as text."""
     names = [name for name in group.attrs if name.rstrip("0123456789") in _ATTRIBUTES]
     return {name: _text(path, group, name) for name in names}
 

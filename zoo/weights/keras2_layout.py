@@ -1,4 +1,4 @@
-"""The layout of Keras 1 and 2: a group for every layer, listed with its weights in attributes."""
+"""Read and write the layout of Keras 1 and 2: a group for every layer, listed with its weights in attributes."""
 
 import re
 from pathlib import Path
@@ -62,7 +62,7 @@ def _group(path: Path, tree: Tree, name: str) -> dict[str, Text]:
 
 
 def _texts(attributes: dict[str, Text], name: str) -> list[str]:
-    """A list that is one attribute, or spread over numbered ones."""
+    """Return a list that is one attribute, or spread over numbered ones."""
     parts = [attributes[name]] if name in attributes else []
     while f"{name}{len(parts)}" in attributes and name not in attributes:
         parts.append(attributes[f"{name}{len(parts)}"])
@@ -79,7 +79,7 @@ _KERAS1_NAMES = {"W": "kernel", "b": "bias", "running_mean": "moving_mean", "run
 
 
 def _short_names(stored: list[str], keras1: bool, layer_class: str) -> list[str]:
-    """What today's Keras calls the weights of a layer, from names such as ``conv1_3/kernel:0`` or ``conv1_W``."""
+    """Return today's names of the weights of a layer, from names such as ``conv1_3/kernel:0`` or ``conv1_W``."""
     short = [_plain(name).rpartition("/")[2] for name in stored]
     if keras1:
         matches = [_KERAS1.fullmatch(name) for name in short]
@@ -112,7 +112,7 @@ def make_keras2(weights: Weights) -> Tree:
 
 
 def _attribute(name: str, texts: list[str]) -> dict[str, Text]:
-    """A list as one attribute, or as numbered ones where it would not fit."""
+    """Return a list as one attribute, or as numbered ones where it would not fit."""
     longest = max((len(text.encode()) for text in texts), default=1)
     room = max(1, MOST_ATTRIBUTE_BYTES // longest)
     if len(texts) <= room:

@@ -1,4 +1,4 @@
-"""The layout of Keras 3: groups called after the classes of the layers, in them the weights by number."""
+"""Read and write the layout of Keras 3: groups named after classes of layers, in them the weights by number."""
 
 import re
 from collections.abc import Iterator
@@ -50,8 +50,8 @@ class _Reading:
 def read_keras3(tree: Tree, config: Any, kind: str) -> Weights:
     """Read the layout of ``.weights.h5`` and of ``model.weights.h5`` inside a ``.keras``.
 
-    Weights are numbered there: their names follow from the class of the layer. Where that leaves a doubt, as for a
-    batch normalisation without scale, the number stays.
+    Weights are numbered there: their names follow from the class of the layer. Where that is ambiguous, as for a
+    batch normalization without scale, the number stays.
 
     Args:
         tree: content of the file.
@@ -99,13 +99,13 @@ def _layers_in(reading: _Reading, container: str, config: Any) -> Iterator[tuple
         order = sorted(members, key=natural)
     for member in order:
         variables = join(container, member, "vars")
-        told_name = reading.tree.attributes.get(variables, {}).get("name")
-        reading.unnamed |= told_name is None and variables in reading.numbers
-        yield member, str(told_name or member), re.sub(r"_\d+$", "", member), None
+        stored_name = reading.tree.attributes.get(variables, {}).get("name")
+        reading.unnamed |= stored_name is None and variables in reading.numbers
+        yield member, str(stored_name or member), re.sub(r"_\d+$", "", member), None
 
 
 def _numbered_names(layer_class: str, count: int, config: dict[str, Any] | None) -> list[str]:
-    """Names of the weights 0, 1, 2, ... of a layer, or the numbers where they cannot be known."""
+    """Return the names of the weights 0, 1, 2, ... of a layer, or the numbers where they cannot be known."""
     names = list(NUMBERED.get(layer_class, ()))
     if config:
         left_out = {"gamma": "scale", "beta": "center", "bias": "use_bias"}
@@ -143,7 +143,7 @@ def make_keras3(weights: Weights) -> Tree:
 
 
 def _deduced_class(arrays: "Arrays") -> str:
-    """Keras 3's name for the class of a layer with such weights, or an empty string."""
+    """Return Keras 3's name for the class of a layer with such weights, or an empty string."""
     names = set(arrays) - {"bias"}
     axes = max(array.ndim for array in arrays.values())
     if names == {"kernel"}:
@@ -158,7 +158,7 @@ def _deduced_class(arrays: "Arrays") -> str:
 
 
 def classes_of(weights: Weights) -> dict[str, int]:
-    """How many layers of each class a ``.weights.h5`` made of these weights holds."""
+    """Count the layers of each class in a ``.weights.h5`` made of these weights."""
     counts: dict[str, int] = {}
     for group in make_keras3(weights).attributes:
         if group.endswith("/vars"):

@@ -1,7 +1,7 @@
-"""What the layouts of Keras 2 and Keras 3 have in common.
+"""Share what the layouts of Keras 2 and Keras 3 have in common.
 
 Both become ``layer/weight`` -> float32 and are made from it. Here the content of a file is a :class:`Tree` of plain
-values; ``weights.py`` reads and writes it.
+values; :mod:`zoo.weights.hdf5` reads and writes it.
 """
 
 import re
@@ -26,7 +26,7 @@ class Tree:
     Attributes:
         values: path of a dataset -> its numbers.
         attributes: path of a group ("" is the root) -> its attributes; every group is there.
-        order: path of a group -> names of its members as they were made, where the file tells.
+        order: path of a group -> names of its members in the order of their creation, where the file tells.
     """
 
     values: "Arrays" = field(default_factory=dict)
@@ -35,18 +35,18 @@ class Tree:
 
 
 def join(*parts: str) -> str:
-    """Path inside a file."""
+    """Join the parts of a path inside a file."""
     return "/".join(part for part in parts if part)
 
 
 def snake_case(class_name: str) -> str:
-    """Keras 3's name for a class: ``BatchNormalization`` -> ``batch_normalization``, ``Conv2D`` -> ``conv2d``."""
+    """Spell a class as Keras 3 does: ``BatchNormalization`` -> ``batch_normalization``, ``Conv2D`` -> ``conv2d``."""
     split = re.sub(r"(.)([A-Z][a-z]+)", r"\1_\2", re.sub(r"\W", "", class_name))
     return re.sub(r"([a-z])([A-Z])", r"\1_\2", split).lower()
 
 
 def layers_of(config: Any) -> list[tuple[str, str, dict[str, Any]]]:
-    """(name, Keras 3's name of the class, configuration) of the layers of a model's configuration."""
+    """List (name, Keras 3's name of the class, configuration) of the layers of a model's configuration."""
     inner = config.get("config") if isinstance(config, dict) else None
     rows = inner.get("layers") if isinstance(inner, dict) else inner  # Keras 2.2 and older: a list for Sequential
     layers = []
@@ -58,7 +58,7 @@ def layers_of(config: Any) -> list[tuple[str, str, dict[str, Any]]]:
 
 
 def by_layer(weights: Weights, suffix: str) -> "dict[str, Arrays]":
-    """Layer -> weight -> array, in order."""
+    """Group weights as layer -> weight -> array, in order."""
     if weights.order_problems:
         raise ZooError(
             f"This {weights.kind} file cannot become {suffix}: {' and '.join(weights.order_problems)}",

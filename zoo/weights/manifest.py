@@ -1,4 +1,4 @@
-"""Weights as a ``manifest.json`` and raw float32 files beside it, as feed-forward style networks were published.
+"""Read weights from a ``manifest.json`` and raw float32 files beside it, as style networks were published.
 
 The manifest has a row for every weight: ``{"NAME": {"filename": "FILE", "shape": [3, 3, 64, 128]}}``; each file is
 little-endian float32 and nothing else. It may come from a stranger: only plain files in the same folder are opened,
@@ -23,7 +23,7 @@ _KIND = "manifest of raw float32"
 
 
 def describes(path: Path) -> bool:
-    """Whether a path is such a manifest, or a folder that has one."""
+    """Return True for such a manifest, or a folder that has one."""
     return path.name == NAME or (path / NAME).is_file()
 
 
@@ -57,7 +57,7 @@ def read(path: Path) -> Weights:
 
 
 def _checked(manifest: Path, name: str, row: Any) -> tuple[Path, tuple[int, ...]]:
-    """The file of a weight and its shape, once they are known to be harmless."""
+    """Return the file of a weight and its shape, once they are known to be harmless."""
     file, shape = (row.get("filename"), row.get("shape")) if isinstance(row, dict) else (None, None)
     if not isinstance(file, str) or not isinstance(shape, list):
         raise RejectedFileError(manifest, f"{name!r} has no filename and shape")
@@ -94,13 +94,13 @@ def as_style_network(arrays: "Arrays") -> "Arrays | None":
 
 
 def layers(blocks: int) -> list[str]:
-    """Names of the network's convolutions, first to last."""
+    """List the names of the network's convolutions, first to last."""
     residual = [f"block{number}_{half}" for number in range(1, blocks + 1) for half in "ab"]
     return ["conv1", "conv2", "conv3", *residual, "up1", "up2", "output"]
 
 
 def size_of(arrays: "Arrays") -> dict[str, Any] | None:
-    """What the builder is told of the style network that has exactly these weights, or None.
+    """Return the builder's arguments for the style network that has exactly these weights, or None.
 
     ``filters``, ``blocks`` and ``kernel_size``; and ``upsampling`` where it is not by transposed convolutions.
     """

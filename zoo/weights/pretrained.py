@@ -1,7 +1,7 @@
-"""What ``weights=`` means: weights that were published, a file of the user's own, or none.
+"""Read what ``weights=`` names: published weights, a file of the user's own, or none.
 
 Whatever the file, the worker gets ``layer/weight`` -> float32 in an ``.npz`` of the zoo's own, kept in the cache by
-the checksum of where it came from.
+the checksum of its source.
 """
 
 import json
@@ -13,7 +13,8 @@ from typing import TYPE_CHECKING, Any
 from zoo.core import console, paths, schema
 from zoo.core.download import fetch
 from zoo.core.errors import ZooError, nearest
-from zoo.core.files import file_sha256, locked, storage_error
+from zoo.core.files import file_sha256, locked
+from zoo.core.paths import siblings, user_path
 
 if TYPE_CHECKING:
     from zoo.weights.formats import Weights
@@ -21,7 +22,7 @@ if TYPE_CHECKING:
 WORDS = ("imagenet", "none")
 TABLE = paths.CONFIGS / "weights" / "imagenet.yaml"
 CLASS_INDEX = paths.CONFIGS / "weights" / "imagenet_class_index.json"
-# Part of the name of every kept file: to be raised when what is made of the same source changes.
+# Part of the name of every kept file: raise it when what is made of the same source changes.
 CACHE_VERSION = 1
 
 
@@ -42,11 +43,25 @@ class PretrainedWeights:
     hint: str
 
 
+@dataclass(frozen=True)
+class _Architecture:
+    """One row of ``configs/weights/imagenet.yaml``, which explains the keys."""
+
+    address: str
+    file: str
+    alphas: dict[float, str]
+    sizes: list[int]
+    width: dict[str, Any]
+    top: str
+    checksums: dict[str, dict[str, str]]
+    licence: str = ""
+
+
 def choose(source: str | None, model: Mapping[str, Any]) -> PretrainedWeights | None:
-    """Have the weights at hand that ``weights=`` names; None where it says none.
+    """Get the weights that ``weights=`` names; None where it names none.
 
     Args:
-        told: ``imagenet``, the path of a file, ``none`` or None.
+        source: ``imagenet``, the path of a file, ``none`` or None.
         model: the model's settings: ``name``, and its arguments such as ``alpha`` and ``input_size``.
 
     Raises:
@@ -56,91 +71,87 @@ def choose(source: str | None, model: Mapping[str, Any]) -> PretrainedWeights | 
         return None
     path = _published(model) if source == "imagenet" else _own(source)
     sha256 = file_sha256(path)
-    npz, weights = _kept(path, sha256)
-    numbers = sum(array.size for array in weights.arrays.values())
-    record = {"source": source, "file": str(path), "sha256": sha256, "parameters": numbers}
+    npz, weights = _cached(path, sha256)
+    parameters = sum(array.size for array in weights.arrays.values())
+    record = {"source": source, "file": str(path), "sha256": sha256, "parameters": parameters}
     row = _table().get(str(model["name"]))
     return PretrainedWeights(npz, record, _classes(row, weights), _hint(row, weights, model))
 
 
 def class_names(count: int) -> list[str]:
-    """Names of the classes of a network that nothing more is known of: ImageNet's where there are 1,000."""
+    """Name the classes of a network of which nothing more is known: ImageNet's where there are 1,000."""
     if count != 1000:
         return [f"class {number}" for number in range(count)]
     index = json.loads(CLASS_INDEX.read_text(encoding="utf-8"))
     return [index[str(number)][1] for number in range(count)]
 
 
-def _table() -> dict[str, Any]:
-    table: dict[str, Any] = schema.read_yaml(TABLE)
-    return table
+def _table() -> dict[str, _Architecture]:
+    return {name: _Architecture(**row) for name, row in schema.read_yaml(TABLE).items()}
 
 
 def _published(model: Mapping[str, Any]) -> Path:
-    """The published file for a model, from the cache or downloaded into it."""
+    """Return the published file for a model, from the cache or downloaded into it."""
     table, name = _table(), str(model["name"])
     if name not in table:
         raise ZooError(
             f"No weights were published for {name}", f"There are some for {', '.join(table)}; or give weights=PATH."
         )
     row = table[name]
-    file = row["file"].format(alpha=_one_of(row, "alpha", "alphas", model), size=_one_of(row, "size", "sizes", model))
-    checksums = row["checksums"].get(file)
+    alpha, size = model.get("alpha"), model.get("input_size")
+    _check_published("alpha", alpha, list(row.alphas))
+    _check_published("input_size", size, row.sizes)
+    file = row.file.format(alpha=row.alphas[float(str(alpha))], size=size)
+    checksums = row.checksums.get(file)
     if checksums is None:
-        return _of_keras(row, file)
+        return _downloaded_by_keras(row, file)
     checksum = checksums.get("sha256") or checksums["md5"]
     try:
-        return fetch(file, [row["address"] + file], checksum, paths.cache_dir() / "downloads" / "imagenet")
+        return fetch(file, [row.address + file], checksum, paths.cache_dir() / "downloads" / "imagenet")
     except ZooError as error:
         raise ZooError(error.message, f"{error.remedy}\nOr give a file that you have: weights=PATH") from error
 
 
-def _of_keras(row: dict[str, Any], file: str) -> Path:
-    """A file of no known checksum, where Keras has downloaded it for the user."""
+def _check_published(setting: str, value: object, valid: "list[float] | list[int]") -> None:
+    if value not in valid:
+        listed = ", ".join(str(each) for each in valid)
+        raise ZooError(
+            f"No weights were published for model.{setting}={value}",
+            f"Choose one of {listed}, or give weights=PATH.",
+        )
+
+
+def _downloaded_by_keras(row: _Architecture, file: str) -> Path:
+    """Return a file of no known checksum, where Keras has downloaded it for the user."""
     path = Path.home() / ".keras" / "models" / file
     if path.is_file():
         console.say(f"Weights that Keras downloaded: {path}; no checksum of them is known")
         return path
     raise ZooError(
         f"No checksum of {file} is known, so it is not downloaded: nothing could tell it from another file",
-        f"Download it yourself and give its path:\n  {row['address']}{file}\n  weights=FOLDER/{file}\n"
-        f"Or let Keras do so; what it keeps in {path.parent} is found there.\n"
-        f"Files with a known checksum: {', '.join(row['checksums'])}",
+        f"Download it yourself and give its path:\n  {row.address}{file}\n  weights=FOLDER/{file}\n"
+        f"Or let Keras download it; what it keeps in {path.parent} is used.\n"
+        f"Files with a known checksum: {', '.join(row.checksums)}",
     )
 
 
-def _one_of(row: dict[str, Any], words: str, key: str, model: Mapping[str, Any]) -> Any:
-    """How the file's name spells a value of the model's."""
-    setting = {"alpha": "alpha", "size": "input_size"}[words]
-    given = model.get(setting)
-    valid = row[key]
-    if given not in valid:
-        listed = ", ".join(str(value) for value in valid)
-        raise ZooError(
-            f"No weights were published for model.{setting}={given}",
-            f"Choose one of {listed}, or give weights=PATH.",
-        )
-    return valid[given] if isinstance(valid, dict) else given
-
-
 def _own(source: str) -> Path:
-    path = Path(source).expanduser().absolute()
+    path = user_path(source).absolute()
     if path.is_file():
         return path
     if path.is_dir():
         raise ZooError(
-            f"weights={source} is a folder", "Name the file of weights; for a run of the zoo say run=FOLDER."
+            f"weights={source} is a folder", "Name the file of weights; for a run of the zoo give run=FOLDER."
         )
-    there = [entry.name for entry in path.parent.iterdir()] if path.parent.is_dir() else []
-    guess = nearest(source, list(WORDS)) or nearest(path.name, there)
+    guess = nearest(source, list(WORDS)) or nearest(path.name, siblings(path))
     raise ZooError(
         f"There is no file of weights {source}{guess}",
         "weights= takes imagenet, none, or the path of a .h5, .weights.h5, .keras, .npz or .safetensors file.",
     )
 
 
-def _kept(path: Path, sha256: str) -> tuple[Path, "Weights"]:
-    """The zoo's own form of a file of weights, made once."""
+def _cached(path: Path, sha256: str) -> tuple[Path, "Weights"]:
+    """Return the zoo's own form of a file of weights, written once."""
     from zoo.weights import io
 
     folder = paths.cache_dir() / "weights"
@@ -152,27 +163,24 @@ def _kept(path: Path, sha256: str) -> tuple[Path, "Weights"]:
             except ZooError:
                 console.warn(f"{npz} was damaged; it is made anew")
         weights = io.read(path)
-        try:
-            io.write(npz, weights)
-        except OSError as error:
-            raise storage_error("write", npz, error) from error
+        io.write(npz, weights)
     return npz, weights
 
 
-def _classes(row: dict[str, Any] | None, weights: "Weights") -> int | None:
-    top = weights.arrays.get(row["top"]) if row else None
+def _classes(row: _Architecture | None, weights: "Weights") -> int | None:
+    top = weights.arrays.get(row.top) if row else None
     return int(top.shape[-1]) if top is not None and top.ndim else None
 
 
-def _hint(row: dict[str, Any] | None, weights: "Weights", model: Mapping[str, Any]) -> str:
-    """What the file's own shapes say that the settings contradict."""
+def _hint(row: _Architecture | None, weights: "Weights", model: Mapping[str, Any]) -> str:
+    """Say what the file's own shapes tell that the settings contradict."""
     if row is None:
         return ""
-    array = weights.arrays.get(row["width"]["weight"])
+    array = weights.arrays.get(row.width["weight"])
     if array is None or not array.ndim:
-        others = [name for name, other in _table().items() if other["width"]["weight"] in weights.arrays]
+        others = [name for name, other in _table().items() if other.width["weight"] in weights.arrays]
         return f"these are the weights of {others[0]}: model={others[0]}" if others else ""
-    alpha = round(array.shape[-1] / row["width"]["full"], 2)
+    alpha = round(array.shape[-1] / row.width["full"], 2)
     if abs(alpha - float(model.get("alpha", 1.0))) < 0.01:
         return ""
     return f"these are the weights of alpha {alpha:g}: model.alpha={alpha:g}"

@@ -1,4 +1,4 @@
-"""Weights of ``torch.nn.TransformerEncoder`` as the zoo names and lays them out, and back.
+"""Rename weights of ``torch.nn.TransformerEncoder`` to the zoo's names and layout, and back.
 
 PyTorch keeps a product's weight as (out, in), the zoo as (in, out); queries, keys and values stand side by side in
 both.
@@ -58,7 +58,7 @@ def _order(prefix: str) -> Callable[[str], tuple[object, ...]]:
 
 
 def _ours(name: str, prefix: str) -> str | None:
-    """The zoo's name of one of PyTorch's, or None."""
+    """Return the zoo's name of one of PyTorch's, or None."""
     if not name.startswith(prefix):
         return None
     inside = re.fullmatch(r"layers\.(\d+)\.(.+)", name.removeprefix(prefix))
