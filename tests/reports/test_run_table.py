@@ -1,6 +1,7 @@
 """The table of all runs, and where their pages are written."""
 
 import json
+import os
 from pathlib import Path
 from typing import Any
 
@@ -18,6 +19,8 @@ def runs(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
         metrics = {} if value is None else {"test_accuracy": value}
         save(root / name, {"exit": "completed", "verb": "train", "model": "mnist", "started": started,
                            "metrics": metrics, "seconds": 2.5})  # fmt: skip
+        begun = {"c": 1e9, "b": 2e9, "a": 3e9}[name] / 2
+        os.utime(root / name / "run.json", (begun, begun))
     (root / "damaged").mkdir()
     (root / "damaged" / "run.json").write_text("{")
     monkeypatch.chdir(tmp_path)

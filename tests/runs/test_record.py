@@ -2,6 +2,7 @@
 
 import json
 import os
+import time
 from pathlib import Path
 
 import numpy as np
@@ -10,7 +11,7 @@ import pytest
 from zoo.core.errors import ZooError
 from zoo.core.files import write_json
 from zoo.runs import folder as run_folder
-from zoo.runs import records, tables
+from zoo.runs import records, storage, tables
 
 
 def test_folders_of_one_second_do_not_collide(tmp_path: Path) -> None:
@@ -57,18 +58,26 @@ def test_a_folder_without_a_record_is_refused(tmp_path: Path) -> None:
         records.read(tmp_path / "nowhere")
 
 
-def test_latest_is_the_newest_with_weights(tmp_path: Path) -> None:
-    for name, started, weights in (
-        ("a", "2026-01-01", True),
-        ("b", "2026-01-03", True),
-        ("c", "2026-01-04", False),
+def test_latest_is_the_one_with_weights_that_began_last_by_the_disk(tmp_path: Path) -> None:
+    for name, started, begun, weights in (
+        ("a_stranger_s", "9999", 4e9, True),  # from an archive that says 2096
+        ("before_the_clock_went_back", "2026-10-25T02:50:00+02:00", 1e9, True),
+        ("newest", "2026-10-25T02:10:00+01:00", None, True),
+        ("without_weights", "2026-10-26", None, False),
     ):
         folder = tmp_path / name
         folder.mkdir()
+        time.sleep(0.02)  # the clock of a file system moves in steps of several milliseconds
+        (folder / "config.yaml").touch()
+        if begun is not None:
+            os.utime(folder / "config.yaml", (begun, begun))
         write_json(folder / "run.json", {"exit": "completed", "verb": "train", "started": started})
         if weights:
-            (folder / "weights.npz").write_bytes(b"")
-    assert run_folder.latest(tmp_path, "train").name == "b"
+            (folder / "weights.npz").touch()
+    (tmp_path / "before_the_clock_went_back" / "run.json").touch()  # as resuming it does
+    assert run_folder.latest(tmp_path, "train").name == "newest"
+    names = [item.name for item in storage.runs(tmp_path)]
+    assert names == ["before_the_clock_went_back", "a_stranger_s", "newest", "without_weights"]
 
 
 def test_latest_of_nothing_is_told(tmp_path: Path) -> None:

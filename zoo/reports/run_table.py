@@ -10,6 +10,7 @@ from zoo.core.errors import ZooError, unknown
 from zoo.reports import page as report_page
 from zoo.reports import units
 from zoo.reports.sections.provenance import device_name
+from zoo.runs import folder as run_folder
 from zoo.runs import records
 from zoo.runs.untrusted import read_record
 
@@ -75,7 +76,7 @@ def _newest(root: Path) -> Path:
     started = [line for line in summaries(root) if line.started]
     if not started:
         raise ZooError(f"There is no run under {root.absolute()}", "Give the folder of a run, or --root FOLDER.")
-    return (root / max(started, key=lambda line: (line.started, line.run)).run).resolve()
+    return (root / max(started, key=lambda line: run_folder.begun_ns(root / line.run)).run).resolve()
 
 
 def _write(path: Path, page: str) -> None:

@@ -1,5 +1,6 @@
 """Run folders: create one, check one that is written into again, find the latest."""
 
+import contextlib
 import datetime
 from pathlib import Path
 
@@ -78,11 +79,24 @@ def latest(root: Path, verb: str, trained: bool = True) -> Path:
         except ZooError:  # a damaged record is not the newest good run; naming its folder still tells what is wrong
             continue
         if record.get("verb") == verb and ((path.parent / "weights.npz").is_file() or not trained):
-            # Two runs may have begun in the same second; then the one that ended last is the newer.
-            candidates.append((str(record.get("started", "")), path.stat().st_mtime, path.parent))
+            candidates.append((begun_ns(path.parent), path.parent))
     if not candidates:
         raise ZooError(f"There is no finished {verb} run under {root.absolute()}", "Train one, or give run=FOLDER.")
     return max(candidates)[-1]
+
+
+def begun_ns(folder: Path) -> int:
+    """Return when a run began by the clock of the file system, in nanoseconds since 1970, to order runs by.
+
+    That is when its ``config.yaml`` was written, which resuming leaves alone; ``run.json`` stands in where there is
+    none. What the record says depends on time zones, and on who wrote it. A file from an archive may bear any time:
+    it counts as no later than it came to this disk. A copy that lost the times of its files counts as begun then.
+    """
+    for name in ("config.yaml", records.RECORD):
+        with contextlib.suppress(OSError):
+            status = (folder / name).lstat()
+            return min(status.st_mtime_ns, status.st_ctime_ns)
+    return 0
 
 
 def describe_file(folder: Path, path: Path) -> Json:

@@ -8,6 +8,7 @@ from zoo.core import paths
 from zoo.core.errors import ZooError, unknown
 from zoo.core.files import folder_size
 from zoo.runs import attach, lock, records
+from zoo.runs import folder as run_folder
 
 
 @dataclass(frozen=True)
@@ -33,7 +34,7 @@ def runs(root: Path) -> list[StoredItem]:
     """All run folders under a root, oldest first; a damaged one is listed as such."""
     root = root.expanduser().resolve()
     folders = [path.parent for path in sorted(root.glob(f"*/{records.RECORD}")) if not path.parent.is_symlink()]
-    return sorted(map(_run, folders), key=lambda row: row.started)
+    return [_run(folder) for folder in sorted(folders, key=run_folder.begun_ns)]
 
 
 def _run(folder: Path) -> StoredItem:
