@@ -100,8 +100,9 @@ def record_outcome(context: RunContext[Settings]) -> Iterator[None]:
         yield
     except BaseException as error:
         _record_error(context.record, error)
-        if isinstance(error, OSError) and error.errno in STORAGE:
-            raise _storage_failure(context, error) from error
+        disk_error = _disk_error(context.folder, error)
+        if disk_error:
+            raise _storage_failure(context, disk_error) from error
         raise
     finally:
         context.record.finished = records.now()
@@ -124,12 +125,15 @@ def _record_error(record: RunRecord, error: BaseException) -> None:
         record.error = {"message": f"{type(error).__name__}: {error}", "remedy": ""}
 
 
+def _disk_error(folder: Path, error: BaseException) -> OSError | None:
+    """Return the error of a full or broken disk that kept a file of the run folder from being written."""
+    cause = error.__cause__ if isinstance(error, ZooError) and str(folder) in error.message else error
+    return cause if isinstance(cause, OSError) and cause.errno in STORAGE else None
+
+
 def _storage_failure(context: RunContext[Settings], error: OSError) -> ZooError:
     hints = retry.recovery_hints(context.folder, worker_process.Outcome(), context.record)
-    return ZooError(
-        f"Cannot write the run folder {context.folder}: {error.strerror}",
-        "\n".join([ROOM, *hints]),
-    )
+    return ZooError(f"Cannot write the run folder {context.folder}: {error.strerror}", "\n".join([ROOM, *hints]))
 
 
 def _close_record(context: RunContext[Settings]) -> None:

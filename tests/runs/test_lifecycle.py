@@ -1,0 +1,42 @@
+"""The start and the end of a run."""
+
+import errno
+import json
+import os
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from zoo.cli.main import main
+from zoo.core.files import storage_error
+from zoo.runs import retry
+
+TRAIN = ["train", "model=mnist_dense", "data=digits", "output.name=run"]
+
+
+@pytest.mark.parametrize("by_files", [True, False])
+def test_a_full_disk_under_the_run_folder_is_named_with_what_to_do(
+    pretending: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], by_files: bool
+) -> None:
+    def full(path: Path, _: Any) -> None:
+        error = OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+        if by_files:
+            raise storage_error("write", path, error) from error
+        raise error
+
+    monkeypatch.setattr(retry, "write_json", full)
+    assert main(TRAIN) == 1
+    said = capsys.readouterr().err
+    assert f"Cannot write the run folder {Path('runs/run').resolve()}: No space left on device" in said
+    assert "output.root=FOLDER" in said
+    assert json.loads(Path("runs/run/run.json").read_text())["exit"] == "failed"
+
+
+def test_the_record_names_every_file_with_its_checksum(pretending: Path) -> None:
+    assert main(TRAIN) == 0
+    record = json.loads(Path("runs/run/run.json").read_text())
+    names = [row["path"] for row in record["artifacts"]]
+    assert {"config.yaml", "request.json", "events.jsonl", "requirements.lock"} <= set(names)
+    assert "run.json" not in names
+    assert all(len(row["sha256"]) == 64 for row in record["artifacts"])
