@@ -1,12 +1,17 @@
 """Run folders and caches: their sizes, and removing them."""
 
+import contextlib
 import json
+import os
+import signal
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 
 from zoo.cli.main import main
 from zoo.core import paths
+from zoo.core.errors import ZooError
 from zoo.runs import lock, storage
 
 
@@ -51,6 +56,41 @@ def test_a_run_that_is_being_written_is_not_removed(runs: Path) -> None:
     assert main(["runs", "remove", "a", "c", "--root", str(runs)]) == 1
     lock.release(lock_file)
     assert (runs / "a").is_dir()
+
+
+@pytest.fixture
+def impatient() -> Iterator[None]:
+    """End a test that waits for ever."""
+
+    def late(*_: object) -> None:
+        raise AssertionError("it waits for what never comes")
+
+    before = signal.signal(signal.SIGALRM, late)
+    signal.alarm(30)
+    yield
+    signal.alarm(0)
+    signal.signal(signal.SIGALRM, before)
+
+
+@pytest.mark.usefixtures("impatient")
+@pytest.mark.parametrize("name", [".lock", "run.json", "history.csv", "events.jsonl", "host.log", "worker.log"])
+def test_a_named_pipe_in_a_run_folder_is_not_waited_for(
+    runs: Path, name: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    folder = runs / "c"
+    (folder / name).unlink(missing_ok=True)
+    os.mkfifo(folder / name)
+    whole = 1 if name == "run.json" else 0
+    assert main(["runs", "list", "--root", str(runs)]) == 0
+    assert main(["attach", str(folder)]) in (0, 1)
+    assert main(["report", str(folder)]) == whole
+    assert main(["train", f"resume={folder}"]) == 1
+    assert main(["infer", f"run={folder}", "input=x.png"]) == 1
+    assert "bug" not in "".join(capsys.readouterr())
+    with contextlib.suppress(ZooError):
+        lock.release(lock.take(folder, ["zoo", "train"]))
+    assert main(["runs", "remove", "c", "--root", str(runs)]) == 0
+    assert not folder.exists()
 
 
 @pytest.fixture

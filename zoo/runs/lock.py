@@ -6,6 +6,7 @@ The system lets go of it when the last of the two is gone, however they ended; n
 import errno
 import json
 import os
+import stat
 import time
 from pathlib import Path
 from typing import Any
@@ -32,7 +33,7 @@ def take(folder: Path, command: list[str]) -> int:
         ZooError: another process writes into the folder, or nothing can be written there.
     """
     try:
-        handle = os.open(folder / NAME, os.O_RDWR | os.O_CREAT, 0o600)
+        handle = _opened(folder, os.O_RDWR | os.O_CREAT)
     except OSError as error:
         raise ZooError(
             f"Cannot write into the run folder {folder}: {error.strerror}", "Make it writable, or copy it."
@@ -54,6 +55,19 @@ def take(folder: Path, command: list[str]) -> int:
     return handle
 
 
+def _opened(folder: Path, flags: int) -> int:
+    """Open the lock file; it is never followed as a link nor waited for as a pipe, which a stranger's could be.
+
+    Raises:
+        OSError: it cannot be opened, or is no plain file.
+    """
+    handle = os.open(folder / NAME, flags | os.O_NONBLOCK | os.O_NOFOLLOW, 0o600)
+    if stat.S_ISREG(os.fstat(handle).st_mode):
+        return handle
+    os.close(handle)
+    raise OSError(errno.EINVAL, f"{NAME} is no plain file")
+
+
 def _locked(handle: int, folder: Path) -> bool:
     import fcntl
 
@@ -69,7 +83,7 @@ def _locked(handle: int, folder: Path) -> bool:
 def is_held(folder: Path) -> bool:
     """Whether a process writes into a run folder now; nothing is changed there."""
     try:
-        handle = os.open(folder / NAME, os.O_RDONLY)
+        handle = _opened(folder, os.O_RDONLY)
     except OSError:
         return False
     try:
