@@ -88,6 +88,6 @@ class ArrayQueue:
             self._feed(self)
         except ClosedError:
             return
-        except Exception as error:  # told by check(), in the main thread
+        except Exception as error:  # raised by check(), in the main thread
             self._failure = storage_error("write", self._folder, error) if isinstance(error, OSError) else error
         (self._folder / "end").touch()

@@ -249,7 +249,7 @@ def require(folder: Path, record: Json, needed: Mapping[str, type]) -> None:
     """
     wrong = [key for key, kind in needed.items() if not isinstance(_within(record, key), kind)]
     if wrong:
-        raise ZooError(f"{folder / RECORD} tells no {', no '.join(wrong)}", "Give another run, or train again.")
+        raise ZooError(f"{folder / RECORD} has no {', no '.join(wrong)}", "Give another run, or train again.")
 
 
 def _within(record: Any, key: str) -> Any:
