@@ -1,1 +1,1 @@
-"""What every room may use: errors, paths, console, files, downloads, YAML rows."""
+"""Shared by all packages of the host: errors, paths, console, files, downloads, YAML rows."""

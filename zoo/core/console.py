@@ -1,4 +1,4 @@
-"""What people see while they wait: sentences, warnings and bars on standard error.
+"""Print messages, warnings and progress bars on standard error.
 
 Results go to standard output, so a script that reads them is never disturbed by these.
 """
@@ -14,7 +14,7 @@ from typing import Any, Protocol
 
 
 class Bar(Protocol):
-    """A moving bar, or its plain-text stand-in where there is no terminal."""
+    """A progress bar, or its plain-text replacement where there is no terminal."""
 
     def advance(self, amount: float) -> None: ...
     def label(self, text: str) -> None: ...
@@ -28,7 +28,7 @@ def _console() -> Any:
 
 
 def is_terminal() -> bool:
-    """True where bars can be drawn."""
+    """Return True where bars can be drawn."""
     return sys.stderr.isatty()
 
 
@@ -107,7 +107,7 @@ class _Drawn:
 
 
 class _Plain:
-    """One line at the start and then one every ten seconds: readable in a log file."""
+    """Progress in lines: one at the start and then one every ten seconds, readable in a log file."""
 
     def __init__(self, label: str, total: float | None, unit: str) -> None:
         self._label, self._total, self._unit = label, total, unit
@@ -130,7 +130,7 @@ class _Plain:
 
 @contextlib.contextmanager
 def bar(label: str, total: float | None = None, unit: str = "") -> Iterator[Bar]:
-    """A bar over ``total`` units (bytes where ``unit`` is ``"B"``), or a spinner where the total is unknown."""
+    """Show a bar over ``total`` units (bytes where ``unit`` is ``"B"``), or a spinner where the total is unknown."""
     if not is_terminal():
         yield _Plain(label, total, unit)
         return

@@ -1,4 +1,4 @@
-"""Fetch a file once, from whichever mirror answers, and never trust it before its checksum agrees."""
+"""Download a file once, from any mirror that answers, and never trust it before its checksum agrees."""
 
 import contextlib
 import os
@@ -33,7 +33,7 @@ class _MirrorError(Exception):
 def fetch(name: str, urls: Sequence[str], sha256: str, folder: Path, size: int | None = None) -> Path:
     """Return ``folder/name``, fetched from the first of ``urls`` that serves it unless it is there already.
 
-    A broken transfer goes on where it stopped, also in a later call; only a file whose checksum agrees gets
+    A broken transfer resumes where it stopped, also in a later call; only a file whose checksum agrees gets
     its name.
 
     Args:
@@ -158,7 +158,7 @@ def _transfer(url: str, part: Path, offset: int, size: int | None) -> bool:
 
 
 def _session(url: str) -> "requests.Session":
-    """A session that can speak https and, for an address on this machine, http to that address alone.
+    """Open a session that speaks https and, for an address on this machine, http to that address alone.
 
     A redirection from https to http therefore finds no adapter and fails.
     """
@@ -177,7 +177,7 @@ def _session(url: str) -> "requests.Session":
 
 
 def _answer(session: "requests.Session", url: str, offset: int) -> "requests.Response":
-    """The mirror's answer, its body not yet read; waits for it no longer than ``ANSWER_S``."""
+    """Return the mirror's answer, its body not yet read; wait for it no longer than ``ANSWER_S``."""
     import requests
 
     headers = {"Range": f"bytes={offset}-"} if offset else {}
@@ -196,7 +196,7 @@ def _answer(session: "requests.Session", url: str, offset: int) -> "requests.Res
 
 
 def _within(seconds: float, work: Callable[[], Any]) -> Any:
-    """What ``work`` returns or raises (as a value), or None when it takes longer than ``seconds``."""
+    """Return what ``work`` returns or raises (as a value), or None when it takes longer than ``seconds``."""
     outcomes: queue.Queue[Any] = queue.Queue()
 
     def run() -> None:
@@ -213,7 +213,7 @@ def _within(seconds: float, work: Callable[[], Any]) -> Any:
 
 
 def _plainly(error: Exception) -> str:
-    """One line that a person can use, instead of three nested exceptions."""
+    """Return one line that a person can use, instead of three nested exceptions."""
     text = str(error)
     if "NameResolution" in text or "resolve" in text:
         return "its name could not be looked up (is there a network?)"
@@ -229,7 +229,7 @@ def _plainly(error: Exception) -> str:
 
 
 def _start(response: "requests.Response", offset: int) -> int:
-    """Where in the file the answer begins; a mirror that ignores Range begins at 0."""
+    """Return where in the file the answer begins; a mirror that ignores Range begins at 0."""
     if response.status_code == 200:
         return 0
     said = response.headers.get("Content-Range", "")

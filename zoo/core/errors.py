@@ -1,10 +1,10 @@
-"""What the zoo says when something is wrong: what it is, what was received, what to do."""
+"""Define the errors that users see: what is wrong, what was received, what to do."""
 
 INTERRUPTED = 130
 
 
 class ZooError(Exception):
-    """A failure the user can mend. Shown as text, never as a traceback.
+    """A failure that the user can fix. Shown as text, never as a traceback.
 
     Args:
         message: what is wrong and what was received.
@@ -48,7 +48,7 @@ def nearest(word: str, valid: list[str]) -> str:
 
 
 def unknown(kind: str, word: str, valid: list[str]) -> ZooError:
-    """The error for a name that does not exist: lists the valid ones and the nearest."""
+    """Build the error for a name that does not exist; it lists the valid ones and the nearest."""
     return ZooError(
         f"There is no {kind} called {word!r}{nearest(word, valid)}",
         f"Choose one of: {', '.join(sorted(valid))}",

@@ -1,4 +1,4 @@
-"""Rows of data in YAML, read and held against the dataclass they will become; every problem is listed at once."""
+"""Read rows of YAML and check them against the dataclass they will become; every problem is listed at once."""
 
 import dataclasses
 import itertools
@@ -44,7 +44,7 @@ def read_yaml(path: Path) -> Any:
 
 
 def _depth(text: str) -> int:
-    """How deep brackets are nested: what makes parsers of YAML slow, or overflow."""
+    """Return how deep brackets are nested: deep nesting makes parsers of YAML slow, or overflow."""
     steps = (1 if bracket[0] in "[{" else -1 for bracket in re.finditer(r"[][{}]", text))
     return max(itertools.accumulate(steps), default=0)
 
@@ -57,7 +57,7 @@ def refuse(what: str, path: Path, problems: list[str]) -> None:
 
 
 def violations(row: Any, kind: type[Any], where: str = "", given: tuple[str, ...] = ()) -> list[str]:
-    """Missing keys, unknown keys and wrong types of a mapping, those of the mappings in it included.
+    """List missing keys, unknown keys and wrong types of a mapping, those of the mappings in it included.
 
     Args:
         row: what the file holds.
@@ -86,7 +86,7 @@ def _needed(kind: type[Any]) -> list[str]:
 
 
 def _value(value: Any, hint: Any, where: str) -> list[str]:
-    """Problems of one value: of the value itself, or of the rows inside it."""
+    """List the problems of one value: of the value itself, or of the rows inside it."""
     options = typing.get_args(hint) if typing.get_origin(hint) in (types.UnionType, typing.Union) else (hint,)
     for option in options:
         if _is(value, option):

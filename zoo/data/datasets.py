@@ -1,4 +1,4 @@
-"""The rows of ``configs/data``: what each data set is, where it comes from and what of it is used."""
+"""Read the rows of ``configs/data``: what each data set is, where it comes from and what of it is used."""
 
 import dataclasses
 import re
@@ -56,13 +56,13 @@ def _source_file(role: str, values: SourceFile | Mapping[str, Any]) -> SourceFil
 
 
 def names() -> list[str]:
-    """The data sets of pictures that there are, by the files of ``configs/data``; those of texts are elsewhere."""
+    """List the data sets of pictures by the files of ``configs/data``; those of texts are not among them."""
     rows = {path.stem: schema.read_yaml(path)["data"] for path in (paths.CONFIGS / "data").glob("*.yaml")}
     return sorted(name for name, row in rows.items() if row["kind"] != "text")
 
 
 def load_row(name: str) -> DataRow:
-    """The row of a data set.
+    """Load the row of a data set.
 
     Raises:
         ZooError: there is none of that name.
@@ -73,7 +73,7 @@ def load_row(name: str) -> DataRow:
 
 
 def as_row(values: DataRow | Mapping[str, Any]) -> DataRow:
-    """A row, from its plain values too.
+    """Return a row, also for its plain values.
 
     Raises:
         ZooError: a key is unknown, or a value cannot be used.
@@ -89,7 +89,7 @@ def as_row(values: DataRow | Mapping[str, Any]) -> DataRow:
 
 
 def problems(row: DataRow) -> list[str]:
-    """Everything that is wrong with the values of a row, a sentence each."""
+    """List everything that is wrong with the values of a row, a sentence each."""
     wrong = [
         f"data.{key} is {limit}; it must be at least 1, or null for all"
         for key, limit in (("train_limit", row.train_limit), ("test_limit", row.test_limit))

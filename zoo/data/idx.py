@@ -2,7 +2,7 @@
 
 Header: two zero bytes, a type code (8 = unsigned bytes, the only one used here), the number of dimensions,
 then each dimension as 32 bits (http://yann.lecun.com/exdb/mnist/, "the IDX file format"). Every number in it
-is checked before memory is set aside for it.
+is checked before memory is allocated for it.
 """
 
 import gzip
@@ -76,7 +76,7 @@ def _damaged(path: Path, reason: str) -> ZooError:
 
 
 def _read(stream: Stream, path: Path, shape: tuple[int, ...], limit: int) -> tuple[int, bytearray]:
-    """Number of items and their bytes; never asks for more memory than the file's bytes can fill."""
+    """Read the number of items and their bytes; never allocate more than the file's bytes can fill."""
     dimensions = _header(stream, path, shape)
     wanted = math.prod(dimensions)
     described = " x ".join(f"{size:,}" for size in dimensions)

@@ -1,4 +1,4 @@
-"""What a classifier is trained on: arrays on disk, and which rows of them are for training, validating, testing."""
+"""Prepare what a classifier is trained on: arrays on disk, and their rows for training, validation and testing."""
 
 import dataclasses
 from pathlib import Path
@@ -29,7 +29,7 @@ class TrainingSet:
         splits: ``train`` and ``validation``: rows of the training arrays; ``test``: of the test arrays.
         class_names: by label.
         input_shape: (height, width, channels).
-        normalise: (mean, scale), numbers by channel: pixels become (pixel - mean) / scale; None: the model's own way.
+        normalization: (mean, scale) by channel: pixels become (pixel - mean) / scale; None: the model's own way.
         names: file of every row, relative to the user's folder; None where rows have no names.
         skipped: (name, reason) of files that could not be used.
         record: for ``run.json``.
@@ -40,17 +40,17 @@ class TrainingSet:
     splits: "Splits"
     class_names: list[str]
     input_shape: tuple[int, ...]
-    normalise: tuple[list[float], list[float]] | None
+    normalization: tuple[list[float], list[float]] | None
     names: list[str] | None
     skipped: list[tuple[str, str]]
     record: dict[str, Any]
 
 
 def prepare(settings: TrainConfig) -> TrainingSet:
-    """Lay out what the settings name, and split it.
+    """Prepare the data that the settings name, and split it.
 
     Raises:
-        ZooError: the data cannot be had or used.
+        ZooError: the data cannot be downloaded, read or used.
     """
     training_set = _of_folder(settings) if settings.data.name == "folder" else _of_row(settings)
     sizes = {f"{part}_items": len(rows) for part, rows in training_set.splits.items()}
@@ -63,7 +63,7 @@ def prepare(settings: TrainConfig) -> TrainingSet:
 
 
 def prepared(settings: DataSettings) -> array_datasets.ArrayDataset:
-    """Lay out the arrays of a data set that has a row."""
+    """Prepare the arrays of a data set that has a row."""
     row = array_datasets.load_row(settings.name)
     given = {key: value for key, value in dataclasses.asdict(settings).items() if hasattr(row, key)}
     return array_datasets.prepare(dataclasses.replace(row, **given))
@@ -87,7 +87,7 @@ def _of_row(settings: TrainConfig) -> TrainingSet:
         splits=parts | {"test": np.arange(dataset.counts["test"])[: settings.data.test_limit]},
         class_names=dataset.class_names,
         input_shape=dataset.input_shape,
-        normalise=_normalisation(settings, dataset.input_shape[-1], statistics),
+        normalization=_normalization(settings, dataset.input_shape[-1], statistics),
         names=None,
         skipped=[],
         record={name: getattr(dataset, name) for name in ("name", "sha256", "published", "source", "licence")},
@@ -97,7 +97,7 @@ def _of_row(settings: TrainConfig) -> TrainingSet:
 def _of_folder(settings: TrainConfig) -> TrainingSet:
     import numpy as np
 
-    data, size = settings.data, _edge(settings)
+    data, size = settings.data, _picture_size(settings)
     folder = folder_dataset.prepare(data.root, size, data.resize, data.strict)
     parts = folder_dataset.split(folder, data.validation, data.test, settings.seed, data.train_limit, data.test_limit)
     if not len(parts["train"]):
@@ -111,7 +111,7 @@ def _of_folder(settings: TrainConfig) -> TrainingSet:
         splits=parts,
         class_names=folder.listing.class_names,
         input_shape=(size, size, 3),
-        normalise=_normalisation(settings, 3, statistics),
+        normalization=_normalization(settings, 3, statistics),
         names=folder.listing.names,
         skipped=folder.skipped,
         record={
@@ -126,8 +126,8 @@ def _of_folder(settings: TrainConfig) -> TrainingSet:
     )
 
 
-def _edge(settings: TrainConfig) -> int:
-    """Edge of the pictures in pixels: what the model asks for, else what the user says."""
+def _picture_size(settings: TrainConfig) -> int:
+    """Return the size of the pictures in pixels: what the user sets, else what the model asks for."""
     size = settings.data.size or settings.model.get("input_size")
     if not size:
         raise ZooError(
@@ -145,7 +145,7 @@ def _split_words(folder: folder_dataset.FolderDataset, data: DataSettings) -> st
     return "; ".join([f"as in the folder: {', '.join(given)}"] * bool(given) + drawn)
 
 
-def _normalisation(
+def _normalization(
     settings: TrainConfig, channels: int, statistics: tuple[list[float], list[float]] | None
 ) -> tuple[list[float], list[float]] | None:
     fixed = {"unit": (0.0, 255.0), "symmetric": (127.5, 127.5)}.get(settings.data.normalize)
@@ -156,7 +156,7 @@ def _normalisation(
 
 
 def part(material: TrainingSet, name: str) -> "tuple[NDArray[np.uint8], NDArray[np.int64]]":
-    """Pictures and labels of a part, in memory."""
+    """Load pictures and labels of a part."""
     import numpy as np
 
     rows, kept = material.splits[name], "test" if name == "test" else "train"

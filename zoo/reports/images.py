@@ -58,7 +58,7 @@ def read(path: Path) -> EmbeddedImage:
 
 
 def _reduced(path: Path, width: int, height: int) -> EmbeddedImage:
-    image = decode.colours(decode.open_upright(path))
+    image = decode.to_rgb(decode.open_upright(path))
     image.thumbnail((KEPT_SIDE, KEPT_SIDE))
     note = f"reduced for this page; the file has {width:,} x {height:,} pixels"
     return EmbeddedImage(_encoded(image, "JPEG"), image.width, image.height, note)

@@ -23,7 +23,7 @@ def material(tmp_path: Path, count: int = 8) -> TrainingSet:
     return TrainingSet(
         files={"x_train": tmp_path / "x.npy", "x_test": tmp_path / "x.npy"}, labels=np.zeros(count, np.int64),
         splits={"train": rows[:0], "validation": rows, "test": rows}, class_names=NAMES, input_shape=(6, 6, 3),
-        normalise=None, names=[f"folder/{row}.png" for row in range(count)], skipped=[], record={},
+        normalization=None, names=[f"folder/{row}.png" for row in range(count)], skipped=[], record={},
     )  # fmt: skip
 
 

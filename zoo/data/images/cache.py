@@ -1,7 +1,7 @@
-"""Many picture files decoded once, by several processes, into one array on disk.
+"""Decode many picture files once, by several processes, into one array on disk.
 
-While it is made, the array lies in a folder called ``.NAME.part`` beside a byte for every picture that tells whether
-it is done: what an interrupted process has done is not done again.
+Meanwhile the array lies in a folder called ``.NAME.part`` beside a byte for every picture that says whether it is
+done: what an interrupted process has decoded is not decoded again.
 """
 
 import dataclasses
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
 
-# Part of every name: to be raised when the same file would become other pixels.
+# Part of every name: raise it when the same file would become other pixels.
 CACHE_VERSION = 1
 ARRAY, STATE, REASONS = "pictures.npy", "state.npy", "reasons.json"
 OPEN, GOOD, BAD = 0, 1, 2
@@ -44,7 +44,7 @@ class Cached:
 
 
 def ensure(root: Path, names: list[str], sums: list[str], size: int, resize: str) -> Cached:
-    """The pictures of some files, decoded now if they were not before.
+    """Return the pictures of some files, decoded now if they were not before.
 
     Args:
         root: folder that the names are relative to.
@@ -66,7 +66,7 @@ def ensure(root: Path, names: list[str], sums: list[str], size: int, resize: str
 
 
 def rows(path: Path, chosen: "NDArray[np.int64]") -> "NDArray[np.uint8]":
-    """A copy of some rows; the file is mapped only meanwhile, for what is mapped counts as memory."""
+    """Copy some rows; the file is mapped only meanwhile, for what is mapped counts as memory."""
     import numpy as np
 
     mapped: NDArray[np.uint8] = np.load(path, mmap_mode="r", allow_pickle=False)
@@ -85,7 +85,7 @@ def _open(folder: Path) -> Cached:
 
 
 def _make(folder: Path, root: Path, names: list[str], size: int, resize: str) -> None:
-    """Decode into the folder's ``.part``, going on where an earlier process stopped. The caller holds the lock."""
+    """Decode into the folder's ``.part``, resuming where an earlier process stopped. The caller holds the lock."""
     part = folder.with_name(f".{folder.name}.part")
     try:
         _decode_all(part, _begin(part, len(names), size), root, names, size, resize)
@@ -96,7 +96,7 @@ def _make(folder: Path, root: Path, names: list[str], size: int, resize: str) ->
 
 @dataclasses.dataclass
 class _Done:
-    """What has been decoded so far."""
+    """Progress of the decoding: what is in each row so far."""
 
     state: "NDArray[np.uint8]"
     reasons: dict[int, str]
@@ -145,7 +145,7 @@ def _decode_all(part: Path, done: _Done, root: Path, names: list[str], size: int
     left = np.flatnonzero(done.state == OPEN)
     files = [(int(row), str(root / names[row])) for row in left]
     chunks = [files[begin : begin + CHUNK] for begin in range(0, len(files), CHUNK)]
-    task = {"array": str(part / ARRAY), "size": size, "resize": resize}
+    task: decode_pool.Task = {"array": str(part / ARRAY), "size": size, "resize": resize}
     saved = time.monotonic()
     try:
         with console.bar(f"Decoding {len(names):,} pictures to {size} x {size}", len(left)) as bar:

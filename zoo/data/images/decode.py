@@ -1,4 +1,4 @@
-"""One picture file, decoded upright into colours: for every task that looks at pictures of the user's own."""
+"""Decode picture files, upright and as RGB: for every task that reads pictures of the user's own."""
 
 import functools
 import os
@@ -35,7 +35,7 @@ class UnreadableError(Exception):
 
 
 def decode(path: Path, size: tuple[int, int], resize: str = "stretch") -> "Bytes":
-    """One picture as uint8 (height, width, 3), red first, 0..255; turned as its EXIF says, on white where clear.
+    """Decode one picture to uint8 (height, width, 3), RGB, 0..255, rotated as its EXIF says, on white if transparent.
 
     Args:
         path: the file; its content tells the format, not its name.
@@ -60,7 +60,7 @@ def decode_with_thumb(
     # Twice the size wanted: what the JPEG decoder leaves out is then iter_images what resizing smooths away.
     edge = 2 * max(*size, thumb)
     try:
-        image = colours(open_upright(path, None if resize == "nearest" else (edge, edge)))
+        image = to_rgb(open_upright(path, None if resize == "nearest" else (edge, edge)))
         pixels = np.array(fit(image, size, resize))
         if not thumb:
             return pixels, None
@@ -71,7 +71,7 @@ def decode_with_thumb(
 
 
 def open_upright(path: Path, hint: tuple[int, int] | None = None) -> "Image":
-    """The first frame of a file, in its own colours, turned as its EXIF says.
+    """Open the first frame of a file in its own mode, rotated as its EXIF says.
 
     Args:
         path: the file.
@@ -126,7 +126,7 @@ def _prepare() -> None:
 
 
 def opaque(image: "Image") -> "Image":
-    """The same picture as 8-bit ``1``, ``L`` or ``RGB``, on white where it is transparent.
+    """Convert a picture to 8-bit ``1``, ``L`` or ``RGB``, on white where it is transparent.
 
     Raises:
         UnreadableError: its colours cannot be converted, or its numbers have no known range.
@@ -145,13 +145,13 @@ def opaque(image: "Image") -> "Image":
         raise UnreadableError(f"its colours (mode {image.mode}) cannot be converted") from error
 
 
-def colours(image: "Image") -> "Image":
-    """The same picture as 8-bit ``RGB``, on white where it is transparent; raises as :func:`opaque`."""
+def to_rgb(image: "Image") -> "Image":
+    """Convert a picture to 8-bit ``RGB``, on white where it is transparent; raises as :func:`opaque`."""
     return opaque(image).convert("RGB")
 
 
 def fit(image: "Image", size: tuple[int, int], resize: str = "stretch") -> "Image":
-    """The same picture with (height, width) ``size``; for ``resize`` see :func:`decode`."""
+    """Resize a picture to (height, width); for ``resize`` see :func:`decode`."""
     from PIL import Image
 
     if resize not in RESIZES:
@@ -166,7 +166,7 @@ def fit(image: "Image", size: tuple[int, int], resize: str = "stretch") -> "Imag
 
 
 def _middle(size: tuple[int, int], wanted: tuple[int, int]) -> tuple[float, float, float, float]:
-    """The largest part with the proportions of ``wanted``, its sides times ``CROP``, in the middle."""
+    """Return the central box with the proportions of ``wanted``, as large as fits, its sides times ``CROP``."""
     scale = CROP * min(size[0] / wanted[0], size[1] / wanted[1])
     width, height = max(1.0, scale * wanted[0]), max(1.0, scale * wanted[1])
     left, top = (size[0] - width) / 2, (size[1] - height) / 2

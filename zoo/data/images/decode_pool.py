@@ -1,6 +1,6 @@
-"""Processes that decode pictures into the rows of an array on disk.
+"""Run processes that decode pictures into the rows of an array on disk.
 
-They are started by path and spoken to in lines of JSON, so that a script without a main guard, a notebook or a test
+They are started by path and exchange lines of JSON, so that a script without a main guard, a notebook or a test
 can use them too, and a decoder that crashes takes one picture with it and not the run.
 """
 
@@ -14,7 +14,7 @@ import sys
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor, as_completed
 from pathlib import Path
-from typing import Any
+from typing import Any, TypedDict
 
 from zoo.core import paths
 from zoo.core.errors import ZooError
@@ -28,11 +28,31 @@ READY = "ready\n"
 Answers = list[tuple[int, str]]
 
 
-def decode_all(task: dict[str, Any], chunks: list[list[tuple[int, str]]]) -> Iterator[Answers]:
+class Task(TypedDict):
+    """What all pictures have in common.
+
+    Attributes:
+        array: .npy file of uint8, (n, size, size, 3), that gets them.
+        size: edge in pixels.
+        resize: how; see :func:`zoo.data.images.decode.decode`.
+    """
+
+    array: str
+    size: int
+    resize: str
+
+
+class Request(Task):
+    """Pictures for one process: (row, path) of each."""
+
+    files: list[tuple[int, str]]
+
+
+def decode_all(task: Task, chunks: list[list[tuple[int, str]]]) -> Iterator[Answers]:
     """Decode files by as many processes as there are processors.
 
     Args:
-        task: ``array`` (.npy file of uint8, (n, size, size, 3)), ``size`` and ``resize``.
+        task: where to, and how.
         chunks: lists of (row, path).
 
     Yields:
@@ -66,12 +86,12 @@ def decode_all(task: dict[str, Any], chunks: list[list[tuple[int, str]]]) -> Ite
 
 
 def processors() -> int:
-    """Processors that this process may use, as far as the system tells."""
+    """Count the processors that this process may use."""
     count = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count()
     return min(count or 1, MOST_PROCESSES)
 
 
-def _ask(process: "_Process", task: dict[str, Any], chunk: list[tuple[int, str]]) -> Answers:
+def _ask(process: "_Process", task: Task, chunk: list[tuple[int, str]]) -> Answers:
     """Have a chunk decoded; where that ends the process, picture by picture."""
     answer = process.ask({**task, "files": chunk})
     if answer is not None:
@@ -87,8 +107,8 @@ class _Process:
     def __init__(self) -> None:
         self._running: subprocess.Popen[str] | None = None
 
-    def ask(self, request: dict[str, Any]) -> Answers | None:
-        """Its answer; None: it died over the request."""
+    def ask(self, request: Request) -> Answers | None:
+        """Send a request and return the answer; None: the process died over it."""
         self._running = self._running or _started()
         assert self._running.stdin is not None  # noqa: S101  (asked for when it was started)
         assert self._running.stdout is not None  # noqa: S101
@@ -108,7 +128,7 @@ class _Process:
         return [(row, reason) for row, reason in answer]
 
     def end(self) -> None:
-        """Let it go: without requests it comes to its end."""
+        """Close its input, upon which it ends."""
         if self._running is not None:
             self._running.communicate()
 
@@ -123,12 +143,12 @@ def _started() -> "subprocess.Popen[str]":
 
 
 def serve() -> None:
-    """What such a process does: answer request after request. Ctrl-C is left to the process that started it."""
+    """Answer request after request, in a decoding process. Ctrl-C is left to the process that started it."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     sys.stdout.write(READY)
     sys.stdout.flush()
     for line in sys.stdin:
-        request = json.loads(line)
+        request: Request = json.loads(line)
         try:
             answer: Any = decode(request)
         except OSError as error:
@@ -137,7 +157,7 @@ def serve() -> None:
         sys.stdout.flush()
 
 
-def decode(request: dict[str, Any]) -> Answers:
+def decode(request: Request) -> Answers:
     """Decode the files of one request into their rows.
 
     Raises:

@@ -1,7 +1,7 @@
-"""Picture files whole: every frame in true colours with what the file tells of them, and written by the suffix.
+"""Read whole picture files, every frame with its metadata, and write them in the format of the suffix.
 
-Colours are turned into sRGB where a file carries another colour profile, for that is what networks know and what
-viewers take an untagged picture for.
+Colors are converted to sRGB where a file carries another color profile: networks are trained on sRGB, and viewers
+take it for granted in an untagged picture.
 """
 
 import contextlib
@@ -42,7 +42,7 @@ _USUAL_FRAME_MS = 100
 
 @dataclass(frozen=True)
 class ImageMetadata:
-    """What a file says beside its colours.
+    """Metadata of a picture file.
 
     Attributes:
         exif: as bytes, upright already; empty where there is none.
@@ -69,7 +69,7 @@ def open_image(path: Path) -> "tuple[ImageMetadata, Iterator[Bytes]]":
 
 
 def _exif(image: "Image") -> bytes:
-    """EXIF of a picture that was turned upright. TIFF keeps its own layout there, which means nothing elsewhere."""
+    """Return the EXIF of a picture that was rotated upright, where it has some."""
     if "exif" not in image.info:
         return b""
     try:
@@ -80,7 +80,7 @@ def _exif(image: "Image") -> bytes:
 
 
 def _durations(path: Path) -> tuple[int, ...]:
-    """Milliseconds of every frame of a moving picture; empty for one that stands still."""
+    """Return the milliseconds of every frame of an animation; empty for a still picture."""
     with _readable(), _open(path) as image:
         count = getattr(image, "n_frames", 1)
         if count == 1:
@@ -96,13 +96,13 @@ def _durations(path: Path) -> tuple[int, ...]:
 def _frames(path: Path, first: "Image", count: int) -> "Iterator[Bytes]":
     import numpy as np
 
-    yield np.asarray(true_colours(first))
+    yield np.asarray(to_srgb(first))
     if count < 2:
         return
     with _readable(), _open(path) as image:
         for number in range(1, count):
             image.seek(number)
-            yield np.asarray(true_colours(image.copy()))
+            yield np.asarray(to_srgb(image.copy()))
 
 
 def _open(path: Path) -> "Image":
@@ -122,8 +122,8 @@ def _readable() -> Iterator[None]:
         raise decode.UnreadableError(f"it is damaged or of an unknown variety ({error})") from error
 
 
-def true_colours(image: "Image") -> "Image":
-    """The same picture as sRGB, by its colour profile where it has one, on white where it is transparent.
+def to_srgb(image: "Image") -> "Image":
+    """Convert a picture to sRGB, by its color profile where it has one, on white where it is transparent.
 
     Raises:
         UnreadableError: its colours cannot be converted.
@@ -133,13 +133,13 @@ def true_colours(image: "Image") -> "Image":
     profile = image.info.get("icc_profile")
     plain = image if image.mode == "CMYK" and profile else decode.opaque(image)
     if not profile or plain.mode not in ("L", "RGB", "CMYK"):
-        return decode.colours(plain)
+        return decode.to_rgb(plain)
     try:
         given = ImageCms.ImageCmsProfile(io.BytesIO(profile))
         turned = ImageCms.profileToProfile(plain, given, ImageCms.createProfile("sRGB"), outputMode="RGB")
     except (ImageCms.PyCMSError, OSError, ValueError) as error:
         console.warn(f"The colour profile of a picture is damaged or of another kind, and is passed over: {error}")
-        return decode.colours(plain)
+        return decode.to_rgb(plain)
     assert turned is not None  # noqa: S101  (only where the picture is changed in place)
     return turned
 
@@ -176,7 +176,7 @@ def write(path: Path, pictures: Iterable["Bytes"], about: ImageMetadata) -> None
 
 
 def output_format(path: Path) -> tuple[str, dict[str, Any]]:
-    """What Pillow calls the format that a suffix names, and how to write it.
+    """Return Pillow's name for the format of a suffix, and its options for writing.
 
     Raises:
         ZooError: it names none that is written here.

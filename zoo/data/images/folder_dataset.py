@@ -1,4 +1,4 @@
-"""``data=folder``: the user's own pictures, one folder a class, decoded once into a cache of one size.
+"""Prepare ``data=folder``: the user's own pictures, one folder a class, decoded once into a cache of one size.
 
 The cache is one array on disk that is read by position, a few pictures at a time, so that neither the host's nor the
 worker's memory grows with the number of pictures. It is keyed by the content of all files: a changed picture makes
@@ -73,7 +73,7 @@ def prepare(root: str | None, size: int, resize: str = "stretch", strict: bool =
 def split(
     folder: FolderDataset, validation: float, test: float, seed: int, train_limit: int | None, test_limit: int | None
 ) -> "dict[str, NDArray[np.int64]]":
-    """Rows to train, validate and test on; the same for the same seed.
+    """Return the rows to train, validate and test on; the same for the same seed.
 
     Parts that the folder has are kept. Where it has none, each class gives its share to the test, and what has no
     validation part gives a share of each class's training pictures to it; at least one picture where a class has
@@ -117,7 +117,7 @@ def _share(rows: "NDArray[np.int64]", share: float) -> "tuple[NDArray[np.int64],
 
 
 def channel_statistics(pictures: Path, rows: "NDArray[np.int64]") -> tuple[list[float], list[float]]:
-    """Mean and standard deviation of each channel over some rows of an array of pictures, from at most 10,000."""
+    """Compute mean and standard deviation of each channel over some rows of pictures, from at most 10,000."""
     import numpy as np
 
     chosen = rows[:: -(-len(rows) // 10_000)]
@@ -130,7 +130,7 @@ def channel_statistics(pictures: Path, rows: "NDArray[np.int64]") -> tuple[list[
 
 
 def _checksums(listing: FolderListing) -> list[str]:
-    """Checksum of every file; "" for what cannot be read. Those of files that did not change are remembered."""
+    """Compute the checksum of every file; "" for what cannot be read. Those of unchanged files are remembered."""
     index = (
         paths.cache_dir()
         / "data"
@@ -163,7 +163,7 @@ def _checksums(listing: FolderListing) -> list[str]:
 
 
 def _stamp(path: Path) -> list[int] | None:
-    """Size and time of a file, which change when it does; None for what is no file."""
+    """Return size and time of a file, which change when it does; None for what is no file."""
     import stat
 
     try:
@@ -182,7 +182,7 @@ def _remembered(index: Path) -> dict[str, list[int | str]]:
 
 
 def _report(listing: FolderListing, skipped: list[tuple[str, str]], strict: bool) -> None:
-    """Say what is left out; an error where nothing may be."""
+    """Warn of what is left out, or refuse it where nothing may be."""
     listed = "".join(f"\n  {name}: {reason}" for name, reason in skipped[:SHOWN])
     listed += f"\n  and {len(skipped) - SHOWN:,} more" if len(skipped) > SHOWN else ""
     if skipped and strict:

@@ -1,4 +1,4 @@
-"""Which pictures lie in a folder of classes, and to which class and part each belongs."""
+"""List the pictures in a folder of classes, with the class and the part that each belongs to."""
 
 import dataclasses
 from pathlib import Path
@@ -24,7 +24,7 @@ PARTS = {
 
 @dataclasses.dataclass(frozen=True)
 class FolderListing:
-    """What was found.
+    """The pictures in a folder of classes.
 
     Attributes:
         root: the folder.
@@ -62,7 +62,7 @@ def scan(root: str | None) -> FolderListing:
 
 
 def _folders(path: Path) -> list[str]:
-    """Names of the folders in a folder, links to folders included; hidden ones are not for us."""
+    """List the folders in a folder, links to folders included; hidden ones are skipped."""
     try:
         if not path.is_dir():
             what = "is a file" if path.exists() else f"does not exist{nearest(path.name, siblings(path))}"
@@ -75,7 +75,7 @@ def _folders(path: Path) -> list[str]:
 
 
 def _in_parts(path: Path, folders: list[str]) -> FolderListing:
-    """A tree whose first level are the parts of the data set."""
+    """List a folder whose first level are the parts of the data set."""
     named = {PARTS[name.lower()]: name for name in folders}
     if len(named) < len(folders) or "train" not in named:
         raise ZooError(
@@ -98,7 +98,7 @@ def _in_parts(path: Path, folders: list[str]) -> FolderListing:
 
 
 def _listing(path: Path, chosen: list[tuple[str, str, str]]) -> FolderListing:
-    """The tree of (part, prefix, class) triples."""
+    """List the pictures of (part, prefix, class) triples."""
     unreadable: list[tuple[str, str]] = []
     files_by_class = {
         (part, prefix, name): [
@@ -131,7 +131,7 @@ def _listing(path: Path, chosen: list[tuple[str, str, str]]) -> FolderListing:
 def _what_is_there(
     path: Path, chosen: list[tuple[str, str, str]], classes: list[str], unreadable: list[tuple[str, str]]
 ) -> str:
-    """Why a folder has fewer than two classes, in words that follow its name."""
+    """Explain why a folder has fewer than two classes, in words that follow its name."""
     reasons = "".join(f"\n  {name}: {reason}" for name, reason in unreadable[:10])
     if classes:
         return f"has pictures of one class only, {classes[0]!r}: there is nothing to tell it from{reasons}"

@@ -1,4 +1,4 @@
-"""Pictures of the user's own, of any size and mode, made into what a model was trained on."""
+"""Convert pictures of the user's own, of any size and mode, to what a model was trained on."""
 
 import dataclasses
 from collections.abc import Iterable
@@ -111,7 +111,7 @@ def _listed(lines: list[str]) -> str:
 
 
 def _picture(path: Path, shape: tuple[int, ...], style: str) -> "Bytes":
-    """One picture as (height, width, 1)."""
+    """Read one picture as (height, width, 1)."""
     import numpy as np
     from PIL import Image
 
@@ -151,7 +151,7 @@ def _to_mnist_style(grey: "Bytes", height: int, width: int) -> "Bytes":
 
 
 def _ink(grey: "Bytes") -> "NDArray[np.float32]":
-    """How far each pixel stands out from the paper, 0 to 1; the paper is what most of the border shows."""
+    """Return the contrast of each pixel with the paper, 0 to 1; the paper is what most of the border shows."""
     import numpy as np
 
     border = np.concatenate([grey[0], grey[-1], grey[:, 0], grey[:, -1]])

@@ -1,4 +1,4 @@
-"""Texts to numbers and back: characters, words, or byte-level BPE; the one door to Hugging Face's ``tokenizers``.
+"""Turn texts into numbers and back: characters, words, or byte-level BPE; the door to Hugging Face's ``tokenizers``.
 
 Number 0 is padding and 1 stands for what the vocabulary lacks. A vocabulary is one JSON file that goes with the run.
 """
@@ -50,7 +50,7 @@ class Tokenizer:
         return len(self.tokens)
 
     def encode(self, text: str) -> list[int]:
-        """Numbers of a text's tokens."""
+        """Encode a text as numbers of tokens."""
         if self.kind == "bpe":
             numbers: list[int] = self._bpe().encode(_plain(text, self.lowercase)).ids
             return numbers
@@ -58,7 +58,7 @@ class Tokenizer:
         return [lookup(token, UNKNOWN) for token in _cut(self.kind, text, self.lowercase)]
 
     def encode_all(self, texts: Sequence[str]) -> "list[NDArray[np.int32]]":
-        """Numbers of many texts."""
+        """Encode many texts."""
         import numpy as np
 
         if self.kind != "bpe":
@@ -67,13 +67,13 @@ class Tokenizer:
         return [np.array(each.ids, np.int32) for each in encodings]
 
     def missing(self, text: str) -> list[str]:
-        """Pieces of a text that the vocabulary lacks, each once; BPE lacks nothing."""
+        """List the tokens of a text that the vocabulary lacks, each once; BPE lacks nothing."""
         if self.kind == "bpe":
             return []
         return list(dict.fromkeys(p for p in _cut(self.kind, text, self.lowercase) if p not in self._numbers))
 
     def token_bytes(self) -> list[str]:
-        """What each number adds to a text, as bytes written as one character each; the worker puts them together."""
+        """Return what each token adds to a text, as bytes written as one character each; the worker joins them."""
         if self.kind == "bpe":
             return self.tokens
         blanks = [" " if self.kind == "words" and _spaced(token) else "" for token in self.tokens]
@@ -165,7 +165,7 @@ def _learn_bpe(texts: Sequence[str], size: int, lowercase: bool) -> Tokenizer:
 
 
 def _byte_letters() -> dict[str, int]:
-    """The letter that byte-level BPE writes for each byte: itself where it can be seen, else one from U+0100 on."""
+    """Map the letters of byte-level BPE to bytes: itself where it is printable, else one from U+0100 on."""
     seen = [*range(0x21, 0x7F), *range(0xA1, 0xAD), *range(0xAE, 0x100)]
     rest = [number for number in range(256) if number not in seen]
     return {chr(n): n for n in seen} | {chr(256 + place): n for place, n in enumerate(rest)}

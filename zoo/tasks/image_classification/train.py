@@ -75,8 +75,8 @@ def _train_request(
     request = request_of(context, settings.model, "train_image_classifier")
     classes = len(material.class_names)
     request["model"]["args"] |= {"input_shape": list(material.input_shape), "classes": classes}
-    if material.normalise:
-        request["model"]["args"]["normalise"] = material.normalise
+    if material.normalization:
+        request["model"]["args"]["normalise"] = material.normalization
     alike = {"classes": classes, "balance": settings.data.balance, "augment": dataclasses.asdict(settings.augment)}
     return request | {
         "train": dataclasses.asdict(settings.trainer) | {"seed": settings.seed},
