@@ -1,7 +1,6 @@
 """Run folders that somebody else made, or that a disk half lost: going on with them hurts nobody."""
 
 import copy
-import functools
 import json
 import os
 import shutil
@@ -13,8 +12,6 @@ from typing import Any
 import pytest
 
 from zoo.cli.main import main
-from zoo.config import compose as config_compose
-from zoo.config.tasks import Command
 from zoo.core import paths
 from zoo.runs import plots, records, tables
 
@@ -24,22 +21,10 @@ READ = ("command", "config", "config.trainer", "config.trainer.epochs", "phases"
         "seconds", "interruptions", "adjusted", "data", "data.sha256", "started", "error")  # fmt: skip
 
 
-compose = config_compose._base
-
-
-@functools.cache
-def _composed(command: Command[Any], picked: tuple[str, ...]) -> Any:
-    """What Hydra composes of the files, which takes it a quarter of a second each time."""
-    return compose(command, list(picked))
-
-
 @pytest.fixture
 def stranger(pretending: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """The folder of a run that was cut off, beside a copy of it called ``kept``."""
     monkeypatch.setattr(plots, "curves", lambda *_: None)  # half a second each time
-    monkeypatch.setattr(
-        config_compose, "_base", lambda command, picked: copy.deepcopy(_composed(command, tuple(picked)))
-    )
     monkeypatch.setenv("FAKE_WORKER", "dies-once")
     assert main(["train", "data=digits", "output.name=a", "output.root=runs"]) == 1
     folder = pretending / "runs" / "a"

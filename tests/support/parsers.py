@@ -1,6 +1,5 @@
 """Every parser of a file that may come from a stranger, with good files to damage."""
 
-import copy
 import functools
 import gzip
 import io
@@ -11,15 +10,12 @@ import tempfile
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 from PIL import Image
 
 from tests.support import forked_sandbox
 from tests.weights import test_io
-from zoo.config import compose as config_compose
-from zoo.config.tasks import Command
 from zoo.core import schema
 from zoo.core.errors import ZooError
 from zoo.data import idx
@@ -112,25 +108,14 @@ def read_hdf5(path: Path) -> object:
 
 HDF5_SECONDS = 2.0
 HDF5_SEEN = {"peak_bytes": 0, "hung": 0}
-_compose = config_compose._base
 _here = functools.cache(machine.probe)
 
 
-@functools.cache
-def _composed(command: Command[Any], picked: tuple[str, ...]) -> object:
-    return _compose(command, list(picked))
-
-
 def compose(path: Path) -> object:
-    """The words of a command line, one a line; what Hydra makes of the same files again is remembered."""
+    """The words of a command line, one a line."""
     first, *words = path.read_bytes().decode("utf-8", "replace").split("\n")
     verb = first if first in ("train", "infer", "bench") else "train"
-    kept = config_compose._base
-    config_compose._base = lambda command, picked: copy.deepcopy(_composed(command, tuple(picked)))
-    try:
-        return context.resolve(registry.command_of(verb, words), words, _here())
-    finally:
-        config_compose._base = kept
+    return context.resolve(registry.command_of(verb, words), words, _here())
 
 
 def _beside(read: Callable[[Path], object]) -> Callable[[Path], object]:
