@@ -11,8 +11,9 @@ from typing import Any
 import pytest
 
 from tests.support import CHECKOUT, SUPPORT, alone, real_stacks, rings
-from tests.support.conformance import Answers
+from tests.support.once import once
 from zoo.core import paths
+from zoo.data import array_datasets
 from zoo.environments import store
 from zoo.runs import stopping
 
@@ -33,6 +34,7 @@ def pytest_report_header(config: pytest.Config) -> str:
     return "ring: " + ("all that pytest alone leaves out" if config.getoption("--all-stacks") else "default")
 
 
+@pytest.hookimpl(optionalhook=True)
 def pytest_xdist_auto_num_workers(config: pytest.Config) -> int:
     """Every core for the whole suite; chosen files run in this process, where starting others takes longer."""
     return (os.cpu_count() or 1) if config.args == ["tests"] else 0
@@ -48,6 +50,7 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
     items[:] = sorted((item for item in items if item not in set(other)), key=rings.order)
 
 
+@pytest.hookimpl(optionalhook=True)
 def pytest_testnodedown(node: Any) -> None:
     """Take the number of tests that a process left out; every process leaves out the same ones."""
     rings.take_report(node)
@@ -69,13 +72,6 @@ def shared_folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 @pytest.fixture(scope="session")
-def conformance(shared_folder: Path) -> Answers:
-    folder = shared_folder / "conformance"
-    folder.mkdir(exist_ok=True)
-    return Answers(folder)
-
-
-@pytest.fixture(scope="session")
 def shared_data() -> Path:
     """The folder of real data sets, named by ``$ZOO_TEST_DATA`` or found beside the checkout."""
     folder = Path(os.environ.get("ZOO_TEST_DATA") or CHECKOUT.parent / "shared" / "data")
@@ -86,8 +82,20 @@ def shared_data() -> Path:
     return folder
 
 
+@pytest.fixture(scope="session")
+def digits(shared_folder: Path) -> Path:
+    """A cache that holds the bundled digits, which take half a second to prepare."""
+
+    def prepare(folder: Path) -> None:
+        with pytest.MonkeyPatch.context() as patch:
+            patch.setenv("ZOO_CACHE", str(folder))
+            array_datasets.prepare(array_datasets.load_row("digits"))
+
+    return once(shared_folder / "digits", prepare)
+
+
 @pytest.fixture
-def pretending(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+def pretending(tmp_path: Path, digits: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """An empty working folder, an environment that is ready, and a worker that pretends as ``$FAKE_WORKER`` says."""
     lock = tmp_path / "fake.lock"
     lock.write_text("six==1.17.0 --hash=sha256:0\n")
@@ -98,7 +106,7 @@ def pretending(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     monkeypatch.setattr(store, "ensure", lambda stack, platform: ready)
     monkeypatch.setattr(paths, "WORKER", SUPPORT / "fake_worker.py")
     monkeypatch.setattr(stopping, "INTERRUPT_GRACE_S", 1.0)
-    monkeypatch.setenv("ZOO_CACHE", str(tmp_path / "cache"))
+    monkeypatch.setenv("ZOO_CACHE", str(shutil.copytree(digits, tmp_path / "cache")))
     monkeypatch.setenv("FAKE_WORKER", "ok")
     monkeypatch.chdir(tmp_path)
     return tmp_path

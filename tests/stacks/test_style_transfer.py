@@ -1,5 +1,6 @@
 """Style transfer on real stacks: the same picture everywhere, and every kind of input to the end."""
 
+import csv
 import json
 import os
 import shutil
@@ -8,13 +9,12 @@ import subprocess
 import sys
 import time
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 import pytest
 from PIL import Image
 
-from tests.support import CHECKOUT, published
+from tests.support import CHECKOUT, published, trainings
 from tests.support.conformance import Answers
 from zoo import api
 from zoo.cli.main import main
@@ -24,33 +24,22 @@ pytestmark = pytest.mark.stacks
 ASSETS = inputs.ASSETS
 # The first is what the others are compared with.
 STACKS = ("torch", "tf-2.21", "jax", "plaidml-0.7", "tf-1.8", "tf-2.5")
-BACKENDS = {"jax": "jax", "plaidml-0.7": "plaidml"}
+JOB = ["model=style_transfer", f"content={ASSETS / 'landscape.jpg'}", f"style={ASSETS / 'style_mosaic.jpg'}",
+       "features=random", "size=96", "min_size=96", "steps=5", "every=0", "precision=float32"]  # fmt: skip
 
 
-@pytest.fixture(scope="module")
-def computed(tmp_path_factory: pytest.TempPathFactory) -> Any:
-    """Five steps of one and the same job on a stack: (losses by step, picture)."""
-    root, results = tmp_path_factory.mktemp("stylize"), dict[str, Any]()
-
-    def run(stack: str) -> Any:
-        if stack not in results:
-            done = api.train(
-                model="style_transfer", backend=BACKENDS.get(stack, "cpu"), stack=stack, output={"root": str(root)},
-                content=str(ASSETS / "landscape.jpg"), style=str(ASSETS / "style_mosaic.jpg"),
-                features="random", size=96, min_size=96, steps=5, every=0, precision="float32",
-            )  # fmt: skip
-            rows = [line.split(",") for line in (done.folder / "losses.csv").read_text().splitlines()]
-            losses = [float(row[rows[0].index("loss")]) for row in rows[1:]]
-            results[stack] = losses, images.opened(done.folder / "picture.png", "result").pixels.astype(float)
-        return results[stack]
-
-    return run
+def computed(root: Path, stack: str) -> tuple[list[float], np.ndarray]:
+    """Five steps of one and the same job on a stack: losses by step, and the picture."""
+    folder = trainings.train(root, *trainings.ready(stack), *JOB)
+    with (folder / "losses.csv").open(newline="") as source:
+        losses = [float(row["loss"]) for row in csv.DictReader(source)]
+    return losses, images.opened(folder / "picture.png", "result").pixels.astype(float)
 
 
 @pytest.mark.parametrize("stack", STACKS[1:])
-def test_all_stacks_make_the_same_picture(computed: Any, stack: str) -> None:
-    losses, picture = computed(STACKS[0])
-    own, own_picture = computed(stack)
+def test_all_stacks_make_the_same_picture(root: Path, stack: str) -> None:
+    losses, picture = computed(root, STACKS[0])
+    own, own_picture = computed(root, stack)
     assert losses[-1] < 0.9 * losses[0]
     assert own == pytest.approx(losses, rel=0.01)
     assert np.abs(own_picture - picture).mean() < 2

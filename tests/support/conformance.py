@@ -19,8 +19,10 @@ BACKENDS = {"plaidml": "plaidml", "openvino": "openvino"}
 class Answers:
     """The answers of all stacks, each asked when a test first needs it, by whichever process that is."""
 
-    def __init__(self, root: Path) -> None:
+    def __init__(self, root: Path, others: bool) -> None:
+        """``others``: the stacks of the default ring are asked only for what others are compared with."""
         self.root = root
+        self.asked = questions.COMPARED if others else {}
 
     def of(self, stack: str, part: str) -> Any:
         """What a stack answers to one part; skips where the stack cannot be had."""
@@ -34,15 +36,17 @@ class Answers:
         real_stacks.environment(stack)
         if stack in questions.STACKS["text"] and stack != questions.FIRST:
             self.folder(questions.FIRST, part)  # whose weights the others are asked with
-        return once(self.root / stack, lambda out: _ask(self.root, stacks.load(stack), out)) / part
+        return once(self.root / stack, lambda out: self._ask(stacks.load(stack), out)) / part
 
-
-def _ask(root: Path, row: stacks.Stack, out: Path) -> None:
-    parts = {}
-    for name, build in questions.BUILDERS.items():
-        if row.name in questions.STACKS[name]:
+    def _ask(self, row: stacks.Stack, out: Path) -> None:
+        parts = {}
+        for name in self.asked.get(row.name, questions.of(row.name)):
             (out / name).mkdir(parents=True)
-            parts[name] = build(row, out / name, root) | {"out": str(out / name)}
+            parts[name] = questions.BUILDERS[name](row, out / name, self.root) | {"out": str(out / name)}
+        _run(row, parts, out)
+
+
+def _run(row: stacks.Stack, parts: dict[str, dict[str, Any]], out: Path) -> None:
     device = {"promise": "cpu", "backend": BACKENDS.get(row.framework, "cpu"), "framework": row.framework, "id": None}
     request = {"zoo": str(paths.PACKAGE), "keras": row.keras, "framework": row.framework, "device": device}
     (out / "request.json").write_text(json.dumps(request | {"out": str(out), "parts": parts}))

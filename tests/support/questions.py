@@ -227,3 +227,10 @@ BUILDERS = {
     "transposes": nothing,
     "transformer": transformer,
 }
+# What the tests of other stacks compare with, of the stacks that they compare with.
+COMPARED = {REFERENCE: ["golden"], FIRST: ["text", "transformer"]}
+
+
+def of(stack: str) -> list[str]:
+    """The parts that a stack answers."""
+    return [name for name in BUILDERS if stack in STACKS[name]]

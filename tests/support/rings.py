@@ -1,5 +1,6 @@
 """Which tests run by default and which by ``--all-stacks``, and in what order."""
 
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
@@ -45,4 +46,4 @@ def take_report(node: Any) -> None:
     reporter = node.config.pluginmanager.get_plugin("terminalreporter")
     count = getattr(node, "workeroutput", {}).get(REPORT, 0)
     if count and not reporter.stats.get("deselected"):
-        reporter.stats["deselected"] = [None] * count
+        reporter.stats["deselected"] = [SimpleNamespace() for _ in range(count)]

@@ -22,9 +22,6 @@ def start(request):
 
 def answered(name, request):
     """Answer one part; whatever goes wrong concerns the tests of this part alone."""
-    from zoo.models import compat
-
-    compat.keras.backend.clear_session()
     try:
         return "json", json.dumps(importlib.import_module(name).answer(request), default=float)
     except Exception:
@@ -37,11 +34,11 @@ def main(path):
     sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))  # isolated Python leaves it out
     start(request)
     for name, part in request["parts"].items():
-        began = time.time()
+        began, used = time.time(), time.process_time()
         kind, text = answered(name, dict(part, device=request["device"], framework=request["framework"]))
         with open(os.path.join(request["out"], name + "." + kind), "w") as stream:
             stream.write(text)
-        sys.stderr.write(f"{name}: {time.time() - began:.1f} s\n")
+        sys.stderr.write(f"{name}: {time.time() - began:.1f} s, processor {time.process_time() - used:.1f} s\n")
 
 
 if __name__ == "__main__":

@@ -247,7 +247,7 @@ def test_the_worker_s_own_time_is_read_from_its_events(tmp_path: Path) -> None:
 
 
 @pytest.mark.stacks
-@pytest.mark.parametrize("stack", ["tf-1.8", "tf-2.21"])
+@pytest.mark.parametrize("stack", ["tf-1.8", pytest.param("tf-2.21", marks=pytest.mark.slow)])
 def test_operations_and_networks_on_real_stacks(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, stack: str) -> None:
     real_stacks.environment(stack)
     where = [f"stack={stack}", "backend=cpu", f"output.root={tmp_path}", "count=3", "backend.probes=false"]
