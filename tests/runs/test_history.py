@@ -1,6 +1,8 @@
 """Curves that are drawn beside the worker."""
 
 import csv
+import subprocess
+import sys
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any, cast
@@ -82,3 +84,24 @@ def test_what_goes_wrong_beside_the_worker_is_told_when_it_is_done(
     history.watch(epoch(1, of=1))
     with pytest.raises(OSError, match="No space left"):
         history.finish(Outcome(epochs=[epoch(1, of=1)]))
+
+
+# Draws while another thread loads what draws; argv: the PNG.
+BESIDE = """
+import sys, threading
+from pathlib import Path
+from zoo.runs import plots
+sys.setswitchinterval(1e-6)
+errors = []
+threading.excepthook = lambda args: errors.append(args.exc_value)
+plots.make_ready()
+plots.curves([{"epoch": 1, "loss": 1.0, "accuracy": 0.5}], "title", Path(sys.argv[1]))
+sys.exit(len(errors))
+"""
+
+
+def test_curves_are_drawn_while_what_draws_is_loaded(tmp_path: Path) -> None:
+    for attempt in range(2):
+        command = [sys.executable, "-c", BESIDE, str(tmp_path / f"{attempt}.png")]
+        answer = subprocess.run(command, capture_output=True, text=True, check=False)
+        assert answer.returncode == 0, answer.stderr

@@ -13,6 +13,8 @@ if TYPE_CHECKING:
 # With more classes than this, numbers in the cells of a confusion matrix could not be read.
 MOST_NUMBERS = 20
 MOST_NAMES = 60
+# Two threads that import matplotlib at once see modules that are loaded in part.
+_LOADING = threading.Lock()
 PANELS = (("loss", "loss", "loss (cross-entropy)"), ("accuracy", "accuracy", "accuracy"))
 
 
@@ -24,10 +26,10 @@ def curves(history: list[dict[str, float]], title: str, path: Path) -> None:
         title: printed above the panels.
         path: the PNG to write.
     """
-    from matplotlib.ticker import MaxNLocator
-
     epochs = [int(row["epoch"]) for row in history]
     figure = _figure(10, 4, left=0.11, right=0.985, bottom=0.13, top=0.89, wspace=0.24)
+    from matplotlib.ticker import MaxNLocator
+
     panels = figure.subplots(1, 2)
     for axes, (_, name, label) in zip(panels, PANELS, strict=True):
         # The training figures of an epoch are means over it, so they lag half an epoch behind the validation's.
@@ -136,7 +138,9 @@ def _figure(width: float, height: float, **margins: float) -> Any:
         height: in inches.
         margins: shares of the figure; without any they are found by drawing it once more, which takes twice as long.
     """
-    from matplotlib.figure import Figure
+    with _LOADING:
+        from matplotlib.backends import backend_agg  # noqa: F401  (what saving a figure imports)
+        from matplotlib.figure import Figure
 
     figure = Figure(figsize=(width, height), layout=None if margins else "constrained")
     if margins:
