@@ -16,6 +16,7 @@ def audit() -> ModuleType:
     return module
 
 
+@pytest.mark.network
 def test_nothing_is_known_of_the_packages_of_the_lock(audit: ModuleType, capsys: pytest.CaptureFixture[str]) -> None:
     code = audit.main([])
     said = capsys.readouterr().out

@@ -43,7 +43,7 @@ def test_weights_cross_over_from_pytorch_and_back(tmp_path: Path) -> None:
 def test_an_encoder_inside_of_another_model_is_found_and_the_rest_kept(tmp_path: Path) -> None:
     names = {"embed.weight": (5, 4), "body.layers.0.self_attn.in_proj_weight": (12, 4), "body.norm.bias": (4,)}
     arrays = {name: np.ones(shape, np.float32) for name, shape in names.items()}
-    io.write(tmp_path / "m.safetensors", io.Weights(arrays, "PyTorch's", doubts=("no order",)))
+    io.write(tmp_path / "m.safetensors", io.Weights(arrays, "PyTorch's", order_problems=("no order",)))
     convert.convert(tmp_path / "m.safetensors", tmp_path / "m.npz")
     shapes = {name: array.shape for name, array in io.read(tmp_path / "m.npz").arrays.items()}
     assert shapes == {"layer1/attention_kernel": (4, 12), "embed.weight": (5, 4), "norm/beta": (4,)}

@@ -162,7 +162,7 @@ def encoder_weights(folder: Path, encoder: str) -> None:
     stored = np.load(TRANSFORMER)
     prefix = f"{encoder}/"
     arrays = {name.removeprefix(prefix): stored[name] for name in stored.files if name.startswith(prefix)}
-    io.write(folder / f"{encoder}.safetensors", io.Weights(arrays, "PyTorch's", doubts=("no order",)))
+    io.write(folder / f"{encoder}.safetensors", io.Weights(arrays, "PyTorch's", order_problems=("no order",)))
     convert.convert(folder / f"{encoder}.safetensors", folder / f"{encoder}.npz")
 
 
