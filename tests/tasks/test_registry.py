@@ -174,7 +174,7 @@ def test_pictures_are_told_by_class(zoo: Zoo, tmp_path: Path, capsys: pytest.Cap
     assert zoo("infer", f"run={trained}", "input=in, put.npy", "output.root=out") == 0
     (folder,) = (tmp_path / "out").iterdir()
     assert [row["class"] for row in result.open_run(folder).predictions] == ["3", "4", "5"]
-    assert "3 pictures" in capsys.readouterr().out
+    assert "3 images" in capsys.readouterr().out
     assert record(folder)["trained_run"] == str(trained)
 
 
