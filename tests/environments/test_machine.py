@@ -101,22 +101,6 @@ def test_what_is_left_out_is_said() -> None:
     assert machines.load("linux_nvidia").gpus[0].driver == "570.86.15"
 
 
-def test_text_quoted_on_one_line_still_parses() -> None:
-    text = "Radeon RX 5700 XT: Chipset Model: Radeon RX 5700 XT\n  Type: External GPU\n  VRAM (Total): 8 GB\n"
-    (gpu,) = gpus.of_mac({gpus.DISPLAYS_TEXT: text}, [])
-    assert (gpu.name, gpu.vendor, gpu.memory_bytes, gpu.external) == (
-        "Radeon RX 5700 XT",
-        "amd",
-        8 * GIB,
-        True,
-    )
-
-
-@pytest.mark.parametrize("text", ["", "{}", '{"SPDisplaysDataType": 3}', "usage: system_profiler"])
-def test_text_that_is_no_display_report_is_none(text: str) -> None:
-    assert gpus.displays(text) is None
-
-
 @pytest.mark.parametrize("system", ["macos", "linux", "windows"])
 def test_a_system_without_any_tool_still_gives_a_machine(system: str) -> None:
     seen = machine.from_reports(system, {}, "AMD64")

@@ -1,0 +1,78 @@
+"""zoo.core.schema: rows of YAML are checked as a whole, and never make objects."""
+
+import dataclasses
+from pathlib import Path
+
+import pytest
+
+from zoo.core import schema
+from zoo.core.errors import ZooError
+
+
+@dataclasses.dataclass
+class Part:
+    size: int
+
+
+@dataclasses.dataclass
+class Row:
+    name: str
+    share: float
+    parts: list[Part]
+    env: dict[str, str]
+    note: str | None = None
+
+
+GOOD = {"name": "a", "share": 1, "parts": [{"size": 1}], "env": {"A": "1"}}
+
+
+def test_a_good_row_has_no_violations() -> None:
+    assert schema.violations(GOOD, Row) == []
+    assert schema.violations({**GOOD, "note": None}, Row) == []
+
+
+@pytest.mark.parametrize(
+    ("change", "violation"),
+    [
+        ({"share": "much"}, "share: expected a number, got 'much'"),
+        ({"share": True}, "share: expected a number, got True"),
+        ({"parts": [{"size": 1}, {"size": "x"}]}, "parts.1.size: expected a whole number, got 'x'"),
+        ({"env": {"A": 1}}, "env.A: expected text (in quotes), got 1"),
+        ({"nmae": "a"}, "nmae: unknown key; did you mean 'name'?"),
+        ({"note": 1}, "note: expected text (in quotes) or null, got 1"),
+    ],
+)
+def test_a_violation_names_the_key_and_the_value(change: dict[str, object], violation: str) -> None:
+    assert schema.violations({**GOOD, **change}, Row) == [violation]
+
+
+def test_every_violation_is_listed_at_once() -> None:
+    assert schema.violations({"parts": 1}, Row, "row.") == [
+        "row.name: missing",
+        "row.share: missing",
+        "row.env: missing",
+        "row.parts: expected a list, got 1",
+    ]
+    assert schema.violations([], Row) == ["the file: expected keys and values, got []"]
+
+
+@pytest.mark.parametrize(
+    ("text", "words"),
+    [
+        ("!!python/object/apply:os.system [true]", "cannot be read"),
+        ("a: [", "cannot be read"),
+        ("[" * 200 + "]" * 200, "nests brackets more than 100 deep"),
+        ("a" * (schema.MOST_BYTES + 1), "has more than"),
+    ],
+)
+def test_hostile_files_are_refused(tmp_path: Path, text: str, words: str) -> None:
+    path = tmp_path / "row.yaml"
+    path.write_text(text)
+    with pytest.raises(ZooError, match=words):
+        schema.read_yaml(path)
+
+
+def test_the_problems_of_a_file_are_one_error(tmp_path: Path) -> None:
+    schema.refuse("row", tmp_path, [])
+    with pytest.raises(ZooError, match=r"The row .* is malformed:\n  - a\n  - b"):
+        schema.refuse("row", tmp_path, ["a", "b"])
