@@ -57,7 +57,7 @@ def test_only_figures_of_epochs_are_written(monkeypatch: pytest.MonkeyPatch, tmp
 
 
 @pytest.mark.stacks
-@pytest.mark.parametrize("name", ["tf-2.21", "tf-1.8"])
+@pytest.mark.parametrize("name", [pytest.param("tf-2.21", marks=pytest.mark.slow), "tf-1.8"])
 def test_event_files_hold_what_the_history_does(name: str, tmp_path: Path) -> None:
     stack, ready = real_stacks.environment(name)
     overrides = ["model=mnist_dense", "data=digits", f"stack={name}", "backend=cpu", "trainer.epochs=2",

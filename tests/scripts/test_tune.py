@@ -149,7 +149,8 @@ def test_every_space_names_settings_that_there_are() -> None:
                 )
 
 
-@pytest.mark.stacks
+@pytest.mark.slow
+@pytest.mark.stacks("tf-1.8")
 def test_a_training_ends_when_it_has_reached_the_target(tmp_path: Path) -> None:
     real_stacks.environment("tf-1.8")
     fixed = ["model=mnist_dense", "data=digits", "stack=tf-1.8", "backend=cpu", "backend.probes=false"]

@@ -64,6 +64,7 @@ def test_a_disk_that_fills_up_costs_nothing_where_there_is_room_again(small_disk
     assert run.record["exit"] == "completed"
 
 
+@pytest.mark.slow
 def test_a_folder_that_becomes_read_only_loses_no_more_than_its_checkpoint_tells(tmp_path: Path) -> None:
     run = Training(tmp_path / "run", "trainer.epochs=12")
     run.until("epoch   2")
@@ -158,7 +159,7 @@ TAKE_TERMINAL = "import fcntl, sys, termios; fcntl.ioctl(0, termios.TIOCSCTTY, 0
 TAKE_TERMINAL += "from zoo.cli.main import main; sys.exit(main())"
 
 
-@pytest.mark.parametrize("wanted", ["stop", "continue"])
+@pytest.mark.parametrize("wanted", [pytest.param("stop", marks=pytest.mark.slow), "continue"])
 def test_a_terminal_that_is_closed(tmp_path: Path, wanted: str) -> None:
     """The system itself sends SIGHUP, and whatever is written to the terminal afterwards fails."""
     ours, theirs = os.openpty()
@@ -195,6 +196,7 @@ def other_clock(tmp_path_factory: pytest.TempPathFactory) -> dict[str, str]:
     return {"LD_PRELOAD": str(library), "CLOCK_OFF": str(folder / "off")}
 
 
+@pytest.mark.slow
 def test_a_clock_that_is_set_back_and_forth_changes_nothing(tmp_path: Path, other_clock: dict[str, str]) -> None:
     limits = ["trainer.hang_minutes=1", "trainer.max_minutes=60", "trainer.epochs=10"]
     run, off = Training(tmp_path / "run", *limits, env={**os.environ, **other_clock}), Path(other_clock["CLOCK_OFF"])

@@ -56,8 +56,10 @@ def ask(tmp_path: Path, stack: str, *overrides: str) -> registry.Run:
     return registry.infer([*MODEL, f"output.root={tmp_path}", f"stack={stack}", *overrides])
 
 
+@pytest.mark.stacks("tf-2.21")
 @pytest.mark.parametrize(("stack", "backend"), [
-    ("tf-2.21", "cpu"), ("openvino", "openvino"), ("plaidml-0.7", "plaidml"), ("tf-1.8", "cpu"),
+    pytest.param("tf-2.21", "cpu", marks=pytest.mark.slow), ("openvino", "openvino"), ("plaidml-0.7", "plaidml"),
+    ("tf-1.8", "cpu"),
 ])  # fmt: skip
 def test_photos_are_named_as_by_keras_applications(
     tmp_path: Path, published: Path, photos: Path, theirs: np.ndarray, stack: str, backend: str

@@ -36,7 +36,8 @@ def computed(root: Path, stack: str) -> tuple[list[float], np.ndarray]:
     return losses, images.opened(folder / "picture.png", "result").pixels.astype(float)
 
 
-@pytest.mark.parametrize("stack", STACKS[1:])
+@pytest.mark.stacks(STACKS[0])
+@pytest.mark.parametrize("stack", [pytest.param(STACKS[1], marks=pytest.mark.slow), *STACKS[2:]])
 def test_all_stacks_make_the_same_picture(root: Path, stack: str) -> None:
     losses, picture = computed(root, STACKS[0])
     own, own_picture = computed(root, stack)
@@ -67,6 +68,7 @@ def test_odd_pictures_go_to_the_end(tmp_path: Path) -> None:
     assert record["saved"] == str(tmp_path / "out.webp")
 
 
+@pytest.mark.slow
 def test_without_a_style_the_picture_stays_the_photo(tmp_path: Path) -> None:
     done = api.train(
         model="style_transfer", backend="cpu", stack="torch", output={"root": str(tmp_path)}, size=64, steps=2,
@@ -76,6 +78,7 @@ def test_without_a_style_the_picture_stays_the_photo(tmp_path: Path) -> None:
     assert np.array_equal(images.opened(done.folder / "picture.png", "result").pixels, photo)
 
 
+@pytest.mark.slow
 def test_vgg16_of_the_published_layout_judges(tmp_path: Path) -> None:
     """With drawn numbers: the real file was never at hand. The run holds its losses against numpy's by itself."""
     done = api.train(

@@ -34,7 +34,10 @@ def kill_matrix() -> ModuleType:
     return module
 
 
-@pytest.mark.parametrize(("stack", "kills"), [("tf-1.8", 3), pytest.param("tf-2.21", 1, marks=pytest.mark.slow)])
+@pytest.mark.parametrize(
+    ("stack", "kills"),
+    [("tf-1.8", 1), *(pytest.param(*row, marks=pytest.mark.slow) for row in (("tf-1.8", 3), ("tf-2.21", 1)))],
+)
 def test_killed_again_and_again_a_run_ends_as_if_nothing_had_been(
     kill_matrix: ModuleType, tmp_path: Path, stack: str, kills: int
 ) -> None:
