@@ -9,8 +9,8 @@ from typing import Any
 import pytest
 
 from zoo.cli import summary
-from zoo.config import compose
 from zoo.config.schemas.common import Settings
+from zoo.core import paths
 from zoo.core.errors import ZooError
 from zoo.reports.sections import benchmarks as drawn
 from zoo.runs import untrusted, worker_process
@@ -153,8 +153,7 @@ def test_every_network_can_be_told_to_a_worker() -> None:
     assert {"mnist", "mobilenet_v2", "transformer", "transformer/lm", "style_transfer/fast"} <= set(known)
     assert "style_transfer" not in known
     for name in known:
-        made = networks.network(name)["model"]
-        path = Path(compose.__file__).parent / "models" / made["name"]
+        path = paths.PACKAGE / "models" / networks.network(name)["model"]["name"]
         assert path.with_suffix(".py").is_file() or (path / "__init__.py").is_file()
 
 
