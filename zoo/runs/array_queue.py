@@ -3,14 +3,13 @@
 A thread writes them and waits once it is some way ahead, so neither memory nor the disk fills up.
 """
 
-import os
 import threading
 from collections.abc import Callable
 from pathlib import Path
 from types import TracebackType
 from typing import TYPE_CHECKING, Any
 
-from zoo.core.files import storage_error
+from zoo.core.files import atomic_file, storage_error
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -64,10 +63,8 @@ class ArrayQueue:
             raise ClosedError
         if taken_note:
             taken_note(self._index)
-        aside = self._folder / f"{self._index}.part"
-        with aside.open("wb") as out:
+        with atomic_file(self._folder / f"{self._index}.npy") as part, part.open("wb") as out:
             np.save(out, array, allow_pickle=False)
-        os.replace(aside, self._folder / f"{self._index}.npy")
         self._index += 1
 
     def task_done(self) -> None:

@@ -6,6 +6,7 @@ from pathlib import Path
 
 from zoo.core.errors import ZooError
 from zoo.core.files import file_sha256
+from zoo.core.paths import user_path
 from zoo.runs import records
 from zoo.runs.records import Json
 
@@ -73,7 +74,7 @@ def latest(root: Path, verb: str, trained: bool = True) -> Path:
         ZooError: there is none.
     """
     candidates = []
-    for path in root.expanduser().resolve().glob(f"*/{records.RECORD}"):
+    for path in user_path(root).resolve().glob(f"*/{records.RECORD}"):
         try:
             record = records.read(path.parent)
         except ZooError:  # a damaged record is not the newest good run; naming its folder still tells what is wrong

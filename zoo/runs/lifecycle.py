@@ -11,6 +11,7 @@ from pathlib import Path
 from zoo.config.schemas.common import Settings
 from zoo.core import console
 from zoo.core.errors import ZooError
+from zoo.core.paths import user_path
 from zoo.runs import folder as run_folder
 from zoo.runs import lock as run_lock
 from zoo.runs import mlflow_tracking, records, resume, retry, worker_process
@@ -33,7 +34,7 @@ def start_run(context: RunContext[Settings], words: list[str]) -> None:
         _reopen(context, context.resumes)
         return
     output = context.settings.output
-    context.folder = run_folder.new_folder(Path(output.root).expanduser(), output.name, words)
+    context.folder = run_folder.new_folder(user_path(output.root), output.name, words)
     context.lock = run_lock.take(context.folder, _command(context))
     (context.folder / "config.yaml").write_text(context.settings_text, encoding="utf-8")
     settings = dataclasses.asdict(context.settings)

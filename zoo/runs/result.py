@@ -6,6 +6,7 @@ from pathlib import Path
 
 from zoo.config.schemas.common import Output
 from zoo.core import csv_files
+from zoo.core.paths import user_path
 from zoo.runs import folder as run_folder
 from zoo.runs import records, tables
 from zoo.runs.records import Json
@@ -78,5 +79,5 @@ def named(name: str, root: str | None) -> Run:
         ZooError: there is none.
     """
     newest = name == "last"
-    folder = run_folder.latest(Path(root or Output().root), "train") if newest else Path(name).expanduser().resolve()
+    folder = run_folder.latest(Path(root or Output().root), "train") if newest else user_path(name).resolve()
     return open_run(folder)

@@ -9,6 +9,7 @@ from zoo.config.overrides import value_of
 from zoo.config.schemas.common import Output, Settings
 from zoo.core import console
 from zoo.core.errors import ZooError
+from zoo.core.paths import user_path
 from zoo.runs import folder as run_folder
 from zoo.runs import records
 from zoo.runs.records import Json, RunRecord
@@ -37,7 +38,7 @@ def folder_of(overrides: list[str]) -> Path:
     named = requested(overrides)
     assert named is not None  # noqa: S101  (asked before)
     if named != "last":
-        return Path(named).expanduser().resolve()
+        return user_path(named).resolve()
     root = Path(value_of("output.root", overrides) or Output().root)
     return run_folder.latest(root, "train", trained=False)
 

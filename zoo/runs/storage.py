@@ -7,6 +7,7 @@ from pathlib import Path
 from zoo.core import paths
 from zoo.core.errors import ZooError, unknown
 from zoo.core.files import folder_size
+from zoo.core.paths import user_path
 from zoo.runs import attach, lock, records
 from zoo.runs import folder as run_folder
 
@@ -32,7 +33,7 @@ class StoredItem:
 
 def runs(root: Path) -> list[StoredItem]:
     """All run folders under a root, oldest first; a damaged one is listed as such."""
-    root = root.expanduser().resolve()
+    root = user_path(root).resolve()
     folders = [path.parent for path in sorted(root.glob(f"*/{records.RECORD}")) if not path.parent.is_symlink()]
     return [_run(folder) for folder in sorted(folders, key=run_folder.begun_ns)]
 
