@@ -36,7 +36,7 @@ def raise_if_out_of_memory(error, settings):
         OutOfMemoryError: the error is that memory ran out.
     """
     lines = [type(error).__name__] + [line.strip() for line in str(error).split("\n") if line.strip()]
-    telling = [line for line in lines if any(phrase in line.lower() for phrase in EXHAUSTED)]
-    if isinstance(error, MemoryError) or telling:
-        line, size = (telling or lines[::-1])[0][:300], settings.get("batch_size")
+    matching = [line for line in lines if any(phrase in line.lower() for phrase in EXHAUSTED)]
+    if isinstance(error, MemoryError) or matching:
+        line, size = (matching or lines[::-1])[0][:300], settings.get("batch_size")
         raise OutOfMemoryError("no memory left with trainer.batch_size=%s: %s" % (size, line)) from error

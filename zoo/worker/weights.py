@@ -58,7 +58,7 @@ def load(model, path, hint=""):
     Args:
         model: the Keras model.
         path: the file.
-        hint: said where they do not fit: what the host can tell of the file.
+        hint: what the host knows of the file, added to the message where weights do not fit.
 
     Raises:
         UserError: the file is damaged, or weights are missing, surplus, misshapen or not finite; names all.

@@ -10,7 +10,7 @@ def per_item(model, arguments=None):
 
     Args:
         model: the Keras model, its inputs of one size.
-        arguments: that built it; those of transformers tell how much attention multiplies beside its weights.
+        arguments: that built it; those of transformers determine how much attention multiplies beside its weights.
     """
     kernels = [(name.rpartition("/")[0], shape) for name, shape in compat.named_weights(model) if _multiplies(name)]
     counted = sum(2 * int(np.prod(shape)) * _positions(model.get_layer(layer)) for layer, shape in kernels)

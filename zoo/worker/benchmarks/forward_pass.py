@@ -73,7 +73,7 @@ def of_keras(model, x, training, way, precision):
     if name == "openvino":
         return _openvino(model, x, training, precision)
     if precision != "float32" and compat.MAJOR < 3:
-        raise UserError("%s is not to be had of Keras %s" % (precision, compat.version()))
+        raise UserError("%s is not available in Keras %s" % (precision, compat.version()))
     if name == "tensorflow" and hasattr(compat.keras.backend, "get_session") is False:
         return _tensorflow(model, x, training, way, precision)
     return _session(model, x, training, way)
@@ -89,7 +89,7 @@ def _jax(model, x, training, precision):
 
 
 def _openvino(model, x, training, precision):
-    """OpenVINO keeps weights in float32 and computes in what it is told."""
+    """OpenVINO keeps weights in float32 and computes in the precision of its settings."""
     from zoo.models import compat
     from zoo.worker.devices import openvino
 

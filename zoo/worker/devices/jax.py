@@ -5,7 +5,7 @@ import sys
 
 CAPABILITIES = {
     "modes": ("xla",),
-    "skipped_probes": {"wide_integers": "JAX counts in 32 bits unless told otherwise"},
+    "skipped_probes": {"wide_integers": "JAX counts in 32 bits by default"},
 }
 
 

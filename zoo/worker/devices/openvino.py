@@ -54,7 +54,7 @@ def compute_in(precision):
 
 
 def _refuse_others(compiled):
-    """Raise UserError where OpenVINO took another precision than it was told to."""
+    """Raise UserError where OpenVINO took another precision than the wanted one."""
     wish, took = _settings["INFERENCE_PRECISION_HINT"], compiled.get_property("INFERENCE_PRECISION_HINT").to_string()
     if took != wish:
         raise UserError("this processor does not multiply %s by itself (OpenVINO took %s)" % (wish, took))
@@ -147,7 +147,7 @@ def _straight_line(preprocess):
 
 
 def place(variable):
-    """None: what holds a variable is not to be had."""
+    """Return None: OpenVINO does not report what holds a variable."""
 
 
 def versions():

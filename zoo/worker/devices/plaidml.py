@@ -86,7 +86,7 @@ def proof(device):
 
 
 def place(variable):
-    """None: what holds a variable is not to be had."""
+    """Return None: PlaidML does not report what holds a variable."""
 
 
 def versions():

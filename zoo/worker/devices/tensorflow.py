@@ -57,7 +57,7 @@ def _eager_device(tf):
 
 
 def _graph_device(tf):
-    """TensorFlow 1 tells where an operation ran only in the trace of a session."""
+    """TensorFlow 1 reports where an operation ran only in the trace of a session."""
     with tf.Graph().as_default(), tf.Session() as session:
         left = tf.placeholder(tf.float32, (64, 64))
         product = tf.matmul(left, left, name="proof")

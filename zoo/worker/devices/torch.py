@@ -53,7 +53,7 @@ def _why_not(torch, mps):
 
 
 def proof(device):
-    """Multiply two matrices on the device that Keras is told to use, wait, and ask PyTorch where the product lies.
+    """Multiply two matrices on the device that Keras is set to use, wait, and ask PyTorch where the product lies.
 
     Where Keras then really puts its variables is a probe of its own; a stack without Keras has this alone.
     """

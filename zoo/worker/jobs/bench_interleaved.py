@@ -19,7 +19,7 @@ WARM_S = 0.2
 
 
 def run(request, events, stop, phases):
-    """Prepare every case, tell of them in a ``ready`` event, and take turns."""
+    """Prepare every case, report them in a ``ready`` event, and take turns."""
     settings, framework = request["bench"], request["device"]["framework"]
     began = time.monotonic()
     peak = bench_networks.peak_gflop_per_s(framework)

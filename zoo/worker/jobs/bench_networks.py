@@ -1,7 +1,7 @@
 """Time networks as plaidbench does: compiling, warming up and running apart, with answers checked where known.
 
 Each network is filled with weights drawn from a seed. Inference and training are timed batch by batch; every call
-comes back with numbers on the host, so the device is done when the clock is read. The work is held against the
+comes back with numbers on the host, so the device is done when the clock is read. The work is compared with the
 fastest matrix product of the same run.
 """
 

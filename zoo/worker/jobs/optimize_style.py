@@ -39,7 +39,7 @@ def run(request, events, stop, phases):
     chosen = dict(settings["features"])
     chosen["precision"] = precision.settle(chosen["precision"])
     layers = _layers(chosen, settings["layers"])
-    if request["device"]["promise"] != "gpu":  # what memory a GPU has, nobody tells
+    if request["device"]["promise"] != "gpu":  # how much memory a GPU has is unknown
         shape = np.load(settings["sizes"][-1]["content"], mmap_mode="r", allow_pickle=False).shape
         memory_estimate.check(chosen, *shape[:2])
     checkpoints = StyleCheckpoints(request["run_dir"], settings["checkpoint_minutes"], events)
@@ -205,7 +205,7 @@ class _Maker:
         speed = (self._taken - self._begun) / max(1e-9, time.monotonic() - self._size_began)
         self._events.step(step=self.done, steps=self._all, items_per_s=speed, **fields)
         every = self._settings["every"]
-        # L-BFGS does not tell of steps that led nowhere, so the very step may be missing.
+        # L-BFGS does not report steps that led nowhere, so the very step may be missing.
         if every and self.done >= self._due:
             self._due = (self.done // every + 1) * every
             self._checkpoints.step(self.done, objective.cropped(x, rows, columns))

@@ -1,7 +1,7 @@
 """Train a feed-forward style network: Johnson et al. 2016, https://arxiv.org/abs/1603.08155, section 3.
 
 The network is to restyle random pieces of photos so that a frozen feature network finds in them the content of the
-photo and the Gram matrices of the painting. Each term is held against a size of its own (that of the painting's Gram
+photo and the Gram matrices of the painting. Each term is divided by a size of its own (that of the painting's Gram
 matrices, that of the features of the first photos), so that a weight means much the same with every feature network.
 """
 

@@ -11,7 +11,7 @@ from zoo.models import compat
 
 
 class UntoldError(Exception):
-    """A probe cannot tell; the message says why."""
+    """A probe cannot decide; the message says why."""
 
 
 def backend(tried, device):

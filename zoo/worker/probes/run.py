@@ -2,7 +2,7 @@
 
 Some plug-ins compute wrong numbers without an error (https://github.com/keras-team/keras/issues/21668,
 https://github.com/pytorch/pytorch/issues/178697). The probes themselves are in ``checks``, what they try in
-``operations``. An operation that fails loudly is told and no more: a model that needs it will fail as loudly.
+``operations``. An operation that raises an error is only reported: a model that needs it fails likewise.
 """
 
 import contextlib

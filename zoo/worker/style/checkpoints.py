@@ -15,7 +15,7 @@ COLUMNS = ("step", "height", "width", "seconds", "loss", "style", "content", "ro
 
 
 class StyleCheckpoints:
-    """Writes ``picture.png``, ``steps/NNNNN.png``, ``losses.csv`` and a checkpoint; a full disk is told once.
+    """Writes ``picture.png``, ``steps/NNNNN.png``, ``losses.csv`` and a checkpoint; a full disk is reported once.
 
     Args:
         folder: the run folder.

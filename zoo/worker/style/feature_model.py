@@ -11,7 +11,7 @@ def frozen(settings, layers, input_shape):
 
     Args:
         settings: ``network``, one of ``zoo.models.features.NETWORKS``; ``weights``, path of an ``.npz`` or None;
-            ``seed`` of what is drawn; ``precision``, float32 where it is not told.
+            ``seed`` of what is drawn; ``precision``, float32 by default.
         layers: names of the feature layers wanted.
         input_shape: (height, width, 3) of one picture.
 

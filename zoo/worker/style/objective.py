@@ -1,6 +1,6 @@
 """Build the objective of style transfer at one size: from a picture to its losses and their gradient.
 
-Gatys et al. 2015, https://arxiv.org/abs/1508.06576, with each loss held against the size of its own target: a style
+Gatys et al. 2015, https://arxiv.org/abs/1508.06576, with each loss divided by the size of its own target: a style
 loss of 1 is as far from the style as a picture without any features, whatever the network, the layer and the size.
 The targets are computed once; the picture is the trainable weight of a layer in front of the frozen network.
 """

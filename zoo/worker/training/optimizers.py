@@ -49,7 +49,7 @@ def lbfgs(function, x, steps, rate, after):
     """Limited-memory BFGS with backtracking: Nocedal and Wright, Numerical Optimization, algorithms 7.4 and 3.1.
 
     Arguments, result and errors as for :func:`adam`; ``rate`` is the mean length of the first move only, a step is
-    one look at the function, and ``after`` is told of every point that was better than all before it.
+    one look at the function, and ``after`` is called for every point that is better than all before it.
     """
     terms, gradient = _finite(function(x), 0)
     loss, history, step, length = sum(terms), [], 1, 1.0

@@ -9,7 +9,7 @@ OPERATIONS = ("product", "convolution")
 
 
 def places():
-    """The processor, and the device that Keras was told to use where that is another."""
+    """The processor, and the device that Keras is set to use where that is another."""
     chosen = torch.device(os.environ.get("KERAS_TORCH_DEVICE", "cpu"))
     return [("cpu", "cpu")] + ([] if chosen.type == "cpu" else [(str(chosen), "gpu")])
 
