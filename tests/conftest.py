@@ -108,6 +108,7 @@ def pretending(tmp_path: Path, digits: Path, monkeypatch: pytest.MonkeyPatch) ->
     monkeypatch.setattr(stopping, "INTERRUPT_GRACE_S", 1.0)
     monkeypatch.setenv("ZOO_CACHE", str(shutil.copytree(digits, tmp_path / "cache")))
     monkeypatch.setenv("FAKE_WORKER", "ok")
+    monkeypatch.setenv("ZOO_WORKER_ENV", "FAKE_WORKER")
     monkeypatch.chdir(tmp_path)
     return tmp_path
 

@@ -358,32 +358,37 @@ def test_a_python_that_cannot_be_downloaded_says_so(stack: stacks.Stack, monkeyp
     assert "uv python install 3.9" in caught.value.remedy
 
 
-def test_the_workers_variables_are_clean(stack: stacks.Stack, monkeypatch: pytest.MonkeyPatch) -> None:
-    for name in (
-        "PYTHONPATH",
-        "PYTHONHOME",
-        "VIRTUAL_ENV",
-        "KERAS_MAX_EPOCHS",
-        "CONDA_PREFIX",
-        "TF_USE_LEGACY_KERAS",
-    ):
+HARMFUL = ("PYTHONPATH", "PYTHONHOME", "VIRTUAL_ENV", "KERAS_MAX_EPOCHS", "CONDA_PREFIX", "TF_USE_LEGACY_KERAS",
+           "JAX_ENABLE_X64", "TF_XLA_FLAGS", "PLAIDML_SETTINGS", "ANYTHING_ELSE")  # fmt: skip
+PASSED_ON = (
+    "CUDA_VISIBLE_DEVICES",
+    "OMP_NUM_THREADS",
+    "LC_ALL",
+    "https_proxy",
+    "TF_FORCE_GPU_ALLOW_GROWTH",
+    "OF_MINE",
+)
+
+
+def test_a_worker_gets_the_variables_of_a_list_and_no_others(
+    stack: stacks.Stack, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for name in HARMFUL + PASSED_ON:
         monkeypatch.setenv(name, "x")
     monkeypatch.setenv("KERAS_BACKEND", "jax")
-    monkeypatch.setenv("CUDA_VISIBLE_DEVICES", "1")
+    monkeypatch.setenv("ZOO_WORKER_ENV", "OF_MINE, NOT_SET")
     variables = store.child_environment(stack, {"EXTRA": "1", "TF_CPP_MIN_LOG_LEVEL": "0"})
-    for name in (
-        "PYTHONPATH",
-        "PYTHONHOME",
-        "VIRTUAL_ENV",
-        "KERAS_MAX_EPOCHS",
-        "CONDA_PREFIX",
-        "TF_USE_LEGACY_KERAS",
-    ):
-        assert name not in variables
+    assert not set(HARMFUL) & set(variables)
+    assert {variables[name] for name in PASSED_ON} == {"x"}
     assert variables["KERAS_BACKEND"] == "tensorflow"
-    assert variables["CUDA_VISIBLE_DEVICES"] == "1"
     assert (variables["EXTRA"], variables["TF_CPP_MIN_LOG_LEVEL"], variables["PYTHONNOUSERSITE"]) == ("1", "0", "1")
-    assert variables["KERAS_HOME"].startswith(str(paths.cache_dir()))
+
+
+def test_a_worker_reads_no_settings_in_the_home_of_the_user(stack: stacks.Stack) -> None:
+    variables = store.child_environment(stack)
+    for name in ("HOME", "KERAS_HOME"):
+        assert Path(variables[name]).is_relative_to(paths.cache_dir())
+    assert Path(variables["HOME"]).is_dir()
 
 
 def test_a_worker_that_fails_its_probe_is_quoted(

@@ -43,6 +43,7 @@ def test_rows_come_back_with_their_date(environment: Environment) -> None:
         {"environment": {"python_version": "3.12.2"}},
         {"device": {"id": "cpu:1"}},
         {"variable": "TF_ENABLE_ONEDNN_OPTS"},
+        {"variable": "OMP_NUM_THREADS"},
     ],
 )
 def test_whatever_may_change_the_numbers_asks_for_new_ones(

@@ -193,7 +193,7 @@ def other_clock(tmp_path_factory: pytest.TempPathFactory) -> dict[str, str]:
     if shutil.which("cc") is None or sys.platform != "linux":
         pytest.skip("no C compiler, or no Linux: the clock cannot be replaced")
     subprocess.run(command, check=True, capture_output=True)
-    return {"LD_PRELOAD": str(library), "CLOCK_OFF": str(folder / "off")}
+    return {"LD_PRELOAD": str(library), "CLOCK_OFF": str(folder / "off"), "ZOO_WORKER_ENV": "CLOCK_OFF"}
 
 
 @pytest.mark.slow

@@ -19,7 +19,7 @@ from zoo.core import console, paths
 from zoo.core.errors import ZooError, unknown
 from zoo.core.files import file_sha256, folder_size, locked
 from zoo.core.paths import user_path
-from zoo.environments import build, stacks, uv_client
+from zoo.environments import build, stacks, uv_client, variables
 from zoo.environments import marker as env_marker
 from zoo.environments.build import HealthCheck
 from zoo.environments.interpreters import Interpreter
@@ -27,10 +27,6 @@ from zoo.environments.platforms import PYTHON_SYSTEMS, architecture
 from zoo.environments.stacks import Stack
 
 HEALTH_S = 600.0
-
-# Variables through which the user's other projects would reach into the worker.
-UNWANTED_PREFIXES = ("PYTHON", "KERAS_", "CONDA_", "VIRTUAL_ENV", "PLAIDML_", "UV_", "PIP_")
-UNWANTED = ("__PYVENV_LAUNCHER__", "TF_USE_LEGACY_KERAS")
 
 
 @dataclasses.dataclass(frozen=True)
@@ -114,19 +110,19 @@ def worker_command(python: Path, request: Path) -> list[str]:
 
 
 def child_environment(stack: Stack, extra: dict[str, str] | None = None) -> dict[str, str]:
-    """Return the variables for a worker of this stack: the user's, cleaned of other projects, and the stack's own.
+    """Return the variables for a worker of this stack: those of the user's that are passed on, and the stack's own.
+
+    Its home is a folder of the zoo's: old libraries read settings there (``~/.keras/keras.json``, ``~/.plaidml``).
 
     Args:
         stack: its ``env`` overrides the user's.
         extra: overrides both; what the device needs.
     """
-    kept = {
-        name: value
-        for name, value in os.environ.items()
-        if not name.startswith(UNWANTED_PREFIXES) and name not in UNWANTED
-    }
-    own = {"PYTHONNOUSERSITE": "1", "KERAS_HOME": str(paths.cache_dir() / "keras" / stack.name)}
-    return {**kept, **own, **stack.env, **(extra or {})}
+    home = paths.cache_dir() / "homes" / stack.name
+    with suppress(OSError):  # a cache shared read-only
+        home.mkdir(parents=True, exist_ok=True)
+    own = {"PYTHONNOUSERSITE": "1", "HOME": str(home), "KERAS_HOME": str(home / ".keras")}
+    return {**variables.passed_on(), **own, **stack.env, **(extra or {})}
 
 
 def environments_dir() -> Path:

@@ -8,13 +8,13 @@ import dataclasses
 import datetime
 import hashlib
 import json
-import os
 from pathlib import Path
 
 from zoo.core import console, paths
 from zoo.core.errors import ZooError
 from zoo.core.files import write_json
 from zoo.environments import machine as machines
+from zoo.environments import variables
 from zoo.environments.machine import Machine
 from zoo.environments.store import Environment
 from zoo.runs.records import Json
@@ -67,8 +67,7 @@ def _file(environment: Environment, machine: Machine, device: Json) -> Path | No
         return None
     sources = {name: _sources_sha256(paths.PACKAGE / name) for name in SOURCES}
     system = [machines.describe(machine), machine.os_build]
-    variables = {name: value for name, value in os.environ.items() if name.startswith(("TF_", "ONEDNN_", "DNNL_"))}
-    parts = [environment.lock_sha256, environment.python_version, *system, device, sources, variables]
+    parts = [environment.lock_sha256, environment.python_version, *system, device, sources, variables.computing()]
     key = hashlib.sha256(json.dumps(parts, sort_keys=True).encode()).hexdigest()
     return paths.cache_dir() / "probes" / f"{environment.folder.name}-{key[:16]}.json"
 

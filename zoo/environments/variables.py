@@ -1,0 +1,50 @@
+"""Choose which of the user's environment variables a worker gets: a list, since those of other projects do harm.
+
+Further ones are passed on where the user names them: ``ZOO_WORKER_ENV=NAME,NAME``.
+"""
+
+import os
+
+MORE = "ZOO_WORKER_ENV"
+
+_SYSTEM = {
+    "PATH", "USER", "LOGNAME", "SHELL", "TERM", "TZ", "LANG", "LANGUAGE", "TMPDIR", "TEMP", "TMP", "LD_LIBRARY_PATH",
+    "LD_PRELOAD", "DYLD_LIBRARY_PATH", "DYLD_FALLBACK_LIBRARY_PATH", "SSL_CERT_FILE", "SSL_CERT_DIR",
+    "REQUESTS_CA_BUNDLE", "HTTP_PROXY", "HTTPS_PROXY", "ALL_PROXY", "NO_PROXY",
+}  # fmt: skip
+_SYSTEM_PREFIXES = ("LC_",)
+
+# Those through which a user chooses devices, threads and memory; some of them change the numbers.
+_COMPUTE = {
+    "TF_CPP_MIN_LOG_LEVEL", "TF_FORCE_GPU_ALLOW_GROWTH", "TF_GPU_ALLOCATOR", "TF_GPU_THREAD_MODE",
+    "TF_GPU_THREAD_COUNT", "TF_NUM_INTRAOP_THREADS", "TF_NUM_INTEROP_THREADS", "TF_ENABLE_ONEDNN_OPTS",
+    "TF_CUDNN_DETERMINISTIC", "TF_DETERMINISTIC_OPS", "XLA_FLAGS", "ENABLE_PJRT_COMPATIBILITY",
+    "HDF5_USE_FILE_LOCKING",
+}  # fmt: skip
+_COMPUTE_PREFIXES = (
+    "CUDA_", "NVIDIA_", "NCCL_", "HIP_", "HSA_", "ROCR_", "ROCM_", "AMD_", "GPU_", "MTL_", "METAL_", "PYTORCH_",
+    "XLA_PYTHON_CLIENT_", "OMP_", "GOMP_", "KMP_", "MKL_", "OPENBLAS_", "VECLIB_", "ONEDNN_", "DNNL_",
+)  # fmt: skip
+
+
+def passed_on() -> dict[str, str]:
+    """Return the user's variables that a worker gets."""
+    named = _named()
+    return {name: value for name, value in os.environ.items() if _is_system(name) or _computes(name) or name in named}
+
+
+def computing() -> dict[str, str]:
+    """Return those of them on which the numbers may depend."""
+    return {name: value for name, value in passed_on().items() if not _is_system(name)}
+
+
+def _named() -> set[str]:
+    return {name.strip() for name in os.environ.get(MORE, "").split(",")} - {""}
+
+
+def _is_system(name: str) -> bool:
+    return name.upper() in _SYSTEM or name.startswith(_SYSTEM_PREFIXES)
+
+
+def _computes(name: str) -> bool:
+    return name in _COMPUTE or name.startswith(_COMPUTE_PREFIXES)
