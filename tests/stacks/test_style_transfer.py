@@ -101,6 +101,7 @@ def words(folder: Path, size: int, *more: str) -> list[str]:
     ]  # fmt: skip
 
 
+@pytest.mark.slow
 def test_a_killed_run_goes_on_from_its_last_picture(tmp_path: Path) -> None:
     folder = tmp_path / "run"
     saved = tmp_path / "out.png"
@@ -132,6 +133,7 @@ def test_a_killed_run_goes_on_from_its_last_picture(tmp_path: Path) -> None:
     assert main(["train", f"resume={folder}"]) == 1
 
 
+@pytest.mark.slow
 def test_a_disk_that_fills_up_costs_nothing_of_the_users(
     small_disk: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
