@@ -111,6 +111,32 @@ def test_an_interpreter_is_not_taken_from_a_run_that_may_be_a_stranger_s(
     assert not (tmp_path / "ran").exists()
 
 
+@pytest.mark.parametrize(
+    "spelling",
+    ["tracking.mlflow={}", "+tracking.mlflow={}", "tracking={{mlflow: '{}'}}", f"reference={FOLDER}/theirs.yaml"],
+)
+def test_nothing_outside_of_the_folder_is_written_on_the_word_of_its_record(
+    zoo: Zoo, capsys: pytest.CaptureFixture[str], tmp_path: Path, spelling: str
+) -> None:
+    zoo(script="dies-once")
+    mine = tmp_path / "mine.png"
+    mine.write_text("mine")
+    uri = f"sqlite:///{tmp_path}/theirs.db"
+    settings = {"tracking": {"mlflow": uri}}
+    Path(FOLDER, "theirs.yaml").write_text(
+        json.dumps({"about": "-", "machine": {"about": "-"}, "settings": settings})
+    )
+    store = spelling.format(uri)
+    asked = [f"save={mine}", "overwrite=true", store]
+    content = record()
+    content["command"] += asked
+    Path(FOLDER, "run.json").write_text(json.dumps(content))
+    assert zoo(f"resume={FOLDER}") == 0
+    assert f"not taken from the run's record: {' '.join(asked)}" in capsys.readouterr().err
+    assert mine.read_text() == "mine"
+    assert not (tmp_path / "theirs.db").exists()
+
+
 def test_a_folder_that_is_being_written_is_left_alone(zoo: Zoo, capsys: pytest.CaptureFixture[str]) -> None:
     zoo(script="dies-once")
     before = record()

@@ -5,6 +5,7 @@ import dataclasses
 import re
 from pathlib import Path
 
+from zoo.config import references
 from zoo.config.overrides import value_of
 from zoo.config.schemas.common import Output, Settings
 from zoo.core import console
@@ -22,9 +23,11 @@ FREE = (
     "backend.", "output.", "stack", "trainer.epochs", "trainer.batch_size", "trainer.max_minutes",
     "trainer.max_memory_gb", "trainer.disk_reserve_gb", "trainer.checkpoint_minutes", "trainer.keep_checkpoints",
     "trainer.on_nan", "trainer.on_oom", "trainer.on_hangup", "trainer.hang_minutes", "trainer.restarts",
-    "tensorboard", "mlflow",
+    "tensorboard", "mlflow", "tracking.", "save", "overwrite",
     "checkpoint_minutes", "every",
 )  # fmt: skip
+# Settings that a record is not believed in: what they name lies outside of the run folder.
+OUTWARD = ("backend.python", "tracking.mlflow", "save", "overwrite")
 NEEDED = {"config": dict, "phases": dict, "backend": str, "stack.name": str, "command": list}
 
 
@@ -71,15 +74,27 @@ def _refuse_complete(record: RunRecord, folder: Path, overrides: list[str]) -> N
 def _first_overrides(record: RunRecord, folder: Path, keys: set[str]) -> list[str]:
     """Return the overrides that started the run, without those of ``keys``; with what was adjusted on the way."""
     first = [text for text in _command(record, folder) if text.partition("=")[0] not in keys | {"stack"}]
-    if any(text.startswith("backend.python=") for text in first):
-        # The folder may come from a stranger, who could name any program as the interpreter.
-        console.warn("backend.python is not taken from the run's record; give it again if it shall be used")
-        first = [text for text in first if not text.startswith("backend.python=")]
+    outward = [text for text in first if _reaches_out(text)]
+    if outward:
+        console.warn(f"These are not taken from the run's record: {' '.join(outward)}. Give again what is to be used")
+        first = [text for text in first if text not in outward]
     if not {"stack", "backend"} & keys:
         first.append(f"stack={record.stack['name']}")
     if SMALLER not in keys and isinstance(smaller := record.get("adjusted", {}).get(SMALLER), int):
         first.append(f"{SMALLER}={smaller}")
     return first
+
+
+def _reaches_out(text: str) -> bool:
+    """Whether an override runs a program, writes outside of the run folder or contacts an address.
+
+    The folder may come from a stranger: only the user may say such things.
+    """
+    key, _, value = text.partition("=")
+    key = key.strip(" +~")
+    if key == references.KEY:  # a file could set any of them
+        return value.strip("'\"") not in references.names()
+    return key in OUTWARD or (key in ("backend", "tracking") and "{" in value)
 
 
 def _command(record: RunRecord, folder: Path) -> list[str]:
