@@ -88,6 +88,21 @@ def test_a_finished_run_can_be_given_more_epochs(zoo: Zoo) -> None:
     assert json.loads(Path(FOLDER, "request.json").read_text())["train"]["epochs"] == 9
 
 
+def test_what_a_resumption_changes_holds_for_the_next(zoo: Zoo, capsys: pytest.CaptureFixture[str]) -> None:
+    zoo("trainer.epochs=7", script="dies-once")
+    changes = {"trainer.batch_size": 48, "trainer.epochs": 300}
+    words = [f"{key}={value}" for key, value in changes.items()]
+    assert zoo(f"resume={FOLDER}", *words, "stack=tf-2.19", script="error") == 1
+    assert f"from now on with {' '.join(words)}" in " ".join(capsys.readouterr().err.split())
+    assert record()["adjusted"] == changes
+    assert zoo(f"resume={FOLDER}") == 0
+    settings = json.loads(Path(FOLDER, "request.json").read_text())["train"]
+    assert (settings["batch_size"], settings["epochs"]) == (48, 300)
+    assert record()["stack"]["name"] == "tf-2.19"
+    assert zoo(f"resume={FOLDER}", "trainer.epochs=200") == 1
+    assert "complete: nothing to resume" in capsys.readouterr().err
+
+
 @pytest.mark.parametrize("content", ["{", "[]", '{"exit": "failed", "verb": "train"}', '{"exit": "failed"}'])
 def test_a_damaged_record_is_told(zoo: Zoo, capsys: pytest.CaptureFixture[str], content: str) -> None:
     zoo()

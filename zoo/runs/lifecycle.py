@@ -69,8 +69,12 @@ def _reopen(context: RunContext[Settings], folder: Path) -> None:
     context.lock = run_lock.take(folder, ["python", "-m", "zoo", context.verb, f"{resume.KEY}={folder}"])
     context.previous = RunRecord.from_untrusted(folder)
     context.record = resume.reopened(context.previous)
+    changes = resume.adjustments(context.settings, context.previous)
+    if changes:
+        context.record.adjusted = context.previous.get("adjusted", {}) | changes
     _record_place(context)
-    console.say(f"Going on with {folder}")
+    words = [f"{key}={value}" for key, value in changes.items()]
+    console.say(" ".join([f"Going on with {folder}", *(["from now on with", *words] if words else [])]))
 
 
 def version() -> str:

@@ -16,8 +16,8 @@ from zoo.runs import records
 from zoo.runs.records import Json, RunRecord
 
 KEY = "resume"
-# The setting that a run may have adjusted on the way.
-SMALLER = "trainer.batch_size"
+# Settings that may be adjusted on the way, and then hold for each later resumption.
+ADJUSTABLE = ("trainer.batch_size", "trainer.epochs")
 # Settings that may differ from those the run was started with. All others would make it another run.
 FREE = (
     "backend.", "output.", "stack", "trainer.epochs", "trainer.batch_size", "trainer.max_minutes",
@@ -80,9 +80,9 @@ def _first_overrides(record: RunRecord, folder: Path, keys: set[str]) -> list[st
         first = [text for text in first if text not in outward]
     if not {"stack", "backend"} & keys:
         first.append(f"stack={record.stack['name']}")
-    if SMALLER not in keys and isinstance(smaller := record.get("adjusted", {}).get(SMALLER), int):
-        first.append(f"{SMALLER}={smaller}")
-    return first
+    adjusted = {key: value for key in ADJUSTABLE if isinstance(value := record.get("adjusted", {}).get(key), int)}
+    kept = [f"{key}={value}" for key, value in adjusted.items() if key not in keys]
+    return [*(text for text in first if text.partition("=")[0] not in adjusted), *kept]
 
 
 def _reaches_out(text: str) -> bool:
@@ -114,7 +114,17 @@ def _epochs(record: RunRecord) -> int | None:
     """Return how many epochs a run was to have; None where it is counted in something else."""
     trainer = record.config.get("trainer")
     epochs = trainer.get("epochs") if isinstance(trainer, dict) else None
+    adjusted = record.get("adjusted", {}).get("trainer.epochs")
+    if isinstance(epochs, int) and isinstance(adjusted, int):
+        return adjusted
     return epochs if isinstance(epochs, int) else None
+
+
+def adjustments(settings: Settings, record: RunRecord) -> Json:
+    """Return the settings that this resumption changes and later ones keep."""
+    before = _flat(record.config) | record.get("adjusted", {})
+    now = _flat(dataclasses.asdict(settings))
+    return {key: now[key] for key in ADJUSTABLE if key in before and key in now and now[key] != before[key]}
 
 
 def refuse_changes(settings: Settings, record: RunRecord) -> None:
