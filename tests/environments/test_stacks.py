@@ -179,3 +179,7 @@ def test_rows_tell_what_they_stand_on(stack: stacks.Stack) -> None:
         assert len(row.source) > 10, "say who saw it, and when"
         stands_in = stack.platforms[row.platform].stand_in_for is not None
         assert (row.grade == "stand-in") == (stands_in and row.device == "cpu"), row
+
+
+def test_threads_of_torch_do_not_spin_for_ever_beside_other_work() -> None:
+    assert int(stacks.load("torch").env["GOMP_SPINCOUNT"]) <= 100_000
