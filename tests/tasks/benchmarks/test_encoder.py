@@ -16,51 +16,47 @@ from zoo.runs.context import RunContext
 from zoo.tasks import registry
 from zoo.tasks.benchmarks import encoder as bench_encoder
 from zoo.tasks.benchmarks import results
-from zoo.tasks.benchmarks import rows as bench_rows
 from zoo.worker.jobs import bench_encoder as encoder_job
 
 TINY = ["length=16", "passes=2", "repeats=2", "model.layers=1", "model.d_model=16", "model.heads=2", "model.d_ff=32"]
 
 
-def row(implementation: str, taken: list[float], precision: str = "float32", **rest: Any) -> bench_rows.Row:
+def row(implementation: str, taken: list[float], precision: str = "float32", **rest: Any) -> results.Row:
     known = {"implementation": implementation, "precision": precision, "device_kind": "cpu", "stack": "torch"}
     return (
-        known
-        | {"mode": "evaluation", "device": "cpu", "grade": "measured"}
-        | bench_rows.figures(taken, 10, 5e10)
-        | rest
+        known | {"mode": "evaluation", "device": "cpu", "grade": "measured"} | results.figures(taken, 10, 5e10) | rest
     )
 
 
 def test_figures_are_the_median_of_all_repeats_and_name_their_units() -> None:
-    told = bench_rows.figures([3.0, 1.0, 2.0], 10, 5e10)
+    told = results.figures([3.0, 1.0, 2.0], 10, 5e10)
     assert (told["median_s"], told["fastest_s"], told["slowest_s"], told["repeats"]) == (2.0, 1.0, 3.0, 3)
     assert (told["pass_ms"], told["gflop_per_pass"], told["tflop_per_s"]) == (200.0, 50.0, 0.25)
 
 
 def test_the_share_of_the_peak_is_that_of_the_same_precision() -> None:
     rows = [row("zoo", [2.0]), row("matrix product", [1.0, 0.5]), row("zoo", [2.0], "bfloat16")]
-    bench_rows.share_of_peak(rows)
+    results.share_of_peak(rows)
     assert rows[0]["peak_tflop_per_s"] == 1.0
     assert rows[0]["share_of_peak"] == 0.25
     assert "share_of_peak" not in rows[2]
 
 
 def test_every_row_stands_alone(tmp_path: Path) -> None:
-    rows = [row("zoo", [2.0]), row("torch", [], error="out of memory"), *bench_rows.published("transformer")]
-    results.write(tmp_path, bench_rows.COLUMNS, rows)
-    columns = [*bench_rows.COLUMNS, "error", *results.KNOWN]
-    assert all(list(each) == columns for each in bench_rows.read(tmp_path))
+    rows = [row("zoo", [2.0]), row("torch", [], error="out of memory"), *results.published("transformer")]
+    results.write(tmp_path, results.ENCODER_COLUMNS, rows)
+    columns = [*results.ENCODER_COLUMNS, "error", *results.KNOWN]
+    assert all(list(each) == columns for each in results.read(tmp_path))
     with (tmp_path / "results.csv").open(newline="") as stream:
         written = list(csv.DictReader(stream))
     assert [each["error"] for each in written[:2]] == ["", "out of memory"]
     assert {each["grade"] for each in written[2:]} == {"reported"}
     assert all(each["source"] and each["date"] and float(each["median_s"]) > 0 for each in written[2:])
-    assert "failed: out of memory" in bench_rows.cells(rows[1])
+    assert "failed: out of memory" in results.cells(rows[1])
 
 
 def test_published_figures_of_the_encoder_are_the_six_of_their_source() -> None:
-    seconds = [each["median_s"] for each in bench_rows.published("transformer")]
+    seconds = [each["median_s"] for each in results.published("transformer")]
     assert seconds == [0.658, 1.261, 4.325, 4.158, 1.894, 5.251]
 
 
@@ -141,7 +137,7 @@ def test_stacks_take_turns_and_one_that_fails_is_a_row(pretending: Path, monkeyp
     answers = {"torch": [[1.0, 2.0], [3.0]], "jax": [[4.0], ZooError("it fell over", "")]}
     workers, run = timed(monkeypatch, answers)
     assert workers.asked == ["torch", "jax", "torch", "jax"]
-    rows = bench_rows.read(run.folder)
+    rows = results.read(run.folder)
     assert [(row["stack"], row["median_s"], row["repeats"]) for row in rows[:2]] == [
         ("torch", 2.0, 3),
         ("jax", 4.0, 1),
@@ -154,7 +150,7 @@ def test_stacks_take_turns_and_one_that_fails_is_a_row(pretending: Path, monkeyp
 def test_what_was_timed_before_ctrl_c_is_kept(pretending: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     workers, run = timed(monkeypatch, {"torch": [[1.0]], "jax": [[]]})
     assert workers.asked == ["torch", "jax"]
-    assert [row["median_s"] for row in bench_rows.read(run.folder)] == [1.0, None]
+    assert [row["median_s"] for row in results.read(run.folder)] == [1.0, None]
     assert run.exit == "interrupted"
     assert "stopped before it was timed" in summary.tables(run)[0][2][1]
 
@@ -170,7 +166,7 @@ def test_both_implementations_are_timed_and_what_cannot_be_is_a_row(tmp_path: Pa
     run = registry.bench(
         [*told, "compiled=false", "precisions=[float32,bfloat16]", "rounds=2", f"output.root={tmp_path}"]
     )
-    rows = bench_rows.read(run.folder)
+    rows = results.read(run.folder)
     done = {
         (each["stack"], each["implementation"], each["mode"], each["precision"]) for each in rows if not each["error"]
     }

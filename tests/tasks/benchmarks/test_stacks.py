@@ -111,14 +111,14 @@ def test_a_stack_that_fails_is_a_row_and_the_others_go_on(timed: Timed) -> None:
 
 
 def test_ctrl_c_keeps_what_was_timed(timed: Timed, monkeypatch: pytest.MonkeyPatch) -> None:
-    plain = bench_stacks._Place.take_turn
+    plain = bench_stacks.StackParticipant.take_turn
 
     def take_turn(self: Any, case: int, seconds: float) -> None:
         if case == 1:
             raise KeyboardInterrupt
         plain(self, case, seconds)
 
-    monkeypatch.setattr(bench_stacks._Place, "take_turn", take_turn)
+    monkeypatch.setattr(bench_stacks.StackParticipant, "take_turn", take_turn)
     _, run = timed({"tf-2.21": 0.002, "torch": 0.001})
     assert run.exit == "interrupted"
     assert [bool(row["median_ms"]) for row in rows_of(run)] == [True, False, True, False]

@@ -169,14 +169,14 @@ def test_one_picture(zoo: Zoo, tmp_path: Path) -> None:
 def test_ctrl_c_keeps_what_is_done(zoo: Zoo, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     for number in range(30):
         photo(tmp_path / "in" / f"{number:02}.png", number)
-    plain = photo_stream.Feed.event
+    plain = photo_stream.PhotoStream.event
 
-    def event(feed: photo_stream.Feed, said: dict[str, Any]) -> None:
+    def event(feed: photo_stream.PhotoStream, said: dict[str, Any]) -> None:
         plain(feed, said)
         if said["event"] == "batch":
             threading.Timer(0.05, os.kill, (os.getpid(), signal.SIGINT)).start()
 
-    monkeypatch.setattr(photo_stream.Feed, "event", event)
+    monkeypatch.setattr(photo_stream.PhotoStream, "event", event)
     assert zoo("input=in", "batch_size=4", script="slow") == 130
     folder = only_run(tmp_path)
     assert record(folder)["exit"] == "interrupted"

@@ -110,15 +110,15 @@ def test_asked_to_stop_it_keeps_what_is_done(
 
     for number in range(6):
         photo(tmp_path / "in" / f"{number}.png", number)
-    plain = pipeline.Exchange.take
+    plain = pipeline.ImagePipeline.take
 
-    def take(self: pipeline.Exchange, event: dict[str, Any]) -> None:
+    def take(self: pipeline.ImagePipeline, event: dict[str, Any]) -> None:
         plain(self, event)
         if event["event"] == "step":
             os.kill(os.getpid(), signal.SIGINT)
 
     monkeypatch.setenv("FAKE_WORKER", "slow")
-    monkeypatch.setattr(pipeline.Exchange, "take", take)
+    monkeypatch.setattr(pipeline.ImagePipeline, "take", take)
     monkeypatch.setattr(stopping, "INTERRUPT_GRACE_S", 5.0)
     assert zoo("input=in", "save=out") == 130
     assert sorted(each.name for each in (tmp_path / "out").iterdir()) == ["0.png", "1.png"]

@@ -3,29 +3,45 @@
 import copy
 import dataclasses
 from collections.abc import Iterable, Sequence
-from typing import Any, Protocol, TypeVar
+from typing import Any, TypeVar
 
 from zoo.config.schemas.common import Settings
 from zoo.core import console
 from zoo.core.errors import ZooError
 from zoo.environments import selection
 from zoo.runs.context import RunContext
+from zoo.tasks.benchmarks import results
 
 T = TypeVar("T", bound=Settings)
 
 
-class Place(Protocol):
-    """One stack on one device, and what went wrong there."""
+@dataclasses.dataclass
+class Participant:
+    """One stack on one device, and the error that ended its part.
 
-    error: str | None
+    Attributes:
+        context: a context of its own, with a folder inside of the run's.
+        error: the first line of what went wrong; None where nothing did.
+    """
+
+    context: RunContext[Settings]
+    error: str | None = None
+
+    def record_error(self, error: ZooError) -> None:
+        """Report an error and keep it for the rows; the other participants continue."""
+        self.error = error.message.splitlines()[0]
+        console.warn(f"{self.context.choice.stack.name}: {error.message}")
 
     @property
-    def context(self) -> RunContext[Settings]:
-        """The context of its own."""
+    def known(self) -> dict[str, Any]:
+        """Return what every row of this participant holds."""
+        device = self.context.record.get("device") or {}
+        kind = device.get("kind", self.context.choice.required_device)
+        return results.known(self.context) | {"device": device.get("name"), "device_kind": kind}
 
 
 def on_processor(context: RunContext[Settings], stack: str) -> selection.Selection:
-    """That stack on the processor.
+    """Select a stack on the processor.
 
     Raises:
         ZooError: there is no such stack, or not for this machine.
@@ -33,17 +49,17 @@ def on_processor(context: RunContext[Settings], stack: str) -> selection.Selecti
     return selection.select("cpu", context.machine, stack)
 
 
-def choices(context: RunContext[Settings], beside: Iterable[str]) -> list[selection.Selection]:
-    """Every stack that takes part: the one chosen, beside a GPU the same on the processor, and the others."""
-    found = [context.choice]
+def choices(context: RunContext[Settings], others: Iterable[str]) -> list[selection.Selection]:
+    """Return every stack that takes part: the selected one, next to a GPU also on the processor, and the others."""
+    selections = [context.choice]
     if context.choice.required_device == "gpu":
-        found.append(on_processor(context, context.choice.stack.name))
-    return only_once([*found, *(on_processor(context, name) for name in beside)])
+        selections.append(on_processor(context, context.choice.stack.name))
+    return only_once([*selections, *(on_processor(context, name) for name in others)])
 
 
-def only_once(found: Iterable[selection.Selection]) -> list[selection.Selection]:
-    """Each stack and kind of device once, in their order."""
-    return list({(choice.stack.name, choice.required_device): choice for choice in found}.values())
+def only_once(selections: Iterable[selection.Selection]) -> list[selection.Selection]:
+    """Return each stack and kind of device once, in their order."""
+    return list({(choice.stack.name, choice.required_device): choice for choice in selections}.values())
 
 
 def participant_contexts(context: RunContext[T], choices: Iterable[selection.Selection]) -> list[RunContext[T]]:
@@ -70,41 +86,29 @@ def participant_context(context: RunContext[T], choice: selection.Selection, num
     return own
 
 
-def device(context: RunContext[Settings]) -> dict[str, Any]:
-    """Name and kind of the device of a place, for its rows."""
-    found = context.record.get("device") or {}
-    return {"device": found.get("name"), "device_kind": found.get("kind", context.choice.required_device)}
-
-
-def keep_error(place: Place, error: ZooError) -> None:
-    """What went wrong at a place is told, and kept for its rows; the others go on."""
-    place.error = error.message.splitlines()[0]
-    console.warn(f"{place.context.choice.stack.name}: {error.message}")
-
-
-def conclude(context: RunContext[Settings], places: Sequence[Place]) -> None:
-    """Bring what the places said together in the run's record.
+def summarize(context: RunContext[Settings], participants: Sequence[Participant]) -> None:
+    """Gather the records of all participants in the record of the run.
 
     Raises:
         ZooError: not one of them could time anything.
     """
     context.record.places = [
         {
-            "stack": place.context.record.stack,
-            "device": place.context.record.get("device"),
-            "versions": place.context.record.get("versions"),
-            "phases": place.context.record.phases,
-            "folder": place.context.folder.name,
-            "error": place.error,
+            "stack": each.context.record.stack,
+            "device": each.context.record.get("device"),
+            "versions": each.context.record.get("versions"),
+            "phases": each.context.record.phases,
+            "folder": each.context.folder.name,
+            "error": each.error,
         }
-        for place in places
+        for each in participants
     ]
-    first = places[0].context.record
+    first = participants[0].context.record
     shared = {key: value for key, value in vars(first).items() if key in ("device", "versions", "probes", "phases")}
     context.record.update(shared)
     context.record.stack |= first.stack
-    if all(place.error for place in places):
+    if all(each.error for each in participants):
         raise ZooError(
-            "Nothing could be timed: " + "; ".join(str(place.error) for place in places),
+            "Nothing could be timed: " + "; ".join(str(each.error) for each in participants),
             f"The logs are in {context.folder}",
         )

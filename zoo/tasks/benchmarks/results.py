@@ -1,12 +1,14 @@
 """Rows of benchmarks: each stands alone, with its machine, stack, versions and outcome, failures included."""
 
 import json
+import statistics
 from pathlib import Path
 from typing import Any
 
 from zoo.config.schemas.common import Settings
 from zoo.core import csv_files
 from zoo.environments import machine
+from zoo.runs import published_figures
 from zoo.runs.context import RunContext
 
 Row = dict[str, Any]
@@ -51,3 +53,94 @@ def of_worker(context: RunContext[Settings]) -> list[Row]:
     """The rows that the worker left, each with what is known of all."""
     rows: list[Row] = json.loads((context.folder / "rows.json").read_text(encoding="utf-8"))
     return [row | known(context) for row in rows]
+
+
+# -- timings of the encoder
+
+ENCODER_COLUMNS = (
+    "model", "implementation", "way", "mode", "precision", "device", "device_kind", "passes", "repeats", "median_s",
+    "fastest_s", "slowest_s", "first_s", "pass_ms", "gflop_per_pass", "tflop_per_s", "peak_tflop_per_s",
+    "share_of_peak", "source", "note",
+)  # fmt: skip
+
+
+def figures(taken_s: list[float], passes: int, flops: float) -> Row:
+    """Median and spread of the seconds that ``passes`` passes took, and the work done in a second."""
+    if not taken_s:
+        return {"repeats": 0}
+    median = statistics.median(taken_s)
+    return {
+        "passes": passes,
+        "repeats": len(taken_s),
+        "median_s": round(median, 5),
+        "fastest_s": round(min(taken_s), 5),
+        "slowest_s": round(max(taken_s), 5),
+        "pass_ms": round(1e3 * median / passes, 4),
+        "gflop_per_pass": round(flops / 1e9, 3),
+        "tflop_per_s": round(flops * passes / median / 1e12, 4),
+    }
+
+
+def published(about: str) -> list[Row]:
+    """Figures that others published of the same work, as rows."""
+    return [
+        {
+            "model": about,
+            "implementation": "torch",
+            "mode": "as published",
+            "precision": "float32",
+            "stack": row["stack"],
+            "device": row["machine"],
+            "passes": 10,
+            "median_s": row["figure"],
+            "pass_ms": row["figure"] * 100,
+            "grade": "reported",
+            "machine": row["machine"],
+            "date": row["date"],
+            "source": row["source"],
+            "note": row.get("note", ""),
+        }
+        for row in published_figures.about(about)
+        if row["figure"] is not None and row["unit"] == "s"
+    ]
+
+
+def share_of_peak(rows: list[Row]) -> None:
+    """Hold every row against the fastest matrix product on the same kind of device in the same precision."""
+    peaks: dict[tuple[str, str], float] = {}
+    for row in rows:
+        if row["implementation"] == "matrix product" and row.get("fastest_s"):
+            key = (row["device_kind"], row["precision"])
+            fastest = row["gflop_per_pass"] * row["passes"] / row["fastest_s"] / 1e3
+            peaks[key] = max(peaks.get(key, 0.0), fastest)
+    for row in rows:
+        peak = peaks.get((row.get("device_kind", ""), row["precision"]))
+        if peak and row.get("tflop_per_s"):
+            row |= {"peak_tflop_per_s": round(peak, 4), "share_of_peak": round(row["tflop_per_s"] / peak, 3)}
+
+
+def read(folder: Path) -> list[Row]:
+    """The rows that a run folder holds."""
+    rows: list[Row] = json.loads((folder / "results.json").read_text(encoding="utf-8"))
+    return rows
+
+
+HEADINGS = ["implementation", "mode", "precision", "where", "s", "ms a pass", "TFLOP/s", "of peak", "grade"]
+
+
+def cells(row: Row) -> list[str]:
+    """A row of the table on the screen."""
+    what = " ".join(str(part) for part in (row["implementation"], row.get("way")) if part)
+    reported = row.get("grade") == "reported"
+    where = f"{row['stack']}: {row['machine']}" if reported else f"{row['stack']}, {row['device']}"
+    if row.get("error"):
+        return [what, row["mode"] or "", row["precision"], where, f"failed: {row['error']}", "", "", "", ""]
+    if row.get("median_s") is None:
+        return [what, row["mode"] or "", row["precision"], where, "stopped before it was timed", "", "", "", ""]
+    spread = f"{row['median_s']:.3f}"
+    if row.get("repeats", 0) and row["repeats"] > 1:
+        spread += f" ({row['fastest_s']:.3f} to {row['slowest_s']:.3f})"
+    work = [f"{row[key]:.{digits}f}" if row.get(key) else "" for key, digits in (("tflop_per_s", 3),)]
+    share = f"{100 * row['share_of_peak']:.0f} %" if row.get("share_of_peak") else ""
+    return [what, row["mode"] or "", row["precision"], where, spread, f"{row['pass_ms']:.1f}", *work, share,
+            str(row["grade"])]  # fmt: skip

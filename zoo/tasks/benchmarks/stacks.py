@@ -7,18 +7,18 @@ from collections.abc import Iterator
 from typing import Any
 
 from zoo.config.schemas.benchmarks import StacksConfig
-from zoo.config.schemas.common import Settings
-from zoo.config.tasks import Command, Task
+from zoo.config.tasks import Command, Table, Task
 from zoo.core import console
 from zoo.core.errors import ZooError
 from zoo.environments import store
-from zoo.runs.context import RunContext, create_context
+from zoo.runs.context import create_context
 from zoo.runs.execution import execute, raise_if_failed, request_of
 from zoo.runs.lifecycle import record_outcome, start_run
 from zoo.runs.result import Run
 from zoo.runs.worker_process import Feed, Outcome
 from zoo.runs.worker_session import WorkerSession
 from zoo.tasks.benchmarks import networks, participants, results
+from zoo.tasks.benchmarks.participants import Participant
 from zoo.tasks.benchmarks.results import Row
 
 COLUMNS = (
@@ -33,7 +33,7 @@ TURNS = "turns"
 
 
 def bench(overrides: list[str]) -> Run:
-    """Time as told.
+    """Time one network on several stacks in turn.
 
     Raises:
         ZooError: nothing could be timed; what one stack cannot do is a row of the results.
@@ -45,23 +45,21 @@ def bench(overrides: list[str]) -> Run:
     start_run(context, ["bench", settings.bench, settings.network.replace("/", "_"), context.choice.backend.name])
     with record_outcome(context):
         context.record.bench, context.record.model = settings.bench, settings.network
-        taking_part = [_Place(each) for each in participants.participant_contexts(context, choices)]
-        whole = _play(taking_part, settings)
-        rows = [row for place in taking_part for row in place.rows(settings)]
-        hold_against_first(rows)
+        everyone = [StackParticipant(each) for each in participants.participant_contexts(context, choices)]
+        whole = _play(everyone, settings)
+        rows = [row for each in everyone for row in each.rows(settings)]
+        compare_with_first(rows)
         results.write(context.folder, COLUMNS, rows)
         context.record.summary = list(sentences(rows))
-        participants.conclude(context, taking_part)
+        participants.summarize(context, everyone)
         context.record.exit = "completed" if whole else "interrupted"
     return context.result
 
 
 @dataclasses.dataclass
-class _Place:
-    """One stack on one device: its worker, and what came of timing there."""
+class StackParticipant(Participant):
+    """A participant with its worker and its timings."""
 
-    context: RunContext[Settings]
-    error: str | None = None
     cases: list[Row] = dataclasses.field(default_factory=list)
     turns: list[Turns] = dataclasses.field(default_factory=list)
     peak: float | None = None
@@ -69,15 +67,15 @@ class _Place:
 
     def start(self, settings: StacksConfig) -> None:
         """Start the worker and wait until every case is ready; what cannot be is kept."""
-        told = dataclasses.asdict(settings) | {"network": networks.network(settings.network)}
-        request = request_of(self.context, {"name": settings.network}, "bench_interleaved") | {"bench": told}
+        bench = dataclasses.asdict(settings) | {"network": networks.network(settings.network)}
+        request = request_of(self.context, {"name": settings.network}, "bench_interleaved") | {"bench": bench}
 
         def working(feed: Feed) -> Outcome:
             outcome = execute(self.context, request, feed=feed, live=False)
             raise_if_failed(self.context, outcome)
             return outcome
 
-        with self._kept():
+        with self._errors_kept():
             # Its bars need the screen to themselves.
             store.ensure(self.context.choice.stack, self.context.machine.platform)
             self.session = WorkerSession(working)
@@ -90,7 +88,7 @@ class _Place:
         """Let the worker time a case; what goes wrong is kept."""
         if self.error or self.session is None or self.cases[case]["error"]:
             return
-        with self._kept():
+        with self._errors_kept():
             said = self.session.ask({"case": case, "seconds": seconds})
             self.cases[case] |= {"error": said["error"], "peak_memory_bytes": said["peak_memory_bytes"]}
             self.turns[case] += [said["taken_s"]] if said["taken_s"] else []
@@ -101,40 +99,40 @@ class _Place:
             self.session.finish()
 
     @contextlib.contextmanager
-    def _kept(self) -> Iterator[None]:
+    def _errors_kept(self) -> Iterator[None]:
         try:
             yield
         except ZooError as error:
-            participants.keep_error(self, error)
+            self.record_error(error)
 
     def rows(self, settings: StacksConfig) -> list[Row]:
         """Its results, each of them complete in itself."""
-        known = results.known(self.context) | participants.device(self.context) | {"network": settings.network}
+        known = self.known | {"network": settings.network}
         pairs = zip(self.cases, self.turns, strict=True)
-        told = [known | figures(case, turns, settings.batch_size, self.peak) for case, turns in pairs]
+        rows = [known | figures(case, turns, settings.batch_size, self.peak) for case, turns in pairs]
         failed = {"mode": "", "precision": "", "batch_size": settings.batch_size, "error": self.error}
-        return [*told, known | failed] if self.error else told
+        return [*rows, known | failed] if self.error else rows
 
 
-def _play(taking_part: list[_Place], settings: StacksConfig) -> bool:
+def _play(everyone: list[StackParticipant], settings: StacksConfig) -> bool:
     """All rounds; False where the user stopped them. Every other round goes backwards."""
     cases = range(len(settings.modes) * len(settings.precisions))
     try:
-        for place in taking_part:
-            console.say(f"Preparing {place.context.choice.stack.name}")
-            place.start(settings)
-        turns = [(place, case) for case in cases for place in taking_part]
+        for participant in everyone:
+            console.say(f"Preparing {participant.context.choice.stack.name}")
+            participant.start(settings)
+        turns = [(participant, case) for case in cases for participant in everyone]
         with console.bar("taking turns", total=settings.rounds) as bar:
             for number in range(settings.rounds):
-                for place, case in turns if number % 2 == 0 else turns[::-1]:
-                    place.take_turn(case, settings.turn_s)
+                for participant, case in turns if number % 2 == 0 else turns[::-1]:
+                    participant.take_turn(case, settings.turn_s)
                 bar.advance(1)
     except KeyboardInterrupt:
         console.say("\nStopping; what was timed is kept.")
         return False
     finally:
-        for place in taking_part:
-            place.finish()
+        for participant in everyone:
+            participant.finish()
     return True
 
 
@@ -164,7 +162,7 @@ def quartiles(values: list[float]) -> list[float]:
     return statistics.quantiles(values, n=4, method="inclusive") if len(values) > 1 else values * 3
 
 
-def hold_against_first(rows: list[Row]) -> None:
+def compare_with_first(rows: list[Row]) -> None:
     """How many times as fast as the first row of its mode each is: median and quartiles of the rounds' ratios."""
     first: dict[str, list[float]] = {}
     for row in rows:
@@ -202,12 +200,12 @@ def sentences(rows: list[Row]) -> Iterator[str]:
     for row in rows:
         if row.get("median_ms"):
             timed.setdefault(row["mode"], []).append(row)
-    for mode, found in timed.items():
-        best, start = max(found, key=lambda row: float(row["times_the_first"])), found[0]
+    for mode, group in timed.items():
+        best, start = max(group, key=lambda row: float(row["times_the_first"])), group[0]
         names = [f"{row['stack']} in {row['precision']}" for row in (best, start)]
-        held = "the first" if best is start else f"{_times(best)} times as fast as {names[1]}"
+        ratio = "the first" if best is start else f"{_times(best)} times as fast as {names[1]}"
         rate = networks.short(best["items_per_s"])
-        yield f"{mode}: {names[0]} is the fastest, {rate} items/s: {held}"
+        yield f"{mode}: {names[0]} is the fastest, {rate} items/s: {ratio}"
     yield from (f"{_called(row)}: {row['error']}" for row in rows if row.get("error"))
 
 
@@ -215,5 +213,10 @@ def _called(row: dict[str, Any]) -> str:
     return ", ".join(part for part in (row["stack"], row["precision"], row["mode"]) if part)
 
 
-BENCH = Command("bench", "stacks", "bench_stacks", StacksConfig, bench)
+def tables(run: Run) -> list[Table]:
+    """Return the table of timings."""
+    return [("", HEADINGS, [cells(row) for row in results.read(run.folder)])]
+
+
+BENCH = Command("bench", "stacks", "bench_stacks", StacksConfig, bench, tables=tables)
 TASK = Task("stacks", (BENCH,), needs_model=False)

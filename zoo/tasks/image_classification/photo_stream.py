@@ -52,7 +52,7 @@ class Skipped:
     reason: str
 
 
-class Feed:
+class PhotoStream:
     """Decodes pictures for a worker and takes its answers.
 
     Args:

@@ -19,7 +19,7 @@ from zoo.runs.execution import execute, raise_if_failed, request_of
 from zoo.runs.lifecycle import record_outcome, start_run
 from zoo.runs.result import Run
 from zoo.tasks import trained_run
-from zoo.tasks.image_classification import predict_photos
+from zoo.tasks.image_classification import predict_photos, summary
 
 USUAL_BATCH = 128
 
@@ -38,11 +38,11 @@ def infer(overrides: list[str]) -> Run:
     """
     if value_of("model", overrides):
         context = _create_context(overrides)
-        return predict_photos.recognise(context, predict_photos.of_weights(context.settings))
+        return predict_photos.predict(context, predict_photos.of_weights(context.settings))
     source = trained_run.open_run(INFER, overrides, NEEDED)
     model = trained_run.model(source)
     if _sees_photos(model, value_of("input", overrides)):
-        return predict_photos.recognise(_create_context(overrides), _classifier(source, model))
+        return predict_photos.predict(_create_context(overrides), _classifier(source, model))
     records.require(source.folder, source.record, NEEDED_FOR_ARRAYS)
     context = _create_context(overrides)
     inputs = _inputs(context.settings, source)
@@ -95,11 +95,13 @@ def _sees_photos(trained: dict[str, Any], source: str | None) -> bool:
     )
 
 
-def _classifier(source: Run, trained: dict[str, Any]) -> predict_photos.Subject:
+def _classifier(source: Run, trained: dict[str, Any]) -> predict_photos.Classifier:
     height, width, _ = trained["args"]["input_shape"]
     classes = list(source.record["data"]["class_names"])
     weights = source.folder / "weights.npz"
-    return predict_photos.Subject(trained, (height, width), weights, "", classes, {"trained_run": str(source.folder)})
+    return predict_photos.Classifier(
+        trained, (height, width), weights, "", classes, {"trained_run": str(source.folder)}
+    )
 
 
 def _inputs(settings: InferConfig, source: Run) -> _Inputs:
@@ -171,4 +173,13 @@ def _keep_predictions(
         tables.write_predictions(context.folder / "predictions.csv", names, classes, probabilities)
 
 
-INFER = Command("infer", "classify", "infer", InferConfig, infer, add_defaults=add_defaults)
+INFER = Command(
+    "infer",
+    "classify",
+    "infer",
+    InferConfig,
+    infer,
+    add_defaults=add_defaults,
+    summary=summary.lines,
+    tables=summary.tables,
+)

@@ -16,15 +16,15 @@ from zoo.runs.execution import execute, raise_if_failed, request_of
 from zoo.runs.lifecycle import record_outcome, start_run
 from zoo.runs.result import Run
 from zoo.tasks.image_classification import photo_stream
-from zoo.tasks.image_classification.photo_stream import Feed
-from zoo.tasks.image_classification.prediction_writer import Answers
+from zoo.tasks.image_classification.photo_stream import PhotoStream
+from zoo.tasks.image_classification.prediction_writer import PredictionWriter
 from zoo.weights import pretrained
 
 USUAL_BATCH = 32
 
 
 @dataclass(frozen=True)
-class Subject:
+class Classifier:
     """A network that can be asked.
 
     Attributes:
@@ -69,7 +69,7 @@ def fastest(overrides: list[str], here: Machine) -> list[str]:
     return [*rest, "backend=openvino"]
 
 
-def of_weights(settings: InferConfig) -> Subject:
+def of_weights(settings: InferConfig) -> Classifier:
     """The network that ``model=`` and ``weights=`` name.
 
     Raises:
@@ -86,10 +86,10 @@ def of_weights(settings: InferConfig) -> Subject:
     arguments = {key: value for key, value in settings.model.items() if key not in ("name", "about", "task")}
     model = {"name": name, "args": arguments | {"classes": chosen.classes}}
     names = pretrained.class_names(chosen.classes)
-    return Subject(model, (size, size), chosen.npz, chosen.hint, names, {"weights": chosen.record})
+    return Classifier(model, (size, size), chosen.npz, chosen.hint, names, {"weights": chosen.record})
 
 
-def recognise(context: RunContext[InferConfig], subject: Subject) -> Run:
+def predict(context: RunContext[InferConfig], classifier: Classifier) -> Run:
     """Ask a network about the pictures of ``input=``.
 
     Raises:
@@ -97,50 +97,54 @@ def recognise(context: RunContext[InferConfig], subject: Subject) -> Run:
     """
     settings = context.settings
     found = photo_stream.listed(str(settings.input), sys.stdin)
-    name = str(subject.model["name"])
+    name = str(classifier.model["name"])
     start_run(context, ["infer", name, context.choice.backend.name])
     with record_outcome(context):
-        context.record.update({"model": name, **subject.record})
+        context.record.update({"model": name, **classifier.record})
         title = f"{name} on {context.choice.stack.name}: {settings.input}"
-        with Answers(context.folder, subject.classes, title, settings.sheets, settings.probabilities) as answers:
+        with PredictionWriter(
+            context.folder, classifier.classes, title, settings.sheets, settings.probabilities
+        ) as writer:
             for folder in found.closed:
-                answers.skip(folder)
+                writer.skip(folder)
             batch = min(settings.batch_size or USUAL_BATCH, found.count or 65_536)
-            feed = Feed(found.names, subject.size, batch, settings.resize, answers.thumbs, answers.take, answers.skip)
+            stream = PhotoStream(
+                found.names, classifier.size, batch, settings.resize, writer.thumbs, writer.take, writer.skip
+            )
             try:
-                _ask(context, subject, feed, found.count)
+                _ask(context, classifier, stream, found.count)
             finally:
                 context.record.data = {
                     "name": str(settings.input),
-                    "items": answers.written,
-                    "skipped": [list(row) for row in answers.skipped],
-                    "skipped_items": answers.skipped_count,
-                    "class_names": subject.classes,
+                    "items": writer.written,
+                    "skipped": [list(row) for row in writer.skipped],
+                    "skipped_items": writer.skipped_count,
+                    "class_names": classifier.classes,
                 }
     return context.result
 
 
-def _ask(context: RunContext[InferConfig], subject: Subject, feed: Feed, count: int | None) -> None:
+def _ask(context: RunContext[InferConfig], classifier: Classifier, stream: PhotoStream, count: int | None) -> None:
     settings = context.settings
     try:
-        if not feed.prime():
+        if not stream.prime():
             raise ZooError("None of the pictures can be used", f"{context.folder / 'skipped.csv'} says why.")
-        shared = feed.share(context.folder, len(subject.classes))
-        request = request_of(context, subject.model, "predict_stream") | {
-            "model": subject.model,
-            "weights": str(subject.weights),
-            "weights_hint": subject.hint,
+        shared = stream.share(context.folder, len(classifier.classes))
+        request = request_of(context, classifier.model, "predict_stream") | {
+            "model": classifier.model,
+            "weights": str(classifier.weights),
+            "weights_hint": classifier.hint,
             "stream": shared | {"items": count, "precision": settings.precision},
         }
-        outcome = execute(context, request, feed=feed)
+        outcome = execute(context, request, feed=stream)
     finally:
-        feed.close()
+        stream.close()
     context.record.host_peak_memory_bytes = _peak_bytes()
     raise_if_failed(context, outcome)
-    if feed.taken:
+    if stream.taken:
         context.record.metrics |= {
-            "end_to_end_s": round(feed.end_to_end_s, 4),
-            "end_to_end_items_per_s": feed.taken / feed.end_to_end_s,
+            "end_to_end_s": round(stream.end_to_end_s, 4),
+            "end_to_end_items_per_s": stream.taken / stream.end_to_end_s,
         }
 
 

@@ -19,7 +19,7 @@ SHOWN_SKIPPED = 10
 KEPT_SKIPPED = 1000
 
 
-class Answers:
+class PredictionWriter:
     """Writes ``predictions.csv``, ``predictions.json``, ``skipped.csv`` and the sheets of a run folder.
 
     Args:

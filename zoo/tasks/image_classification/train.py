@@ -17,6 +17,7 @@ from zoo.runs.execution import execute, raise_if_failed, request_of
 from zoo.runs.history import History, title
 from zoo.runs.lifecycle import record_outcome, start_run
 from zoo.runs.result import Run
+from zoo.tasks import summaries
 from zoo.tasks.image_classification import error_analysis, predict
 from zoo.weights import pretrained
 
@@ -127,6 +128,7 @@ TRAIN = Command(
     train,
     figures=("loss", "accuracy", "val_loss", "val_accuracy"),
     columns=("val_top5",),
+    summary=summaries.training,
 )
 # Benchmarks build networks that have no input size of their own for handwritten digits.
 TASK = Task("classify", (TRAIN, predict.INFER), network_arguments={"input_shape": [28, 28, 1], "classes": 10})

@@ -165,7 +165,7 @@ def _restyle(
     except OSError as error:
         raise storage_error("write", context.folder, error) from error
     try:
-        pictures = pipeline.Exchange(plan, folder)
+        pictures = pipeline.ImagePipeline(plan, folder)
         with pictures.queue:
             told = {
                 "exchange": str(folder),

@@ -23,7 +23,7 @@ class Picture:
     told: files.ImageMetadata
 
     @property
-    def longer(self) -> int:
+    def long_side(self) -> int:
         """Longer side in pixels."""
         return int(max(self.pixels.shape[:2]))
 
@@ -49,10 +49,10 @@ def opened(path: Path, role: str) -> Picture:
         ) from error
 
 
-def fitted(pixels: "Bytes", longer: int) -> "Bytes":
-    """The same picture with a longer side of ``longer`` pixels; the shorter one follows, at least 1."""
+def fitted(pixels: "Bytes", long_side: int) -> "Bytes":
+    """The same picture with a long_side side of ``long_side`` pixels; the shorter one follows, at least 1."""
     rows, columns = pixels.shape[:2]
-    scale = longer / max(rows, columns)
+    scale = long_side / max(rows, columns)
     return sized(pixels, max(1, round(rows * scale)), max(1, round(columns * scale)))
 
 
@@ -66,10 +66,10 @@ def sized(pixels: "Bytes", rows: int, columns: int) -> "Bytes":
     return np.asarray(Image.fromarray(pixels).resize((columns, rows), Image.Resampling.LANCZOS))
 
 
-def sizes(longer: int, smallest: int) -> list[int]:
-    """Longer sides from coarse to fine: halves of the last, none below ``smallest``."""
-    found = [longer]
-    while found[0] // 2 >= smallest:
+def sizes(long_side: int, min_size: int) -> list[int]:
+    """Longer sides from coarse to fine: halves of the last, none below ``min_size``."""
+    found = [long_side]
+    while found[0] // 2 >= min_size:
         found.insert(0, (found[0] + 1) // 2)
     return found
 
@@ -116,12 +116,12 @@ def sheet(pictures: "list[tuple[str, Bytes]]", height: int = 360) -> "Bytes":
     return np.asarray(canvas)
 
 
-def film(path: Path, steps: "list[Path]", last: "Bytes", longer: int = 320) -> None:
+def film(path: Path, steps: "list[Path]", last: "Bytes", long_side: int = 320) -> None:
     """An animated GIF of the making: every kept step, and the result for two seconds.
 
     Raises:
         ZooError: it cannot be written.
     """
-    end = fitted(last, min(longer, max(last.shape[:2])))
+    end = fitted(last, min(long_side, max(last.shape[:2])))
     frames = [sized(opened(step, "step").pixels, *end.shape[:2]) for step in steps]
     files.write(path, [*frames, end], files.ImageMetadata(durations=(*(150 for _ in frames), 2000)))

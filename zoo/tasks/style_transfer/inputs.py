@@ -24,20 +24,20 @@ ASSETS = paths.ROOT / "assets"
 
 
 @dataclass
-class Job:
+class StyleInputs:
     """The pictures of a run."""
 
     content: images.Picture
     styles: list[images.Picture]
     masks: "list[Bytes | None]"
     shares: list[float]
-    longer: int
+    long_side: int
     save: Path | None
     start: images.Picture | None = None
     folder: Path = field(default_factory=Path)
 
 
-def open_all(settings: StyleConfig, own: Path | None) -> Job:
+def open_all(settings: StyleConfig, own: Path | None) -> StyleInputs:
     """Open every picture before anything is built, and settle where the result goes: over our own, else beside."""
     content = images.opened(_path(settings.content) or bundled_photos()[0], "content")
     names = settings.styles or ([settings.style] if settings.style else [])
@@ -49,8 +49,8 @@ def open_all(settings: StyleConfig, own: Path | None) -> Job:
         None if settings.start in ("content", "noise") else images.opened(Path(settings.start).expanduser(), "start")
     )
     save = own or target(settings, [content, *styles, *([start] if start else [])])
-    longer = settings.size or content.longer
-    return Job(content, styles, masks, [weight / sum(weights) for weight in weights], longer, save, start)
+    long_side = settings.size or content.long_side
+    return StyleInputs(content, styles, masks, [weight / sum(weights) for weight in weights], long_side, save, start)
 
 
 def _path(name: str | None) -> Path | None:
@@ -113,7 +113,7 @@ def own_result(folder: Path | None, settings: StyleConfig) -> Path | None:
     return path if unchanged else None
 
 
-def described(job: Job) -> dict[str, Any]:
+def described(job: StyleInputs) -> dict[str, Any]:
     """Which pictures these are; a run that goes on must find the same."""
     used = [job.content, *job.styles, *([job.start] if job.start else [])]
     total = hashlib.sha256("".join(file_sha256(picture.path) for picture in used).encode())

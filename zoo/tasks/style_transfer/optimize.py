@@ -73,7 +73,7 @@ def add_fastest_stack(overrides: list[str], here: machine.Machine) -> list[str]:
 def _request(
     context: RunContext[StyleConfig],
     settings: StyleConfig,
-    job: inputs.Job,
+    job: inputs.StyleInputs,
     features: feature_networks.FeatureNetwork,
 ) -> dict[str, Any]:
     work_dir = context.folder / "work"
@@ -81,7 +81,7 @@ def _request(
     if features.arrays is not None:
         feature_networks.write(work_dir / "features.npz", features)
     # A former result is as fine already as it is to become.
-    longer = [job.longer] if job.start else images.sizes(job.longer, settings.min_size)
+    long_side = [job.long_side] if job.start else images.sizes(job.long_side, settings.min_size)
     style = {
         "features": {
             "network": features.network,
@@ -93,8 +93,8 @@ def _request(
         "weights": dict(vars(settings.strength)),
         "shares": job.shares,
         "sizes": [
-            _laid_down(work_dir, job, edge, settings.steps * 2 ** (len(longer) - 1 - index), settings.style_scale)
-            for index, edge in enumerate(longer)
+            _laid_down(work_dir, job, edge, settings.steps * 2 ** (len(long_side) - 1 - index), settings.style_scale)
+            for index, edge in enumerate(long_side)
         ],
         "start": settings.start if job.start is None else "picture",
         **{key: getattr(settings, key) for key in KEPT},
@@ -102,16 +102,18 @@ def _request(
     return request_of(context, settings.model, "optimize_style") | {"style": style}
 
 
-def _laid_down(folder: Path, job: inputs.Job, longer: int, steps: int, style_scale: float) -> dict[str, Any]:
+def _laid_down(
+    folder: Path, job: inputs.StyleInputs, long_side: int, steps: int, style_scale: float
+) -> dict[str, Any]:
     """The arrays of one size, as files for the worker."""
     import numpy as np
 
     def keep(name: str, pixels: "Bytes") -> str:
-        path = folder / f"{name}_{longer}.npy"
+        path = folder / f"{name}_{long_side}.npy"
         np.save(path, pixels, allow_pickle=False)
         return str(path)
 
-    content = images.fitted(job.content.pixels, longer)
+    content = images.fitted(job.content.pixels, long_side)
     rows, columns = content.shape[:2]
     # A style is as large as the photo in area, so that a panorama meets no strokes as long as itself.
     edge = (rows * columns) ** 0.5 * style_scale
@@ -138,7 +140,7 @@ def _style_of(pixels: "Bytes", edge: float) -> "Bytes":
 def _finish(
     context: RunContext[StyleConfig],
     settings: StyleConfig,
-    job: inputs.Job,
+    job: inputs.StyleInputs,
     outcome: worker_process.Outcome,
     features: feature_networks.FeatureNetwork,
 ) -> None:
@@ -161,9 +163,9 @@ def _finish(
     ]
 
 
-def _write_out(context: RunContext[StyleConfig], settings: StyleConfig, job: inputs.Job, made: Path) -> None:
+def _write_out(context: RunContext[StyleConfig], settings: StyleConfig, job: inputs.StyleInputs, made: Path) -> None:
     result = images.opened(made, "result").pixels
-    content = images.sized(images.fitted(job.content.pixels, job.longer), *result.shape[:2])
+    content = images.sized(images.fitted(job.content.pixels, job.long_side), *result.shape[:2])
     if settings.colors == "content":
         result = images.recoloured(result, content)
     files.write(made, [result], files.ImageMetadata(job.content.told.exif))

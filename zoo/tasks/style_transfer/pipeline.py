@@ -31,7 +31,7 @@ class _Film:
     done: list[Path]
 
 
-class Exchange:
+class ImagePipeline:
     """The way of some pictures through the worker; see ``zoo/worker/restyle.py`` for the files.
 
     Attributes:

@@ -13,7 +13,7 @@ from zoo.runs.context import RunContext, create_context, refuse_without_keras
 from zoo.runs.execution import execute, raise_if_failed, request_of
 from zoo.runs.lifecycle import record_outcome, start_run
 from zoo.runs.result import Run
-from zoo.tasks import trained_run
+from zoo.tasks import summaries, trained_run
 from zoo.tasks.text import train_classifier
 
 GENERATED = "generated.txt"
@@ -95,6 +95,12 @@ def _keep(context: RunContext[Settings], outcome: worker_process.Outcome, prompt
     (context.folder / GENERATED).write_text(prompt + generated, encoding="utf-8")
 
 
+def summary(run: Run) -> list[str]:
+    """Summarize generated text: where it is, and the speed."""
+    speed = f"{run.metrics.get('items', 0):,} tokens, {run.metrics.get('items_per_s', 0):,.0f} tokens/s"
+    return [f"\n{summaries.where(run.record)}: {speed}; the text is in generated.txt"]
+
+
 TRAIN = Command(
     "train",
     "language_model",
@@ -102,9 +108,16 @@ TRAIN = Command(
     LanguageTrainConfig,
     train,
     figures=("loss", "accuracy", "val_loss", "val_accuracy", "val_token_accuracy"),
+    summary=summaries.training,
 )
 INFER = Command(
-    "infer", "language_model", "language_infer", GenerateConfig, infer, add_defaults=trained_run.add_defaults
+    "infer",
+    "language_model",
+    "language_infer",
+    GenerateConfig,
+    infer,
+    add_defaults=trained_run.add_defaults,
+    summary=summary,
 )
 # Benchmarks build networks of the sizes of a text of letters.
 SIZES = {"vocabulary": 65, "fixed": True, "probabilities": True}

@@ -17,7 +17,7 @@ from zoo.runs.context import RunContext, create_context, refuse_without_keras
 from zoo.runs.execution import execute, raise_if_failed, request_of
 from zoo.runs.lifecycle import record_outcome, start_run
 from zoo.runs.result import Run
-from zoo.tasks import trained_run
+from zoo.tasks import summaries, trained_run
 
 if TYPE_CHECKING:
     import numpy as np
@@ -153,5 +153,11 @@ def _keep(context: RunContext[Settings], inputs: _Inputs, classes: list[str]) ->
 
 
 INFER = Command(
-    "infer", "text_classifier", "text_infer", TextInferConfig, infer, add_defaults=trained_run.add_defaults
+    "infer",
+    "text_classifier",
+    "text_infer",
+    TextInferConfig,
+    infer,
+    add_defaults=trained_run.add_defaults,
+    summary=summaries.predictions,
 )

@@ -14,6 +14,7 @@ from zoo.runs.execution import execute, raise_if_failed, request_of
 from zoo.runs.history import History
 from zoo.runs.lifecycle import record_outcome, start_run
 from zoo.runs.result import Run
+from zoo.tasks import summaries
 from zoo.tasks.text import predict
 
 T = TypeVar("T", bound=TextTraining)
@@ -134,6 +135,7 @@ TRAIN = Command(
     train,
     figures=("loss", "accuracy", "val_loss", "val_accuracy"),
     columns=("val_top5",),
+    summary=summaries.training,
 )
 # Benchmarks build networks of the sizes of film reviews.
 SIZES = {"vocabulary": 20_000, "classes": 2, "fixed": True}

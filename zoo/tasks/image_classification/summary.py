@@ -1,0 +1,51 @@
+"""Summarize predictions for images for standard output."""
+
+import itertools
+
+from zoo.config.tasks import Table
+from zoo.runs.result import Run
+from zoo.tasks import summaries
+
+
+def lines(run: Run) -> list[str]:
+    """Summarize predictions: of photos, which are shown as a table, or of small images."""
+    return _photos(run) if _of_photos(run) else summaries.predictions(run)
+
+
+def _of_photos(run: Run) -> bool:
+    return "skipped_items" in run.record.get("data", {})
+
+
+def tables(run: Run) -> list[Table]:
+    """Return the table of the best predictions for photos."""
+    if not _of_photos(run):
+        return []
+    rows = [_best(row) for row in itertools.islice(run.each_prediction(), summaries.SHOWN_PREDICTIONS)]
+    ranks = ["1st", "2nd", "3rd", "4th", "5th"][: max((len(row) - 1 for row in rows), default=0)]
+    return [("", ["image", *ranks], rows)] if rows else []
+
+
+def _best(row: dict[str, str]) -> list[str]:
+    places = [""] + [f"_{rank}" for rank in range(2, 6) if f"class_{rank}" in row]
+    return [row["input"], *(f"{row['class' + place]} {float(row['probability' + place]):.2f}" for place in places)]
+
+
+def _photos(run: Run) -> list[str]:
+    record, metrics, data = run.record, run.metrics, run.record["data"]
+    summary = ["Interrupted; the predictions so far are kept."] if run.exit == "interrupted" else []
+    if data["items"] > summaries.SHOWN_PREDICTIONS:
+        summary.append(f"... and {data['items'] - summaries.SHOWN_PREDICTIONS:,} more in predictions.csv")
+    sheets = sorted(run.folder.glob("contact_sheet_*.png"))
+    if sheets:
+        pages = sheets[0].name if len(sheets) == 1 else f"{sheets[0].name} to {sheets[-1].name}"
+        summary.append(f"Contact sheet: {pages}; tables: predictions.csv, predictions.json")
+    if data["skipped_items"]:
+        summary.append(f"Skipped, with reasons in skipped.csv: {data['skipped_items']:,}")
+    summary.append(f"{summaries.where(record)}, {metrics.get('precision', 'float32')}: {data['items']:,} images")
+    if "end_to_end_items_per_s" in metrics:
+        batch = f"a batch of {metrics['batch_size']} in {metrics['batch_ms_p50']:.1f} ms"
+        summary.append(
+            f"{metrics['end_to_end_items_per_s']:,.0f} images/s with decoding; the network alone "
+            f"{metrics['items_per_s']:,.0f} images/s, {batch} (90th percentile {metrics['batch_ms_p90']:.1f} ms)"
+        )
+    return summary

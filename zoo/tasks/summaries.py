@@ -1,0 +1,110 @@
+"""Summarize finished runs of any task for standard output."""
+
+import itertools
+from typing import Any
+
+from zoo.config import bounds
+from zoo.runs import promises
+from zoo.runs.result import Run
+
+SHOWN_PREDICTIONS = 20
+
+
+def recorded(run: Run) -> list[str]:
+    """Summarize a run whose task wrote the lines into its record."""
+    return [where(run.record), *run.record["told"]]
+
+
+def where(record: dict[str, Any]) -> str:
+    """Say which model ran where."""
+    device = (record.get("device") or {}).get("name", "unknown device")
+    place = f"{record.get('bench') or record['model']} on {record['backend']} ({record['stack']['name']}, {device})"
+    replaced = record["stack"].get("stand_in_for")
+    return f"{place}, a stand-in for {replaced}" if replaced else place
+
+
+def training(run: Run) -> list[str]:
+    """Summarize a training of a classifier or a language model."""
+    record, data = run.record, run.record["data"]
+    if run.exit == "interrupted":
+        return _interrupted(run)
+    fallback = data["reason"] and data["name"] != "mnist"
+    seconds = ", ".join(f"{name.removesuffix('_s')} {value:.1f} s" for name, value in record["phases"].items())
+    return [
+        f"{where(record)}: {_result(run.metrics)}",
+        _data(data),
+        *_mistakes(run),
+        *([f"  not MNIST: {data['reason']}"] if fallback else []),
+        *_expectations(record),
+        *record.get("reference", {}).get("compared", []),
+        *([f"Stopped by trainer.{record['stopped']}; to resume: {_resume(run)}"] if record.get("stopped") else []),
+        f"Time: {seconds}",
+    ]
+
+
+def _interrupted(run: Run) -> list[str]:
+    kept = [f"The best weights so far are in {run.folder / 'weights.npz'}"] if run.history else []
+    return [f"Interrupted: {where(run.record)}", *kept, f"To resume: {_resume(run)}"]
+
+
+def _resume(run: Run) -> str:
+    return f"python -m zoo train resume={run.folder}"
+
+
+def _expectations(record: dict[str, Any]) -> list[str]:
+    outcomes = [
+        f"The recipe expects {name} of {bounds.words(row)}: {'reached' if row['met'] else 'MISSED'}"
+        for name, row in record.get("expected", {}).items()
+    ]
+    return [*outcomes, *filter(None, [promises.not_applicable(record)])]
+
+
+def _result(metrics: dict[str, Any]) -> str:
+    """Return accuracy and loss of the test, validation or training part, whichever comes first; or the loss alone."""
+    if "val_perplexity" in metrics:
+        return f"validation loss {metrics['val_loss']:.4f}, perplexity {metrics['val_perplexity']:.2f}"
+    for prefix, name in (("test_", "test"), ("val_", "validation"), ("", "training")):
+        if f"{prefix}accuracy" in metrics:
+            top = f", top-5 {metrics[f'{prefix}top5']:.4f}" if f"{prefix}top5" in metrics else ""
+            return f"{name} accuracy {metrics[f'{prefix}accuracy']:.4f}{top}, loss {metrics[f'{prefix}loss']:.4f}"
+    if "val_loss" not in metrics:
+        return f"training loss {metrics['loss']:.4f}"
+    return f"validation loss {metrics['val_loss']:.4f}"
+
+
+def _data(data: dict[str, Any]) -> str:
+    parts = {"train": "training", "validation": "validation", "test": "testing"}
+    sizes = ", ".join(
+        f"{data[f'{part}_items']:,} for {purpose}" for part, purpose in parts.items() if data.get(f"{part}_items")
+    )
+    skipped = f", {data['skipped_items']:,} skipped (skipped.csv)" if data.get("skipped_items") else ""
+    text = f"Data: {data['name']}, {data.get('what', 'images')}: {sizes}{skipped}"
+    return f"{text}\n  {data['split']}" if data.get("split") else text
+
+
+def _mistakes(run: Run) -> list[str]:
+    """Name the classes with the lowest accuracy, and the files with the mistakes."""
+    analysis = run.record.get("judgement")
+    if not analysis or not analysis["mistakes"]:
+        return []
+    worst = sorted(analysis["accuracy_by_class"].items(), key=lambda row: row[1])[:3]
+    shown = ", ".join(f"{name} {share:.2f}" for name, share in worst)
+    mistakes = f"Mistakes: {analysis['mistakes']:,} of {analysis['items']:,} (mistakes.png)"
+    return [f"{mistakes}; lowest per-class accuracy: {shown} (confusion.png)"]
+
+
+def predictions(run: Run) -> list[str]:
+    """Summarize predictions: the first of them, and the speed."""
+    record = run.record
+    rest = run.each_prediction()
+    rows = list(itertools.islice(rest, SHOWN_PREDICTIONS))
+    more = sum(1 for _ in rest)
+    width = max((len(row["input"]) for row in rows), default=0)
+    summary = [f"{row['input']:<{width}}  {row['class']}  {float(row['probability']):.4f}" for row in rows]
+    if more:
+        summary.append(f"... and {more:,} more in predictions.csv")
+    speed = f"{run.metrics.get('items_per_s', 0):,.0f} per second"
+    summary.append(f"{where(record)}: {len(rows) + more:,} {record['data'].get('what', 'images')}, {speed}")
+    if "test_accuracy" in run.metrics:
+        summary.append(f"test accuracy {run.metrics['test_accuracy']:.4f}, loss {run.metrics['test_loss']:.4f}")
+    return summary
