@@ -148,13 +148,13 @@ def _lay_on(tree: Any, parsed: Any) -> str | None:
 
 def _flat(tree: Any, prefix: str = "") -> dict[str, Any]:
     """Dotted keys of all leaves; a list is a leaf, and so is an empty dictionary."""
-    found: dict[str, Any] = {}
+    leaves: dict[str, Any] = {}
     for key, value in tree.items():
         if isinstance(value, dict) and value:
-            found |= _flat(value, f"{prefix}{key}.")
+            leaves |= _flat(value, f"{prefix}{key}.")
         else:
-            found[prefix + str(key)] = value
-    return found
+            leaves[prefix + str(key)] = value
+    return leaves
 
 
 def _wrong_type(key: str, default: Any, value: Any) -> str | None:

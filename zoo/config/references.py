@@ -187,39 +187,39 @@ def _row(name: str) -> dict[str, str]:
     path = _folder() / f"{name}.yaml"
     row = checks.read_yaml(path)
     checks.refuse(KEY, path, _form_problems(row))
-    found = _made(name, row)
+    reference = _made(name, row)
     return {
         "reference": name,
-        "machine": found.machine.about,
-        "what": found.about,
-        "settings": " ".join(found.overrides),
-        "published": "; ".join(_words(entry) for entry in found.published or []),
+        "machine": reference.machine.about,
+        "what": reference.about,
+        "settings": " ".join(reference.overrides),
+        "published": "; ".join(_words(entry) for entry in reference.published or []),
     }
 
 
 def remarks(reference: Reference, here: Machine) -> list[str]:
     """What to know before a reference runs on a machine: what it is for, how this one differs, what was published."""
-    told = [f"Reference {reference.name}: {reference.about}"]
-    found = differences(reference, here)
-    if found:
-        told.append(f"  It is for {reference.machine.about}; here {'; '.join(found)}.")
-        told.append(f"  To run it with what this machine has: {KEY}={reference.name} backend=auto")
-    return told + [f"  Published: {_words(entry)}" for entry in reference.published or []]
+    lines = [f"Reference {reference.name}: {reference.about}"]
+    differing = differences(reference, here)
+    if differing:
+        lines.append(f"  It is for {reference.machine.about}; here {'; '.join(differing)}.")
+        lines.append(f"  To run it with what this machine has: {KEY}={reference.name} backend=auto")
+    return lines + [f"  Published: {_words(entry)}" for entry in reference.published or []]
 
 
 def differences(reference: Reference, here: Machine) -> list[str]:
     """How a machine differs from the one that a reference is for; empty where its figures can be compared."""
-    wanted, found = reference.machine, []
+    wanted, differing = reference.machine, []
     if wanted.os not in (None, here.os):
-        found.append(f"the system is {SYSTEMS[here.os]}, not {SYSTEMS[str(wanted.os)]}")
+        differing.append(f"the system is {SYSTEMS[here.os]}, not {SYSTEMS[str(wanted.os)]}")
     if wanted.arch not in (None, here.arch):
-        found.append(f"the processor is {here.arch}, not {wanted.arch}")
+        differing.append(f"the processor is {here.arch}, not {wanted.arch}")
     present = " and ".join(gpu.name for gpu in here.gpus) or "none"
     if wanted.gpu and not any(_same(gpu.name, wanted.gpu) for gpu in here.gpus):
-        found.append(f"the GPU is {present}, not {wanted.gpu}")
+        differing.append(f"the GPU is {present}, not {wanted.gpu}")
     elif wanted.vendor and not any(gpu.vendor == wanted.vendor for gpu in here.gpus):
-        found.append(f"the GPU is {present}, not one of {wanted.vendor.upper()}")
-    return found
+        differing.append(f"the GPU is {present}, not one of {wanted.vendor.upper()}")
+    return differing
 
 
 def _same(name: str, wanted: str) -> bool:

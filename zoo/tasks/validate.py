@@ -68,12 +68,12 @@ def validate(overrides: list[str]) -> Verdict:
     row = row_of(run.record)
     if _busy(load, _load(), run.record["machine"]["cores"]):
         row["note"] = "; ".join(filter(None, [row.get("note"), BUSY]))
-    found = problems_of(run.record)
+    problems = problems_of(run.record)
     remarks = _remarks(run.record, row)
-    target, why = _target(run, passed=not found)
+    target, why = _target(run, passed=not problems)
     evidence.add(target, row)
     recipe = f"{run.record['model']}/{run.record['backend']}"
-    return Verdict(overrides, recipe, row, found, [*remarks, *why], run.folder, target)
+    return Verdict(overrides, recipe, row, problems, [*remarks, *why], run.folder, target)
 
 
 def _check_task(overrides: list[str]) -> None:
@@ -87,10 +87,10 @@ def _check_task(overrides: list[str]) -> None:
 
 def lines(verdict: Verdict) -> list[str]:
     """What a validation says of itself."""
-    told = [evidence.words(verdict.row)] if verdict.row else []
-    told += [f"FAILED: {problem}" for problem in verdict.problems]
-    told += verdict.remarks
-    return [*told, f"Written to {verdict.written}"] if verdict.written else told
+    lines = [evidence.words(verdict.row)] if verdict.row else []
+    lines += [f"FAILED: {problem}" for problem in verdict.problems]
+    lines += verdict.remarks
+    return [*lines, f"Written to {verdict.written}"] if verdict.written else lines
 
 
 def as_dict(verdict: Verdict) -> dict[str, Any]:
@@ -160,9 +160,9 @@ def _machine(recorded: dict[str, Any]) -> machine.Machine:
 
 def _device(record: dict[str, Any], here: machine.Machine) -> dict[str, Any]:
     """What the worker said; the GPU's own name from the system where the framework does not know it."""
-    found = dict(record["device"])
-    known = {name: found.get(name) for name in ("name", "kind", "proof")}
-    described = found.get("description") or ""
+    device = dict(record["device"])
+    known = {name: device.get(name) for name in ("name", "kind", "proof")}
+    described = device.get("description") or ""
     if known["kind"] == "gpu" and not described and len(here.gpus) == 1:
         described = here.gpus[0].name
     return known | ({"description": described} if described else {})
@@ -176,11 +176,11 @@ def _identity(commit: str | None, version: str) -> str:
 def _command(record: dict[str, Any]) -> str:
     """The command that repeats it, without the places of this machine."""
     given = [text for text in record["command"][4:] if not text.startswith(("output.", "stack="))]
-    told = [_without_place(text) for text in given]
-    named = {text.partition("=")[0] for text in told}
-    told = [f"model={record['model']}"] * ("model" not in named) + told
-    told += [f"data={record['data']['name']}"] * ("data" not in named)
-    return shlex.join(["python", "-m", "zoo", "validate", *told, f"stack={record['stack']['name']}"])
+    words = [_without_place(text) for text in given]
+    named = {text.partition("=")[0] for text in words}
+    words = [f"model={record['model']}"] * ("model" not in named) + words
+    words += [f"data={record['data']['name']}"] * ("data" not in named)
+    return shlex.join(["python", "-m", "zoo", "validate", *words, f"stack={record['stack']['name']}"])
 
 
 def _without_place(text: str) -> str:
@@ -204,29 +204,29 @@ def _changed(settings: dict[str, Any]) -> list[str]:
 def problems_of(record: dict[str, Any]) -> list[str]:
     """Why a finished training does not count as the recipe working; empty where it does."""
     device = record["device"]
-    found = []
+    problems = []
     if record["promise"] == "gpu" and device["kind"] != "gpu":
-        found.append(f"the backend promises a GPU, but {device['proof']} ran on {device['name']}")
-    found += [f"the probe {name} failed" for name, row in _probes(record).items() if not row["ok"]]
+        problems.append(f"the backend promises a GPU, but {device['proof']} ran on {device['name']}")
+    problems += [f"the probe {name} failed" for name, row in _probes(record).items() if not row["ok"]]
     for name, judged in record.get("expected", {}).items():
         if not judged["met"]:
-            found.append(f"{name} is {record['metrics'][name]:.4f}, the recipe promises {bounds.words(judged)}")
-    return found
+            problems.append(f"{name} is {record['metrics'][name]:.4f}, the recipe promises {bounds.words(judged)}")
+    return problems
 
 
 def _probes(record: dict[str, Any]) -> dict[str, Any]:
     """Each numeric probe's outcome by name; why one was skipped only where that names no place of this machine."""
-    found = {}
+    probes = {}
     for row in record.get("probes") or []:
         skipped = row.get("skipped")
         hidden = skipped and evidence.names_a_place(skipped)
-        found[row["name"]] = {
+        probes[row["name"]] = {
             "ok": row["ok"],
             "largest_error": row.get("largest_error"),
             "tolerance": row.get("tolerance"),
             "skipped": "see the log of the run" if hidden else skipped,
         }
-    return found
+    return probes
 
 
 def _probe_words(probes: dict[str, Any]) -> str:
@@ -234,32 +234,34 @@ def _probe_words(probes: dict[str, Any]) -> str:
         return "No probe was made."
     skipped = {name: row["skipped"] for name, row in probes.items() if row["skipped"]}
     right = [name for name, row in probes.items() if row["ok"] and not row["skipped"]]
-    told = f"Probes: {len(right)} of {len(probes)} right"
-    return told + (
+    summary = f"Probes: {len(right)} of {len(probes)} right"
+    return summary + (
         f"; not compared: {'; '.join(f'{name} ({why})' for name, why in skipped.items())}" if skipped else ""
     )
 
 
 def _remarks(record: dict[str, Any], row: evidence.Row) -> list[str]:
     model, backend, data = record["model"], record["backend"], record["data"]["name"]
-    told = [_probe_words(row.get("probes", {}))]
+    remarks = [_probe_words(row.get("probes", {}))]
     if str(row["commit"]).endswith("-dirty"):
-        told.append("The checkout has changes that are not committed: its commit alone does not say what ran.")
+        remarks.append("The checkout has changes that are not committed: its commit alone does not say what ran.")
     if config_files.recipe_file(model, backend) is None:
-        told.append(f"There is no recipe for {model} on {backend}: the defaults were trained.")
+        remarks.append(f"There is no recipe for {model} on {backend}: the defaults were trained.")
     if row["preset"] != "full":
-        told.append(f"preset={row['preset']} shows that it trains; it is held against no expectation.")
+        remarks.append(f"preset={row['preset']} shows that it trains; it is held against no expectation.")
     elif promises.not_applicable(record):
-        told.append(f"{promises.not_applicable(record)}; the figure is recorded and not judged.")
+        remarks.append(f"{promises.not_applicable(record)}; the figure is recorded and not judged.")
     elif row["expected"] is None:
         why = f"with {' '.join(row['changed'])}" if row["changed"] else f"of {data}"
-        told.append(f"The recipe promises nothing {why}: the figure is recorded and not judged.")
+        remarks.append(f"The recipe promises nothing {why}: the figure is recorded and not judged.")
     if BUSY in row.get("note", ""):
-        told.append(f"Mind the time: {BUSY}.")
+        remarks.append(f"Mind the time: {BUSY}.")
     if row["grade"] == "stand-in":
         stands_in = _stands_in(record["stack"])
-        told.append(f"The stack {stands_in}: this shows that the recipe runs on that Keras, and nothing of the GPU.")
-    return told
+        remarks.append(
+            f"The stack {stands_in}: this shows that the recipe runs on that Keras, and nothing of the GPU."
+        )
+    return remarks
 
 
 def _target(run: result.Run, passed: bool) -> tuple[Path, list[str]]:

@@ -199,7 +199,7 @@ def test_wrong_settings_are_told_before_anything_is_done(
 ) -> None:
     monkeypatch.chdir(tmp_path)
     with pytest.raises(ZooError, match=r".") as caught:
-        registry.act("bench", overrides)
+        registry.dispatch("bench", overrides)
     assert words in str(caught.value)
     assert not list(tmp_path.iterdir())
 
@@ -252,10 +252,12 @@ def test_operations_and_networks_on_real_stacks(tmp_path: Path, monkeypatch: pyt
     real_stacks.environment(stack)
     where = [f"stack={stack}", "backend=cpu", f"output.root={tmp_path}", "count=3", "backend.probes=false"]
     small = ["row_column=[100]", "square=[64]", "convolution=[8]"]
-    rows = results(registry.act("bench", ["bench=matmul", *where, *small]).folder)
+    rows = results(registry.dispatch("bench", ["bench=matmul", *where, *small]).folder)
     assert len(rows) == 5
     assert all(row["correct"] and not row["error"] for row in rows), rows
-    rows = results(registry.act("bench", ["bench=networks", *where, "networks=[mnist]", "batch_sizes=[8]"]).folder)
+    rows = results(
+        registry.dispatch("bench", ["bench=networks", *where, "networks=[mnist]", "batch_sizes=[8]"]).folder
+    )
     assert [row["mode"] for row in rows] == ["inference", "training"]
     assert [row["correct"] for row in rows] == [True, None]
     assert all(row["gflop_per_item"] == pytest.approx(0.00488, rel=0.01) and not row["error"] for row in rows), rows

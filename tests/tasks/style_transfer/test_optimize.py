@@ -119,7 +119,7 @@ def test_sixteen_bits_and_moving_pictures(tmp_path: Path) -> None:
     frames[0].save(tmp_path / "film.gif", save_all=True, append_images=frames[1:])
     found = images.opened(tmp_path / "film.gif", "content")
     assert found.pixels[0, 0].tolist() == [255, 0, 0]
-    assert not found.told.durations
+    assert not found.metadata.durations
 
 
 def test_sizes_double_up_to_the_one_asked_for() -> None:
@@ -245,7 +245,7 @@ def test_exif_stays_with_what_is_saved(tmp_path: Path) -> None:
     Image.new("RGB", (12, 8), "red").save(tmp_path / "turned.jpg", exif=exif)
     found = images.opened(tmp_path / "turned.jpg", "content")
     assert found.pixels.shape == (12, 8, 3)
-    files.write(tmp_path / "out.jpg", [found.pixels], found.told)
+    files.write(tmp_path / "out.jpg", [found.pixels], found.metadata)
     with Image.open(tmp_path / "out.jpg") as saved:
         assert saved.getexif().get(0x010E) == "a day at the sea"
         assert saved.getexif().get(0x0112) in (None, 1)

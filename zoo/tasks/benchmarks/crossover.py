@@ -42,11 +42,11 @@ def words(slower_start: Mapping[float, float], challenger: Mapping[float, float]
         return f"{names[1]} and {names[0]} were timed at no size in common."
     largest = shared[-1]
     gain = slower_start[largest] / challenger[largest]
-    found = crossover(slower_start, challenger)
-    if found is None:
+    start_size = crossover(slower_start, challenger)
+    if start_size is None:
         slower = f"at n = {scientific(largest)} it takes {scientific(1 / gain)} times as long"
         return f"Up to n = {scientific(largest)} {names[1]} does not win over {names[0]}: {slower}."
-    start = "At every size" if found == 0.0 else f"From n = {scientific(found)} on"
+    start = "At every size" if start_size == 0.0 else f"From n = {scientific(start_size)} on"
     return f"{start} {names[1]} wins over {names[0]}: {scientific(gain)} times as fast at n = {scientific(largest)}."
 
 

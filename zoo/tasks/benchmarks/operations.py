@@ -33,10 +33,10 @@ def bench(overrides: list[str]) -> Run:
     start_run(context, ["bench", settings.bench, context.choice.backend.name])
     with record_outcome(context):
         context.record.bench = settings.bench
-        told = dataclasses.asdict(settings)
-        sizes = {name: told[name] for name in WORDS}
+        bench_settings = dataclasses.asdict(settings)
+        sizes = {name: bench_settings[name] for name in WORDS}
         request = request_of(context, {"name": settings.bench}, "bench_operations")
-        outcome = execute(context, request | {"bench": told | {"sizes": sizes}})
+        outcome = execute(context, request | {"bench": bench_settings | {"sizes": sizes}})
         raise_if_failed(context, outcome)
         rows = results.of_worker(context)
         results.write(context.folder, COLUMNS, rows)
@@ -75,11 +75,11 @@ def _told(row: Row) -> bool:
 
 def curves(rows: list[Row], operation: str) -> dict[tuple[str, str], dict[float, float]]:
     """Milliseconds by size, for every device (name, kind) that did an operation."""
-    found: dict[tuple[str, str], dict[float, float]] = {}
+    curves: dict[tuple[str, str], dict[float, float]] = {}
     for row in rows:
         if row["operation"] == operation and row.get("median_ms"):
-            found.setdefault((row["device"], row["device_kind"]), {})[row["size"]] = row["median_ms"]
-    return found
+            curves.setdefault((row["device"], row["device_kind"]), {})[row["size"]] = row["median_ms"]
+    return curves
 
 
 def _called(name: str, kind: str) -> str:

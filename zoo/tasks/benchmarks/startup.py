@@ -54,9 +54,9 @@ def _taken(context: RunContext[Settings], count: int, root: Path) -> dict[str, l
     times: dict[str, list[float]] = {}
     for turn in range(count + 1):
         console.say(f"round {turn} of {count}" if turn else "warm round")
-        found = {what: _process(words)[0] for what, words in COMMANDS.items()}
-        found |= _environment(context) | _training(context, root / str(turn))
-        for what, taken in found.items():
+        seconds = {what: _process(words)[0] for what, words in COMMANDS.items()}
+        seconds |= _environment(context) | _training(context, root / str(turn))
+        for what, taken in seconds.items():
             times.setdefault(what, []).append(taken)
     return {what: taken[1:] for what, taken in times.items()}
 

@@ -82,10 +82,10 @@ def _label(pen: "ImageDraw.ImageDraw", letters: "ImageFont.FreeTypeFont", entry:
     for number, (label, share) in enumerate(entry.labels[: LINES - 1], 1):
         y = top + number * LINE
         pen.rectangle((left, y, left + max(1, round(share * CELL)), y + LINE - 3), BAR)
-        told = f"{share:.0%}"
-        room = CELL - pen.textlength(told, letters) - 8
+        percentage = f"{share:.0%}"
+        room = CELL - pen.textlength(percentage, letters) - 8
         pen.text((left + 3, y), _fitted(pen, label.replace("_", " "), letters, room), INK, letters)
-        pen.text((left + CELL - 3, y), told, INK, letters, anchor="ra")
+        pen.text((left + CELL - 3, y), percentage, INK, letters, anchor="ra")
 
 
 def _fitted(pen: "ImageDraw.ImageDraw", text: str, letters: "ImageFont.FreeTypeFont", room: float) -> str:
@@ -103,6 +103,6 @@ def _font(size: int) -> "ImageFont.FreeTypeFont":
     """DejaVu Sans, which comes with matplotlib and knows more letters than Pillow's own."""
     from PIL import ImageFont
 
-    found = importlib.util.find_spec("matplotlib")
-    folder = Path(found.origin).parent if found and found.origin else Path()
+    spec = importlib.util.find_spec("matplotlib")
+    folder = Path(spec.origin).parent if spec and spec.origin else Path()
     return ImageFont.truetype(folder / "mpl-data" / "fonts" / "ttf" / "DejaVuSans.ttf", size)

@@ -37,27 +37,27 @@ def keep(folder: Path, material: TrainingSet, title: str) -> dict[str, Any] | No
     if part is None:
         return None
     with np.load(folder / f"judged_{part}.npz", allow_pickle=False) as stored:
-        found = {name: stored[name] for name in stored.files}
+        predictions = {name: stored[name] for name in stored.files}
     names = material.class_names
     matrix = np.zeros((len(names), len(names)), np.int64)
-    np.add.at(matrix, (found["label"], found["best"][:, 0]), 1)
+    np.add.at(matrix, (predictions["label"], predictions["best"][:, 0]), 1)
     _write_matrix(folder / "confusion.csv", names, matrix)
     plots.confusion(matrix, names, f"{title}, {part} part", folder / "confusion.png")
-    worst = _mistakes(found)
-    _write_mistakes(folder / "mistakes.csv", material, part, found, worst[:LISTED])
+    worst = _mistakes(predictions)
+    _write_mistakes(folder / "mistakes.csv", material, part, predictions, worst[:LISTED])
     if len(worst):
         _show(
             folder / "mistakes.png",
             f"{title}: worst of {len(worst):,} mistakes",
             material,
             part,
-            found,
+            predictions,
             worst[: contact_sheet.per_page()],
         )
     counts = matrix.sum(axis=1)
     return {
         "part": part,
-        "items": len(found["label"]),
+        "items": len(predictions["label"]),
         "mistakes": len(worst),
         "accuracy_by_class": {
             name: float(matrix[row, row] / counts[row]) for row, name in enumerate(names) if counts[row]
@@ -65,12 +65,12 @@ def keep(folder: Path, material: TrainingSet, title: str) -> dict[str, Any] | No
     }
 
 
-def _mistakes(found: "Judged") -> "NDArray[np.int64]":
+def _mistakes(predictions: "Judged") -> "NDArray[np.int64]":
     """Which items were taken for something else, the surest mistakes first."""
     import numpy as np
 
-    wrong = np.flatnonzero(found["best"][:, 0] != found["label"])
-    return wrong[np.argsort(found["true"][wrong] - found["probability"][wrong, 0], kind="stable")]
+    wrong = np.flatnonzero(predictions["best"][:, 0] != predictions["label"])
+    return wrong[np.argsort(predictions["true"][wrong] - predictions["probability"][wrong, 0], kind="stable")]
 
 
 def _write_matrix(path: Path, names: list[str], matrix: "NDArray[np.int64]") -> None:
@@ -86,28 +86,28 @@ def _name(material: TrainingSet, part: str, item: int) -> str:
 
 
 def _write_mistakes(
-    path: Path, material: TrainingSet, part: str, found: "Judged", worst: "NDArray[np.int64]"
+    path: Path, material: TrainingSet, part: str, predictions: "Judged", worst: "NDArray[np.int64]"
 ) -> None:
     names = material.class_names
     with path.open("w", newline="", encoding="utf-8", errors="surrogateescape") as out:
         writer = csv_files.Writer(out)
         writer.writerow(["input", "is", "taken for", "probability", "probability of what it is"])
         for item in worst:
-            taken, sure = names[found["best"][item, 0]], found["probability"][item, 0]
-            row = (_name(material, part, item), names[found["label"][item]], taken)
-            writer.writerow([*row, f"{sure:.4f}", f"{found['true'][item]:.4f}"])
+            taken, sure = names[predictions["best"][item, 0]], predictions["probability"][item, 0]
+            row = (_name(material, part, item), names[predictions["label"][item]], taken)
+            writer.writerow([*row, f"{sure:.4f}", f"{predictions['true'][item]:.4f}"])
 
 
 def _show(
-    path: Path, title: str, material: TrainingSet, part: str, found: "Judged", shown: "NDArray[np.int64]"
+    path: Path, title: str, material: TrainingSet, part: str, predictions: "Judged", shown: "NDArray[np.int64]"
 ) -> None:
     names = material.class_names
     stored = material.files["x_test" if part == "test" else "x_train"]
     pictures = cache.rows(stored, material.splits[part][shown])
     entries = [
         contact_sheet.Entry(picture.squeeze(), _name(material, part, item), [
-            (f"is {names[found['label'][item]]}", float(found["true"][item])),
-            (f"taken for {names[found['best'][item, 0]]}", float(found["probability"][item, 0])),
+            (f"is {names[predictions['label'][item]]}", float(predictions["true"][item])),
+            (f"taken for {names[predictions['best'][item, 0]]}", float(predictions["probability"][item, 0])),
         ])
         for picture, item in zip(pictures, shown, strict=True)
     ]  # fmt: skip

@@ -20,7 +20,7 @@ from typing import IO, TYPE_CHECKING, Any
 
 from zoo.core import console
 from zoo.core.errors import ZooError
-from zoo.core.paths import existing_input
+from zoo.core.paths import existing_input, user_path
 from zoo.data.images import decode
 
 if TYPE_CHECKING:
@@ -93,12 +93,12 @@ class PhotoStream:
     def prime(self) -> bool:
         """Decode until there is a picture; False where none of the files is one."""
         self._began = time.monotonic()
-        for found in self._decoded:
-            if isinstance(found, Picture):
-                self._decoded = itertools.chain([found], self._decoded)
+        for photo in self._decoded:
+            if isinstance(photo, Picture):
+                self._decoded = itertools.chain([photo], self._decoded)
                 self.ahead_s = time.monotonic() - self._began
                 return True
-            self._skip(found)
+            self._skip(photo)
         return False
 
     def share(self, folder: Path, classes: int) -> dict[str, Any]:
@@ -205,11 +205,11 @@ class PhotoStream:
 
     def _batches(self) -> Iterator[list[Picture]]:
         batch: list[Picture] = []
-        for found in self._decoded:
-            if isinstance(found, Skipped):
-                self._skip(found)
+        for photo in self._decoded:
+            if isinstance(photo, Skipped):
+                self._skip(photo)
                 continue
-            batch.append(found)
+            batch.append(photo)
             if len(batch) == self._batch:
                 yield batch
                 batch = []
@@ -246,7 +246,7 @@ def listed(source: str, lines: Iterable[str] = ()) -> Listed:
     """
     if source == "-":
         given = (line.rstrip("\n") for line in lines)
-        return Listed(((shown(line), Path(line).expanduser()) for line in given if line.strip()), None, [])
+        return Listed(((shown(line), user_path(line)) for line in given if line.strip()), None, [])
     path = existing_input(source, KINDS)
     if path.is_file():
         return Listed(iter([(shown(path.name), path)]), 1, [])

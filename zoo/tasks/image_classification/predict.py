@@ -126,9 +126,9 @@ def _test_set(source: Run) -> _Inputs:
     """The test part that the run was made with."""
     import numpy as np
 
-    told = source.record["config"]
-    data, model = DataSettings(**told["data"]), told["model"]
-    material = training_set.prepare(TrainConfig(model=model, data=data, seed=told["seed"]))
+    trained = source.record["config"]
+    data, model = DataSettings(**trained["data"]), trained["model"]
+    material = training_set.prepare(TrainConfig(model=model, data=data, seed=trained["seed"]))
     trained_run.refuse_other_data(source, data.name, material.record["sha256"])
     rows = material.splits["test"]
     if not len(rows):

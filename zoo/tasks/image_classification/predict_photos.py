@@ -55,7 +55,7 @@ def fastest(overrides: list[str], here: Machine) -> list[str]:
     if value_of("backend", overrides) not in (None, "auto"):
         return overrides
     rest = [text for text in overrides if not text.startswith("backend=")]
-    available = {found.name: found for found in stacks.load_all()}
+    available = {row.name: row for row in stacks.load_all()}
     if stack:
         owners = [row for row in selection.load_all() if stack in row.stacks]
         usable = [row.name for row in owners if selection.evaluate(row, here, available, stack).stack]
@@ -96,7 +96,7 @@ def predict(context: RunContext[InferConfig], classifier: Classifier) -> Run:
         ZooError: there are none, none of them can be used, or the worker failed.
     """
     settings = context.settings
-    found = photo_stream.listed(str(settings.input), sys.stdin)
+    photos = photo_stream.listed(str(settings.input), sys.stdin)
     name = str(classifier.model["name"])
     start_run(context, ["infer", name, context.choice.backend.name])
     with record_outcome(context):
@@ -105,14 +105,14 @@ def predict(context: RunContext[InferConfig], classifier: Classifier) -> Run:
         with PredictionWriter(
             context.folder, classifier.classes, title, settings.sheets, settings.probabilities
         ) as writer:
-            for folder in found.closed:
+            for folder in photos.closed:
                 writer.skip(folder)
-            batch = min(settings.batch_size or USUAL_BATCH, found.count or 65_536)
+            batch = min(settings.batch_size or USUAL_BATCH, photos.count or 65_536)
             stream = PhotoStream(
-                found.names, classifier.size, batch, settings.resize, writer.thumbs, writer.take, writer.skip
+                photos.names, classifier.size, batch, settings.resize, writer.thumbs, writer.take, writer.skip
             )
             try:
-                _ask(context, classifier, stream, found.count)
+                _ask(context, classifier, stream, photos.count)
             finally:
                 context.record.data = {
                     "name": str(settings.input),

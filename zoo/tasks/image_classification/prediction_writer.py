@@ -70,8 +70,8 @@ class PredictionWriter:
         self._rows.writerow([picture.name, *(word for name, share in top for word in (name, f"{share:.7g}"))])
         shares = zip(best, top, strict=True)
         rows = [{"class": int(index), "name": name, "probability": share} for index, (name, share) in shares]
-        told = {"input": picture.name, "top": rows}
-        self._json.write(("," if self.written else "") + "\n" + json.dumps(told, ensure_ascii=False))
+        entry = {"input": picture.name, "top": rows}
+        self._json.write(("," if self.written else "") + "\n" + json.dumps(entry, ensure_ascii=False))
         self.written += 1
         if self._raw:
             self._raw.write(np.asarray(probabilities, "<f4").tobytes())
@@ -114,9 +114,11 @@ class PredictionWriter:
         raw = self._folder / "probabilities.raw"
         shape = (self.written, len(self._classes))
         if self.written:
-            made = np.lib.format.open_memmap(self._folder / "probabilities.npy", "w+", np.float32, shape)
+            whole = np.lib.format.open_memmap(self._folder / "probabilities.npy", "w+", np.float32, shape)
             for begin in range(0, self.written, 1024):
                 rows = min(1024, self.written - begin)
                 offset = begin * shape[1] * 4
-                made[begin : begin + rows] = np.fromfile(raw, "<f4", rows * shape[1], offset=offset).reshape(rows, -1)
+                whole[begin : begin + rows] = np.fromfile(raw, "<f4", rows * shape[1], offset=offset).reshape(
+                    rows, -1
+                )
         raw.unlink()

@@ -63,8 +63,8 @@ def _resolve_data(context: RunContext[TrainConfig]) -> str:
 
 def _weights(settings: TrainConfig) -> pretrained.PretrainedWeights | None:
     """The weights to start from; without any, what is told of fine-tuning has no meaning."""
-    chosen, told = pretrained.choose(settings.weights, settings.model), settings.fine_tune
-    if chosen is None and (told.head_epochs or told.unfreeze_from):
+    chosen, fine_tune = pretrained.choose(settings.weights, settings.model), settings.fine_tune
+    if chosen is None and (fine_tune.head_epochs or fine_tune.unfreeze_from):
         console.say("weights=none: there is nothing to fine-tune, so all layers learn from the first epoch")
     return chosen
 

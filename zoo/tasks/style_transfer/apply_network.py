@@ -12,6 +12,7 @@ from zoo.config.tasks import Command
 from zoo.core import console
 from zoo.core.errors import ZooError, nearest
 from zoo.core.files import storage_error
+from zoo.core.paths import user_path
 from zoo.data.images import decode, files
 from zoo.runs.context import RunContext, create_context, refuse_without_keras
 from zoo.runs.execution import execute, raise_if_failed, request_of
@@ -36,7 +37,7 @@ def infer(overrides: list[str]) -> Run:
     settings = context.settings
     refuse_without_keras(context)
     weights, size = _network(settings, source)
-    given = _path(str(settings.input))
+    given = user_path(str(settings.input))
     items = _planned(given, _names(given), settings)
     start_run(context, ["restyle", context.choice.backend.name])
     with record_outcome(context):
@@ -60,31 +61,27 @@ def _source(overrides: list[str]) -> Run | None:
     return trained_run.open_run(INFER, overrides)
 
 
-def _path(told: str) -> Path:
-    return Path(told).expanduser() if told.startswith("~/") else Path(told)
-
-
 def _network(settings: RestyleConfig, source: Run | None) -> tuple[Any, dict[str, Any]]:
     """The network's weights, and its size as the builder takes it."""
     from zoo.weights import io
 
-    path = source.folder / "weights.npz" if source else _path(str(settings.weights))
-    found = io.read(path)
-    size = manifest.size_of(found.arrays)
+    path = source.folder / "weights.npz" if source else user_path(str(settings.weights))
+    weights = io.read(path)
+    size = manifest.size_of(weights.arrays)
     if size is None:
         raise ZooError(
-            f"{path} ({found.kind}, {len(found.arrays)} weights) is no feed-forward style network",
+            f"{path} ({weights.kind}, {len(weights.arrays)} weights) is no feed-forward style network",
             "Give weights that `train model=style_transfer/fast` made, or a published network of that kind.",
         )
-    return found, size
+    return weights, size
 
 
-def _stored(context: RunContext[Settings], found: Any) -> Path:
+def _stored(context: RunContext[Settings], weights: Any) -> Path:
     """A copy of the weights inside the run folder, in the form that the worker reads."""
     from zoo.weights import io
 
     path = context.folder / "weights.npz"
-    io.write(path, found)
+    io.write(path, weights)
     return path
 
 
@@ -103,12 +100,12 @@ def _names(given: Path) -> list[str]:
     except (OSError, ValueError) as error:
         raise ZooError(f"{given} cannot be opened: {error}", KINDS) from error
     closed: list[tuple[str, str]] = []
-    found = list(decode.iter_images(given, closed))
+    names = list(decode.iter_images(given, closed))
     for name, reason in closed:
         console.warn(f"Left out {name}: {reason}")
-    if not found:
+    if not names:
         raise ZooError(f"The folder {given} holds no picture", KINDS)
-    return found
+    return names
 
 
 def _planned(given: Path, names: list[str], settings: RestyleConfig) -> list[pipeline.Item]:
@@ -117,7 +114,7 @@ def _planned(given: Path, names: list[str], settings: RestyleConfig) -> list[pip
     Raises:
         ZooError: results would be written over their originals, or over other files unasked.
     """
-    items = _items(given, names, _path(settings.save) if settings.save else None)
+    items = _items(given, names, user_path(settings.save) if settings.save else None)
     for item in items:
         files.output_format(item.target)
         if settings.save and item.target.exists() and item.target.samefile(item.source):
@@ -167,14 +164,14 @@ def _restyle(
     try:
         pictures = pipeline.ImagePipeline(plan, folder)
         with pictures.queue:
-            told = {
+            restyle = {
                 "exchange": str(folder),
                 "tile": settings.tile,
                 "precision": settings.precision,
                 "items": len(plan),
             }
             request = request_of(context, {"name": MODEL} | size, "apply_style_network")
-            outcome = execute(context, request | {"weights": str(weights), "restyle": told}, pictures.take)
+            outcome = execute(context, request | {"weights": str(weights), "restyle": restyle}, pictures.take)
             pictures.close()
     finally:
         shutil.rmtree(folder, ignore_errors=True)
@@ -191,14 +188,14 @@ def _restyle(
 def _words(record: dict[str, Any]) -> list[str]:
     """The result, for people."""
     metrics, results = record["metrics"], record["results"]
-    told = [*results[:5], *([f"... and {metrics['written'] - 5:,} more"] if metrics["written"] > 5 else [])]
+    lines = [*results[:5], *([f"... and {metrics['written'] - 5:,} more"] if metrics["written"] > 5 else [])]
     skipped = len(record["data"]["skipped"])
-    told += [f"{skipped:,} could not be used and were left out"] if skipped else []
+    lines += [f"{skipped:,} could not be used and were left out"] if skipped else []
     if record["exit"] == "interrupted":
-        told.append(f"Interrupted after {metrics['written']:,} of {record['data']['items']:,}")
+        lines.append(f"Interrupted after {metrics['written']:,} of {record['data']['items']:,}")
     if "s_per_megapixel" in metrics:
-        told.append(f"{metrics['megapixels']:.2f} megapixels, {metrics['s_per_megapixel']:.2f} s each")
-    return told
+        lines.append(f"{metrics['megapixels']:.2f} megapixels, {metrics['s_per_megapixel']:.2f} s each")
+    return lines
 
 
 INFER = Command("infer", "restyle", "restyle", RestyleConfig, infer, add_defaults=trained_run.add_defaults)

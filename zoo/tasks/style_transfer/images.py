@@ -20,7 +20,7 @@ class Picture:
 
     path: Path
     pixels: "Bytes"
-    told: files.ImageMetadata
+    metadata: files.ImageMetadata
 
     @property
     def long_side(self) -> int:
@@ -41,8 +41,8 @@ def opened(path: Path, role: str) -> Picture:
     if not path.exists():
         raise ZooError(f"There is no picture {path} ({role})", f"Give the path of a picture: {role}=FILE")
     try:
-        told, frames = files.open_image(path)
-        return Picture(path, next(frames), files.ImageMetadata(told.exif))
+        metadata, frames = files.open_image(path)
+        return Picture(path, next(frames), files.ImageMetadata(metadata.exif))
     except decode.UnreadableError as error:
         raise ZooError(
             f"{path} ({role}) cannot be used: {error}", "Give a JPEG, PNG, TIFF, WebP, BMP or GIF."
@@ -68,10 +68,10 @@ def sized(pixels: "Bytes", rows: int, columns: int) -> "Bytes":
 
 def sizes(long_side: int, min_size: int) -> list[int]:
     """Longer sides from coarse to fine: halves of the last, none below ``min_size``."""
-    found = [long_side]
-    while found[0] // 2 >= min_size:
-        found.insert(0, (found[0] + 1) // 2)
-    return found
+    sides = [long_side]
+    while sides[0] // 2 >= min_size:
+        sides.insert(0, (sides[0] + 1) // 2)
+    return sides
 
 
 def recoloured(result: "Bytes", content: "Bytes") -> "Bytes":

@@ -9,6 +9,7 @@ from zoo.config.schemas.style_transfer import StyleConfig
 from zoo.core import console, paths
 from zoo.core.errors import ZooError
 from zoo.core.files import file_sha256
+from zoo.core.paths import user_path
 from zoo.data.images import files
 from zoo.data.sources import bundled_photos
 from zoo.runs import records
@@ -39,22 +40,16 @@ class StyleInputs:
 
 def open_all(settings: StyleConfig, own: Path | None) -> StyleInputs:
     """Open every picture before anything is built, and settle where the result goes: over our own, else beside."""
-    content = images.opened(_path(settings.content) or bundled_photos()[0], "content")
+    content = images.opened(user_path(settings.content) if settings.content else bundled_photos()[0], "content")
     names = settings.styles or ([settings.style] if settings.style else [])
-    named = [Path(name).expanduser() for name in names]
+    named = [user_path(name) for name in names]
     styles = [images.opened(path, "style") for path in named or [ASSETS / "style_waves.jpg"]]
     masks = [_mask(name, content) for name in settings.masks or [""] * len(styles)]
     weights = settings.style_weights or [1.0] * len(styles)
-    start = (
-        None if settings.start in ("content", "noise") else images.opened(Path(settings.start).expanduser(), "start")
-    )
+    start = None if settings.start in ("content", "noise") else images.opened(user_path(settings.start), "start")
     save = own or target(settings, [content, *styles, *([start] if start else [])])
     long_side = settings.size or content.long_side
     return StyleInputs(content, styles, masks, [weight / sum(weights) for weight in weights], long_side, save, start)
-
-
-def _path(name: str | None) -> Path | None:
-    return Path(name).expanduser() if name else None
 
 
 def _mask(name: str, content: images.Picture) -> "Bytes | None":
@@ -63,7 +58,7 @@ def _mask(name: str, content: images.Picture) -> "Bytes | None":
     import numpy as np
     from PIL import Image
 
-    picture = images.opened(Path(name).expanduser(), "mask")
+    picture = images.opened(user_path(name), "mask")
     grey = np.asarray(Image.fromarray(picture.pixels).convert("L"))
     if not grey.any():
         raise ZooError(f"The mask {picture.path} is black everywhere", "Make it white where the style is to be used.")
@@ -76,9 +71,9 @@ def target(settings: StyleConfig, used: list[images.Picture]) -> Path | None:
     Raises:
         ZooError: it is one of the pictures used, its suffix is unknown, or its folder does not exist.
     """
-    path = _path(settings.save)
-    if path is None:
+    if not settings.save:
         return None
+    path = user_path(settings.save)
     files.output_format(path)
     if not path.parent.is_dir():
         raise ZooError(f"There is no folder {path.parent.absolute()} to save {path.name} in", "Make it first.")
@@ -103,12 +98,12 @@ def target(settings: StyleConfig, used: list[images.Picture]) -> Path | None:
 
 def own_result(folder: Path | None, settings: StyleConfig) -> Path | None:
     """What a run that goes on has saved itself and may replace, if nobody changed it since."""
-    told = _path(settings.save)
-    if folder is None or told is None:
+    if folder is None or not settings.save:
         return None
+    target = user_path(settings.save)
     record = records.read(folder)
     # A record may be a stranger's: it names a file beside the one that the settings name, or none.
-    path = told.with_name(Path(str(record.get("saved", ""))).name or told.name)
+    path = target.with_name(Path(str(record.get("saved", ""))).name or target.name)
     unchanged = path.is_file() and file_sha256(path) == record.get("saved_sha256")
     return path if unchanged else None
 

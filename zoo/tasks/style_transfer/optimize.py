@@ -145,9 +145,9 @@ def _finish(
     features: feature_networks.FeatureNetwork,
 ) -> None:
     """Write the result, the sheet, the film and the curves from what the worker left, also where it failed."""
-    made = context.folder / "picture.png"
-    if made.is_file():
-        _write_out(context, settings, job, made)
+    result = context.folder / "picture.png"
+    if result.is_file():
+        _write_out(context, settings, job, result)
     raise_if_failed(context, outcome)
     metrics = context.record.metrics
     if not metrics:  # stopped before the end of the first size
@@ -158,19 +158,19 @@ def _finish(
     context.record.summary = [
         f"Features: {features.network} ({features.source}), computed in {metrics['precision']}; {used}",
         f"After {metrics['steps']} steps: {losses}",
-        f"Picture: {context.record.get('saved') or made}",
+        f"Picture: {context.record.get('saved') or result}",
         f"Beside it: {', '.join(context.record.side_files)}",
     ]
 
 
-def _write_out(context: RunContext[StyleConfig], settings: StyleConfig, job: inputs.StyleInputs, made: Path) -> None:
-    result = images.opened(made, "result").pixels
+def _write_out(context: RunContext[StyleConfig], settings: StyleConfig, job: inputs.StyleInputs, path: Path) -> None:
+    result = images.opened(path, "result").pixels
     content = images.sized(images.fitted(job.content.pixels, job.long_side), *result.shape[:2])
     if settings.colors == "content":
         result = images.recoloured(result, content)
-    files.write(made, [result], files.ImageMetadata(job.content.told.exif))
+    files.write(path, [result], files.ImageMetadata(job.content.metadata.exif))
     if job.save is not None:
-        files.write(job.save, [result], job.content.told)
+        files.write(job.save, [result], job.content.metadata)
         context.record.saved, context.record.saved_sha256 = str(job.save), file_sha256(job.save)
     words = [("content", content), *(("style", style.pixels) for style in job.styles), ("result", result)]
     files.write(context.folder / "sheet.jpg", [images.sheet(words)], files.ImageMetadata())

@@ -43,12 +43,12 @@ def feed(queue: ArrayQueue, files: list[Path], size: int, batch: int, steps: int
                 waiting = waiting or [files[index] for index in draw.permutation(len(files))]
                 count = min(batch - len(pieces), len(waiting))
                 chosen = [(waiting.pop(), int(draw.integers(2**31))) for _ in range(count)]
-                for (file, _), made in zip(chosen, pool.map(piece, chosen), strict=True):
-                    if not isinstance(made, str):
-                        pieces.append(made)
+                for (file, _), patch in zip(chosen, pool.map(piece, chosen), strict=True):
+                    if not isinstance(patch, str):
+                        pieces.append(patch)
                     elif file not in spoilt:
                         spoilt.add(file)
-                        _refuse(file, made, len(spoilt) == len(files))
+                        _refuse(file, patch, len(spoilt) == len(files))
             queue.put(np.stack(pieces))
 
 

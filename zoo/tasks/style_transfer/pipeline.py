@@ -27,7 +27,7 @@ class _Film:
     """A picture that is being restyled, and the frames of it that are done."""
 
     item: Item
-    told: files.ImageMetadata
+    metadata: files.ImageMetadata
     done: list[Path]
 
 
@@ -61,7 +61,7 @@ class ImagePipeline:
             self._finish()
             self._film = film
         film.done.append(Path(event["path"]))
-        if len(film.done) == max(1, len(film.told.durations)):
+        if len(film.done) == max(1, len(film.metadata.durations)):
             self._finish()
         self.queue.task_done()
 
@@ -73,7 +73,7 @@ class ImagePipeline:
         """
         film = self._film
         if film:
-            console.warn(f"{film.item.target} has {len(film.done)} of {len(film.told.durations)} frames")
+            console.warn(f"{film.item.target} has {len(film.done)} of {len(film.metadata.durations)} frames")
         self._finish()
         self.queue.check()
 
@@ -84,9 +84,9 @@ class ImagePipeline:
             return
         import numpy as np
 
-        told = replace(film.told, durations=film.told.durations[: len(film.done)])
+        metadata = replace(film.metadata, durations=film.metadata.durations[: len(film.done)])
         pictures = (np.load(path, allow_pickle=False) for path in film.done)
-        files.write(film.item.target, pictures, told)
+        files.write(film.item.target, pictures, metadata)
         self.written.append(film.item.target)
         for path in film.done:
             path.unlink()
@@ -101,12 +101,12 @@ class ImagePipeline:
                 console.warn(f"Left out {item.source}: {reason}")
 
     def _hand_over(self, item: Item, queue: ArrayQueue) -> None:
-        told, frames = files.open_image(item.source)
-        if told.durations and item.target.suffix.lower() not in files.MOVING:
+        metadata, frames = files.open_image(item.source)
+        if metadata.durations and item.target.suffix.lower() not in files.MOVING:
             console.warn(f"{item.target.suffix} stands still: only the first frame of {item.source} is used")
-            told = replace(told, durations=())
-        film = _Film(item, told, [])
+            metadata = replace(metadata, durations=())
+        film = _Film(item, metadata, [])
         for frame in frames:
             queue.put(frame, lambda number: self._owners.update({number: film}))
-            if not told.durations:
+            if not metadata.durations:
                 break

@@ -12,6 +12,7 @@ from zoo.config.tasks import Command, Task
 from zoo.core import console, paths
 from zoo.core.errors import ZooError
 from zoo.core.files import storage_error
+from zoo.core.paths import user_path
 from zoo.data.images import decode
 from zoo.data.images import files as image_files
 from zoo.data.sources import bundled_photos
@@ -78,7 +79,7 @@ def _painting(settings: StyleNetworkConfig) -> images.Picture:
     """The painting, its shorter side scaled to what is asked; without one, that of the zoo's own."""
     if not settings.style:
         console.warn("No painting is given: one that comes with the zoo is used. style=PICTURE names yours.")
-    painting = images.opened(_path(settings.style) if settings.style else ASSETS / "style_waves.jpg", "style")
+    painting = images.opened(user_path(settings.style) if settings.style else ASSETS / "style_waves.jpg", "style")
     rows, columns = painting.pixels.shape[:2]
     if max(rows, columns) > MOST_LENGTH * min(rows, columns):
         raise ZooError(f"{painting.path} is {columns} x {rows}, a mere strip", "Cut a piece out of it.")
@@ -87,29 +88,25 @@ def _painting(settings: StyleNetworkConfig) -> images.Picture:
     return dataclasses.replace(painting, pixels=pixels)
 
 
-def _path(told: str) -> Path:
-    return Path(told).expanduser() if told.startswith("~/") else Path(told)
-
-
-def _files(told: str | None) -> list[Path]:
+def _files(photos: str | None) -> list[Path]:
     """The photos to learn from.
 
     Raises:
         ZooError: there are none.
     """
-    if told is None:
+    if photos is None:
         console.warn("No photos are given: two that come with scikit-learn are used. photos=FOLDER is far better.")
         return bundled_photos()
-    folder = _path(told)
+    folder = user_path(photos)
     if not folder.is_dir():
         raise ZooError(f"There is no folder {folder}", "Give a folder of photos: photos=FOLDER")
     closed: list[tuple[str, str]] = []
-    found = [folder / name for name in decode.iter_images(folder, closed)]
+    files = [folder / name for name in decode.iter_images(folder, closed)]
     for name, reason in closed:
         console.warn(f"Left out {name}: {reason}")
-    if not found:
+    if not files:
         raise ZooError(f"The folder {folder} holds no picture", "Give a folder of photos: photos=FOLDER")
-    return found
+    return files
 
 
 def _layers(chosen: feature_networks.FeatureNetwork) -> dict[str, list[str]]:
@@ -118,18 +115,18 @@ def _layers(chosen: feature_networks.FeatureNetwork) -> dict[str, list[str]]:
     Raises:
         ZooError: they do not even reach the layer of the content.
     """
-    told = LAYERS[chosen.network]
+    layers = LAYERS[chosen.network]
     if chosen.arrays is None:
-        return told
-    held = {name.split("/")[0].split("_squeeze")[0] for name in chosen.arrays}
-    missing = [layer for layer in told["style"] if layer not in held]
+        return layers
+    available = {name.split("/")[0].split("_squeeze")[0] for name in chosen.arrays}
+    missing = [layer for layer in layers["style"] if layer not in available]
     if missing:
         console.warn(f"The weights have no {', '.join(missing)}: the style is judged without")
-    if not set(told["content"]) <= held or len(missing) == len(told["style"]):
+    if not set(layers["content"]) <= available or len(missing) == len(layers["style"]):
         raise ZooError(
-            f"{chosen.source} holds too little of {chosen.network}", f"It must reach to {told['content'][-1]}."
+            f"{chosen.source} holds too little of {chosen.network}", f"It must reach to {layers['content'][-1]}."
         )
-    return {"style": [layer for layer in told["style"] if layer not in missing], "content": told["content"]}
+    return {"style": [layer for layer in layers["style"] if layer not in missing], "content": layers["content"]}
 
 
 def _store(path: Path, array: Any) -> None:
@@ -156,10 +153,10 @@ def _work(context: RunContext[StyleNetworkConfig], files: list[Path], features: 
     inbox = Path(tempfile.mkdtemp(prefix="batches-", dir=context.folder))
     try:
         with ArrayQueue(inbox, patches.AHEAD, feed) as queue:
-            told = dataclasses.asdict(trainer) | {"seed": settings.seed, "features": features, "inbox": str(inbox)}
-            told |= {"strength": vars(settings.strength), "painting": str(context.folder / "painting.npy")}
+            train = dataclasses.asdict(trainer) | {"seed": settings.seed, "features": features, "inbox": str(inbox)}
+            train |= {"strength": vars(settings.strength), "painting": str(context.folder / "painting.npy")}
             request = request_of(context, settings.model, "train_style_network")
-            outcome = execute(context, request | {"train": told}, watch)
+            outcome = execute(context, request | {"train": train}, watch)
     finally:
         shutil.rmtree(inbox, ignore_errors=True)
     context.record.model = MODEL

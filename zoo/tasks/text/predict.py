@@ -62,33 +62,33 @@ def infer(overrides: list[str]) -> Run:
 
 def _own(settings: TextInferConfig, source: Run, tokenizer: tokenization.Tokenizer) -> _Inputs:
     """The sentence itself, the text of a file, or a column of a table."""
-    told, encoding = str(settings.input), str(source.record["config"]["data"]["encoding"])
-    path = Path(told)
+    given, encoding = str(settings.input), str(source.record["config"]["data"]["encoding"])
+    path = Path(given)
     if path.suffix.lower() in sources.TABLES:
         column = settings.text_column or str(source.record["config"]["data"]["text_column"])
-        texts = _column(files.data_root(told, "a table"), encoding, column)
+        texts = _column(files.data_root(given, "a table"), encoding, column)
         names = [f"{path.name}[{number}]" for number in range(len(texts))]
-    elif _is_file(told):
-        texts, names = [files.read(files.data_root(told, "a text file"), encoding)], [path.name]
+    elif _is_file(given):
+        texts, names = [files.read(files.data_root(given, "a text file"), encoding)], [path.name]
     else:
-        texts, names = [told], [told if len(told) <= SHOWN else told[: SHOWN - 3] + "..."]
+        texts, names = [given], [given if len(given) <= SHOWN else given[: SHOWN - 3] + "..."]
     tokens = tokenizer.encode_all(texts)
-    empty = [name for name, found in zip(names, tokens, strict=True) if not len(found)]
+    empty = [name for name, numbers in zip(names, tokens, strict=True) if not len(numbers)]
     if empty:
         raise ZooError(f"There is nothing to read in {empty[0]!r}", "Give a text with words in it.")
-    return _Inputs(names, tokens, None, {"name": names[0] if len(names) == 1 else told, "items": len(names)})
+    return _Inputs(names, tokens, None, {"name": names[0] if len(names) == 1 else given, "items": len(names)})
 
 
-def _is_file(told: str) -> bool:
+def _is_file(text: str) -> bool:
     """Whether an input names a file, and is not itself the sentence.
 
     Raises:
         ZooError: it names a folder.
     """
     try:
-        if Path(told).is_dir():
-            raise ZooError(f"{told} is a folder", "Give a sentence, or a .txt, .csv or .tsv file.")
-        return told.endswith(sources.SUFFIX) or Path(told).is_file()
+        if Path(text).is_dir():
+            raise ZooError(f"{text} is a folder", "Give a sentence, or a .txt, .csv or .tsv file.")
+        return text.endswith(sources.SUFFIX) or Path(text).is_file()
     except (OSError, ValueError):  # no file can have such a name
         return False
 
@@ -100,10 +100,10 @@ def _column(path: Path, encoding: str, column: str) -> list[str]:
     if column not in (reader.fieldnames or []):
         shown = ", ".join(map(repr, reader.fieldnames or [])) or "none: the file is empty"
         raise ZooError(f"{path} has no column {column!r}", f"Its columns are {shown}. Set text_column.")
-    found = [row[column] or "" for row in reader]
-    if not found:
+    texts = [row[column] or "" for row in reader]
+    if not texts:
         raise ZooError(f"{path} has no row", "Give a table with texts in it.")
-    return found
+    return texts
 
 
 def _test_set(source: Run) -> _Inputs:
@@ -118,9 +118,9 @@ def _test_set(source: Run) -> _Inputs:
         raise ZooError(f"{source.folder / 'split.npz'} cannot be used: {error}", "Train again.") from error
     tokens = np.load(prepared.folder / "tokens.npy", mmap_mode="r")
     offsets, labels = (np.load(prepared.folder / f"{name}.npy") for name in ("offsets", "labels"))
-    found = [np.array(tokens[offsets[each] : offsets[each + 1]], np.int32) for each in chosen]
+    texts = [np.array(tokens[offsets[each] : offsets[each + 1]], np.int32) for each in chosen]
     record = {"name": prepared.name, "items": len(chosen), "sha256": prepared.sha256}
-    return _Inputs([f"test[{number}]" for number in range(len(chosen))], found, labels[chosen], record)
+    return _Inputs([f"test[{number}]" for number in range(len(chosen))], texts, labels[chosen], record)
 
 
 def _save(folder: Path, inputs: _Inputs) -> dict[str, str | None]:

@@ -76,8 +76,8 @@ def _tell_longer(texts: dataset.TextDataset, settings: TextTraining) -> None:
     sizes, most = np.diff(np.load(texts.folder / "offsets.npy")), settings.model["length"]
     longer = int((sizes > most).sum())
     if longer:
-        told = f"{longer:,} of {len(sizes):,} texts have more than {most} tokens"
-        console.say(f"{told}: their beginning and end are read")
+        longer_texts = f"{longer:,} of {len(sizes):,} texts have more than {most} tokens"
+        console.say(f"{longer_texts}: their beginning and end are read")
 
 
 def _save_split(context: RunContext[Settings], parts: dict[str, Any]) -> None:
