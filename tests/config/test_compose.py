@@ -44,8 +44,8 @@ def test_model_arguments_can_be_set() -> None:
 
 
 def test_all_mistakes_are_reported_at_once() -> None:
-    told = refusal("modle=mnist", "trainer.epochs=many", "trainer.lr=1", "data=mnits", "model.dropout=yes")
-    assert "5 settings are wrong" in told
+    message = refusal("modle=mnist", "trainer.epochs=many", "trainer.lr=1", "data=mnits", "model.dropout=yes")
+    assert "5 settings are wrong" in message
     for part in (
         "'modle'",
         "trainer.epochs must be a whole number, got 'many'",
@@ -53,13 +53,15 @@ def test_all_mistakes_are_reported_at_once() -> None:
         "'mnist'",
         "got",
     ):
-        assert part in told
+        assert part in message
 
 
 def test_all_values_out_of_range_are_reported_at_once() -> None:
-    told = refusal("trainer.epochs=0", "trainer.learning_rate=-1", "model.dropout=1", "data.train_limit=0", "seed=-1")
+    message = refusal(
+        "trainer.epochs=0", "trainer.learning_rate=-1", "model.dropout=1", "data.train_limit=0", "seed=-1"
+    )
     for key in ("trainer.epochs", "trainer.learning_rate", "model.dropout", "data.train_limit", "seed"):
-        assert key in told
+        assert key in message
 
 
 @pytest.mark.parametrize(
@@ -89,15 +91,15 @@ def test_all_values_out_of_range_are_reported_at_once() -> None:
     ],
 )
 def test_one_mistake_names_what_was_received_and_what_is_valid(override: str, part: str) -> None:
-    told = refusal(override)
-    assert part in told
-    assert override.split("=")[0].lstrip("+") in told
+    message = refusal(override)
+    assert part in message
+    assert override.split("=")[0].lstrip("+") in message
 
 
 def test_infer_says_what_is_missing() -> None:
-    told = refusal(verb="infer")
-    assert "run is missing" in told
-    assert "input is missing" in told
+    message = refusal(verb="infer")
+    assert "run is missing" in message
+    assert "input is missing" in message
 
 
 @pytest.mark.parametrize("path", ["/a b/c,d.png", "x=y.png", "[1].png", "it's.png", "${oops}.png", "ü.png", "C:\\x"])
@@ -109,8 +111,8 @@ def test_paths_need_no_quotes(path: str) -> None:
 
 
 def test_sweeps_expand_to_every_combination() -> None:
-    found = expand_sweep(["model=mnist,mnist_dense", "seed=range(1,3)", "data=digits"])
-    assert found == [
+    combinations = expand_sweep(["model=mnist,mnist_dense", "seed=range(1,3)", "data=digits"])
+    assert combinations == [
         ["model=mnist", "seed=1", "data=digits"],
         ["model=mnist", "seed=2", "data=digits"],
         ["model=mnist_dense", "seed=1", "data=digits"],
@@ -136,18 +138,18 @@ def test_every_data_set_composes_with_every_preset(data: str, preset: str) -> No
 
 def test_every_setting_is_documented() -> None:
     for schema in (command.schema for command in discovery.commands()):
-        told = {key for key, _, _ in documentation.documented(schema)}
+        keys = {key for key, _, _ in documentation.documented(schema)}
         internal = {"model", "preset", "backend.name", "data.name"}
-        assert set(_leaves(schema)) - told <= internal
+        assert set(_leaves(schema)) - keys <= internal
 
 
 def _leaves(schema: type, prefix: str = "") -> list[str]:
     import dataclasses
     import typing
 
-    found = []
+    leaves = []
     for part in dataclasses.fields(schema):
         kind = typing.get_type_hints(schema)[part.name]
         inside = dataclasses.is_dataclass(kind)
-        found += _leaves(kind, f"{prefix}{part.name}.") if inside else [prefix + part.name]
-    return found
+        leaves += _leaves(kind, f"{prefix}{part.name}.") if inside else [prefix + part.name]
+    return leaves

@@ -136,9 +136,9 @@ def test_a_file_that_is_none_is_told(tmp_path: Path, text: str) -> None:
     [("metal-m3", "did you mean 'metal-m4'"), ("nowhere/mine.yaml", "There is no file"), ("", "no reference called")],
 )
 def test_an_unknown_one_names_the_valid_ones(name: str, words: str) -> None:
-    told = refusal(name)
-    assert words in told
-    assert "cuda-gtx750ti" in told
+    message = refusal(name)
+    assert words in message
+    assert "cuda-gtx750ti" in message
 
 
 def test_a_reference_stands_on_no_other(tmp_path: Path) -> None:
@@ -181,9 +181,9 @@ def test_another_backend_takes_its_own_stack_and_another_model_its_own_arguments
 def test_another_machine_is_told_what_it_would_need(name: str, machine: str, words: str) -> None:
     reference, here = references.load(name), machines.load(machine)
     assert words in "; ".join(references.differences(reference, here))
-    told = "\n".join(references.remarks(reference, here))
-    assert reference.machine.about in told
-    assert "backend=auto" in told
+    lines = "\n".join(references.remarks(reference, here))
+    assert reference.machine.about in lines
+    assert "backend=auto" in lines
 
 
 def finished(data: str = "mnist", preset: str = "full", limit: int | None = None) -> dict[str, Any]:
@@ -194,10 +194,10 @@ def finished(data: str = "mnist", preset: str = "full", limit: int | None = None
 
 
 def test_a_run_is_set_beside_what_was_published() -> None:
-    told = references.comparison(references.load("cuda-gtx750ti").published or [], finished())
-    assert len(told) == 2
-    assert "0.978" in told[0]
-    assert "0.9812" in told[0]
+    lines = references.comparison(references.load("cuda-gtx750ti").published or [], finished())
+    assert len(lines) == 2
+    assert "0.978" in lines[0]
+    assert "0.9812" in lines[0]
 
 
 @pytest.mark.parametrize(

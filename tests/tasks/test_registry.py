@@ -37,25 +37,25 @@ def only_run(tmp_path: Path) -> Path:
 
 
 def record(folder: Path) -> dict[str, Any]:
-    found: dict[str, Any] = json.loads((folder / "run.json").read_text())
-    return found
+    content: dict[str, Any] = json.loads((folder / "run.json").read_text())
+    return content
 
 
 def test_a_run_folder_tells_the_whole_story(zoo: Zoo, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert zoo("train", "model=mnist", "data=digits", "seed=3") == 0
     folder = only_run(tmp_path)
-    told = record(folder)
-    assert told["exit"] == "completed"
-    assert told["metrics"] == {"test_accuracy": 0.93, "test_loss": 0.25}
+    content = record(folder)
+    assert content["exit"] == "completed"
+    assert content["metrics"] == {"test_accuracy": 0.93, "test_loss": 0.25}
     for key in ("machine", "device", "versions", "phases", "git_commit", "peak_memory_bytes", "reasons", "started"):
-        assert key in told
-    assert told["stack"]["lock_sha256"] == "0" * 64
-    assert told["data"]["train_items"] + told["data"]["validation_items"] == 1438
-    assert told["expected"] == {"test_accuracy": {"at_least": 0.97, "met": False}}
-    names = {row["path"] for row in told["artifacts"]}
+        assert key in content
+    assert content["stack"]["lock_sha256"] == "0" * 64
+    assert content["data"]["train_items"] + content["data"]["validation_items"] == 1438
+    assert content["expected"] == {"test_accuracy": {"at_least": 0.97, "met": False}}
+    names = {row["path"] for row in content["artifacts"]}
     assert names == {"config.yaml", "curves.png", "events.jsonl", "history.csv", "request.json", "requirements.lock",
                      "split.npz", "weights.npz", "worker.log"}  # fmt: skip
-    assert all(len(row["sha256"]) == 64 and row["bytes"] >= 0 for row in told["artifacts"])
+    assert all(len(row["sha256"]) == 64 and row["bytes"] >= 0 for row in content["artifacts"])
     shown = capsys.readouterr()
     assert "test accuracy 0.9300" in shown.out
     assert "MISSED" in shown.out
@@ -100,9 +100,9 @@ def test_a_failed_run_says_why_and_is_a_record_too(
     shown = capsys.readouterr().err
     assert words in shown
     assert "Traceback" not in shown
-    told = record(only_run(tmp_path))
-    assert told["exit"] == "failed"
-    assert told["error"]["message"]
+    saved = record(only_run(tmp_path))
+    assert saved["exit"] == "failed"
+    assert saved["error"]["message"]
 
 
 def test_ctrl_c_keeps_what_was_learnt_and_exits_130(
@@ -151,8 +151,8 @@ def test_a_bug_keeps_its_traceback_in_a_file(
 
 def test_a_sweep_runs_every_combination(zoo: Zoo, tmp_path: Path) -> None:
     assert zoo("train", "-m", "data=digits", "model=mnist,mnist_dense", "seed=1,2") == 0
-    made = [record(folder) for folder in (tmp_path / "runs").iterdir()]
-    assert sorted((run["model"], run["config"]["seed"]) for run in made) == [
+    records = [record(folder) for folder in (tmp_path / "runs").iterdir()]
+    assert sorted((run["model"], run["config"]["seed"]) for run in records) == [
         ("mnist", 1), ("mnist", 2), ("mnist_dense", 1), ("mnist_dense", 2),
     ]  # fmt: skip
 

@@ -57,16 +57,23 @@ def judged(monkeypatch: pytest.MonkeyPatch, least: float) -> None:
 def test_a_kept_promise_is_written_beside_the_recipe(check: Check, monkeypatch: pytest.MonkeyPatch) -> None:
     judged(monkeypatch, 0.9)
     verdict = check("stack=tf-2.21", "output.root=elsewhere", "seed=4")
-    told = row(verdict)
+    evidence_row = row(verdict)
     assert verdict.passed
     assert verdict.written == evidence.file("mnist", "cpu")
-    assert evidence.read("mnist", "cpu") == [told]
-    assert (told["grade"], told["value"], told["expected"], told["commit"]) == ("measured", 0.93, 0.9, COMMIT)
-    assert told["versions"]["six"] == "1.17.0"
-    assert told["device"] == {"name": "fake:0", "kind": "cpu", "proof": "nothing"}
-    assert told["seconds"]["train_s"] == 0.2
-    assert told["changed"] == []
-    assert told["command"] == ("python -m zoo validate model=mnist backend=cpu data=digits seed=4 stack=tf-2.21")
+    assert evidence.read("mnist", "cpu") == [evidence_row]
+    assert (evidence_row["grade"], evidence_row["value"], evidence_row["expected"], evidence_row["commit"]) == (
+        "measured",
+        0.93,
+        0.9,
+        COMMIT,
+    )
+    assert evidence_row["versions"]["six"] == "1.17.0"
+    assert evidence_row["device"] == {"name": "fake:0", "kind": "cpu", "proof": "nothing"}
+    assert evidence_row["seconds"]["train_s"] == 0.2
+    assert evidence_row["changed"] == []
+    assert evidence_row["command"] == (
+        "python -m zoo validate model=mnist backend=cpu data=digits seed=4 stack=tf-2.21"
+    )
 
 
 def test_a_broken_promise_leaves_the_recipe_s_evidence_alone(check: Check, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -84,10 +91,10 @@ def test_without_a_promise_the_figure_is_recorded_and_not_judged(
     check: Check, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     verdict = check("data.train_limit=500", "trainer.epochs=3")
-    told = row(verdict)
+    evidence_row = row(verdict)
     assert verdict.passed
-    assert (told["value"], told["expected"]) == (0.93, None)
-    assert told["changed"] == ["data.train_limit=500", "trainer.epochs=3"]
+    assert (evidence_row["value"], evidence_row["expected"]) == (0.93, None)
+    assert evidence_row["changed"] == ["data.train_limit=500", "trainer.epochs=3"]
     (remark,) = [text for text in verdict.remarks if "not judged" in text]
     assert "data.train_limit=500 (recipe: null), trainer.epochs=3 (recipe: 40)" in remark
 
@@ -117,17 +124,17 @@ def test_a_setting_that_repeats_the_recipe_is_no_change(check: Check) -> None:
 
 def test_smoke_never_reaches_an_expectation(check: Check) -> None:
     verdict = check("preset=smoke")
-    told = row(verdict)
-    assert (told["preset"], told["expected"]) == ("smoke", None)
+    evidence_row = row(verdict)
+    assert (evidence_row["preset"], evidence_row["expected"]) == ("smoke", None)
     assert verdict.passed
     assert row_of(verdict)["result"] == "trains"
 
 
 def test_a_stand_in_is_never_called_measured(check: Check) -> None:
     verdict = check("stack=tf-2.5", "preset=smoke")
-    told = row(verdict)
-    assert told["grade"] == "stand-in"
-    assert "tensorflow-metal 0.1.2" in told["note"]
+    evidence_row = row(verdict)
+    assert evidence_row["grade"] == "stand-in"
+    assert "tensorflow-metal 0.1.2" in evidence_row["note"]
     assert any("nothing of the GPU" in text for text in verdict.remarks)
 
 
@@ -144,9 +151,9 @@ def test_no_path_of_this_machine_is_written(check: Check, shared_data: Path, tmp
 
 def test_the_backend_that_auto_stood_for_is_named(check: Check, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("FAKE_WORKER", "ok")
-    told = row(validate.validate(["data=digits", "preset=smoke", "backend=cpu"]))
-    assert "model=mnist" in told["command"]
-    assert "auto" not in json.dumps(told)
+    evidence_row = row(validate.validate(["data=digits", "preset=smoke", "backend=cpu"]))
+    assert "model=mnist" in evidence_row["command"]
+    assert "auto" not in json.dumps(evidence_row)
 
 
 def test_a_place_in_any_setting_is_left_out(check: Check) -> None:
@@ -225,9 +232,9 @@ def finished(**changes: Any) -> dict[str, Any]:
     ],
 )
 def test_what_does_not_count(changes: dict[str, Any], words: str | None) -> None:
-    found = validate.problems_of(finished(**changes))
-    assert (words is None) == (found == [])
-    assert words is None or words in found[0]
+    problems = validate.problems_of(finished(**changes))
+    assert (words is None) == (problems == [])
+    assert words is None or words in problems[0]
 
 
 def test_the_time_on_a_busy_machine_is_told_to_be_wrong(check: Check, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -266,9 +273,9 @@ def test_one_table_of_all_with_the_failed_one_in_it(
     assert shown.count("0.9300") == 2
     assert "stand-in" in shown
     assert main(["validate", "-m", *common, "stack=tf-2.21,tf-9"]) == 1
-    told = capsys.readouterr()
-    assert "FAILED" in told.out
-    assert "tf-9" in told.err
+    printed = capsys.readouterr()
+    assert "FAILED" in printed.out
+    assert "tf-9" in printed.err
     assert main(["validate", *common, "--json"]) == 0
     assert json.loads(capsys.readouterr().out)[0]["passed"] is True
 

@@ -14,32 +14,32 @@ def linear(fixed: float, each: float) -> dict[float, float]:
 
 
 def test_a_device_with_a_long_start_and_a_high_speed_wins_late() -> None:
-    found = crossover(linear(0.0, 1e-6), linear(1.0, 1e-7))
+    size = crossover(linear(0.0, 1e-6), linear(1.0, 1e-7))
     # The lines cross at 1.11e6; between two sizes both are taken for straight on logarithmic axes.
-    assert found is not None
-    assert 1e6 < found < 2e6
+    assert size is not None
+    assert 1e6 < size < 2e6
 
 
 @pytest.mark.parametrize(
-    ("challenger", "found"),
+    ("challenger", "size"),
     [(linear(0.0, 1e-7), 0.0), (linear(1.0, 1e-5), None), ({}, None), ({5.0: 1.0}, None)],
 )
-def test_always_and_never(challenger: dict[float, float], found: float | None) -> None:
-    assert crossover(linear(0.0, 1e-6), challenger) == found
+def test_always_and_never(challenger: dict[float, float], size: float | None) -> None:
+    assert crossover(linear(0.0, 1e-6), challenger) == size
 
 
 def test_a_lead_that_is_lost_again_does_not_count() -> None:
     base = dict.fromkeys(SIZES, 1.0)
-    found = crossover(base, {1e2: 0.5, 1e4: 2.0, 1e6: 0.5, 1e8: 0.25})
-    assert found == pytest.approx(1e5)
+    size = crossover(base, {1e2: 0.5, 1e4: 2.0, 1e6: 0.5, 1e8: 0.25})
+    assert size == pytest.approx(1e5)
 
 
 @given(power=st.floats(2.1, 7.9), gain=st.floats(0.1, 3.0))
 def test_straight_lines_cross_where_they_do(power: float, gain: float) -> None:
     at = 10**power
     base = {size: size**0.5 for size in SIZES}
-    found = crossover(base, {size: size**0.5 * (at / size) ** gain for size in SIZES})
-    assert found == pytest.approx(at, rel=1e-6)
+    crossing = crossover(base, {size: size**0.5 * (at / size) ** gain for size in SIZES})
+    assert crossing == pytest.approx(at, rel=1e-6)
 
 
 def test_it_is_said_in_words() -> None:

@@ -29,9 +29,14 @@ def row(implementation: str, taken: list[float], precision: str = "float32", **r
 
 
 def test_figures_are_the_median_of_all_repeats_and_name_their_units() -> None:
-    told = results.figures([3.0, 1.0, 2.0], 10, 5e10)
-    assert (told["median_s"], told["fastest_s"], told["slowest_s"], told["repeats"]) == (2.0, 1.0, 3.0, 3)
-    assert (told["pass_ms"], told["gflop_per_pass"], told["tflop_per_s"]) == (200.0, 50.0, 0.25)
+    figures_row = results.figures([3.0, 1.0, 2.0], 10, 5e10)
+    assert (figures_row["median_s"], figures_row["fastest_s"], figures_row["slowest_s"], figures_row["repeats"]) == (
+        2.0,
+        1.0,
+        3.0,
+        3,
+    )
+    assert (figures_row["pass_ms"], figures_row["gflop_per_pass"], figures_row["tflop_per_s"]) == (200.0, 50.0, 0.25)
 
 
 def test_the_share_of_the_peak_is_that_of_the_same_precision() -> None:
@@ -92,10 +97,10 @@ def test_the_work_of_a_pass_is_counted() -> None:
 
 
 def test_pytorchs_module_is_timed_on_pytorch_alone_and_once_as_it_was_published() -> None:
-    told = {"precisions": ["float32", "bfloat16"], "implementations": ["zoo", "torch"], "modes": ["training"]}
-    told |= {"compiled": False, "as_published": True}
-    found = [(case["implementation"], case["mode"], case["precision"]) for case in encoder_job.cases(told, "torch")]
-    assert found == [
+    bench = {"precisions": ["float32", "bfloat16"], "implementations": ["zoo", "torch"], "modes": ["training"]}
+    bench |= {"compiled": False, "as_published": True}
+    cases = [(case["implementation"], case["mode"], case["precision"]) for case in encoder_job.cases(bench, "torch")]
+    assert cases == [
         ("zoo", "training", "float32"),
         ("torch", encoder_job.PUBLISHED, "float32"),
         ("torch", "training", "float32"),
@@ -104,7 +109,7 @@ def test_pytorchs_module_is_timed_on_pytorch_alone_and_once_as_it_was_published(
         ("torch", "training", "bfloat16"),
         ("matrix product", "", "bfloat16"),
     ]
-    assert {case["implementation"] for case in encoder_job.cases(told, "jax")} == {"zoo", "matrix product"}
+    assert {case["implementation"] for case in encoder_job.cases(bench, "jax")} == {"zoo", "matrix product"}
 
 
 class Workers:
@@ -122,8 +127,8 @@ class Workers:
             raise answer
         context.record.device = {"name": "cpu", "kind": "cpu"}
         case = {"implementation": "zoo", "way": "eager", "mode": "evaluation", "precision": "float32"}
-        told = [case | {"taken_s": answer, "first_s": 0.1, "error": None, "flops": 1e9}]
-        (context.folder / "rows.json").write_text(json.dumps(told))
+        timings = [case | {"taken_s": answer, "first_s": 0.1, "error": None, "flops": 1e9}]
+        (context.folder / "rows.json").write_text(json.dumps(timings))
         return worker_process.Outcome(start={"device": {}}, done={"event": "done"}, interrupted=not answer)
 
 
@@ -162,9 +167,9 @@ def test_nothing_at_all_is_an_error(pretending: Path, monkeypatch: pytest.Monkey
 
 @pytest.mark.stacks("torch", "openvino")
 def test_both_implementations_are_timed_and_what_cannot_be_is_a_row(tmp_path: Path) -> None:
-    told = ["model=transformer", "stack=torch", "implementation=both", "compare_to=[openvino]", *TINY]
+    overrides = ["model=transformer", "stack=torch", "implementation=both", "compare_to=[openvino]", *TINY]
     run = registry.bench(
-        [*told, "compiled=false", "precisions=[float32,bfloat16]", "rounds=2", f"output.root={tmp_path}"]
+        [*overrides, "compiled=false", "precisions=[float32,bfloat16]", "rounds=2", f"output.root={tmp_path}"]
     )
     rows = results.read(run.folder)
     done = {

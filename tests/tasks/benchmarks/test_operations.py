@@ -34,16 +34,16 @@ class Silent:
 
 
 def request(folder: Path, **sizes: list[int]) -> Row:
-    told = {"operations": list(sizes), "sizes": sizes, "count": 4, "max_s": 5.0}
-    return {"run_dir": str(folder), "device": {"framework": "numpy"}, "bench": told}
+    bench = {"operations": list(sizes), "sizes": sizes, "count": 4, "max_s": 5.0}
+    return {"run_dir": str(folder), "device": {"framework": "numpy"}, "bench": bench}
 
 
 def test_every_size_is_a_row_with_its_spread_and_a_right_result(tmp_path: Path) -> None:
     phases: dict[str, float] = {}
     done = bench_operations.run(request(tmp_path, row_column=[100, 10_000], square=[16]), Silent(), Silent(), phases)
-    found = json.loads((tmp_path / "rows.json").read_text())
-    assert {row["size"] for row in found} == {100, 10_000, 16}
-    for row in found:
+    content = json.loads((tmp_path / "rows.json").read_text())
+    assert {row["size"] for row in content} == {100, 10_000, 16}
+    for row in content:
         assert row["q1_ms"] <= row["median_ms"] <= row["q3_ms"]
         assert row["count"] == 4
         assert row["gflop_per_s"] == pytest.approx(
@@ -62,8 +62,8 @@ def test_a_wrong_product_is_found(tmp_path: Path, monkeypatch: pytest.MonkeyPatc
 def test_what_does_not_fit_into_memory_is_a_row_too(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(bench_operations.memory, "total_bytes", lambda: 10**6)
     bench_operations.run(request(tmp_path, row_column=[100, 10**9]), Silent(), Silent(), {})
-    found = json.loads((tmp_path / "rows.json").read_text())
-    assert ["MemoryError" in row.get("error", "") for row in found] == [False, False, True, True]
+    content = json.loads((tmp_path / "rows.json").read_text())
+    assert ["MemoryError" in row.get("error", "") for row in content] == [False, False, True, True]
 
 
 def test_a_convolution_is_held_against_numpy() -> None:
@@ -205,16 +205,16 @@ def test_wrong_settings_are_told_before_anything_is_done(
 
 
 def test_networks_know_their_arguments_and_answers() -> None:
-    found = {name: networks.network(name) for name in ("mnist", "mobilenet")}
-    assert found["mnist"]["model"]["args"]["input_shape"] == [28, 28, 1]
-    assert found["mnist"]["golden"]["args"]["classes"] == 10
+    network = {name: networks.network(name) for name in ("mnist", "mobilenet")}
+    assert network["mnist"]["model"]["args"]["input_shape"] == [28, 28, 1]
+    assert network["mnist"]["golden"]["args"]["classes"] == 10
     assert networks._golden("mobilenet", {"alpha": 1.0, "input_size": 128}) is None
     assert networks._golden("mnist", {"input_shape": [32, 32, 1], "classes": 10}) is None
-    assert found["mobilenet"]["golden"]["model"] == "mobilenet"
+    assert network["mobilenet"]["golden"]["model"] == "mobilenet"
     answers = np.zeros((5, 1000))
-    answers[:, found["mobilenet"]["golden"]["classes"]] = found["mobilenet"]["golden"]["probabilities"]
-    assert golden.largest_error(found["mobilenet"]["golden"], answers) == 0
-    assert golden.largest_error(found["mobilenet"]["golden"], answers + 0.5) == pytest.approx(0.5)
+    answers[:, network["mobilenet"]["golden"]["classes"]] = network["mobilenet"]["golden"]["probabilities"]
+    assert golden.largest_error(network["mobilenet"]["golden"], answers) == 0
+    assert golden.largest_error(network["mobilenet"]["golden"], answers + 0.5) == pytest.approx(0.5)
 
 
 def test_a_row_of_a_network_is_said_with_its_verdict() -> None:

@@ -28,13 +28,13 @@ def material(tmp_path: Path, count: int = 8) -> TrainingSet:
 
 
 def judged(folder: Path, part: str = "test", **changes: Any) -> None:
-    found = {
+    arrays = {
         "label": np.array([0, 0, 0, 1, 1, 2, 2, 2]),
         "best": np.array([[0], [0], [1], [1], [0], [2], [2], [1]]),
         "probability": np.array([[0.9], [0.8], [0.6], [0.9], [0.99], [0.9], [0.9], [0.7]], np.float32),
         "true": np.array([0.9, 0.8, 0.3, 0.9, 0.005, 0.9, 0.9, 0.1], np.float32),
     }
-    np.savez(folder / f"judged_{part}.npz", **(found | changes))
+    np.savez(folder / f"judged_{part}.npz", **(arrays | changes))
 
 
 def rows(path: Path) -> list[list[str]]:
@@ -44,10 +44,10 @@ def rows(path: Path) -> list[list[str]]:
 
 def test_what_is_taken_for_what_is_counted(tmp_path: Path) -> None:
     judged(tmp_path)
-    told = error_analysis.keep(tmp_path, material(tmp_path), "a title")
-    assert told is not None
-    assert (told["part"], told["items"], told["mistakes"]) == ("test", 8, 3)
-    assert told["accuracy_by_class"] == pytest.approx({"cat": 2 / 3, "$dog$": 0.5, NAMES[2]: 2 / 3})
+    analysis = error_analysis.keep(tmp_path, material(tmp_path), "a title")
+    assert analysis is not None
+    assert (analysis["part"], analysis["items"], analysis["mistakes"]) == ("test", 8, 3)
+    assert analysis["accuracy_by_class"] == pytest.approx({"cat": 2 / 3, "$dog$": 0.5, NAMES[2]: 2 / 3})
     assert rows(tmp_path / "confusion.csv")[1:] == [
         ["cat", "2", "1", "0"],
         ["$dog$", "1", "1", "0"],
@@ -69,16 +69,16 @@ def test_the_surest_mistakes_come_first_with_the_names_of_their_files(tmp_path: 
 
 def test_the_validation_part_serves_where_there_is_no_test_part(tmp_path: Path) -> None:
     judged(tmp_path, "validation")
-    told = error_analysis.keep(tmp_path, material(tmp_path), "a title")
-    assert told is not None
-    assert told["part"] == "validation"
+    analysis = error_analysis.keep(tmp_path, material(tmp_path), "a title")
+    assert analysis is not None
+    assert analysis["part"] == "validation"
 
 
 def test_without_mistakes_there_is_no_sheet(tmp_path: Path) -> None:
     judged(tmp_path, best=np.array([[0], [0], [0], [1], [1], [2], [2], [2]]))
-    told = error_analysis.keep(tmp_path, material(tmp_path), "a title")
-    assert told is not None
-    assert told["mistakes"] == 0
+    analysis = error_analysis.keep(tmp_path, material(tmp_path), "a title")
+    assert analysis is not None
+    assert analysis["mistakes"] == 0
     assert not (tmp_path / "mistakes.png").exists()
 
 

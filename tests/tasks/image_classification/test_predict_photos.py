@@ -51,13 +51,13 @@ def photo(path: Path, grey: int, size: tuple[int, int] = (50, 40)) -> Path:
 
 
 def only_run(folder: Path) -> Path:
-    (found,) = (folder / "runs").iterdir()
-    return found
+    (only,) = (folder / "runs").iterdir()
+    return only
 
 
 def record(folder: Path) -> dict[str, Any]:
-    found: dict[str, Any] = json.loads((folder / "run.json").read_text())
-    return found
+    content: dict[str, Any] = json.loads((folder / "run.json").read_text())
+    return content
 
 
 def rows(folder: Path, name: str = "predictions.csv") -> list[dict[str, str]]:
@@ -75,10 +75,12 @@ def test_a_folder_with_all_that_folders_hold(zoo: Zoo, tmp_path: Path, capsys: p
     (tmp_path / "in" / "cut.png").write_bytes((tmp_path / "in" / "z.png").read_bytes()[:60])
     assert zoo("input=in", "batch_size=2") == 0
     folder, names = only_run(tmp_path), pretrained.class_names(1000)
-    told = rows(folder)
-    assert [(row["input"], row["class"]) for row in told] == [(name, names[grey]) for name, grey in greys.items()]
-    assert {row["probability"] for row in told} == {"0.75"}
-    assert list(told[0])[-2:] == ["class_5", "probability_5"]
+    inputs_shown = rows(folder)
+    assert [(row["input"], row["class"]) for row in inputs_shown] == [
+        (name, names[grey]) for name, grey in greys.items()
+    ]
+    assert {row["probability"] for row in inputs_shown} == {"0.75"}
+    assert list(inputs_shown[0])[-2:] == ["class_5", "probability_5"]
     entries = json.loads((folder / "predictions.json").read_text(encoding="utf-8"))
     assert [entry["top"][0]["class"] for entry in entries] == list(greys.values())
     assert [len(entry["top"]) for entry in entries] == [5, 5, 5]
@@ -108,8 +110,8 @@ def test_names_that_cannot_be_printed(zoo: Zoo, tmp_path: Path, capsys: pytest.C
         photo(tmp_path / "in" / "x.png", number).rename(tmp_path / "in" / name)
     (tmp_path / "in" / os.fsdecode(b"\xfe.png")).touch()
     assert zoo("input=in") == 0
-    told = [row["input"] for row in rows(only_run(tmp_path))]
-    assert told == ["a\\nb.png", "c\\x1b[31m.png", "d\\udcff.png"]
+    shown_names = [row["input"] for row in rows(only_run(tmp_path))]
+    assert shown_names == ["a\\nb.png", "c\\x1b[31m.png", "d\\udcff.png"]
     shown = capsys.readouterr()
     assert "\x1b" not in shown.out + shown.err
     assert "Left out \\udcfe.png" in shown.err
@@ -240,8 +242,8 @@ def test_the_fastest_stack_is_taken_unless_another_is_named(zoo: Zoo, tmp_path: 
     }
     for number, (words, (backend, stack)) in enumerate(chosen.items()):
         assert zoo("input=one.png", f"output.name=r{number}", *words) == 0
-        told = record(tmp_path / "runs" / f"r{number}")
-        assert (told["backend"], told["stack"]["name"]) == (backend, stack), words
+        saved = record(tmp_path / "runs" / f"r{number}")
+        assert (saved["backend"], saved["stack"]["name"]) == (backend, stack), words
 
 
 def test_a_trained_run_sees_photos_by_its_own_classes(zoo: Zoo, tmp_path: Path) -> None:
@@ -256,18 +258,18 @@ def test_a_trained_run_sees_photos_by_its_own_classes(zoo: Zoo, tmp_path: Path) 
     (run / "request.json").write_text(json.dumps({"model": model}))
     data = {"class_names": ["ant", "bee", "cat"], "input_shape": [32, 48, 3], "name": "folder"}
     config = {"model": model, "data": {"resize": "crop"}}
-    told = {"verb": "train", "exit": "completed", "data": data, "config": config, "model": "mobilenet"}
-    told |= {"backend": "cpu", "promise": "cpu", "stack": {"name": "tf-2.21"}}
-    (run / "run.json").write_text(json.dumps(told))
+    trained_record = {"verb": "train", "exit": "completed", "data": data, "config": config, "model": "mobilenet"}
+    trained_record |= {"backend": "cpu", "promise": "cpu", "stack": {"name": "tf-2.21"}}
+    (run / "run.json").write_text(json.dumps(trained_record))
     for number in (2, 1):
         photo(tmp_path / "in" / f"{number}.png", number)
-    found = registry.infer(["run=runs/trained", "input=in", "output.name=seen"])
-    assert [row["class"] for row in found.predictions] == ["bee", "cat"]
-    assert "class_4" not in found.predictions[0]
-    request = json.loads((found.folder / "request.json").read_text())
+    answered = registry.infer(["run=runs/trained", "input=in", "output.name=seen"])
+    assert [row["class"] for row in answered.predictions] == ["bee", "cat"]
+    assert "class_4" not in answered.predictions[0]
+    request = json.loads((answered.folder / "request.json").read_text())
     assert request["model"] == model
-    assert found.record["config"]["resize"] == "crop"
-    assert found.record["trained_run"] == str(run)
+    assert answered.record["config"]["resize"] == "crop"
+    assert answered.record["trained_run"] == str(run)
 
 
 def test_memory_does_not_grow_with_the_number_of_pictures(zoo: Zoo, tmp_path: Path) -> None:
@@ -290,7 +292,7 @@ def test_memory_does_not_grow_with_the_number_of_pictures(zoo: Zoo, tmp_path: Pa
         )
         command = [sys.executable, "-c", code, str(CHECKOUT), str(SUPPORT / "fake_worker.py"), *arguments]
         subprocess.run(command, check=True, capture_output=True)
-        told = record(tmp_path / "runs" / f"m{count}")
-        assert told["data"]["items"] == count
-        peaks[count] = told["host_peak_memory_bytes"]
+        saved = record(tmp_path / "runs" / f"m{count}")
+        assert saved["data"]["items"] == count
+        peaks[count] = saved["host_peak_memory_bytes"]
     assert peaks[2000] < 1.15 * peaks[200]

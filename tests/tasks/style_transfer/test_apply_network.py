@@ -43,18 +43,18 @@ def level(path: Path) -> int:
 
 def record(root: Path) -> dict[str, Any]:
     (folder,) = (root / "runs").iterdir()
-    found: dict[str, Any] = json.loads((folder / "run.json").read_text())
-    return found
+    content: dict[str, Any] = json.loads((folder / "run.json").read_text())
+    return content
 
 
 def test_a_picture_goes_into_the_run_folder(zoo: Zoo, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     photo(tmp_path / "a b,c=1.png")
     assert zoo("input=a b,c=1.png") == 0
-    told = record(tmp_path)
-    (result,) = told["results"]
+    saved = record(tmp_path)
+    (result,) = saved["results"]
     assert level(Path(result)) == 245
-    assert told["exit"] == "completed"
-    assert told["model"] == "style_transfer/fast"
+    assert saved["exit"] == "completed"
+    assert saved["model"] == "style_transfer/fast"
     assert result in capsys.readouterr().out
     assert not [each for each in Path(result).parent.iterdir() if each.is_dir()]  # nothing of the way is left
 
@@ -81,10 +81,10 @@ def test_a_folder_is_done_piece_by_piece_and_what_is_damaged_is_told(
     photo(tmp_path / "in" / "below" / "x.ppm", 99)
     (tmp_path / "in" / "05.png").write_bytes(b"\x89PNG nothing")
     assert zoo("input=in", "save=out") == 0
-    told = record(tmp_path)
-    assert told["metrics"]["written"] == 12
-    assert told["metrics"]["most_waiting"] <= pipeline.AHEAD
-    assert [Path(name).name for name, _ in told["data"]["skipped"]] == ["05.png"]
+    saved = record(tmp_path)
+    assert saved["metrics"]["written"] == 12
+    assert saved["metrics"]["most_waiting"] <= pipeline.AHEAD
+    assert [Path(name).name for name, _ in saved["data"]["skipped"]] == ["05.png"]
     assert level(tmp_path / "out" / "07.png") == 248
     assert level(tmp_path / "out" / "below" / "x.ppm.png") == 156
     assert "05.png" in capsys.readouterr().err
@@ -181,14 +181,14 @@ def test_half_as_many_bits_shift_a_picture_by_less_than_a_grey_level(tmp_path: P
         image.convert("RGB").resize((320, 240)).save(tmp_path / "a.png")
     shown = {}
     for precision in ("float32", "bfloat16"):
-        told = [
+        overrides = [
             "infer",
             "model=style_transfer/fast",
             f"weights={shared_data / 'faststyle' / 'wave'}",
             "stack=openvino",
         ]
-        told += [f"input={tmp_path / 'a.png'}", f"save={tmp_path / precision}.png", f"precision={precision}"]
-        assert main([*told, f"output.root={tmp_path}", "backend.probes=false"]) == 0
+        overrides += [f"input={tmp_path / 'a.png'}", f"save={tmp_path / precision}.png", f"precision={precision}"]
+        assert main([*overrides, f"output.root={tmp_path}", "backend.probes=false"]) == 0
         shown[precision] = np.asarray(Image.open(tmp_path / f"{precision}.png"), np.float32)
     difference = np.abs(shown["float32"] - shown["bfloat16"])
     assert 0 < difference.mean() < 0.5

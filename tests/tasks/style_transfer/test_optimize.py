@@ -32,9 +32,9 @@ def photo(path: Path, size: tuple[int, int] = (40, 30), mode: str = "RGB") -> Pa
 
 def refused(*overrides: str) -> str:
     """What is said of settings that cannot be used; nothing must have been built or written."""
-    with pytest.raises(ZooError) as found:
+    with pytest.raises(ZooError) as caught:
         registry.train([*BASE, *overrides])
-    return f"{found.value}"
+    return f"{caught.value}"
 
 
 @pytest.fixture(autouse=True)
@@ -95,11 +95,11 @@ def test_a_picture_is_never_written_over_itself(tmp_path: Path, role: str) -> No
 def test_a_file_that_is_there_is_kept_unless_told(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     photo(tmp_path / "out.png")
     (tmp_path / "out_2.png").touch()
-    told = StyleConfig(save=str(tmp_path / "out.png"))
-    assert inputs.target(told, []) == tmp_path / "out_3.png"
+    settings = StyleConfig(save=str(tmp_path / "out.png"))
+    assert inputs.target(settings, []) == tmp_path / "out_3.png"
     assert "out.png is there already" in capsys.readouterr().err
-    told.overwrite = True
-    assert inputs.target(told, []) == tmp_path / "out.png"
+    settings.overwrite = True
+    assert inputs.target(settings, []) == tmp_path / "out.png"
     assert "will be replaced" in capsys.readouterr().err
 
 
@@ -107,9 +107,9 @@ def test_a_file_that_is_there_is_kept_unless_told(tmp_path: Path, capsys: pytest
     ("name", "mode"), [("a.png", "RGBA"), ("b.jpg", "CMYK"), ("c.png", "L"), ("d.gif", "P"), ("e.png", "1")]
 )
 def test_pictures_of_every_mode_become_colours(tmp_path: Path, name: str, mode: str) -> None:
-    found = images.opened(photo(tmp_path / name, mode=mode), "content")
-    assert found.pixels.shape == (30, 40, 3)
-    assert found.pixels.dtype == np.uint8
+    picture = images.opened(photo(tmp_path / name, mode=mode), "content")
+    assert picture.pixels.shape == (30, 40, 3)
+    assert picture.pixels.dtype == np.uint8
 
 
 def test_sixteen_bits_and_moving_pictures(tmp_path: Path) -> None:
@@ -117,9 +117,9 @@ def test_sixteen_bits_and_moving_pictures(tmp_path: Path) -> None:
     assert images.opened(tmp_path / "deep.png", "content").pixels[-1, -1].tolist() == [255, 255, 255]
     frames = [Image.new("RGB", (8, 6), colour) for colour in ("red", "blue")]
     frames[0].save(tmp_path / "film.gif", save_all=True, append_images=frames[1:])
-    found = images.opened(tmp_path / "film.gif", "content")
-    assert found.pixels[0, 0].tolist() == [255, 0, 0]
-    assert not found.metadata.durations
+    picture = images.opened(tmp_path / "film.gif", "content")
+    assert picture.pixels[0, 0].tolist() == [255, 0, 0]
+    assert not picture.metadata.durations
 
 
 def test_sizes_double_up_to_the_one_asked_for() -> None:
@@ -213,10 +213,10 @@ def test_both_ways_lead_down(way: Any) -> None:
         return [float((bend * (x - 3) ** 2).sum())], 2 * bend * (x - 3)
 
     seen: list[float] = []
-    found = way(bowl, np.array([9.0, -5, 20, 0], np.float32), 80, 1.0, lambda step, x, terms: seen.append(terms[0]))
+    lowest = way(bowl, np.array([9.0, -5, 20, 0], np.float32), 80, 1.0, lambda step, x, terms: seen.append(terms[0]))
     assert seen[-1] < seen[0] / 50
     if way is optimizers.lbfgs:
-        assert np.allclose(found, 3, atol=1e-2)
+        assert np.allclose(lowest, 3, atol=1e-2)
 
 
 def test_a_loss_that_is_no_number_stops() -> None:
@@ -225,11 +225,11 @@ def test_a_loss_that_is_no_number_stops() -> None:
 
 
 def test_the_script_says_the_zoos_words() -> None:
-    told = subprocess.run(
+    completed = subprocess.run(
         [sys.executable, str(CHECKOUT / "scripts" / "style_transfer.py"), "--help"],
         capture_output=True, text=True, check=True,
     ).stdout  # fmt: skip
-    assert "--content" in told
+    assert "--content" in completed
     settings = registry.compose_settings(
         "train", [*BASE, "styles=['it\\'s, mine.jpg','b.jpg']", "content=my, file.jpg"]
     )
@@ -243,9 +243,9 @@ def test_exif_stays_with_what_is_saved(tmp_path: Path) -> None:
     exif[0x010E] = "a day at the sea"
     exif[0x0112] = 6
     Image.new("RGB", (12, 8), "red").save(tmp_path / "turned.jpg", exif=exif)
-    found = images.opened(tmp_path / "turned.jpg", "content")
-    assert found.pixels.shape == (12, 8, 3)
-    files.write(tmp_path / "out.jpg", [found.pixels], found.metadata)
+    picture = images.opened(tmp_path / "turned.jpg", "content")
+    assert picture.pixels.shape == (12, 8, 3)
+    files.write(tmp_path / "out.jpg", [picture.pixels], picture.metadata)
     with Image.open(tmp_path / "out.jpg") as saved:
         assert saved.getexif().get(0x010E) == "a day at the sea"
         assert saved.getexif().get(0x0112) in (None, 1)

@@ -30,8 +30,8 @@ def zoo(pretending: Path, monkeypatch: pytest.MonkeyPatch) -> Zoo:
 
 def record(root: Path) -> dict[str, Any]:
     (folder,) = (root / "runs").iterdir()
-    found: dict[str, Any] = json.loads((folder / "run.json").read_text())
-    return found | {"folder": folder}
+    content: dict[str, Any] = json.loads((folder / "run.json").read_text())
+    return content | {"folder": folder}
 
 
 def squares(folder: Path, levels: list[int]) -> Path:
@@ -47,8 +47,8 @@ def test_photos_painting_and_features_reach_the_worker(
     squares(tmp_path / "photos", [0, 100, 200])
     (tmp_path / "photos" / "broken.jpg").write_bytes(b"\xff\xd8 nothing")
     assert zoo("style=painting.png", "photos=photos", *SMALL) == 0
-    told = record(tmp_path)
-    folder = told["folder"]
+    saved = record(tmp_path)
+    folder = saved["folder"]
     assert np.load(folder / "painting.npy").shape == (48, 72, 3)
     seen = [int(each.mean()) for number in (1, 2, 3) for each in np.load(folder / f"seen_{number}.npy")]
     assert sorted(seen) == [0, 0, 100, 100, 200, 200]  # each once before any comes again

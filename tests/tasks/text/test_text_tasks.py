@@ -25,13 +25,13 @@ def folder(pretending: Path) -> Path:
 
 
 def only(root: Path) -> Path:
-    (found,) = root.iterdir()
-    return found
+    (folder,) = root.iterdir()
+    return folder
 
 
 def record(run: Path) -> dict[str, Any]:
-    found: dict[str, Any] = json.loads((run / "run.json").read_text())
-    return found
+    content: dict[str, Any] = json.loads((run / "run.json").read_text())
+    return content
 
 
 def trained(folder: Path, *settings: str) -> Path:
@@ -49,13 +49,13 @@ def refusal(capsys: pytest.CaptureFixture[str], *arguments: str) -> str:
 
 def test_a_run_keeps_its_vocabulary_and_tells_its_split(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
     run = trained(folder, *CLASSIFIER, "data.fold=3")
-    told = record(run)
-    assert told["data"]["class_names"] == ["bad", "good"]
-    assert [told["data"][f"{part}_items"] for part in ("train", "validation", "test")] == [51, 3, 6]
-    assert (told["data"]["split_told"], told["config"]["data"]["fold"]) == (False, 3)
+    saved = record(run)
+    assert saved["data"]["class_names"] == ["bad", "good"]
+    assert [saved["data"][f"{part}_items"] for part in ("train", "validation", "test")] == [51, 3, 6]
+    assert (saved["data"]["split_told"], saved["config"]["data"]["fold"]) == (False, 3)
     tokenizer = tokenization.load(run / "vocabulary.json")
     request = json.loads((run / "request.json").read_text())
-    assert request["model"]["args"]["vocabulary"] == len(tokenizer) == told["data"]["vocabulary"]
+    assert request["model"]["args"]["vocabulary"] == len(tokenizer) == saved["data"]["vocabulary"]
     assert (request["job"], request["model"]["args"]["classes"]) == ("train_text_classifier", 2)
     assert np.load(request["data"]["labels"]).shape == (60,)
     assert "texts: 51 for training, 3 for validation, 6 for testing" in capsys.readouterr().out
@@ -79,8 +79,8 @@ def test_sentences_files_and_tables_are_told_apart(folder: Path, capsys: pytest.
         "one.txt": ["bad"],
         "more.csv": ["bad", "good"],
     }
-    for number, (told, classes) in enumerate(asked.items()):
-        assert main(["infer", f"run={run}", f"input={told}", f"output.name=asked{number}"]) == 0
+    for number, (given, classes) in enumerate(asked.items()):
+        assert main(["infer", f"run={run}", f"input={given}", f"output.name=asked{number}"]) == 0
         answered = folder / "runs" / f"asked{number}"
         with (answered / "predictions.csv").open(encoding="utf-8") as source:
             rows = list(csv.DictReader(source))
@@ -92,9 +92,9 @@ def test_sentences_files_and_tables_are_told_apart(folder: Path, capsys: pytest.
 def test_the_answers_are_there_as_json_too(folder: Path) -> None:
     run = trained(folder, *CLASSIFIER)
     assert main(["infer", f"run={run}", "input=a fine film", "output.name=asked"]) == 0
-    told = json.loads((folder / "runs" / "asked" / "predictions.json").read_text())
+    content = json.loads((folder / "runs" / "asked" / "predictions.json").read_text())
     probabilities = {"bad": 0.25, "good": 0.75}
-    assert told == [{"input": "a fine film", "class": "good", "probability": 0.75, "probabilities": probabilities}]
+    assert content == [{"input": "a fine film", "class": "good", "probability": 0.75, "probabilities": probabilities}]
 
 
 def test_the_test_set_is_the_run_s_own(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
@@ -107,7 +107,7 @@ def test_the_test_set_is_the_run_s_own(folder: Path, capsys: pytest.CaptureFixtu
 
 
 @pytest.mark.parametrize(
-    ("told", "words"),
+    ("given", "words"),
     [
         ("", "input is missing"),
         ("  ", "nothing to read"),
@@ -122,14 +122,14 @@ def test_the_test_set_is_the_run_s_own(folder: Path, capsys: pytest.CaptureFixtu
     ],
 )
 def test_inputs_that_cannot_be_read_are_told(
-    folder: Path, capsys: pytest.CaptureFixture[str], told: str, words: str
+    folder: Path, capsys: pytest.CaptureFixture[str], given: str, words: str
 ) -> None:
     run = trained(folder, *CLASSIFIER)
     files = {"bad.txt": b"fine\n\xff", "nul.txt": b"a\0b", "empty.txt": b"", "other.csv": b"title\nx\n",
              "header.csv": b"text\n", "gap.csv": b"text,n\nfine,1\n,2\n"}  # fmt: skip
     for name, content in files.items():
         (folder / name).write_bytes(content)
-    assert words in refusal(capsys, "infer", f"run={run}", f"input={told}")
+    assert words in refusal(capsys, "infer", f"run={run}", f"input={given}")
     assert only(folder / "runs") == run
 
 
@@ -162,8 +162,8 @@ def test_pictures_and_texts_are_not_mixed_up(folder: Path, capsys: pytest.Captur
 
 def test_a_language_model_is_trained_on_one_text(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
     run = trained(folder, *LANGUAGE)
-    told = record(run)["data"]
-    assert (told["train_items"], told["validation_items"], told["test_items"]) == (774, 86, 0)
+    saved = record(run)["data"]
+    assert (saved["train_items"], saved["validation_items"], saved["test_items"]) == (774, 86, 0)
     assert json.loads((run / "request.json").read_text())["data"]["parts"] == {
         "train": [0, 774],
         "validation": [774, 860],
