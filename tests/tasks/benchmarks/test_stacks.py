@@ -52,8 +52,8 @@ class Stacks:
                 self.asked.append((name, order["case"]))
                 if answer == "dies":
                     return worker_process.Outcome(error={"message": "it fell over", "type": "UserError"})
-                told = {"case": order["case"], "taken_s": [answer] * 3, "error": None, "peak_memory_bytes": 1}
-                feed.event({"event": "batch", **told})
+                timing = {"case": order["case"], "taken_s": [answer] * 3, "error": None, "peak_memory_bytes": 1}
+                feed.event({"event": "batch", **timing})
         return worker_process.Outcome(start={"device": {}}, done={"event": "done"})
 
 
@@ -168,7 +168,7 @@ def test_the_page_has_a_chart_a_mode(timed: Timed) -> None:
 
 @pytest.mark.stacks("torch", "openvino")
 def test_real_stacks_in_turns(tmp_path: Path) -> None:
-    told = [
+    overrides = [
         "network=mnist_dense",
         "stack=torch",
         "compare_to=[openvino]",
@@ -176,7 +176,7 @@ def test_real_stacks_in_turns(tmp_path: Path) -> None:
         "batch_size=4",
     ]
     where = ["backend=cpu", "backend.probes=false", f"output.root={tmp_path}"]
-    run = registry.bench(["bench=stacks", *told, *where, "rounds=2", "turn_s=0"])
+    run = registry.bench(["bench=stacks", *overrides, *where, "rounds=2", "turn_s=0"])
     rows = rows_of(run)
     done = {(row["stack"], row["precision"], row["mode"]) for row in rows if not row["error"]}
     wanted = {
