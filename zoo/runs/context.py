@@ -11,7 +11,7 @@ from zoo.config.tasks import Command
 from zoo.core import console, paths
 from zoo.core.errors import ZooError
 from zoo.environments import machine, selection
-from zoo.runs import mlflow_tracking, resume
+from zoo.runs import launchers, mlflow_tracking, resume
 from zoo.runs.records import RunRecord
 from zoo.runs.result import Run
 
@@ -118,12 +118,13 @@ def resolve(
     """Resolve overrides, settings, their YAML text, backend and stack for a machine.
 
     Raises:
-        ZooError: the settings are wrong, or no backend or stack serves them on that machine.
+        ZooError: the settings are wrong, or no backend, stack or launcher serves them on that machine.
     """
     if command.add_defaults:
         overrides = command.add_defaults(overrides, here)
     overrides, choice = _name_backend(references.expand(overrides, reference), here)
     settings, text = compose.compose_with_text(command, overrides)
+    launchers.load(settings.launcher)
     if choice is None:
         choice = selection.select(settings.backend.name, here, settings.stack, settings.backend.python)
     return overrides, settings, text, choice

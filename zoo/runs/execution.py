@@ -106,7 +106,8 @@ def run_worker(
                 watch(event)
 
         def once(path: Path) -> Outcome:
-            return worker_process.run(environment.python, variables, path, handle, feed, _limits(context), started)
+            limits, launcher = _limits(context), context.settings.launcher
+            return worker_process.run(environment.python, variables, path, handle, feed, limits, started, launcher)
 
         return retry.run_with_retries(context.folder, context.record, request, once)
 

@@ -20,10 +20,10 @@ KEY = "resume"
 ADJUSTABLE = ("trainer.batch_size", "trainer.epochs")
 # Settings that may differ from those the run was started with. All others would make it another run.
 FREE = (
-    "backend.", "output.", "stack", "trainer.epochs", "trainer.batch_size", "trainer.max_minutes",
+    "backend.", "output.", "stack", "launcher", "trainer.epochs", "trainer.batch_size", "trainer.max_minutes",
     "trainer.max_memory_gb", "trainer.disk_reserve_gb", "trainer.checkpoint_minutes", "trainer.keep_checkpoints",
     "trainer.on_nan", "trainer.on_oom", "trainer.on_hangup", "trainer.hang_minutes", "trainer.restarts",
-    "tensorboard", "mlflow", "tracking.", "save", "overwrite",
+    "trainer.export", "tensorboard", "mlflow", "tracking.", "save", "overwrite",
     "checkpoint_minutes", "every",
 )  # fmt: skip
 # Settings that a record is not believed in: what they name lies outside of the run folder.

@@ -84,6 +84,7 @@ def run(
     feed: Feed | None = None,
     limits: ProcessLimits = NO_LIMITS,
     started: Callable[[], None] | None = None,
+    launcher: str = "local",
 ) -> Outcome:
     """Run one request in the worker to its end.
 
@@ -95,9 +96,14 @@ def run(
         feed: speaks to the worker while it runs, where the request needs that.
         limits: on the process.
         started: called once the worker runs; must return at once.
+        launcher: name of the module that starts the process.
+
+    Raises:
+        ZooError: there is no such launcher, or the process cannot be started.
     """
     outcome = Outcome()
-    with _following(python, environment, request, feed, limits, outcome) as (process, lines):
+    starter = launchers.load(launcher)
+    with _following(starter, python, environment, request, feed, limits, outcome) as (process, lines):
         if feed and process.stdin:
             feed.begin(process.stdin)
         if started:
@@ -113,6 +119,7 @@ def run(
 
 @contextlib.contextmanager
 def _following(
+    launcher: launchers.Launcher,
     python: Path,
     environment: dict[str, str],
     request: Path,
@@ -127,7 +134,7 @@ def _following(
         if feed:
             feed.stop()
 
-    folder, launcher = request.parent, launchers.load("local")
+    folder = request.parent
     # Unbuffered: a line that a full disk does not take must not come back when the file is closed.
     with (folder / "events.jsonl").open("ab", buffering=0) as out:
         command = worker_command(python, request)

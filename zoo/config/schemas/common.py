@@ -7,6 +7,7 @@ from zoo.config.ranges import (
     OPTIMIZERS,
     SCHEDULES,
     TRAINING_PRECISIONS,
+    export_formats,
     one_of,
     within,
     within_or_null,
@@ -83,6 +84,7 @@ class Trainer(FaultTolerance):
         precision: float32; mixed_bfloat16 or mixed_float16 where the stack supports them; auto takes mixed_bfloat16
             where it is known to be faster, else float32.
         jit: compile with XLA where Keras 3 can. Slower for small networks on a CPU, impossible on Metal.
+        export: formats to save the model in besides weights.npz and the native file of Keras.
     """
 
     epochs: int = 12
@@ -96,6 +98,7 @@ class Trainer(FaultTolerance):
     beta_2: float = 0.999
     precision: str = "float32"
     jit: bool = False
+    export: list[str] = field(default_factory=list)
 
     def checks(self) -> list[str | None]:
         """Return what is out of range, None for what is not."""
@@ -110,6 +113,7 @@ class Trainer(FaultTolerance):
             one_of("trainer.optimizer", self.optimizer, OPTIMIZERS),
             one_of("trainer.schedule", self.schedule, SCHEDULES),
             one_of("trainer.precision", self.precision, TRAINING_PRECISIONS),
+            *(one_of("trainer.export", name, export_formats()) for name in self.export),
             *self.fault_tolerance_checks(),
         ]
 
@@ -158,11 +162,16 @@ class Tracking:
 
 @dataclass
 class Settings:
-    """What every task and verb has."""
+    """What every task and verb has.
+
+    Attributes:
+        launcher: starts the worker; a module in zoo/runs/launchers.
+    """
 
     backend: BackendSettings = field(default_factory=BackendSettings)
     output: Output = field(default_factory=Output)
     stack: str | None = None
+    launcher: str = "local"
 
     def problems(self) -> list[str]:
         """Return everything missing or out of range, one sentence each."""

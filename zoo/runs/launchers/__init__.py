@@ -1,6 +1,7 @@
 """Launchers start the process of a worker; each module of this folder is one, found by its name."""
 
 import importlib
+import pkgutil
 from collections.abc import Iterable
 from pathlib import Path
 from typing import IO, Protocol
@@ -56,7 +57,7 @@ class Launcher(Protocol):
 
 def names() -> list[str]:
     """Return the names of all launchers."""
-    return sorted(path.stem for path in Path(__file__).parent.glob("*.py") if not path.stem.startswith("_"))
+    return sorted(module.name for module in pkgutil.iter_modules(__path__))
 
 
 def load(name: str) -> Launcher:

@@ -35,9 +35,19 @@ def find(name):
     return exporter
 
 
-def save(model, folder, events, wanted=ALWAYS):
-    """Save a model in some formats and announce each file."""
-    for exporter in [find(name) for name in wanted]:
+def wanted(asked):
+    """List what every training leaves and the formats asked for besides.
+
+    Raises:
+        UserError: there is no such format, or the stack lacks a module that it needs.
+    """
+    names = ALWAYS + tuple(sorted(set(asked) - set(ALWAYS)))
+    return [find(name) for name in names]
+
+
+def save(model, folder, events, exporters):
+    """Save a model by some exporters and announce each file."""
+    for exporter in exporters:
         path = os.path.join(folder, exporter.NAME)
         exporter.export(model, path)
         events.emit("artifact", kind=exporter.KIND, path=path)

@@ -25,5 +25,5 @@ def evaluate_best(model, checkpointer, run, evaluate=dict):
 
 def save(model, run, metrics):
     """Save the model and return the fields of the ``done`` event."""
-    exporters.save(model, run.folder, run.events)
+    exporters.save(model, run.folder, run.events, run.exporters)
     return run.outcome(metrics)

@@ -3,6 +3,8 @@
 import contextlib
 import time
 
+from zoo.worker import exporters
+
 
 class Run:
     """One training.
@@ -12,11 +14,16 @@ class Run:
         events: where to report.
         stop: when asked to, training ends after the step in hand.
         phases: seconds by phase, filled in.
+
+    Raises:
+        UserError: the model cannot be saved in a format of ``train.export``.
     """
 
     def __init__(self, request, events, stop, phases):
         self.request, self.events, self.stop, self.phases = request, events, stop, phases
         self.settings, self.folder = request["train"], request["run_dir"]
+        # A format that cannot be written is refused here, not after hours of training.
+        self.exporters = exporters.wanted(self.settings.get("export", ()))
 
     def add(self, phase, seconds):
         """Count seconds to a phase."""
