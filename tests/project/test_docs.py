@@ -13,7 +13,7 @@ import pytest
 from tests.support import CHECKOUT
 from zoo.cli import parser
 from zoo.cli.main import main
-from zoo.config.compose import expand_sweep
+from zoo.config.overrides import expand_sweep
 
 PAGES = [CHECKOUT / name for name in ("README.md", "SECURITY.md", "CONTRIBUTING.md")] + sorted(
     (CHECKOUT / "docs").glob("*.md")
