@@ -153,3 +153,8 @@ def _leaves(schema: type, prefix: str = "") -> list[str]:
         inside = dataclasses.is_dataclass(kind)
         leaves += _leaves(kind, f"{prefix}{part.name}.") if inside else [prefix + part.name]
     return leaves
+
+
+def test_formats_to_export_are_the_exporters_of_the_worker() -> None:
+    assert train("trainer.export=[npz]").trainer.export == ["npz"]
+    assert "trainer.export must be one of" in refusal("trainer.export=[onxn]")

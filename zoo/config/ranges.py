@@ -3,7 +3,6 @@
 from collections.abc import Iterable
 from typing import Any
 
-from zoo.core import paths
 from zoo.core.errors import nearest
 
 OPTIMIZERS = ("adam", "momentum", "rmsprop", "sgd")
@@ -45,12 +44,6 @@ def one_of(key: str, value: str, valid: Iterable[str]) -> str | None:
     if value in valid:
         return None
     return f"{key} must be one of {', '.join(valid)}, got {value!r}{nearest(value, valid)}"
-
-
-def export_formats() -> list[str]:
-    """Return the formats that the worker can save a model in."""
-    exporters = (paths.WORKER.parent / "exporters").glob("*.py")
-    return sorted(path.stem for path in exporters if not path.stem.startswith("_"))
 
 
 def seed(value: int) -> str | None:

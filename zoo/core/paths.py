@@ -16,6 +16,11 @@ STACKS = RECIPES / "stacks"
 WORKER = PACKAGE / "worker" / "__main__.py"
 
 
+def worker_modules(folder: str) -> list[str]:
+    """List the modules in a folder of the worker, such as ``exporters``, which the host must not import."""
+    return sorted(path.stem for path in (PACKAGE / "worker" / folder).glob("*.py") if path.stem != "__init__")
+
+
 def cache_dir() -> Path:
     """Return the folder for environments, data and downloads: ``$ZOO_CACHE``, else the user's cache folder."""
     chosen = os.environ.get("ZOO_CACHE")

@@ -13,7 +13,7 @@ from zoo.core import paths, schema
 from zoo.core.errors import NoLockError, ZooError, nearest, unknown
 
 PLATFORMS = ("linux-x86_64", "macos-arm64", "macos-x86_64")
-FRAMEWORKS = ("tensorflow", "plaidml", "torch", "jax", "openvino")
+FRAMEWORKS = tuple(paths.worker_modules("devices"))
 KERASES = ("keras", "tf.keras", "none")
 GRADES = ("measured", "stand-in", "reported")
 

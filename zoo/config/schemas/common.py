@@ -7,11 +7,11 @@ from zoo.config.ranges import (
     OPTIMIZERS,
     SCHEDULES,
     TRAINING_PRECISIONS,
-    export_formats,
     one_of,
     within,
     within_or_null,
 )
+from zoo.core.paths import worker_modules
 
 ON_NAN = ("stop", "rollback")
 ON_OOM = ("stop", "halve")
@@ -113,7 +113,7 @@ class Trainer(FaultTolerance):
             one_of("trainer.optimizer", self.optimizer, OPTIMIZERS),
             one_of("trainer.schedule", self.schedule, SCHEDULES),
             one_of("trainer.precision", self.precision, TRAINING_PRECISIONS),
-            *(one_of("trainer.export", name, export_formats()) for name in self.export),
+            *(one_of("trainer.export", name, worker_modules("exporters")) for name in self.export),
             *self.fault_tolerance_checks(),
         ]
 
