@@ -18,7 +18,7 @@ WORKER_SIDE = sorted([PROTOCOL, *(PACKAGE / "models").rglob("*.py"), *(PACKAGE /
 ML = {"keras", "tensorflow", "torch", "jax", "plaidml", "openvino", "mlx"}
 # One library, the one place that may import it.
 DOORS = {
-    "hydra": {"config/compose.py"},
+    "hydra": {"config/compose.py", "config/overrides.py"},
     "omegaconf": {"config/compose.py"},
     "rich": {"core/console.py"},
     "uv": {"environments/uv_client.py"},

@@ -34,13 +34,13 @@ def test_each_issue_is_recognised(name: str) -> None:
     backend, text = EXCERPTS[name]
     padding = "Epoch 1/5\nstep 100: loss 0.25\n"
     for log in (text, padding + text + "\n" + padding, text.replace("\n", "\r\n"), text.upper()):
-        assert [found.id for found in known_issues.explain(log, backend)] == [name]
-    (found,) = known_issues.explain(padding + text, backend)
-    assert found.number >= 3
-    assert found.line in text
-    assert found.cause
-    assert found.remedy
-    assert found.source
+        assert [finding.id for finding in known_issues.explain(log, backend)] == [name]
+    (finding,) = known_issues.explain(padding + text, backend)
+    assert finding.number >= 3
+    assert finding.line in text
+    assert finding.cause
+    assert finding.remedy
+    assert finding.source
 
 
 def test_every_issue_with_words_has_an_excerpt() -> None:
@@ -57,8 +57,8 @@ def test_healthy_runs_alarm_nobody(backend: str, text: str) -> None:
 
 @pytest.mark.parametrize("report", REPORTED, ids=[report["source"] for report in REPORTED])
 def test_public_reports(report: dict[str, Any]) -> None:
-    found = known_issues.explain(report["text"], report["backend"])
-    assert [finding.id for finding in found] == report["found"]
+    findings = known_issues.explain(report["text"], report["backend"])
+    assert [finding.id for finding in findings] == report["found"]
 
 
 def test_harmless_issues_are_marked_so() -> None:
@@ -72,8 +72,8 @@ def test_harmless_issues_are_marked_so() -> None:
 
 def test_the_backend_decides_what_the_same_words_mean() -> None:
     text = "ModuleNotFoundError: No module named 'tensorflow'"
-    assert [found.id for found in known_issues.explain(text, "plaidml")] == ["plaidml-wants-tensorflow"]
-    assert [found.id for found in known_issues.explain(text, "mps")] == ["keras-default-backend-tf"]
+    assert [finding.id for finding in known_issues.explain(text, "plaidml")] == ["plaidml-wants-tensorflow"]
+    assert [finding.id for finding in known_issues.explain(text, "mps")] == ["keras-default-backend-tf"]
     assert known_issues.explain("Segmentation fault: 11", "metal") == []
     assert known_issues.explain("Segmentation fault: 11") == []
 
@@ -81,8 +81,8 @@ def test_the_backend_decides_what_the_same_words_mean() -> None:
 def test_one_line_is_explained_once_and_several_each() -> None:
     vm, full = EXCERPTS["mps-ci-runner"][1], EXCERPTS["mps-oom"][1]
     log = "\n".join([vm, vm, full, EXCERPTS["metal-numa-harmless"][1], full])
-    found = {finding.id: finding.number for finding in known_issues.explain(log)}
-    assert found == {"mps-ci-runner": 1, "mps-oom": 3, "metal-numa-harmless": 4}
+    findings = {finding.id: finding.number for finding in known_issues.explain(log)}
+    assert findings == {"mps-ci-runner": 1, "mps-oom": 3, "metal-numa-harmless": 4}
 
 
 def test_a_general_issue_is_told_only_without_a_special_one() -> None:
@@ -171,9 +171,9 @@ def test_an_unknown_log_is_told_by_its_last_line_that_matters() -> None:
     assert "\x1b" not in shown
     assert log_clues.find("").line == ""
     assert "No line looks like an error" in known_issues.render([], "Epoch 1/5\nloss: 0.25")
-    found = log_clues.find("Segmentation fault (core dumped)").family
-    assert found is not None
-    assert found.name == "a crash in native code"
+    family = log_clues.find("Segmentation fault (core dumped)").family
+    assert family is not None
+    assert family.name == "a crash in native code"
 
 
 @pytest.mark.parametrize(("text", "status"), [("OMP: Error #15: Initializing libomp", 0), ("all is well", 1)])
@@ -286,9 +286,9 @@ def test_a_log_of_megabytes_takes_seconds(kind: str) -> None:
     assert len(log) > 4_500_000
     known_issues.issues()
     begin = time.process_time()
-    found = known_issues.explain(log, "metal")
+    findings = known_issues.explain(log, "metal")
     assert time.process_time() - begin < 3
-    assert "metal-xla-compiler" in {finding.id for finding in found}
+    assert "metal-xla-compiler" in {finding.id for finding in findings}
 
 
 def test_fifty_megabytes_of_training_take_a_few_seconds() -> None:
