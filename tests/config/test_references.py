@@ -42,7 +42,7 @@ def copy_of(name: str, folder: Path, **changes: object) -> Path:
 
 def refusal(path: Path | str) -> str:
     with pytest.raises(ZooError) as caught:
-        references.overrides(str(path))
+        references.load(str(path))
     return str(caught.value)
 
 
@@ -75,7 +75,7 @@ def test_each_fits_the_machine_that_it_is_for(name: str) -> None:
 
 
 def test_the_report_s_settings_are_the_report_s() -> None:
-    settings = registry.compose_settings("train", references.overrides("cuda-gtx750ti"))
+    settings = registry.compose_settings("train", references.load("cuda-gtx750ti").overrides)
     assert isinstance(settings, schemas.TrainConfig)
     assert (settings.trainer.epochs, settings.trainer.batch_size, settings.trainer.learning_rate) == (1, 128, 0.01)
     assert settings.data.validation == 0.0
@@ -85,14 +85,14 @@ def test_the_report_s_settings_are_the_report_s() -> None:
 
 def test_a_copy_of_one_s_own_works_too(tmp_path: Path) -> None:
     path = copy_of("metal-m1", tmp_path, settings={"model": "mnist_dense", "backend": "cpu", "seed": 9})
-    assert references.overrides(str(path)) == ["model=mnist_dense", "backend=cpu", "seed=9"]
+    assert references.load(str(path)).overrides == ["model=mnist_dense", "backend=cpu", "seed=9"]
     assert references.expand([f"reference={path}", "seed=2"]) == ["model=mnist_dense", "backend=cpu", "seed=2"]
 
 
 def test_text_reaches_the_settings_as_it_is_written(tmp_path: Path) -> None:
     data = {"name": "mnist", "root": "a folder, (mine)"}
     path = copy_of("cpu-only", tmp_path, settings={"data": data, "backend": {"name": "cpu", "device": "it's {1}, b"}})
-    settings = registry.compose_settings("train", references.overrides(str(path)))
+    settings = registry.compose_settings("train", references.load(str(path)).overrides)
     assert settings.backend.device == "it's {1}, b"
     assert isinstance(settings, schemas.TrainConfig)
     assert settings.data.root == "a folder, (mine)"
@@ -119,7 +119,7 @@ def test_wrong_settings_of_a_reference_are_reported_at_once_when_they_are_compos
     settings = {"model": "mnits", "backend": "cpu", "trainer": {"epochs": "many", "batchsize": 3}}
     path = copy_of("metal-m1", tmp_path, settings=settings)
     with pytest.raises(ZooError) as caught:
-        registry.compose_settings("train", references.overrides(str(path)))
+        registry.compose_settings("train", references.load(str(path)).overrides)
     for words in ("did you mean 'mnist'", "trainer.epochs must be a whole number", "'trainer.batchsize'"):
         assert words in caught.value.message
 

@@ -12,7 +12,7 @@ from zoo.cli.commands.validate import row_of
 from zoo.cli.main import main
 from zoo.core import paths
 from zoo.core.errors import ZooError
-from zoo.runs import context, evidence, records, result
+from zoo.runs import evidence, lifecycle, records, result
 from zoo.tasks import registry, validate
 
 COMMIT = "0123456789" * 4
@@ -195,7 +195,7 @@ def test_an_unknown_zoo_is_refused_before_anything_is_trained(
     check: Check, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
     monkeypatch.setattr(records, "git_commit", lambda: None)
-    monkeypatch.setattr(context, "version", lambda: "unknown")
+    monkeypatch.setattr(lifecycle, "version", lambda: "unknown")
     with pytest.raises(ZooError, match="which version of the zoo"):
         check()
     assert not (tmp_path / "runs").exists()

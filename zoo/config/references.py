@@ -5,7 +5,6 @@ What the user sets besides outranks it, and so do the files of a data set or a p
 """
 
 import os
-import types
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
@@ -22,6 +21,7 @@ from zoo.environments.platforms import SYSTEMS
 KEY = "reference"
 # Groups whose files are laid over the whole of the settings, and so over a reference's single values.
 OVERALL = ("data", "preset")
+PLAIN = (str, int, float, type(None))
 
 
 @dataclass(frozen=True)
@@ -116,15 +116,6 @@ def _path(name: str) -> Path:
     if path.suffix in (".yaml", ".yml") or path.name != name:
         raise ZooError(f"There is no file {path}", f"Give a YAML file, or one of: {', '.join(names())}")
     raise unknown(KEY, name, names())
-
-
-def overrides(name: str) -> list[str]:
-    """The settings of a reference as the command line has them: ``model=mnist``, ``trainer.epochs=3``.
-
-    Raises:
-        ZooError: as :func:`load`.
-    """
-    return load(name).overrides
 
 
 def chosen(given: list[str]) -> Reference | None:
@@ -262,17 +253,19 @@ def _setting_problems(row: Any) -> list[str]:
     settings = row.get("settings") if isinstance(row, dict) else None
     if not isinstance(settings, dict):
         return []
-    problems = [f"settings.{key} must be one value, got {value!r}" for key, value in _odd(settings)]
+    several = [(key, value) for key, value in _items(settings) if not isinstance(value, PLAIN)]
+    problems = [f"settings.{key} must be one value, got {value!r}" for key, value in several]
     if any(str(key) == KEY for key in settings):
         return [*problems, "settings.reference: a reference cannot stand on another"]
     return problems
 
 
-def _odd(tree: dict[str, Any], prefix: str = "") -> Iterator[tuple[str, Any]]:
+def _items(tree: dict[str, Any], prefix: str = "") -> Iterator[tuple[str, Any]]:
+    """Yield the dotted key and the value of every leaf."""
     for key, value in tree.items():
         if isinstance(value, dict):
-            yield from _odd(value, f"{prefix}{key}.")
-        elif not isinstance(value, str | int | float | types.NoneType):
+            yield from _items(value, f"{prefix}{key}.")
+        else:
             yield prefix + str(key), value
 
 
@@ -291,11 +284,7 @@ def _flat(settings: dict[str, Any]) -> Iterator[str]:
 
 
 def _leaves(tree: dict[str, Any], prefix: str = "") -> Iterator[str]:
-    for key, value in tree.items():
-        if isinstance(value, dict):
-            yield from _leaves(value, f"{prefix}{key}.")
-        elif isinstance(value, str | int | float | types.NoneType):
-            yield f"{prefix}{key}={_text(f'{prefix}{key}', value)}"
+    return (f"{key}={_text(key, value)}" for key, value in _items(tree, prefix) if isinstance(value, PLAIN))
 
 
 def _text(key: str, value: Any) -> str:

@@ -7,6 +7,7 @@ from zoo.config.overrides import value_of
 from zoo.config.tasks import Command
 from zoo.core.errors import unknown
 from zoo.runs import context, result, resume
+from zoo.runs.records import Json
 from zoo.runs.result import Run
 from zoo.tasks import discovery
 
@@ -71,7 +72,7 @@ def command_of_run(run: Run) -> Command[Any]:
     return discovery.command(verb, benchmark or config_files.task_of(run.record["model"]))
 
 
-def figures_of(record: dict[str, Any]) -> tuple[str, ...]:
+def figures_of(record: Json) -> tuple[str, ...]:
     """Return the figures that are shown of a run; of a record that may be a stranger's."""
     name = str(record.get("bench") or config_files.task_of(str(record.get("model"))))
     command = discovery.task(name).command(str(record.get("verb"))) if name in discovery.modules() else None

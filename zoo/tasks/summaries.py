@@ -1,10 +1,10 @@
 """Summarize finished runs of any task for standard output."""
 
 import itertools
-from typing import Any
 
 from zoo.config import bounds
 from zoo.runs import promises
+from zoo.runs.records import Json
 from zoo.runs.result import Run
 
 SHOWN_PREDICTIONS = 20
@@ -15,7 +15,7 @@ def recorded(run: Run) -> list[str]:
     return [where(run.record), *run.record["told"]]
 
 
-def where(record: dict[str, Any]) -> str:
+def where(record: Json) -> str:
     """Say which model ran where."""
     device = (record.get("device") or {}).get("name", "unknown device")
     place = f"{record.get('bench') or record['model']} on {record['backend']} ({record['stack']['name']}, {device})"
@@ -51,7 +51,7 @@ def _resume(run: Run) -> str:
     return f"python -m zoo train resume={run.folder}"
 
 
-def _expectations(record: dict[str, Any]) -> list[str]:
+def _expectations(record: Json) -> list[str]:
     outcomes = [
         f"The recipe expects {name} of {bounds.words(row)}: {'reached' if row['met'] else 'MISSED'}"
         for name, row in record.get("expected", {}).items()
@@ -59,7 +59,7 @@ def _expectations(record: dict[str, Any]) -> list[str]:
     return [*outcomes, *filter(None, [promises.not_applicable(record)])]
 
 
-def _result(metrics: dict[str, Any]) -> str:
+def _result(metrics: Json) -> str:
     """Return accuracy and loss of the test, validation or training part, whichever comes first; or the loss alone."""
     if "val_perplexity" in metrics:
         return f"validation loss {metrics['val_loss']:.4f}, perplexity {metrics['val_perplexity']:.2f}"
@@ -72,7 +72,7 @@ def _result(metrics: dict[str, Any]) -> str:
     return f"validation loss {metrics['val_loss']:.4f}"
 
 
-def _data(data: dict[str, Any]) -> str:
+def _data(data: Json) -> str:
     parts = {"train": "training", "validation": "validation", "test": "testing"}
     sizes = ", ".join(
         f"{data[f'{part}_items']:,} for {purpose}" for part, purpose in parts.items() if data.get(f"{part}_items")

@@ -10,6 +10,7 @@ from zoo.config.tasks import Command
 from zoo.core.errors import ZooError, unknown
 from zoo.environments.machine import Machine
 from zoo.runs import records, result
+from zoo.runs.records import Json
 from zoo.runs.result import Run
 
 NEEDED = {"backend": str, "stack.name": str}
@@ -59,7 +60,7 @@ def add_defaults(overrides: list[str], _: Machine) -> list[str]:
     return overrides
 
 
-def model(source: Run, whole_numbers: tuple[str, ...] = ()) -> dict[str, Any]:
+def model(source: Run, whole_numbers: tuple[str, ...] = ()) -> Json:
     """Return name and arguments of the model that a run was trained with; the folder may come from a stranger.
 
     Args:

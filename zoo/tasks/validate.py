@@ -1,4 +1,4 @@
-"""Showing that a recipe works on a machine: train it, hold it against what it promises, write the evidence down."""
+"""Show that a recipe works on a machine: train it, compare it with its promise, write the evidence down."""
 
 import dataclasses
 import os
@@ -11,6 +11,7 @@ from zoo.core import paths
 from zoo.core.errors import INTERRUPTED, ZooError
 from zoo.environments import gpus, machine
 from zoo.runs import evidence, lifecycle, promises, records, result
+from zoo.runs.records import Json
 from zoo.tasks import discovery, registry
 
 BUSY = "other work ran on the machine, so the seconds are too long"
@@ -80,9 +81,7 @@ def _check_task(overrides: list[str]) -> None:
     task = registry.task_of("train", overrides)
     known = {part.name for part in dataclasses.fields(discovery.command("train", task).schema)}
     if not {"data", "preset"} <= known:
-        raise ZooError(
-            f"Evidence is a figure on a data set; models made for {task!r} have none", "Use `train`, and look."
-        )
+        raise ZooError(f"Evidence is a figure on data; models of task {task!r} have none", "Use `train`.")
 
 
 def lines(verdict: Verdict) -> list[str]:
@@ -93,14 +92,14 @@ def lines(verdict: Verdict) -> list[str]:
     return [*lines, f"Written to {verdict.written}"] if verdict.written else lines
 
 
-def as_dict(verdict: Verdict) -> dict[str, Any]:
+def as_dict(verdict: Verdict) -> Json:
     """A verdict as plain values."""
     places = {"folder": verdict.folder, "written": verdict.written}
     named = {name: None if place is None else str(place) for name, place in places.items()}
     return dataclasses.asdict(verdict) | named | {"passed": verdict.passed}
 
 
-def row_of(record: dict[str, Any]) -> evidence.Row:
+def row_of(record: Json) -> evidence.Row:
     """The evidence that a finished training is, from its ``run.json``.
 
     On a stack that stands in for another build the grade is ``stand-in``, whatever the figure.
@@ -143,22 +142,22 @@ def row_of(record: dict[str, Any]) -> evidence.Row:
 _DATA = ("name", "sha256", "train_items", "validation_items", "test_items")
 
 
-def _stands_in(stack: dict[str, Any]) -> str:
+def _stands_in(stack: Json) -> str:
     return f"stands in for {stack['stand_in_for']}" if stack.get("stand_in_for") else ""
 
 
-def metric_of(record: dict[str, Any]) -> str:
+def metric_of(record: Json) -> str:
     """The figure that the recipe promises; without a promise the accuracy, else whatever comes first."""
     promised = [*record.get("expected", {}), *record.get("expected_not_applicable", {}).get("expected", {})]
     names = [*promised, "test_accuracy", *record["metrics"]]
     return str(next(name for name in names if name in record["metrics"]))
 
 
-def _machine(recorded: dict[str, Any]) -> machine.Machine:
+def _machine(recorded: Json) -> machine.Machine:
     return machine.Machine(**{**recorded, "gpus": [gpus.Gpu(**gpu) for gpu in recorded["gpus"]]})
 
 
-def _device(record: dict[str, Any], here: machine.Machine) -> dict[str, Any]:
+def _device(record: Json, here: machine.Machine) -> Json:
     """What the worker said; the GPU's own name from the system where the framework does not know it."""
     device = dict(record["device"])
     known = {name: device.get(name) for name in ("name", "kind", "proof")}
@@ -173,7 +172,7 @@ def _identity(commit: str | None, version: str) -> str:
     return commit or ("" if version == "unknown" else f"version {version}")
 
 
-def _command(record: dict[str, Any]) -> str:
+def _command(record: Json) -> str:
     """The command that repeats it, without the places of this machine."""
     given = [text for text in record["command"][4:] if not text.startswith(("output.", "stack="))]
     words = [_without_place(text) for text in given]
@@ -201,7 +200,7 @@ def _changed(settings: dict[str, Any]) -> list[str]:
     ]
 
 
-def problems_of(record: dict[str, Any]) -> list[str]:
+def problems_of(record: Json) -> list[str]:
     """Why a finished training does not count as the recipe working; empty where it does."""
     device = record["device"]
     problems = []
@@ -214,7 +213,7 @@ def problems_of(record: dict[str, Any]) -> list[str]:
     return problems
 
 
-def _probes(record: dict[str, Any]) -> dict[str, Any]:
+def _probes(record: Json) -> Json:
     """Each numeric probe's outcome by name; why one was skipped only where that names no place of this machine."""
     probes = {}
     for row in record.get("probes") or []:
@@ -229,7 +228,7 @@ def _probes(record: dict[str, Any]) -> dict[str, Any]:
     return probes
 
 
-def _probe_words(probes: dict[str, Any]) -> str:
+def _probe_words(probes: Json) -> str:
     if not probes:
         return "No probe was made."
     skipped = {name: row["skipped"] for name, row in probes.items() if row["skipped"]}
@@ -240,7 +239,7 @@ def _probe_words(probes: dict[str, Any]) -> str:
     )
 
 
-def _remarks(record: dict[str, Any], row: evidence.Row) -> list[str]:
+def _remarks(record: Json, row: evidence.Row) -> list[str]:
     model, backend, data = record["model"], record["backend"], record["data"]["name"]
     remarks = [_probe_words(row.get("probes", {}))]
     if str(row["commit"]).endswith("-dirty"):
@@ -295,7 +294,5 @@ def _is_checkout() -> bool:
 def _check_identity() -> None:
     """Evidence names the zoo that it is of; better to find out before an hour of training."""
     if not _identity(records.git_commit(), lifecycle.version()):
-        raise ZooError(
-            "Nothing says which version of the zoo this is: it is no git checkout and is not installed",
-            "Clone it with git, or install it, and validate again.",
-        )
+        message = "Nothing says which version of the zoo this is: it is no git checkout and is not installed"
+        raise ZooError(message, "Clone it with git, or install it, and validate again.")

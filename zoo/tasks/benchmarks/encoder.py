@@ -2,7 +2,6 @@
 
 import dataclasses
 import json
-from typing import Any
 
 from zoo.config.schemas.benchmarks import IMPLEMENTATIONS, EncoderBenchConfig
 from zoo.config.schemas.common import Settings
@@ -14,6 +13,7 @@ from zoo.runs.context import RunContext, create_context
 from zoo.runs.execution import execute, raise_if_failed, request_of
 from zoo.runs.lifecycle import record_outcome, start_run
 from zoo.runs.result import Run
+from zoo.runs.worker_process import Request
 from zoo.tasks.benchmarks import participants, results
 from zoo.tasks.benchmarks.participants import Participant
 from zoo.tasks.benchmarks.results import Row
@@ -103,7 +103,7 @@ def _take_turn(participant: EncoderParticipant, settings: EncoderBenchConfig) ->
     return not outcome.interrupted
 
 
-def _request(context: RunContext[Settings], settings: EncoderBenchConfig) -> dict[str, Any]:
+def _request(context: RunContext[Settings], settings: EncoderBenchConfig) -> Request:
     names = ("modes", "precisions", "compiled", "length", "batch", "passes", "repeats")
     bench = {name: getattr(settings, name) for name in names}
     bench |= {"implementations": IMPLEMENTATIONS[settings.implementation], "as_published": True}

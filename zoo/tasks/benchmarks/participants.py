@@ -3,13 +3,14 @@
 import copy
 import dataclasses
 from collections.abc import Iterable, Sequence
-from typing import Any, TypeVar
+from typing import TypeVar
 
 from zoo.config.schemas.common import Settings
 from zoo.core import console
 from zoo.core.errors import ZooError
 from zoo.environments import selection
 from zoo.runs.context import RunContext
+from zoo.runs.records import Json
 from zoo.tasks.benchmarks import results
 
 T = TypeVar("T", bound=Settings)
@@ -33,7 +34,7 @@ class Participant:
         console.warn(f"{self.context.choice.stack.name}: {error.message}")
 
     @property
-    def known(self) -> dict[str, Any]:
+    def known(self) -> Json:
         """Return what every row of this participant holds."""
         device = self.context.record.get("device") or {}
         kind = device.get("kind", self.context.choice.required_device)

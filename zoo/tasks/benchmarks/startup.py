@@ -8,7 +8,6 @@ import tempfile
 import time
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Any
 
 from zoo.config.schemas.benchmarks import StartupConfig
 from zoo.config.schemas.common import Settings
@@ -18,6 +17,7 @@ from zoo.core.errors import ZooError
 from zoo.environments import store
 from zoo.runs.context import RunContext, create_context
 from zoo.runs.lifecycle import record_outcome, start_run
+from zoo.runs.records import Json
 from zoo.runs.result import Run
 from zoo.tasks.benchmarks import results
 from zoo.tasks.benchmarks.results import Row
@@ -85,7 +85,7 @@ def _training(context: RunContext[Settings], root: Path) -> dict[str, float]:
     """One epoch on digits: where the time of the whole process went."""
     where = [f"backend={context.choice.backend.name}", f"stack={context.choice.stack.name}", f"output.root={root}"]
     whole, printed = _process([*TRAINING, *where])
-    record: dict[str, Any] = json.loads(printed)
+    record: Json = json.loads(printed)
     context.record.update({key: record[key] for key in ("device", "versions", "probes")})
     phases = record["phases"]
     (folder,) = root.iterdir()

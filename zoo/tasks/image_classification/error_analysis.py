@@ -7,6 +7,7 @@ from zoo.core import csv_files
 from zoo.data.images import cache
 from zoo.data.training_set import TrainingSet
 from zoo.runs import plots
+from zoo.runs.records import Json
 from zoo.tasks.image_classification import contact_sheet
 
 if TYPE_CHECKING:
@@ -19,7 +20,7 @@ PARTS = ("test", "validation")
 LISTED = 1000
 
 
-def keep(folder: Path, material: TrainingSet, title: str) -> dict[str, Any] | None:
+def keep(folder: Path, material: TrainingSet, title: str) -> Json | None:
     """Write ``confusion.csv`` and ``.png``, ``mistakes.csv`` and ``.png`` into a run folder.
 
     Args:

@@ -16,12 +16,14 @@ from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import dataclass
 from pathlib import Path
-from typing import IO, TYPE_CHECKING, Any
+from typing import IO, TYPE_CHECKING
 
 from zoo.core import console
 from zoo.core.errors import ZooError
 from zoo.core.paths import existing_input, user_path
 from zoo.data.images import decode
+from zoo.runs.event_log import Event
+from zoo.runs.worker_process import Request
 
 if TYPE_CHECKING:
     import numpy as np
@@ -101,7 +103,7 @@ class PhotoStream:
             self._skip(photo)
         return False
 
-    def share(self, folder: Path, classes: int) -> dict[str, Any]:
+    def share(self, folder: Path, classes: int) -> Request:
         """Make the files that both sides map; what the worker has to know of them."""
         import numpy as np
 
@@ -121,7 +123,7 @@ class PhotoStream:
         self._thread = threading.Thread(target=self._fill, args=(stdin,), daemon=True)
         self._thread.start()
 
-    def event(self, event: dict[str, Any]) -> None:
+    def event(self, event: Event) -> None:
         """Take what an event says; the answers of a slot are handed on and the slot is free again."""
         if event["event"] == "ready":
             self._ready = time.monotonic()

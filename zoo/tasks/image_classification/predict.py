@@ -17,7 +17,9 @@ from zoo.runs import records, tables, worker_process
 from zoo.runs.context import RunContext, create_context, refuse_without_keras
 from zoo.runs.execution import execute, raise_if_failed, request_of
 from zoo.runs.lifecycle import record_outcome, start_run
+from zoo.runs.records import Json
 from zoo.runs.result import Run
+from zoo.runs.worker_process import Request
 from zoo.tasks import trained_run
 from zoo.tasks.image_classification import predict_photos, summary
 
@@ -84,10 +86,10 @@ class _Inputs:
     names: list[str]
     save: Callable[[Path], None]
     labels: Any
-    record: dict[str, Any]
+    record: Json
 
 
-def _sees_photos(trained: dict[str, Any], source: str | None) -> bool:
+def _sees_photos(trained: Json, source: str | None) -> bool:
     """Whether pictures of ``input=`` are to be decoded in colour, one after the other."""
     shape = trained["args"].get("input_shape") or []
     return (
@@ -95,7 +97,7 @@ def _sees_photos(trained: dict[str, Any], source: str | None) -> bool:
     )
 
 
-def _classifier(source: Run, trained: dict[str, Any]) -> predict_photos.Classifier:
+def _classifier(source: Run, trained: Json) -> predict_photos.Classifier:
     height, width, _ = trained["args"]["input_shape"]
     classes = list(source.record["data"]["class_names"])
     weights = source.folder / "weights.npz"
@@ -143,7 +145,7 @@ def _test_set(source: Run) -> _Inputs:
     return _Inputs(names, save, labels, record | {"class_names": material.class_names})
 
 
-def _infer_request(context: RunContext[InferConfig], source: Run, inputs: _Inputs) -> dict[str, Any]:
+def _infer_request(context: RunContext[InferConfig], source: Run, inputs: _Inputs) -> Request:
     import numpy as np
 
     trained = trained_run.model(source)

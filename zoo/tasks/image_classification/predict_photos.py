@@ -14,6 +14,7 @@ from zoo.environments.machine import Machine
 from zoo.runs.context import RunContext
 from zoo.runs.execution import execute, raise_if_failed, request_of
 from zoo.runs.lifecycle import record_outcome, start_run
+from zoo.runs.records import Json
 from zoo.runs.result import Run
 from zoo.tasks.image_classification import photo_stream
 from zoo.tasks.image_classification.photo_stream import PhotoStream
@@ -41,7 +42,7 @@ class Classifier:
     weights: Path
     hint: str
     classes: list[str]
-    record: dict[str, Any]
+    record: Json
 
 
 def fastest(overrides: list[str], here: Machine) -> list[str]:

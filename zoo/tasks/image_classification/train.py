@@ -13,9 +13,11 @@ from zoo.data import array_datasets, training_set
 from zoo.data.training_set import TrainingSet
 from zoo.runs import plots, promises, worker_process
 from zoo.runs.context import RunContext, create_context, recompose, refuse_untrainable
+from zoo.runs.event_log import Event
 from zoo.runs.execution import execute, raise_if_failed, request_of
 from zoo.runs.history import History, title
 from zoo.runs.lifecycle import record_outcome, start_run
+from zoo.runs.records import Json
 from zoo.runs.result import Run
 from zoo.tasks import summaries
 from zoo.tasks.image_classification import error_analysis, predict
@@ -96,7 +98,7 @@ class _Beside:
         self._context, self._material, self._history = context, material, History(context)
         self._judgement: dict[str, Any] | None = None
 
-    def watch(self, event: dict[str, Any]) -> None:
+    def watch(self, event: Event) -> None:
         """Take note of an event of the worker."""
         self._history.watch(event)
         if event["event"] == "start":
@@ -112,7 +114,7 @@ class _Beside:
         raise_if_failed(self._context, outcome)
         self._context.record.judgement = self._judgement or self._judged()
 
-    def _judged(self) -> dict[str, Any] | None:
+    def _judged(self) -> Json | None:
         return error_analysis.keep(self._context.folder, self._material, title(self._context))
 
 

@@ -17,6 +17,7 @@ from zoo.data.images import decode, files
 from zoo.runs.context import RunContext, create_context, refuse_without_keras
 from zoo.runs.execution import execute, raise_if_failed, request_of
 from zoo.runs.lifecycle import record_outcome, start_run
+from zoo.runs.records import Json
 from zoo.runs.result import Run
 from zoo.tasks import trained_run
 from zoo.tasks.style_transfer import pipeline
@@ -185,7 +186,7 @@ def _restyle(
         raise ZooError(f"{name} cannot be used: {reason}", KINDS)
 
 
-def _words(record: dict[str, Any]) -> list[str]:
+def _words(record: Json) -> list[str]:
     """The result, for people."""
     metrics, results = record["metrics"], record["results"]
     lines = [*results[:5], *([f"... and {metrics['written'] - 5:,} more"] if metrics["written"] > 5 else [])]

@@ -3,7 +3,7 @@
 import hashlib
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from zoo.config.schemas.style_transfer import StyleConfig
 from zoo.core import console, paths
@@ -13,6 +13,7 @@ from zoo.core.paths import user_path
 from zoo.data.images import files
 from zoo.data.sources import bundled_photos
 from zoo.runs import records
+from zoo.runs.records import Json
 from zoo.tasks.style_transfer import images
 
 if TYPE_CHECKING:
@@ -108,7 +109,7 @@ def own_result(folder: Path | None, settings: StyleConfig) -> Path | None:
     return path if unchanged else None
 
 
-def described(job: StyleInputs) -> dict[str, Any]:
+def described(job: StyleInputs) -> Json:
     """Which pictures these are; a run that goes on must find the same."""
     used = [job.content, *job.styles, *([job.start] if job.start else [])]
     total = hashlib.sha256("".join(file_sha256(picture.path) for picture in used).encode())

@@ -5,11 +5,11 @@ Results are encoded as they come, so what is done is done when the run is stoppe
 
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any
 
 from zoo.core import console
 from zoo.data.images import decode, files
 from zoo.runs.array_queue import ArrayQueue
+from zoo.runs.event_log import Event
 
 AHEAD = 2
 
@@ -48,7 +48,7 @@ class ImagePipeline:
         self._owners: dict[int, _Film] = {}
         self._film: _Film | None = None
 
-    def take(self, event: dict[str, Any]) -> None:
+    def take(self, event: Event) -> None:
         """Encode a result that the worker announces.
 
         Raises:

@@ -19,6 +19,7 @@ from zoo.data.sources import bundled_photos
 from zoo.runs import tables
 from zoo.runs.array_queue import ArrayQueue
 from zoo.runs.context import RunContext, create_context, refuse_untrainable
+from zoo.runs.event_log import Event
 from zoo.runs.execution import execute, raise_if_failed, request_of
 from zoo.runs.lifecycle import record_outcome, start_run
 from zoo.runs.result import Run
@@ -144,7 +145,7 @@ def _work(context: RunContext[StyleNetworkConfig], files: list[Path], features: 
     def feed(queue: ArrayQueue) -> None:
         patches.feed(queue, files, trainer.size, trainer.batch_size, trainer.steps, settings.seed)
 
-    def watch(event: dict[str, Any]) -> None:
+    def watch(event: Event) -> None:
         if event["event"] == "artifact" and event.get("kind") == "batch":
             queue.task_done()
         elif event["event"] == "artifact" and event.get("kind") == "sample":

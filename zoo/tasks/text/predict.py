@@ -16,6 +16,7 @@ from zoo.runs import tables
 from zoo.runs.context import RunContext, create_context, refuse_without_keras
 from zoo.runs.execution import execute, raise_if_failed, request_of
 from zoo.runs.lifecycle import record_outcome, start_run
+from zoo.runs.records import Json
 from zoo.runs.result import Run
 from zoo.tasks import summaries, trained_run
 
@@ -31,7 +32,7 @@ class _Inputs:
     names: list[str]
     tokens: "list[NDArray[np.int32]]"
     labels: "NDArray[np.int64] | None"
-    record: dict[str, Any]
+    record: Json
 
 
 def infer(overrides: list[str]) -> Run:

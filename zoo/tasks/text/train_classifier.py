@@ -13,7 +13,9 @@ from zoo.runs.context import RunContext, create_context, refuse_untrainable
 from zoo.runs.execution import execute, raise_if_failed, request_of
 from zoo.runs.history import History
 from zoo.runs.lifecycle import record_outcome, start_run
+from zoo.runs.records import Json
 from zoo.runs.result import Run
+from zoo.runs.worker_process import Request
 from zoo.tasks import summaries
 from zoo.tasks.text import predict
 
@@ -86,7 +88,7 @@ def _save_split(context: RunContext[Settings], parts: dict[str, Any]) -> None:
     np.savez(context.folder / "split.npz", **parts)
 
 
-def record_of(texts: dataset.TextDataset, settings: TextTraining) -> dict[str, Any]:
+def record_of(texts: dataset.TextDataset, settings: TextTraining) -> Json:
     """What the record of a run says of its texts."""
     return {
         "name": texts.name,
@@ -104,7 +106,7 @@ def record_of(texts: dataset.TextDataset, settings: TextTraining) -> dict[str, A
     }
 
 
-def request_for(context: RunContext[T], texts: dataset.TextDataset, module: str) -> dict[str, Any]:
+def request_for(context: RunContext[T], texts: dataset.TextDataset, module: str) -> Request:
     """The request; the vocabulary goes into the run folder, which is all that inference needs."""
     texts.tokenizer.save(context.folder / dataset.VOCABULARY)
     settings = context.settings
@@ -118,7 +120,7 @@ def request_for(context: RunContext[T], texts: dataset.TextDataset, module: str)
     }
 
 
-def train_and_judge(context: RunContext[T], request: dict[str, Any]) -> None:
+def train_and_judge(context: RunContext[T], request: Request) -> None:
     """Run the worker, write history and curves, say why where it did not finish, hold the result to the promise."""
     history = History(context)
     outcome = execute(context, request, history.watch, started=plots.make_ready)
