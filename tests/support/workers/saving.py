@@ -10,5 +10,5 @@ def answer(request):
     start = keras.layers.Input(shape=(4,))
     model = keras.models.Model(inputs=start, outputs=keras.layers.Dense(2)(start))
     events = type("Events", (), {"emit": lambda self, event, **fields: None})()
-    exporters.save(model, request["out"], events)
+    exporters.save(model, request["out"], events, exporters.wanted(()))
     return {}

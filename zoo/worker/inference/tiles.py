@@ -88,13 +88,13 @@ class _Job:
         """
         part = _part(self.model, stages, opens is not None)
         norms = ([opens] if opens else []) + [self.norms[stage.name] for stage in stages[:-1]]
-        moments = [np.reshape(each, (1, 1, 1, -1)) for pair in norms for each in pair]
+        scales = [np.reshape(each, (1, 1, 1, -1)) for pair in norms for each in pair]
         moments, size = Moments(), grain
         for stage in stages:
             size = _after(stage, size)
         windows = list(tiles(self.cells, self.tile, _halo(stages, grain)))
         for done, (window, core) in enumerate(windows, 1):
-            whole = compat.outputs(part, [read(*(grain * edge for edge in window))[None], *moments])[0][0]
+            whole = compat.outputs(part, [read(*(grain * edge for edge in window))[None], *scales])[0][0]
             top, left = core[0] - window[0], core[1] - window[1]
             cut = whole[top * size : (top + core[2]) * size, left * size : (left + core[3]) * size]
             moments.add(cut)
