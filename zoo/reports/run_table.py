@@ -2,11 +2,12 @@
 
 import dataclasses
 import math
-import os
 from pathlib import Path
 
 from zoo.config.schemas.common import Output
+from zoo.core import files
 from zoo.core.errors import ZooError, unknown
+from zoo.core.paths import user_path
 from zoo.reports import page as report_page
 from zoo.reports import units
 from zoo.reports.sections.provenance import device_name
@@ -55,20 +56,20 @@ def write(runs: list[str], root: str | None, output: str | None) -> Path:
     folders = [_folder(name, base) for name in runs or ["last"]]
     page = report_page.page(folders)
     usual = (folders[0] if len(folders) == 1 else base) / PAGE
-    path = Path(output).expanduser() if output else usual
+    path = user_path(output) if output else usual
     _write(path.absolute(), page)
     return path
 
 
 def root_folder(root: str | None) -> Path:
     """Return the folder with all run folders; None means the usual one."""
-    return Path(root or Output().root).expanduser()
+    return user_path(root or Output().root)
 
 
 def _folder(name: str, root: Path) -> Path:
     if name == "last":
         return _newest(root)
-    given = Path(name).expanduser()
+    given = user_path(name)
     return (root / name if not given.is_dir() and (root / name).is_dir() else given).resolve()
 
 
@@ -81,16 +82,13 @@ def _newest(root: Path) -> Path:
 
 def _write(path: Path, page: str) -> None:
     """Write the page atomically; replace an existing file only if it is a report."""
-    aside = path.with_name(f"{path.name}.{os.getpid()}.part")
     try:
-        if path.exists() and not _is_own(path):
-            raise ZooError(f"{path} exists and is not a zoo report", "Choose another file: --output FILE")
-        aside.write_text(page, encoding="utf-8")
-        os.replace(aside, path)
+        foreign = path.exists() and not _is_own(path)
     except OSError as error:
-        raise ZooError(
-            f"Cannot write {path}: {error.strerror or error}", "Choose a writable place: --output FILE"
-        ) from error
+        raise files.storage_error("read", path, error) from error
+    if foreign:
+        raise ZooError(f"{path} exists and is not a zoo report", "Choose another file: --output FILE")
+    files.atomic_write(path, page, "Choose a writable place: --output FILE")
 
 
 def _is_own(path: Path) -> bool:

@@ -20,6 +20,7 @@ def add_parser(verbs: "Verbs") -> None:
 
 def run(parsed: argparse.Namespace) -> int:
     """Follow the run until it ends."""
+    from zoo.core.paths import user_path
     from zoo.runs import attach, records
     from zoo.runs import folder as folders
     from zoo.tasks import registry
@@ -27,6 +28,6 @@ def run(parsed: argparse.Namespace) -> int:
     if parsed.run_folder == "last":
         folder = folders.latest(Path(parsed.root), "train", trained=False)
     else:
-        folder = Path(parsed.run_folder).expanduser().resolve()
+        folder = user_path(parsed.run_folder).resolve()
     console.output(f"{folder}: {attach.follow(folder, registry.figures_of(records.read(folder)))}")
     return 0
