@@ -118,7 +118,7 @@ def test_a_killed_run_goes_on_from_its_last_picture(tmp_path: Path) -> None:
     assert before.shape[1] in (32, 64)
     assert not saved.exists()
     for _ in range(100):  # the worker notices, and lets go of the folder
-        if main(["train", f"resume={folder}"]) == 0:
+        if main(["train", f"resume={folder}", f"save={saved}"]) == 0:
             break
         time.sleep(0.2)
     record = json.loads((folder / "run.json").read_text())
