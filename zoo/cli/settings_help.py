@@ -41,7 +41,7 @@ def _options(group: str, names: list[str]) -> list[str]:
         row = row.get("data", row) if group == "data" else row
         described.append(f"  {name:<24} {row.get('about') or _comment(path)}".rstrip())
         if group == "model":
-            settings = [f"model.{key}={value}" for key, value in row.items() if key not in ("name", "about", "task")]
+            settings = [f"model.{key}={value}" for key, value in config_files.model_arguments(row).items()]
             described.append(" " * 27 + " ".join(settings))
     return described
 

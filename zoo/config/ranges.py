@@ -51,7 +51,7 @@ def seed(value: int) -> str | None:
     return within("seed", value, 0, LARGEST_SEED)
 
 
-def model_arguments(model: dict[str, Any]) -> list[str | None]:
+def model_problems(model: dict[str, Any]) -> list[str | None]:
     """Return what is wrong with the arguments of a builder, None for each that is right."""
     return [_model_argument(key, value) for key, value in model.items()]
 

@@ -5,6 +5,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 from zoo import protocol
+from zoo.config.config_files import model_arguments
 from zoo.config.schemas.common import Settings
 from zoo.core import console
 from zoo.core.errors import ZooError
@@ -167,7 +168,6 @@ def request_of(context: RunContext[Settings], model: Json, job: str) -> Request:
         model: name of the model and the arguments of its builder.
         job: the worker's job.
     """
-    arguments = {key: value for key, value in model.items() if key not in ("name", "about", "task")}
     return {
         "protocol": protocol.PROTOCOL,
         "verb": context.verb,
@@ -177,7 +177,7 @@ def request_of(context: RunContext[Settings], model: Json, job: str) -> Request:
         "device": _device(context),
         "probes": context.settings.backend.probes,
         "tensorboard": context.settings.tracking.tensorboard,
-        "model": {"name": model["name"], "args": arguments},
+        "model": {"name": model["name"], "args": model_arguments(model)},
     }
 
 

@@ -196,7 +196,7 @@ class EncoderBenchConfig(Settings):
                 one_of("implementation", self.implementation, IMPLEMENTATIONS),
                 *(one_of("modes", mode, ENCODER_MODES) for mode in self.modes),
                 *(one_of("precisions", precision, PRECISIONS) for precision in self.precisions),
-                *ranges.model_arguments(self.model),
+                *ranges.model_problems(self.model),
                 _filled("modes", self.modes),
                 _filled("precisions", self.precisions),
             ]

@@ -139,7 +139,7 @@ class TrainConfig(Tracking, Settings):
         parts = (self.trainer, self.fine_tune, self.freeze, self.augment, self.data)
         checks = [check for part in parts for check in part.checks()]
         checks += [ranges.seed(self.seed), self._size_check(), self._epochs_check()]
-        return ranges.problems([*checks, *ranges.model_arguments(self.model)])
+        return ranges.problems([*checks, *ranges.model_problems(self.model)])
 
     def _epochs_check(self) -> str | None:
         if self.trainer.epochs or (self.fine_tune.head_epochs and self.weights != "none"):
@@ -190,7 +190,7 @@ class InferConfig(Settings):
                 one_of("precision", self.precision, PRECISIONS),
                 self._classifier_check(),
                 None if self.input else missing,
-                *ranges.model_arguments(self.model),
+                *ranges.model_problems(self.model),
             ]
         )
 

@@ -122,7 +122,7 @@ class TextTraining(Tracking, Settings):
     def problems(self) -> list[str]:
         """Return everything out of range, one sentence each."""
         checks = [*self.data.checks(), *self.trainer.checks(), ranges.seed(self.seed)]
-        return ranges.problems([*checks, *ranges.model_arguments(self.model)])
+        return ranges.problems([*checks, *ranges.model_problems(self.model)])
 
 
 @dataclass

@@ -5,6 +5,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from zoo.config.config_files import model_arguments
 from zoo.config.overrides import value_of
 from zoo.config.schemas.image_classification import InferConfig
 from zoo.core import console
@@ -84,7 +85,7 @@ def of_weights(settings: InferConfig) -> Classifier:
             f"{settings.weights} does not tell how many classes {name} has" if size else f"{name} takes no photos",
             "Without a run, weights of mobilenet and mobilenet_v2 can be used, their last layer included.",
         )
-    arguments = {key: value for key, value in settings.model.items() if key not in ("name", "about", "task")}
+    arguments = model_arguments(settings.model)
     model = {"name": name, "args": arguments | {"classes": chosen.classes}}
     names = pretrained.class_names(chosen.classes)
     return Classifier(model, (size, size), chosen.npz, chosen.hint, names, {"weights": chosen.record})
