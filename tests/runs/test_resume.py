@@ -128,7 +128,7 @@ def test_an_interpreter_is_not_taken_from_a_run_that_may_be_a_stranger_s(
 
 @pytest.mark.parametrize(
     "spelling",
-    ["tracking.mlflow={}", "+tracking.mlflow={}", "tracking={{mlflow: '{}'}}", f"reference={FOLDER}/theirs.yaml"],
+    ["mlflow={}", "+mlflow={}", "backend={{name: cpu, python: '{}'}}", f"reference={FOLDER}/theirs.yaml"],
 )
 def test_nothing_outside_of_the_folder_is_written_on_the_word_of_its_record(
     zoo: Zoo, capsys: pytest.CaptureFixture[str], tmp_path: Path, spelling: str
@@ -137,7 +137,7 @@ def test_nothing_outside_of_the_folder_is_written_on_the_word_of_its_record(
     mine = tmp_path / "mine.png"
     mine.write_text("mine")
     uri = f"sqlite:///{tmp_path}/theirs.db"
-    settings = {"tracking": {"mlflow": uri}}
+    settings = {"mlflow": uri}
     Path(FOLDER, "theirs.yaml").write_text(
         json.dumps({"about": "-", "machine": {"about": "-"}, "settings": settings})
     )

@@ -23,11 +23,11 @@ FREE = (
     "backend.", "output.", "stack", "launcher", "trainer.epochs", "trainer.batch_size", "trainer.max_minutes",
     "trainer.max_memory_gb", "trainer.disk_reserve_gb", "trainer.checkpoint_minutes", "trainer.keep_checkpoints",
     "trainer.on_nan", "trainer.on_oom", "trainer.on_hangup", "trainer.hang_minutes", "trainer.restarts",
-    "trainer.export", "tensorboard", "mlflow", "tracking.", "save", "overwrite",
+    "trainer.export", "tensorboard", "mlflow", "save", "overwrite",
     "checkpoint_minutes", "every",
 )  # fmt: skip
 # Settings that a record is not believed in: what they name lies outside of the run folder.
-OUTWARD = ("backend.python", "tracking.mlflow", "save", "overwrite")
+OUTWARD = ("backend.python", "mlflow", "save", "overwrite")
 NEEDED = {"config": dict, "phases": dict, "backend": str, "stack.name": str, "command": list}
 
 
@@ -94,7 +94,7 @@ def _reaches_out(text: str) -> bool:
     key = key.strip(" +~")
     if key == references.KEY:  # a file could set any of them
         return value.strip("'\"") not in references.names()
-    return key in OUTWARD or (key in ("backend", "tracking") and "{" in value)
+    return key in OUTWARD or (key == "backend" and "{" in value)
 
 
 def _command(record: RunRecord, folder: Path) -> list[str]:
