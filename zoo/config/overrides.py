@@ -6,7 +6,7 @@ import itertools
 import pkgutil
 import re
 import typing
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, fields, is_dataclass
 from typing import Any
 
@@ -102,6 +102,15 @@ def value_of(group: str, overrides: list[str]) -> str | None:
         return None
     value = parse(matching[-1:])[0].value()
     return None if value is None else str(value)
+
+
+def leaves(settings: Mapping[str, Any], prefix: str = "") -> Iterator[tuple[str, Any]]:
+    """Yield the dotted key, as an override has it, and the value of every one of nested settings."""
+    for key, value in settings.items():
+        if isinstance(value, dict):
+            yield from leaves(value, f"{prefix}{key}.")
+        else:
+            yield f"{prefix}{key}", value
 
 
 @functools.cache

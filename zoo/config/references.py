@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from zoo.config import config_files
-from zoo.config.overrides import path_keys, value_of
+from zoo.config.overrides import leaves, path_keys, value_of
 from zoo.core import paths
 from zoo.core import schema as checks
 from zoo.core.errors import ZooError, unknown
@@ -253,20 +253,11 @@ def _setting_problems(row: Any) -> list[str]:
     settings = row.get("settings") if isinstance(row, dict) else None
     if not isinstance(settings, dict):
         return []
-    several = [(key, value) for key, value in _items(settings) if not isinstance(value, PLAIN)]
+    several = [(key, value) for key, value in leaves(settings) if not isinstance(value, PLAIN)]
     problems = [f"settings.{key} must be one value, got {value!r}" for key, value in several]
     if any(str(key) == KEY for key in settings):
         return [*problems, "settings.reference: a reference cannot stand on another"]
     return problems
-
-
-def _items(tree: dict[str, Any], prefix: str = "") -> Iterator[tuple[str, Any]]:
-    """Yield the dotted key and the value of every leaf."""
-    for key, value in tree.items():
-        if isinstance(value, dict):
-            yield from _items(value, f"{prefix}{key}.")
-        else:
-            yield prefix + str(key), value
 
 
 def _flat(settings: dict[str, Any]) -> Iterator[str]:
@@ -284,7 +275,7 @@ def _flat(settings: dict[str, Any]) -> Iterator[str]:
 
 
 def _leaves(tree: dict[str, Any], prefix: str = "") -> Iterator[str]:
-    return (f"{key}={_text(key, value)}" for key, value in _items(tree, prefix) if isinstance(value, PLAIN))
+    return (f"{key}={_text(key, value)}" for key, value in leaves(tree, prefix) if isinstance(value, PLAIN))
 
 
 def _text(key: str, value: Any) -> str:

@@ -5,6 +5,7 @@ import os
 from pathlib import Path
 from typing import Any
 
+from zoo.config.overrides import leaves
 from zoo.core import console
 from zoo.core.errors import ZooError
 from zoo.runs import records, tables
@@ -98,15 +99,9 @@ def tags(record: RunRecord) -> dict[str, str]:
     return {name: str(value)[:MOST_LETTERS] for name, value in values.items() if value}
 
 
-def parameters(config: Json, prefix: str = "") -> dict[str, str]:
+def parameters(config: Json) -> dict[str, str]:
     """Return settings as dotted keys and texts; long ones are cut."""
-    flat: dict[str, str] = {}
-    for key, value in config.items():
-        if isinstance(value, dict):
-            flat |= parameters(value, f"{prefix}{key}.")
-        else:
-            flat[prefix + str(key)] = str(value)[:MOST_LETTERS]
-    return flat
+    return {key: str(value)[:MOST_LETTERS] for key, value in leaves(config)}
 
 
 def figures(folder: Path, record: RunRecord) -> list[tuple[str, float, int, int]]:

@@ -1,10 +1,10 @@
 """Compare the figures of a training with its recipe's promise, where the promise applies."""
 
 import dataclasses
-from collections.abc import Iterator
 from typing import Any
 
 from zoo.config import bounds, compose
+from zoo.config.overrides import leaves
 from zoo.config.schemas.common import FaultTolerance
 from zoo.config.schemas.image_classification import TrainConfig
 from zoo.config.schemas.text import TextTraining
@@ -55,15 +55,6 @@ def changes(command: Command[Any], settings: TrainConfig | TextTraining) -> list
         for name, value in leaves(dataclasses.asdict(settings))
         if value != usual.get(name) and not _is_ignored(name)
     ]
-
-
-def leaves(tree: Json, prefix: str = "") -> Iterator[tuple[str, Any]]:
-    """Yield dotted name and value of every setting."""
-    for name, value in tree.items():
-        if isinstance(value, dict):
-            yield from leaves(value, f"{prefix}{name}.")
-        else:
-            yield prefix + name, value
 
 
 def _is_ignored(name: str) -> bool:

@@ -6,7 +6,7 @@ import re
 from pathlib import Path
 
 from zoo.config import references
-from zoo.config.overrides import value_of
+from zoo.config.overrides import leaves, value_of
 from zoo.config.schemas.common import Output, Settings
 from zoo.core import console
 from zoo.core.errors import ZooError
@@ -122,8 +122,8 @@ def _epochs(record: RunRecord) -> int | None:
 
 def adjustments(settings: Settings, record: RunRecord) -> Json:
     """Return the settings that this resumption changes and later ones keep."""
-    before = _flat(record.config) | record.get("adjusted", {})
-    now = _flat(dataclasses.asdict(settings))
+    before = dict(leaves(record.config)) | record.get("adjusted", {})
+    now = dict(leaves(dataclasses.asdict(settings)))
     return {key: now[key] for key in ADJUSTABLE if key in before and key in now and now[key] != before[key]}
 
 
@@ -133,7 +133,7 @@ def refuse_changes(settings: Settings, record: RunRecord) -> None:
     Raises:
         ZooError: which settings differ, and how.
     """
-    before, now = _flat(record.config), _flat(dataclasses.asdict(settings))
+    before, now = dict(leaves(record.config)), dict(leaves(dataclasses.asdict(settings)))
     changed = [
         f"{key} was {before[key]!r} and is {now[key]!r}"
         for key in sorted(before.keys() & now.keys())
@@ -141,13 +141,6 @@ def refuse_changes(settings: Settings, record: RunRecord) -> None:
     ]
     if changed:
         raise ZooError(f"This would be another run: {'; '.join(changed)}", "Leave these out, or train anew.")
-
-
-def _flat(tree: Json, prefix: str = "") -> Json:
-    flat: Json = {}
-    for key, value in tree.items():
-        flat |= _flat(value, f"{prefix}{key}.") if isinstance(value, dict) else {f"{prefix}{key}": value}
-    return flat
 
 
 def reopened(previous: RunRecord) -> RunRecord:

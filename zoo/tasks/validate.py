@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from zoo.config import bounds, config_files
+from zoo.config.overrides import leaves
 from zoo.core import paths
 from zoo.core.errors import INTERRUPTED, ZooError
 from zoo.environments import gpus, machine
@@ -192,10 +193,10 @@ def _changed(settings: dict[str, Any]) -> list[str]:
     groups = {"model": settings["model"]["name"], "backend": settings["backend"]["name"]}
     groups |= {"data": settings["data"]["name"], "preset": settings["preset"]}
     plain = registry.compose_settings("train", [f"{group}={name}" for group, name in groups.items()])
-    recipe = dict(promises.leaves(dataclasses.asdict(plain)))
+    recipe = dict(leaves(dataclasses.asdict(plain)))
     return [
         f"{name}={'null' if value is None else value}"
-        for name, value in sorted(promises.leaves(settings))
+        for name, value in sorted(leaves(settings))
         if name.startswith(("model.", "trainer.", "data.")) and name != "data.root" and value != recipe.get(name)
     ]
 
