@@ -1,5 +1,7 @@
 """Define the errors that users see: what is wrong, what was received, what to do."""
 
+from pathlib import Path
+
 INTERRUPTED = 130
 
 
@@ -37,6 +39,18 @@ class MissingInterpreterError(ZooError):
 
 class UnreachableIndexError(ZooError):
     """A package of a lock is on no package index that could be reached."""
+
+
+class StorageError(ZooError):
+    """A file or folder cannot be read or written; the cause is the error of the system.
+
+    Args:
+        path: that file or folder.
+    """
+
+    def __init__(self, message: str, remedy: str, path: Path) -> None:
+        super().__init__(message, remedy)
+        self.path = path
 
 
 def nearest(word: str, valid: list[str]) -> str:

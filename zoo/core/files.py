@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from zoo.core import console
-from zoo.core.errors import ZooError
+from zoo.core.errors import StorageError
 
 _FULL = (errno.ENOSPC, errno.EDQUOT)
 
@@ -157,7 +157,7 @@ def locked(path: Path, purpose: str) -> Iterator[None]:
         lock.release()
 
 
-def storage_error(verb: str, path: Path, error: BaseException, remedy: str = "") -> ZooError:
+def storage_error(verb: str, path: Path, error: BaseException, remedy: str = "") -> StorageError:
     """Build the error for a file or folder that cannot be read or written.
 
     Args:
@@ -167,7 +167,7 @@ def storage_error(verb: str, path: Path, error: BaseException, remedy: str = "")
         remedy: what to do about it, instead of the usual advice.
     """
     reason = error.strerror if isinstance(error, OSError) and error.strerror else str(error)
-    return ZooError(f"Cannot {verb} {path}: {reason}", remedy or _advice(verb, error))
+    return StorageError(f"Cannot {verb} {path}: {reason}", remedy or _advice(verb, error), path)
 
 
 def _advice(verb: str, error: BaseException) -> str:

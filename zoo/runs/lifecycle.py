@@ -10,7 +10,7 @@ from pathlib import Path
 
 from zoo.config.schemas.common import Settings
 from zoo.core import console
-from zoo.core.errors import ZooError
+from zoo.core.errors import StorageError, ZooError
 from zoo.core.paths import user_path
 from zoo.runs import folder as run_folder
 from zoo.runs import lock as run_lock
@@ -132,7 +132,8 @@ def _record_error(record: RunRecord, error: BaseException) -> None:
 
 def _disk_error(folder: Path, error: BaseException) -> OSError | None:
     """Return the error of a full or broken disk that kept a file of the run folder from being written."""
-    cause = error.__cause__ if isinstance(error, ZooError) and str(folder) in error.message else error
+    inside = isinstance(error, StorageError) and error.path.is_relative_to(folder)
+    cause = error.__cause__ if inside else error
     return cause if isinstance(cause, OSError) and cause.errno in STORAGE else None
 
 
