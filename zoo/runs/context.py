@@ -86,16 +86,18 @@ def create_context(command: Command[S], overrides: list[str]) -> RunContext[S]:
     return RunContext(command, settings, text, overrides, choice, here, reference, resumes=resumes)
 
 
-def refuse_untrainable(context: RunContext[Settings]) -> None:
-    """Stop where backend or stack cannot train.
+def create_training_context(command: Command[S], overrides: list[str]) -> RunContext[S]:
+    """As :func:`create_context`, for a command that trains.
 
     Raises:
-        ZooError: which of them, and what is known of it.
+        ZooError: as :func:`create_context`, or backend or stack cannot train.
     """
+    context = create_context(command, overrides)
     backend, stack = context.choice.backend, context.choice.stack
     if not (backend.trains and stack.trains):
         name = f"Stack {stack.name}" if backend.trains else f"Backend {backend.name}"
         raise ZooError(f"{name} cannot train: {stack.about}", "`python -m zoo doctor` tells what can.")
+    return context
 
 
 def refuse_without_keras(context: RunContext[Settings]) -> None:

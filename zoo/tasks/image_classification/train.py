@@ -12,7 +12,7 @@ from zoo.core import console
 from zoo.data import array_datasets, training_set
 from zoo.data.training_set import TrainingSet
 from zoo.runs import plots, promises, worker_process
-from zoo.runs.context import RunContext, create_context, recompose, refuse_untrainable
+from zoo.runs.context import RunContext, create_training_context, recompose
 from zoo.runs.event_log import Event
 from zoo.runs.execution import execute, raise_if_failed, request_of
 from zoo.runs.history import History, title
@@ -33,8 +33,7 @@ def train(overrides: list[str]) -> Run:
     Raises:
         ZooError: anything that stops the run, with what to do about it; the run folder then holds its record.
     """
-    context = create_context(TRAIN, overrides)
-    refuse_untrainable(context)
+    context = create_training_context(TRAIN, overrides)
     why_data = _resolve_data(context)
     settings = context.settings
     weights = _weights(settings)

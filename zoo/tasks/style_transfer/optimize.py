@@ -11,7 +11,7 @@ from zoo.core.files import file_sha256
 from zoo.data.images import files
 from zoo.environments import machine, selection, stacks
 from zoo.runs import plots, worker_process
-from zoo.runs.context import RunContext, create_context, refuse_untrainable
+from zoo.runs.context import RunContext, create_training_context
 from zoo.runs.execution import execute, raise_if_failed, request_of
 from zoo.runs.lifecycle import record_outcome, start_run
 from zoo.runs.result import Run
@@ -39,9 +39,8 @@ def train(overrides: list[str]) -> Run:
     Raises:
         ZooError: anything that stops the run, with what to do about it; what there is of the picture is kept.
     """
-    context = create_context(TRAIN, overrides)
+    context = create_training_context(TRAIN, overrides)
     settings = context.settings
-    refuse_untrainable(context)
     job = inputs.open_all(settings, inputs.own_result(context.resumes, settings))
     features = feature_networks.choose(settings.features, settings.feature_weights)
     start_run(context, ["style_transfer", context.choice.backend.name])

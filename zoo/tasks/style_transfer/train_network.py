@@ -18,7 +18,7 @@ from zoo.data.images import files as image_files
 from zoo.data.sources import bundled_photos
 from zoo.runs import tables
 from zoo.runs.array_queue import ArrayQueue
-from zoo.runs.context import RunContext, create_context, refuse_untrainable
+from zoo.runs.context import RunContext, create_training_context
 from zoo.runs.event_log import Event
 from zoo.runs.execution import execute, raise_if_failed, request_of
 from zoo.runs.lifecycle import record_outcome, start_run
@@ -51,9 +51,8 @@ def train(overrides: list[str]) -> Run:
     Raises:
         ZooError: anything that stops the run, with what to do about it; the run folder then holds its record.
     """
-    context = create_context(TRAIN, overrides)
+    context = create_training_context(TRAIN, overrides)
     settings = context.settings
-    refuse_untrainable(context)
     if context.resumes:
         raise ZooError(
             f"{context.resumes} holds a feed-forward style network, whose training cannot be resumed",

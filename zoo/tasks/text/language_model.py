@@ -9,7 +9,7 @@ from zoo.core import console
 from zoo.core.errors import ZooError
 from zoo.data.text import dataset, tokenization
 from zoo.runs import worker_process
-from zoo.runs.context import RunContext, create_context, refuse_without_keras
+from zoo.runs.context import RunContext, create_context, create_training_context, refuse_without_keras
 from zoo.runs.execution import execute, raise_if_failed, request_of
 from zoo.runs.lifecycle import record_outcome, start_run
 from zoo.runs.result import Run
@@ -28,7 +28,7 @@ def train(overrides: list[str]) -> Run:
     Raises:
         ZooError: anything that stops the run, with what to do about it; the run folder then holds its record.
     """
-    context = train_classifier.begin(TRAIN, overrides)
+    context = create_training_context(TRAIN, overrides)
     settings = context.settings
     prepared = dataset.prepare(settings.data)
     train_classifier.remark(prepared)

@@ -9,7 +9,7 @@ from zoo.config.tasks import Command, Task
 from zoo.core import console
 from zoo.data.text import dataset
 from zoo.runs import plots, promises
-from zoo.runs.context import RunContext, create_context, refuse_untrainable
+from zoo.runs.context import RunContext, create_training_context
 from zoo.runs.execution import execute, raise_if_failed, request_of
 from zoo.runs.history import History
 from zoo.runs.lifecycle import record_outcome, start_run
@@ -33,7 +33,7 @@ def train(overrides: list[str]) -> Run:
     Raises:
         ZooError: anything that stops the run, with what to do about it; the run folder then holds its record.
     """
-    context = begin(TRAIN, overrides)
+    context = create_training_context(TRAIN, overrides)
     settings = context.settings
     texts = dataset.prepare(settings.data)
     remark(texts)
@@ -50,17 +50,6 @@ def train(overrides: list[str]) -> Run:
         request["data"]["split"] = str(context.folder / "split.npz")
         train_and_judge(context, request)
     return context.result
-
-
-def begin(command: Command[T], overrides: list[str]) -> RunContext[T]:
-    """Settle on everything; nothing is read or built yet.
-
-    Raises:
-        ZooError: wrong settings, or nothing here can train.
-    """
-    context = create_context(command, overrides)
-    refuse_untrainable(context)
-    return context
 
 
 def remark(texts: dataset.TextDataset) -> None:
