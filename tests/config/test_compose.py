@@ -1,5 +1,7 @@
 """Composing settings: what is laid over what, and every mistake at once."""
 
+import shutil
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -8,6 +10,7 @@ from zoo.config import compose, config_files, documentation
 from zoo.config.overrides import expand_sweep, value_of
 from zoo.config.schemas import common
 from zoo.config.schemas import image_classification as schemas
+from zoo.core import paths
 from zoo.core.errors import ZooError
 from zoo.tasks import discovery, registry
 
@@ -27,6 +30,19 @@ def refusal(*overrides: str, verb: str = "train") -> str:
 def test_recipe_is_laid_over_the_defaults_and_the_command_line_over_the_recipe() -> None:
     assert train("model=mnist", "backend=cpu").trainer.schedule == "one_cycle"
     assert train("model=mnist", "backend=cpu", "trainer.schedule=constant").trainer.schedule == "constant"
+
+
+def test_a_recipe_that_is_edited_meanwhile_is_composed_anew(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    for name in ("configs", "recipes"):
+        shutil.copytree(paths.ROOT / name, tmp_path / name)
+    monkeypatch.setattr(paths, "ROOT", tmp_path)
+    monkeypatch.setattr(paths, "CONFIGS", tmp_path / "configs")
+    assert train("model=mnist", "backend=cpu").trainer.schedule == "one_cycle"
+    recipe = tmp_path / "recipes" / "mnist" / "cpu.yaml"
+    recipe.write_text(recipe.read_text().replace("one_cycle", "cosine"))
+    assert train("model=mnist", "backend=cpu").trainer.schedule == "cosine"
+    recipe.unlink()
+    assert train("model=mnist", "backend=cpu").trainer.schedule == "constant"
 
 
 def test_a_model_without_a_recipe_gets_the_defaults() -> None:

@@ -85,7 +85,8 @@ def _base(command: Command[Any], picked: list[str]) -> Any:
     from omegaconf.errors import OmegaConfBaseException
 
     try:
-        composed = copy.deepcopy(_compose_files(command.file, tuple(picked), paths.CONFIGS, paths.ROOT))
+        changed = _last_change(paths.CONFIGS, paths.ROOT / "recipes")
+        composed = copy.deepcopy(_compose_files(command.file, tuple(picked), paths.CONFIGS, paths.ROOT, changed))
         for group, kind in typing.get_type_hints(command.schema).items():
             if group in config_files.groups(command.file) and dataclasses.is_dataclass(kind):
                 # The rest of such a row is not for the user to change.
@@ -103,9 +104,14 @@ def _base(command: Command[Any], picked: list[str]) -> Any:
     return tree
 
 
+def _last_change(*folders: Path) -> int:
+    """Return when a file of these folders was last changed, added or removed, in nanoseconds since 1970."""
+    return max(path.stat().st_mtime_ns for folder in folders for path in (folder, *folder.rglob("*")))
+
+
 @functools.cache
-def _compose_files(file: str, picked: tuple[str, ...], configs: Path, root: Path) -> Any:
-    """Let Hydra compose the chosen files, which takes it a fifth of a second, once in a process."""
+def _compose_files(file: str, picked: tuple[str, ...], configs: Path, root: Path, _changed: int) -> Any:
+    """Let Hydra compose the chosen files, which takes it a fifth of a second: again only once they have changed."""
     from hydra import compose as hydra_compose
     from hydra import initialize_config_dir
     from omegaconf import OmegaConf
