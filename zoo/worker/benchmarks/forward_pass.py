@@ -6,13 +6,7 @@ what such a function returned has really been computed: GPUs work on while Pytho
 
 import numpy as np
 
-from zoo.worker import devices
 from zoo.worker.errors import UserError
-
-
-def execution_modes(framework):
-    """Names of the modes in which a framework can make a pass, the plainest first."""
-    return devices.capabilities(framework)["modes"]
 
 
 def wait(output):
@@ -55,7 +49,7 @@ def of_keras(model, x, training, way, precision):
         model: built in that precision.
         x: the input, a float32 array.
         training: as in a training step, dropout included; else as in prediction.
-        way: one of :func:`execution_modes`.
+        way: one of the framework's ``modes``, see :mod:`zoo.worker.devices`.
         precision: float32, bfloat16 or float16.
 
     Raises:
