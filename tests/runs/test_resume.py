@@ -1,5 +1,6 @@
 """Going on with a run, restarts, smaller batches and hung workers, with a worker that pretends."""
 
+import dataclasses
 import io
 import json
 import os
@@ -15,7 +16,9 @@ import pytest
 
 from tests.support import SUPPORT
 from zoo.cli.main import main
-from zoo.runs import event_log, lock, result, watchdog
+from zoo.config.overrides import leaves
+from zoo.runs import event_log, lock, promises, result, resume, watchdog
+from zoo.tasks import discovery
 
 Zoo = Callable[..., int]
 FOLDER = "runs/a"
@@ -150,6 +153,13 @@ def test_nothing_outside_of_the_folder_is_written_on_the_word_of_its_record(
     assert f"not taken from the run's record: {' '.join(asked)}" in capsys.readouterr().err
     assert mine.read_text() == "mine"
     assert not (tmp_path / "theirs.db").exists()
+
+
+def test_every_setting_that_is_treated_in_its_own_way_exists() -> None:
+    schemas = [command.schema() for command in discovery.commands() if command.verb == "train"]
+    keys = {key for schema in schemas for key, _ in leaves(dataclasses.asdict(schema))}
+    named = {*resume.FREE, *resume.OUTWARD, *resume.ADJUSTABLE, *promises.IGNORED}
+    assert not {name for name in named if not any(key == name or key.startswith(name) for key in keys)}
 
 
 def test_a_folder_that_is_being_written_is_left_alone(zoo: Zoo, capsys: pytest.CaptureFixture[str]) -> None:
