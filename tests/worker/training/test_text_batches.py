@@ -40,7 +40,12 @@ def test_an_epoch_deals_out_every_text_once_and_the_same_for_the_same_seed(
     dealt = [texts.shuffled_batches(chosen, 2, np.random.RandomState([1, 4])) for _ in range(2)]
     assert sorted(np.concatenate(dealt[0]).tolist()) == chosen.tolist()
     assert all((one == other).all() for one, other in zip(*dealt, strict=True))
-    assert len(texts.shuffled_batches(chosen, 3, np.random.RandomState(1))) == 2
+
+
+def test_batches_are_full_where_their_size_does_not_divide_the_texts(texts: text_batches.TokenizedTexts) -> None:
+    dealt = texts.shuffled_batches(np.arange(len(texts)), 3, np.random.RandomState(1))
+    assert [len(batch) for batch in dealt] == [3, 3, 3]
+    assert set(np.concatenate(dealt).tolist()) == set(range(len(texts)))
 
 
 def test_texts_of_like_length_meet() -> None:

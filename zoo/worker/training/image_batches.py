@@ -3,6 +3,7 @@
 import numpy as np
 
 from zoo.worker import metrics
+from zoo.worker.training.equal_batches import equal_batches, fill
 from zoo.worker.training.evaluation import evaluate
 from zoo.worker.training.schedules import smooth_labels
 
@@ -54,7 +55,7 @@ class ImageBatches:
     Args:
         parts: ``train``, the part to train on, and ``validation``, the one to evaluate on after each epoch.
         preprocess: from stored rows to the model's input.
-        settings: ``batch_size``, ``seed`` and ``label_smoothing``.
+        settings: ``batch_size``, which no batch exceeds, ``seed`` and ``label_smoothing``.
         classes: number of classes.
         augment: None, or called with (rows, seeds): alters a batch; the seeds are those of this epoch and step.
         balance: weigh items so that every class counts the same.
@@ -63,17 +64,16 @@ class ImageBatches:
     def __init__(self, parts, preprocess, settings, classes, augment=None, balance=False):
         self._train, self._validation, self._preprocess = parts["train"], parts["validation"], preprocess
         self._seed, self._smoothing = settings["seed"], settings["label_smoothing"]
-        self._size = min(settings["batch_size"], len(self._train))
+        self._steps, self._size = equal_batches(len(self._train), settings["batch_size"])
         self._augment, self._one_hot = augment, np.eye(classes, dtype=np.float32)
         self._weights = class_weights(self._train.labels, classes) if balance else None
 
     def steps(self, epoch):
-        # The rest of an epoch that does not fill a batch is left out: it differs from epoch to epoch, and another
-        # batch size would make most frameworks compile once more.
-        return len(self._train) // self._size
+        return self._steps
 
     def batches(self, epoch):
-        order = np.random.RandomState([self._seed, epoch]).permutation(len(self._train))
+        random = np.random.RandomState([self._seed, epoch])
+        order = fill(random.permutation(len(self._train)), self._size, random)
         for step in range(self.steps(epoch)):
             chosen = order[step * self._size : (step + 1) * self._size]
             rows, labels = self._train.rows[chosen], self._train.labels[chosen]

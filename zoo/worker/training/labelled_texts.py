@@ -4,6 +4,7 @@ import numpy as np
 
 from zoo.worker.metrics import score
 from zoo.worker.prediction import predict_batches
+from zoo.worker.training.equal_batches import equal_batches
 from zoo.worker.training.schedules import smooth_labels
 from zoo.worker.training.text_batches import word_dropout
 
@@ -22,10 +23,10 @@ class TextBatches:
     def __init__(self, texts, labels, split, classes, settings):
         self._texts, self._labels, self._split, self._settings = texts, labels, split, settings
         self._rows = np.eye(classes, dtype=np.float32)
-        self._size = min(settings["batch_size"], len(split["train"]))
+        self._steps, self._size = equal_batches(len(split["train"]), settings["batch_size"])
 
     def steps(self, epoch):
-        return len(self._split["train"]) // self._size
+        return self._steps
 
     def batches(self, epoch):
         random = np.random.RandomState([self._settings["seed"], epoch])

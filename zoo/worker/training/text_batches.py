@@ -2,6 +2,8 @@
 
 import numpy as np
 
+from zoo.worker.training.equal_batches import fill
+
 # Lengths of batches, as shares of the longest: every other length would make most frameworks compile once more.
 SHARES = 8
 # Batches whose texts are sorted by their length together: more would leave little chance in who meets whom.
@@ -46,12 +48,12 @@ class TokenizedTexts:
         return min(self._length, -(-longest // step) * step)
 
     def shuffled_batches(self, chosen, size, random):
-        """Full batches of some texts in a random order, texts of like length together; the rest is left out."""
-        order, batches = random.permutation(chosen), []
+        """Full batches of all of some texts in a random order, texts of like length together."""
+        order, batches = fill(random.permutation(chosen), size, random), []
         for begin in range(0, len(order), size * SORTED_TOGETHER):
             part = order[begin : begin + size * SORTED_TOGETHER]
             part = part[np.argsort(self.sizes[part], kind="stable")]
-            batches += [part[first : first + size] for first in range(0, len(part) - size + 1, size)]
+            batches += [part[first : first + size] for first in range(0, len(part), size)]
         return [batches[number] for number in random.permutation(len(batches))]
 
     def places_of(self, chosen, size):

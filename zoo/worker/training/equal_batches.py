@@ -1,0 +1,18 @@
+"""Deal out all items of an epoch in batches of one size: another size would make most frameworks compile once more.
+
+A short last batch would either count more for each of its items or, left out, waste them.
+"""
+
+import numpy as np
+
+
+def equal_batches(items, most):
+    """(steps, size): the fewest batches of one size, at most so many items each, that hold all items."""
+    steps = -(-items // most)
+    return steps, -(-items // steps)
+
+
+def fill(order, size, random):
+    """The order, with as many of its items drawn once more at its end as the last batch lacks."""
+    lacking = -len(order) % size
+    return np.concatenate([order, random.permutation(order)[:lacking]]) if lacking else order
