@@ -8,7 +8,20 @@ from typing import Any, Dict, List
 PROTOCOL = 1
 
 # The worker writes one of these as a line of JSON, with the fields that belong to it.
-EVENTS = ("start", "ready", "step", "batch", "epoch", "artifact", "text", "resume", "warning", "error", "done")
+EVENTS = (
+    "start",
+    "ready",
+    "step",
+    "batch",
+    "stage",
+    "epoch",
+    "artifact",
+    "text",
+    "resume",
+    "warning",
+    "error",
+    "done",
+)
 
 # Types of the worker's errors, as the field ``type`` of an ``error`` event names them.
 USER_ERROR, OUT_OF_MEMORY, WRONG_NUMBERS = "UserError", "OutOfMemoryError", "ProbeError"

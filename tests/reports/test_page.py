@@ -159,6 +159,12 @@ def test_the_figures_are_those_of_the_record(folder: Path) -> None:
     assert shown == ["0.9861"]
 
 
+def test_the_curves_mark_where_a_stage_begins(folder: Path) -> None:
+    assert "stage 2" not in read(folder).text("text")
+    rows(folder / "history.csv", [row | {"stage": stage} for row, stage in zip(HISTORY, (1, 1, 2), strict=True)])
+    assert read(folder).text("text").count("stage 2") == 2  # of the losses and of the accuracies
+
+
 def test_every_known_fact_has_its_name(folder: Path) -> None:
     """What the record lacks is left out, so a key that is read under a wrong name shows as a missing fact."""
     names = set(read(folder).text("dt"))

@@ -10,7 +10,7 @@ from typing import Any, cast
 import pytest
 
 from zoo.config.schemas.common import Settings
-from zoo.runs import plots
+from zoo.runs import event_display, plots, tables
 from zoo.runs.context import RunContext
 from zoo.runs.history import History
 from zoo.runs.records import RunRecord
@@ -56,6 +56,23 @@ def test_they_are_drawn_once_when_the_last_epoch_is_told(tmp_path: Path, drawn: 
     assert (tmp_path / "curves.png").read_bytes().startswith(b"\x89PNG")
     history.finish(Outcome(epochs=epochs))
     assert drawn == [3]
+
+
+def test_the_table_and_the_curves_know_where_a_stage_begins(tmp_path: Path) -> None:
+    history = History(context(tmp_path))
+    for number in (1, 2, 3):
+        history.watch(epoch(number) | {"stage": 1 if number < 3 else 2})
+    rows = tables.read_history(tmp_path)
+    assert [row["stage"] for row in rows] == [1.0, 1.0, 2.0]
+    assert [row["epoch"] for row in plots.stage_starts(rows)] == [3.0]
+    assert plots.stage_starts([{"epoch": 1.0, "stage": float("nan")}, {"epoch": 2.0, "stage": float("nan")}]) == []
+
+
+def test_the_log_says_that_a_stage_begins(capsys: pytest.CaptureFixture[str]) -> None:
+    event = {"event": "stage", "stage": 2, "epoch": 31, "what": "all layers learn", "learning_rate": 0.0001}
+    with event_display.following("Starting", ("loss",), live=False) as show:
+        show(event)
+    assert "Stage 2, from epoch 31 on: all layers learn; learning rate up to 0.0001" in capsys.readouterr().err
 
 
 def test_a_training_that_ends_early_is_drawn_in_the_end(tmp_path: Path, drawn: list[int]) -> None:

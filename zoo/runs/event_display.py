@@ -40,6 +40,8 @@ def following(what: str, figures: Sequence[str], live: bool = True) -> Iterator[
                         drawn.move(event)
                 case "resume":
                     console.say(f"Going on with epoch {event['epoch']} after step {event['step']}")
+                case "stage":
+                    console.say(stage_line(event))
                 case "epoch":
                     console.say(epoch_line(event, figures))
                 case "text":
@@ -69,6 +71,12 @@ class _Drawn:
         if "loss" in event:
             self.bar.label(f"epoch {event['epoch']}/{event['epochs']}" if "epoch" in event else "")
             self.bar.note("  ".join([*_figures(event, self._figures), _speed(event)]))
+
+
+def stage_line(event: Event) -> str:
+    """Return the line of a stage that begins."""
+    rate = f"learning rate up to {event['learning_rate']:g}"
+    return f"Stage {event['stage']}, from epoch {event['epoch']} on: {event['what']}; {rate}"
 
 
 def epoch_line(event: Event, figures: Sequence[str]) -> str:

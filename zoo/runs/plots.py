@@ -50,9 +50,18 @@ def curves(history: list[dict[str, float]], title: str, path: Path) -> None:
             axes.set_yscale("log")  # the last epochs would lie on the axis otherwise
         axes.xaxis.set_major_locator(MaxNLocator(integer=True, min_n_ticks=1))
         axes.grid(alpha=0.3)
+        for row in stage_starts(history):
+            axes.axvline(row["epoch"] - 0.5, color="grey", ls=":")
+            place = (row["epoch"] - 0.5, 0.02)
+            axes.annotate(f" stage {row['stage']:.0f}", place, xycoords=("data", "axes fraction"), color="grey")
         axes.legend()
     figure.suptitle(title)
     figure.savefig(path, dpi=120)
+
+
+def stage_starts(history: list[dict[str, float]]) -> list[dict[str, float]]:
+    """Return the first epoch of each stage but the first."""
+    return [row for before, row in pairwise(history) if row.get("stage", 1) > before.get("stage", 1)]
 
 
 def _mark_best(axes: "object", history: list[dict[str, float]], name: str) -> None:

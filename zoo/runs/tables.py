@@ -18,7 +18,7 @@ def write_history(path: Path, epochs: list[Json], figures: Sequence[str]) -> Non
         epochs: as the worker sent them.
         figures: columns that the task declares; those that no epoch has are left out.
     """
-    columns = ["epoch", *figures, "learning_rate", "epoch_s", "items_per_s", "peak_memory_bytes", "best"]
+    columns = ["epoch", "stage", *figures, "learning_rate", "epoch_s", "items_per_s", "peak_memory_bytes", "best"]
     present = [name for name in columns if any(name in row for row in epochs)]
     with path.open("w", newline="", encoding="utf-8") as out:
         writer = csv.DictWriter(out, present, extrasaction="ignore")

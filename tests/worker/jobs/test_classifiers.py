@@ -142,6 +142,27 @@ def test_a_classifier_of_pictures_is_trained_judged_and_saved(
     assert (tmp_path / "weights.npz").is_file()
 
 
+def test_the_epochs_of_a_staged_training_name_their_stage(
+    compat: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    from zoo.worker.jobs import train_image_classifier as job
+
+    features = types.SimpleNamespace(
+        name_of=lambda _model: "dense",
+        split_at_head=lambda model: (model, model, "dense"),
+        features=lambda _trunk, _preprocess, part, *_rest: part,
+    )
+    monkeypatch.setattr(job, "feature_extraction", features)
+    monkeypatch.setattr(compat, "batch_norm_names", lambda _model: [])
+    plan = {"head_epochs": 3, "head_learning_rate": 0.5, "unfreeze_from": None, "freeze_normalization": True}
+    _, events = run(job, monkeypatch, tmp_path, data=pictures(tmp_path), fine_tune=plan,
+                    freeze={"before": None, "after": 0.5}, model={"name": "mnist", "args": {}})  # fmt: skip
+    epochs = [fields for event, fields in events.emitted if event == "epoch"]
+    assert [(row["epoch"], row["stage"]) for row in epochs] == [(1, 1), (2, 1), (3, 1), (4, 2), (5, 2)]
+    stages = [fields for event, fields in events.emitted if event == "stage"]
+    assert [(row["stage"], row["epoch"], row["learning_rate"]) for row in stages] == [(1, 1, 0.5), (2, 4, 0.1)]
+
+
 def test_a_classifier_of_texts_is_trained_judged_and_saved(
     compat: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

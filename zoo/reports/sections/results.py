@@ -1,6 +1,7 @@
 """The results of a run: metrics, learning curves, predictions, confusion matrix, images, texts and timings."""
 
 from collections.abc import Iterable
+from itertools import pairwise
 from pathlib import Path
 
 from zoo.reports import images
@@ -148,8 +149,10 @@ def _panel(rows: list[Row], name: str, axis: Axis) -> Html:
         Series("validation", points(rows, f"val_{name}")),
     ]
     kept = [row for row in rows if row.get("best") == "True"][-1:]
-    ring = [Mark(x, y, "best epoch") for x, y in points(kept, f"val_{name}")]
-    return lines(series, Axis("epoch", whole=True), axis, f"{name.capitalize()} by epoch", ring)
+    marks = [Mark(x, y, "best epoch") for x, y in points(kept, f"val_{name}")]
+    stages = points(rows, "stage")
+    marks += [Mark(x - 0.5, None, f"stage {y:g}") for (_, before), (x, y) in pairwise(stages) if y != before]
+    return lines(series, Axis("epoch", whole=True), axis, f"{name.capitalize()} by epoch", marks)
 
 
 def _numbers(rows: list[Row]) -> Html:

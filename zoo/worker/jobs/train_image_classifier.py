@@ -120,7 +120,9 @@ class _Stages:
                 return 0
             _compile(head, settings)
             batches = self._batches(parts, _as_they_are, None)
-            return fit(head, batches, Stage(settings, last=self._last), self._checkpointer, self._training)
+            return self._fit(
+                head, batches, Stage(settings, last=self._last, number=self._number(1)), "only the last layer learns"
+            )
         finally:
             shutil.rmtree(scratch)
 
@@ -144,8 +146,18 @@ class _Stages:
         share = self._training.request["freeze"]["after"]
         freezing = ProgressiveFreezing(share, prepare) if leaving - frozen else None
         batches = self._batches(self._parts, self._preprocess, make_augmenter(self._data["augment"]))
-        stage = Stage(settings, first=before + 1, last=self._last, freezing=freezing)
-        return fit(prepare(False), batches, stage, self._checkpointer, self._training)
+        stage = Stage(settings, first=before + 1, last=self._last, freezing=freezing, number=self._number(2))
+        learning = next(layer.name for layer in self._model.layers if layer.weights and layer.name not in frozen)
+        return self._fit(prepare(False), batches, stage, "the layers from %s on learn" % learning)
+
+    def _number(self, number):
+        return number if self._plan and self._plan["head_epochs"] and self._training.settings["epochs"] else None
+
+    def _fit(self, model, batches, stage, what):
+        if stage.number:
+            known = {"stage": stage.number, "epoch": stage.first, "epochs": stage.last}
+            self._training.events.emit("stage", what=what, learning_rate=stage.settings["learning_rate"], **known)
+        return fit(model, batches, stage, self._checkpointer, self._training)
 
     def _batches(self, parts, preprocess, augment):
         classes, balance = self._data["classes"], self._data["balance"]

@@ -98,6 +98,8 @@ class _Loop:
         record = self._evaluate()
         self._checkpointer.consider(record)
         record["epochs"] = self._stage.last
+        if self._stage.number:
+            record["stage"] = self._stage.number
         if not self._interrupted_mid_epoch:
             state.end_epoch(record)
             self._checkpointer.save_epoch(state, run.stop.asked)

@@ -44,10 +44,11 @@ class Stage:
         first: number of the first epoch, where there were others before.
         last: number of the last epoch of the whole run, where others follow; shown.
         freezing: which layers stop learning and when, if any do.
+        number: of the stage, from 1 on, where there is more than one.
     """
 
-    def __init__(self, settings, first=1, last=None, freezing=None):
-        self.settings, self.first, self.freezing = settings, first, freezing
+    def __init__(self, settings, first=1, last=None, freezing=None, number=None):
+        self.settings, self.first, self.freezing, self.number = settings, first, freezing, number
         self.final = first + settings["epochs"] - 1
         self.last = last or self.final
 
