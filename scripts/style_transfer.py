@@ -8,8 +8,7 @@ Needs only Python: the first start creates the zoo's environment, as scripts/run
 `python -m zoo train model=style_transfer` may follow as KEY=VALUE.
 """
 
-from __future__ import annotations
-
+# This file must parse on Python 2.7, from which scripts/run.py goes on with a newer one.
 import argparse
 import os
 import sys
@@ -17,13 +16,14 @@ import sys
 HERE = os.path.dirname(os.path.abspath(__file__))
 
 
-def main(argv: list[str]) -> int:
+def main(argv):
+    # type: (list[str]) -> int
     """Convert the options to settings, run the zoo and return its exit code."""
-    options = parser().parse_args(argv)
-    command = [sys.executable, os.path.join(HERE, "run.py"), "zoo", *settings(options)]
+    options = parse(argv)
+    command = [sys.executable, os.path.join(HERE, "run.py"), "zoo"] + settings(options)
     if _inside():
-        command = [sys.executable, "-m", "zoo", *settings(options)]
-        path = [os.path.dirname(HERE), *filter(None, [os.environ.get("PYTHONPATH")])]
+        command = [sys.executable, "-m", "zoo"] + settings(options)
+        path = [os.path.dirname(HERE)] + [text for text in [os.environ.get("PYTHONPATH")] if text]
         os.environ["PYTHONPATH"] = os.pathsep.join(path)
     if os.name != "nt":
         os.execv(command[0], command)  # noqa: S606
@@ -32,7 +32,20 @@ def main(argv: list[str]) -> int:
     return subprocess.call(command)
 
 
-def parser() -> argparse.ArgumentParser:
+def parse(argv):
+    # type: (list[str]) -> argparse.Namespace
+    """Parse the command line. Settings may stand on both sides of options, which plain argparse does not accept."""
+    command = parser()
+    options, rest = command.parse_known_args(argv)
+    wrong = [word for word in rest if word.startswith("-")]
+    if wrong:
+        command.error("unrecognized arguments: %s" % " ".join(wrong))
+    options.more += rest
+    return options
+
+
+def parser():
+    # type: () -> argparse.ArgumentParser
     """Create the command line; `python -m zoo help style` describes the settings behind the options."""
     command = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     command.add_argument("--content", metavar="FILE", help="the photo; by default one that comes with scikit-learn")
@@ -57,7 +70,8 @@ def parser() -> argparse.ArgumentParser:
     return command
 
 
-def settings(options: argparse.Namespace) -> list[str]:
+def settings(options):
+    # type: (argparse.Namespace) -> list[str]
     """Return the settings for the options."""
     words = ["train", "model=style_transfer", "backend=" + options.backend]
     for key, value in (
@@ -68,7 +82,7 @@ def settings(options: argparse.Namespace) -> list[str]:
         ("feature_weights", options.features),
     ):
         if value is not None:
-            words.append(f"{key}={value}")
+            words.append("%s=%s" % (key, value))
     styles = options.style or []
     if len(styles) == 1:
         words.append("style=" + styles[0])
@@ -77,15 +91,18 @@ def settings(options: argparse.Namespace) -> list[str]:
         words.append("styles=[" + ",".join(quoted) + "]")
     if options.keep_colors:
         words.append("colors=content")
-    return [*words, *options.more]
+    return words + list(options.more)
 
 
-def _inside() -> bool:
+def _inside():
+    # type: () -> bool
     """Return whether this Python has the packages that the zoo needs."""
-    import importlib.util
+    if sys.version_info < (3, 11):
+        return False
+    import importlib.util  # novm
 
     needed = ("hydra", "PIL", "rich", "uv")
-    return sys.version_info >= (3, 11) and all(importlib.util.find_spec(name) for name in needed)
+    return all(importlib.util.find_spec(name) for name in needed)  # novm
 
 
 if __name__ == "__main__":

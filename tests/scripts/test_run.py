@@ -1,4 +1,4 @@
-"""scripts/run.py: the checkout's own environment, made once, and left alone when it is somebody else's."""
+"""scripts/run.py and environment.py: the checkout's own environment, made once; somebody else's is left alone."""
 
 import importlib.util
 import os
@@ -13,12 +13,20 @@ import pytest
 from tests.support import CHECKOUT
 
 
+def old_python(version: str) -> Path | None:
+    """Return a real Python of an old version, or None."""
+    places = sorted((Path.home() / ".pyenv" / "versions").glob(f"{version}.*/bin/python"))
+    name = shutil.which(f"python{version}")
+    return places[0] if places else Path(name) if name else None
+
+
 @pytest.fixture
 def checkout(tmp_path: Path) -> Path:
     """A copy of what the script needs, with a lock of nothing."""
     root = tmp_path / "checkout"
     (root / "scripts").mkdir(parents=True)
-    shutil.copy(CHECKOUT / "scripts" / "run.py", root / "scripts")
+    for name in ("run.py", "environment.py"):
+        shutil.copy(CHECKOUT / "scripts" / name, root / "scripts")
     (root / "pyproject.toml").write_text("[project]\n")
     (root / "requirements.lock").write_text(
         "# made for a test\na==1 \\\n    --hash=sha256:00\n"
@@ -29,10 +37,24 @@ def checkout(tmp_path: Path) -> Path:
 
 @pytest.fixture
 def script(checkout: Path) -> ModuleType:
-    spec = importlib.util.spec_from_file_location("run_script", checkout / "scripts" / "run.py")
+    return loaded(checkout / "scripts" / "environment.py")
+
+
+@pytest.fixture
+def starter(checkout: Path) -> ModuleType:
+    return loaded(checkout / "scripts" / "run.py")
+
+
+def loaded(path: Path) -> ModuleType:
+    spec = importlib.util.spec_from_file_location(f"{path.stem}_script", path)
     module = importlib.util.module_from_spec(spec)
     spec.loader.exec_module(module)
     return module
+
+
+def main(script: ModuleType, *argv: str) -> int:
+    code: int = script.main(list(argv), lambda: sys.executable, lambda: "no Python", "usage")
+    return code
 
 
 def ready(script: ModuleType) -> None:
@@ -82,14 +104,13 @@ def test_another_lock_or_an_unfinished_build_is_prepared_again(
     ready(script)
     synced: list[str] = []
     monkeypatch.setattr(script, "sync", lambda: synced.append(script.read_mark()))
-    monkeypatch.setattr(script, "usable", lambda python: True)
     monkeypatch.setattr(script, "become", lambda argv: 0)
-    assert script.main(["python"]) == 0
+    assert main(script, "python") == 0
     assert synced == []
     script.write_mark("")
-    assert script.main(["python"]) == 0
+    assert main(script, "python") == 0
     (checkout / "requirements.lock").write_text("other")
-    assert script.main(["python"]) == 0
+    assert main(script, "python") == 0
     assert synced == ["", ""], "while it is being made, the mark must be empty"
     assert script.read_mark() == script.fingerprint()
 
@@ -101,7 +122,7 @@ def test_a_failure_shows_the_tools_words_and_is_tried_again(
     script.write_mark("")
     failing = [sys.executable, "-c", "print('no such index'); raise SystemExit(2)"]
     monkeypatch.setattr(script, "sync", lambda: script.call(failing, "the libraries could not be installed"))
-    assert script.main(["python"]) == 1
+    assert main(script, "python") == 1
     words = capsys.readouterr().err
     assert "the libraries could not be installed" in words
     assert "no such index" in words
@@ -120,14 +141,66 @@ def test_the_real_lock_pins_uv(script: ModuleType) -> None:
 
 
 def test_a_python_that_is_too_old_or_broken_is_not_usable(
-    script: ModuleType, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    starter: ModuleType, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    assert script.usable(sys.executable)
-    assert not script.usable(str(tmp_path / "none"))
-    monkeypatch.setattr(script, "OLDEST", (9, 9))
-    assert not script.usable(sys.executable)
-    with pytest.raises(script.RunError, match=r"Python 9\.9 or newer .* is needed"):
-        script.find_python()
+    assert starter.usable(sys.executable)
+    assert not starter.usable(str(tmp_path / "none"))
+    monkeypatch.setattr(starter, "OLDEST", (9, 9))
+    assert not starter.usable(sys.executable)
+    assert starter.find_python() is None
+    assert "Python 9.9 or newer" in starter.missing()
+
+
+def test_without_a_usable_python_nothing_is_made(script: ModuleType, capsys: pytest.CaptureFixture[str]) -> None:
+    assert script.main(["python"], lambda: None, lambda: "install one", "usage") == 1
+    assert "error: install one" in capsys.readouterr().err
+    assert not Path(script.MARK).exists()
+
+
+OLD = [path for path in map(old_python, ("2.7", "3.6")) if path]
+
+
+@pytest.mark.parametrize("name", ["run.py", "style_transfer.py"])
+def test_what_people_start_first_parses_on_python_2_7(name: str) -> None:
+    vermin = str(Path(sys.executable).with_name("vermin"))
+    command = [vermin, "--target=2.7-", "--no-tips", "--violations"]
+    done = subprocess.run([*command, str(CHECKOUT / "scripts" / name)], capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stdout
+
+
+@pytest.mark.parametrize("python", OLD, ids=lambda path: path.parent.parent.name)
+def test_an_old_python_hands_over_to_a_newer_one(checkout: Path, script: ModuleType, python: Path) -> None:
+    ready(script)
+    words = [str(checkout / "scripts" / "run.py"), "python", "-c", "import sys; print(sys.version_info >= (3, 11))"]
+    variables = os.environ | {"PATH": str(Path(sys.base_prefix) / "bin")}
+    done = subprocess.run([str(python), *words], capture_output=True, text=True, check=False, env=variables)
+    assert (done.returncode, done.stdout, done.stderr) == (0, "True\n", "")
+
+
+@pytest.mark.parametrize("python", OLD, ids=lambda path: path.parent.parent.name)
+def test_an_old_python_alone_says_what_to_install(checkout: Path, tmp_path: Path, python: Path) -> None:
+    run = checkout / "scripts" / "run.py"
+    run.write_text(run.read_text().replace('"/usr/local/bin",', ""))
+    variables = {"PATH": str(tmp_path), "HOME": str(tmp_path)}
+    done = subprocess.run([str(python), str(run), "zoo"], capture_output=True, text=True, check=False, env=variables)
+    assert done.returncode == 1
+    assert done.stderr.startswith("error: Python 3.11 or newer")
+    assert "brew install" in done.stderr
+    assert "Traceback" not in done.stderr
+
+
+@pytest.mark.parametrize("python", [*OLD, Path(sys.executable)], ids=lambda path: path.parent.parent.name)
+def test_settings_of_a_style_transfer_may_stand_in_several_places(tmp_path: Path, python: Path) -> None:
+    script = shutil.copy(CHECKOUT / "scripts" / "style_transfer.py", tmp_path)
+    (tmp_path / "run.py").write_text("import sys; print(' '.join(sys.argv[1:]))")
+    command = [str(python), *(["-S"] if python.name == "python" else []), script]
+    words = ["--content", "a.png", "every=0", "--steps", "3", "seed=2", "--keep-colors", "min_size=64"]
+    done = subprocess.run([*command, *words], capture_output=True, text=True, check=False)
+    wanted = "train model=style_transfer backend=auto content=a.png steps=3 colors=content every=0 seed=2 min_size=64"
+    assert (done.returncode, done.stdout) == (0, f"zoo {wanted}\n"), done.stderr
+    done = subprocess.run([*command, "a=1", "--wrong", "b=2"], capture_output=True, text=True, check=False)
+    assert done.returncode == 2
+    assert "unrecognized arguments: --wrong" in done.stderr
 
 
 def test_two_at_once_wait_for_each_other(checkout: Path, script: ModuleType) -> None:

@@ -1,0 +1,208 @@
+"""Make this checkout's own environment and run a command in it: what scripts/run.py does on a new enough Python.
+
+The environment is .venv, made of exactly the versions and hashes in requirements.lock, and made again when that
+file changes.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import re
+import shutil
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from typing import NoReturn
+
+ROOT = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
+LOCK = os.path.join(ROOT, "requirements.lock")
+VENV = os.path.join(ROOT, ".venv")
+MARK = os.path.join(VENV, "zoo-checkout.sha256")  # empty while .venv is being made
+BIN = os.path.join(VENV, "Scripts" if os.name == "nt" else "bin")
+
+
+class RunError(Exception):
+    """What went wrong, in words for people."""
+
+
+def main(argv: list[str], find_python: Callable[[], str | None], missing: Callable[[], str], usage: str) -> int:
+    """Make .venv if it must be made, then become the command.
+
+    Args:
+        argv: the command and its arguments.
+        find_python: returns a Python to make .venv from, or None.
+        missing: returns what to say where there is none.
+        usage: the help text.
+    """
+    if not argv or argv[0] in ("-h", "--help"):
+        print(usage)
+        return 0 if argv else 2
+    try:
+        wanted = fingerprint()
+        if read_mark() != wanted:
+            with alone():
+                if read_mark() != wanted:  # another process may have made it meanwhile
+                    prepare(wanted, lambda: find_python() or fail(missing()))
+        return become(argv)
+    except RunError as trouble:
+        say(f"error: {trouble}")
+        return 1
+    except OSError as error:
+        say(f"error: {error}")
+        return 1
+    except KeyboardInterrupt:
+        say("Interrupted.")
+        return 130
+
+
+def say(text: str) -> None:
+    """Print for people; standard output belongs to the command."""
+    print(text, file=sys.stderr, flush=True)
+
+
+def fingerprint() -> str:
+    """Changes whenever the environment must be made again."""
+    digest = hashlib.sha256()
+    for path in (LOCK, os.path.join(ROOT, "pyproject.toml")):
+        with open(path, "rb") as source:
+            digest.update(source.read())
+    return digest.hexdigest()
+
+
+def read_mark() -> str | None:
+    """The fingerprint for which .venv was made, empty while it is being made, None where it is not ours."""
+    if not os.path.exists(MARK):
+        return None
+    with open(MARK, encoding="ascii") as source:
+        mark = source.read()
+    return mark if os.path.exists(program("python")) else ""
+
+
+def write_mark(text: str) -> None:
+    """Write the mark in one step."""
+    with open(MARK + ".new", "w", encoding="ascii") as target:
+        target.write(text)
+    os.replace(MARK + ".new", MARK)
+
+
+def program(name: str) -> str:
+    """The path of a program of .venv."""
+    return os.path.join(BIN, name + (".exe" if os.name == "nt" else ""))
+
+
+@contextmanager
+def alone() -> Iterator[None]:
+    """Hold a lock on requirements.lock, which the system lets go when this process ends, however it ends."""
+    with open(LOCK, "rb") as handle:
+        if not take(handle.fileno()):
+            say("Another process is preparing .venv; waiting for it to finish.")
+            while not take(handle.fileno()):
+                time.sleep(0.2)
+        yield
+
+
+def take(handle: int) -> bool:
+    """Try to take the lock; False where another process has it."""
+    try:
+        if sys.platform == "win32":
+            import msvcrt
+
+            os.lseek(handle, 1 << 30, os.SEEK_SET)  # beyond its end, so that others can still read it
+            msvcrt.locking(handle, msvcrt.LK_NBLCK, 1)
+        else:
+            import fcntl
+
+            fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except (BlockingIOError, PermissionError):
+        return False
+    return True
+
+
+def prepare(wanted: str, find_python: Callable[[], str]) -> None:
+    """Make .venv hold exactly what requirements.lock names, and this checkout itself."""
+    if os.path.exists(VENV) and read_mark() is None:
+        raise RunError(f"{VENV} exists but was not made by this script. Move it away, or use it yourself.")
+    say("Preparing .venv from requirements.lock (once; about a minute) ...")
+    if not runs(program("python")):
+        create(find_python())
+    write_mark("")
+    sync()
+    write_mark(wanted)
+    say("Done.")
+
+
+def create(python: str) -> None:
+    """Make an empty .venv and put the locked uv into it."""
+    shutil.rmtree(VENV, ignore_errors=True)
+    os.makedirs(VENV)
+    write_mark("")
+    call([python, "-m", "venv", VENV], "an empty environment could not be made")
+    with tempfile.TemporaryDirectory() as scratch:
+        path = os.path.join(scratch, "uv.lock")
+        with open(path, "w", encoding="utf-8") as target:
+            target.write(locked("uv"))
+        pip = [program("python"), "-m", "pip", "install", "-q", "--disable-pip-version-check", "--no-input"]
+        call([*pip, "--no-deps", "--require-hashes", "-r", path], "the installer uv could not be installed")
+
+
+def locked(name: str) -> str:
+    """The lines of requirements.lock that pin one package."""
+    with open(LOCK, encoding="utf-8") as source:
+        match = re.search(rf"^{name}==.*\\\n(?: +--hash=.*\n?)+", source.read(), re.MULTILINE)
+    if not match:
+        raise RunError(f"{LOCK} does not pin {name}; rebuild it with: python scripts/lock.py host")
+    return match[0]
+
+
+def sync() -> None:
+    """Install what the lock names, remove what it does not, and add the checkout itself."""
+    pip = [program("uv"), "--no-config", "--color", "never", "pip"]
+    # uv compiles itself: PYTHONDONTWRITEBYTECODE, where it is set, would leave that to every later start.
+    options = ["-q", "--python", program("python"), "--compile-bytecode"]
+    hashed = ["--require-hashes", "--index-strategy", "unsafe-best-match", LOCK]
+    call([*pip, "sync", *options, *hashed], "the libraries could not be installed")
+    own = ["--no-deps", "--no-build-isolation", "-e", ROOT]
+    call([*pip, "install", *options, *own], "the checkout itself could not be installed")
+
+
+def call(command: list[str], failure: str) -> None:
+    """Run a tool to its end; show its words only where it fails."""
+    done = subprocess.run(
+        command, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, env=environment()
+    )
+    if done.returncode != 0:
+        words = done.stdout.decode("utf-8", "replace").strip().splitlines()[-20:]
+        output = "\n".join(f"    {line}" for line in words)
+        raise RunError(f"{failure}; the tool's own words:\n{output}\nRun the same command again when that is mended.")
+
+
+def environment() -> dict[str, str]:
+    """The user's variables, without those that would bring another Python's libraries in."""
+    unwanted = ("PYTHONPATH", "PYTHONHOME", "VIRTUAL_ENV", "__PYVENV_LAUNCHER__", "UV_PYTHON", "UV_SYSTEM_PYTHON")
+    return {name: value for name, value in os.environ.items() if name not in unwanted}
+
+
+def fail(reason: str) -> NoReturn:
+    """Raise an error with a reason."""
+    raise RunError(reason)
+
+
+def runs(python: str) -> bool:
+    """Return whether a program is there and runs."""
+    return os.path.exists(python) and subprocess.call([python, "-I", "-c", ""], stderr=subprocess.DEVNULL) == 0
+
+
+def become(argv: list[str]) -> int:
+    """Replace this process by the command."""
+    command = [program("python"), "-m", *argv] if argv[0] == "zoo" else [program(argv[0]), *argv[1:]]
+    if not os.path.exists(command[0]):
+        raise RunError(f"there is no program {argv[0]!r} in {BIN}; try zoo, python, pytest, ruff or mypy")
+    variables = environment()
+    variables["PATH"] = BIN + os.pathsep + variables.get("PATH", "")
+    if os.name != "nt":
+        os.execve(command[0], command, variables)  # noqa: S606
+    return subprocess.call(command, env=variables)
