@@ -3,90 +3,26 @@
 The package index is a folder made here, or a server on this machine, so no network is needed.
 """
 
-import base64
 import dataclasses
 import functools
 import hashlib
 import http.server
 import os
-import platform
 import shutil
 import subprocess
 import sys
 import threading
 import time
-import zipfile
 from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 
 from tests.support import real_stacks
+from tests.support.tiny_stack import PLATFORM, PYTHON, write_lock
 from zoo.core import paths
 from zoo.core.errors import MissingInterpreterError, NoLockError, UnreachableIndexError, ZooError
 from zoo.environments import interpreters, stacks, store, uv_client
-from zoo.environments.platforms import architecture
-
-SYSTEM = {"darwin": "macos"}.get(sys.platform, sys.platform)
-PLATFORM = f"{SYSTEM}-{architecture(platform.machine())}"
-PYTHON = f"{sys.version_info.major}.{sys.version_info.minor}"
-ROW = f"""
-about: "one small package"
-framework: tensorflow
-keras: keras
-python: "{PYTHON}"
-exclude_newer: "2026-01-31"
-trains: false
-size_mb: 1
-env: {{KERAS_BACKEND: tensorflow, TF_CPP_MIN_LOG_LEVEL: "2"}}
-platforms:
-  {PLATFORM}: {{requirements: ["tiny==1.0"], devices: [cpu], minimum_os: "10.13"}}
-evidence: []
-"""
-
-
-def wheel(folder: Path, version: str) -> str:
-    """Write a wheel of one module into an index folder; returns its sha256."""
-    info = f"tiny-{version}.dist-info"
-    files = {
-        "tiny/__init__.py": f"__version__ = {version!r}\n",
-        "tiny/deep.py": "ANSWER = 42\n",
-        f"{info}/METADATA": f"Metadata-Version: 2.1\nName: Tiny\nVersion: {version}\n\nWords: none\n",
-        f"{info}/WHEEL": "Wheel-Version: 1.0\nGenerator: t\nRoot-Is-Purelib: true\nTag: py3-none-any\n",
-    }
-    rows = []
-    path = folder / "tiny" / f"tiny-{version}-py3-none-any.whl"
-    path.parent.mkdir(parents=True, exist_ok=True)
-    with zipfile.ZipFile(path, "w") as archive:
-        for name, text in files.items():
-            digest = base64.urlsafe_b64encode(hashlib.sha256(text.encode()).digest()).decode().rstrip("=")
-            rows.append(f"{name},sha256={digest},{len(text)}")
-            archive.writestr(name, text)
-        archive.writestr(f"{info}/RECORD", "\n".join([*rows, f"{info}/RECORD,,"]))
-    links = "".join(f'<a href="{each.name}">{each.name}</a>' for each in sorted(path.parent.glob("*.whl")))
-    (path.parent / "index.html").write_text(f"<!DOCTYPE html><html><body>{links}</body></html>")
-    return hashlib.sha256(path.read_bytes()).hexdigest()
-
-
-@pytest.fixture
-def stack(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> stacks.Stack:
-    """A stack of one tiny package, with an index, a cache and a uv cache of its own."""
-    for name in list(os.environ):
-        if name.startswith(("UV_", "PIP_")):
-            monkeypatch.delenv(name)
-    monkeypatch.setenv("ZOO_CACHE", str(tmp_path / "cache"))
-    monkeypatch.setenv("UV_CACHE_DIR", str(tmp_path / "uv"))
-    monkeypatch.setenv("UV_DEFAULT_INDEX", (tmp_path / "index").as_uri())
-    monkeypatch.setenv("UV_HTTP_RETRIES", "0")
-    folder = tmp_path / "stacks" / "small"
-    folder.mkdir(parents=True)
-    (folder / "stack.yaml").write_text(ROW)
-    write_lock(folder, wheel(tmp_path / "index", "1.0"))
-    return stacks.load("small", tmp_path / "stacks")
-
-
-def write_lock(folder: Path, sha256: str) -> None:
-    (folder / f"{PLATFORM}.lock").write_text(f"tiny==1.0 \\\n    --hash=sha256:{sha256}\n")
 
 
 def well(_stack: stacks.Stack, _python: Path) -> None:
@@ -100,7 +36,7 @@ def run(python: Path, code: str) -> str:
 def left() -> list[str]:
     """What lies in the folder of environments, lock files aside."""
     root = store.environments_dir()
-    return sorted(path.name for path in root.iterdir() if path.suffix != ".lock") if root.is_dir() else []
+    return sorted(path.name for path in root.iterdir() if path.is_dir()) if root.is_dir() else []
 
 
 def test_an_environment_is_built_once_and_then_found(stack: stacks.Stack, capsys: pytest.CaptureFixture[str]) -> None:

@@ -4,15 +4,18 @@ import contextlib
 import json
 import os
 import signal
+import threading
+import time
 from collections.abc import Iterator
 from pathlib import Path
 
+import psutil
 import pytest
 
 from zoo.cli.main import main
 from zoo.core import paths
 from zoo.core.errors import ZooError
-from zoo.runs import lock, storage
+from zoo.runs import event_log, lock, storage
 
 
 @pytest.fixture
@@ -121,3 +124,24 @@ def test_the_cache_is_listed_and_removed_by_name(cache: Path) -> None:
     assert main(["cache", "remove", "--all"]) == 0
     assert storage.cache() == []
     assert (cache / "envs/torch-3/file").is_file()
+
+
+@pytest.mark.parametrize("part", ["--all", "data/"])
+def test_what_a_training_uses_is_not_removed_from_the_cache(
+    pretending: Path, part: str, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setenv("FAKE_WORKER", "slow")
+    words = [part] if part == "--all" else [row.name for row in storage.cache() if row.name.startswith(part)]
+    command = ["train", "model=mnist_dense", "data=digits", "backend=cpu", "output.root=runs", "output.name=a"]
+    training = threading.Thread(target=main, args=(command,))
+    training.start()
+    while not event_log.epochs(pretending / "runs" / "a" / "events.jsonl"):
+        assert training.is_alive(), capsys.readouterr().err
+        time.sleep(0.02)
+    assert main(["cache", "remove", *words]) == 1
+    assert f"The cache is in use by process {os.getpid()} (" in capsys.readouterr().err
+    assert {row.name for row in storage.cache()} >= set(words) - {"--all"}
+    (worker,) = psutil.Process().children()
+    worker.send_signal(signal.SIGINT)
+    training.join()
+    assert main(["cache", "remove", *words]) == 0

@@ -5,7 +5,9 @@ import errno
 import hashlib
 import json
 import os
+import secrets
 import shutil
+import time
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -73,8 +75,8 @@ def write_json(path: Path, content: Any, parents: bool = False) -> None:
 def atomic_folder(folder: Path, suffix: str = ".part") -> Iterator[Path]:
     """Give an empty folder beside ``folder``; it replaces ``folder`` when the block succeeds.
 
-    The caller holds a lock: the temporary folder bears one name for all processes, so that the next one removes
-    what a killed one left.
+    The caller holds a lock, so other temporary folders of this one were left by processes that were killed: they
+    are removed. The new one bears a name of its own, since something of such a process may still write.
 
     Args:
         folder: the folder that appears, or is replaced, at once; its parents are made first.
@@ -83,12 +85,13 @@ def atomic_folder(folder: Path, suffix: str = ".part") -> Iterator[Path]:
     Raises:
         ZooError: the folder cannot be written.
     """
-    part = folder.with_name(f".{folder.name}{suffix}")
+    part = folder.with_name(f".{folder.name}.{secrets.token_hex(4)}{suffix}")
     try:
-        _remove(part)
         part.mkdir(parents=True)
+        _remove_leftovers(part, f".{folder.name}.", suffix)
         yield part
-        _remove(folder)
+        if folder.exists():
+            remove(folder)
         os.replace(part, folder)
     except OSError as error:
         raise storage_error("write", folder, error) from error
@@ -96,9 +99,29 @@ def atomic_folder(folder: Path, suffix: str = ".part") -> Iterator[Path]:
         shutil.rmtree(part, ignore_errors=True)
 
 
-def _remove(folder: Path) -> None:
-    if folder.exists():
-        shutil.rmtree(folder)
+def _remove_leftovers(part: Path, prefix: str, suffix: str) -> None:
+    for path in part.parent.iterdir():
+        if path != part and path.name.startswith(prefix) and path.name.endswith(suffix):
+            shutil.rmtree(path, ignore_errors=True)
+
+
+def remove(path: Path) -> None:
+    """Remove a file, or a folder and all in it; try again for a while where something is still being written there.
+
+    Raises:
+        ZooError: it cannot be removed.
+    """
+    for pause_s in (0.1, 0.4, 1.5, 0.0):
+        try:
+            shutil.rmtree(path) if path.is_dir() and not path.is_symlink() else path.unlink(missing_ok=True)
+        except FileNotFoundError:  # another process removes it, too
+            continue
+        except OSError as error:
+            if error.errno != errno.ENOTEMPTY or not pause_s:
+                raise storage_error("remove", path, error) from error
+            time.sleep(pause_s)
+        else:
+            return
 
 
 def file_sha256(path: Path) -> str:
@@ -161,7 +184,7 @@ def storage_error(verb: str, path: Path, error: BaseException, remedy: str = "")
     """Build the error for a file or folder that cannot be read or written.
 
     Args:
-        verb: ``"read"`` or ``"write"``.
+        verb: ``"read"``, ``"write"`` or ``"remove"``.
         path: the file or folder.
         error: why not.
         remedy: what to do about it, instead of the usual advice.
@@ -173,6 +196,8 @@ def storage_error(verb: str, path: Path, error: BaseException, remedy: str = "")
 def _advice(verb: str, error: BaseException) -> str:
     if verb == "read":
         return "Check that it is there and that you may read it."
+    if verb == "remove":
+        return "Check that its disk is not read-only and that you may write in the folder it lies in."
     if isinstance(error, OSError) and error.errno in _FULL:
         return "Make room there; ZOO_CACHE=FOLDER keeps caches elsewhere."
     return "Check its permissions and the free space; ZOO_CACHE=FOLDER keeps caches elsewhere."

@@ -31,6 +31,11 @@ def cache_dir() -> Path:
     return Path(platformdirs.user_cache_dir("zoo", appauthor=False))
 
 
+def cache_in_use() -> Path:
+    """Return the lock that every command holds while it may read the cache."""
+    return cache_dir() / ".used"
+
+
 def make_cache() -> None:
     """Make the cache folder where it is not there yet, so that only its owner can look into it."""
     folder = cache_dir()

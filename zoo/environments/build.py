@@ -9,12 +9,15 @@ import time
 from collections.abc import Callable
 from pathlib import Path
 
-from zoo.core import console
+from zoo.core import console, processes
 from zoo.core.errors import UnreachableIndexError, ZooError
 from zoo.core.files import atomic_folder
 from zoo.environments import marker, uv_client
 from zoo.environments.interpreters import Interpreter
 from zoo.environments.stacks import Stack
+
+# Ends the name of a folder in which an environment is being built.
+SUFFIX = ".building"
 
 HealthCheck = Callable[[Stack, Path], str | None]
 
@@ -40,7 +43,7 @@ def build(plan: Plan) -> float:
     """
     started = time.monotonic()
     _check_space(plan)
-    with atomic_folder(plan.folder, ".building") as part, console.bar(_title(plan), unit="steps,") as bar:
+    with atomic_folder(plan.folder, SUFFIX) as part, console.bar(_title(plan), unit="steps,") as bar:
         try:
             _fill(plan, part, bar)
         except OSError as error:
@@ -155,4 +158,5 @@ def _compile(part: Path) -> None:
     """
     site = str(marker.site_of(part))
     command = [str(marker.python_of(part)), "-I", "-m", "compileall", "-q", "-j", "0", site]
-    subprocess.run(command, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, check=False)
+    with processes.running(command, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL) as process:
+        process.wait()

@@ -8,16 +8,18 @@ import datetime
 import hashlib
 import json
 import os
-import shutil
+import re
 import subprocess
 import tempfile
-from contextlib import AbstractContextManager, suppress
+from collections.abc import Iterator
+from contextlib import AbstractContextManager, ExitStack, contextmanager, suppress
 from pathlib import Path
 
 from zoo import protocol
-from zoo.core import console, paths
+from zoo.core import console, paths, processes, uses
 from zoo.core.errors import ZooError, unknown
 from zoo.core.files import file_sha256, folder_size, locked
+from zoo.core.files import remove as remove_path
 from zoo.core.paths import user_path
 from zoo.environments import build, stacks, uv_client, variables
 from zoo.environments import marker as env_marker
@@ -69,17 +71,17 @@ def ensure(stack: Stack, platform: str, healthy: HealthCheck | None = None) -> E
     lock = stacks.lock_file(stack, platform)
     python = uv_client.ensure_interpreter(stack.python, platform.partition("-")[2])
     folder = environments_dir() / _folder_name(stack, platform, lock, python)
-    if env_marker.defect(folder) is None:
-        return _open(folder, lock, 0.0)
-    with _locked(folder):
-        defect = env_marker.defect(folder)  # another process may have built it meanwhile
-        if defect is None:
+    with uses.using(_wanted(folder)):
+        if env_marker.defect(folder) is None:
             return _open(folder, lock, 0.0)
-        if folder.exists():
-            console.say(f"The environment of {stack.name} cannot be used: {defect}. It is built again.")
-            _discard(folder)
-        plan = build.Plan(stack, platform, lock, file_sha256(lock), python, folder, healthy or health_check)
-        return _open(folder, lock, build.build(plan))
+        with _locked(folder):
+            defect = env_marker.defect(folder)  # another process may have built it meanwhile
+            if defect is None:
+                return _open(folder, lock, 0.0)
+            if folder.exists():
+                _discard_damaged(stack, folder, defect)
+            plan = build.Plan(stack, platform, lock, file_sha256(lock), python, folder, healthy or health_check)
+            return _open(folder, lock, build.build(plan))
 
 
 def health_check(stack: Stack, python: Path) -> str | None:
@@ -90,17 +92,16 @@ def health_check(stack: Stack, python: Path) -> str | None:
     with tempfile.TemporaryDirectory() as scratch:
         path = Path(scratch, "request.json")
         path.write_text(json.dumps(request), encoding="utf-8")
-        try:
-            process = subprocess.run(
-                worker_command(python, path),
-                cwd=scratch, env=child_environment(stack), timeout=HEALTH_S,
-                stdin=subprocess.DEVNULL, capture_output=True, text=True, errors="replace", check=False,
-            )  # fmt: skip
-        except subprocess.TimeoutExpired:
-            return f"    it did not answer within {HEALTH_S:g} s"
+        pipes = {"stdout": subprocess.PIPE, "stderr": subprocess.STDOUT}
+        command, variables = worker_command(python, path), child_environment(stack)
+        with processes.running(command, cwd=scratch, env=variables, **pipes) as process:
+            try:
+                output, _ = process.communicate(timeout=HEALTH_S)
+            except subprocess.TimeoutExpired:
+                return f"    it did not answer within {HEALTH_S:g} s"
     if process.returncode == 0:
         return None
-    words = [*(process.stderr + process.stdout).splitlines()[-20:], f"exit status {process.returncode}"]
+    words = [*output.splitlines()[-20:], f"exit status {process.returncode}"]
     return "\n".join(f"    {line}" for line in words)
 
 
@@ -138,7 +139,7 @@ def _folder_name(stack: Stack, platform: str, lock: Path, python: Interpreter) -
 def _open(folder: Path, lock: Path, build_s: float) -> Environment:
     marker = env_marker.read_marker(folder)
     if marker is None:
-        raise ZooError(f"The environment {folder} was removed while it was opened", "Run the same command again.")
+        raise _removed(folder)
     with suppress(PermissionError):  # a cache shared read-only cannot note when it was used
         os.utime(folder / env_marker.MARKER)
     return Environment(
@@ -152,16 +153,52 @@ def _open(folder: Path, lock: Path, build_s: float) -> Environment:
     )
 
 
+def _removed(folder: Path) -> ZooError:
+    return ZooError(f"The environment {folder} was removed while it was opened", "Run the same command again.")
+
+
+def _discard_damaged(stack: Stack, folder: Path, defect: str) -> None:
+    with uses.unused(_used(folder), f"The environment {folder} cannot be used ({defect}), must be built again, and"):
+        console.say(f"The environment of {stack.name} cannot be used: {defect}. It is built again.")
+        _discard(folder)
+
+
 def _discard(folder: Path) -> None:
     # Marker first: should this be interrupted, what remains is garbage and says so.
-    (folder / env_marker.MARKER).unlink(missing_ok=True)
-    shutil.rmtree(folder)
+    remove_path(folder / env_marker.MARKER)
+    remove_path(folder)
 
 
 def _locked(folder: Path) -> AbstractContextManager[None]:
     """Keep other processes away from a folder."""
     name = folder.name.rpartition("-")[0]
     return locked(folder.with_name(f".{folder.name}.lock"), f"is working on the environment of {name}")
+
+
+def _wanted(folder: Path) -> Path:
+    """Return the lock of those who build an environment or wait for it."""
+    return folder.with_name(f".{folder.name}.wanted")
+
+
+def _used(folder: Path) -> Path:
+    """Return the lock of those who run a worker in an environment."""
+    return folder.with_name(f".{folder.name}.used")
+
+
+@contextmanager
+def in_use(environment: Environment) -> Iterator[None]:
+    """Keep an environment from being removed while inside; one of the user's own is left alone.
+
+    Raises:
+        ZooError: it was removed meanwhile.
+    """
+    if environment.folder.parent != environments_dir():
+        yield
+        return
+    with uses.using(_used(environment.folder)):
+        if env_marker.read_marker(environment.folder) is None:
+            raise _removed(environment.folder)
+        yield
 
 
 def list_environments() -> list[EnvironmentInfo]:
@@ -177,13 +214,23 @@ def _listed(folder: Path) -> EnvironmentInfo:
     if marker:
         stamp = datetime.datetime.fromtimestamp((folder / env_marker.MARKER).stat().st_mtime, datetime.UTC)
         created, used = marker.created, stamp.isoformat(timespec="seconds")
-    state = env_marker.defect(folder) or "ready"
-    return EnvironmentInfo(folder, _final(folder).name.rpartition("-")[0], folder_size(folder), state, created, used)
+    name = _final(folder).name.rpartition("-")[0]
+    return EnvironmentInfo(folder, name, folder_size(folder), _state(folder), created, used)
+
+
+def _state(folder: Path) -> str:
+    defect = env_marker.defect(folder)
+    if defect and uses.is_used(_wanted(_final(folder))):
+        return "it is being built"
+    return defect or "ready"
 
 
 def _final(folder: Path) -> Path:
     """Return where a folder that is being built will end up; a finished one is there already."""
-    return folder.with_name(folder.name.removeprefix(".").removesuffix(".building"))
+    if not folder.name.endswith(build.SUFFIX):
+        return folder
+    name = folder.name.removeprefix(".").removesuffix(build.SUFFIX)
+    return folder.with_name(re.sub(r"(-[0-9a-f]{10})\.[0-9a-f]{8}$", r"\1", name))
 
 
 def remove(wanted: list[str] | None) -> list[Path]:
@@ -193,7 +240,8 @@ def remove(wanted: list[str] | None) -> list[Path]:
         wanted: names of stacks or of folders; None: all.
 
     Raises:
-        ZooError: one of the names has no environment (the existing ones are listed).
+        ZooError: one of the names has no environment (the existing ones are listed), or one is being built or in
+            use; then none is deleted.
     """
     existing = list_environments()
     valid = sorted({item.stack for item in existing} | {item.folder.name for item in existing})
@@ -203,10 +251,12 @@ def remove(wanted: list[str] | None) -> list[Path]:
         if name not in valid:
             raise unknown("environment", name, valid)
     gone = [item.folder for item in existing if wanted is None or {item.stack, item.folder.name} & set(wanted)]
-    for folder in gone:
-        with _locked(_final(folder)):
-            if folder.exists():
-                _discard(folder)
+    with ExitStack() as kept:
+        for final in {_final(folder) for folder in gone}:
+            for lock in (_wanted(final), _used(final)):
+                kept.enter_context(uses.unused(lock, f"The environment {final}"))
+        for folder in gone:
+            _discard(folder)
     return gone
 
 

@@ -6,7 +6,7 @@ import subprocess
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 
-from zoo.core import console
+from zoo.core import console, processes
 from zoo.core.errors import MissingInterpreterError, ZooError
 from zoo.environments import interpreters
 
@@ -92,37 +92,15 @@ def run(
 
     An interruption stops uv before it goes further up.
     """
-    process = subprocess.Popen(
-        [command(), "--no-config", "--color", "never", *arguments],
-        stdout=subprocess.PIPE,
-        stderr=subprocess.STDOUT,
-        stdin=subprocess.DEVNULL,
-        text=True,
-        encoding="utf-8",
-        errors="replace",
-        env=environment(os.environ, extra),
-    )
     words: list[str] = []
-    try:
+    with processes.running(
+        [command(), "--no-config", "--color", "never", *arguments],
+        stdout=subprocess.PIPE, stderr=subprocess.STDOUT, env=environment(os.environ, extra),
+    ) as process:  # fmt: skip
         for line in process.stdout or ():
             words.append(line.rstrip())
             follow(words[-1].strip())
         return CompletedCommand(process.wait(), words)
-    finally:
-        stop(process)
-
-
-def stop(process: subprocess.Popen[str]) -> None:
-    """Stop a child that still runs: by SIGTERM, then by SIGKILL."""
-    if process.poll() is None:
-        process.terminate()
-        try:
-            process.wait(timeout=5)
-        except subprocess.TimeoutExpired:
-            process.kill()
-            process.wait()
-    if process.stdout:
-        process.stdout.close()
 
 
 def is_network(outcome: CompletedCommand) -> bool:

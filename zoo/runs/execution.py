@@ -110,7 +110,8 @@ def run_worker(
             limits, launcher = _limits(context), context.settings.launcher
             return worker_process.run(environment.python, variables, path, handle, feed, limits, started, launcher)
 
-        return retry.run_with_retries(context.folder, context.record, request, once)
+        with store.in_use(environment):
+            return retry.run_with_retries(context.folder, context.record, request, once)
 
 
 def _cached_probes(

@@ -11,7 +11,7 @@ import time
 from pathlib import Path
 from typing import Any
 
-from zoo.core import console
+from zoo.core import console, uses
 from zoo.core.errors import ZooError
 
 NAME = ".lock"
@@ -41,7 +41,7 @@ def take(folder: Path, command: list[str]) -> int:
     deadline = time.monotonic() + PATIENCE_S
     while not _locked(handle, folder):
         holder = _holder(folder)
-        alive = holder is not None and _is_alive(holder["pid"])
+        alive = holder is not None and uses.is_alive(holder["pid"])
         if alive or time.monotonic() > deadline:
             os.close(handle)
             other = f"process {holder['pid']}: {' '.join(holder['command'])}" if holder else "another process"
@@ -98,16 +98,6 @@ def _holder(folder: Path) -> dict[str, Any] | None:
         return {"pid": int(content["pid"]), "command": [str(word) for word in content["command"]]}
     except (OSError, ValueError, KeyError, TypeError, RecursionError):
         return None
-
-
-def _is_alive(pid: int) -> bool:
-    try:
-        os.kill(pid, 0)
-    except ProcessLookupError:
-        return False
-    except PermissionError:
-        return True
-    return True
 
 
 def release(handle: int) -> None:

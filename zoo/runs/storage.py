@@ -1,12 +1,11 @@
 """List and remove what lies on the disk: run folders and caches, with their sizes."""
 
-import shutil
 from dataclasses import dataclass
 from pathlib import Path
 
-from zoo.core import paths
+from zoo.core import paths, uses
 from zoo.core.errors import ZooError, unknown
-from zoo.core.files import folder_size
+from zoo.core.files import folder_size, remove
 from zoo.core.paths import user_path
 from zoo.runs import attach, lock, records
 from zoo.runs import folder as run_folder
@@ -61,7 +60,7 @@ def remove_runs(root: Path, names: list[str]) -> list[Path]:
         if lock.is_held(present[name].folder):
             raise ZooError(f"{present[name].folder} is being written", "Stop that run first, or let it end.")
     for name in names:
-        shutil.rmtree(present[name].folder)
+        remove(present[name].folder)
     return [present[name].folder for name in names]
 
 
@@ -85,13 +84,14 @@ def remove_cached(names: list[str] | None) -> list[Path]:
     """Delete parts of the cache by name, or all of it but the environments; they are made again when needed.
 
     Raises:
-        ZooError: one of them is not there; then none is deleted.
+        ZooError: one of them is not there, or a run uses the cache; then none is deleted.
     """
     present = {row.name: row.folder for row in cache()}
     for name in names or []:
         if name not in present:
             raise unknown("part of the cache", name, sorted(present))
     gone = [folder for name, folder in present.items() if names is None or name in names]
-    for folder in gone:
-        shutil.rmtree(folder) if folder.is_dir() else folder.unlink()
+    with uses.unused(paths.cache_in_use(), "The cache"):
+        for path in gone:
+            remove(path)
     return gone

@@ -5,6 +5,7 @@ from typing import Any
 from zoo.config import compose, config_files, references
 from zoo.config.overrides import value_of
 from zoo.config.tasks import Command
+from zoo.core import paths, uses
 from zoo.core.errors import unknown
 from zoo.runs import context, result, resume
 from zoo.runs.records import Json
@@ -53,7 +54,9 @@ def dispatch(verb: str, overrides: list[str]) -> Run:
     """
     if verb == "train" and resume.requested(overrides):
         overrides = resume.expand(overrides)
-    run: Run = command_of(verb, overrides).run(overrides)
+    paths.make_cache()
+    with uses.using(paths.cache_in_use()):
+        run: Run = command_of(verb, overrides).run(overrides)
     return run
 
 

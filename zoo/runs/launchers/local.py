@@ -8,6 +8,7 @@ from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import IO
 
+from zoo.core import uses
 from zoo.core.errors import ZooError
 
 # Names the file descriptor that the worker watches: it can be read once this process is gone.
@@ -58,7 +59,7 @@ class LocalProcess:
 def start(command: list[str], env: dict[str, str], cwd: Path, stdin: bool, lock: int | None = None) -> LocalProcess:
     """Start a child process; see :class:`zoo.runs.launchers.Launcher`."""
     theirs, ours = os.pipe()
-    inherited = [theirs] if lock is None else [theirs, lock]
+    inherited = [theirs, *uses.handles(), *([] if lock is None else [lock])]
     try:
         with (cwd / "worker.log").open("ab") as log, _start_errors(command[0]):
             # A session of its own: Ctrl-C reaches only the host, which then stops the worker in its own way.

@@ -1,0 +1,59 @@
+"""Run programs that end, with all that they started, when this process ends, however that happens."""
+
+import contextlib
+import os
+import subprocess
+import sys
+from collections.abc import Iterator
+from typing import Any
+
+# Runs between this process and the program: leads their process group, and ends it when the pipe is closed. No signal
+# tells of the end of a parent that was killed, and only Linux could be asked for one.
+GUARD = """
+import os, signal, subprocess, sys, threading, time
+pipe, ending = int(sys.argv[1]), threading.Event()
+def end_with_host():
+    os.read(pipe, 1)
+    ending.set()
+    os.killpg(0, signal.SIGTERM)
+    time.sleep(2)
+    os.killpg(0, signal.SIGKILL)
+signal.signal(signal.SIGTERM, lambda *_: None)
+threading.Thread(target=end_with_host, daemon=True).start()
+code = subprocess.Popen(sys.argv[2:]).wait()
+if ending.is_set():
+    os.killpg(0, signal.SIGKILL)
+if code < 0:
+    signal.signal(signal.SIGTERM, signal.SIG_DFL)
+    os.kill(os.getpid(), -code)
+sys.exit(code)
+"""
+
+
+@contextlib.contextmanager
+def running(command: list[str], **options: Any) -> Iterator["subprocess.Popen[str]"]:
+    """Start a program without standard input; when the block is left it has ended, with all of its group.
+
+    Args:
+        command: program and arguments.
+        options: as for :class:`subprocess.Popen`; output is text.
+    """
+    theirs, ours = os.pipe()
+    guarded = [sys.executable, "-I", "-S", "-c", GUARD, str(theirs), *command]
+    try:
+        process = subprocess.Popen(
+            guarded, stdin=subprocess.DEVNULL, text=True, encoding="utf-8", errors="replace",
+            start_new_session=True, pass_fds=[theirs], **options,
+        )  # fmt: skip
+    except BaseException:
+        os.close(ours)
+        raise
+    finally:
+        os.close(theirs)
+    try:
+        yield process
+    finally:
+        os.close(ours)
+        process.wait()
+        if process.stdout:
+            process.stdout.close()

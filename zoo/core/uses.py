@@ -1,0 +1,119 @@
+"""Hold what is in use by a shared lock, so that nobody removes it meanwhile.
+
+The system releases a lock when the last process that has it open is gone, however that ended.
+"""
+
+import contextlib
+import os
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+
+from zoo.core.errors import ZooError
+
+_LONGEST = 200
+_handles: list[int] = []
+
+
+def handles() -> list[int]:
+    """Return the open locks of this process; a child that inherits them uses the same things."""
+    return list(_handles)
+
+
+@contextlib.contextmanager
+def using(lock: Path) -> Iterator[None]:
+    """Hold a lock together with others while inside; wait while somebody removes what it stands for.
+
+    Where nothing can be written, as in a cache that is shared read-only, it is not held.
+    """
+    import fcntl
+
+    handle = _opened(lock)
+    if handle is None:
+        yield
+        return
+    _handles.append(handle)
+    try:
+        with contextlib.suppress(OSError):  # a file system without locks, or a full one
+            if _alone(handle):
+                os.ftruncate(handle, 0)
+            fcntl.flock(handle, fcntl.LOCK_SH)
+            os.write(handle, _user().encode("utf-8", "replace"))
+        yield
+    finally:
+        _handles.remove(handle)
+        os.close(handle)
+
+
+@contextlib.contextmanager
+def unused(lock: Path, what: str) -> Iterator[None]:
+    """Keep others from using something while inside.
+
+    Args:
+        lock: what :func:`using` holds.
+        what: is locked, for the message.
+
+    Raises:
+        ZooError: it is in use; names the processes.
+    """
+    handle = _opened(lock)
+    try:
+        if handle is not None and not _alone(handle):
+            raise ZooError(f"{what} is in use by {_users(lock)}", "Wait for its end, or stop it, and try again.")
+        yield
+    finally:
+        if handle is not None:
+            os.close(handle)
+
+
+def is_used(lock: Path) -> bool:
+    """Whether any process holds a lock now."""
+    try:
+        with unused(lock, "It"):
+            return False
+    except ZooError:
+        return True
+
+
+def _opened(lock: Path) -> int | None:
+    try:
+        lock.parent.mkdir(parents=True, exist_ok=True)
+        return os.open(lock, os.O_RDWR | os.O_APPEND | os.O_CREAT | os.O_NOFOLLOW | os.O_NONBLOCK, 0o600)
+    except OSError:
+        return None
+
+
+def _alone(handle: int) -> bool:
+    """Take the lock alone, unless another process holds it."""
+    import fcntl
+
+    try:
+        fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except BlockingIOError:
+        return False
+    except OSError:  # this file system knows no locks
+        return True
+    return True
+
+
+def _user() -> str:
+    words = ["python -m zoo", *sys.argv[1:]] if sys.argv[0].endswith("__main__.py") else sys.argv
+    return f"{os.getpid()} {' '.join(' '.join(words).split())[:_LONGEST]}\n"
+
+
+def _users(lock: Path) -> str:
+    """Name the processes that said that they use it and are still there."""
+    rows = [line.partition(" ") for line in lock.read_text(encoding="utf-8", errors="replace").splitlines()]
+    alive = {pid: command for pid, _, command in rows if pid.isdecimal() and is_alive(int(pid))}
+    return "; ".join(f"process {pid} ({command})" for pid, command in alive.items()) or "another process"
+
+
+def is_alive(pid: int) -> bool:
+    """Whether there is a process of that number."""
+    try:
+        os.kill(pid, 0)
+    except ProcessLookupError:
+        return False
+    except (PermissionError, OverflowError):
+        return True
+    return True
