@@ -29,6 +29,7 @@ HOST = "host"
 HOST_LOCK = ROOT / "requirements.lock"
 HOST_PYTHON = "3.11"
 TRIPLES = {
+    "linux-arm64": "aarch64-unknown-linux-gnu",
     "linux-x86_64": "x86_64-unknown-linux-gnu",
     "macos-arm64": "aarch64-apple-darwin",
     "macos-x86_64": "x86_64-apple-darwin",
@@ -46,6 +47,12 @@ class Job:
     extra: dict[str, str]
 
 
+def target(platform: str, row: stacks.Platform) -> str:
+    """Return uv's name of a platform; uv takes wheels for glibc 2.28 unless the row says which one it has."""
+    arch = TRIPLES[platform].partition("-")[0]
+    return f"{arch}-manylinux_{row.minimum_glibc.replace('.', '_')}" if row.minimum_glibc else TRIPLES[platform]
+
+
 def stack_job(stack: stacks.Stack, platform: str) -> Job:
     """Return how to resolve the lock of a stack on one of its platforms."""
     row = stack.platforms[platform]
@@ -55,7 +62,7 @@ def stack_job(stack: stacks.Stack, platform: str) -> Job:
     )
     arguments = [
         "-",
-        *("--python-platform", TRIPLES[platform]),
+        *("--python-platform", target(platform, row)),
         *("--python-version", stack.python),
         *until(stack.exclude_newer),
     ]

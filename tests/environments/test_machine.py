@@ -67,6 +67,72 @@ TABLE = [
             ("GA107M [GeForce RTX 3050 Ti Mobile]", "nvidia", None, None, False),
         ],
     ),
+    (
+        "intel_iris",
+        "macos-x86_64",
+        "10.15.7",
+        16,
+        [("Intel Iris Plus Graphics", "intel", 1.5, "GPUFamily mac2", False)],
+    ),
+    ("m1_macos_11", "macos-arm64", "11.6.8", 8, [("Apple M1", "apple", None, "GPUFamily apple7", False)]),
+    ("mac_pro_2010", "macos-x86_64", "10.14.6", 32, [("Radeon RX 580", "amd", 8, "GPUFamily mac2", False)]),
+    ("rx_6600_xt", "macos-x86_64", "12.3.1", 32, [("AMD Radeon RX 6600 XT", "amd", 8, "GPUFamily mac2", False)]),
+    ("linux_arm64", "linux-arm64", "Ubuntu 24.04.1 LTS", 15.36, []),
+    ("linux_arm64_old", "linux-arm64", "Ubuntu 20.04.6 LTS", 7.63, []),
+    (
+        "linux_arm64_nvidia",
+        "linux-arm64",
+        "Ubuntu 24.04.2 LTS",
+        478.7,
+        [("NVIDIA GH200 480GB", "nvidia", 95.577, None, False)],
+    ),
+    (
+        "linux_gtx_1080",
+        "linux-x86_64",
+        "Ubuntu 22.04.5 LTS",
+        31.27,
+        [("NVIDIA GeForce GTX 1080", "nvidia", 8, None, False)],
+    ),
+    (
+        "linux_gtx_970",
+        "linux-x86_64",
+        "Ubuntu 22.04.5 LTS",
+        15.57,
+        [("NVIDIA GeForce GTX 970", "nvidia", 4, None, False)],
+    ),
+    ("linux_driver_470", "linux-x86_64", "Ubuntu 20.04.6 LTS", 61.99, [("Tesla T4", "nvidia", 14.755, None, False)]),
+    (
+        "linux_driver_525",
+        "linux-x86_64",
+        "Ubuntu 22.04.3 LTS",
+        61.99,
+        [("NVIDIA GeForce RTX 3090", "nvidia", 24, None, False)],
+    ),
+    (
+        "linux_gtx_1660_no_avx",
+        "linux-x86_64",
+        "Debian GNU/Linux 12 (bookworm)",
+        23.54,
+        [("NVIDIA GeForce GTX 1660", "nvidia", 6, None, False)],
+    ),
+    ("linux_no_avx", "linux-x86_64", "Debian GNU/Linux 12 (bookworm)", 23.54, []),
+    (
+        "wsl_driver_566",
+        "linux-x86_64",
+        "Ubuntu 24.04.1 LTS",
+        15.26,
+        [("NVIDIA GeForce RTX 4060 Laptop GPU", "nvidia", 7.996, None, False)],
+    ),
+    (
+        "linux_two_nvidia",
+        "linux-x86_64",
+        "Ubuntu 24.04.1 LTS",
+        61.99,
+        [
+            ("NVIDIA GeForce GTX 1080 Ti", "nvidia", 11, None, False),
+            ("NVIDIA GeForce RTX 4060", "nvidia", 7.996, None, False),
+        ],
+    ),
     ("linux_cpu", "linux-x86_64", "Debian GNU/Linux 12 (bookworm)", 23.5, []),
 ]
 
@@ -82,11 +148,30 @@ def test_reads(name: str, platform: str, version: str, memory: float, gpus: list
     assert seen.memory_bytes / GIB == pytest.approx(memory, abs=0.05)
     assert seen.cores > 0
     shown = [
-        (gpu.name, gpu.vendor, gpu.memory_bytes and gpu.memory_bytes / GIB, gpu.metal, gpu.external)
+        (gpu.name, gpu.vendor, gpu.memory_bytes and round(gpu.memory_bytes / GIB, 3), gpu.metal, gpu.external)
         for gpu in seen.gpus
     ]
     assert shown == gpus
     assert seen.chip in machine.describe(seen)
+
+
+@pytest.mark.parametrize(
+    ("name", "features", "compute"),
+    [
+        ("linux_no_avx", ["sse4_2"], []),
+        ("linux_gtx_1080", ["sse4_2", "avx", "avx2"], ["6.1"]),
+        ("linux_two_nvidia", ["sse4_2", "avx", "avx2"], ["6.1", "8.9"]),
+        ("linux_driver_470", ["sse4_2", "avx", "avx2"], [None]),
+        ("linux_arm64", None, []),
+        ("linux_cpu", None, []),
+        ("mac_pro_2010", [], [None]),
+        ("rx_6600_xt", ["avx", "avx2"], [None]),
+    ],
+)
+def test_reads_instructions_and_compute_capability(name: str, features: list[str] | None, compute: list[str]) -> None:
+    seen = machines.load(name)
+    assert seen.cpu_features == features
+    assert [gpu.compute for gpu in seen.gpus] == compute
 
 
 def test_rosetta_is_recognised_and_the_real_chip_named() -> None:

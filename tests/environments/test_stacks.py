@@ -75,7 +75,7 @@ def test_all_problems_of_a_row_come_at_once(tmp_path: Path) -> None:
         ('"2026-01-31"', '"2026-02-31"', "exclude_newer: expected a date"),
         ("size_mb: 10", "size_mb: 0", "size_mb: must be positive"),
         ('["tensorflow==2.21.0"]', "[]", "requirements: must not be empty"),
-        ("linux-x86_64:", "linux-arm64:", "platforms.linux-arm64: 'linux-arm64' is not one of"),
+        ("linux-x86_64:", "linux-riscv64:", "platforms.linux-riscv64: 'linux-riscv64' is not one of"),
         ("linux-x86_64: {", "macos-arm64: {", 'minimum_os: expected a macOS version like "12.0"'),
         ("platform: linux-x86_64, device", "platform: macos-arm64, device", "evidence.0.platform"),
         ("grade: measured", "grade: resolved", "is not one of measured, stand-in, reported"),

@@ -4,15 +4,17 @@ import dataclasses
 import platform
 import shutil
 import sys
+from collections.abc import Mapping
 from pathlib import Path
 
 from zoo.core import paths
 from zoo.core.files import folder_size
-from zoo.environments import interpreters, machine, package_index, selection, stacks, store
+from zoo.environments import interpreters, machine, package_index, selection, stacks, store, surroundings
 from zoo.environments.interpreters import Broken, Interpreter
 from zoo.environments.machine import Machine
 from zoo.environments.platforms import version_numbers
 from zoo.environments.selection import Candidate
+from zoo.environments.stacks import Stack
 
 MB = 10**6
 # Downloads and byte code come on top of what a built environment takes.
@@ -30,6 +32,8 @@ class BackendRow:
     promise: str | None
     trains: bool
     passed_over: list[str]
+    caveats: list[str]
+    update: str | None
     evidence: list[stacks.Evidence]
 
 
@@ -57,6 +61,7 @@ class Report:
     cache: Path
     free_bytes: int
     network: Network
+    checks: list[surroundings.Check]
     advice: str
 
     def to_json(self) -> dict[str, object]:
@@ -69,10 +74,12 @@ class Report:
             "interpreters": {"working": [_fields(row) for row in self.interpreters],
                              "broken": [_fields(row) for row in self.broken]},
             "backends": [dataclasses.asdict(row) for row in self.backends],
-            "environments": [{**dataclasses.asdict(row), "folder": str(row.folder)} for row in self.environments],
+            "environments": [{"folder": str(row.folder), "stack": row.stack, "state": row.state,
+                              "created": row.created, "last_used": row.last_used} for row in self.environments],
             "data": [{"name": name, "bytes": size} for name, size in self.data.items()],
             "cache": {"folder": str(self.cache), "free_bytes": self.free_bytes},
             "network": network,
+            "checks": [dataclasses.asdict(row) for row in self.checks],
             "advice": self.advice,
         }  # fmt: skip
 
@@ -95,13 +102,14 @@ def examine() -> Report:
         python=Interpreter(platform.python_version(), Path(sys.executable), here.python_arch),
         interpreters=working,
         broken=broken,
-        backends=[_backend(candidate, here) for candidate in (*usable, *unusable)],
-        environments=store.list_environments(),
+        backends=[_backend(candidate, here, available) for candidate in (*usable, *unusable)],
+        environments=store.list_environments(sizes=False),
         data=_data(),
         cache=paths.cache_dir(),
         free_bytes=free,
         network=_network(),
-        advice=_advice(here, usable, working, free),
+        checks=surroundings.examine(surroundings.collect(), here),
+        advice=_advice(here, available, usable, working, free),
     )
 
 
@@ -114,6 +122,7 @@ def render(report: Report) -> str:
         ("Environments", [_environment_line(row) for row in report.environments] or ["none built yet"]),
         ("Data", [f"{name}: {_mb(size)}" for name, size in report.data.items()] or ["nothing downloaded yet"]),
         ("Disk", [f"{_mb(report.free_bytes)} free for {report.cache}"]),
+        ("Surroundings", _check_lines(report.checks)),
         ("Network", [_network_line(report.network)]),
         ("Advice", report.advice.splitlines()),
     ]
@@ -123,8 +132,9 @@ def render(report: Report) -> str:
 # -- examining
 
 
-def _backend(candidate: Candidate, here: Machine) -> BackendRow:
+def _backend(candidate: Candidate, here: Machine, available: Mapping[str, Stack]) -> BackendRow:
     stack = candidate.stack
+    updated = None if stack else selection.after_update(candidate.backend, here, available)
     return BackendRow(
         name=candidate.backend.name,
         usable=stack is not None,
@@ -133,6 +143,8 @@ def _backend(candidate: Candidate, here: Machine) -> BackendRow:
         promise=candidate.support.device_kind if stack and candidate.support else None,
         trains=candidate.backend.trains,
         passed_over=candidate.notes,
+        caveats=selection.caveats(candidate),
+        update=str(updated) if updated else None,
         evidence=[row for row in stack.evidence if row.platform == here.platform] if stack else [],
     )
 
@@ -155,11 +167,18 @@ def _network() -> Network:
     return Network(True, **vars(package_index.reachable(url))) if url else Network(False)
 
 
-def _advice(here: Machine, usable: list[Candidate], working: list[Interpreter], free: int) -> str:
+def _advice(
+    here: Machine,
+    available: Mapping[str, Stack],
+    usable: list[Candidate],
+    working: list[Interpreter],
+    free: int,
+) -> str:
     """Return the command to run next, or what to do before."""
     training = [candidate for candidate in usable if candidate.backend.trains]
     if not training:
-        return "no backend works here yet: use zoo on x86_64 Linux or on a Mac"
+        nothing = "no backend works here yet: use zoo on Linux or on a Mac"
+        return str(selection.best_update(here, available) or nothing)
     stack = training[0].stack
     assert stack is not None  # noqa: S101  (usable means that there is one)
     if free < ROOM * stack.size_mb * MB:
@@ -187,8 +206,6 @@ def _mb(count: int) -> str:
 
 def _python_lines(report: Report) -> list[str]:
     lines = [f"running zoo: {report.python.version} ({report.python.arch}), {report.python.path}"]
-    if report.machine.rosetta:
-        lines.append("it is an x86_64 build that Rosetta translates: GPU libraries for this Mac need an arm64 one")
     versions = sorted({(row.version, row.arch) for row in report.interpreters}, key=_version_key)
     listing = ", ".join(f"{version} ({arch})" for version, arch in versions)
     return [*lines, f"available for stacks: {listing or 'none'}",
@@ -201,15 +218,23 @@ def _version_key(pair: tuple[str, str]) -> tuple[tuple[int, ...], str]:
 
 def _backend_line(row: BackendRow) -> str:
     if not row.usable:
-        return f"{row.name:<9} no: {row.why}"
+        return f"{row.name:<9} no: {row.why}" + (f". {row.update}" if row.update else "")
     grades = sorted({entry.grade for entry in row.evidence})
     proof = f"evidence on this system: {', '.join(grades)}" if grades else "no evidence on this system yet"
     trains = "" if row.trains else "; inference only"
-    return f"{row.name:<9} yes: {row.why}, with stack {row.stack} ({proof}){trains}"
+    known = "".join(f"; reported of this GPU: {text}" for text in row.caveats)
+    return f"{row.name:<9} yes: {row.why}, with stack {row.stack} ({proof}){trains}{known}"
 
 
 def _environment_line(row: store.EnvironmentInfo) -> str:
-    return f"{row.stack}: {row.state}, {_mb(row.size_bytes)}, {row.folder}"
+    return f"{row.stack}: {row.state}, {row.folder}"
+
+
+def _check_lines(checks: list[surroundings.Check]) -> list[str]:
+    """One line for each thing that means something, and one that names the rest."""
+    lines = [f"{row.name}: {row.seen}: {row.meaning}" for row in checks if row.meaning]
+    well = ", ".join(f"{row.name} ({row.seen})" for row in checks if not row.meaning)
+    return [*lines, f"nothing to say of {well}"] if well else lines
 
 
 def _network_line(network: Network) -> str:

@@ -84,7 +84,9 @@ def _environment(stack: stacks.Stack, here: machine.Machine, own: bool) -> list[
     lock = stacks.lock_file(stack, here.platform)
     pinned = stacks.pins(lock)
     built = (
-        [row for row in store.list_environments() if row.stack == stack.name and row.state == "ready"] if own else []
+        [row for row in store.list_environments(sizes=False) if row.stack == stack.name and row.state == "ready"]
+        if own
+        else []
     )
     state = f"ready: {built[0].folder}" if built else f"will be built under {store.environments_dir()}"
     packages = ", ".join(f"{name} {version}" for name, version in sorted(pinned.items()))

@@ -29,6 +29,7 @@ class Support:
         auto_rank: place in the order of ``backend=auto``, over all backends, lowest first; none:
             never by itself.
         env: variables that the worker gets there.
+        caveats: pattern of a GPU's name -> what is reported of it there.
         by_hand: stacks that have no lock there and can be installed by hand: stack name -> commands.
     """
 
@@ -44,6 +45,7 @@ class Support:
     auto_rank: int | None = None
     env: dict[str, str] = dataclasses.field(default_factory=dict)
     by_hand: dict[str, str] = dataclasses.field(default_factory=dict)
+    caveats: dict[str, str] = dataclasses.field(default_factory=dict)
 
 
 @dataclasses.dataclass(frozen=True)

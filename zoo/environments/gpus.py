@@ -14,6 +14,8 @@ DISPLAYS_JSON = "system_profiler -json SPDisplaysDataType"
 DISPLAYS_TEXT = "system_profiler SPDisplaysDataType"
 # Only fields that every driver knows: asking an old one for compute_cap fails as a whole.
 NVIDIA = "nvidia-smi --query-gpu=name,memory.total,driver_version --format=csv,noheader,nounits"
+# So it is asked for by itself; drivers that do not know it are too old for every stack anyway.
+NVIDIA_COMPUTE = "nvidia-smi --query-gpu=compute_cap --format=csv,noheader"
 LSPCI = "lspci -mm"
 PCI_VENDORS = {"0x1002": "amd", "0x10de": "nvidia", "0x8086": "intel", "0x106b": "apple"}
 VENDOR_WORDS = {"apple": "apple", "nvidia": "nvidia", "geforce": "nvidia", "amd": "amd", "radeon": "amd",
@@ -25,7 +27,10 @@ Entry = Mapping[str, object]  # one GPU, as system_profiler prints it
 
 @dataclasses.dataclass(frozen=True)
 class Gpu:
-    """One graphics processor. ``memory_bytes`` is None where it shares the machine's memory."""
+    """One graphics processor.
+
+    ``memory_bytes`` is None where it shares the machine's memory; ``compute`` is NVIDIA's compute capability.
+    """
 
     name: str
     vendor: str
@@ -33,6 +38,7 @@ class Gpu:
     metal: str | None = None
     external: bool = False
     driver: str | None = None
+    compute: str | None = None
 
 
 def describe(gpu: Gpu) -> str:
@@ -41,6 +47,7 @@ def describe(gpu: Gpu) -> str:
     facts += [size(gpu.memory_bytes)] if gpu.memory_bytes else []
     facts += [gpu.metal if "Metal" in gpu.metal else f"Metal {gpu.metal}"] if gpu.metal else []
     facts += [f"driver {gpu.driver}"] if gpu.driver else []
+    facts += [f"compute capability {gpu.compute}"] if gpu.compute else []
     return f"{gpu.name} ({', '.join(facts)})" if facts else gpu.name
 
 
@@ -73,10 +80,15 @@ def of_mac(reports: Mapping[str, str], notes: list[str]) -> list[Gpu]:
     return [gpu for gpu in gpus if gpu.name and gpu.name not in virtual]
 
 
-def _nvidia_gpus(text: str) -> list[Gpu]:
+def _nvidia_gpus(text: str, capabilities: str) -> list[Gpu]:
     lines = [line.rsplit(",", 2) for line in text.splitlines() if line.count(",") >= 2]
     rows = [[cell.strip() for cell in line] for line in lines]
-    return [Gpu(row[0], "nvidia", _megabytes(row[1]), driver=row[2]) for row in rows]
+    numbers = re.findall(r"^\d+\.\d+$", capabilities, re.MULTILINE)
+    compute = numbers if len(numbers) == len(rows) else [None] * len(rows)
+    return [
+        Gpu(row[0], "nvidia", _megabytes(row[1]), driver=row[2], compute=number)
+        for row, number in zip(rows, compute, strict=True)
+    ]
 
 
 def _pci_gpus(text: str) -> list[Gpu]:
@@ -91,7 +103,7 @@ def _pci_gpus(text: str) -> list[Gpu]:
 
 def of_linux(reports: Mapping[str, str], notes: list[str]) -> list[Gpu]:
     """Return the GPUs that ``nvidia-smi``, ``lspci`` or the kernel name; one with a ``driver`` can compute."""
-    working = _nvidia_gpus(reports.get(NVIDIA, ""))
+    working = _nvidia_gpus(reports.get(NVIDIA, ""), reports.get(NVIDIA_COMPUTE, ""))
     others = _pci_gpus(reports.get(LSPCI, ""))
     vendors = [PCI_VENDORS.get(code, "unknown") for code in reports.get("/sys/class/drm", "").split()]
     others += [Gpu(f"{vendor} GPU", vendor) for vendor in vendors]

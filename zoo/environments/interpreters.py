@@ -15,7 +15,11 @@ from typing import NamedTuple
 
 from zoo.environments.platforms import ARCHITECTURES
 
-PROBE = "import sys, platform; print(sys.implementation.name, platform.python_version(), platform.machine())"
+# Of what is loaded anyway, and without the site module: a survey starts every Python there is.
+PROBE = (
+    "import os, sys; print(sys.implementation.name, '%d.%d.%d' % sys.version_info[:3], "
+    "os.uname()[4] if hasattr(os, 'uname') else os.environ.get('PROCESSOR_ARCHITECTURE'))"
+)
 PROBE_S = 15.0
 UV_OLDEST = (3, 8)  # uv can download CPython 3.8 and newer
 
@@ -120,7 +124,7 @@ def verify(path: Path) -> Interpreter | Broken:
     environment = {name: value for name, value in os.environ.items() if not name.startswith("PYTHON")}
     try:
         done = subprocess.run(
-            [str(path), "-I", "-c", PROBE],
+            [str(path), "-I", "-S", "-c", PROBE],
             capture_output=True,
             text=True,
             timeout=PROBE_S,

@@ -15,18 +15,25 @@ from pathlib import Path
 
 from zoo.core.errors import ZooError
 from zoo.environments import gpus
-from zoo.environments.gpus import DISPLAYS_JSON, DISPLAYS_TEXT, LSPCI, NVIDIA, Gpu
+from zoo.environments.gpus import DISPLAYS_JSON, DISPLAYS_TEXT, LSPCI, NVIDIA, NVIDIA_COMPUTE, Gpu
 from zoo.environments.platforms import SYSTEMS, architecture
 
 SECONDS = 10.0
 SYSTEM_FOLDERS = "/usr/bin:/usr/sbin:/bin:/sbin"
 # "-i" passes over names that an older or an Intel Mac does not know.
 SYSCTL = "sysctl -i hw.memsize hw.ncpu hw.optional.arm64 sysctl.proc_translated machdep.cpu.brand_string"
+SYSCTL_CPU = "sysctl -i hw.optional.avx1_0 hw.optional.avx2_0"
+GLIBC = "getconf GNU_LIBC_VERSION"
+# Instructions that builds of the libraries take for granted, as Linux spells them.
+CPU_FEATURES = ("sse4_2", "avx", "avx2")
 
 
 @dataclasses.dataclass(frozen=True)
 class Machine:
-    """A machine. ``notes`` says what could not be determined, and why."""
+    """A machine. ``notes`` says what could not be determined, and why.
+
+    ``cpu_features`` holds those of :data:`CPU_FEATURES` that the processor has, None where that is not known.
+    """
 
     os: str
     os_version: str
@@ -38,6 +45,8 @@ class Machine:
     memory_bytes: int
     gpus: list[Gpu] = dataclasses.field(default_factory=list)
     notes: list[str] = dataclasses.field(default_factory=list)
+    cpu_features: list[str] | None = None
+    glibc: str = ""
 
     @property
     def platform(self) -> str:
@@ -121,7 +130,7 @@ def describe(machine: Machine) -> str:
 # -- asking the system
 
 
-def _run(command: str, notes: list[str]) -> str | None:
+def run_tool(command: str, notes: list[str]) -> str | None:
     """Return what a tool prints, or None. Not having the tool is normal; a tool that fails leaves a note."""
     name, *arguments = command.split()
     path = shutil.which(name) or shutil.which(name, path=SYSTEM_FOLDERS)
@@ -165,13 +174,13 @@ def _present(reports: Mapping[str, str | None]) -> dict[str, str]:
 
 
 def _macos_reports(notes: list[str]) -> dict[str, str]:
-    reports = _present({command: _run(command, notes) for command in ("sw_vers", SYSCTL)})
+    reports = _present({command: run_tool(command, notes) for command in ("sw_vers", SYSCTL, SYSCTL_CPU)})
     reports["uname -m"] = platform.machine()
     unused_notes: list[str] = []  # a system older than 10.15 does not know -json: no fault of anybody's
-    answer = _run(DISPLAYS_JSON, unused_notes)
+    answer = run_tool(DISPLAYS_JSON, unused_notes)
     if answer is not None and gpus.displays(answer) is not None:
         return reports | {DISPLAYS_JSON: answer}
-    plain = _run(DISPLAYS_TEXT, notes)
+    plain = run_tool(DISPLAYS_TEXT, notes)
     if plain is None:
         notes.extend(unused_notes)
     return reports | _present({DISPLAYS_TEXT: plain})
@@ -179,10 +188,13 @@ def _macos_reports(notes: list[str]) -> dict[str, str]:
 
 def _linux_reports(notes: list[str]) -> dict[str, str]:
     files = ("/etc/os-release", "/proc/cpuinfo", "/proc/meminfo")
-    reports = {name: _text(name, notes) for name in files} | {c: _run(c, notes) for c in (NVIDIA, LSPCI)}
+    reports = {name: _text(name, notes) for name in files} | {c: run_tool(c, notes) for c in (NVIDIA, LSPCI)}
     if reports[LSPCI] is None:
         cards = sorted(Path("/sys/class/drm").glob("card[0-9]/device/vendor"))
         reports["/sys/class/drm"] = "".join(_text(str(card), notes) or "" for card in cards)
+    if reports[NVIDIA]:
+        reports[NVIDIA_COMPUTE] = run_tool(NVIDIA_COMPUTE, [])  # an old driver does not know it
+    reports[GLIBC] = " ".join(platform.libc_ver())
     return _present(reports) | {"uname -m": platform.machine(), "uname -r": platform.release()}
 
 
@@ -219,7 +231,14 @@ def _macos(reports: Mapping[str, str], python_arch: str, notes: list[str]) -> Ma
         memory_bytes=_number(known.get("hw.memsize", "")),
         gpus=graphics,
         notes=notes,
+        cpu_features=_mac_features(reports.get(SYSCTL_CPU, "")),
     )
+
+
+def _mac_features(text: str) -> list[str] | None:
+    known = gpus.pairs(text, ":")
+    names = {"hw.optional.avx1_0": "avx", "hw.optional.avx2_0": "avx2"}
+    return [names[key] for key in names if known.get(key) == "1"] if known.keys() & names.keys() else None
 
 
 def _linux(reports: Mapping[str, str], python_arch: str, notes: list[str]) -> Machine:
@@ -237,7 +256,14 @@ def _linux(reports: Mapping[str, str], python_arch: str, notes: list[str]) -> Ma
         memory_bytes=_number(memory.get("MemTotal", "")) * 1024,
         gpus=gpus.of_linux(reports, notes),
         notes=notes,
+        cpu_features=_linux_features(cpu),
+        glibc=reports.get(GLIBC, "").partition(" ")[2].strip(),
     )
+
+
+def _linux_features(cpu: str) -> list[str] | None:
+    flags = gpus.pairs(cpu, ":").get("flags", "").split()  # arm64 calls them Features, and no lock asks for any
+    return [name for name in CPU_FEATURES if name in flags] if flags else None
 
 
 def _windows(reports: Mapping[str, str], python_arch: str, notes: list[str]) -> Machine:

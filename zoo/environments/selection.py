@@ -1,18 +1,22 @@
 """Select a backend and its stack for a machine, and explain why."""
 
 import dataclasses
+import re
 from collections.abc import Mapping
 
 from zoo.core.errors import ZooError, unknown
+from zoo.environments import compatibility, stacks
 from zoo.environments import machine as machines
-from zoo.environments import stacks
-from zoo.environments.backends import VENDORS, Backend, Support, load_all, names
+from zoo.environments.backends import Backend, Support, load_all, names
 from zoo.environments.gpus import Gpu
 from zoo.environments.machine import Machine
-from zoo.environments.platforms import SYSTEMS, version_numbers
+from zoo.environments.platforms import version_numbers
 from zoo.environments.stacks import Stack
 
-__all__ = ["Backend", "Candidate", "Selection", "Support", "evaluate", "load_all", "names", "select", "works_here"]
+__all__ = [
+    "Backend", "Candidate", "Selection", "Support", "after_update", "best_update", "caveats", "evaluate", "load_all",
+    "names", "select", "works_here",
+]  # fmt: skip
 
 COMMAND = "python -m zoo train model=mnist backend="
 
@@ -30,6 +34,18 @@ class Candidate:
     stack: Stack | None = None
     gpu: Gpu | None = None
     notes: list[str] = dataclasses.field(default_factory=list)
+
+
+@dataclasses.dataclass(frozen=True)
+class Update:
+    """A version of macOS or of NVIDIA's driver with which a candidate would work."""
+
+    what: str
+    version: str
+    candidate: Candidate
+
+    def __str__(self) -> str:
+        return f"Update {self.what} to {self.version} or newer, if it can be: then {self.candidate.why}"
 
 
 @dataclasses.dataclass(frozen=True)
@@ -88,17 +104,50 @@ def evaluate(
     """Evaluate whether a backend works on a machine, and with which stack; arguments as in :func:`select`."""
     if not backend.runnable:
         return Candidate(backend, f"not runnable yet: {backend.reason}")
-    support, gpu, obstacle = _supporting(backend, machine)
-    if support is None:
+    ways, obstacle = compatibility.ways(backend, machine, [stack] if stack else backend.stacks)
+    if not ways:
         return Candidate(backend, obstacle)
     problems: dict[str, str] = {}
-    for name in [stack] if stack else backend.stacks:
-        problem = _stack_problem(backend, support, machine, available, name, python)
+    for way in ways:
+        support, name, gpu = way
+        problem = compatibility.stack_problem(backend, way, machine, available, python)
         if problem is None:
+            problems.pop(name, None)
             why = _strength(backend, support, gpu)
             return Candidate(backend, why, support, available[name], gpu, _grouped(problems))
-        problems[name] = problem
+        problems.setdefault(name, problem)
+    support, _, gpu = ways[0]
     return Candidate(backend, "; ".join(_grouped(problems)), support, None, gpu)
+
+
+def caveats(candidate: Candidate) -> list[str]:
+    """Return what is reported of the candidate's GPU under its backend."""
+    if not candidate.support or not candidate.gpu:
+        return []
+    name = candidate.gpu.name
+    return [text for pattern, text in candidate.support.caveats.items() if re.search(pattern, name)]
+
+
+def after_update(backend: Backend, machine: Machine, available: Mapping[str, Stack]) -> Update | None:
+    """Return the least update by which a refused backend would work here with its best stack, or None."""
+    tried = [
+        Update(what, version, evaluate(backend, updated, available))
+        for what, version, updated in compatibility.updates(backend, machine, available)
+    ]
+    order = [*backend.stacks]
+    working = [(order.index(update.candidate.stack.name), update) for update in tried if update.candidate.stack]
+    return min(working, key=lambda pair: pair[0])[1] if working else None
+
+
+def best_update(machine: Machine, available: Mapping[str, Stack]) -> Update | None:
+    """Return the least update that brings a GPU, or else anything, to a machine on which no backend works."""
+    updates = [after_update(row, machine, available) for row in load_all() if row.trains]
+    return min(filter(None, updates), key=_effort, default=None)
+
+
+def _effort(update: Update) -> tuple[bool, tuple[int, ...], int]:
+    support = update.candidate.support
+    return not support or support.device_kind != "gpu", version_numbers(update.version), _rank(update.candidate)
 
 
 def works_here(candidates: Mapping[str, Candidate]) -> list[Candidate]:
@@ -117,7 +166,9 @@ def _rank(candidate: Candidate) -> int:
 
 def _best_rank(candidate: Candidate, machine: Machine) -> int:
     """Return the best rank that a refused backend could have on this kind of machine."""
-    entries = [entry for entry in candidate.backend.serves if (entry.os, entry.arch) in _names_of(machine)]
+    entries = [
+        entry for entry in candidate.backend.serves if (entry.os, entry.arch) in compatibility.names_of(machine)
+    ]
     return min((entry.auto_rank for entry in entries if entry.auto_rank is not None), default=1000)
 
 
@@ -128,7 +179,7 @@ def _automatic(candidates: Mapping[str, Candidate], machine: Machine, stack: str
         reasons = "\n".join(f"  {name}: {candidate.why}" for name, candidate in candidates.items())
         raise ZooError(
             f"Nothing here can run {what}\nThis machine: {machines.describe(machine)}\n{reasons}",
-            _elsewhere(candidates),
+            _elsewhere(candidates, machine),
         )
     best = usable[0]
     refused = [other for other in candidates.values() if not other.stack and _best_rank(other, machine) < _rank(best)]
@@ -141,6 +192,7 @@ def _selection(candidate: Candidate, machine: Machine, passed: list[str]) -> Sel
     assert candidate.support is not None  # noqa: S101
     reasons = [f"{candidate.why}, with stack {candidate.stack.name}"]
     reasons += [f"passed over stack {note}" for note in candidate.notes]
+    reasons += [f"reported of this GPU: {text}" for text in caveats(candidate)]
     platform = candidate.stack.platforms.get(machine.platform)
     if platform and platform.stand_in_for:
         reasons.append(f"on this system stack {candidate.stack.name} stands in for {platform.stand_in_for}")
@@ -156,6 +208,7 @@ def _refusal(candidate: Candidate, machine: Machine, available: Mapping[str, Sta
     name = candidate.backend.name
     what = f"Backend {name!r} with stack {stack!r}" if stack else f"Backend {name!r}"
     others = {row.name: evaluate(row, machine, available) for row in load_all()}
+    updated = after_update(candidate.backend, machine, available)
     needs = candidate.backend.needs
     lines = (
         []
@@ -165,18 +218,15 @@ def _refusal(candidate: Candidate, machine: Machine, available: Mapping[str, Sta
     if stack and candidate.support:
         lines += _by_hand(candidate.support, [stack])
         candidates = dict.fromkeys([*candidate.backend.stacks, *available])
-        fitting = [
-            other
-            for other in candidates
-            if not _stack_problem(candidate.backend, candidate.support, machine, available, other, None)
-        ]
+        fitting = [other for other in candidates if evaluate(candidate.backend, machine, available, other).stack]
         if fitting:
             lines.append("Stacks that fit here: " + ", ".join(fitting))
             lines.append(f"  {COMMAND}{name} stack={fitting[0]}")
             return _error(what, candidate, machine, lines)
     elif candidate.support:
         lines += _by_hand(candidate.support, candidate.backend.stacks)
-    return _error(what, candidate, machine, [*lines, _elsewhere(others)])
+    lines += [f"{updated}."] if updated else []
+    return _error(what, candidate, machine, [*lines, _elsewhere(others, machine)])
 
 
 def _no_such_stack(name: str, rows: Mapping[str, Backend], available: Mapping[str, Stack]) -> ZooError:
@@ -194,95 +244,18 @@ def _by_hand(support: Support, wanted: list[str]) -> list[str]:
     return [support.by_hand[name] for name in wanted if name in support.by_hand]
 
 
-def _elsewhere(candidates: Mapping[str, Candidate]) -> str:
+def _elsewhere(candidates: Mapping[str, Candidate], machine: Machine) -> str:
     """List what works on this machine, as commands to type."""
     usable = works_here(candidates)
     if not usable:
-        return "Nothing of the zoo runs on this machine yet; it has stacks for x86_64 Linux and for macOS."
+        nothing = "Nothing of the zoo runs on this machine yet; it has stacks for Linux and for macOS."
+        return str(best_update(machine, {stack.name: stack for stack in stacks.load_all()}) or nothing)
     lines = [
         f"  {COMMAND}{candidate.backend.name:<9} # {candidate.why}"
         for candidate in usable
         if candidate.backend.trains
     ]  # fmt: skip
     return "\n".join(["What works on this machine:", *lines])
-
-
-# -- evaluation
-
-
-def _supporting(backend: Backend, machine: Machine) -> tuple[Support | None, Gpu | None, str]:
-    """Return the entry that supports this machine and its GPU, or the nearest reason why none does."""
-    obstacles = [(0, f"it needs {backend.needs}")]
-    for entry in backend.serves:
-        if (entry.os, entry.arch) not in _names_of(machine):
-            continue
-        obstacle = _version_obstacle(entry, machine)
-        if obstacle:
-            obstacles.append((1, obstacle))
-            continue
-        gpus = [gpu for gpu in machine.gpus if gpu.vendor in entry.vendors]
-        working = [gpu for gpu in gpus if gpu.driver or not entry.driver]
-        if working or not entry.vendors:
-            return entry, min(working, key=lambda gpu: _preference(gpu, entry), default=None), ""
-        obstacles.append((2, _gpu_obstacle(entry, machine, gpus)))
-    # An entry that got further says more: "needs macOS 12" rather than "needs a Mac".
-    return None, None, max(obstacles, key=lambda pair: pair[0])[1]
-
-
-def _names_of(machine: Machine) -> list[tuple[str, str]]:
-    return [(system, arch) for system in (machine.os, "any") for arch in (machine.arch, "any")]
-
-
-def _preference(gpu: Gpu, entry: Support) -> tuple[bool, int, int]:
-    return not gpu.external, entry.vendors.index(gpu.vendor), -(gpu.memory_bytes or 0)
-
-
-def _version_obstacle(entry: Support, machine: Machine) -> str | None:
-    have = version_numbers(machine.os_version)
-    system = SYSTEMS.get(entry.os, entry.os)
-    if entry.minimum_os and have < version_numbers(entry.minimum_os):
-        return f"it needs {system} {entry.minimum_os} or newer, this is {machine.os_version or 'unknown'}"
-    newest = version_numbers(entry.maximum_os or "")
-    if newest and have[: len(newest)] > newest:
-        return f"it needs {system} {entry.maximum_os} or older, this is {machine.os_version}"
-    return None
-
-
-def _gpu_obstacle(entry: Support, machine: Machine, matching: list[Gpu]) -> str:
-    if matching:
-        return f"{matching[0].name} has no working driver (`nvidia-smi` does not list it)"
-    wanted = " or ".join(VENDORS[vendor] for vendor in entry.vendors)
-    present = " and ".join(gpu.name for gpu in machine.gpus)
-    return f"it needs a GPU made by {wanted}, " + (
-        f"this machine has {present}" if present else "this machine has none"
-    )
-
-
-def _stack_problem(
-    backend: Backend,
-    support: Support,
-    machine: Machine,
-    available: Mapping[str, Stack],
-    name: str,
-    python: str | None,
-) -> str | None:
-    """Return why a stack cannot serve this backend on this machine, or None."""
-    if name not in available:
-        return "not in this release"
-    if support.device != "any" and name not in backend.stacks:
-        return f"backend {backend.name} does not use it"
-    if python:
-        return None
-    stack, where = available[name], machine.platform
-    platform = stack.platforms.get(where)
-    if platform is None or not (stack.folder / f"{where}.lock").is_file():
-        return f"no lock for {where}" + ("; by hand it can be had" if name in support.by_hand else "")
-    if support.device not in ("any", *platform.devices):
-        more = f" ({platform.note})" if platform.note else ""
-        return f"its lock for {where} drives {' and '.join(platform.devices)}, not {support.device}{more}"
-    if platform.minimum_os and version_numbers(machine.os_version) < version_numbers(platform.minimum_os):
-        return f"needs {SYSTEMS[machine.os]} {platform.minimum_os} or newer, this is {machine.os_version}"
-    return None
 
 
 def _grouped(problems: Mapping[str, str]) -> list[str]:

@@ -12,7 +12,7 @@ from typing import Any
 from zoo.core import paths, schema
 from zoo.core.errors import NoLockError, ZooError, nearest, unknown
 
-PLATFORMS = ("linux-x86_64", "macos-arm64", "macos-x86_64")
+PLATFORMS = ("linux-x86_64", "linux-arm64", "macos-arm64", "macos-x86_64")
 FRAMEWORKS = tuple(paths.worker_modules("devices"))
 KERASES = ("keras", "tf.keras", "none")
 GRADES = ("measured", "stand-in", "reported")
@@ -34,7 +34,9 @@ class Platform:
     """What a stack is made of on one platform.
 
     ``devices`` names what it can compute on there; ``stand_in_for`` the GPU build whose Keras generation it brings
-    to the CPU; ``minimum_os`` the oldest macOS on which everything in the lock loads.
+    to the CPU; ``minimum_os`` the oldest macOS on which everything in the lock loads, ``minimum_glibc`` the oldest C
+    library of Linux. ``cpu_features`` are instructions of the processor without which it dies at import;
+    ``minimum_driver`` and ``minimum_compute`` are what its CUDA and cuDNN ask of an NVIDIA GPU.
     """
 
     requirements: list[str]
@@ -42,6 +44,10 @@ class Platform:
     stand_in_for: str | None = None
     minimum_os: str | None = None
     note: str | None = None
+    minimum_glibc: str | None = None
+    minimum_driver: str | None = None
+    minimum_compute: str | None = None
+    cpu_features: list[str] = dataclasses.field(default_factory=list)
 
 
 @dataclasses.dataclass(frozen=True)

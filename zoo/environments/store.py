@@ -46,7 +46,10 @@ class Environment:
 
 @dataclasses.dataclass(frozen=True)
 class EnvironmentInfo:
-    """One environment folder. ``state`` is ``"ready"`` or why not; times are UTC, empty where unknown."""
+    """One environment folder. ``state`` is ``"ready"`` or why not; times are UTC, empty where unknown.
+
+    ``size_bytes`` is 0 where it was not asked for.
+    """
 
     folder: Path
     stack: str
@@ -201,21 +204,21 @@ def in_use(environment: Environment) -> Iterator[None]:
         yield
 
 
-def list_environments() -> list[EnvironmentInfo]:
-    """List every environment below the cache, finished or not, sorted by name."""
+def list_environments(sizes: bool = True) -> list[EnvironmentInfo]:
+    """List every environment below the cache, finished or not, sorted by name; ``sizes`` takes seconds."""
     root = environments_dir()
     folders = sorted(path for path in root.iterdir() if path.is_dir()) if root.is_dir() else []
-    return [_listed(folder) for folder in folders]
+    return [_listed(folder, folder_size(folder) if sizes else 0) for folder in folders]
 
 
-def _listed(folder: Path) -> EnvironmentInfo:
+def _listed(folder: Path, size: int) -> EnvironmentInfo:
     marker = env_marker.read_marker(folder)
     created = used = ""
     if marker:
         stamp = datetime.datetime.fromtimestamp((folder / env_marker.MARKER).stat().st_mtime, datetime.UTC)
         created, used = marker.created, stamp.isoformat(timespec="seconds")
     name = _final(folder).name.rpartition("-")[0]
-    return EnvironmentInfo(folder, name, folder_size(folder), _state(folder), created, used)
+    return EnvironmentInfo(folder, name, size, _state(folder), created, used)
 
 
 def _state(folder: Path) -> str:

@@ -1,6 +1,8 @@
 """Choose which of the user's environment variables a worker gets: a list, since those of other projects do harm.
 
-Further ones are passed on where the user names them: ``ZOO_WORKER_ENV=NAME,NAME``.
+Further ones are passed on where the user names them: ``ZOO_WORKER_ENV=NAME,NAME``. Not on the list are variables
+that change what is computed (JAX_ENABLE_X64, XLA_FLAGS, TF_XLA_FLAGS) or end a framework at import where they hold
+nonsense, and those that a stack sets itself (KERAS_BACKEND).
 """
 
 import os
@@ -18,7 +20,7 @@ _SYSTEM_PREFIXES = ("LC_",)
 _COMPUTE = {
     "TF_CPP_MIN_LOG_LEVEL", "TF_FORCE_GPU_ALLOW_GROWTH", "TF_GPU_ALLOCATOR", "TF_GPU_THREAD_MODE",
     "TF_GPU_THREAD_COUNT", "TF_NUM_INTRAOP_THREADS", "TF_NUM_INTEROP_THREADS", "TF_ENABLE_ONEDNN_OPTS",
-    "TF_CUDNN_DETERMINISTIC", "TF_DETERMINISTIC_OPS", "XLA_FLAGS", "ENABLE_PJRT_COMPATIBILITY",
+    "TF_CUDNN_DETERMINISTIC", "TF_DETERMINISTIC_OPS", "ENABLE_PJRT_COMPATIBILITY",
     "HDF5_USE_FILE_LOCKING",
 }  # fmt: skip
 _COMPUTE_PREFIXES = (
@@ -26,16 +28,28 @@ _COMPUTE_PREFIXES = (
     "XLA_PYTHON_CLIENT_", "OMP_", "GOMP_", "KMP_", "MKL_", "OPENBLAS_", "VECLIB_", "ONEDNN_", "DNNL_",
 )  # fmt: skip
 
+# Of frameworks, and so worth a word where they are kept away.
+_FRAMEWORKS = ("TF_", "JAX_", "XLA_", "KERAS_", "PLAIDML_", "TORCH_", "TORCHINDUCTOR_", "OV_", "OPENVINO_")
+
 
 def passed_on() -> dict[str, str]:
     """Return the user's variables that a worker gets."""
-    named = _named()
-    return {name: value for name, value in os.environ.items() if _is_system(name) or _computes(name) or name in named}
+    return {name: value for name, value in os.environ.items() if is_passed_on(name)}
 
 
 def computing() -> dict[str, str]:
     """Return those of them on which the numbers may depend."""
     return {name: value for name, value in passed_on().items() if not _is_system(name)}
+
+
+def is_passed_on(name: str) -> bool:
+    """Return True for a variable that a worker gets."""
+    return _is_system(name) or _computes(name) or name in _named()
+
+
+def configures_framework(name: str) -> bool:
+    """Return True for a variable by which a framework, or a library under it, is configured."""
+    return name.startswith(_FRAMEWORKS) or _computes(name)
 
 
 def _named() -> set[str]:

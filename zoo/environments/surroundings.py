@@ -1,0 +1,216 @@
+"""Examine what surrounds the zoo on this machine and often does harm: conda, pip, TLS, settings of other projects.
+
+As in :mod:`zoo.environments.machine` the checks are pure functions over captured texts.
+"""
+
+import dataclasses
+import json
+import os
+import re
+import shutil
+import sys
+from collections.abc import Callable, Mapping
+from pathlib import Path
+
+from zoo.core import paths
+from zoo.environments import variables
+from zoo.environments.machine import Machine, run_tool
+from zoo.environments.platforms import version_numbers
+
+ENV, KERAS_JSON, PLAIDML_JSON = "env", "~/.keras/keras.json", "~/.plaidml"
+TLS, PIP, XCODE, FREE = "ssl.OPENSSL_VERSION", "pip --version", "xcode-select -p", "free bytes"
+Reports = Mapping[str, str]
+OLDEST_PIP = (20, 3)  # the first that knows macOS 11 and wheels named by their glibc
+ROOM_BYTES = 3 * 10**9  # the largest stack for the processor and its downloads
+OURS = "each stack has an environment of its own"
+
+
+@dataclasses.dataclass(frozen=True)
+class Check:
+    """One thing looked at: what was seen, and what it means; ``meaning`` is empty where all is well."""
+
+    name: str
+    seen: str
+    meaning: str = ""
+
+
+def collect() -> dict[str, str]:
+    """Read the texts that the checks need, in a few hundredths of a second."""
+    texts = {
+        ENV: "\n".join(f"{name}={value}" for name, value in os.environ.items()),
+        KERAS_JSON: _text(Path("~/.keras/keras.json")),
+        PLAIDML_JSON: _text(Path("~/.plaidml")),
+        TLS: _tls(),
+        PIP: _pip(),
+        FREE: str(shutil.disk_usage(_existing(paths.cache_dir())).free),
+    }
+    if sys.platform == "darwin":
+        texts[XCODE] = run_tool("xcode-select -p", []) or ""
+    return {name: text for name, text in texts.items() if text is not None}
+
+
+def examine(reports: Reports, machine: Machine) -> list[Check]:
+    """Return every check that the texts and the machine allow."""
+    checks = (check(reports, machine) for check in CHECKS)
+    return [check for check in checks if check]
+
+
+def _text(path: Path) -> str | None:
+    try:
+        return path.expanduser().read_text(encoding="utf-8", errors="replace")
+    except (OSError, RuntimeError):
+        return None
+
+
+def _existing(folder: Path) -> Path:
+    return next(path for path in (folder, *folder.parents) if path.exists())
+
+
+def _tls() -> str:
+    import ssl
+
+    return ssl.OPENSSL_VERSION
+
+
+def _pip() -> str | None:
+    import importlib.metadata
+
+    try:
+        return f"pip {importlib.metadata.version('pip')}"
+    except importlib.metadata.PackageNotFoundError:
+        return None  # uv's environments have none
+
+
+def _variables(reports: Reports) -> dict[str, str]:
+    lines = (line.partition("=") for line in reports.get(ENV, "").splitlines())
+    return {name: value for name, mark, value in lines if mark}
+
+
+# -- the checks
+
+
+def _processor(reports: Reports, machine: Machine) -> Check | None:
+    if machine.arch != "x86_64" or machine.cpu_features is None:
+        return None
+    if "avx" in machine.cpu_features:
+        return Check("AVX", "yes")
+    meaning = "TensorFlow and JAX end in `Illegal instruction` or refuse to load; torch, openvino and plaidml do work"
+    return Check("AVX", f"{machine.chip} has none", meaning)
+
+
+def _rosetta(reports: Reports, machine: Machine) -> Check | None:
+    if machine.os != "macos":
+        return None
+    if not machine.rosetta:
+        return Check("Rosetta", "this Python is native")
+    meaning = "GPU libraries for this Mac need an arm64 Python; the zoo takes one for its stacks"
+    return Check("Rosetta", "this Python is an x86_64 build that Rosetta translates", meaning)
+
+
+def _conda(reports: Reports, machine: Machine) -> Check | None:
+    given = _variables(reports)
+    if "CONDA_PREFIX" not in given:
+        return None
+    name = given.get("CONDA_DEFAULT_ENV", given["CONDA_PREFIX"])
+    if name != "base":
+        return Check("conda", f"environment {name} is active")
+    meaning = f"what pip installs by hand goes into conda's own Python and may break conda; the zoo does not: {OURS}"
+    return Check("conda", "its base environment is active", meaning)
+
+
+def _pip_age(reports: Reports, machine: Machine) -> Check | None:
+    match = re.match(r"pip (\d[\w.]*)", reports.get(PIP, ""))
+    if not match:
+        return None
+    old = version_numbers(match[1]) < OLDEST_PIP
+    meaning = "older than 20.3: it passes over wheels of today and builds from source or finds nothing"
+    return Check(
+        "pip", match[1], f"{meaning}; `python -m pip install -U pip`. Stacks are not affected" if old else ""
+    )
+
+
+def _tls_library(reports: Reports, machine: Machine) -> Check | None:
+    name = reports.get(TLS, "").strip()
+    if not name:
+        return None
+    if "LibreSSL" in name:
+        meaning = (
+            "Apple's old library: downloads may fail, urllib3 2 refuses it; take python.org's or Homebrew's Python"
+        )
+        return Check("TLS", name, meaning)
+    old = version_numbers(name)[:3] < (1, 1, 1)
+    return Check("TLS", name, "older than 1.1.1: servers of today may refuse it" if old else "")
+
+
+def _command_line_tools(reports: Reports, machine: Machine) -> Check | None:
+    if XCODE not in reports:
+        return None
+    place = reports[XCODE].strip()
+    meaning = "`xcode-select --install`: without them pyenv's Pythons and source packages of tf-1.8 cannot be built"
+    return Check("command-line tools", place or "none", "" if place else meaning)
+
+
+def _pythonpath(reports: Reports, machine: Machine) -> Check | None:
+    value = _variables(reports).get("PYTHONPATH")
+    if not value:
+        return None
+    meaning = "its folders come before installed libraries in your own programs; the zoo's own libraries come first"
+    return Check("PYTHONPATH", value, f"{meaning}, and its workers never see it")
+
+
+def _settings_file(name: str, usual: Mapping[str, object]) -> Callable[[Reports, Machine], Check | None]:
+    def check(reports: Reports, machine: Machine) -> Check | None:
+        if name not in reports:
+            return None
+        ignored = "your own programs read it, the zoo's workers never do"
+        try:
+            settings = json.loads(reports[name])
+        except ValueError:
+            return Check(name, "is no JSON", f"libraries that read it fail or ignore it; {ignored}")
+        given = settings if isinstance(settings, dict) else {"": settings}
+        odd = {key: value for key, value in given.items() if usual.get(key, value) != value}
+        text = ", ".join(f"{key} {value}" for key, value in (odd or given).items())
+        return Check(name, text, ignored if odd or not usual else "")
+
+    return check
+
+
+def _keras_backend(reports: Reports, machine: Machine) -> Check | None:
+    value = _variables(reports).get("KERAS_BACKEND")
+    meaning = "your own programs take this Keras backend; every stack of the zoo sets its own"
+    return Check("KERAS_BACKEND", value, meaning) if value else None
+
+
+def _framework_variables(reports: Reports, passed_on: bool) -> list[str]:
+    names = sorted(_variables(reports).keys() - {"KERAS_BACKEND"})
+    return [
+        name for name in names if variables.configures_framework(name) and variables.is_passed_on(name) == passed_on
+    ]
+
+
+def _kept_away(reports: Reports, machine: Machine) -> Check | None:
+    names = _framework_variables(reports, passed_on=False)
+    meaning = f"they act on your own programs and not on the zoo's workers; {variables.MORE}=NAME,NAME passes some on"
+    return Check("variables kept away", ", ".join(names), meaning) if names else None
+
+
+def _passed_on(reports: Reports, machine: Machine) -> Check | None:
+    names = _framework_variables(reports, passed_on=True)
+    meaning = "workers get them: they choose devices, threads and memory, and may change speed and last digits"
+    return Check("variables passed on", ", ".join(names), meaning) if names else None
+
+
+def _disk(reports: Reports, machine: Machine) -> Check | None:
+    if FREE not in reports:
+        return None
+    free = int(reports[FREE])
+    meaning = "little: a stack takes 0.3 to 2.3 GB, one with CUDA 7 GB; ZOO_CACHE=FOLDER keeps them on another disk"
+    return Check("disk", f"{free / 1e9:.1f} GB free for the cache", meaning if free < ROOM_BYTES else "")
+
+
+CHECKS: tuple[Callable[[Reports, Machine], Check | None], ...] = (
+    _processor, _rosetta, _conda, _pip_age, _tls_library, _command_line_tools, _pythonpath,
+    _settings_file(KERAS_JSON, {"floatx": "float32", "epsilon": 1e-07, "backend": "tensorflow",
+                                "image_data_format": "channels_last"}),
+    _settings_file(PLAIDML_JSON, {}), _keras_backend, _kept_away, _passed_on, _disk,
+)  # fmt: skip
