@@ -46,10 +46,7 @@ class Environment:
 
 @dataclasses.dataclass(frozen=True)
 class EnvironmentInfo:
-    """One environment folder. ``state`` is ``"ready"`` or why not; times are UTC, empty where unknown.
-
-    ``size_bytes`` is 0 where it was not asked for.
-    """
+    """One environment folder. ``state`` is ``"ready"`` or why not; times are UTC; empty or 0: not known."""
 
     folder: Path
     stack: str
