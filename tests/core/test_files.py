@@ -15,6 +15,7 @@ from zoo.core.files import (
     atomic_file,
     atomic_folder,
     atomic_write,
+    check_writable,
     file_sha256,
     folder_size,
     locked,
@@ -133,3 +134,15 @@ def test_a_lock_where_nothing_can_be_written(tmp_path: Path) -> None:
 def test_what_cannot_be_read_is_not_a_matter_of_space() -> None:
     error = storage_error("read", Path("x"), OSError(errno.EACCES, "Permission denied"))
     assert str(error) == "Cannot read x: Permission denied\nCheck that it is there and that you may read it."
+
+
+@pytest.mark.parametrize("name", ["file/a.png", "folder", "/proc/a.png"])
+def test_what_cannot_be_written_is_known_beforehand(tmp_path: Path, name: str) -> None:
+    (tmp_path / "file").write_text("")
+    (tmp_path / "folder").mkdir()
+    with pytest.raises(ZooError, match="Cannot write") as error:
+        check_writable(tmp_path / name, "elsewhere")
+    assert error.value.remedy == "elsewhere"
+    check_writable(tmp_path / "new" / "folder" / "a.png")
+    check_writable(tmp_path / "file")
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["file", "folder"]

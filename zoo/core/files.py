@@ -124,6 +124,37 @@ def remove(path: Path) -> None:
             return
 
 
+def check_writable(path: Path, remedy: str = "") -> None:
+    """Refuse a file that could not be written later, before any work is done for it.
+
+    Args:
+        path: the file.
+        remedy: what to do about it, instead of the usual advice.
+
+    Raises:
+        ZooError: the path is a folder, or nothing can be written in its folder.
+    """
+    try:
+        if path.is_dir():
+            raise IsADirectoryError(errno.EISDIR, os.strerror(errno.EISDIR))
+        try_folder(path.parent)
+    except OSError as error:
+        raise storage_error("write", path, error, remedy) from error
+
+
+def try_folder(folder: Path) -> None:
+    """Write into a folder, or into the nearest one above where it is not there yet, and leave nothing behind.
+
+    Raises:
+        OSError: why nothing can be written there.
+    """
+    import tempfile
+
+    place = folder.absolute()
+    with tempfile.TemporaryFile(dir=next(each for each in (place, *place.parents) if os.path.lexists(each))):
+        pass
+
+
 def file_sha256(path: Path) -> str:
     """Compute the SHA-256 of a file, in hexadecimal.
 

@@ -54,9 +54,10 @@ def write(runs: list[str], root: str | None, output: str | None) -> Path:
     """
     base = root_folder(root)
     folders = [_folder(name, base) for name in runs or ["last"]]
-    page = report_page.page(folders)
     usual = (folders[0] if len(folders) == 1 else base) / PAGE
     path = user_path(output) if output else usual
+    files.check_writable(path, "Choose a place you can write: --output FILE")
+    page = report_page.page(folders)
     _write(path.absolute(), page)
     return path
 

@@ -10,7 +10,9 @@ from zoo.config.schemas.common import Settings
 from zoo.config.tasks import Command
 from zoo.core import console, paths
 from zoo.core.errors import ZooError
+from zoo.core.paths import user_path
 from zoo.environments import machine, selection
+from zoo.runs import folder as run_folder
 from zoo.runs import launchers, mlflow_tracking, resume
 from zoo.runs.records import RunRecord
 from zoo.runs.result import Run
@@ -81,6 +83,8 @@ def create_context(command: Command[S], overrides: list[str]) -> RunContext[S]:
     overrides, settings, text, choice = resolve(command, overrides, here, reference)
     if settings.tracking.mlflow:
         mlflow_tracking.check(settings.tracking.mlflow)
+    if resumes is None:
+        run_folder.check_root(user_path(settings.output.root))
     _announce(choice)
     paths.make_cache()
     return RunContext(command, settings, text, overrides, choice, here, reference, resumes=resumes)

@@ -5,7 +5,7 @@ import datetime
 from pathlib import Path
 
 from zoo.core.errors import ZooError
-from zoo.core.files import file_sha256
+from zoo.core.files import file_sha256, try_folder
 from zoo.core.paths import user_path
 from zoo.runs import records
 from zoo.runs.records import Json
@@ -29,10 +29,26 @@ def new_folder(root: Path, name: str | None, words: list[str]) -> Path:
         root.mkdir(parents=True, exist_ok=True)
         return _first_free(root, base)
     except OSError as error:
-        raise ZooError(
-            f"Cannot make a run folder in {root.absolute()}: {error.strerror or error}",
-            "Choose a place you can write: output.root=FOLDER",
-        ) from error
+        raise _root_error(root, error) from error
+
+
+def check_root(root: Path) -> None:
+    """Refuse a folder of run folders in which none could be made, before any work is done.
+
+    Raises:
+        ZooError: nothing can be written there.
+    """
+    try:
+        try_folder(root)
+    except OSError as error:
+        raise _root_error(root, error) from error
+
+
+def _root_error(root: Path, error: OSError) -> ZooError:
+    return ZooError(
+        f"Cannot make a run folder in {root.absolute()}: {error.strerror or error}",
+        "Choose a place you can write: output.root=FOLDER",
+    )
 
 
 def _first_free(root: Path, base: str) -> Path:

@@ -143,8 +143,8 @@ def test_hostile_files_are_refused_with_a_reason(tmp_path: Path) -> None:
     bomb(tmp_path / "odd.png", 10_000)
     reasons = {
         "text.jpg": "not that of a picture", "cut.jpg": "damaged.*truncated", "empty.png": "is empty",
-        "program.jpg": "not that of a picture", "photo.heic": "HEIC", "pipe.jpg": "not a file",
-        "folder.jpg": "not a file", "link.jpg": "no such file",
+        "program.jpg": "PostScript document", "photo.heic": "sips -s format jpeg photo.heic",
+        "pipe.jpg": "not a file", "folder.jpg": "not a file", "link.jpg": "no such file",
         "bomb.png": "more than 89,478,485 pixels", "odd.png": "10,000 x 10,000",
     }  # fmt: skip
     tracemalloc.start()

@@ -136,3 +136,69 @@ def test_a_full_disk_is_told(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) ->
     with pytest.raises(ZooError, match="No space left"):
         files.write(tmp_path / "a.png", [blocks()], ImageMetadata())
     assert (tmp_path / "a.png").read_bytes() == b"mine"
+
+
+def ring(columns: int = 60, rows: int = 40) -> Image.Image:
+    """A picture whose right half is transparent."""
+    image = Image.fromarray(blocks(rows, columns)).convert("RGBA")
+    image.paste((0, 0, 0, 0), (columns // 2, 0, columns, rows))
+    return image
+
+
+@pytest.mark.parametrize("suffix", [".png", ".webp", ".tif", ".gif"])
+def test_what_is_transparent_stays_so_at_any_size(tmp_path: Path, suffix: str) -> None:
+    ring().save(tmp_path / f"a{suffix}")
+    metadata, (frame,) = read(tmp_path / f"a{suffix}")
+    files.write(tmp_path / f"b{suffix}", [frame.repeat(2, 0).repeat(2, 1)], metadata)
+    alpha = np.asarray(Image.open(tmp_path / f"b{suffix}").convert("RGBA"))[..., 3]
+    assert alpha.shape == (80, 120)
+    assert (alpha[:, :58] == 255).all()
+    assert (alpha[:, 62:] == 0).all()
+
+
+def test_transparency_becomes_white_where_a_format_has_none_and_is_not_made_up(tmp_path: Path) -> None:
+    ring().save(tmp_path / "a.png")
+    metadata, frames = read(tmp_path / "a.png")
+    files.write(tmp_path / "b.jpg", frames, metadata)
+    assert np.asarray(Image.open(tmp_path / "b.jpg"))[20, 50].min() > 240
+    Image.fromarray(blocks()).convert("RGBA").save(tmp_path / "opaque.png")
+    metadata, frames = read(tmp_path / "opaque.png")
+    assert metadata.transparent is None
+    files.write(tmp_path / "c.png", frames, metadata)
+    assert Image.open(tmp_path / "c.png").mode == "RGB"
+
+
+@pytest.mark.parametrize("plays", [0, 1, 3])
+@pytest.mark.parametrize("suffix", [".gif", ".webp", ".png"])
+def test_an_animation_plays_as_often_as_before(tmp_path: Path, suffix: str, plays: int) -> None:
+    """GIF counts how often it is shown again, WebP and PNG how often it is shown."""
+    loop = {0: {"loop": 0}, 1: {}, 3: {"loop": 2}}[plays] if suffix == ".gif" else {"loop": plays}
+    frames = [ring().rotate(90 * turn) for turn in range(3)]
+    keys = {"kmin": 1, "kmax": 1}
+    frames[0].save(tmp_path / f"a{suffix}", save_all=True, append_images=frames[1:], duration=50, **loop, **keys)
+    metadata, pictures = read(tmp_path / f"a{suffix}")
+    assert metadata.plays == plays
+    for target in (".gif", ".webp", ".png"):
+        files.write(tmp_path / f"b{target}", pictures, metadata)
+        again, copies = read(tmp_path / f"b{target}")
+        assert (again.plays, again.durations, len(copies)) == (plays, (50, 50, 50), 3)
+        with Image.open(tmp_path / f"b{target}") as image:
+            image.seek(1)
+            assert image.convert("RGBA").getchannel("A").getextrema() == (0, 255)
+
+
+FILM = {
+    "a b.mp4": b"\0\0\0\x20ftypisom" + bytes(50),
+    "a b.mov": b"\0\0\0\x14ftypqt  " + bytes(50),
+    "a b.mkv": b"\x1aE\xdf\xa3" + bytes(50),
+    "a b.avi": b"RIFF\0\0\0\0AVI LIST" + bytes(50),
+    "a b.ts": (b"G" + bytes(187)) * 3,
+}
+
+
+@pytest.mark.parametrize("name", FILM)
+def test_a_video_is_told_with_the_command_that_makes_frames_of_it(tmp_path: Path, name: str) -> None:
+    (tmp_path / name).write_bytes(FILM[name])
+    with pytest.raises(decode.UnreadableError) as caught:
+        files.open_image(tmp_path / name)
+    assert f"it is a video; make pictures of its frames: mkdir frames && ffmpeg -i '{name}'" in str(caught.value)

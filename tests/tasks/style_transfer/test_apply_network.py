@@ -103,6 +103,15 @@ def test_a_film_stays_a_film(zoo: Zoo, tmp_path: Path, capsys: pytest.CaptureFix
     assert "only the first frame" in capsys.readouterr().err
 
 
+def test_transparency_stays_and_the_time_is_told_for_each_megapixel(
+    zoo: Zoo, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    Image.new("RGBA", (30, 20), (10, 10, 10, 0)).save(tmp_path / "a.png")
+    assert zoo("input=a.png", "save=b.png") == 0
+    assert Image.open(tmp_path / "b.png").convert("RGBA").getpixel((5, 5))[3] == 0
+    assert "s per megapixel" in capsys.readouterr().out
+
+
 def test_asked_to_stop_it_keeps_what_is_done(
     zoo: Zoo, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -140,6 +149,10 @@ def test_asked_to_stop_it_keeps_what_is_done(
         (("input=a.png", "tile=1"), "tile must be from 64"),
         (("input=a.png", "precision=half"), "precision must be one of float32, bfloat16, float16"),
         (("input=empty", "save=a.png"), "a.png"),
+        (("input=a.png", "save=a.png/b.png"), "Not a directory"),
+        (("input=a.png", "save=/proc/none/b.png"), "Choose a place you can write: save=PATH"),
+        (("input=film.mp4",), "ffmpeg -i film.mp4 frames/%05d.png"),
+        (("input=photo.heic",), "sips -s format jpeg photo.heic --out photo.jpg"),
         ((), "input is missing"),
     ],
 )
@@ -150,13 +163,17 @@ def test_mistakes_are_told_in_words(
     (tmp_path / "empty").mkdir()
     (tmp_path / "broken.jpg").write_bytes(b"\xff\xd8\xff nothing")
     np.savez(tmp_path / "other.npz", **{"dense/kernel": np.zeros((2, 2), np.float32)})
+    (tmp_path / "film.mp4").write_bytes(b"\0\0\0\x20ftypisom" + bytes(50))
+    (tmp_path / "photo.heic").write_bytes(b"\0\0\0\x18ftypheic" + bytes(50))
     if "save=a.png" in arguments:
         photo(tmp_path / "empty" / "x.png")
     assert zoo(*arguments) == 1
     shown = capsys.readouterr().err
     assert words in shown
     assert "Traceback" not in shown
+    assert ".heic," not in shown
     assert level(tmp_path / "a.png") == 10
+    assert not (tmp_path / "runs").exists()
 
 
 def test_no_room_for_the_results_is_told(

@@ -64,6 +64,8 @@ def test_the_defaults_are_a_photo_and_a_style_that_are_at_hand() -> None:
         (["style=absent.png"], "There is no picture absent.png (style)"),
         (["save=out.xyz"], "cannot be written to"),
         (["save=absent/out.png"], "There is no folder"),
+        (["save=/proc/out.png"], "Cannot write /proc/out.png"),
+        (["output.root=/proc/none"], "Cannot make a run folder in /proc/none"),
         (["features=random", "feature_weights=x.npz"], "no use for weights"),
         (["feature_weights=absent.npz"], "There are no weights at absent.npz"),
     ],

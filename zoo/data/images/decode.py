@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from zoo.config.ranges import RESIZES
+from zoo.data.images import unknown_kinds
 
 if TYPE_CHECKING:
     import numpy as np
@@ -17,11 +18,12 @@ if TYPE_CHECKING:
 
     Bytes = NDArray[np.uint8]
 
-# Files of these names are tried; HEIC cannot be read here, but is then listed with the reason and not passed over.
-SUFFIXES = (
+READABLE = (
     *(".png", ".jpg", ".jpeg", ".jpe", ".jfif", ".bmp", ".gif", ".tif", ".tiff", ".webp", ".avif"),
-    *(".ppm", ".pgm", ".pbm", ".pnm", ".heic", ".heif"),
+    *(".ppm", ".pgm", ".pbm", ".pnm"),
 )
+# Files of these names are tried; HEIC cannot be read here, but is then listed with the reason and not passed over.
+SUFFIXES = (*READABLE, ".heic", ".heif")
 # Formats that hold one picture in plain data; those that would start another program (EPS, PDF) are left out.
 FORMATS = ("PNG", "JPEG", "MPO", "BMP", "GIF", "TIFF", "WEBP", "AVIF", "PPM")
 # Of a picture's own size, before it is decoded: 268 MB of colours. A small file can claim far more.
@@ -103,8 +105,7 @@ def open_upright(path: Path, hint: tuple[int, int] | None = None) -> "Image":
     except Image.DecompressionBombError as error:
         raise UnreadableError(f"it has more than {MOST_PIXELS:,} pixels") from error
     except UnidentifiedImageError as error:
-        heic = " (HEIC: save it as JPEG)" if path.suffix.lower() in (".heic", ".heif") else ""
-        raise UnreadableError(f"its content is not that of a picture of a known kind{heic}") from error
+        raise UnreadableError(unknown_kinds.describe(path)) from error
     except FileNotFoundError as error:
         raise UnreadableError("there is no such file") from error
     except PermissionError as error:

@@ -7,7 +7,7 @@ take it for granted in an untagged picture.
 import contextlib
 import io
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -37,6 +37,9 @@ WRITTEN: dict[str, tuple[str, dict[str, Any]]] = {
 # These can hold several frames, one after the other.
 MOVING = (".gif", ".webp", ".png")
 _EXIF = ("JPEG", "PNG", "WEBP", "TIFF")
+_ALPHA = ("PNG", "WEBP", "TIFF", "GIF")
+# For transparent animations: a GIF clears each frame before the next; Pillow's WebP keeps alpha in key frames only.
+_CLEAR_OPTIONS = {"GIF": {"disposal": 2}, "WEBP": {"kmin": 1, "kmax": 1}}
 _USUAL_FRAME_MS = 100
 
 
@@ -47,10 +50,14 @@ class ImageMetadata:
     Attributes:
         exif: as bytes, upright already; empty where there is none.
         durations: milliseconds of every frame; empty for a picture that stands still.
+        plays: how often an animation is shown; 0 means without end.
+        transparent: the file itself where parts of it are transparent, else None.
     """
 
     exif: bytes = b""
     durations: tuple[int, ...] = ()
+    plays: int = 0
+    transparent: Path | None = None
 
 
 def open_image(path: Path) -> "tuple[ImageMetadata, Iterator[Bytes]]":
@@ -64,8 +71,9 @@ def open_image(path: Path) -> "tuple[ImageMetadata, Iterator[Bytes]]":
         UnreadableError: it cannot be decoded.
     """
     first = decode.open_upright(path)
-    durations = _durations(path) if path.suffix.lower() in MOVING else ()
-    return ImageMetadata(_exif(first), durations), _frames(path, first, len(durations))
+    metadata = _animation(path) if path.suffix.lower() in MOVING else None
+    metadata = metadata or ImageMetadata(transparent=path if _is_transparent(first) else None)
+    return replace(metadata, exif=_exif(first)), _frames(path, first, len(metadata.durations))
 
 
 def _exif(image: "Image") -> bytes:
@@ -79,18 +87,58 @@ def _exif(image: "Image") -> bytes:
         return b""
 
 
-def _durations(path: Path) -> tuple[int, ...]:
-    """Return the milliseconds of every frame of an animation; empty for a still picture."""
+def _animation(path: Path) -> ImageMetadata | None:
+    """Return times, showings and transparency of an animation; None for a still picture."""
     with _readable(), _open(path) as image:
         count = getattr(image, "n_frames", 1)
         if count == 1:
-            return ()
-        durations = []
+            return None
+        durations, transparent = [], False
         for number in range(count):
             image.seek(number)
             image.load()  # WebP tells the time of a frame only then
             durations.append(int(image.info.get("duration") or _USUAL_FRAME_MS))
-        return tuple(durations)
+            transparent = transparent or _is_transparent(image)
+        loop = image.info.get("loop")
+        plays = _gif_plays(loop) if image.format == "GIF" else int(loop or 0)
+        return ImageMetadata(durations=tuple(durations), plays=plays, transparent=path if transparent else None)
+
+
+def _gif_plays(loop: int | None) -> int:
+    """GIF counts repetitions after the first showing, 0 without end; without a count it is shown once."""
+    return 1 if loop is None else loop + 1 if loop else 0
+
+
+def _loop_option(kind: str, plays: int) -> dict[str, int]:
+    """Return Pillow's option for so many showings."""
+    if kind != "GIF":
+        return {"loop": plays}
+    return {} if plays == 1 else {"loop": plays - 1 if plays else 0}
+
+
+def _is_transparent(image: "Image") -> bool:
+    return image.has_transparency_data and _alpha(image).getextrema()[0] != 255
+
+
+def _alpha(image: "Image") -> "Image":
+    """Return the opacity of a picture, mode ``L``, 255 where it is opaque."""
+    return image.convert("RGBA").getchannel("A")
+
+
+def _alphas(path: Path) -> Iterator["Image"]:
+    """Yield the opacity of every frame of a file."""
+    yield _alpha(decode.open_upright(path))
+    with _readable(), _open(path) as image:
+        for number in range(1, getattr(image, "n_frames", 1)):
+            image.seek(number)
+            yield _alpha(image)
+
+
+def _with_alpha(pictures: "Iterable[Image]", path: Path) -> Iterator["Image"]:
+    """Give pictures the opacity of the frames of a file, at their own size."""
+    for picture, alpha in zip(pictures, _alphas(path), strict=False):
+        picture.putalpha(alpha.resize(picture.size))
+        yield picture
 
 
 def _frames(path: Path, first: "Image", count: int) -> "Iterator[Bytes]":
@@ -152,7 +200,7 @@ def write(path: Path, pictures: Iterable["Bytes"], about: ImageMetadata) -> None
     Args:
         path: where to.
         pictures: uint8 (rows, columns, 3) each; all but the first are left out where the format stands still.
-        about: EXIF, and the times of the frames.
+        about: EXIF, times of the frames, how often they play, and the file whose transparency is kept.
 
     Raises:
         ZooError: the suffix is unknown, the picture is too large for the format, or there is no room.
@@ -161,10 +209,14 @@ def write(path: Path, pictures: Iterable["Bytes"], about: ImageMetadata) -> None
 
     kind, options = output_format(path)
     # All frames at once: the encoders want to look at them more than once.
-    first, *rest = (Image.fromarray(each) for each in pictures)
+    images: Iterator[Image.Image] = (Image.fromarray(each) for each in pictures)
+    if about.transparent and kind in _ALPHA:
+        images = _with_alpha(images, about.transparent)
+    first, *rest = images
     extra: dict[str, Any] = {"exif": about.exif} if about.exif and kind in _EXIF else {}
     if len(about.durations) > 1 and path.suffix.lower() in MOVING:
-        extra |= {"save_all": True, "append_images": rest, "duration": list(about.durations), "loop": 0}
+        extra |= {"save_all": True, "append_images": rest, "duration": list(about.durations)}
+        extra |= _loop_option(kind, about.plays) | (_CLEAR_OPTIONS.get(kind, {}) if first.mode == "RGBA" else {})
     with atomic_file(path, parents=True) as part:
         try:
             first.save(part, kind, **options, **extra)

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     Bytes = NDArray[np.uint8]
 
 STYLES = ("digits", "plain")
-KINDS = f"Give a picture ({', '.join(decode.SUFFIXES)}), a folder of them, or a .npy array."
+KINDS = f"Give a picture ({', '.join(decode.READABLE)}), a folder of them, or a .npy array."
 # Of the contrast between ink and paper: what is fainter is taken for the grain of the paper or of the JPEG.
 FAINT = 0.25
 # Grey levels, of 255: a picture with less contrast is taken for an empty sheet.

@@ -11,7 +11,7 @@ from zoo.config.schemas.style_network import RestyleConfig
 from zoo.config.tasks import Command
 from zoo.core import console
 from zoo.core.errors import ZooError, nearest
-from zoo.core.files import storage_error
+from zoo.core.files import check_writable, storage_error
 from zoo.core.paths import user_path
 from zoo.data.images import decode, files
 from zoo.runs.context import RunContext, create_context, refuse_without_keras
@@ -24,7 +24,7 @@ from zoo.tasks.style_transfer import pipeline
 from zoo.weights import manifest
 
 MODEL = "style_transfer/fast"
-KINDS = f"Give a picture ({', '.join(decode.SUFFIXES)}) or a folder of them."
+KINDS = f"Give a picture ({', '.join(decode.READABLE)}) or a folder of them."
 
 
 def infer(overrides: list[str]) -> Run:
@@ -120,6 +120,8 @@ def _planned(given: Path, names: list[str], settings: RestyleConfig) -> list[pip
         files.output_format(item.target)
         if settings.save and item.target.exists() and item.target.samefile(item.source):
             raise ZooError(f"{item.source} would be written over itself", "Give another place: save=PATH")
+    if settings.save:
+        check_writable(items[0].target, "Choose a place you can write: save=PATH")
     there = [item.target for item in items if settings.save and item.target.exists()]
     if there and not settings.overwrite:
         more = f" and {len(there) - 1:,} more" if len(there) > 1 else ""
@@ -195,7 +197,7 @@ def _words(record: Json) -> list[str]:
     if record["exit"] == "interrupted":
         lines.append(f"Interrupted after {metrics['written']:,} of {record['data']['items']:,}")
     if "s_per_megapixel" in metrics:
-        lines.append(f"{metrics['megapixels']:.2f} megapixels, {metrics['s_per_megapixel']:.2f} s each")
+        lines.append(f"{metrics['megapixels']:.2f} megapixels, {metrics['s_per_megapixel']:.2f} s per megapixel")
     return lines
 
 

@@ -1,6 +1,6 @@
 """Pictures for style transfer: opened in true colours, sized, recoloured, and shown side by side."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -42,7 +42,7 @@ def opened(path: Path, role: str) -> Picture:
         raise ZooError(f"There is no picture {path} ({role})", f"Give the path of a picture: {role}=FILE")
     try:
         metadata, frames = files.open_image(path)
-        return Picture(path, next(frames), files.ImageMetadata(metadata.exif))
+        return Picture(path, next(frames), replace(metadata, durations=()))
     except decode.UnreadableError as error:
         raise ZooError(
             f"{path} ({role}) cannot be used: {error}", "Give a JPEG, PNG, TIFF, WebP, BMP or GIF."

@@ -167,7 +167,7 @@ def _write_out(context: RunContext[StyleConfig], settings: StyleConfig, job: inp
     content = images.sized(images.fitted(job.content.pixels, job.long_side), *result.shape[:2])
     if settings.colors == "content":
         result = images.recoloured(result, content)
-    files.write(path, [result], files.ImageMetadata(job.content.metadata.exif))
+    files.write(path, [result], job.content.metadata)
     if job.save is not None:
         files.write(job.save, [result], job.content.metadata)
         context.record.saved, context.record.saved_sha256 = str(job.save), file_sha256(job.save)
