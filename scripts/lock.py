@@ -13,7 +13,6 @@ import datetime
 import difflib
 import re
 import sys
-import tempfile
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
@@ -23,17 +22,11 @@ sys.path.insert(0, str(ROOT))
 
 from zoo.core import console
 from zoo.core.errors import ZooError
-from zoo.environments import stacks, uv_client
+from zoo.environments import resolution, stacks, uv_client
 
 HOST = "host"
 HOST_LOCK = ROOT / "requirements.lock"
 HOST_PYTHON = "3.11"
-TRIPLES = {
-    "linux-arm64": "aarch64-unknown-linux-gnu",
-    "linux-x86_64": "x86_64-unknown-linux-gnu",
-    "macos-arm64": "aarch64-apple-darwin",
-    "macos-x86_64": "x86_64-apple-darwin",
-}
 
 
 @dataclass(frozen=True)
@@ -47,32 +40,15 @@ class Job:
     extra: dict[str, str]
 
 
-def target(platform: str, row: stacks.Platform) -> str:
-    """Return uv's name of a platform; uv takes wheels for glibc 2.28 unless the row says which one it has."""
-    arch = TRIPLES[platform].partition("-")[0]
-    return f"{arch}-manylinux_{row.minimum_glibc.replace('.', '_')}" if row.minimum_glibc else TRIPLES[platform]
-
-
 def stack_job(stack: stacks.Stack, platform: str) -> Job:
     """Return how to resolve the lock of a stack on one of its platforms."""
-    row = stack.platforms[platform]
     heading = (
         f"# {stack.name} for {platform}, Python {stack.python}, as of {stack.exclude_newer}.\n"
         f"# Rebuild: python scripts/lock.py {stack.name} --platform {platform}\n"
     )
-    arguments = [
-        "-",
-        *("--python-platform", target(platform, row)),
-        *("--python-version", stack.python),
-        *until(stack.exclude_newer),
-    ]
-    if not stack.source_builds:
-        arguments += ["--only-binary", ":all:"]
-    for name in stack.omit:
-        arguments += ["--no-emit-package", name]
-    # uv asks this variable which macOS the wheels must run on.
-    extra = {"MACOSX_DEPLOYMENT_TARGET": row.minimum_os} if row.minimum_os else {}
-    return Job(stack.folder / f"{platform}.lock", heading, arguments, row.requirements, extra)
+    arguments = ["-", *resolution.stack_arguments(stack, platform)]
+    extra = resolution.stack_variables(stack, platform)
+    return Job(stack.folder / f"{platform}.lock", heading, arguments, stack.platforms[platform].requirements, extra)
 
 
 def host_job(date: str | None) -> Job:
@@ -89,7 +65,7 @@ def host_job(date: str | None) -> Job:
         "# Rebuild: python scripts/lock.py host (--date moves the date)\n"
     )
     arguments = [str(ROOT / "pyproject.toml"), "--group", f"{ROOT / 'pyproject.toml'}:dev", "--universal"]
-    return Job(HOST_LOCK, heading, [*arguments, "--python-version", HOST_PYTHON, *until(date)], [], {})
+    return Job(HOST_LOCK, heading, [*arguments, "--python-version", HOST_PYTHON, *resolution.until(date)], [], {})
 
 
 def host_date() -> str:
@@ -101,36 +77,17 @@ def host_date() -> str:
     return match[1] if match else yesterday.date().isoformat()
 
 
-def until(date: str) -> list[str]:
-    """Return uv's option for packages up to a date. A bare date would be read in the local time zone."""
-    return ["--exclude-newer", f"{date}T23:59:59Z"]
-
-
 def resolve(job: Job) -> str:
     """Resolve a lock and return its text.
 
     Raises:
         ZooError: nothing satisfies the requirements, or the index cannot be reached (the message quotes uv).
     """
-    with tempfile.TemporaryDirectory() as scratch:
-        fresh, wanted = Path(scratch, "fresh.lock"), Path(scratch, "wanted.in")
-        wanted.write_text("\n".join(job.requirements) + "\n", encoding="utf-8")
-        arguments = [str(wanted) if argument == "-" else argument for argument in job.arguments]
-        common = [
-            "--generate-hashes",
-            "--no-header",
-            "--no-annotate",
-            "--no-emit-index-url",
-            "--no-emit-find-links",
-        ]
-        outcome = uv_client.run(
-            ["pip", "compile", "-q", "--python", sys.executable, *common, "-o", str(fresh), *arguments],
-            extra=job.extra,
-        )
-        if outcome.code != 0:
-            why, remedy = uv_client.reason(outcome)
-            raise ZooError(f"{job.lock.relative_to(ROOT)} cannot be resolved: {why}.\n{outcome.tail()}", remedy)
-        return job.heading + fresh.read_text(encoding="utf-8")
+    outcome, text = resolution.resolve(job.requirements, job.arguments, job.extra)
+    if outcome.code != 0:
+        why, remedy = uv_client.reason(outcome)
+        raise ZooError(f"{job.lock.relative_to(ROOT)} cannot be resolved: {why}.\n{outcome.tail()}", remedy)
+    return job.heading + text
 
 
 def drift(job: Job) -> list[str]:
@@ -179,7 +136,7 @@ def main(argv: list[str]) -> int:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("names", nargs="*", metavar="NAME", help="stacks, or host; default: all")
     parser.add_argument("--check", action="store_true", help="change nothing; exit 1 if a lock drifted")
-    parser.add_argument("--platform", choices=sorted(TRIPLES), help="only the locks for this platform")
+    parser.add_argument("--platform", choices=sorted(resolution.TRIPLES), help="only the locks for this platform")
     parser.add_argument("--date", help="as-of date for requirements.lock, YYYY-MM-DD")
     options = parser.parse_args(argv)
     try:

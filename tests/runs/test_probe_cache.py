@@ -15,6 +15,7 @@ from zoo.runs import probe_cache
 
 CPU = {"backend": "cpu", "framework": "tensorflow", "promise": "cpu", "id": None}
 ROWS = [{"name": "convolution", "ok": True, "largest_error": 1e-7}]
+START = {"probes": ROWS, "variables": {"CUDA_VISIBLE_DEVICES": "-1"}}
 
 
 @pytest.fixture
@@ -27,10 +28,11 @@ def environment(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Environment:
 def test_rows_come_back_with_their_date(environment: Environment) -> None:
     here = machine.probe()
     assert probe_cache.known(environment, here, CPU) is None
-    probe_cache.keep(environment, here, CPU, ROWS)
+    probe_cache.keep(environment, here, CPU, START)
     probed = probe_cache.known(environment, here, CPU)
     assert probed is not None
     assert probed.rows == ROWS
+    assert probed.variables == START["variables"]
     assert len(probed.date) == 10
 
 
@@ -50,7 +52,7 @@ def test_whatever_may_change_the_numbers_asks_for_new_ones(
     environment: Environment, monkeypatch: pytest.MonkeyPatch, changed: dict[str, Any]
 ) -> None:
     here = machine.probe()
-    probe_cache.keep(environment, here, CPU, ROWS)
+    probe_cache.keep(environment, here, CPU, START)
     if "variable" in changed:
         monkeypatch.setenv(changed["variable"], "0")
     other = dataclasses.replace(here, **changed.get("machine", {}))
@@ -63,7 +65,7 @@ def test_another_version_of_the_probes_asks_for_new_rows(
     environment: Environment, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, name: str
 ) -> None:
     here = machine.probe()
-    probe_cache.keep(environment, here, CPU, ROWS)
+    probe_cache.keep(environment, here, CPU, START)
     for package in probe_cache.SOURCES:
         shutil.copytree(paths.PACKAGE / package, tmp_path / "zoo" / package)
     monkeypatch.setattr(paths, "PACKAGE", tmp_path / "zoo")
@@ -75,16 +77,16 @@ def test_another_version_of_the_probes_asks_for_new_rows(
 
 def test_a_gpu_and_wrong_rows_are_not_remembered(environment: Environment) -> None:
     here = machine.probe()
-    probe_cache.keep(environment, here, CPU | {"promise": "gpu"}, ROWS)
-    probe_cache.keep(environment, here, CPU, [{**ROWS[0], "ok": False}])
+    probe_cache.keep(environment, here, CPU | {"promise": "gpu"}, START)
+    probe_cache.keep(environment, here, CPU, START | {"probes": [{**ROWS[0], "ok": False}]})
     assert not (paths.cache_dir() / "probes").exists()
 
 
 def test_a_damaged_file_is_told_and_passed_over(environment: Environment, capsys: pytest.CaptureFixture[str]) -> None:
     here = machine.probe()
-    probe_cache.keep(environment, here, CPU, ROWS)
+    probe_cache.keep(environment, here, CPU, START)
     (path,) = (paths.cache_dir() / "probes").iterdir()
-    for content in ("", "[]", json.dumps({"rows": ROWS})):
+    for content in ("", "[]", json.dumps({"rows": ROWS}), json.dumps({"rows": ROWS, "date": "2026-01-01"})):
         path.write_text(content)
         assert probe_cache.known(environment, here, CPU) is None
         assert "is damaged" in capsys.readouterr().err

@@ -5,7 +5,7 @@ import re
 from collections.abc import Callable
 from importlib import import_module
 from pathlib import Path
-from typing import TYPE_CHECKING, NoReturn
+from typing import TYPE_CHECKING, Any, NoReturn
 
 from zoo.core.errors import ZooError, unknown
 
@@ -79,7 +79,7 @@ def build() -> CommandParser:
     return parser
 
 
-def add_verb(verbs: "Verbs", name: str, run: "Run | None", summary: str) -> CommandParser:
+def add_verb(verbs: "Verbs", name: str, run: "Run | None", summary: str, **options: Any) -> CommandParser:
     """Add a verb or an action of one; `run` is None for a verb that only has actions."""
     parser = verbs.add_parser(
         name,
@@ -87,6 +87,7 @@ def add_verb(verbs: "Verbs", name: str, run: "Run | None", summary: str) -> Comm
         description=summary,
         allow_abbrev=False,
         formatter_class=argparse.RawDescriptionHelpFormatter,
+        **options,
     )
     if run is not None:
         parser.set_defaults(run=run)

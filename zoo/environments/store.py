@@ -11,21 +11,21 @@ import os
 import re
 import subprocess
 import tempfile
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import AbstractContextManager, ExitStack, contextmanager, suppress
 from pathlib import Path
+
+from packaging.requirements import Requirement
 
 from zoo import protocol
 from zoo.core import console, paths, processes, uses
 from zoo.core.errors import ZooError, unknown
 from zoo.core.files import file_sha256, folder_size, locked
 from zoo.core.files import remove as remove_path
-from zoo.core.paths import user_path
-from zoo.environments import build, stacks, uv_client, variables
+from zoo.environments import additions, build, stacks, uv_client, variables
 from zoo.environments import marker as env_marker
 from zoo.environments.build import HealthCheck
 from zoo.environments.interpreters import Interpreter
-from zoo.environments.platforms import PYTHON_SYSTEMS, architecture
 from zoo.environments.stacks import Stack
 
 HEALTH_S = 600.0
@@ -56,21 +56,25 @@ class EnvironmentInfo:
     last_used: str
 
 
-def ensure(stack: Stack, platform: str, healthy: HealthCheck | None = None) -> Environment:
+def ensure(
+    stack: Stack, platform: str, healthy: HealthCheck | None = None, added: Sequence[Requirement] = ()
+) -> Environment:
     """Return the environment of a stack on a platform, built first where it is not there yet.
 
     Args:
         stack: from :func:`zoo.environments.stacks.load`.
         platform: such as ``"linux-x86_64"``.
         healthy: decides whether a fresh environment may be used; None: :func:`health_check`.
+        added: packages beside the stack's own.
 
     Raises:
-        ZooError: no lock for the platform, no interpreter, no space, or the build failed.
+        ZooError: no lock for the platform, no interpreter, no space, or the build failed; or what is added does not
+            fit the stack.
     """
     paths.make_cache()
-    lock = stacks.lock_file(stack, platform)
+    lock = additions.locked(stack, platform, added) if added else stacks.lock_file(stack, platform)
     python = uv_client.ensure_interpreter(stack.python, platform.partition("-")[2])
-    folder = environments_dir() / _folder_name(stack, platform, lock, python)
+    folder = environments_dir() / _folder_name(additions.label(stack, added), platform, lock, python)
     with uses.using(_wanted(folder)):
         if env_marker.defect(folder) is None:
             return _open(folder, lock, 0.0)
@@ -131,9 +135,9 @@ def environments_dir() -> Path:
     return paths.cache_dir() / "envs"
 
 
-def _folder_name(stack: Stack, platform: str, lock: Path, python: Interpreter) -> str:
+def _folder_name(label: str, platform: str, lock: Path, python: Interpreter) -> str:
     parts = [file_sha256(lock), str(python.path), python.version, uv_client.version(), platform]
-    return f"{stack.name}-{hashlib.sha256(json.dumps(parts).encode()).hexdigest()[:10]}"
+    return f"{label}-{hashlib.sha256(json.dumps(parts).encode()).hexdigest()[:10]}"
 
 
 def _open(folder: Path, lock: Path, build_s: float) -> Environment:
@@ -258,46 +262,3 @@ def remove(wanted: list[str] | None) -> list[Path]:
         for folder in gone:
             _discard(folder)
     return gone
-
-
-def inspect_external(python: Path, stack: Stack) -> tuple[Environment, list[str]]:
-    """Inspect an environment of the user's own and compare it with the lock; it is never changed.
-
-    Args:
-        python: its interpreter, or its folder.
-        stack: whose lock it is compared with.
-
-    Returns:
-        The environment, and how it differs from the lock, one sentence each.
-
-    Raises:
-        ZooError: there is no Python there, or it does not run.
-    """
-    python = user_path(python).absolute()
-    python = env_marker.python_of(python) if python.is_dir() else python
-    if not python.is_file():
-        raise ZooError(f"There is no Python at {python}", "Give backend.python the path of an interpreter.")
-    content = env_marker.inventory(python)
-    lock, notes = _own_lock(stack, content.system, content.machine)
-    if not f"{content.python}.".startswith(f"{stack.python}."):
-        notes.append(f"Python is {content.python}; the stack is made for {stack.python}")
-    notes += _differences(content.versions, stacks.pins(lock))
-    folder = python.parent.parent
-    return Environment(python, folder, lock, file_sha256(lock), content.versions, 0.0, content.python), notes
-
-
-def _own_lock(stack: Stack, system: str, machine: str) -> tuple[Path, list[str]]:
-    platform = f"{PYTHON_SYSTEMS.get(system, system)}-{architecture(machine)}"
-    if platform in stack.platforms:
-        return stacks.lock_file(stack, platform), []
-    other = min(stack.platforms)
-    return stacks.lock_file(stack, other), [f"stack {stack.name} has no lock for {platform}; compared with {other}"]
-
-
-def _differences(installed: dict[str, str], pinned: dict[str, str]) -> list[str]:
-    present = {stacks.normalize_name(name): version for name, version in installed.items()}
-    return [
-        f"{name} is {present[name]}; the lock has {version}" if name in present else f"{name} {version} is missing"
-        for name, version in pinned.items()
-        if present.get(name) != version
-    ]

@@ -1,11 +1,14 @@
-"""Choose which of the user's environment variables a worker gets: a list, since those of other projects do harm.
+"""Choose which of the user's environment variables a worker gets, and which a script of the user's own.
 
-Further ones are passed on where the user names them: ``ZOO_WORKER_ENV=NAME,NAME``. Not on the list are variables
-that change what is computed (JAX_ENABLE_X64, XLA_FLAGS, TF_XLA_FLAGS) or end a framework at import where they hold
-nonsense, and those that a stack sets itself (KERAS_BACKEND).
+A worker gets those of a list, since those of other projects do harm; further ones are passed on where the user names
+them: ``ZOO_WORKER_ENV=NAME,NAME``. Not on the list are variables that change what is computed (JAX_ENABLE_X64,
+XLA_FLAGS, TF_XLA_FLAGS) or end a framework at import where they hold nonsense, and those that a stack sets itself
+(KERAS_BACKEND). A script needs its own, such as keys and folders: it gets all but those that change which libraries
+are loaded or how they compute.
 """
 
 import os
+from collections.abc import Mapping
 
 MORE = "ZOO_WORKER_ENV"
 
@@ -30,6 +33,29 @@ _COMPUTE_PREFIXES = (
 
 # Of frameworks, and so worth a word where they are kept away.
 _FRAMEWORKS = ("TF_", "JAX_", "XLA_", "KERAS_", "PLAIDML_", "TORCH_", "TORCHINDUCTOR_", "OV_", "OPENVINO_")
+
+# Those that put other libraries or another Keras in the place of a stack's, or change what is computed.
+_HARMFUL = {
+    "PYTHONPATH", "PYTHONHOME", "PYTHONUSERBASE", "PYTHONEXECUTABLE", "PYTHONPLATLIBDIR", "__PYVENV_LAUNCHER__",
+    "KERAS_BACKEND", "KERAS_TORCH_DEVICE", "TF_USE_LEGACY_KERAS", "TF_KERAS", "JAX_PLATFORMS", "JAX_ENABLE_X64",
+    "XLA_FLAGS", "TF_XLA_FLAGS", "ZOO_KERAS", "PLAIDML_DEVICE_IDS", "PLAIDML_SETTINGS",
+}  # fmt: skip
+
+
+def for_script(own: Mapping[str, str]) -> tuple[dict[str, str], list[str]]:
+    """Return the variables of a script: the user's, with a stack's own in the place of those that do harm.
+
+    Args:
+        own: the stack's, which win except for the verbosity of TensorFlow and what ``ZOO_WORKER_ENV`` names.
+
+    Returns:
+        All variables, and the names of the user's that were left out or replaced.
+    """
+    kept = {name: value for name, value in os.environ.items() if name not in _HARMFUL - _named()}
+    chosen = ({"TF_CPP_MIN_LOG_LEVEL"} | _named()) & set(kept)
+    variables = kept | {name: value for name, value in own.items() if name not in chosen}
+    dropped = [name for name in sorted(_HARMFUL & set(os.environ)) if os.environ[name] != variables.get(name)]
+    return variables, dropped
 
 
 def passed_on() -> dict[str, str]:

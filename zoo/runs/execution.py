@@ -9,7 +9,7 @@ from zoo.config.config_files import model_arguments
 from zoo.config.schemas.common import Settings
 from zoo.core import console
 from zoo.core.errors import ZooError
-from zoo.environments import store
+from zoo.environments import external, store
 from zoo.runs import diagnosis, event_display, known_issues, probe_cache, resume, retry, worker_process
 from zoo.runs.context import RunContext
 from zoo.runs.event_log import Event
@@ -47,7 +47,7 @@ def execute(
     _record(context, environment, outcome)
     context.record.probes_from = probed.date if probed else None
     if not probed and _is_probe_cache_used(context):
-        probe_cache.keep(environment, context.machine, request["device"], outcome.start.get("probes") or [])
+        probe_cache.keep(environment, context.machine, request["device"], outcome.start)
     return outcome
 
 
@@ -70,7 +70,7 @@ def _environment(context: RunContext[Settings]) -> store.Environment:
     own = context.settings.backend.python
     if own is None:
         return _own_environment(context)
-    environment, differences = store.inspect_external(Path(own), context.choice.stack)
+    environment, differences = external.inspect(Path(own), context.choice.stack)
     context.record.stack["own_python"] = own
     context.record.stack["differences"] = differences
     for difference in differences:

@@ -25,10 +25,14 @@ SOURCES = ("worker/probes", "worker/devices", "models/compat")
 
 @dataclasses.dataclass(frozen=True)
 class Probed:
-    """Rows of :func:`zoo.worker.probes.run.run`, and the UTC date on which they were taken."""
+    """Rows of :func:`zoo.worker.probes.run.run`, and the UTC date on which they were taken.
+
+    ``variables`` are those of the environment that chose the device.
+    """
 
     rows: list[Json]
     date: str
+    variables: dict[str, str]
 
 
 def known(environment: Environment, machine: Machine, device: Json) -> Probed | None:
@@ -44,19 +48,23 @@ def known(environment: Environment, machine: Machine, device: Json) -> Probed | 
         return None
     try:
         content = json.loads(path.read_bytes())
-        return Probed(content["rows"], content["date"])
+        return Probed(content["rows"], content["date"], content["variables"])
     except (OSError, ValueError, KeyError, TypeError) as error:
         console.warn(f"{path} is damaged ({error}); the probes run again")
         return None
 
 
-def keep(environment: Environment, machine: Machine, device: Json, rows: list[Json]) -> None:
-    """Cache rows that are all right; a failure to write is a warning only: the next run probes again."""
-    path = _file(environment, machine, device)
+def keep(environment: Environment, machine: Machine, device: Json, start: Json) -> None:
+    """Cache the rows of a worker's ``start`` event where all are right.
+
+    A failure to write is a warning only: the next run probes again.
+    """
+    path, rows = _file(environment, machine, device), start.get("probes") or []
     if path is None or not rows or not all(row["ok"] for row in rows):
         return
+    date = datetime.datetime.now(datetime.UTC).date().isoformat()
     try:
-        write_json(path, {"rows": rows, "date": datetime.datetime.now(datetime.UTC).date().isoformat()}, parents=True)
+        write_json(path, {"rows": rows, "date": date, "variables": start.get("variables", {})}, parents=True)
     except ZooError as error:
         console.warn(f"The results of the probes could not be cached: {error.message}")
 

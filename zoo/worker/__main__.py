@@ -119,10 +119,21 @@ def _open(request, events, phases):
 
         versions["keras"], rows = compat.version(), run.run(request, device.place, proof["kind"])
     phases["probes_s"] = time.monotonic() - began
-    events.emit("start", versions=versions, device=proof, python=platform.python_version(), probes=rows)
+    variables = _variables(request["device"]["framework"])
+    events.emit(
+        "start", versions=versions, device=proof, python=platform.python_version(), probes=rows, variables=variables
+    )
     _refuse_another_device(request["device"], proof)
     if has_keras:
         run.enforce(rows, request["device"], events)
+
+
+def _variables(framework):
+    """Return the environment variables that chose the device, as they are now."""
+    from zoo.worker import devices
+
+    names = devices.capabilities(framework)["variables"]
+    return {name: os.environ[name] for name in names if name in os.environ}
 
 
 def _import_keras(request):

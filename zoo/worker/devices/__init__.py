@@ -28,6 +28,8 @@ USUAL = {
     "skipped_probes": {},
     # Writes event files of TensorBoard.
     "tensorboard": False,
+    # Environment variables by which ``start`` chooses the device: a script that gets them computes there.
+    "variables": (),
 }
 
 

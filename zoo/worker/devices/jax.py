@@ -5,6 +5,7 @@ import sys
 
 CAPABILITIES = {
     "modes": ("xla",),
+    "variables": ("JAX_PLATFORMS",),
     "skipped_probes": {"wide_integers": "JAX counts in 32 bits by default"},
 }
 

@@ -10,6 +10,7 @@ from zoo.worker.errors import UserError
 
 CAPABILITIES = {
     "any_length": False,
+    "variables": ("PLAIDML_DEVICE_IDS", "PLAIDML_EXPERIMENTAL", "PLAIDML_TELEMETRY"),
     "wrong_features": {
         "squeezenet": "PlaidML 0.7 computes the unpadded convolutions of SqueezeNet wrong, or dies in them; "
         "say features=random, or use another stack"

@@ -2,7 +2,12 @@
 
 import os
 
-CAPABILITIES = {"modes": ("graph", "xla"), "bfloat16_gains": ("classifiers",), "tensorboard": True}
+CAPABILITIES = {
+    "modes": ("graph", "xla"),
+    "bfloat16_gains": ("classifiers",),
+    "tensorboard": True,
+    "variables": ("CUDA_VISIBLE_DEVICES", "TF_FORCE_GPU_ALLOW_GROWTH"),
+}
 
 
 def start(device):
@@ -12,6 +17,8 @@ def start(device):
     """
     if device["promise"] == "cpu":
         os.environ["CUDA_VISIBLE_DEVICES"] = "-1"
+    else:
+        os.environ.setdefault("TF_FORCE_GPU_ALLOW_GROWTH", "true")
     import tensorflow as tf
 
     if not _eager(tf):

@@ -11,6 +11,7 @@ CAPABILITIES = {
     # It keeps what every layer gives until the end: 2.8 GB for 0.7 megapixels, where others take a third.
     "tiles_at_once": 1,
     "tensorboard": True,
+    "variables": ("KERAS_TORCH_DEVICE",),
 }
 
 

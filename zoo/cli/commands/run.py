@@ -1,0 +1,143 @@
+"""`zoo run`: run a Python script of one's own in a stack."""
+
+import argparse
+import re
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from zoo.cli.parser import add_verb
+from zoo.core.errors import ZooError, unknown
+
+if TYPE_CHECKING:
+    from packaging.requirements import Requirement
+
+    from zoo.cli.parser import Verbs
+    from zoo.environments.requirements import Metadata
+
+SUMMARY = "run a Python script of your own in a stack: built, proven, and explained where it fails"
+SETTINGS = ("backend", "stack", "backend.probes")
+OPTIONS = ("--with", "--requirements")
+USAGE = "python -m zoo run [backend=NAME] [stack=NAME] [--with PACKAGE] [--requirements FILE] [SCRIPT [ARGUMENTS]]"
+DETAILS = """\
+before the script:
+  backend=NAME, stack=NAME   as for train; the best for this machine by itself
+  backend.probes=false       do not compare small operations with numpy first
+  --with PACKAGE[==VERSION]  a package beside the stack's own; may be repeated
+  --requirements FILE        packages, one a line
+
+In place of SCRIPT: -m MODULE, -c CODE, - (standard input), or nothing for an interactive prompt; options of Python
+itself, such as -u, may stand before it. Everything from there on is passed on untouched. Packages named in the inline
+metadata of the script (PEP 723) are added too.
+"""
+
+
+@dataclass
+class Words:
+    """The command line of `run`, taken apart."""
+
+    settings: dict[str, str] = field(default_factory=dict)
+    packages: list[str] = field(default_factory=list)
+    files: list[str] = field(default_factory=list)
+    script: list[str] = field(default_factory=list)
+
+
+def add_parser(verbs: "Verbs") -> None:
+    """Declare the verb; its words are taken apart here, since those of the script belong to the script."""
+    parser = add_verb(verbs, "run", run, SUMMARY, prefix_chars="\0", add_help=False, usage=USAGE, epilog=DETAILS)
+    parser.add_argument("words", nargs=argparse.REMAINDER, help=argparse.SUPPRESS)
+    parser.set_defaults(show_help=parser.print_help)
+
+
+def run(parsed: argparse.Namespace) -> int:
+    """Run the script and return its exit status."""
+    if parsed.words[:1] in (["-h"], ["--help"]):
+        parsed.show_help()
+        return 0
+    words = take_apart(parsed.words)
+    from zoo.environments import requirements
+    from zoo.runs import proven_stack, scripts
+
+    script = script_of(words.script)
+    metadata = requirements.read_script(script) if script else requirements.Metadata()
+    added = [*requested(words.packages, words.files), *metadata.requirements]
+    get = words.settings.get
+    stack = proven_stack.prepare(get("backend"), get("stack"), added, get("backend.probes", "true") == "true")
+    _check_python(metadata, stack.environment.python_version, stack.label)
+    return scripts.run(stack, words.script)
+
+
+def take_apart(given: list[str]) -> Words:
+    """Separate what is meant for the zoo from what is the script's.
+
+    Raises:
+        ZooError: a setting or an option is unknown or lacks its value.
+    """
+    words, rest = Words(), list(given)
+    while rest:
+        option, is_setting, value = rest[0].partition("=")
+        if option in OPTIONS:
+            if not is_setting and len(rest) < 2:
+                raise ZooError(f"{option} needs a value", USAGE)
+            taken = value if is_setting else rest.pop(1)
+            (words.packages if option == "--with" else words.files).append(taken)
+        elif re.fullmatch(r"[a-z][\w.]*=.*", rest[0], re.DOTALL) and not Path(rest[0]).exists():
+            if option not in SETTINGS:
+                raise unknown("setting of `run`", option, list(SETTINGS))
+            words.settings[option] = value
+        elif rest[0].startswith("--") and rest[0] != "--":
+            raise unknown("option of `run`", option, [*OPTIONS, "--help"])
+        else:
+            words.script = rest[1:] if rest[0] == "--" else rest
+            break
+        rest = rest[1:]
+    return words
+
+
+def script_of(words: list[str]) -> Path | None:
+    """Return the script's file among the words for Python, None where there is none.
+
+    Raises:
+        ZooError: the file is not there.
+    """
+    from zoo.core.paths import existing_input
+
+    name = _name_of_script(words)
+    if name is None:
+        return None
+    path = existing_input(name, "Name a script, or use -m MODULE or -c CODE.")
+    return path if path.is_file() else None
+
+
+def _name_of_script(words: list[str]) -> str | None:
+    """Return the first word that is no option of Python; None for a module, for code and for standard input."""
+    rest = iter(words)
+    for word in rest:
+        if word == "-" or re.match(r"-[A-Za-z]*[mc]", word):
+            return None
+        if word in ("-X", "-W"):
+            next(rest, None)
+        elif not word.startswith("-"):
+            return word
+    return None
+
+
+def requested(packages: list[str], files: list[str]) -> "list[Requirement]":
+    """Return the packages that are asked for by name and by files.
+
+    Raises:
+        ZooError: a name is none, or a file cannot be read.
+    """
+    from zoo.core.paths import user_path
+    from zoo.environments import requirements
+
+    named = [requirements.parse(text, "--with") for text in packages]
+    return named + [row for file in files for row in requirements.read_file(user_path(file))]
+
+
+def _check_python(metadata: "Metadata", version: str, label: str) -> None:
+    if not metadata.python.contains(version):
+        raise ZooError(
+            f"The script asks for Python {metadata.python}; stack {label} has {version}",
+            "Choose another stack: `python -m zoo list stacks`.",
+        )

@@ -1,0 +1,54 @@
+"""Inspect an environment of the user's own, and compare it with the lock of a stack."""
+
+from pathlib import Path
+
+from zoo.core.errors import ZooError
+from zoo.core.files import file_sha256
+from zoo.core.paths import user_path
+from zoo.environments import marker, stacks
+from zoo.environments.platforms import PYTHON_SYSTEMS, architecture
+from zoo.environments.stacks import Stack
+from zoo.environments.store import Environment
+
+
+def inspect(python: Path, stack: Stack) -> tuple[Environment, list[str]]:
+    """Inspect an environment of the user's own and compare it with the lock; it is never changed.
+
+    Args:
+        python: its interpreter, or its folder.
+        stack: whose lock it is compared with.
+
+    Returns:
+        The environment, and how it differs from the lock, one sentence each.
+
+    Raises:
+        ZooError: there is no Python there, or it does not run.
+    """
+    python = user_path(python).absolute()
+    python = marker.python_of(python) if python.is_dir() else python
+    if not python.is_file():
+        raise ZooError(f"There is no Python at {python}", "Give backend.python the path of an interpreter.")
+    content = marker.inventory(python)
+    lock, notes = _own_lock(stack, content.system, content.machine)
+    if not f"{content.python}.".startswith(f"{stack.python}."):
+        notes.append(f"Python is {content.python}; the stack is made for {stack.python}")
+    notes += _differences(content.versions, stacks.pins(lock))
+    folder = python.parent.parent
+    return Environment(python, folder, lock, file_sha256(lock), content.versions, 0.0, content.python), notes
+
+
+def _own_lock(stack: Stack, system: str, machine: str) -> tuple[Path, list[str]]:
+    platform = f"{PYTHON_SYSTEMS.get(system, system)}-{architecture(machine)}"
+    if platform in stack.platforms:
+        return stacks.lock_file(stack, platform), []
+    other = min(stack.platforms)
+    return stacks.lock_file(stack, other), [f"stack {stack.name} has no lock for {platform}; compared with {other}"]
+
+
+def _differences(installed: dict[str, str], pinned: dict[str, str]) -> list[str]:
+    present = {stacks.normalize_name(name): version for name, version in installed.items()}
+    return [
+        f"{name} is {present[name]}; the lock has {version}" if name in present else f"{name} {version} is missing"
+        for name, version in pinned.items()
+        if present.get(name) != version
+    ]

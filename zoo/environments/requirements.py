@@ -1,0 +1,105 @@
+"""Read the packages that a script needs: from the command line, from files and from its inline metadata (PEP 723)."""
+
+import re
+import tomllib
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from packaging.requirements import InvalidRequirement, Requirement
+from packaging.specifiers import InvalidSpecifier, SpecifierSet
+
+from zoo.core.errors import ZooError
+
+# As PEP 723 gives it.
+_BLOCK = re.compile(r"(?m)^# /// (?P<type>[a-zA-Z0-9-]+)$\s(?P<content>(^#(| .*)$\s)+)^# ///$")
+REMEDY = 'Name packages of the index, such as pandas, pandas==2.3.3 or "pandas>=2,<3".'
+
+
+@dataclass(frozen=True)
+class Metadata:
+    """What a script says of itself: the packages it needs, and the Pythons it runs on."""
+
+    requirements: list[Requirement] = field(default_factory=list)
+    python: SpecifierSet = field(default_factory=SpecifierSet)
+
+
+def parse(text: str, place: str) -> Requirement:
+    """Read one requirement.
+
+    Args:
+        text: such as ``pandas>=2``.
+        place: where it stands, for the message.
+
+    Raises:
+        ZooError: it is none, or it names an address or a folder, which no date and no hash would fix.
+    """
+    try:
+        requirement = Requirement(text)
+    except InvalidRequirement as error:
+        raise ZooError(f"{place}: {text!r} names no package: {str(error).splitlines()[0]}", REMEDY) from error
+    if requirement.url:
+        raise ZooError(f"{place}: {text!r} is an address; only packages of the index are added to a stack", REMEDY)
+    return requirement
+
+
+def read_file(path: Path) -> list[Requirement]:
+    """Read a ``requirements.txt``: a package a line, comments, and ``-r`` with another file.
+
+    Raises:
+        ZooError: it cannot be read, or a line is none of these.
+    """
+    return list(_of_file(path, ()))
+
+
+def _of_file(path: Path, above: tuple[Path, ...]) -> Iterator[Requirement]:
+    if path in above:
+        raise ZooError(f"{path} includes itself", "Take out one of the lines that begin with -r.")
+    for number, line in enumerate(_text(path).replace("\\\n", " ").splitlines(), 1):
+        text = re.sub(r"(^|\s)#.*", "", line).strip()
+        other = re.match(r"(?:-r|--requirement)[ =]*(.+)", text)
+        if other:
+            yield from _of_file(path.parent / other[1], (*above, path))
+        elif text:
+            yield parse(text, f"{path}, line {number}")
+
+
+def _text(path: Path) -> str:
+    try:
+        return path.read_text(encoding="utf-8-sig")
+    except (OSError, UnicodeDecodeError) as error:
+        raise ZooError(
+            f"Cannot read {path}: {error}", "Name a file of requirements, or a script in UTF-8."
+        ) from error
+
+
+def read_script(path: Path) -> Metadata:
+    """Read the inline metadata of a script; a file that is no text has none.
+
+    Raises:
+        ZooError: there are two blocks, or one that cannot be read.
+    """
+    text = path.read_bytes().decode("utf-8", "replace").replace("\r\n", "\n")
+    blocks = [match for match in _BLOCK.finditer(text) if match["type"] == "script"]
+    if len(blocks) > 1:
+        raise ZooError(f"{path} has {len(blocks)} blocks of inline metadata", "Leave one `# /// script`.")
+    return _metadata(_content(blocks[0]), str(path)) if blocks else Metadata()
+
+
+def _content(block: re.Match[str]) -> str:
+    lines = block["content"].splitlines(keepends=True)
+    return "".join(line[2:] if line.startswith("# ") else line[1:] for line in lines)
+
+
+def _metadata(content: str, place: str) -> Metadata:
+    remedy = "https://packaging.python.org/en/latest/specifications/inline-script-metadata/ describes it."
+    try:
+        table: dict[str, Any] = tomllib.loads(content)
+        python = SpecifierSet(table.get("requires-python", ""))
+        named = table.get("dependencies", [])
+    except (tomllib.TOMLDecodeError, InvalidSpecifier, AttributeError, TypeError) as error:
+        raise ZooError(f"The inline metadata of {place} cannot be read: {error}", remedy) from error
+    if not isinstance(named, list) or not all(isinstance(text, str) for text in named):
+        raise ZooError(f"The inline metadata of {place}: dependencies is no list of texts: {named!r}", remedy)
+    return Metadata([parse(text, f"{place}, dependencies") for text in named], python)

@@ -1,0 +1,75 @@
+"""Copy what a process writes to standard error to ours, and keep the end of it.
+
+Where ours is a terminal the process gets a pseudo-terminal, so that it draws what it would draw there; else a pipe.
+"""
+
+import contextlib
+import fcntl
+import os
+import pty
+import signal
+import termios
+import threading
+from collections.abc import Iterator
+
+TAIL_BYTES = 65_536
+# What a child of the process may still hold open is not waited for.
+DRAIN_S = 0.5
+
+
+class StderrCopy:
+    """A stream for a process; what comes out of it goes to our standard error."""
+
+    def __init__(self) -> None:
+        self._tail = b""
+        self._source, self.stream = _terminal() if os.isatty(2) else os.pipe()
+        self._thread = threading.Thread(target=self._copy, daemon=True)
+
+    def start(self) -> None:
+        """Begin to copy, once the process has its end of the stream."""
+        os.close(self.stream)
+        self._thread.start()
+
+    def finish(self) -> str:
+        """Return the end of what was written, after the process has ended."""
+        self._thread.join(DRAIN_S)
+        return self._tail.decode("utf-8", "replace").replace("\r\n", "\n")
+
+    def resize(self) -> None:
+        """Give the pseudo-terminal the size of ours."""
+        if os.isatty(2):
+            with contextlib.suppress(OSError):
+                fcntl.ioctl(self._source, termios.TIOCSWINSZ, fcntl.ioctl(2, termios.TIOCGWINSZ, b"\0" * 8))
+
+    def _copy(self) -> None:
+        with contextlib.suppress(OSError):  # a pseudo-terminal without a writer, or nobody reads ours any more
+            for part in _parts(self._source):
+                self._tail = (self._tail + part)[-TAIL_BYTES:]
+                while part:
+                    part = part[os.write(2, part) :]
+        os.close(self._source)
+
+
+def _parts(source: int) -> Iterator[bytes]:
+    while part := os.read(source, 65_536):
+        yield part
+
+
+def _terminal() -> tuple[int, int]:
+    """Open a pseudo-terminal like ours that passes every byte unchanged; return our end and the process's."""
+    ours, theirs = pty.openpty()
+    settings = termios.tcgetattr(2)
+    settings[1] &= ~termios.OPOST
+    termios.tcsetattr(theirs, termios.TCSANOW, settings)
+    return ours, theirs
+
+
+@contextlib.contextmanager
+def following_size(copy: StderrCopy) -> Iterator[None]:
+    """Keep the size of the pseudo-terminal that of ours."""
+    copy.resize()
+    previous = signal.signal(signal.SIGWINCH, lambda _number, _frame: copy.resize())
+    try:
+        yield
+    finally:
+        signal.signal(signal.SIGWINCH, previous)
