@@ -15,7 +15,7 @@ from tests.support.once import once
 from zoo.core import paths
 from zoo.data import array_datasets
 from zoo.environments import store
-from zoo.runs import stopping
+from zoo.runs import plots, stopping
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
@@ -94,9 +94,29 @@ def digits(shared_folder: Path) -> Path:
     return once(shared_folder / "digits", prepare)
 
 
+@pytest.fixture(scope="session")
+def drawn_curves(tmp_path_factory: pytest.TempPathFactory) -> bytes:
+    """Curves as every training draws them, which takes a quarter of a second."""
+    path = tmp_path_factory.mktemp("drawn") / "curves.png"
+    rows = [{"epoch": epoch, "loss": 1 / epoch, "accuracy": 1 - 1 / epoch} for epoch in (1.0, 2.0, 3.0)]
+    plots.curves(rows, "drawn once", path)
+    return path.read_bytes()
+
+
 @pytest.fixture
-def pretending(tmp_path: Path, digits: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """An empty working folder, an environment that is ready, and a worker that pretends as ``$FAKE_WORKER`` says."""
+def pretending(
+    request: pytest.FixtureRequest,
+    tmp_path: Path,
+    digits: Path,
+    drawn_curves: bytes,
+    monkeypatch: pytest.MonkeyPatch,
+) -> Path:
+    """An empty working folder, an environment that is ready, and a worker that pretends as ``$FAKE_WORKER`` says.
+
+    Curves are drawn for tests with the mark ``draws``; elsewhere a picture that was drawn once stands for them.
+    """
+    if not request.node.get_closest_marker("draws"):
+        monkeypatch.setattr(plots, "curves", lambda _history, _title, path: path.write_bytes(drawn_curves))
     lock = tmp_path / "fake.lock"
     lock.write_text("six==1.17.0 --hash=sha256:0\n")
     ready = store.Environment(

@@ -76,6 +76,7 @@ def test_json_prints_the_record_and_nothing_else(zoo: Zoo, capsys: pytest.Captur
     assert json.loads(capsys.readouterr().out)["exit"] == "completed"
 
 
+@pytest.mark.draws
 def test_curves_are_a_picture(zoo: Zoo, tmp_path: Path) -> None:
     zoo("train", "data=digits")
     with Image.open(only_run(tmp_path) / "curves.png") as picture:

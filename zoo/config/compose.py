@@ -87,12 +87,13 @@ def _base(command: Command[Any], picked: list[str]) -> Any:
     try:
         changed = _last_change(paths.CONFIGS, paths.ROOT / "recipes")
         composed = copy.deepcopy(_compose_files(command.file, tuple(picked), paths.CONFIGS, paths.ROOT, changed))
+        groups = config_files.groups(command.file)
         for group, kind in typing.get_type_hints(command.schema).items():
-            if group in config_files.groups(command.file) and dataclasses.is_dataclass(kind):
+            if group in groups and dataclasses.is_dataclass(kind):
                 # The rest of such a row is not for the user to change.
                 settable = {part.name for part in dataclasses.fields(kind)}
                 composed[group] = {key: value for key, value in composed[group].items() if key in settable}
-        tree = OmegaConf.merge(OmegaConf.structured(command.schema), rename_settings(composed))
+        tree = OmegaConf.merge(_structured(command.schema), rename_settings(composed))
     except (HydraException, OmegaConfBaseException) as error:
         raise ZooError(
             f"The files under {paths.CONFIGS} and {paths.RECIPES} do not fit together: {error}",
@@ -102,6 +103,14 @@ def _base(command: Command[Any], picked: list[str]) -> Any:
     if "model" in tree:
         OmegaConf.set_struct(tree.model, True)
     return tree
+
+
+@functools.cache
+def _structured(schema: type) -> Any:
+    """Return the settings of a schema with their types; merging copies them."""
+    from omegaconf import OmegaConf
+
+    return OmegaConf.structured(schema)
 
 
 def _last_change(*folders: Path) -> int:

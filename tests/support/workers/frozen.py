@@ -36,6 +36,7 @@ def by_numpy(named, x, labels, still):
 def try_out(compat, frozen):
     from zoo.worker.benchmarks.golden import draw_weights
 
+    compat.keras.backend.clear_session()
     model = build(compat)
     names = [name for name, _ in compat.named_weights(model)]
     before = draw_weights(compat.named_weights(model), 1, 1)

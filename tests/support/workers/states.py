@@ -11,8 +11,10 @@ def answer(request):
 def _difference(optimizer):
     import numpy as np
 
+    from zoo.models import compat
     from zoo.models.compat import training_state
 
+    compat.keras.backend.clear_session()
     model, losses = _model(optimizer), []
     start = training_state.capture(model, model)
     _train(model, 0, STEPS, losses)

@@ -79,6 +79,7 @@ def compared(request, size, name):
     from zoo.worker import weights
     from zoo.worker.inference import tiles
 
+    compat.keras.backend.clear_session()
     folder = request["out"]
     model = network.build(compat, initializer="zeros", **size)
     weights.load(model, os.path.join(folder, name))

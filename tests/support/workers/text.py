@@ -21,8 +21,11 @@ class Events:
 
 def answer(request):
     """What the modules of ``zoo.worker.jobs`` answer to the requests, and what they wrote."""
+    from zoo.models import compat
+
     device, answers = {"promise": "cpu", "framework": request["framework"]}, []
     for each in request["requests"]:
+        compat.keras.backend.clear_session()
         events = Events()
         job = importlib.import_module("zoo.worker.jobs." + each["job"])
         answers.append(dict(job.run(dict(each, device=device), events, Stop(), {}), written=events.written))

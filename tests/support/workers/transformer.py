@@ -63,6 +63,7 @@ def compare(request):
     x, keep, fused = stored["x"], stored["keep"], compat.backend_name() == "torch"
     for name, settings in ENCODERS:
         for causal in (False, True):
+            compat.keras.backend.clear_session()
             models = {}
             for masked in (True, False) if fused else (True,):
                 arguments = dict(SIZES, length=LENGTH, causal=causal, masked=masked, **settings)
@@ -84,6 +85,7 @@ def texts(arrays, answers, request):
     from zoo.models.transformer import classifier, decoding, lm
     from zoo.worker import weights
 
+    compat.keras.backend.clear_session()
     tokens = np.random.RandomState(2).randint(1, TEXT["vocabulary"], (2, LENGTH)).astype(np.int32)
     language = dict(TEXT, deviation=0.3, tied=request["tied"])
     model = lm.build(compat, fixed=True, **language)

@@ -85,7 +85,7 @@ def dropout(x, rate, name):
         return keras.backend.dropout(x, rate)
     import tensorflow
 
-    if _state["variable"] is None:
+    if _state["variable"] is None or _is_of_another_graph(_state["variable"], tensorflow):
         with tensorflow.device("/CPU:0"):
             _state["variable"] = keras.backend.variable(_state["step"], dtype="int64", name="zoo_step")
     with tensorflow.device("/CPU:0"):
@@ -93,6 +93,12 @@ def dropout(x, rate, name):
         seed = tensorflow.stack([place, tensorflow.convert_to_tensor(_state["variable"])])
         kept = _stateless_uniform(tensorflow)(tensorflow.shape(x), seed) >= rate
     return x * tensorflow.cast(kept, x.dtype) / (1 - rate)
+
+
+def _is_of_another_graph(variable, tensorflow):
+    """Whether the graph of a variable was given up, as ``clear_session`` does; TensorFlow 2 has no such graphs."""
+    default = getattr(tensorflow, "get_default_graph", None)
+    return default is not None and variable.graph is not default()
 
 
 def dropout_of_tensorflow():
