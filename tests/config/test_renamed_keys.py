@@ -9,6 +9,7 @@ import pytest
 from zoo.config import compose, references, renamed_keys
 from zoo.runs import records
 from zoo.tasks import registry
+from zoo.tasks.text import predict
 
 # old key, a value that is not the default, and what else the settings need.
 CASES = {
@@ -22,12 +23,16 @@ CASES = {
     "most_s": ("3.0", "bench", ["bench=matmul"]),
     "smallest": ("64", "train", ["model=style_transfer"]),
     "strength.roughness": ("0.5", "train", ["model=style_transfer"]),
+    "text_column": ("review", "infer", ["run=x", "input=y"]),
     "trainer.final": ("0.2", "train", ["model=transformer/lm"]),
 }
 
 
 def composed(verb: str, overrides: list[str]) -> Any:
-    return registry.compose_settings(verb, overrides)
+    # What a run was trained for says of which task `infer` is, and there is no run here.
+    return (
+        compose.compose(predict.INFER, overrides) if verb == "infer" else registry.compose_settings(verb, overrides)
+    )
 
 
 def test_every_renamed_key_has_a_case() -> None:

@@ -152,7 +152,8 @@ def _lay_on(tree: Any, parsed: Any) -> str | None:
         value = value.replace("${", "\\${")
     try:
         # OmegaConf would take 7 for true.
-        if isinstance(valid[key], bool) != isinstance(value, bool):
+        optional = valid[key] is None and value is not None and bool in _kinds(tree, key)
+        if (optional or isinstance(valid[key], bool)) != isinstance(value, bool):
             raise OmegaConfBaseException
         OmegaConf.update(tree, key, value)
         OmegaConf.select(tree, key)  # only then is text like ${x} held against the type
@@ -185,10 +186,13 @@ _WORDS = {int: "a whole number", float: "a number", bool: "true or false", str: 
 
 
 def _type_words(tree: Any, key: str) -> str:
+    return " or ".join(_WORDS.get(kind, getattr(kind, "__name__", str(kind))) for kind in _kinds(tree, key))
+
+
+def _kinds(tree: Any, key: str) -> list[Any]:
     from omegaconf import OmegaConf
 
     hint: Any = OmegaConf.get_type(tree)
     for part in key.split("."):
         hint = typing.get_type_hints(hint)[part] if dataclasses.is_dataclass(hint) else Any
-    plain = [kind for kind in typing.get_args(hint) or (hint,) if kind is not type(None)]
-    return " or ".join(_WORDS.get(kind, getattr(kind, "__name__", str(kind))) for kind in plain)
+    return [kind for kind in typing.get_args(hint) or (hint,) if kind is not type(None)]

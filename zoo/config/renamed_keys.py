@@ -16,6 +16,7 @@ RENAMED = {
     "most_s": "max_s",
     "smallest": "min_size",
     "strength.roughness": "strength.total_variation",
+    "text_column": "data.text_column",
     "trainer.final": "trainer.final_lr_ratio",
 }
 
@@ -37,17 +38,28 @@ def rename_settings(settings: dict[str, Any], announce: bool = True) -> dict[str
         announce: say which names are old.
     """
     result = dict(settings)
-    for key in RENAMED:
-        group, _, name = key.rpartition(".")
+    for old, present in RENAMED.items():
+        group, _, name = old.rpartition(".")
         table = result.get(group) if group else result
         if not isinstance(table, dict) or name not in table:
             continue
-        present = RENAMED[key].rpartition(".")[2]
-        table = {present if old == name else old: value for old, value in table.items()}
-        result = {**result, group: table} if group else table
+        if present.count(".") == old.count("."):
+            result = _put(result, group, {_name(present) if each == name else each: table[each] for each in table})
+        else:
+            home = present.rpartition(".")[0]
+            result = {key: value for key, value in result.items() if key != name}
+            result = _put(result, home, {**(result.get(home) or {}), _name(present): table[name]})
         if announce:
-            _announce(key)
+            _announce(old)
     return result
+
+
+def _name(key: str) -> str:
+    return key.rpartition(".")[2]
+
+
+def _put(settings: dict[str, Any], group: str, table: dict[str, Any]) -> dict[str, Any]:
+    return {**settings, group: table} if group else table
 
 
 @functools.cache

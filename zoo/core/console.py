@@ -8,7 +8,7 @@ import os
 import sys
 import time
 import unicodedata
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any, Protocol
 
@@ -71,6 +71,17 @@ def warn(text: str) -> None:
         _console().print(escape_controls(text), style="bold yellow", markup=False)
     else:
         say(f"WARNING: {text}")
+
+
+SHOWN_SKIPPED = 3
+
+
+def warn_of_skipped(skipped: Sequence[tuple[str, str]]) -> None:
+    """Warn of the first files or lines that were left out, and say how many there are."""
+    for where, reason in skipped[:SHOWN_SKIPPED]:
+        warn(f"Left out {where}: {reason}")
+    if len(skipped) > SHOWN_SKIPPED:
+        warn(f"In all {len(skipped):,} are left out; skipped.csv lists them")
 
 
 def fail(message: str, remedy: str) -> None:

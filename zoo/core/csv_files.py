@@ -7,7 +7,8 @@ advice of OWASP on CSV injection). Numbers stay as they are, and :func:`rows` ta
 
 import csv
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
+from pathlib import Path
 from typing import Any, TextIO
 
 # Apostrophes count, so that what is read back is what was written.
@@ -29,6 +30,17 @@ class Writer:
         """Write several rows."""
         for row in rows:
             self.writerow(row)
+
+
+def write_skipped(path: Path, skipped: Sequence[tuple[str, str]]) -> None:
+    """Write ``skipped.csv``, a row for each file or line that was left out; nothing where all was read.
+
+    Raises:
+        OSError: it cannot be written.
+    """
+    if skipped:
+        with path.open("w", newline="", encoding="utf-8", errors="surrogateescape") as out:
+            Writer(out).writerows([("file", "reason"), *skipped])
 
 
 def escape_formula(cell: object) -> object:

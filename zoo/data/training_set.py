@@ -178,9 +178,7 @@ def save(material: TrainingSet, folder: Path) -> dict[str, str]:
         if material.labels is not None:
             np.save(folder / "labels.npy", material.labels, allow_pickle=False)
             files |= {"y_train": folder / "labels.npy", "y_test": folder / "labels.npy"}
-        if material.skipped:
-            with (folder / "skipped.csv").open("w", newline="", encoding="utf-8", errors="surrogateescape") as out:
-                csv_files.Writer(out).writerows([("file", "reason"), *material.skipped])
+        csv_files.write_skipped(folder / "skipped.csv", material.skipped)
     except OSError as error:
         raise storage_error("write", folder, error) from error
     return {name: str(path) for name, path in (files | {"split": split}).items()}

@@ -1,7 +1,7 @@
 """Tables of a run: ``history.csv`` with a row an epoch, ``predictions.csv`` with a row an input."""
 
 import csv
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -58,16 +58,28 @@ def likeliest(names: list[str], classes: list[str], probabilities: Any) -> Itera
         yield {"input": name, "class": classes[best], "probability": float(values[best])}
 
 
-def write_predictions(path: Path, names: list[str], classes: list[str], probabilities: Any) -> None:
-    """Write ``predictions.csv``: input, class, probability, then the probability of every class.
+def write_predictions(
+    path: Path,
+    names: list[str],
+    classes: list[str],
+    probabilities: Any,
+    more: Mapping[str, Sequence[str]] | None = None,
+) -> None:
+    """Write ``predictions.csv``: input, class, probability, other columns, then the probability of every class.
 
     Args:
+        path: the file to write.
         names: what each row is about, n of them.
         classes: class names.
         probabilities: (n, classes) float32.
+        more: other columns by their names, n cells each.
     """
-    with path.open("w", newline="", encoding="utf-8") as out:
+    more = more or {}
+    with path.open("w", newline="", encoding="utf-8", errors="replace") as out:
         writer = csv_files.Writer(out)
-        writer.writerow(["input", "class", "probability", *(f"p_{name}" for name in classes)])
-        for row, values in zip(likeliest(names, classes, probabilities), probabilities, strict=True):
-            writer.writerow([*row.values(), *(f"{value:.9g}" for value in values)])
+        writer.writerow(["input", "class", "probability", *more, *(f"p_{name}" for name in classes)])
+        for number, (row, values) in enumerate(
+            zip(likeliest(names, classes, probabilities), probabilities, strict=True)
+        ):
+            others = [column[number] for column in more.values()]
+            writer.writerow([*row.values(), *others, *(f"{value:.9g}" for value in values)])

@@ -8,7 +8,7 @@ import pytest
 from zoo.config.schemas.language_modelling import LanguageData
 from zoo.config.schemas.text import LabelledData
 from zoo.core.errors import ZooError
-from zoo.data.text import dataset, sources, tokenization
+from zoo.data.text import dataset, labelled_texts, tokenization
 
 
 @pytest.fixture(autouse=True)
@@ -46,7 +46,7 @@ def test_what_is_tested_on_is_not_learnt_from(tmp_path: Path) -> None:
 def test_the_second_time_nothing_is_read(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     row = lines(tmp_path / "texts")
     first = dataset.prepare(row)
-    monkeypatch.setattr(sources, "_collect", lambda *_: pytest.fail("it was read again"))
+    monkeypatch.setattr(labelled_texts, "collect", lambda *_: pytest.fail("it was read again"))
     assert dataset.prepare(row).folder == first.folder
     monkeypatch.undo()
     monkeypatch.setenv("ZOO_CACHE", str(tmp_path / "cache"))
@@ -89,7 +89,7 @@ def test_splits_are_the_seed_s(tmp_path: Path) -> None:
 
 def test_too_few_texts_for_the_folds_are_told(tmp_path: Path) -> None:
     row = lines(tmp_path / "texts", count=3)
-    with pytest.raises(ZooError, match="3 texts, fewer than the 4 folds"):
+    with pytest.raises(ZooError, match="The class 'bad' has 3 texts, fewer than the 4 folds"):
         dataset.prepare(row)
 
 

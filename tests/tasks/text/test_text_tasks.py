@@ -1,6 +1,7 @@
 """Training on texts and asking what was trained, from the command line to the run folder, with a fake worker."""
 
 import csv
+import io
 import json
 from pathlib import Path
 from typing import Any
@@ -94,7 +95,10 @@ def test_the_answers_are_there_as_json_too(folder: Path) -> None:
     assert main(["infer", f"run={run}", "input=a fine film", "output.name=asked"]) == 0
     content = json.loads((folder / "runs" / "asked" / "predictions.json").read_text())
     probabilities = {"bad": 0.25, "good": 0.75}
-    assert content == [{"input": "a fine film", "class": "good", "probability": 0.75, "probabilities": probabilities}]
+    assert content == [
+        {"input": "a fine film", "class": "good", "probability": 0.75, "probabilities": probabilities,
+         "text": "a fine film"}
+    ]  # fmt: skip
 
 
 def test_the_test_set_is_the_run_s_own(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
@@ -113,20 +117,20 @@ def test_the_test_set_is_the_run_s_own(folder: Path, capsys: pytest.CaptureFixtu
         ("  ", "nothing to read"),
         ("nowhere.txt", "no file or folder"),
         ("runs", "runs is a folder"),
-        ("bad.txt", "bad.txt, line 2: byte 0xff"),
+        ("bad.txt", "bad.txt, line 2: byte 0xc3"),
         ("nul.txt", "line 1: a NUL byte"),
         ("empty.txt", "nothing to read"),
         ("other.csv", "no column 'text'"),
         ("header.csv", "no row"),
-        ("gap.csv", "nothing to read in 'gap.csv[1]'"),
+        ("gap.csv", "nothing to read in 'gap.csv[0]'"),
     ],
 )
 def test_inputs_that_cannot_be_read_are_told(
     folder: Path, capsys: pytest.CaptureFixture[str], given: str, words: str
 ) -> None:
     run = trained(folder, *CLASSIFIER)
-    files = {"bad.txt": b"fine\n\xff", "nul.txt": b"a\0b", "empty.txt": b"", "other.csv": b"title\nx\n",
-             "header.csv": b"text\n", "gap.csv": b"text,n\nfine,1\n,2\n"}  # fmt: skip
+    files = {"bad.txt": "fünf\n".encode() + b"\xc3", "nul.txt": b"a\0b", "empty.txt": b"", "other.csv": b"title\nx\n",
+             "header.csv": b"text\n", "gap.csv": b"text,n\n<br/>,1\n,2\n"}  # fmt: skip
     for name, content in files.items():
         (folder / name).write_bytes(content)
     assert words in refusal(capsys, "infer", f"run={run}", f"input={given}")
@@ -217,3 +221,88 @@ def test_from_python_it_is_the_same_path(folder: Path) -> None:
     root = {"data.root": folder / "texts.csv"}
     run = api.train(model="transformer/classifier", data="text_table", preset="smoke", **root)
     assert api.infer(run=run, input="a fine film").predictions[0]["class"] == "good"
+
+
+def predictions(folder: Path, name: str) -> list[dict[str, str]]:
+    with (folder / "runs" / name / "predictions.csv").open(encoding="utf-8") as source:
+        return list(csv.DictReader(source))
+
+
+def test_predictions_for_the_test_set_hold_texts_and_true_classes(folder: Path) -> None:
+    (folder / "texts.csv").write_text(TABLE.replace("fine film 2,", '"=1+1 ""film"" 2",') + "long " * 300 + ",bad\n")
+    run = trained(folder, *CLASSIFIER, "data.folds=2")
+    assert main(["infer", f"run={run}", "input=test", "output.name=tested"]) == 0
+    rows = predictions(folder, "tested")
+    assert len(rows) == 31 or len(rows) == 30
+    for row in rows:
+        assert row["true_class"] == ("bad" if row["text"].startswith(("very dull", "long")) else "good")
+        assert len(row["text"]) < 600
+        assert not row["text"].startswith("=")
+
+
+@pytest.mark.parametrize(("settings", "count"), [([], 3), (["data.lines=false"], 1), (["data.encoding=latin-1"], 3)])
+def test_standard_input_is_read_a_text_a_line(
+    folder: Path, monkeypatch: pytest.MonkeyPatch, settings: list[str], count: int
+) -> None:
+    run = trained(folder, *CLASSIFIER)
+    given = io.TextIOWrapper(io.BytesIO("fine film\n\nvery dull film\nnaïve\n".encode("cp1252")))
+    monkeypatch.setattr("sys.stdin", given)
+    assert main(["infer", f"run={run}", "input=-", "output.name=asked", *settings]) == 0
+    rows = predictions(folder, "asked")
+    assert len(rows) == count
+    assert rows[-1]["text"].endswith("naïve" if count == 3 else "naïve\n")
+
+
+def test_an_empty_standard_input_is_told(
+    folder: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    run = trained(folder, *CLASSIFIER)
+    monkeypatch.setattr("sys.stdin", io.TextIOWrapper(io.BytesIO(b"")))
+    assert "nothing to read in 'standard input'" in refusal(capsys, "infer", f"run={run}", "input=-")
+
+
+def test_a_text_file_is_read_as_in_training(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    for name, word in (("good", "fine"), ("bad", "very dull")):
+        (folder / f"{name}.txt").write_text("".join(f"{word} film {number}\n" for number in range(20)))
+    (folder / "new.txt").write_text("fine film\nvery dull film\n")
+    run = trained(folder, CLASSIFIER[0], "data=text_lines", "data.root=.", "data.class_files=[good.txt,bad.txt]")
+    for number, (settings, count) in enumerate((([], 2), (["data.lines=false"], 1))):
+        assert main(["infer", f"run={run}", "input=new.txt", f"output.name=asked{number}", *settings]) == 0
+        assert len(predictions(folder, f"asked{number}")) == count
+    shown = capsys.readouterr().err
+    assert "Read new.txt: one text a line; data.lines=false reads one text" in shown
+    assert "Read new.txt: one text; data.lines=true reads one text a line" in shown
+
+
+def test_a_table_without_header_or_suffix_is_read_as_in_training(
+    folder: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (folder / "Messages").write_text("".join(f'ham\tfine {n}\nspam\t"very dull {n}\n' for n in range(20)))
+    data = ("data=text_table", "data.root=Messages", "data.label_column=0", "data.text_column=1")
+    run = trained(folder, CLASSIFIER[0], *data)
+    (folder / "new").write_text('?\tfine film\n?\t"dull\n?\n')
+    assert main(["infer", f"run={run}", "input=new", "output.name=asked"]) == 0
+    assert [row["text"] for row in predictions(folder, "asked")] == ["fine film", '"dull']
+    assert "Left out new, line 3: 1 columns instead of 2" in capsys.readouterr().err
+    (folder / "other.csv").write_text("id,review\n1,fine film\n")
+    for number, key in enumerate(("text_column", "data.text_column")):
+        assert main(["infer", f"run={run}", "input=other.csv", f"{key}=review", f"output.name=other{number}"]) == 0
+        assert [row["text"] for row in predictions(folder, f"other{number}")] == ["fine film"]
+
+
+def test_what_is_in_training_and_test_is_counted(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    (folder / "texts.csv").write_text("text,label\n" + "Fine  film,good\nfine film,good\ndull,bad\n" * 20)
+    run = trained(folder, *CLASSIFIER)
+    assert record(run)["data"]["duplicates"] == 6
+    assert "6 of 6 test texts (100.0%) are among the training texts too" in capsys.readouterr().err
+
+
+def test_what_was_read_and_left_out_is_said_and_kept(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    (folder / "texts.csv").write_text(TABLE + "one, two,good\n,good\n")
+    run = trained(folder, *CLASSIFIER)
+    shown = capsys.readouterr().err
+    assert "Read texts.csv: separated by commas; a header; utf-8; text in column 0, label in column 1" in shown
+    assert "Left out texts.csv, line 62: 3 columns instead of 2" in shown
+    assert "Left out 1 blank texts" in shown
+    assert (run / "skipped.csv").read_text().splitlines()[1] == '"texts.csv, line 62",3 columns instead of 2'
+    assert (record(run)["data"]["blank"], record(run)["data"]["skipped_items"]) == (1, 1)

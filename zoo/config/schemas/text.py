@@ -9,6 +9,8 @@ from zoo.config.schemas.common import Settings, Tracking, Trainer, literal
 
 LABELLED = ("text_folder", "text_table", "text_lines")
 TOKENIZERS = ("characters", "words", "bpe")
+DELIMITERS = {"comma": ",", "tab": "\t", "semicolon": ";", "pipe": "|", "space": " "}
+QUOTINGS = ("auto", "double", "backslash", "none")
 MISSING_RUN = "run is missing: give run=RUN_FOLDER, or run=last"
 
 
@@ -48,7 +50,7 @@ class TextData:
 
     Attributes:
         root: folder, file or archive of the texts.
-        encoding: of the files.
+        encoding: of the files; auto takes what their bytes show, and says so where it is not UTF-8.
         tokenizer: words, characters or bpe (byte-level).
         vocabulary: largest number of tokens, the two for padding and the unknown included.
         lowercase: convert letters to lower case first.
@@ -59,7 +61,7 @@ class TextData:
 
     name: str = ""
     root: str | None = literal()
-    encoding: str = "utf-8"
+    encoding: str = "auto"
     tokenizer: str = "words"
     vocabulary: int = 20_000
     lowercase: bool = True
@@ -84,16 +86,24 @@ class LabelledData(TextData):
 
     Attributes:
         classes: class folders or labels to use; [] uses all.
-        text_column: column of a table that holds the texts.
-        label_column: column of a table that holds the classes.
+        text_column: column of a table that holds the texts: its name, or its number from 0 on without a header.
+        label_column: column of a table that holds the classes, likewise.
+        delimiter: auto, comma, tab, semicolon, pipe, or space: the first blank of a line, after the label.
+        quoting: auto; double, where "" stands for a quote within quotes; backslash, where \\" does; none.
+        header: whether a table begins with the names of its columns; null: with names yes, with numbers no.
+        strict: refuse texts that cannot be used and labels of several spellings, instead of leaving out and joining.
         class_files: files of one class each, one text a line; [] uses all that end in .txt.
         folds: number of cross-validation parts, class by class, where nothing says which texts are for testing.
         fold: the part to test on, from 0 on.
     """
 
     classes: list[str] = field(default_factory=list)
-    text_column: str = "text"
-    label_column: str = "label"
+    text_column: str = literal("text")
+    label_column: str = literal("label")
+    delimiter: str = "auto"
+    quoting: str = "auto"
+    header: bool | None = None
+    strict: bool = False
     class_files: list[str] = field(default_factory=list)
     folds: int = 10
     fold: int = 0
@@ -103,6 +113,8 @@ class LabelledData(TextData):
         return [
             one_of("data", self.name, LABELLED),
             *super().checks(),
+            one_of("data.delimiter", self.delimiter, ("auto", *DELIMITERS)),
+            one_of("data.quoting", self.quoting, QUOTINGS),
             within("data.folds", self.folds, 2, 1000),
             within("data.fold", self.fold, 0, self.folds - 1),
         ]
@@ -139,27 +151,55 @@ class TextTrainConfig(TextTraining):
 
 
 @dataclass
+class TextReading:
+    """How texts to classify are read.
+
+    Attributes:
+        encoding: of files and standard input; null means as in training, like all of these.
+        text_column: column of a table that holds the texts: its name, or its number from 0 on without a header.
+        delimiter: of a table.
+        quoting: of a table.
+        header: whether a table begins with the names of its columns.
+        lines: one text a line; null: of a file as data=text_lines or another trained the run, of standard input yes.
+    """
+
+    encoding: str | None = None
+    text_column: str | None = literal()
+    delimiter: str | None = None
+    quoting: str | None = None
+    header: bool | None = None
+    lines: bool | None = None
+
+    def checks(self) -> list[str | None]:
+        """Return what is out of range, None for what is not."""
+        return [
+            None if self.delimiter is None else one_of("data.delimiter", self.delimiter, ("auto", *DELIMITERS)),
+            None if self.quoting is None else one_of("data.quoting", self.quoting, QUOTINGS),
+        ]
+
+
+@dataclass
 class TextInferConfig(Settings):
     """Settings of ``infer`` with a text classifier.
 
     Attributes:
         run: folder of a training run, or ``last``: the newest one under output.root.
-        input: a sentence; a .txt file, one text; .csv or .tsv; or ``test``: the test texts of the run.
-        text_column: column of a table that holds the texts; null means the one the run was trained with.
+        input: a sentence; a text file; a table (.csv, .tsv); - for standard input; or test, the run's test texts.
         stack: name of the stack to use; null means the run's own where the backend has it.
         batch_size: texts at a time.
     """
 
     run: str | None = literal()
     input: str | None = literal()
-    text_column: str | None = None
+    data: TextReading = field(default_factory=TextReading)
     batch_size: int = 64
 
     def problems(self) -> list[str]:
         """Return everything missing or out of range, one sentence each."""
-        missing = 'input is missing: give input="a sentence", a .txt, .csv or .tsv file, or input=test'
+        missing = 'input is missing: give input="a sentence", a .txt, .csv or .tsv file, -, or input=test'
         return ranges.problems(
             [
+                *self.data.checks(),
                 within("batch_size", self.batch_size, 1, 65_536),
                 None if self.run else MISSING_RUN,
                 None if self.input else missing,

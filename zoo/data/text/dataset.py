@@ -6,9 +6,9 @@ A prepared folder is named by the content of its source and by every setting tha
 import dataclasses
 import hashlib
 import json
-from collections.abc import Callable
+from collections.abc import Callable, Sequence, Sized
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, BinaryIO
 
 from zoo.config.schemas.language_modelling import LanguageData
 from zoo.config.schemas.text import LabelledData, TextData
@@ -16,7 +16,7 @@ from zoo.core import console, paths
 from zoo.core.errors import ZooError
 from zoo.core.files import atomic_folder, file_sha256, locked
 from zoo.data import npy_images
-from zoo.data.text import files, sources, tokenization
+from zoo.data.text import files, labelled_texts, sources, tokenization
 
 if TYPE_CHECKING:
     import numpy as np
@@ -25,9 +25,10 @@ if TYPE_CHECKING:
     Arrays = dict[str, NDArray[Any]]
 
 # Part of the name of every prepared folder: raise it when what is made from the same sources changes.
-CACHE_VERSION = 1
+CACHE_VERSION = 2
 VOCABULARY = "vocabulary.json"
 ABOUT = "about.json"
+TEXTS = "texts.bin"
 # Texts are assigned to folds in the order of this seed, whatever the seed of a run.
 FOLD_SEED = 1
 
@@ -38,15 +39,21 @@ class TextInfo:
 
     Attributes:
         class_names: by label; empty for one text without labels.
-        blank: how many blank texts were left out.
+        blank: how many texts without any word were left out.
         has_test_split: whether the source says which texts to test on.
         unknown: share of the tokens that the vocabulary lacks.
+        skipped: where each text stood that was left out for another reason, and the reason.
+        notes: how the source was read, one sentence each.
+        dialect: delimiter and quoting of a table; empty of other sources.
     """
 
     class_names: list[str]
     blank: int
     has_test_split: bool
     unknown: float
+    skipped: list[tuple[str, str]]
+    notes: list[str]
+    dialect: list[str]
 
 
 @dataclasses.dataclass(frozen=True)
@@ -55,7 +62,9 @@ class TextDataset:
 
     Attributes:
         folder: holds ``tokens.npy``, all texts one after the other, and, of labelled texts, ``offsets.npy``, where
-            each begins (one more than texts), ``labels.npy`` and ``test.npy``, true for those to test on.
+            each begins (one more than texts), ``labels.npy``, ``test.npy``, true for those to test on,
+            ``same.npy``, a number that texts of the same words share, and the texts themselves in ``texts.bin``,
+            UTF-8, with ``places.npy``, where each begins.
         name: of the data set.
         sha256: one checksum over the sources.
         source: what was read, as the user gave it.
@@ -78,6 +87,7 @@ class _Content:
     arrays: "Arrays"
     info: TextInfo
     tokenizer: tokenization.Tokenizer
+    texts: bytes = b""
 
 
 def prepare(row: TextData) -> TextDataset:
@@ -122,35 +132,56 @@ def _write(folder: Path, content: _Content) -> None:
     with atomic_folder(folder) as part:
         npy_images.save_arrays(part, content.arrays)
         content.tokenizer.save(part / VOCABULARY)
+        (part / TEXTS).write_bytes(content.texts)
         about = json.dumps(dataclasses.asdict(content.info), ensure_ascii=False)
         (part / ABOUT).write_text(about, encoding="utf-8")
 
 
-def _labelled(row: LabelledData, source: sources.LabelledTexts) -> _Content:
+def _labelled(row: LabelledData, source: labelled_texts.LabelledTexts) -> _Content:
     """Tokenize labelled texts by a vocabulary learnt from those that are not tested on."""
     import numpy as np
 
     labels = np.array(source.labels, np.int64)
     if source.parts is None:
-        test = folds(labels, row.folds) == row.fold
+        test = folds(labels, row.folds, source.class_names) == row.fold
     else:
         test = np.array([part == "test" for part in source.parts])
     known = [text for text, is_tested in zip(source.texts, test, strict=True) if not is_tested]
     tokenizer = tokenization.learn(row.tokenizer, known, row.vocabulary, row.lowercase)
     encoded = tokenizer.encode_all(source.texts)
-    offsets = np.cumsum([0, *(len(each) for each in encoded)], dtype=np.int64)
     tokens = np.concatenate(encoded).astype(_dtype(tokenizer))
-    info = TextInfo(source.class_names, source.blank, source.parts is not None, _unknown_share(tokens))
-    return _Content({"tokens": tokens, "offsets": offsets, "labels": labels, "test": test}, info, tokenizer)
+    plain = [text.encode("utf-8", "replace") for text in source.texts]
+    arrays = {"tokens": tokens, "offsets": _offsets(encoded), "labels": labels, "test": test}
+    arrays |= {"same": _same(source.texts), "places": _offsets(plain)}
+    has_split, unknown = source.parts is not None, _unknown_share(tokens)
+    info = TextInfo(
+        source.class_names, source.blank, has_split, unknown, source.skipped, source.notes, source.dialect
+    )
+    return _Content(arrays, info, tokenizer, b"".join(plain))
+
+
+def _offsets(parts: Sequence[Sized]) -> "NDArray[np.int64]":
+    import numpy as np
+
+    return np.cumsum([0, *(len(each) for each in parts)], dtype=np.int64)
+
+
+def _same(texts: list[str]) -> "NDArray[np.int64]":
+    """Number texts so that those share a number that differ in capitals and blanks at most."""
+    import numpy as np
+
+    numbers: dict[str, int] = {}
+    return np.array([numbers.setdefault(" ".join(text.split()).casefold(), len(numbers)) for text in texts], np.int64)
 
 
 def _one_text(row: TextData, path: Path) -> _Content:
-    text = files.read(path, row.encoding)
+    text, encoding = files.read_and_tell(path, row.encoding)
     if not text.strip():
         raise ZooError(f"{path} is empty", "data=text_file needs a text.")
+    notes = [] if row.encoding != "auto" or encoding.startswith("utf-8") else [f"{path} was read as {encoding}"]
     tokenizer = tokenization.learn(row.tokenizer, [text], row.vocabulary, row.lowercase)
     tokens = tokenizer.encode_all([text])[0].astype(_dtype(tokenizer))
-    return _Content({"tokens": tokens}, TextInfo([], 0, False, _unknown_share(tokens)), tokenizer)
+    return _Content({"tokens": tokens}, TextInfo([], 0, False, _unknown_share(tokens), [], notes, []), tokenizer)
 
 
 def _unknown_share(tokens: "NDArray[Any]") -> float:
@@ -163,7 +194,7 @@ def _dtype(tokenizer: tokenization.Tokenizer) -> Any:
     return np.uint16 if len(tokenizer) <= 1 << 16 else np.int32
 
 
-def folds(labels: "NDArray[np.int64]", count: int) -> "NDArray[np.int64]":
+def folds(labels: "NDArray[np.int64]", count: int, class_names: list[str]) -> "NDArray[np.int64]":
     """Assign each text to a fold: each class in turn, in an order that is always the same.
 
     Raises:
@@ -177,7 +208,8 @@ def folds(labels: "NDArray[np.int64]", count: int) -> "NDArray[np.int64]":
         chosen = order[labels[order] == label]
         if len(chosen) < count:
             raise ZooError(
-                f"One class has {len(chosen)} texts, fewer than the {count} folds", "Lower data.folds, or add texts."
+                f"The class {class_names[label]!r} has {len(chosen)} texts, fewer than the {count} folds",
+                "Lower data.folds, add texts, or choose others by data.classes.",
             )
         assigned[chosen] = np.arange(len(chosen)) % count
     return assigned
@@ -200,6 +232,28 @@ def split_texts(prepared: TextDataset, row: LabelledData, seed: int) -> dict[str
     # The limit takes texts of all classes, though sources list one class after the other.
     tested = np.sort(mixed[test[mixed]][: row.test_limit])
     return {"train": np.sort(known[validating:]), "validation": np.sort(known[:validating]), "test": tested}
+
+
+def duplicates(prepared: TextDataset, parts: "dict[str, NDArray[np.int64]]") -> "NDArray[np.bool_]":
+    """Tell which texts to test on are among those that are trained with or that choose the epoch, too."""
+    import numpy as np
+
+    same = np.load(prepared.folder / "same.npy")
+    return np.isin(same[parts["test"]], same[np.concatenate([parts["train"], parts["validation"]])])
+
+
+def texts_of(prepared: TextDataset, chosen: "NDArray[np.int64]") -> list[str]:
+    """Read some of the texts as they stood in the source."""
+    import numpy as np
+
+    places = np.load(prepared.folder / "places.npy")
+    with (prepared.folder / TEXTS).open("rb") as source:
+        return [_read_text(source, places[number], places[number + 1]) for number in chosen]
+
+
+def _read_text(source: BinaryIO, begin: int, end: int) -> str:
+    source.seek(begin)
+    return source.read(end - begin).decode("utf-8")
 
 
 def split_tokens(prepared: TextDataset, row: LanguageData) -> dict[str, list[int]]:

@@ -3,6 +3,7 @@
 Nothing is ever unpacked to the disk: members of an archive are read in memory, one by one.
 """
 
+import gzip
 import lzma
 import tarfile
 import zlib
@@ -12,9 +13,11 @@ from pathlib import Path, PurePosixPath
 from zoo.core.errors import ZooError
 from zoo.core.files import storage_error
 from zoo.core.paths import existing_input
+from zoo.data.text import encodings
 
 MOST_BYTES = 2 << 30
-_DAMAGE = (tarfile.TarError, lzma.LZMAError, zlib.error, EOFError)
+PACKED = ".gz"
+_DAMAGE = (tarfile.TarError, lzma.LZMAError, gzip.BadGzipFile, zlib.error, EOFError)
 
 
 def data_root(root: str | None, expected: str) -> Path:
@@ -37,19 +40,25 @@ def decode(content: bytes, encoding: str, name: str) -> str:
 
     Args:
         content: all of its bytes.
-        encoding: such as ``utf-8``.
+        encoding: such as ``utf-8``; ``auto`` detects it.
         name: of the file, for the message.
 
     Raises:
         ZooError: bytes that are no text in that encoding, NUL bytes among them; names the line.
     """
+    return decode_and_tell(content, encoding, name)[0]
+
+
+def decode_and_tell(content: bytes, encoding: str, name: str) -> tuple[str, str]:
+    """As :func:`decode`, with the encoding that it was read in."""
+    chosen = encodings.detect(content) if encoding == encodings.AUTO else encoding
     try:
-        text = content.decode("utf-8-sig" if encoding.lower() in ("utf-8", "utf8") else encoding)
+        text = content.decode("utf-8-sig" if chosen.lower() in ("utf-8", "utf8") else chosen)
     except UnicodeDecodeError as error:
         raise _undecodable(content, error, name) from error
     except LookupError as error:
         raise ZooError(
-            f"There is no encoding called {encoding!r}", "Give data.encoding=utf-8, or latin-1."
+            f"There is no encoding called {encoding!r}", "Give data.encoding=auto, utf-8, or latin-1."
         ) from error
     nul = text.find("\0")
     if nul >= 0:
@@ -58,7 +67,7 @@ def decode(content: bytes, encoding: str, name: str) -> str:
             f"{name}, line {line}: a NUL byte, which no text holds",
             "Is it a picture, an archive, or text in UTF-16? That is read with data.encoding=utf-16.",
         )
-    return text
+    return text.removeprefix("\ufeff"), chosen
 
 
 def _undecodable(content: bytes, error: UnicodeDecodeError, name: str) -> ZooError:
@@ -67,22 +76,54 @@ def _undecodable(content: bytes, error: UnicodeDecodeError, name: str) -> ZooErr
     return ZooError(
         f"{name}, line {line}: byte {content[error.start]:#04x} in place {column} is not {error.encoding} "
         f"({error.reason})",
-        "Save the file as UTF-8, or say what it is in, such as data.encoding=latin-1.",
+        "Save the file as UTF-8, or say what it is in, such as data.encoding=latin-1 or data.encoding=gb18030.",
     )
 
 
 def read(path: Path, encoding: str) -> str:
-    """Read the text of one file.
+    """Read the text of one file; one whose name ends in ``.gz`` is unpacked in memory.
 
     Raises:
         ZooError: it cannot be read, is too long, or is no text; names file and line.
     """
+    return read_and_tell(path, encoding)[0]
+
+
+def read_and_tell(path: Path, encoding: str) -> tuple[str, str]:
+    """As :func:`read`, with the encoding that it was read in."""
     try:
-        if path.stat().st_size > MOST_BYTES:
-            raise ZooError(f"{path} has {path.stat().st_size:,} bytes", f"The most is {MOST_BYTES:,}: cut it.")
-        return decode(path.read_bytes(), encoding, str(path))
+        content = _unpacked(path) if path.suffix.lower() == PACKED else _whole(path)
+    except _DAMAGE as error:
+        raise ZooError(f"{path} is damaged or not packed by gzip: {error}", "Download it again.") from error
     except OSError as error:
         raise storage_error("read", path, error) from error
+    return decode_and_tell(content, encoding, str(path))
+
+
+def _whole(path: Path) -> bytes:
+    if path.stat().st_size > MOST_BYTES:
+        raise ZooError(f"{path} has {path.stat().st_size:,} bytes", f"The most is {MOST_BYTES:,}: cut it.")
+    return path.read_bytes()
+
+
+def _unpacked(path: Path) -> bytes:
+    """Unpack piece by piece: a small file may unpack to more than memory holds."""
+    pieces, size = [], 0
+    with gzip.open(path) as source:
+        while piece := source.read(1 << 20):
+            pieces.append(piece)
+            size += len(piece)
+            if size > MOST_BYTES:
+                raise ZooError(f"{path} unpacks to more than {MOST_BYTES:,} bytes", "Cut it into smaller ones.")
+    return b"".join(pieces)
+
+
+def lines(text: str) -> list[str]:
+    """Cut a text at the ends of its lines, as any system writes them; the last line may lack its end."""
+    if "\n" not in text:
+        text = text.replace("\r", "\n")
+    parts = [line.rstrip("\r") for line in text.split("\n")]
+    return parts[:-1] if parts[-1] == "" else parts
 
 
 def iter_folder(folder: Path, suffix: str) -> Iterator[tuple[tuple[str, ...], bytes]]:

@@ -1,41 +1,21 @@
 """Read labelled texts from class folders, tables, and files of one text a line."""
 
-import csv
 import dataclasses
 import hashlib
-import io
 from collections import Counter
 from collections.abc import Callable, Iterable
 from pathlib import Path
 
 from zoo.config.schemas.text import LabelledData
-from zoo.core.errors import ZooError, nearest
+from zoo.core.errors import ZooError
 from zoo.core.files import file_sha256
 from zoo.data.text import files as text_files
+from zoo.data.text import labelled_texts, tables
+from zoo.data.text.labelled_texts import PARTS, LabelledTexts, Remarks, Row
 
-PARTS = ("train", "test")
-MOST_CLASSES = 1000
 SUFFIX = ".txt"
-TABLES = {".csv": ",", ".tsv": "\t"}
-
-
-@dataclasses.dataclass
-class LabelledTexts:
-    """Labelled texts in the order of their source.
-
-    Attributes:
-        texts: n texts, none of them blank.
-        labels: n numbers of classes.
-        parts: n times ``train`` or ``test``; None for all where the source has no such split.
-        class_names: sorted.
-        blank: how many blank texts were left out.
-    """
-
-    texts: list[str]
-    labels: list[int]
-    parts: list[str] | None
-    class_names: list[str]
-    blank: int
+# Besides train and test some sets have a third part of one of these names.
+_THIRD = ("dev", "val", "valid", "validation")
 
 
 @dataclasses.dataclass(frozen=True)
@@ -47,8 +27,8 @@ class TextSource:
     read: Callable[[], LabelledTexts]
 
 
-# One text: which part it is of ("" where the source does not say), its class, the text, and where it stood.
-Row = tuple[str, str, str, str]
+# A part, a class, and a file of it; either may be "".
+File = tuple[str, str, Path]
 
 
 def source_of(row: LabelledData) -> TextSource:
@@ -58,9 +38,11 @@ def source_of(row: LabelledData) -> TextSource:
         ZooError: it is missing, or not what it must be.
     """
     if row.name == "text_table":
-        return _files(row, _tables(row), _table_rows)
+        tables_of_parts, notes = _tables(row)
+        return _files(row, tables_of_parts, _table_rows, notes)
     if row.name == "text_lines":
-        return _files(row, _class_files(row), _line_rows)
+        files, notes = _class_files(row)
+        return _files(row, files, _line_rows, notes)
     return _folder(row)
 
 
@@ -68,85 +50,100 @@ def _folder(row: LabelledData) -> TextSource:
     what = f"a folder with a folder a class, or a tar archive of one; texts end in {SUFFIX}"
     root = text_files.data_root(row.root, what)
     if root.is_file():
-        return TextSource(file_sha256(root), str(root), lambda: _collect(row, _folder_rows(row, root)))
+        return TextSource(file_sha256(root), str(root), lambda: _collect_folder(row, root))
     sums = hashlib.sha256()
-    for parts, content in text_files.iter_folder(root, SUFFIX):
+    for parts, content in _files_below(root):
         sums.update(f"{'/'.join(parts)} {hashlib.sha256(content).hexdigest()}\n".encode())
-    return TextSource(sums.hexdigest(), str(root), lambda: _collect(row, _folder_rows(row, root)))
+    return TextSource(sums.hexdigest(), str(root), lambda: _collect_folder(row, root))
 
 
-def _folder_rows(row: LabelledData, root: Path) -> Iterable[Row]:
+def _files_below(root: Path) -> Iterable[tuple[tuple[str, ...], bytes]]:
+    """Yield the texts of a folder or an archive: files that end in .txt or, where none does, all files."""
+    below = text_files.iter_archive if root.is_file() else text_files.iter_folder
+    one = next(iter(below(root, SUFFIX)), None)
+    return below(root, SUFFIX if one else "")
+
+
+def _collect_folder(row: LabelledData, root: Path) -> LabelledTexts:
+    remarks = Remarks()
+    return labelled_texts.collect(row, _folder_rows(row, root, remarks), remarks)
+
+
+def _folder_rows(row: LabelledData, root: Path, remarks: Remarks) -> Iterable[Row]:
     """``train/pos/1.txt`` or ``pos/1.txt``, with any folders above."""
-    files = text_files.iter_archive(root, SUFFIX) if root.is_file() else text_files.iter_folder(root, SUFFIX)
-    for parts, content in files:
+    count, others = 0, Counter[str]()
+    for parts, content in _files_below(root):
         where = f"{root}: {'/'.join(parts)}" if root.is_file() else str(root.joinpath(*parts))
+        part = _part(parts[-3]) if len(parts) > 2 else ""
         if len(parts) < 2 or (parts[-2] in PARTS and len(parts) < 3):
-            raise ZooError(
-                f"{where} lies in no class folder", "The layout is CLASS/NAME.txt or train/CLASS/NAME.txt."
-            )
-        part = parts[-3] if len(parts) > 2 and parts[-3] in PARTS else ""
-        if not row.classes or parts[-2] in row.classes:
-            yield part, parts[-2], text_files.decode(content, row.encoding, where), where
+            reason = "it lies in no class folder; the layout is CLASS/NAME.txt or train/CLASS/NAME.txt"
+            remarks.skipped.append((where, reason))
+        elif not row.classes or parts[-2] in row.classes:
+            text, encoding = text_files.decode_and_tell(content, row.encoding, where)
+            count, others[encoding] = count + 1, others[encoding] + 1
+            yield part, parts[-2], text, where
+    for name in sorted(others - Counter({"utf-8": count, "utf-8-sig": count})):
+        if row.encoding == "auto":
+            remarks.notes.append(f"{others[name]:,} of {count:,} files are not UTF-8 and were read as {name}")
 
 
-def _files(row: LabelledData, files: list[tuple[str, str, Path]], rows: Callable[..., Iterable[Row]]) -> TextSource:
+def _part(folder: str) -> str:
+    """Return the part that the name of a folder says, such as ``train`` or ``20news-bydate-train``."""
+    return next((part for part in PARTS if folder == part or folder.endswith((f"-{part}", f"_{part}"))), "")
+
+
+def _files(row: LabelledData, files: list[File], rows: Callable[..., Iterable[Row]], notes: list[str]) -> TextSource:
     sums = "".join(f"{part} {name} {file_sha256(path)}\n" for part, name, path in files)
-    return TextSource(
-        hashlib.sha256(sums.encode()).hexdigest(),
-        str(row.root),
-        lambda: _collect(row, (each for file in files for each in rows(row, *file))),
-    )
+
+    def read() -> LabelledTexts:
+        remarks = Remarks(notes=[*notes])
+        return labelled_texts.collect(row, (each for file in files for each in rows(row, remarks, *file)), remarks)
+
+    return TextSource(hashlib.sha256(sums.encode()).hexdigest(), str(row.root), read)
 
 
-def _tables(row: LabelledData) -> list[tuple[str, str, Path]]:
-    root = text_files.data_root(row.root, "a .csv or .tsv file, or a folder with train.csv and test.csv (or .tsv)")
-    tables = [("", "", root)]
-    if root.is_dir():
-        tables = [
-            (part, "", root / (part + end)) for part in PARTS for end in TABLES if (root / (part + end)).is_file()
-        ]
-        if [part for part, _, _ in tables] != list(PARTS):
-            raise ZooError(
-                f"{root} does not hold one train and one test table", "Name one file, or add train and test."
-            )
-    if tables[0][2].suffix.lower() not in TABLES:
-        raise ZooError(f"{root} is no table by its name", "Its name must end in .csv (commas) or .tsv (tabs).")
-    return tables
+def _tables(row: LabelledData) -> tuple[list[File], list[str]]:
+    """Return the table that the settings name, or those of its parts in a folder; and what is left unread there."""
+    root = text_files.data_root(row.root, "a table, or a folder with train.csv and test.csv (or .tsv, .txt)")
+    if not root.is_dir():
+        return [("", "", root)], []
+    stems = sorted((path.name.partition(".")[0].lower(), path) for path in root.iterdir() if path.is_file())
+    parts = [(part, "", path) for part in PARTS for stem, path in stems if stem == part]
+    if [part for part, _, _ in parts] != list(PARTS):
+        names = ", ".join(path.name for _, path in stems[:12]) or "no file"
+        raise ZooError(
+            f"{root} does not hold one train and one test table, but {names}", "Name one file, or add train and test."
+        )
+    left = [path.name for stem, path in stems if stem in _THIRD]
+    return parts, [f"Not read: {', '.join(left)}; data.validation is taken from the training texts"] if left else []
 
 
-def _table_rows(row: LabelledData, part: str, _name: str, path: Path) -> Iterable[Row]:
-    csv.field_size_limit(text_files.MOST_BYTES)
-    text = text_files.read(path, row.encoding)
-    reader = csv.reader(io.StringIO(text, newline=""), delimiter=TABLES[path.suffix.lower()], strict=True)
+def _table_rows(row: LabelledData, remarks: Remarks, part: str, _name: str, path: Path) -> Iterable[Row]:
+    columns = [("data.text_column", row.text_column), ("data.label_column", row.label_column)]
     try:
-        header = next(reader, [])
-        places = [_column(header, name, key, path) for key, name in _columns(row)]
-        for cells in reader:
-            where = f"{path}, line {reader.line_num}"
-            if cells and len(cells) <= max(places):
-                raise ZooError(f"{where}: {len(cells)} columns instead of {len(header)}", "Mend that row.")
-            if cells:
-                yield part, cells[places[1]].strip(), cells[places[0]], where
-    except csv.Error as error:
-        raise ZooError(f"{path}, line {reader.line_num}: {error}", "Mend that row; quotes must be closed.") from error
+        table = tables.open_table(path, row, columns)
+    except ZooError as error:
+        if part != "test":
+            raise
+        alone = "Without a labelled test table, name the training table by itself: data.root=FILE."
+        raise ZooError(error.message, f"{error.remedy}\n{alone}") from error
+    remarks.notes.append(f"Read {table.words}")
+    remarks.dialect = [table.dialect.delimiter, table.dialect.quoting]
+    for line, cells, problem in table.rows:
+        if problem:
+            remarks.skipped.append((f"{path}, line {line}", problem))
+        else:
+            yield part, cells[1], cells[0], f"{path}, line {line}"
 
 
-def _columns(row: LabelledData) -> list[tuple[str, str]]:
-    return [("data.text_column", row.text_column), ("data.label_column", row.label_column)]
-
-
-def _column(header: list[str], name: str, key: str, path: Path) -> int:
-    if name in header:
-        return header.index(name)
-    shown = ", ".join(repr(each[:40]) for each in header[:20]) or "none: the file is empty"
-    raise ZooError(f"{path} has no column {name!r}{nearest(name, header)}", f"Its columns are {shown}. Set {key}.")
-
-
-def _class_files(row: LabelledData) -> list[tuple[str, str, Path]]:
+def _class_files(row: LabelledData) -> tuple[list[File], list[str]]:
     root = text_files.data_root(row.root, "a folder with one file a class, one text a line")
     if not root.is_dir():
-        raise ZooError(f"data.root={row.root} is a file", "Name the folder that holds one file a class.")
-    names = row.class_files or sorted(path.name for path in root.glob(f"*{SUFFIX}") if not path.name.startswith("."))
+        raise ZooError(
+            f"data.root={row.root} is a file",
+            "Name the folder that holds one file a class; a file with labels is read by data=text_table.",
+        )
+    names = row.class_files or _likely_class_files(root)
     missing = [name for name in names if Path(name).name != name or not (root / name).is_file()]
     if missing:
         raise ZooError(f"{root} holds no file {', '.join(missing)}", "data.class_files names files of that folder.")
@@ -155,7 +152,16 @@ def _class_files(row: LabelledData) -> list[tuple[str, str, Path]]:
             f"{root} holds {len(names)} files that end in {SUFFIX}; one class needs no classifier",
             "Name one file a class, such as data.class_files=[good.txt,bad.txt].",
         )
-    return [("", label, root / name) for label, name in zip(class_labels(names), names, strict=True)]
+    files = [("", label, root / name) for label, name in zip(class_labels(names), names, strict=True)]
+    return files, [f"{label}: one text a line of {path}" for _, label, path in files]
+
+
+def _likely_class_files(root: Path) -> list[str]:
+    """List the files that end in .txt or, where none does, those that differ behind their first dot only."""
+    names = sorted(path.name for path in root.iterdir() if path.is_file() and not path.name.startswith("."))
+    texts = [name for name in names if name.endswith(SUFFIX)]
+    stems = [stem for stem, count in Counter(name.partition(".")[0] for name in names).items() if count > 1]
+    return texts or ([name for name in names if name.partition(".")[0] == stems[0]] if len(stems) == 1 else [])
 
 
 def class_labels(names: list[str]) -> list[str]:
@@ -168,46 +174,9 @@ def class_labels(names: list[str]) -> list[str]:
     return [".".join(each) for each in pieces]
 
 
-def _line_rows(row: LabelledData, part: str, name: str, path: Path) -> Iterable[Row]:
-    for number, line in enumerate(text_files.read(path, row.encoding).split("\n"), 1):
-        yield part, name, line.rstrip("\r"), f"{path}, line {number}"
-
-
-def _collect(row: LabelledData, rows: Iterable[Row]) -> LabelledTexts:
-    texts, names, parts, blank = [], [], [], 0
-    for part, name, text, where in rows:
-        if not name:
-            raise ZooError(f"{where}: the label is empty", "Every text needs its class.")
-        if row.classes and name not in row.classes:
-            continue
-        if not text.strip():
-            blank += 1
-            continue
-        texts.append(text)
-        names.append(name)
-        parts.append(part)
-    class_names = sorted(set(names))
-    _check_classes(row, class_names, names, parts)
-    numbers = {name: number for number, name in enumerate(class_names)}
-    return LabelledTexts(texts, [numbers[name] for name in names], parts if any(parts) else None, class_names, blank)
-
-
-def _check_classes(row: LabelledData, class_names: list[str], names: list[str], parts: list[str]) -> None:
-    if len(class_names) < 2:
-        content = f"texts of one class only, {class_names[0]!r}" if class_names else "no text"
-        raise ZooError(f"{row.root} holds {content}", "A classifier needs texts of two classes or more.")
-    if len(class_names) > MOST_CLASSES:
-        raise ZooError(
-            f"{row.root} holds {len(class_names):,} classes, {class_names[0][:40]!r} and so on",
-            "Is data.label_column the column of the labels?",
-        )
-    counts = Counter(zip(parts, names, strict=True))
-    for part in PARTS if any(parts) else ():
-        lacking = [name for name in class_names if not counts[part, name]]
-        if lacking:
-            raise ZooError(
-                f"{row.root}: the {part} part has no text of {', '.join(lacking[:10])}",
-                "Name the classes that both parts have, such as data.classes=[neg,pos].",
-            )
-    if any(parts) and "" in parts:
-        raise ZooError(f"{row.root}: some texts lie outside of train/ and test/", "Move them, or take the two apart.")
+def _line_rows(row: LabelledData, remarks: Remarks, part: str, name: str, path: Path) -> Iterable[Row]:
+    text, encoding = text_files.read_and_tell(path, row.encoding)
+    if row.encoding == "auto" and not encoding.startswith("utf-8"):
+        remarks.notes.append(f"{path} is not UTF-8 and was read as {encoding}")
+    for number, line in enumerate(text_files.lines(text), 1):
+        yield part, name, line, f"{path}, line {number}"

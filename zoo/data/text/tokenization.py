@@ -117,6 +117,11 @@ def _cut(kind: str, text: str, lowercase: bool) -> Iterable[str]:
     return text if kind == "characters" else _WORD.findall(_TAG.sub(" ", text))
 
 
+def is_blank(kind: str, text: str) -> bool:
+    """Tell whether a text has no token to be read: white space, or for words tags of HTML alone."""
+    return not any(token.strip() for token in (_cut(kind, text, False) if kind == "words" else text))
+
+
 def learn(kind: str, texts: Sequence[str], size: int, lowercase: bool) -> Tokenizer:
     """Learn a vocabulary: the most frequent tokens, those of equal frequency in their own order.
 

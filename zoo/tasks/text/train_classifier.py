@@ -6,7 +6,7 @@ from typing import Any, TypeVar
 from zoo.config.schemas.common import Settings
 from zoo.config.schemas.text import TextTrainConfig, TextTraining
 from zoo.config.tasks import Command, Task
-from zoo.core import console
+from zoo.core import console, csv_files
 from zoo.data.text import dataset
 from zoo.runs import plots, promises
 from zoo.runs.context import RunContext, create_training_context
@@ -42,9 +42,11 @@ def train(overrides: list[str]) -> Run:
     start_run(context, [str(settings.model["name"]), context.choice.backend.name])
     with record_outcome(context):
         _save_split(context, parts)
+        csv_files.write_skipped(context.folder / "skipped.csv", texts.info.skipped)
         context.record.data = record_of(texts, settings) | {
             f"{name}_items": len(part) for name, part in parts.items()
         }
+        context.record.data["duplicates"] = _tell_duplicates(texts, parts)
         request = request_for(context, texts, "train_text_classifier")
         request["model"]["args"]["classes"] = len(texts.info.class_names)
         request["data"]["split"] = str(context.folder / "split.npz")
@@ -53,8 +55,11 @@ def train(overrides: list[str]) -> Run:
 
 
 def remark(texts: dataset.TextDataset) -> None:
-    """Warn of what is odd about prepared texts."""
+    """Say how texts were read, and warn of what is odd about them."""
     info = texts.info
+    for note in info.notes:
+        console.say(note)
+    console.warn_of_skipped(info.skipped)
     if info.blank:
         console.warn(f"Left out {info.blank:,} blank texts of {texts.source}")
     if info.unknown > MANY_UNKNOWN:
@@ -69,6 +74,14 @@ def _tell_longer(texts: dataset.TextDataset, settings: TextTraining) -> None:
     if longer:
         longer_texts = f"{longer:,} of {len(sizes):,} texts have more than {most} tokens"
         console.say(f"{longer_texts}: their beginning and end are read")
+
+
+def _tell_duplicates(texts: dataset.TextDataset, parts: dict[str, Any]) -> int:
+    count = int(dataset.duplicates(texts, parts).sum())
+    if count:
+        share = f"{count:,} of {len(parts['test']):,} test texts ({count / len(parts['test']):.1%})"
+        console.warn(f"{share} are among the training texts too: what is learnt by heart counts as right there")
+    return count
 
 
 def _save_split(context: RunContext[Settings], parts: dict[str, Any]) -> None:
@@ -90,6 +103,9 @@ def record_of(texts: dataset.TextDataset, settings: TextTraining) -> Json:
         "vocabulary": len(texts.tokenizer),
         "unknown": texts.info.unknown,
         "blank": texts.info.blank,
+        "skipped_items": len(texts.info.skipped),
+        "read": texts.info.notes,
+        "dialect": texts.info.dialect,
         "split_told": texts.info.has_test_split,
         "split_seed": settings.seed,
     }

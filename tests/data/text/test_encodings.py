@@ -1,0 +1,28 @@
+"""The encoding of a text is told from its bytes, and what cannot be told is left to UTF-8, which refuses it."""
+
+import pytest
+
+from zoo.data.text import encodings
+
+
+@pytest.mark.parametrize(
+    ("content", "encoding"),
+    [
+        (b"plain", "utf-8"),
+        ("Grüße".encode(), "utf-8"),
+        ("Grüße".encode("cp1252"), "cp1252"),
+        (b"na\xefve \x81 text", "latin-1"),
+        ("Grüße".encode("utf-8-sig"), "utf-8-sig"),
+        ("Grüße".encode("utf-16"), "utf-16"),
+        ("Grüße, wie es Brauch ist".encode("utf-16-le"), "utf-16-le"),
+        ("Grüße, wie es Brauch ist".encode("utf-16-be"), "utf-16-be"),
+        ("Grüße".encode("utf-32"), "utf-32"),
+        ("Grüße, Größe".encode() + b" \xff", "utf-8"),  # damaged
+        ("Привет, мир".encode("cp1251"), "utf-8"),  # of another script
+        ("日本語の文章".encode("shift_jis"), "utf-8"),
+        (b"\x89PNG\r\n\x1a\n\0\0\0\rIHDR\0", "utf-8"),
+        (b"", "utf-8"),
+    ],
+)
+def test_encodings_are_told_from_bytes(content: bytes, encoding: str) -> None:
+    assert encodings.detect(content) == encoding

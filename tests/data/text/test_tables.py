@@ -1,0 +1,195 @@
+"""Tables as they are published: with and without header, quotes, commas in texts, in any encoding, with bad rows."""
+
+import gzip
+from pathlib import Path
+
+import pytest
+
+from zoo.config.schemas.text import LabelledData
+from zoo.core.errors import ZooError
+from zoo.data.text import sources
+from zoo.data.text.labelled_texts import LabelledTexts
+
+NUMBERED = {"label_column": "0", "text_column": "1"}
+
+
+def read(path: Path, content: str | bytes, **settings: object) -> LabelledTexts:
+    path.write_bytes(content.encode() if isinstance(content, str) else content)
+    return sources.source_of(LabelledData(name="text_table", root=str(path), **settings)).read()  # type: ignore[arg-type]
+
+
+def refusal(path: Path, content: str | bytes, **settings: object) -> str:
+    with pytest.raises(ZooError) as caught:
+        read(path, content, **settings)
+    return str(caught.value)
+
+
+# In the manner of a set of short messages: tabs, no header, quotes that are never closed.
+MESSAGES = (
+    'ham\t"Go until jurong, he said\nspam\tFree entry, in 2 a "wkly" comp\nham\tU dun say "so\nspam\tWIN "\n' * 3
+)
+
+
+def test_messages_with_lone_quotes_and_no_header_are_all_read(tmp_path: Path) -> None:
+    texts = read(tmp_path / "Messages", MESSAGES, **NUMBERED)
+    assert (len(texts.texts), texts.class_names) == (12, ["ham", "spam"])
+    assert texts.texts[:2] == ['"Go until jurong, he said', 'Free entry, in 2 a "wkly" comp']
+    (note,) = texts.notes
+    assert note.endswith(
+        "Messages: separated by tabs, quotes are plain signs; no header; utf-8; text in column 1, label in column 0"
+    )
+
+
+@pytest.mark.parametrize(
+    ("name", "row", "said"),
+    [
+        ("a.csv", '"3","Title, one","He said ""no"", \\\nand left; so | it goes"\n', "separated by commas"),
+        ("a.csv", '3;"Titel";"3,50 Euro; ""gut"", 1,20 Euro"\n', "separated by semicolons"),
+        ("a.txt", "3|title, one|fine; really, fine; so\n", "separated by pipes"),
+        ("a.csv", "3\ttitle, one\tfine, really, fine\n", "separated by tabs"),
+        ("a", '3,t,"he said \\"no\\", and left"\n', "backslashes before quotes within"),
+    ],
+)
+def test_the_delimiter_is_told_from_the_content_and_said(tmp_path: Path, name: str, row: str, said: str) -> None:
+    texts = read(tmp_path / name, row * 5 + row.replace("3", "4", 1) * 5, label_column="0", text_column="2")
+    assert (len(texts.texts), texts.class_names) == (10, ["3", "4"])
+    assert said in texts.notes[0]
+
+
+def test_the_words_of_a_text_are_whole_whatever_separates_them(tmp_path: Path) -> None:
+    rows = "".join(f"{label},he came, he saw, {label}\n" for label in "ab" * 9)
+    assert "3 columns" not in refusal(tmp_path / "a.csv", f"label,text\n{rows}")
+    texts = read(
+        tmp_path / "b.csv", f"label;text\n{rows.replace(',', ';', 1)}".replace("b,", "b;").replace("a,", "a;")
+    )
+    assert set(texts.texts) == {"he came, he saw, a", "he came, he saw, b"}
+
+
+def test_a_label_before_the_first_blank(tmp_path: Path) -> None:
+    lines = "".join(f"__label__{number % 2} Great: a film, {number}\n" for number in range(8))
+    texts = read(tmp_path / "train.ft.txt", lines, **NUMBERED)
+    assert (texts.texts[1], texts.class_names) == ("Great: a film, 1", ["__label__0", "__label__1"])
+    assert "separated by the first blank of a line" in texts.notes[0]
+    assert read(tmp_path / "b", "a x\nb y\n", delimiter="space", **NUMBERED).texts == ["x", "y"]
+
+
+def test_numbers_of_columns_say_that_there_is_no_header_unless_the_first_row_is_one(tmp_path: Path) -> None:
+    body = "ham,one\nspam,two\nham,three\nspam,four\n"
+    assert len(read(tmp_path / "a.csv", body, **NUMBERED).texts) == 4
+    texts = read(tmp_path / "a.csv", f"v1,v2\n{body}", **NUMBERED)
+    assert (texts.texts[0], texts.class_names) == ("one", ["ham", "spam"])
+    assert "; a header;" in texts.notes[0]
+    assert len(read(tmp_path / "a.csv", f"v1,v2\n{body}", header=False, **NUMBERED).texts) == 5
+    assert len(read(tmp_path / "a.csv", body, header=True, **NUMBERED).texts) == 3
+    assert len(read(tmp_path / "a.csv", f"0,1\n{body}", **NUMBERED).texts) == 4
+
+
+@pytest.mark.parametrize(
+    ("content", "settings", "words"),
+    [
+        ("ham,one\nspam,two\nham,three\nspam,four\nham,five\n", {},
+         "it has no header, and you mean data.text_column=1 data.label_column=0"),
+        ("sentence,mark\na b c,1\nc d e,0\ne f g,1\nh i j,0\n", {},
+         "you mean data.text_column=sentence data.label_column=mark"),
+        ("ham,one\nspam,two\n", {"label_column": "0"}, "columns are all numbers or all names"),
+        ("ham,one\nspam,two\n", {"label_column": "0", "text_column": "2"}, "its 2 columns are counted from 0"),
+        ("one\ntwo\n", {}, "one column only"),
+        ("one\ntwo\n", NUMBERED, "one column only"),
+        ("", {}, "the file is empty"),
+        (b"\xef\xbb\xbf\r\n", {}, "the file is empty"),
+        ('{"text": "fine", "label": 1}\n{"text": "dull", "label": 0}\n', {}, "is JSON"),
+        ('[{"text": "fine", "label": 1}]', {}, "is JSON"),
+        (b"PK\x03\x04...", {}, "Save the sheet as CSV"),
+        (b"PAR1....", {}, "read_parquet"),
+        ("text,label\nfine\0,1\n", {}, "line 2: a NUL byte"),
+    ],
+)  # fmt: skip
+def test_what_makes_no_table_is_said_with_what_would_do(
+    tmp_path: Path, content: str | bytes, settings: dict[str, str], words: str
+) -> None:
+    assert words in refusal(tmp_path / "a.csv", content, **settings)
+
+
+def test_rows_of_a_wrong_width_are_counted_and_left_out_or_refused(tmp_path: Path) -> None:
+    good = "".join(f"text {number},{'ab'[number % 2]}\n" for number in range(30))
+    content = f"text,label\n{good}one, two,a\nshort\nempty,\nlast,b\n,,\n"
+    texts = read(tmp_path / "a.csv", content)
+    assert len(texts.texts) == 31
+    assert [(where.rpartition(", ")[2], reason) for where, reason in texts.skipped] == [
+        ("line 32", "3 columns instead of 2"),
+        ("line 33", "1 columns instead of 2"),
+        ("line 34", "the label is empty"),
+    ]  # fmt: skip
+    assert "line 32: 3 columns instead of 2" in refusal(tmp_path / "a.csv", content, strict=True)
+    many = f"text,label\n{good}" + "one, two,a\n" * 9
+    assert "9 of 39 texts cannot be used: 9 times 3 columns instead of 2" in refusal(tmp_path / "a.csv", many)
+
+
+def test_a_row_with_a_lost_quote_is_left_out_and_those_after_it_are_read(tmp_path: Path) -> None:
+    rows = [f'"text, {number}",{"ab"[number % 2]}\n' for number in range(30)]
+    rows[4] = '"text" 4,a\n'
+    texts = read(tmp_path / "a.csv", "text,label\n" + "".join(rows))
+    assert len(texts.texts) == 29
+    assert texts.skipped[0][0].endswith("line 6")
+
+
+def test_cells_that_a_spreadsheet_adds_at_the_end_are_no_columns(tmp_path: Path) -> None:
+    texts = read(tmp_path / "a.csv", "label,text,,,\nham,one,,,\nspam,two\nham,three,,,\n", strict=True)
+    assert texts.texts == ["one", "two", "three"]
+
+
+@pytest.mark.parametrize(
+    ("encoding", "said"),
+    [("utf-8-sig", "utf-8-sig"), ("utf-16", "utf-16"), ("utf-16-le", "utf-16-le"), ("utf-16-be", "utf-16-be"),
+     ("utf-32", "utf-32"), ("cp1252", "cp1252")],
+)  # fmt: skip
+def test_encodings_are_told_from_the_bytes_and_said(tmp_path: Path, encoding: str, said: str) -> None:
+    content = "text;label\r\nschön für 3,50 €;gut\r\nnaïve;schlecht\r\n".encode(encoding)
+    texts = read(tmp_path / "a.csv", content)
+    assert texts.texts == ["schön für 3,50 €", "naïve"]
+    assert f"; {said}; " in texts.notes[0]
+
+
+def test_packed_tables_and_lines_within_quotes_are_read(tmp_path: Path) -> None:
+    content = 'text,label\r\n"fine,\r\nreally ""fine""\r\n",a\r\ndull,b\r\n'
+    texts = read(tmp_path / "a.csv.gz", gzip.compress(content.encode()))
+    assert texts.texts == ['fine,\r\nreally "fine"\r\n', "dull"]
+    assert "damaged" in refusal(tmp_path / "b.csv.gz", b"no gzip")
+    assert "damaged" in refusal(tmp_path / "b.csv.gz", gzip.compress(content.encode())[:-12])
+
+
+def test_labels_that_differ_in_capitals_or_blanks_are_one_class(tmp_path: Path) -> None:
+    content = "text,label\na,Spam\nb, spam \nc,spam\nd,very  Good\ne,very good\nf,very good\n"
+    texts = read(tmp_path / "a.csv", content)
+    assert (texts.class_names, texts.labels) == (["spam", "very good"], [0, 0, 0, 1, 1, 1])
+    assert "The labels 'spam' (2) and 'Spam' (1) are one class, 'spam'" in texts.notes
+    assert "differ in capitals or blanks only" in refusal(tmp_path / "a.csv", content, strict=True)
+    assert read(tmp_path / "a.csv", content + "g,other\n", classes=["SPAM", "other"]).class_names == ["other", "spam"]
+
+
+def test_blank_texts_are_counted_and_ends_of_lines_are_none(tmp_path: Path) -> None:
+    assert read(tmp_path / "a.csv", "text,label\nfine,a\n  ,a\n<br />,b\ndull,b\n\n\n").blank == 2
+    for name, content in (("good.txt", "fine\r\n\r\ngood\r\n"), ("bad.txt", "dull\rbad\r")):
+        (tmp_path / name).write_bytes(content.encode())
+    texts = sources.source_of(LabelledData(name="text_lines", root=str(tmp_path))).read()
+    assert (texts.texts, texts.blank) == (["dull", "bad", "fine", "good"], 1)
+
+
+def test_parts_of_any_suffix_are_read_and_a_third_is_named(tmp_path: Path) -> None:
+    for part, rows in (("train", 6), ("test", 4), ("val", 2)):
+        (tmp_path / f"{part}.txt").write_text(
+            "".join(f"i feel it, {n};{'joy' if n % 2 else 'anger'}\n" for n in range(rows))
+        )
+    row = LabelledData(name="text_table", root=str(tmp_path), text_column="0", label_column="1")
+    texts = sources.source_of(row).read()
+    assert texts.parts == ["train"] * 6 + ["test"] * 4
+    assert texts.notes[0].startswith("Not read: val.txt")
+    (tmp_path / "test.txt").write_text("only\n")
+    with pytest.raises(ZooError, match=r"test\.txt has one column only") as caught:
+        sources.source_of(row).read()
+    assert "name the training table by itself" in caught.value.remedy
+
+
+def test_numeric_labels_and_a_column_of_numbers_by_pandas(tmp_path: Path) -> None:
+    texts = read(tmp_path / "a.csv", ",text,label\n0,fine,4\n1,dull,0\n2,good,4\n")
+    assert (texts.class_names, texts.labels) == (["0", "4"], [1, 0, 1])

@@ -1,0 +1,172 @@
+"""Tell how a table is written: what separates its columns, and what a quote means."""
+
+import csv
+import dataclasses
+import io
+from collections import Counter
+from collections.abc import Iterator
+from typing import Any, NamedTuple
+
+from zoo.config.schemas.text import DELIMITERS
+from zoo.data.text import files
+
+_QUOTING: dict[str, dict[str, Any]] = {
+    "double": {},
+    "backslash": {"doublequote": False, "escapechar": "\\"},
+    "none": {"quoting": csv.QUOTE_NONE},
+}
+_WORDS = {
+    "double": "quotes around texts",
+    "backslash": "quotes around texts, backslashes before quotes within",
+    "none": "quotes are plain signs",
+    "comma": "commas",
+    "tab": "tabs",
+    "semicolon": "semicolons",
+    "pipe": "pipes",
+    "space": "the first blank of a line",
+}
+_SAMPLE = 1 << 20
+# A delimiter gives so many rows or more the same number of columns.
+_REGULAR = 0.5
+# Quotes mark nothing only where nearly every row is regular without them: a text in quotes may hold delimiters.
+_NEARLY_ALL = 0.98
+
+
+class Record(NamedTuple):
+    """One row: its first and last line, its cells, and what is wrong with it, or nothing."""
+
+    line: int
+    end: int
+    cells: list[str]
+    problem: str = ""
+
+
+@dataclasses.dataclass(frozen=True)
+class Dialect:
+    """How a table is written, by the names that settings have."""
+
+    delimiter: str
+    quoting: str
+
+    def records(self, text: str) -> Iterator[Record]:
+        """Yield the rows of a table, those without any text left out."""
+        return self._by_blank(text) if self.delimiter == "space" else self._by_csv(text)
+
+    def first(self, text: str) -> list[str]:
+        """Return the cells of the first row."""
+        return next((record.cells for record in self.records(text) if not record.problem), [])
+
+    def words(self, text: str) -> str:
+        """Say how a table is written."""
+        quoted = '"' in text and self.delimiter != "space"
+        return f"separated by {_WORDS[self.delimiter]}" + (f", {_WORDS[self.quoting]}" if quoted else "")
+
+    def _by_blank(self, text: str) -> Iterator[Record]:
+        for number, line in enumerate(files.lines(text), 1):
+            if line.strip():
+                yield Record(number, number, line.strip().split(None, 1))
+
+    def _by_csv(self, text: str) -> Iterator[Record]:
+        csv.field_size_limit(files.MOST_BYTES)
+        settings = {"delimiter": DELIMITERS[self.delimiter], "strict": True, **_QUOTING[self.quoting]}
+        reader, begin = csv.reader(io.StringIO(text, newline=""), **settings), 1
+        while True:
+            try:
+                cells, problem = next(reader, None), ""
+            except csv.Error as error:
+                cells, problem = [], str(error)
+            if cells is None:
+                return
+            if problem or any(cell.strip() for cell in cells):
+                yield Record(begin, reader.line_num, cells, problem)
+            begin = reader.line_num + 1
+
+
+@dataclasses.dataclass
+class Shape:
+    """How regular a table is in one dialect.
+
+    Attributes:
+        widths: how many rows have so many columns.
+        damaged: lines of rows that cannot be read.
+    """
+
+    widths: Counter[int] = dataclasses.field(default_factory=Counter)
+    damaged: int = 0
+
+    @property
+    def width(self) -> int:
+        """Return the number of columns that most rows have."""
+        return max(self.widths, key=lambda width: (self.widths[width], width), default=0)
+
+    @property
+    def share(self) -> float:
+        """Return the share of rows with that number of columns."""
+        return self.widths[self.width] / max(1, self.widths.total() + self.damaged)
+
+
+def shape_of(dialect: Dialect, text: str) -> Shape:
+    """Count the columns of all rows."""
+    shape = Shape()
+    for record in dialect.records(text):
+        if record.problem:
+            shape.damaged += record.end - record.line + 1
+        else:
+            shape.widths[len(record.cells)] += 1
+    return shape
+
+
+def detect_delimiter(text: str, names: list[str], label: str, likely: str) -> str | None:
+    """Return the delimiter that gives all rows the same columns, those that are asked for among them.
+
+    Of several that do, it is the one with the fewest and shortest labels.
+
+    Args:
+        text: of the table.
+        names: names or numbers of the columns that are asked for.
+        label: name or number of the column of labels.
+        likely: what the name of the file suggests; it wins where nothing else tells them apart.
+
+    Returns:
+        None where no delimiter would do.
+    """
+    sample = text[: text.rfind("\n", 0, _SAMPLE) + 1] if len(text) > _SAMPLE else text
+    ranked = {}
+    for delimiter in sorted(DELIMITERS, key=lambda each: (each != likely, list(DELIMITERS).index(each))):
+        rank = _rank(sample, delimiter, names, label)
+        if rank:
+            ranked[delimiter] = rank
+    return max(ranked, key=lambda each: ranked[each]) if ranked else None
+
+
+def _rank(text: str, delimiter: str, names: list[str], label: str) -> tuple[bool, float, int, int] | None:
+    """Say how well a delimiter fits, the better the greater; None where it does not."""
+    tried = [Dialect(delimiter, each) for each in (("none",) if delimiter == "space" else _QUOTING)]
+    shapes = {each: shape_of(each, text) for each in tried}
+    best = max(shapes, key=lambda each: shapes[each].share)
+    named = delimiter != "space" and set(names) <= set(best.first(text))
+    needed = max([2, *(int(name) + 1 for name in names if name.isdecimal())])
+    if not named and (shapes[best].width < needed or shapes[best].share < _REGULAR):
+        return None
+    place = int(label) if label.isdecimal() else 0
+    labels = [record.cells[place] for record in best.records(text) if len(record.cells) > place]
+    # Any line has a first blank: it tells labels only where they come again.
+    if delimiter == "space" and (needed > 2 or place or shapes[best].share < 1 or 2 * len(set(labels)) > len(labels)):
+        return None
+    return named, round(shapes[best].share, 2), -len(set(labels)), -sum(map(len, labels))
+
+
+def detect_quoting(text: str, delimiter: str) -> str:
+    """Tell what quotes mean: ``double`` unless another meaning gives a far more regular table."""
+    if '"' not in text or delimiter == "space":
+        return "double"
+    quoted, plain = (shape_of(Dialect(delimiter, each), text) for each in ("double", "none"))
+    if quoted.damaged and '\\"' in text:
+        escaped = shape_of(Dialect(delimiter, "backslash"), text)
+        if escaped.share > quoted.share and escaped.share >= plain.share:
+            return "backslash"
+    if plain.share < _NEARLY_ALL:
+        return "double"
+    # Where every line is a whole row by itself, a quote that would join several was never meant to.
+    joins = plain.share == 1 and plain.widths.total() > quoted.widths.total()
+    return "none" if joins or plain.share > quoted.share else "double"

@@ -1,0 +1,54 @@
+"""Tell the encoding of a text: by its byte-order mark, else UTF-8 where it is that, else what Windows wrote."""
+
+import codecs
+import re
+
+AUTO = "auto"
+# UTF-32 first: its mark begins like that of UTF-16.
+_MARKS = (
+    (codecs.BOM_UTF8, "utf-8-sig"),
+    (codecs.BOM_UTF32_LE, "utf-32"),
+    (codecs.BOM_UTF32_BE, "utf-32"),
+    (codecs.BOM_UTF16_LE, "utf-16"),
+    (codecs.BOM_UTF16_BE, "utf-16"),
+)
+_HIGH = re.compile(rb"[\x80-\xff]")
+_LETTER = re.compile(rb"[A-Za-z]")
+_UTF8_SIGN = re.compile(rb"[\xc2-\xdf][\x80-\xbf]|[\xe0-\xef][\x80-\xbf]{2}|[\xf0-\xf4][\x80-\xbf]{3}")
+_UNUSED_IN_CP1252 = re.compile(rb"[\x81\x8d\x8f\x90\x9d]")
+_SAMPLE = 1 << 16
+# Of the letters of a text in a Western language, so many have an accent at most.
+_MOST_ACCENTS = 0.5
+
+
+def detect(content: bytes) -> str:
+    """Return the encoding of a text; ``utf-8`` also for what is in none that can be told, which it then refuses."""
+    for mark, name in _MARKS:
+        if content.startswith(mark):
+            return name
+    if b"\0" in content[:_SAMPLE]:
+        return _unmarked_utf16(content[:_SAMPLE]) if len(content) % 2 == 0 else "utf-8"
+    try:
+        content.decode("utf-8")
+    except UnicodeDecodeError:
+        return _of_one_byte(content)
+    return "utf-8"
+
+
+def _unmarked_utf16(sample: bytes) -> str:
+    """Tell by the zeros, which are every other byte of Western letters in UTF-16."""
+    even, odd = sample[::2].count(0), sample[1::2].count(0)
+    if max(even, odd) * 4 < len(sample) or min(even, odd) * 20 > max(even, odd):
+        return "utf-8"
+    return "utf-16-le" if odd > even else "utf-16-be"
+
+
+def _of_one_byte(content: bytes) -> str:
+    """Tell a Western text from a damaged one in UTF-8, and from one in another script."""
+    high = len(_HIGH.findall(content))
+    signs = _UTF8_SIGN.findall(content)
+    in_signs = sum(map(len, signs))
+    foreign = high > _MOST_ACCENTS * (high + len(_LETTER.findall(content)))
+    if in_signs > high - in_signs or foreign:
+        return "utf-8"
+    return "latin-1" if _UNUSED_IN_CP1252.search(content) else "cp1252"

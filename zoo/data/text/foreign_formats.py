@@ -1,0 +1,54 @@
+"""Tell files that are no text tables by how they begin, and say how to make one of them."""
+
+import json
+from pathlib import Path
+
+from zoo.core.errors import ZooError
+from zoo.core.files import storage_error
+
+_PANDAS = "python -c \"import pandas; pandas.{call}.to_csv('table.csv', index=False)\" writes a CSV file of it."
+_SHEET = "Save the sheet as CSV (UTF-8) in the program that wrote it."
+_BEGINNINGS = {
+    b"PK\x03\x04": ("a workbook or a zip archive", f"Unpack it. {_SHEET}"),
+    b"\xd0\xcf\x11\xe0": ("an Excel workbook", _SHEET),
+    b"PAR1": ("a Parquet file", _PANDAS.format(call="read_parquet('FILE')")),
+    b"ARROW1": ("an Arrow file", _PANDAS.format(call="read_feather('FILE')")),
+    b"SQLite format 3": ("an SQLite data base", "Export the table as CSV."),
+    b"%PDF": ("a PDF", "Give the texts as a CSV file."),
+}
+
+
+def refuse(path: Path) -> None:
+    """Stop where a file begins like one of another format.
+
+    Raises:
+        ZooError: it does; says what would do.
+    """
+    try:
+        with path.open("rb") as source:
+            beginning = source.read(16)
+    except OSError as error:
+        raise storage_error("read", path, error) from error
+    for mark, (kind, remedy) in _BEGINNINGS.items():
+        if beginning.startswith(mark):
+            raise ZooError(f"{path} is {kind}, not a table in a text file", remedy)
+
+
+def refuse_json(path: Path, text: str) -> None:
+    """Stop where a text is JSON, or JSON a line.
+
+    Raises:
+        ZooError: it is.
+    """
+    start = text[: 1 << 16].lstrip()
+    if start[:1] not in ("{", "["):
+        return
+    line = start.partition("\n")[0].strip()
+    try:
+        by_line = isinstance(json.loads(line), dict)
+    except (ValueError, RecursionError):
+        by_line = False
+        if start[:1] == "{" or not start[1:].lstrip().startswith("{"):
+            return
+    call = "read_json('FILE', lines=True)" if by_line else "read_json('FILE')"
+    raise ZooError(f"{path} is JSON, not a table", _PANDAS.format(call=call))

@@ -1,0 +1,151 @@
+"""Collect labelled texts from rows of any source: what is left out and what is joined is counted and said."""
+
+import dataclasses
+from collections import Counter
+from collections.abc import Iterable, Iterator
+
+from zoo.config.schemas.text import LabelledData
+from zoo.core.errors import ZooError
+from zoo.data.text import tokenization
+
+PARTS = ("train", "test")
+MOST_CLASSES = 1000
+# Of the rows of a source, so many may be left out; with more it is probably read in the wrong way.
+_MOST_SKIPPED = 0.1
+# One text: its part ("" where the source does not say), its class, the text, and where it stood.
+Row = tuple[str, str, str, str]
+
+
+@dataclasses.dataclass
+class LabelledTexts:
+    """Labelled texts in the order of their source.
+
+    Attributes:
+        texts: n texts, none of them blank.
+        labels: n numbers of classes.
+        parts: n times ``train`` or ``test``; None for all where the source has no such split.
+        class_names: sorted.
+        blank: how many blank texts were left out.
+        skipped: where each text stood that was left out for another reason, and the reason.
+        notes: how the source was read, one sentence each.
+        dialect: delimiter and quoting of a table, of the last where there are several; empty of other sources.
+    """
+
+    texts: list[str]
+    labels: list[int]
+    parts: list[str] | None
+    class_names: list[str]
+    blank: int
+    skipped: list[tuple[str, str]]
+    notes: list[str]
+    dialect: list[str]
+
+
+@dataclasses.dataclass
+class Remarks:
+    """What readers of sources say besides rows."""
+
+    skipped: list[tuple[str, str]] = dataclasses.field(default_factory=list)
+    notes: list[str] = dataclasses.field(default_factory=list)
+    dialect: list[str] = dataclasses.field(default_factory=list)
+
+
+def collect(row: LabelledData, rows: Iterable[Row], remarks: Remarks) -> LabelledTexts:
+    """Collect the texts of a source.
+
+    Args:
+        row: the settings.
+        rows: of the source.
+        remarks: filled in by the readers of the source while rows are taken from it.
+
+    Raises:
+        ZooError: they make no classifier, many of them cannot be used, or any under ``data.strict``.
+    """
+    kept, blank = [], 0
+    wanted = {_key(name) for name in row.classes}
+    for each in _labelled(rows, row, remarks):
+        if wanted and _key(each[1]) not in wanted:
+            continue
+        if tokenization.is_blank(row.tokenizer, each[2]):
+            blank += 1
+        else:
+            kept.append(each)
+    _check_skipped(row, len(kept) + blank, remarks.skipped)
+    spelling = _spellings(row, Counter(name for _, name, _, _ in kept), remarks)
+    names, parts = [spelling[name] for _, name, _, _ in kept], [part for part, _, _, _ in kept]
+    class_names = sorted(set(names))
+    _check_classes(row, class_names, names, parts)
+    numbers = {name: number for number, name in enumerate(class_names)}
+    return LabelledTexts(
+        [text for _, _, text, _ in kept], [numbers[name] for name in names], parts if any(parts) else None,
+        class_names, blank, remarks.skipped, remarks.notes, remarks.dialect,
+    )  # fmt: skip
+
+
+def _labelled(rows: Iterable[Row], row: LabelledData, remarks: Remarks) -> Iterator[Row]:
+    """Leave out rows without a label."""
+    for part, name, text, where in rows:
+        if name.strip():
+            yield part, name.strip(), text, where
+        else:
+            remarks.skipped.append((where, "the label is empty"))
+        if row.strict and remarks.skipped:
+            return
+
+
+def _check_skipped(row: LabelledData, usable: int, skipped: list[tuple[str, str]]) -> None:
+    """Refuse a source with many rows that cannot be used, or with any where the user wants none."""
+    if not skipped or (not row.strict and len(skipped) <= _MOST_SKIPPED * (usable + len(skipped))):
+        return
+    where, reason = skipped[0]
+    if row.strict:
+        raise ZooError(f"{where}: {reason}", "Correct it; data.strict=false leaves it out.")
+    kinds = Counter(reason for _, reason in skipped).most_common(3)
+    counted = ", ".join(f"{count:,} times {reason}" for reason, count in kinds)
+    hint = " Or say how it is written: data.delimiter, data.quoting, data.header." if row.name == "text_table" else ""
+    raise ZooError(
+        f"{where}: {reason}. So {len(skipped):,} of {usable + len(skipped):,} texts cannot be used: {counted}",
+        f"Correct them.{hint}",
+    )
+
+
+def _key(name: str) -> str:
+    return " ".join(name.split()).casefold()
+
+
+def _spellings(row: LabelledData, counts: Counter[str], remarks: Remarks) -> dict[str, str]:
+    """Return the name of the class for each label: labels that differ in capitals or blanks only are one class."""
+    by_key: dict[str, list[str]] = {}
+    for name in sorted(counts, key=lambda name: (-counts[name], name)):
+        by_key.setdefault(_key(name), []).append(name)
+    several = [names for names in by_key.values() if len(names) > 1]
+    joined = [" and ".join(f"{name!r} ({counts[name]:,})" for name in names) for names in several]
+    if joined and row.strict:
+        raise ZooError(
+            f"The labels {joined[0]} differ in capitals or blanks only", "Correct them; data.strict=false joins them."
+        )
+    remarks.notes += [
+        f"The labels {words} are one class, {names[0]!r}" for words, names in zip(joined, several, strict=True)
+    ]
+    return {name: names[0] for names in by_key.values() for name in names}
+
+
+def _check_classes(row: LabelledData, class_names: list[str], names: list[str], parts: list[str]) -> None:
+    column = "Is data.label_column the column of the labels?" if row.name == "text_table" else ""
+    if len(class_names) < 2:
+        content = f"texts of one class only, {class_names[0]!r}" if class_names else "no text"
+        raise ZooError(f"{row.root} holds {content}", f"A classifier needs texts of two classes or more. {column}")
+    if len(class_names) > MOST_CLASSES:
+        raise ZooError(f"{row.root} holds {len(class_names):,} classes, {class_names[0][:40]!r} and so on", column)
+    counts = Counter(zip(parts, names, strict=True))
+    for part in PARTS if any(parts) else ():
+        lacking = [name for name in class_names if not counts[part, name]]
+        if lacking:
+            both = [name for name in class_names if counts["train", name] and counts["test", name]]
+            chosen = f", such as data.classes=[{','.join(both[:20])}]" if len(both) > 1 else ""
+            raise ZooError(
+                f"{row.root}: the {part} part has no text of {', '.join(lacking[:10])}",
+                f"Name the classes that both parts have{chosen}.",
+            )
+    if any(parts) and "" in parts:
+        raise ZooError(f"{row.root}: some texts lie outside of train/ and test/", "Move them, or take the two apart.")

@@ -1,0 +1,155 @@
+"""Read tables of texts as they are published, and say how they were read."""
+
+import dataclasses
+import itertools
+import shlex
+from collections import Counter
+from collections.abc import Iterable, Iterator
+from pathlib import Path
+
+from zoo.config.schemas.text import LabelledData
+from zoo.core.errors import ZooError, nearest
+from zoo.data.text import dialect, files, foreign_formats
+from zoo.data.text.dialect import Dialect, Record
+
+SUFFIXES = (".csv", ".tsv")
+_BY_SUFFIX = {".csv": "comma", ".tsv": "tab", ".tab": "tab"}
+# Rows that are looked at to say which columns seem to be meant.
+_LOOKED_AT = 1000
+# A setting, and the name or number of the column that it names.
+Column = tuple[str, str]
+
+
+@dataclasses.dataclass(frozen=True)
+class Table:
+    """A table that is ready to be read.
+
+    Attributes:
+        dialect: delimiter and quoting.
+        words: how it is read.
+        rows: its rows without the header: line, the cells asked for, and what is wrong with the row, or nothing.
+    """
+
+    dialect: Dialect
+    words: str
+    rows: Iterator[tuple[int, list[str], str]]
+
+
+def suffix(path: Path) -> str:
+    """Return the suffix of a file in small letters, without that of packing."""
+    return Path(path.name.lower().removesuffix(files.PACKED)).suffix
+
+
+def open_table(path: Path, settings: LabelledData, columns: list[Column]) -> Table:
+    """Open a table in any text file, or in one packed by gzip.
+
+    Args:
+        path: the file.
+        settings: its encoding, delimiter, quoting and header, each told from the content where nothing is said.
+        columns: to read; that of the labels last.
+
+    Raises:
+        ZooError: it is no text, no table, or lacks a column; says what the columns are.
+    """
+    foreign_formats.refuse(path)
+    text, encoding = files.read_and_tell(path, settings.encoding)
+    if not text.strip():
+        raise ZooError(f"{path} has no row: the file is empty", "Give a table with texts in it.")
+    foreign_formats.refuse_json(path, text)
+    chosen = _dialect(path, text, settings, columns)
+    some = [record.cells for record in itertools.islice(chosen.records(text), _LOOKED_AT) if not record.problem]
+    header, places = _places(path, settings.header, columns, some)
+    if header is None:
+        header = len(columns) > 1 and _names_no_class(chosen.records(text), places[-1])
+    width = len(_trimmed(some[0], 0)) if header else dialect.shape_of(chosen, text).width
+    kinds = [key.rpartition(".")[2].removesuffix("_column") for key, _ in columns]
+    described = ", ".join(f"{kind} in column {place}" for kind, place in zip(kinds, places, strict=True))
+    words = f"{path}: {chosen.words(text)}; {'a' if header else 'no'} header; {encoding}; {described}"
+    return Table(
+        chosen, words, _rows(chosen.records(text), places, max(width, *(place + 1 for place in places)), header)
+    )
+
+
+def _dialect(path: Path, text: str, settings: LabelledData, columns: list[Column]) -> Dialect:
+    likely, names = _BY_SUFFIX.get(suffix(path), "comma"), [name for _, name in columns]
+    delimiter = settings.delimiter
+    if delimiter == "auto":
+        delimiter = dialect.detect_delimiter(text, names, settings.label_column, likely) or likely
+    quoting = settings.quoting if settings.quoting != "auto" else dialect.detect_quoting(text, delimiter)
+    return Dialect(delimiter, quoting)
+
+
+def _places(
+    path: Path, header: bool | None, columns: list[Column], some: list[list[str]]
+) -> tuple[bool | None, list[int]]:
+    """Find the columns by their names in the header, or by their numbers; None where nothing says of a header."""
+    names, first = [name for _, name in columns], [cell.strip() for cell in some[0]] if some else []
+    numbered = all(name.isdecimal() for name in names)
+    own_numbers = first[1:] == [str(number) for number in range(len(first))][1:]
+    if header is not False and set(names) <= set(first) and (own_numbers or not numbered):
+        return True, [first.index(name) for name in names]
+    if numbered and max(map(int, names)) < len(first):
+        return header, [int(name) for name in names]
+    raise _lacking(path, columns, some, first)
+
+
+def _lacking(path: Path, columns: list[Column], some: list[list[str]], first: list[str]) -> ZooError:
+    """Return the error for a table that lacks a column: what it has, and what seems to be meant."""
+    lacking = [
+        (key, name) for key, name in columns if (int(name) >= len(first) if name.isdecimal() else name not in first)
+    ]
+    key, name = lacking[0] if lacking else columns[0]
+    if len(first) < 2 and len(columns) > 1:
+        return ZooError(
+            f"{path} has one column only, with the delimiters that the zoo knows",
+            "It needs one of texts and one of labels: say data.delimiter=comma, tab, semicolon, pipe or space.",
+        )
+    shown = ", ".join(repr(each[:40]) for each in first[:20])
+    message = f"{path} has no column {name!r}{nearest(name, first)}"
+    if any(each.isdecimal() for _, each in columns):
+        message = f"{path} has no column {name}: its {len(first)} columns are counted from 0"
+        if not all(each.isdecimal() for _, each in columns):
+            message = f"{path} has no column of the name {name!r}, and columns are all numbers or all names"
+    return ZooError(message, f"Its columns are {shown}. Set {key}.{_suggestion(some, columns)}")
+
+
+def _suggestion(some: list[list[str]], columns: list[Column]) -> str:
+    """Say which columns hold long texts and few labels."""
+    body = [cells for cells in some[1:] if len(cells) == len(some[0])]
+    if not body or len(columns) < 2:
+        return ""
+    values = [Counter(column) for column in zip(*body, strict=True)]
+    text = max(range(len(values)), key=lambda place: sum(len(cells[place]) for cells in body))
+    few = [place for place, kinds in enumerate(values) if place != text and 2 <= len(kinds) <= len(body) / 2]
+    if not few:
+        return ""
+    label = min(few, key=lambda place: len(values[place]))
+    header = some[0][label] not in values[label]
+    meant = [some[0][place] if header else str(place) for place in (text, label)]
+    given = " ".join(shlex.quote(f"{key}={name}") for (key, _), name in zip(columns, meant, strict=True))
+    return f"\nBy its content{'' if header else ' it has no header, and'} you mean {given}"
+
+
+def _names_no_class(records: Iterable[Record], place: int) -> bool:
+    """Tell whether the first row is a header: its label is that of no other row, and others come again."""
+    labels = [record.cells[place].strip() for record in records if len(record.cells) > place]
+    others = Counter(labels[1:])
+    return labels[0] not in others and 0 < 2 * len(others) <= others.total()
+
+
+def _rows(
+    records: Iterator[Record], places: list[int], width: int, header: bool
+) -> Iterator[tuple[int, list[str], str]]:
+    for record in records:
+        if header and not record.problem:
+            header = False
+            continue
+        cells = _trimmed(record.cells, width)
+        problem = record.problem or (f"{len(cells)} columns instead of {width}" if len(cells) != width else "")
+        yield record.line, [] if problem else [cells[place] for place in places], problem
+
+
+def _trimmed(cells: list[str], width: int) -> list[str]:
+    """Leave out empty cells at the end, as spreadsheets write them, down to a width."""
+    used = max((place for place, cell in enumerate(cells, 1) if cell.strip()), default=0)
+    return cells[: max(used, width)]

@@ -1,0 +1,191 @@
+"""Read the texts that a trained classifier is asked about: sentences, files, tables, or its own test texts."""
+
+import dataclasses
+import sys
+from collections.abc import Iterable
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from zoo.config.schemas.text import LabelledData, TextInferConfig
+from zoo.core.errors import ZooError
+from zoo.data.text import dataset, files, sources, tables, tokenization
+from zoo.runs.records import Json
+from zoo.runs.result import Run
+from zoo.tasks import trained_run
+
+if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
+
+STANDARD_INPUT = "-"
+SHOWN = 60
+
+
+@dataclasses.dataclass
+class Inputs:
+    """Texts to be classified.
+
+    Attributes:
+        names: what each is called in tables.
+        texts: as they were given.
+        tokens: numbers of the tokens of each.
+        labels: its true class; None where nobody says.
+        record: for ``run.json``.
+        skipped: where each text stood that was left out, and why.
+        notes: how they were read, one sentence each.
+    """
+
+    names: list[str]
+    texts: list[str]
+    tokens: "list[NDArray[np.int32]]"
+    labels: "NDArray[np.int64] | None"
+    record: Json
+    skipped: list[tuple[str, str]] = dataclasses.field(default_factory=list)
+    notes: list[str] = dataclasses.field(default_factory=list)
+
+
+def own(settings: TextInferConfig, source: Run, tokenizer: tokenization.Tokenizer) -> Inputs:
+    """Read what ``input=`` means: a table, a file, standard input, or the sentence itself.
+
+    Raises:
+        ZooError: it cannot be read, or nothing is in it.
+    """
+    given, inputs = str(settings.input), Inputs([], [], [], None, {})
+    path = Path(given)
+    reading = _reading(settings, source, path)
+    if given == STANDARD_INPUT:
+        text = files.decode(sys.stdin.buffer.read(), reading.encoding, "standard input")
+        _take_text(inputs, "stdin", text, settings.data.lines is not False)
+    elif not _is_file(given):
+        inputs.names, inputs.texts = [given if len(given) <= SHOWN else f"{given[: SHOWN - 3]}..."], [given]
+    elif _is_table(settings, source, path):
+        _take_table(inputs, files.data_root(given, "a table"), reading)
+    else:
+        text = files.read(files.data_root(given, "a text file"), reading.encoding)
+        by_line = reading.name == "text_lines" if settings.data.lines is None else settings.data.lines
+        _take_text(inputs, path.name, text, by_line)
+    _tokenize(inputs, tokenizer)
+    inputs.record = {"name": inputs.names[0] if len(inputs.names) == 1 else given, "items": len(inputs.names),
+                     "skipped_items": len(inputs.skipped), "read": inputs.notes}  # fmt: skip
+    return inputs
+
+
+def _reading(settings: TextInferConfig, source: Run, path: Path) -> LabelledData:
+    """Return how texts were read in training, with what the user says about these."""
+    reading = LabelledData(**source.record["config"]["data"])
+    trained = source.record["data"].get("dialect")
+    if trained and _is_like_trained(source, path):
+        reading = dataclasses.replace(reading, delimiter=str(trained[0]), quoting=str(trained[1]))
+    said = {key: value for key, value in dataclasses.asdict(settings.data).items() if value is not None}
+    said.pop("lines", None)
+    return dataclasses.replace(reading, **said)
+
+
+def _is_file(text: str) -> bool:
+    """Whether an input names a file, and is not itself the sentence.
+
+    Raises:
+        ZooError: it names a folder.
+    """
+    path = Path(text)
+    try:
+        if path.is_dir():
+            raise ZooError(f"{text} is a folder", "Give a sentence, a .txt, .csv or .tsv file, or - to read lines.")
+        return path.suffix.lower() in (sources.SUFFIX, files.PACKED, *tables.SUFFIXES) or path.is_file()
+    except (OSError, ValueError):  # no file can have such a name
+        return False
+
+
+def _is_table(settings: TextInferConfig, source: Run, path: Path) -> bool:
+    """Tell a table by its name, by a column that the user names, or by a name that ends as in training."""
+    named = settings.data.text_column is not None
+    return tables.suffix(path) in tables.SUFFIXES or named or _is_like_trained(source, path)
+
+
+def _is_like_trained(source: Run, path: Path) -> bool:
+    """Tell whether a run was trained with a table whose name ends like that of a file."""
+    data = source.record["config"]["data"]
+    root = Path(str(data["root"]))
+    trained = root.glob("train.*") if root.is_dir() else [root]
+    return data["name"] == "text_table" and tables.suffix(path) in map(tables.suffix, trained)
+
+
+def _take_table(inputs: Inputs, path: Path, reading: LabelledData) -> None:
+    table = tables.open_table(path, reading, [("data.text_column", reading.text_column)])
+    inputs.notes.append(f"Read {table.words}")
+    for number, (line, cells, problem) in enumerate(table.rows):
+        if problem:
+            inputs.skipped.append((f"{path}, line {line}", problem))
+        else:
+            inputs.names.append(f"{path.name}[{number}]")
+            inputs.texts.append(cells[0])
+    if not inputs.texts:
+        where, problem = inputs.skipped[0] if inputs.skipped else (str(path), "it has no row")
+        raise ZooError(f"{where}: {problem}", "Give a table with texts in it.")
+
+
+def _take_text(inputs: Inputs, name: str, text: str, by_line: bool) -> None:
+    inputs.texts = files.lines(text) if by_line else [text]
+    inputs.names = [f"{name}[{number}]" for number in range(len(inputs.texts))] if by_line else [name]
+    other = "data.lines=false reads one text" if by_line else "data.lines=true reads one text a line"
+    if "\n" in text.strip():
+        inputs.notes.append(f"Read {name}: {'one text a line' if by_line else 'one text'}; {other}")
+
+
+def _tokenize(inputs: Inputs, tokenizer: tokenization.Tokenizer) -> None:
+    """Turn texts into tokens, and leave out those in which there is nothing to read."""
+    tokens = tokenizer.encode_all(inputs.texts)
+    readable = [not tokenization.is_blank(tokenizer.kind, text) and len(each) > 0
+                for text, each in zip(inputs.texts, tokens, strict=True)]  # fmt: skip
+    if not any(readable):
+        name = inputs.names[0] if inputs.names else "standard input"
+        raise ZooError(f"There is nothing to read in {name!r}", "Give a text with words in it.")
+    inputs.skipped += [(name, "blank") for name in _without(inputs.names, readable)]
+    kept = [number for number, usable in enumerate(readable) if usable]
+    inputs.names, inputs.texts = [inputs.names[each] for each in kept], [inputs.texts[each] for each in kept]
+    inputs.tokens = [tokens[each] for each in kept]
+
+
+def _without(names: list[str], kept: Iterable[bool]) -> list[str]:
+    return [name for name, usable in zip(names, kept, strict=True) if not usable]
+
+
+def test_set(source: Run) -> Inputs:
+    """Read the texts that a run was tested on.
+
+    Raises:
+        ZooError: they are no longer what they were.
+    """
+    import numpy as np
+
+    prepared = dataset.prepare(LabelledData(**source.record["config"]["data"]))
+    trained_run.refuse_other_data(source, prepared.name, prepared.sha256)
+    try:
+        with np.load(source.folder / "split.npz", allow_pickle=False) as stored:
+            parts = {name: stored[name] for name in stored.files}
+            chosen = parts["test"]
+    except (OSError, ValueError, KeyError, RecursionError) as error:
+        raise ZooError(f"{source.folder / 'split.npz'} cannot be used: {error}", "Train again.") from error
+    _refuse_other_reading(source, prepared, parts)
+    tokens = np.load(prepared.folder / "tokens.npy", mmap_mode="r")
+    offsets, labels = (np.load(prepared.folder / f"{name}.npy") for name in ("offsets", "labels"))
+    numbers = [np.array(tokens[offsets[each] : offsets[each + 1]], np.int32) for each in chosen]
+    record = {"name": prepared.name, "items": len(chosen), "sha256": prepared.sha256}
+    names = [f"test[{number}]" for number in range(len(chosen))]
+    return Inputs(names, dataset.texts_of(prepared, chosen), numbers, labels[chosen], record)
+
+
+def _refuse_other_reading(source: Run, prepared: dataset.TextDataset, parts: "dict[str, NDArray[np.int64]]") -> None:
+    """Stop where the same files give other texts than when the run was made: its split would mean others."""
+    import numpy as np
+
+    count, data = len(np.load(prepared.folder / "labels.npy", mmap_mode="r")), source.record["config"]["data"]
+    whole = data.get("train_limit") is None and data.get("test_limit") is None
+    split = sum(map(len, parts.values()))
+    outside = any(len(part) and (part.min() < 0 or part.max() >= count) for part in parts.values())
+    if outside or (whole and split != count) or prepared.info.class_names != source.record["data"]["class_names"]:
+        raise ZooError(
+            f"The texts of {prepared.source} are read in another way than when {source.folder} was made: {count:,} "
+            f"of {len(prepared.info.class_names)} classes",
+            "Train again.",
+        )
