@@ -93,7 +93,7 @@ def _base(command: Command[Any], picked: list[str]) -> Any:
                 # The rest of such a row is not for the user to change.
                 settable = {part.name for part in dataclasses.fields(kind)}
                 composed[group] = {key: value for key, value in composed[group].items() if key in settable}
-        tree = OmegaConf.merge(_structured(command.schema), rename_settings(composed))
+        tree = OmegaConf.merge(_structured(typing.cast("Any", command.schema)), rename_settings(composed))
     except (HydraException, OmegaConfBaseException) as error:
         raise ZooError(
             f"The files under {paths.CONFIGS} and {paths.RECIPES} do not fit together: {error}",

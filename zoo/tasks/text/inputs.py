@@ -78,7 +78,11 @@ def _reading(settings: TextInferConfig, source: Run, path: Path) -> LabelledData
         reading = dataclasses.replace(reading, delimiter=str(trained[0]), quoting=str(trained[1]))
     said = {key: value for key, value in dataclasses.asdict(settings.data).items() if value is not None}
     said.pop("lines", None)
-    return dataclasses.replace(reading, **said)
+    reading = dataclasses.replace(reading, **said)
+    problem = next(filter(None, reading.checks()), None)
+    if problem:
+        raise ZooError(f"{source.folder / 'run.json'}: {problem}", "Give another run, or train again.")
+    return reading
 
 
 def _is_file(text: str) -> bool:
