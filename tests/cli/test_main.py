@@ -106,6 +106,20 @@ def test_it_answers_at_once(arguments: list[str], limit_s: float) -> None:
     assert min(times) < limit_s
 
 
+@pytest.mark.parametrize(
+    "words",
+    ["train model=mnist_dense", "train --dry-run", "infer run=last", "bench", "report", "runs list", "attach last"],
+)
+def test_a_working_folder_that_was_deleted_is_said(
+    words: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (tmp_path / "gone").mkdir()
+    monkeypatch.chdir(tmp_path / "gone")
+    (tmp_path / "gone").rmdir()
+    assert main(words.split()) == 1
+    assert "The folder in which this command was started has been deleted" in capsys.readouterr().err
+
+
 def test_a_reader_that_leaves_early_is_no_error(tmp_path: Path) -> None:
     command = [sys.executable, "-m", "zoo", "list"]
     process = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE)

@@ -19,7 +19,8 @@ from pathlib import Path
 import pytest
 
 from tests.support import real_stacks
-from tests.support.tiny_stack import PLATFORM, PYTHON, write_lock
+from tests.support.tiny_stack import PLATFORM, PYTHON, wheel, write_lock
+from zoo.cli.main import main
 from zoo.core import paths
 from zoo.core.errors import MissingInterpreterError, NoLockError, UnreachableIndexError, ZooError
 from zoo.environments import external, interpreters, stacks, store, uv_client
@@ -85,6 +86,23 @@ def test_a_damaged_environment_is_built_again(
     assert words in capsys.readouterr().err
     assert run(again.python, "import tiny.deep; print(tiny.deep.ANSWER)") == "42"
     assert store.ensure(stack, PLATFORM, well).build_s == 0
+
+
+@pytest.mark.parametrize("size", [None, 3])
+def test_a_file_that_is_lost_deep_inside_is_seen_and_mended(
+    stack: stacks.Stack, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, size: int | None
+) -> None:
+    write_lock(stack.folder, wheel(tmp_path / "index", "1.0", modules=1))
+    folder = store.ensure(stack, PLATFORM, well).folder
+    (path,) = folder.glob("lib/python*/site-packages/tiny/inner/slow_0.py")
+    path.unlink() if size is None else os.truncate(path, size)
+    assert store.ensure(stack, PLATFORM, well).build_s == 0, "not looked at on every start"
+    lost = "a file of its packages is gone or cut short: tiny/inner/slow_0.py"
+    assert [row.state for row in store.list_environments()] == [store.damage(folder)] == [lost]
+    monkeypatch.setattr(stacks, "load", lambda name: stack)
+    monkeypatch.setattr(store, "health_check", well)
+    assert main(["env", "create", "small"]) == 0
+    assert [row.state for row in store.list_environments()] == ["ready"]
 
 
 def test_a_marker_that_is_no_json_is_no_marker(stack: stacks.Stack) -> None:

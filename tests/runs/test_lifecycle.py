@@ -10,6 +10,7 @@ import pytest
 
 from zoo.cli.main import main
 from zoo.core.files import storage_error
+from zoo.environments import store
 from zoo.runs import retry
 
 TRAIN = ["train", "model=mnist_dense", "data=digits", "output.name=run"]
@@ -40,3 +41,16 @@ def test_the_record_names_every_file_with_its_checksum(pretending: Path) -> None
     assert {"config.yaml", "request.json", "events.jsonl", "requirements.lock"} <= set(names)
     assert "run.json" not in names
     assert all(len(row["sha256"]) == 64 for row in record["artifacts"])
+
+
+@pytest.mark.parametrize(("script", "named"), [("error", True), ("crash", True), ("nan", False)])
+def test_an_environment_that_lost_files_is_named_with_the_command_that_builds_it_again(
+    pretending: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], script: str, named: bool
+) -> None:
+    lost = f"The environment {pretending} is damaged: a file of its packages is gone or cut short: six.py."
+    monkeypatch.setattr(store, "damage", lambda folder: "a file of its packages is gone or cut short: six.py")
+    monkeypatch.setenv("FAKE_WORKER", script)
+    assert main([*TRAIN, "stack=tf-2.21"]) == 1
+    said = capsys.readouterr().err
+    assert (lost in said) == named
+    assert (f"builds it again: python -m zoo env remove {pretending.name}" in said) == named

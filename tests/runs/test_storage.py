@@ -4,6 +4,7 @@ import contextlib
 import json
 import os
 import signal
+import subprocess
 import threading
 import time
 from collections.abc import Iterator
@@ -59,6 +60,16 @@ def test_a_run_that_is_being_written_is_not_removed(runs: Path) -> None:
     assert main(["runs", "remove", "a", "c", "--root", str(runs)]) == 1
     lock.release(lock_file)
     assert (runs / "a").is_dir()
+
+
+def test_a_run_on_a_disk_that_is_read_only_cannot_be_removed(
+    small_disk: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (small_disk / "a").mkdir()
+    (small_disk / "a" / "run.json").write_text('{"exit": "completed"}')
+    subprocess.run(["mount", "-o", "remount,ro", str(small_disk)], check=True)
+    assert main(["runs", "remove", "a", "--root", str(small_disk)]) == 1
+    assert f"Cannot remove {small_disk / 'a'}: Read-only file system" in capsys.readouterr().err
 
 
 @pytest.fixture

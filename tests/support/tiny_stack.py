@@ -36,7 +36,7 @@ def wheel(folder: Path, version: str, modules: int = 0) -> str:
         f"{info}/METADATA": f"Metadata-Version: 2.1\nName: Tiny\nVersion: {version}\n\nWords: none\n",
         f"{info}/WHEEL": "Wheel-Version: 1.0\nGenerator: t\nRoot-Is-Purelib: true\nTag: py3-none-any\n",
     }
-    files |= {f"tiny/slow_{number}.py": "def f():\n    return 1\n\n" * 400 for number in range(modules)}
+    files |= {f"tiny/inner/slow_{number}.py": "def f():\n    return 1\n\n" * 400 for number in range(modules)}
     rows = []
     path = folder / "tiny" / f"tiny-{version}-py3-none-any.whl"
     path.parent.mkdir(parents=True, exist_ok=True)

@@ -1,6 +1,7 @@
 """Run one command line. This is the one place where errors are caught."""
 
 import errno
+import os
 import sys
 
 from zoo.cli import parser
@@ -43,9 +44,19 @@ def _system_error(error: Exception) -> ZooError | None:
         return ZooError(f"Cannot write: {error.strerror} ({place})", "Free disk space there.")
     if isinstance(error, OSError) and error.errno == errno.ENAMETOOLONG:
         return ZooError(f"The name of a file or folder is too long: {str(error.filename)[:60]}...", CHECK_PATHS)
+    if isinstance(error, FileNotFoundError) and not error.filename and _is_cwd_gone():
+        return ZooError("The folder in which this command was started has been deleted", "Change to another: cd ~")
     unknown_home = isinstance(error, RuntimeError) and "home directory" in str(error)
     null_byte = isinstance(error, ValueError) and "null byte" in str(error)
     return ZooError(f"A path cannot be read: {error}", CHECK_PATHS) if unknown_home or null_byte else None
+
+
+def _is_cwd_gone() -> bool:
+    try:
+        os.getcwd()
+    except FileNotFoundError:
+        return True
+    return False
 
 
 def _bug(error: Exception) -> int:

@@ -2,6 +2,7 @@
 
 import contextlib
 import os
+from collections.abc import Iterable
 from pathlib import Path
 
 from zoo.core.errors import ZooError, nearest
@@ -85,6 +86,24 @@ def existing_input(text: str | Path, remedy: str) -> Path:
     except OSError as error:
         raise ZooError(f"{path} cannot be opened: {error.strerror or error}", remedy) from error
     return path
+
+
+def refuse_unspellable(names: Iterable[str], folder: Path) -> None:
+    """Stop where the name of a folder that is to become the name of a class is not UTF-8: no result could hold it.
+
+    Args:
+        names: of folders, as the system decodes them.
+        folder: that they are in.
+
+    Raises:
+        ZooError: names the first.
+    """
+    for name in names:
+        if any("\udc80" <= letter <= "\udcff" for letter in name):
+            raise ZooError(
+                f"The name of the folder {ascii(name)[1:-1]} in {folder} is not UTF-8, so no class can bear it",
+                "Rename that folder.",
+            )
 
 
 def siblings(path: Path) -> list[str]:

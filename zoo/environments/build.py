@@ -130,6 +130,11 @@ def _install(plan: Plan, part: Path, follow: Callable[[str], None]) -> None:
         # it would be the only source, and a folder in UV_FIND_LINKS would not count.
         other = _sync([*command, "--torch-backend", "cpu"], plan.lock, follow)
         outcome = other if other.code == 0 else uv_client.CompletedCommand(other.code, outcome.words + other.words)
+    damaged = sorted({package for package, _ in marker.lost_files(part)}) if outcome.code == 0 else []
+    if damaged:
+        # uv links files instead of copying them: what was cut short in another environment is so in its cache, too.
+        uv_client.run(["cache", "clean", *damaged], follow)
+        outcome = _sync([*command, "--reinstall"], plan.lock, follow)
     if outcome.code != 0:
         raise _failed(plan, "The libraries could not be installed", outcome)
 

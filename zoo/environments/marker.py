@@ -4,10 +4,12 @@ A folder without a marker is garbage. The marker also lists what the folder held
 loss of files is noticed within milliseconds, before a worker fails over it.
 """
 
+import csv
 import dataclasses
 import json
 import os
 import subprocess
+from collections.abc import Iterator
 from pathlib import Path
 
 from zoo.core.errors import ZooError
@@ -114,6 +116,32 @@ def defect(folder: Path) -> str | None:
     if not os.access(python_of(folder), os.X_OK):
         return f"its Python ({python_of(folder)}) is gone"
     return _loss(marker.contents, contents(folder))
+
+
+def damage(folder: Path) -> str | None:
+    """Return as :func:`defect`, after a look at every file of the packages, which takes up to half a second."""
+    reason = defect(folder)
+    lost = [] if reason else [name for _, name in lost_files(folder)]
+    count = "a file of its packages is" if len(lost) == 1 else f"{len(lost):,} files of its packages are"
+    return f"{count} gone or cut short: {lost[0]}" if lost else reason
+
+
+def lost_files(folder: Path) -> Iterator[tuple[str, str]]:
+    """Yield (package, file) of those that are not there or shorter than recorded; byte code may come and go."""
+    site = site_of(folder)
+    for record in sorted(site.glob("*.dist-info/RECORD")):
+        package = record.parent.name.partition("-")[0]
+        with record.open(newline="", encoding="utf-8", errors="surrogateescape") as rows:
+            for name, size in ((row[0], row[2]) for row in csv.reader(rows) if len(row) > 2):
+                if size.isdecimal() and "__pycache__" not in name and _size(site / name) < int(size):
+                    yield package, name
+
+
+def _size(path: Path) -> int:
+    try:
+        return path.stat().st_size
+    except OSError:
+        return -1
 
 
 def contents(folder: Path) -> dict[str, list[int]]:

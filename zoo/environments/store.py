@@ -57,7 +57,11 @@ class EnvironmentInfo:
 
 
 def ensure(
-    stack: Stack, platform: str, healthy: HealthCheck | None = None, added: Sequence[Requirement] = ()
+    stack: Stack,
+    platform: str,
+    healthy: HealthCheck | None = None,
+    added: Sequence[Requirement] = (),
+    thorough: bool = False,
 ) -> Environment:
     """Return the environment of a stack on a platform, built first where it is not there yet.
 
@@ -66,6 +70,7 @@ def ensure(
         platform: such as ``"linux-x86_64"``.
         healthy: decides whether a fresh environment may be used; None: :func:`health_check`.
         added: packages beside the stack's own.
+        thorough: look at every file of one that is there already.
 
     Raises:
         ZooError: no lock for the platform, no interpreter, no space, or the build failed; or what is added does not
@@ -75,11 +80,12 @@ def ensure(
     lock = additions.locked(stack, platform, added) if added else stacks.lock_file(stack, platform)
     python = uv_client.ensure_interpreter(stack.python, platform.partition("-")[2])
     folder = environments_dir() / _folder_name(additions.label(stack, added), platform, lock, python)
+    check = env_marker.damage if thorough else env_marker.defect
     with uses.using(_wanted(folder)):
-        if env_marker.defect(folder) is None:
+        if check(folder) is None:
             return _open(folder, lock, 0.0)
         with _locked(folder):
-            defect = env_marker.defect(folder)  # another process may have built it meanwhile
+            defect = check(folder)  # another process may have built it meanwhile
             if defect is None:
                 return _open(folder, lock, 0.0)
             if folder.exists():
@@ -222,8 +228,13 @@ def _listed(folder: Path, size: int) -> EnvironmentInfo:
     return EnvironmentInfo(folder, name, size, _state(folder), created, used)
 
 
+def damage(environment: Path) -> str | None:
+    """Return what is missing in an environment; None where nothing is, or where it is one of the user's own."""
+    return env_marker.damage(environment) if environment.parent == environments_dir() else None
+
+
 def _state(folder: Path) -> str:
-    defect = env_marker.defect(folder)
+    defect = env_marker.damage(folder)
     if defect and uses.is_used(_wanted(_final(folder))):
         return "it is being built"
     return defect or "ready"

@@ -200,4 +200,18 @@ def raise_if_failed(context: RunContext[Settings], outcome: Outcome) -> None:
     if not outcome.done and not outcome.interrupted:
         error = diagnosis.failure(outcome, context.folder, context.choice.backend.name)
         hints = retry.recovery_hints(context.folder, outcome, context.record)
-        raise ZooError(error.message, "\n".join([error.remedy, *hints]))
+        damage = _damage(context, outcome)
+        raise ZooError(damage + error.message, "\n".join([*_repair(context, damage), error.remedy, *hints]))
+
+
+def _damage(context: RunContext[Settings], outcome: Outcome) -> str:
+    """Return a sentence about the environment where the worker failed for no reason of its own and files are lost."""
+    environment = Path(context.record.stack.get("environment", ""))
+    known = outcome.error.get("type") in protocol.ERROR_KINDS
+    damage = None if known else store.damage(environment)
+    return f"The environment {environment} is damaged: {damage}. " if damage else ""
+
+
+def _repair(context: RunContext[Settings], damage: str) -> list[str]:
+    name = Path(context.record.stack.get("environment", "")).name
+    return [f"Remove it, and the next run builds it again: python -m zoo env remove {name}"] if damage else []

@@ -20,7 +20,7 @@ def write_history(path: Path, epochs: list[Json], figures: Sequence[str]) -> Non
     """
     columns = ["epoch", "stage", *figures, "learning_rate", "epoch_s", "items_per_s", "peak_memory_bytes", "best"]
     present = [name for name in columns if any(name in row for row in epochs)]
-    with path.open("w", newline="", encoding="utf-8") as out:
+    with path.open("w", newline="", encoding="utf-8", errors="backslashreplace") as out:
         writer = csv.DictWriter(out, present, extrasaction="ignore")
         writer.writeheader()
         writer.writerows(epochs)
@@ -75,7 +75,7 @@ def write_predictions(
         more: other columns by their names, n cells each.
     """
     more = more or {}
-    with path.open("w", newline="", encoding="utf-8", errors="replace") as out:
+    with path.open("w", newline="", encoding="utf-8", errors="backslashreplace") as out:
         writer = csv_files.Writer(out)
         writer.writerow(["input", "class", "probability", *more, *(f"p_{name}" for name in classes)])
         for number, (row, values) in enumerate(

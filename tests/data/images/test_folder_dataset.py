@@ -1,8 +1,11 @@
 """Folders of the user's own pictures: as they should be, and as they are."""
 
+import json
 import os
 import shutil
 import struct
+import subprocess
+import sys
 import time
 import zlib
 from pathlib import Path
@@ -11,6 +14,7 @@ import numpy as np
 import pytest
 from PIL import Image
 
+from zoo.core import paths
 from zoo.core.errors import ZooError
 from zoo.data.images import cache as image_cache
 from zoo.data.images import decode_pool, folder_dataset, folder_scan
@@ -214,6 +218,37 @@ def test_names_that_are_no_text_are_taken(tmp_path: Path) -> None:
     root = fill(tmp_path / "fruit")
     os.rename(os.fsencode(root / "limes" / "pic 01.png"), os.fsencode(root / "limes") + b"/\xff\xfe.png")
     assert prepare(root).usable.all()
+
+
+def test_a_folder_whose_own_name_is_no_text_is_taken(tmp_path: Path) -> None:
+    os.makedirs(os.fsencode(tmp_path) + b"/caf\xe9")
+    root = fill(Path(os.fsdecode(os.fsencode(tmp_path) + b"/caf\xe9"), "fruit"))
+    assert prepare(root).usable.all()
+
+
+def test_a_class_whose_name_is_no_text_is_refused(tmp_path: Path) -> None:
+    root = fill(tmp_path / "fruit")
+    os.rename(os.fsencode(root / "limes"), os.fsencode(root) + b"/lim\xe9s")
+    assert f"the folder lim\\udce9s in {root} is not UTF-8" in refused(root)
+
+
+def test_a_decoding_process_whose_host_is_gone_ends_quietly(tmp_path: Path) -> None:
+    command = [sys.executable, "-P", "-B", "-c", decode_pool.CODE, str(paths.PACKAGE.parent)]
+    process = subprocess.Popen(
+        command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
+    )
+    assert process.stdin is not None
+    assert process.stdout is not None
+    assert process.stderr is not None
+    process.stdout.readline()
+    process.stdout.close()
+    array, picture = tmp_path / "array.npy", fill(tmp_path / "fruit", 1) / "limes" / "pic 00.png"
+    np.save(array, np.zeros((1, 4, 4, 3), np.uint8))
+    request = {"array": str(array), "size": 4, "resize": "stretch", "files": [(0, str(picture))]}
+    process.stdin.write(json.dumps(request) + "\n")
+    process.stdin.close()
+    assert process.stderr.read() == ""
+    assert process.wait() == 1
 
 
 def test_an_interrupted_decoding_goes_on_where_it_stopped(

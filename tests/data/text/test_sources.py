@@ -1,6 +1,7 @@
 """Labelled texts from folders, archives, tables and files of lines, and all that can be wrong with them."""
 
 import io
+import os
 import tarfile
 from pathlib import Path
 
@@ -66,6 +67,14 @@ def test_folders_that_make_no_classifier_are_refused(tmp_path: Path, files: dict
     with pytest.raises(ZooError) as caught:
         sources.source_of(row("text_folder", folder(tmp_path, files))).read()
     assert words in caught.value.message
+
+
+def test_a_class_whose_name_is_no_text_is_refused(tmp_path: Path) -> None:
+    root = folder(tmp_path / "texts", PARTED)
+    for part in ("train", "test"):
+        os.rename(os.fsencode(root / part / "neg"), os.fsencode(root / part) + b"/n\xe9g")
+    with pytest.raises(ZooError, match=r"the folder n\\udce9g in .* is not UTF-8"):
+        sources.source_of(row("text_folder", root)).read()
 
 
 def test_classes_can_be_chosen(tmp_path: Path) -> None:

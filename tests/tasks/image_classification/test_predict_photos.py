@@ -247,7 +247,7 @@ def test_the_fastest_stack_is_taken_unless_another_is_named(zoo: Zoo, tmp_path: 
 
 
 def test_a_trained_run_sees_photos_by_its_own_classes(zoo: Zoo, tmp_path: Path) -> None:
-    """The folder of a run that learnt from colours, made by hand."""
+    """The folder of a run that learnt from colours, made by hand; one class has a name that is no UTF-8."""
     run = tmp_path / "runs" / "trained"
     run.mkdir(parents=True)
     np.savez(run / "weights.npz", **{"a/kernel": np.ones(1, np.float32)})
@@ -256,7 +256,7 @@ def test_a_trained_run_sees_photos_by_its_own_classes(zoo: Zoo, tmp_path: Path) 
         "args": {"alpha": 0.25, "input_shape": [32, 48, 3], "classes": 3, "input_size": None},
     }
     (run / "request.json").write_text(json.dumps({"model": model}))
-    data = {"class_names": ["ant", "bee", "cat"], "input_shape": [32, 48, 3], "name": "folder"}
+    data = {"class_names": ["ant", "bee", "c\udce9t"], "input_shape": [32, 48, 3], "name": "folder"}
     config = {"model": model, "data": {"resize": "crop"}}
     trained_record = {"verb": "train", "exit": "completed", "data": data, "config": config, "model": "mobilenet"}
     trained_record |= {"backend": "cpu", "promise": "cpu", "stack": {"name": "tf-2.21"}}
@@ -264,7 +264,7 @@ def test_a_trained_run_sees_photos_by_its_own_classes(zoo: Zoo, tmp_path: Path) 
     for number in (2, 1):
         photo(tmp_path / "in" / f"{number}.png", number)
     answered = registry.infer(["run=runs/trained", "input=in", "output.name=seen"])
-    assert [row["class"] for row in answered.predictions] == ["bee", "cat"]
+    assert [row["class"] for row in answered.predictions] == ["bee", "c\\udce9t"]
     assert "class_4" not in answered.predictions[0]
     request = json.loads((answered.folder / "request.json").read_text())
     assert request["model"] == model

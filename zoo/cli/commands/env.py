@@ -44,7 +44,7 @@ def _create(parsed: argparse.Namespace) -> int:
 
     platform = machine.probe().platform
     for stack in [stacks.load(name) for name in parsed.stack]:
-        environment = store.ensure(stack, platform)
+        environment = store.ensure(stack, platform, thorough=True)
         state = f"built in {environment.build_s:.0f} s" if environment.build_s else "already built"
         console.say(f"{stack.name}: {state}")
         console.output(environment.python)

@@ -145,16 +145,22 @@ def _started() -> "subprocess.Popen[str]":
 def serve() -> None:
     """Answer request after request, in a decoding process. Ctrl-C is left to the process that started it."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)
-    sys.stdout.write(READY)
-    sys.stdout.flush()
+    _answer(READY)
     for line in sys.stdin:
         request: Request = json.loads(line)
         try:
             answer: Any = decode(request)
         except OSError as error:
             answer = {"errno": error.errno or errno.EIO, "strerror": error.strerror or str(error)}
-        sys.stdout.write(json.dumps(answer) + "\n")
+        _answer(json.dumps(answer) + "\n")
+
+
+def _answer(line: str) -> None:
+    try:
+        sys.stdout.write(line)
         sys.stdout.flush()
+    except BrokenPipeError:  # the host is gone; at its end Python would complain of it once more
+        os._exit(1)
 
 
 def decode(request: Request) -> Answers:

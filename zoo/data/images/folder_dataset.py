@@ -8,6 +8,7 @@ another cache, a touched one does not.
 import dataclasses
 import hashlib
 import json
+import os
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -131,11 +132,8 @@ def channel_statistics(pictures: Path, rows: "NDArray[np.int64]") -> tuple[list[
 
 def _checksums(listing: FolderListing) -> list[str]:
     """Compute the checksum of every file; "" for what cannot be read. Those of unchanged files are remembered."""
-    index = (
-        paths.cache_dir()
-        / "data"
-        / f"folder-{hashlib.sha256(str(listing.root.resolve()).encode()).hexdigest()[:16]}.json"
-    )
+    key = hashlib.sha256(os.fsencode(listing.root.resolve())).hexdigest()[:16]
+    index = paths.cache_dir() / "data" / f"folder-{key}.json"
     known = _remembered(index)
     stamps = [_stamp(listing.root / name) for name in listing.names]
 

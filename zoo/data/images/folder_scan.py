@@ -4,7 +4,7 @@ import dataclasses
 from pathlib import Path
 
 from zoo.core.errors import ZooError, nearest
-from zoo.core.paths import siblings, user_path
+from zoo.core.paths import refuse_unspellable, siblings, user_path
 from zoo.data.images import decode
 
 LAYOUT = (
@@ -108,6 +108,7 @@ def _listing(path: Path, chosen: list[tuple[str, str, str]]) -> FolderListing:
     }
     trained = {name for (part, _, name), files in files_by_class.items() if files and part in ("", "train")}
     classes = sorted(trained)
+    refuse_unspellable(classes, path)
     if len(classes) < 2:
         raise ZooError(f"{path} {_what_is_there(path, chosen, classes, unreadable)}", LAYOUT)
     number = {name: index for index, name in enumerate(classes)}

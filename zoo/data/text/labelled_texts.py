@@ -3,9 +3,11 @@
 import dataclasses
 from collections import Counter
 from collections.abc import Iterable, Iterator
+from pathlib import Path
 
 from zoo.config.schemas.text import LabelledData
 from zoo.core.errors import ZooError
+from zoo.core.paths import refuse_unspellable
 from zoo.data.text import tokenization
 
 PARTS = ("train", "test")
@@ -74,6 +76,7 @@ def collect(row: LabelledData, rows: Iterable[Row], remarks: Remarks) -> Labelle
     spelling = _spellings(row, Counter(name for _, name, _, _ in kept), remarks)
     names, parts = [spelling[name] for _, name, _, _ in kept], [part for part, _, _, _ in kept]
     class_names = sorted(set(names))
+    refuse_unspellable(class_names, Path(row.root or ""))
     _check_classes(row, class_names, names, parts)
     numbers = {name: number for number, name in enumerate(class_names)}
     return LabelledTexts(

@@ -2,6 +2,7 @@
 
 import dataclasses
 import hashlib
+import os
 from collections import Counter
 from collections.abc import Callable, Iterable
 from pathlib import Path
@@ -53,7 +54,7 @@ def _folder(row: LabelledData) -> TextSource:
         return TextSource(file_sha256(root), str(root), lambda: _collect_folder(row, root))
     sums = hashlib.sha256()
     for parts, content in _files_below(root):
-        sums.update(f"{'/'.join(parts)} {hashlib.sha256(content).hexdigest()}\n".encode())
+        sums.update(os.fsencode(f"{'/'.join(parts)} {hashlib.sha256(content).hexdigest()}\n"))
     return TextSource(sums.hexdigest(), str(root), lambda: _collect_folder(row, root))
 
 

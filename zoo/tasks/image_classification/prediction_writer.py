@@ -38,8 +38,8 @@ class PredictionWriter:
         self.written = 0
         self.skipped: list[tuple[str, str]] = []
         self.skipped_count = 0
-        self._csv = (folder / "predictions.csv").open("w", newline="", encoding="utf-8")
-        self._json = (folder / "predictions.json").open("w", encoding="utf-8")
+        self._csv = (folder / "predictions.csv").open("w", newline="", encoding="utf-8", errors="backslashreplace")
+        self._json = (folder / "predictions.json").open("w", encoding="utf-8", errors="backslashreplace")
         self._raw: IO[bytes] | None = (folder / "probabilities.raw").open("wb") if whole else None
         self._rows = csv_files.Writer(self._csv)
         more = [word for rank in range(2, self._best + 1) for word in (f"class_{rank}", f"probability_{rank}")]
