@@ -1,17 +1,15 @@
 """`zoo run`: a script keeps its words, terminal, input, signals and exit status, and is explained where it fails."""
 
 import os
-import pty
-import re
-import select
 import signal
 import subprocess
 import sys
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
+import pexpect
 import pytest
 
 from tests.support import CHECKOUT, SUPPORT
@@ -167,72 +165,54 @@ def test_a_signal_reaches_the_script(variables: dict[str, str], number: str, sta
     assert (out, err.count("Traceback")) == (("heard\n", 1) if number == "SIGINT" else ("", 0))
 
 
-class Terminal:
-    """A command on a terminal of its own."""
-
-    def __init__(self, variables: dict[str, str], *words: str) -> None:
-        self.said = b""
-        self.pid, self.screen = pty.fork()
-        if self.pid == 0:
-            os.execve(HOST[0], [*HOST, *words], variables)  # noqa: S606
-
-    def until(self, words: str) -> None:
-        """Read what is on the screen until these words are."""
-        pattern, end = re.compile(words.encode()), time.monotonic() + 60
-        while not pattern.search(self.said):
-            assert time.monotonic() < end, self.said
-            if select.select([self.screen], [], [], 1)[0]:
-                self.said += self._read()
-
-    def _read(self) -> bytes:
-        try:
-            return os.read(self.screen, 65_536)
-        except OSError:
-            return b""
-
-    def status(self) -> int:
-        while part := self._read():
-            self.said += part
-        return os.waitstatus_to_exitcode(os.waitpid(self.pid, 0)[1])
-
-
 @pytest.fixture
-def terminals() -> Iterator[list[Terminal]]:
-    opened: list[Terminal] = []
-    yield opened
-    for terminal in opened:
-        os.close(terminal.screen)
+def terminal(variables: dict[str, str]) -> Iterator[Callable[..., pexpect.spawn]]:
+    """Start commands on a terminal of their own."""
+    opened: list[pexpect.spawn] = []
+
+    def start(*words: str) -> pexpect.spawn:
+        opened.append(pexpect.spawn(HOST[0], [*HOST[1:], *words], env=variables, encoding="utf-8", timeout=60))
+        return opened[-1]
+
+    yield start
+    for each in opened:
+        each.close(force=True)
 
 
-def test_on_a_terminal_every_stream_of_the_script_is_one(
-    variables: dict[str, str], terminals: list[Terminal]
-) -> None:
+def end(process: pexpect.spawn) -> tuple[int, str]:
+    """Return the exit status of a command and what it wrote since."""
+    process.expect(pexpect.EOF)
+    process.wait()
+    return process.exitstatus, process.before
+
+
+def test_on_a_terminal_every_stream_of_the_script_is_one(terminal: Callable[..., pexpect.spawn]) -> None:
     code = "import os, sys; print([os.isatty(n) for n in (0, 1, 2)]); print(os.get_terminal_size(2), file=sys.stderr)"
-    terminals.append(Terminal(variables, "-c", code))
-    assert terminals[0].status() == 0
-    assert b"[True, True, True]" in terminals[0].said
-    assert b"\r\r" not in terminals[0].said
+    status, screen = end(terminal("-c", code))
+    assert status == 0
+    assert "[True, True, True]" in screen
+    assert "columns=80, lines=24" in screen
+    assert "\r\r" not in screen
 
 
 def test_ctrl_c_reaches_the_script_once_and_leaves_no_traceback_of_ours(
-    variables: dict[str, str], terminals: list[Terminal]
+    terminal: Callable[..., pexpect.spawn],
 ) -> None:
-    terminal = Terminal(variables, "-c", WAITS)
-    terminals.append(terminal)
-    terminal.until("ready")
-    os.write(terminal.screen, b"\x03")
-    assert terminal.status() == 130
-    assert (terminal.said.count(b"heard"), terminal.said.count(b"Traceback")) == (1, 1)
+    process = terminal("-c", WAITS)
+    process.expect("ready")
+    process.sendintr()
+    status, screen = end(process)
+    assert status == 130
+    assert (screen.count("heard"), screen.count("Traceback")) == (1, 1)
 
 
-def test_a_prompt_answers(variables: dict[str, str], terminals: list[Terminal]) -> None:
-    terminal = Terminal(variables)
-    terminals.append(terminal)
-    terminal.until(">>> ")
-    os.write(terminal.screen, b"print(6 * 7)\r")
-    terminal.until(r"\n42\r?\n")
-    os.write(terminal.screen, b"exit()\r")
-    assert terminal.status() == 0
+def test_a_prompt_answers(terminal: Callable[..., pexpect.spawn]) -> None:
+    process = terminal()
+    process.expect(">>> ")
+    process.sendline("print(6 * 7)")
+    process.expect(r"\n42\r?\n")
+    process.sendline("exit()")
+    assert end(process)[0] == 0
 
 
 def test_a_child_left_behind_is_not_waited_for(variables: dict[str, str]) -> None:

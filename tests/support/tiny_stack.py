@@ -27,18 +27,20 @@ evidence: []
 """
 
 
-def wheel(folder: Path, version: str, modules: int = 0) -> str:
+def wheel(folder: Path, version: str, modules: int = 0, name: str = "tiny", requires: tuple[str, ...] = ()) -> str:
     """Write a wheel of one module, and some that take long to compile, into an index folder; return its sha256."""
-    info = f"tiny-{version}.dist-info"
+    info = f"{name}-{version}.dist-info"
+    needs = "".join(f"Requires-Dist: {text}\n" for text in requires)
+    head = f"Metadata-Version: 2.1\nName: {name.title()}\nVersion: {version}\n{needs}"
     files = {
-        "tiny/__init__.py": f"__version__ = {version!r}\n",
-        "tiny/deep.py": "ANSWER = 42\n",
-        f"{info}/METADATA": f"Metadata-Version: 2.1\nName: Tiny\nVersion: {version}\n\nWords: none\n",
+        f"{name}/__init__.py": f"__version__ = {version!r}\n",
+        f"{name}/deep.py": "ANSWER = 42\n",
+        f"{info}/METADATA": f"{head}\nWords: none\n",
         f"{info}/WHEEL": "Wheel-Version: 1.0\nGenerator: t\nRoot-Is-Purelib: true\nTag: py3-none-any\n",
     }
-    files |= {f"tiny/inner/slow_{number}.py": "def f():\n    return 1\n\n" * 400 for number in range(modules)}
+    files |= {f"{name}/inner/slow_{number}.py": "def f():\n    return 1\n\n" * 400 for number in range(modules)}
     rows = []
-    path = folder / "tiny" / f"tiny-{version}-py3-none-any.whl"
+    path = folder / name / f"{name}-{version}-py3-none-any.whl"
     path.parent.mkdir(parents=True, exist_ok=True)
     with zipfile.ZipFile(path, "w") as archive:
         for name, text in files.items():
@@ -46,7 +48,8 @@ def wheel(folder: Path, version: str, modules: int = 0) -> str:
             rows.append(f"{name},sha256={digest},{len(text)}")
             archive.writestr(name, text)
         archive.writestr(f"{info}/RECORD", "\n".join([*rows, f"{info}/RECORD,,"]))
-    links = "".join(f'<a href="{each.name}">{each.name}</a>' for each in sorted(path.parent.glob("*.whl")))
+    link = '<a href="{0}" data-upload-time="2026-01-01T00:00:00Z">{0}</a>'
+    links = "".join(link.format(each.name) for each in sorted(path.parent.glob("*.whl")))
     (path.parent / "index.html").write_text(f"<!DOCTYPE html><html><body>{links}</body></html>")
     return hashlib.sha256(path.read_bytes()).hexdigest()
 

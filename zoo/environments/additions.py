@@ -97,9 +97,7 @@ def _refusal(stack: Stack, wanted: list[str], pins: dict[str, str], outcome: Com
 
 def _pairs(words: str, pins: dict[str, str]) -> Iterator[str]:
     """Yield where uv says that a package needs another version than the stack's."""
-    for who, what in re.findall(
-        r"(\S+(?: of \S+)?) depends? on ([\w.\[\]-]+(?:[<>=!~][^\s,]*(?:, ?[<>=!~][^\s,]+)*)?)", words
-    ):
+    for who, what in re.findall(r"(\S+) depends? on ([\w.\[\]-]+(?:[<>=!~][^\s,]*(?:, ?[<>=!~][^\s,]+)*)?)", words):
         try:
             needed = Requirement(what)
         except InvalidRequirement:

@@ -3,6 +3,7 @@
 import dataclasses
 import datetime
 import errno
+import os
 import shutil
 import subprocess
 import time
@@ -24,7 +25,10 @@ HealthCheck = Callable[[Stack, Path], str | None]
 
 @dataclasses.dataclass(frozen=True)
 class Plan:
-    """What a build needs. ``healthy`` takes the stack and its Python, and returns None or what is wrong."""
+    """What a build needs. ``healthy`` takes the stack and its Python, and returns None or what is wrong.
+
+    ``base`` is a ready environment with a part of what the lock names, linked instead of installed anew.
+    """
 
     stack: Stack
     platform: str
@@ -33,6 +37,7 @@ class Plan:
     python: Interpreter
     folder: Path
     healthy: HealthCheck
+    base: Path | None = None
 
 
 def build(plan: Plan) -> float:
@@ -66,7 +71,7 @@ def unwritable(folder: Path, error: OSError) -> ZooError:
 def _title(plan: Plan) -> str:
     megabytes = plan.stack.size_mb
     size = f"{megabytes / 1000:.1f} GB" if megabytes >= 1000 else f"{megabytes} MB"
-    return f"Building the environment of {plan.stack.name} (about {size}, once only)"
+    return f"Building the environment of {plan.folder.name.rpartition('-')[0]} (about {size}, once only)"
 
 
 def _facts(plan: Plan, seconds: float) -> marker.Marker:
@@ -111,11 +116,28 @@ def _fill(plan: Plan, part: Path, bar: console.Bar) -> None:
 
 
 def _create(plan: Plan, part: Path, follow: Callable[[str], None]) -> None:
+    if plan.base and _linked(plan.base, part):
+        return
     # Relocatable, because the folder is moved when it is finished.
     command = ["venv", "--no-project", "--relocatable", "--python", str(plan.python.path), str(part)]
     outcome = uv_client.run(command, follow)
     if outcome.code != 0:
         raise _failed(plan, "An empty environment could not be made", outcome)
+
+
+def _linked(base: Path, part: Path) -> bool:
+    """Link every file of an environment into an empty folder; return False where the disk knows no links.
+
+    Nothing writes into a file of an environment: installers and compilers replace files.
+    """
+    try:
+        shutil.copytree(base, part, copy_function=os.link, symlinks=True, dirs_exist_ok=True)
+        (part / marker.MARKER).unlink()
+    except (OSError, shutil.Error):
+        shutil.rmtree(part)
+        part.mkdir()
+        return False
+    return True
 
 
 def _install(plan: Plan, part: Path, follow: Callable[[str], None]) -> None:

@@ -90,8 +90,15 @@ def ensure(
                 return _open(folder, lock, 0.0)
             if folder.exists():
                 _discard_damaged(stack, folder, defect)
-            plan = build.Plan(stack, platform, lock, file_sha256(lock), python, folder, healthy or health_check)
+            base = _base(stack, platform, python) if added else None
+            plan = build.Plan(stack, platform, lock, file_sha256(lock), python, folder, healthy or health_check, base)
             return _open(folder, lock, build.build(plan))
+
+
+def _base(stack: Stack, platform: str, python: Interpreter) -> Path | None:
+    """Return the environment of a stack without additions, None where it is not ready."""
+    folder = environments_dir() / _folder_name(stack.name, platform, stacks.lock_file(stack, platform), python)
+    return folder if env_marker.damage(folder) is None else None
 
 
 def health_check(stack: Stack, python: Path) -> str | None:

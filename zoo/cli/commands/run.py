@@ -6,17 +6,15 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from zoo.cli import stack_choice
 from zoo.cli.parser import add_verb
 from zoo.core.errors import ZooError, unknown
 
 if TYPE_CHECKING:
-    from packaging.requirements import Requirement
-
     from zoo.cli.parser import Verbs
     from zoo.environments.requirements import Metadata
 
 SUMMARY = "run a Python script of your own in a stack: built, proven, and explained where it fails"
-SETTINGS = ("backend", "stack", "backend.probes")
 OPTIONS = ("--with", "--requirements")
 USAGE = "python -m zoo run [backend=NAME] [stack=NAME] [--with PACKAGE] [--requirements FILE] [SCRIPT [ARGUMENTS]]"
 DETAILS = """\
@@ -56,13 +54,12 @@ def run(parsed: argparse.Namespace) -> int:
         return 0
     words = take_apart(parsed.words)
     from zoo.environments import requirements
-    from zoo.runs import proven_stack, scripts
+    from zoo.runs import scripts
 
     script = script_of(words.script)
     metadata = requirements.read_script(script) if script else requirements.Metadata()
-    added = [*requested(words.packages, words.files), *metadata.requirements]
-    get = words.settings.get
-    stack = proven_stack.prepare(get("backend"), get("stack"), added, get("backend.probes", "true") == "true")
+    added = [*stack_choice.requested(words.packages, words.files), *metadata.requirements]
+    stack = stack_choice.prepare(words.settings, added)
     _check_python(metadata, stack.environment.python_version, stack.label)
     return scripts.run(stack, words.script)
 
@@ -82,9 +79,7 @@ def take_apart(given: list[str]) -> Words:
             taken = value if is_setting else rest.pop(1)
             (words.packages if option == "--with" else words.files).append(taken)
         elif re.fullmatch(r"[a-z][\w.]*=.*", rest[0], re.DOTALL) and not Path(rest[0]).exists():
-            if option not in SETTINGS:
-                raise unknown("setting of `run`", option, list(SETTINGS))
-            words.settings[option] = value
+            words.settings |= [stack_choice.setting(rest[0])]
         elif rest[0].startswith("--") and rest[0] != "--":
             raise unknown("option of `run`", option, [*OPTIONS, "--help"])
         else:
@@ -120,19 +115,6 @@ def _name_of_script(words: list[str]) -> str | None:
         elif not word.startswith("-"):
             return word
     return None
-
-
-def requested(packages: list[str], files: list[str]) -> "list[Requirement]":
-    """Return the packages that are asked for by name and by files.
-
-    Raises:
-        ZooError: a name is none, or a file cannot be read.
-    """
-    from zoo.core.paths import user_path
-    from zoo.environments import requirements
-
-    named = [requirements.parse(text, "--with") for text in packages]
-    return named + [row for file in files for row in requirements.read_file(user_path(file))]
 
 
 def _check_python(metadata: "Metadata", version: str, label: str) -> None:

@@ -1,0 +1,65 @@
+"""`zoo kernel`: install, list and remove Jupyter kernels that are stacks."""
+
+import argparse
+from typing import TYPE_CHECKING
+
+from zoo.cli import stack_choice
+from zoo.cli.parser import add_actions, add_json, add_verb
+from zoo.core import console
+from zoo.core.errors import ZooError
+
+if TYPE_CHECKING:
+    from zoo.cli.parser import Verbs
+
+
+def add_parser(verbs: "Verbs") -> None:
+    """Declare the verb and its actions."""
+    actions = add_actions(add_verb(verbs, "kernel", None, "install, list and remove Jupyter kernels that are stacks"))
+    install = add_verb(actions, "install", _install, "register a stack as a kernel of your Jupyter")
+    install.add_argument("overrides", nargs="*", metavar="KEY=VALUE", help="backend=NAME, stack=NAME")
+    install.add_argument("--with", action="append", default=[], dest="packages", metavar="PACKAGE",
+                         help="a package beside the stack's own; may be repeated")  # fmt: skip
+    install.add_argument("--requirements", action="append", default=[], metavar="FILE", help="packages, one a line")
+    install.add_argument("--name", help="name of the kernel (default: zoo- and the stack)")
+    add_json(add_verb(actions, "list", run, "list the kernels that were installed here, and their state"))
+    remove = add_verb(actions, "remove", _remove, "remove kernels; their environments stay")
+    remove.add_argument("name", nargs="*", help="as `python -m zoo kernel list` shows it")
+    remove.add_argument("--all", action="store_true", help="remove all kernels that were installed here")
+
+
+def run(parsed: argparse.Namespace) -> int:
+    """List the kernels."""
+    from zoo.runs import kernels
+
+    rows = kernels.installed()
+    if parsed.json:
+        console.output_json(rows, indent=2)
+    elif not rows:
+        console.output("No kernel is installed yet: python -m zoo kernel install")
+    else:
+        console.table_of("kernels", [
+            {"name": row.name, "stack": row.stack, "state": row.state, "folder": str(row.folder)} for row in rows
+        ])  # fmt: skip
+    return 0
+
+
+def _install(parsed: argparse.Namespace) -> int:
+    from zoo.runs import kernels
+
+    settings = dict(stack_choice.setting(word) for word in parsed.overrides)
+    added = stack_choice.requested([kernels.PACKAGE, *parsed.packages], parsed.requirements)
+    stack = stack_choice.prepare(settings, added)
+    folder = kernels.install(stack, parsed.name)
+    console.say(f"Jupyter offers the kernel {folder.name} from now on")
+    console.output(folder)
+    return 0
+
+
+def _remove(parsed: argparse.Namespace) -> int:
+    from zoo.runs import kernels
+
+    if not parsed.name and not parsed.all:
+        raise ZooError("No kernel is named", "Name kernels, or use --all; `python -m zoo kernel list` lists them.")
+    for folder in kernels.remove(None if parsed.all else parsed.name):
+        console.say(f"Removed {folder}")
+    return 0

@@ -1,0 +1,49 @@
+"""What `run` and `kernel install` have in common: the words that choose a stack and what is added to it."""
+
+from typing import TYPE_CHECKING
+
+from zoo.core.errors import unknown
+
+if TYPE_CHECKING:
+    from packaging.requirements import Requirement
+
+    from zoo.runs.proven_stack import ProvenStack
+
+SETTINGS = ("backend", "stack", "backend.probes")
+
+
+def setting(word: str) -> tuple[str, str]:
+    """Take a word such as ``stack=torch`` apart.
+
+    Raises:
+        ZooError: there is no such setting.
+    """
+    key, _, value = word.partition("=")
+    if key not in SETTINGS:
+        raise unknown("setting here", key, list(SETTINGS))
+    return key, value
+
+
+def requested(packages: list[str], files: list[str]) -> "list[Requirement]":
+    """Return the packages that are asked for by name and by files.
+
+    Raises:
+        ZooError: a name is none, or a file cannot be read.
+    """
+    from zoo.core.paths import user_path
+    from zoo.environments import requirements
+
+    named = [requirements.parse(text, "--with") for text in packages]
+    return named + [row for file in files for row in requirements.read_file(user_path(file))]
+
+
+def prepare(settings: dict[str, str], added: "list[Requirement]") -> "ProvenStack":
+    """Select, build and prove a stack.
+
+    Raises:
+        ZooError: as :func:`zoo.runs.proven_stack.prepare`.
+    """
+    from zoo.runs import proven_stack
+
+    get = settings.get
+    return proven_stack.prepare(get("backend"), get("stack"), added, get("backend.probes", "true").lower() != "false")
