@@ -60,6 +60,7 @@ def trained(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Callable[[str], 
         (folder / "run.json").write_text(json.dumps(record))
         (folder / "weights.npz").touch()
         (tmp_path / "tests").symlink_to(CHECKOUT / "tests")
+        (tmp_path / "my_model.py").write_text("def build(input_shape, classes, width=32, dropout=0.3): pass\n")
         monkeypatch.chdir(tmp_path)
 
     return train

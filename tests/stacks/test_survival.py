@@ -158,3 +158,46 @@ def test_a_worker_that_hangs_is_ended_and_its_run_goes_on(tmp_path: Path, capsys
     assert not worker.is_running() or worker.status() == psutil.STATUS_ZOMBIE
     assert main(["train", f"resume={folder}", "trainer.max_minutes=0.01"]) == 0
     assert "Going on with" in capsys.readouterr().err
+
+
+OWN = """
+try:
+    import keras
+except ImportError:
+    from tensorflow import keras
+
+
+def build(input_shape, classes, width=8):
+    layers = keras.layers
+    inputs = layers.Input(shape=input_shape)
+    x = layers.Conv2D(width, (3, 3), strides=(4, 4), padding="same", activation="relu")(inputs)
+    x = layers.Add()([x, layers.Conv2D(width, (3, 3), padding="same")(x)])
+    x = layers.Dropout(0.3)(layers.Flatten()(x))
+    print("x" * 1000000)
+    return keras.models.Model(inputs=inputs, outputs=layers.Dense(classes)(x))
+"""
+
+
+@pytest.mark.parametrize(
+    "stack", ["tf-1.8", *(pytest.param(name, marks=pytest.mark.slow) for name in ("tf-2.21", "torch", "tf-2.5"))]
+)
+def test_a_model_file_of_one_s_own_is_trained_killed_and_goes_on(tmp_path: Path, stack: str) -> None:
+    """It ends in no activation, and prints a megabyte."""
+    model = tmp_path / "own.py"
+    model.write_text(OWN)
+    words = [f"model={model}", "trainer.epochs=3", "trainer.batch_size=64", "trainer.checkpoint_minutes=0.001"]
+    whole, cut = (Training(tmp_path / name, *words, stack=stack) for name in ("whole", "cut"))
+    cut.until("epoch   1")
+    cut.worker.kill()
+    assert cut.end()[0] == 1
+    assert main(["train", f"resume={cut.folder}", f"model={model}"]) == 0
+    assert whole.end()[0] == 0
+    weights = [np.load(tmp_path / name / "weights.npz") for name in ("whole", "cut")]
+    assert weights[0].files == ["conv2d/kernel", "conv2d/bias", "conv2d_1/kernel", "conv2d_1/bias", "dense/kernel",
+                                "dense/bias"]  # fmt: skip
+    assert all(np.array_equal(weights[0][name], weights[1][name]) for name in weights[0].files)
+    predict = ["infer", f"run={whole.folder}", "input=test", f"model={model}", f"output.root={tmp_path}"]
+    assert main([*predict, "output.name=answers"]) == 0
+    answers = np.load(tmp_path / "answers" / "probabilities.npy")
+    assert np.allclose(answers.sum(axis=1), 1, atol=1e-5)
+    assert record(tmp_path / "answers")["metrics"]["test_loss"] == pytest.approx(whole.record["metrics"]["test_loss"])

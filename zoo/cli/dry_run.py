@@ -59,6 +59,7 @@ def _settings(settings: Settings) -> list[str]:
     model = " ".join(f"{key}={value}" for key, value in settings.model.items() if key != "about")
     recipe = config_files.recipe_file(str(settings.model["name"]), settings.backend.name)
     shown = recipe.relative_to(paths.ROOT) if recipe else "none for this model and backend, the defaults apply"
+    shown = "any/large, medium or small, by the number of images" if "file" in settings.model else shown
     trainer = " ".join(f"{key}={value}" for key, value in vars(settings.trainer).items())
     return [f"model {model}", f"recipe {shown}", trainer, f"seed={settings.seed} preset={settings.preset}"]
 

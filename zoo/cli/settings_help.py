@@ -3,7 +3,7 @@
 from pathlib import Path
 
 from zoo.cli.catalogue import read_yaml
-from zoo.config import config_files, documentation
+from zoo.config import config_files, documentation, model_files
 from zoo.core import paths
 from zoo.core.errors import unknown
 from zoo.tasks import discovery
@@ -15,6 +15,8 @@ def lines(topic: str | None) -> list[str]:
     Raises:
         ZooError: there is no such group.
     """
+    if topic and topic.startswith("model="):
+        return _model(topic.partition("=")[2])
     sections: dict[str, list[str]] = {}
     for command in discovery.commands():
         for group, names in config_files.groups(command.file).items():
@@ -30,6 +32,22 @@ def lines(topic: str | None) -> list[str]:
     if topic not in sections:
         raise unknown("group of settings", topic, list(sections))
     return sections[topic]
+
+
+def _model(name: str) -> list[str]:
+    """Describe a model: one of the zoo, or a file of the user's own, which is read and not executed.
+
+    Raises:
+        ZooError: there is no such model, or the file cannot be used.
+    """
+    if model_files.is_named(name):
+        row = model_files.read(name).row()
+        settings = [f"  model.{key}={value}" for key, value in config_files.model_arguments(row).items()]
+        about = f"{row['name']}: {row['about'] or 'a model file'}"
+        return [about, *(settings or ["  no settings"]), f"  sha256 {row['sha256']}"]
+    if name not in config_files.options("model"):
+        raise unknown("model", name, config_files.options("model"))
+    return _options("model", [name])
 
 
 def _options(group: str, names: list[str]) -> list[str]:

@@ -11,8 +11,8 @@ import typing
 from pathlib import Path
 from typing import Any
 
-from zoo.config import config_files
-from zoo.config.overrides import all_at_once, parse
+from zoo.config import config_files, model_files
+from zoo.config.overrides import all_at_once, parse, value_of
 from zoo.config.renamed_keys import rename_settings
 from zoo.config.tasks import Command, S
 from zoo.core import paths
@@ -53,18 +53,27 @@ def composed_text(command: Command[Any], overrides: list[str]) -> str:
 
 def _tree(command: Command[Any], overrides: list[str]) -> Any:
     """Compose; names and types are right in what is returned."""
-    picked, values, problems = _sort_overrides(command, overrides)
+    picked, values, problems, row = _sort_overrides(command, overrides)
     # A group whose option does not exist is composed with its default, so that the other values are checked too.
-    tree = _base(command, picked)
+    tree = _base(command, picked, row)
     problems += [problem for problem in (_lay_on(tree, parsed) for parsed in values) if problem]
     if problems:
         raise all_at_once(problems)
     return tree
 
 
-def _sort_overrides(command: Command[Any], overrides: list[str]) -> tuple[list[str], list[Any], list[str]]:
-    """Split overrides into choices of a group (as text) and single values (parsed); collect what is wrong."""
+def _sort_overrides(
+    command: Command[Any], overrides: list[str]
+) -> tuple[list[str], list[Any], list[str], dict[str, Any] | None]:
+    """Split overrides into choices of a group (as text) and single values (parsed); collect what is wrong.
+
+    The last of the four results is the row of a model that has no file under ``configs``, or None.
+    """
     valid, picked, values, problems = config_files.groups(command.file), [], [], []
+    row = _row(command, value_of("model", overrides) if "model" in valid else None)
+    if row and config_files.has_recipes(command.file):
+        valid |= {"recipes": config_files.recipes_by_size()}
+        picked = [f"recipes={valid['recipes'][0]}"]
     for text, parsed in zip(overrides, parse(overrides), strict=True):
         key = parsed.get_key_element()
         if parsed.is_sweep_override():
@@ -73,13 +82,20 @@ def _sort_overrides(command: Command[Any], overrides: list[str]) -> tuple[list[s
             values.append(parsed)
         elif str(parsed.value()) in valid[key]:
             picked.append(text)
-        else:
+        elif not (key == "model" and row):
             problems.append(unknown(key, str(parsed.value()), valid[key]).on_one_line())
-    return picked, values, problems
+    return picked, values, problems, row
 
 
-def _base(command: Command[Any], picked: list[str]) -> Any:
-    """Compose the chosen files, and give the result its types."""
+def _row(command: Command[Any], model: str | None) -> dict[str, Any] | None:
+    """Return the row of a model in a file of the user's own, or None."""
+    if command.task != config_files.DEFAULT_TASK or not model_files.is_named(model):
+        return None
+    return model_files.read(str(model)).row()
+
+
+def _base(command: Command[Any], picked: list[str], row: dict[str, Any] | None = None) -> Any:
+    """Compose the chosen files, and give the result its types; ``row`` takes the place of the model's file."""
     from hydra.errors import HydraException
     from omegaconf import OmegaConf
     from omegaconf.errors import OmegaConfBaseException
@@ -88,6 +104,7 @@ def _base(command: Command[Any], picked: list[str]) -> Any:
         changed = _last_change(paths.CONFIGS, paths.ROOT / "recipes")
         composed = copy.deepcopy(_compose_files(command.file, tuple(picked), paths.CONFIGS, paths.ROOT, changed))
         groups = config_files.groups(command.file)
+        composed |= {"model": row} if row else {}
         for group, kind in typing.get_type_hints(command.schema).items():
             if group in groups and dataclasses.is_dataclass(kind):
                 # The rest of such a row is not for the user to change.
@@ -140,6 +157,8 @@ def _lay_on(tree: Any, parsed: Any) -> str | None:
     if key[:1] in "+~":
         return f"{key!r}: keys can be set, not added or removed"
     valid = _flat(OmegaConf.to_container(tree))
+    if key in FIXED:
+        return f"{key!r} belongs to the model and cannot be set"
     if key not in valid:
         inside = [name for name in valid if name.startswith(key + ".")]
         if inside:
@@ -160,6 +179,9 @@ def _lay_on(tree: Any, parsed: Any) -> str | None:
     except OmegaConfBaseException:
         return f"{key} must be {_type_words(tree, key)}, got {value!r}"
     return None
+
+
+FIXED = ("model.file", "model.sha256")
 
 
 def _flat(tree: Any, prefix: str = "") -> dict[str, Any]:

@@ -3,13 +3,16 @@
 from pathlib import Path
 from typing import Any
 
+from zoo.config import model_files
 from zoo.core import paths
 from zoo.core import schema as yaml_schema
 
+# The folder of the recipes for models without one of their own.
+ANY = "any"
 # The task of a model whose file names none.
 DEFAULT_TASK = "classify"
 # Keys in the file of a model that are not arguments of its builder.
-MODEL_FACTS = ("name", "about", "task")
+MODEL_FACTS = model_files.FACTS
 
 
 def options(group: str) -> list[str]:
@@ -41,3 +44,19 @@ def recipe_file(model: str, backend: str) -> Path | None:
     """Return the recipe of a model on a backend, or None."""
     path = paths.RECIPES / model / f"{backend}.yaml"
     return path if path.is_file() else None
+
+
+def has_recipes(file: str) -> bool:
+    """Return whether the defaults of a file such as ``train`` include a recipe."""
+    entries = yaml_schema.read_yaml(paths.CONFIGS / f"{file}.yaml")["defaults"]
+    return any("recipes" in str(entry) for entry in entries)
+
+
+def recipes_by_size() -> list[str]:
+    """Return the recipes for models without one of their own, the one for the most data first."""
+    return sorted(f"{ANY}/{path.stem}" for path in (paths.RECIPES / ANY).glob("*.yaml"))
+
+
+def recipe_for(items: int) -> str:
+    """Return the recipe of :func:`recipes_by_size` for so many images to train on."""
+    return f"{ANY}/" + ("small" if items < 2_000 else "medium" if items < 20_000 else "large")

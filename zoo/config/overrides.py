@@ -10,7 +10,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, fields, is_dataclass
 from typing import Any
 
-from zoo.config import schemas
+from zoo.config import model_files, schemas
 from zoo.config.renamed_keys import rename_override
 from zoo.config.schemas.common import Settings
 from zoo.core.errors import ZooError
@@ -60,7 +60,7 @@ def _parse_one(text: str) -> Any:
     from hydra.errors import HydraException
 
     key, equals, value = text.partition("=")
-    if equals and key in path_keys():
+    if equals and (key in path_keys() or _is_model_file(key, value)):
         return PathOverride(key, value)
     if sum(map(text.count, "[{(")) > MAX_BRACKETS:
         return f"{key[:200]!r} is given a value of more than {MAX_BRACKETS} brackets"
@@ -69,6 +69,11 @@ def _parse_one(text: str) -> Any:
     except (HydraException, ValueError) as error:  # the latter of numbers with thousands of digits
         hint = str(error).splitlines()[0] if equals else "write KEY=VALUE"
         return f"cannot read {text[:200]!r}: {hint}"
+
+
+def _is_model_file(key: str, value: str) -> bool:
+    """Return whether the value is the path of one model file; several, with commas, are a sweep."""
+    return key == "model" and model_files.is_named(value) and "," not in value
 
 
 @functools.cache

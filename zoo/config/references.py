@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from zoo.config import config_files
+from zoo.config import config_files, model_files
 from zoo.config.overrides import leaves, path_keys, value_of
 from zoo.core import paths
 from zoo.core import schema as checks
@@ -255,6 +255,9 @@ def _setting_problems(row: Any) -> list[str]:
         return []
     several = [(key, value) for key, value in leaves(settings) if not isinstance(value, PLAIN)]
     problems = [f"settings.{key} must be one value, got {value!r}" for key, value in several]
+    model = settings.get("model")
+    if model_files.is_named(model.get("name") if isinstance(model, dict) else model):
+        problems.append("settings.model: a model file is code, which only `model=PATH` on the command line names")
     if any(str(key) == KEY for key in settings):
         return [*problems, "settings.reference: a reference cannot stand on another"]
     return problems

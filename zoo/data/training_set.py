@@ -148,7 +148,7 @@ def _split_words(folder: folder_dataset.FolderDataset, data: DataSettings) -> st
 def _normalization(
     settings: TrainConfig, channels: int, statistics: tuple[list[float], list[float]] | None
 ) -> tuple[list[float], list[float]] | None:
-    fixed = {"unit": (0.0, 255.0), "symmetric": (127.5, 127.5)}.get(settings.data.normalize)
+    fixed = {"unit": (0.0, 255.0), "symmetric": (127.5, 127.5), "raw": (0.0, 1.0)}.get(settings.data.normalize)
     if fixed:
         return [fixed[0]] * channels, [fixed[1]] * channels
     # A channel that is the same everywhere would be divided by nothing.

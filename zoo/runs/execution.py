@@ -5,6 +5,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 from zoo import protocol
+from zoo.config import model_files
 from zoo.config.config_files import model_arguments
 from zoo.config.schemas.common import Settings
 from zoo.core import console
@@ -178,8 +179,20 @@ def request_of(context: RunContext[Settings], model: Json, job: str) -> Request:
         "device": _device(context),
         "probes": context.settings.backend.probes,
         "tensorboard": context.settings.tracking.tensorboard,
-        "model": {"name": model["name"], "args": model_arguments(model)},
+        "model": requested_model(model, context.folder),
     }
+
+
+def requested_model(model: Json, folder: Path) -> Json:
+    """Return a model as the worker is asked for it; a file of the user's own is copied into the run folder.
+
+    Args:
+        model: settings of a model, or its ``name`` and ``args``.
+        folder: of the run.
+    """
+    arguments = model["args"] if "args" in model else model_arguments(model)
+    copied = model_files.place(model, folder) if "file" in model else {}
+    return {"name": model["name"], "args": arguments, **copied}
 
 
 def _device(context: RunContext[Settings]) -> Json:

@@ -5,7 +5,7 @@ import dataclasses
 import re
 from pathlib import Path
 
-from zoo.config import references
+from zoo.config import config_files, model_files, references
 from zoo.config.overrides import leaves, value_of
 from zoo.config.schemas.common import Output, Settings
 from zoo.core import console
@@ -60,6 +60,8 @@ def expand(overrides: list[str]) -> list[str]:
     records.require(folder, content, NEEDED)
     record = RunRecord.from_json(content)
     _refuse_complete(record, folder, overrides)
+    given = value_of("model", overrides)
+    model_files.require_same(record.config.get("model"), given, folder, f"train {KEY}={folder}")
     fresh = [text for text in overrides if text.partition("=")[0] != KEY]
     keys = {text.partition("=")[0] for text in fresh}
     return [*_first_overrides(record, folder, keys), *fresh, f"{KEY}={folder}"]
@@ -94,6 +96,8 @@ def _reaches_out(text: str) -> bool:
     key = key.strip(" +~")
     if key == references.KEY:  # a file could set any of them
         return value.strip("'\"") not in references.names()
+    if key == "model":  # a file would be executed
+        return value.strip("'\"") not in config_files.options("model")
     return key in OUTWARD or (key == "backend" and "{" in value)
 
 
@@ -137,7 +141,7 @@ def refuse_changes(settings: Settings, record: RunRecord) -> None:
     changed = [
         f"{key} was {before[key]!r} and is {now[key]!r}"
         for key in sorted(before.keys() & now.keys())
-        if before[key] != now[key] and not key.startswith(FREE)
+        if before[key] != now[key] and not key.startswith(FREE) and key != "model.file"
     ]
     if changed:
         raise ZooError(f"This would be another run: {'; '.join(changed)}", "Leave these out, or train anew.")

@@ -73,7 +73,7 @@ def recovery_hints(folder: Path, outcome: Outcome, record: RunRecord) -> list[st
     size = record.config.get("trainer", {}).get("batch_size")
     size = record.get("adjusted", {}).get("trainer.batch_size", size)
     smaller = f" trainer.batch_size={size // 2}" if isinstance(size, int) and size > 1 else ""
-    resume = f"python -m zoo train resume={folder}"
+    resume = resume_command(folder, record.config)
     if outcome.error.get("type") == protocol.OUT_OF_MEMORY:
         return [f"To go on with smaller batches: {resume}{smaller}"]
     if not any((folder / "checkpoints").glob("*.json")):
@@ -81,3 +81,10 @@ def recovery_hints(folder: Path, outcome: Outcome, record: RunRecord) -> list[st
     died = outcome.returncode < 0 and not outcome.silent_s
     hint = [f"If memory ran out, with smaller batches: add{smaller}"] if died and smaller else []
     return [f"To go on from the last checkpoint: {resume}", *hint]
+
+
+def resume_command(folder: Path, config: object) -> str:
+    """Return the command that resumes a run with such settings; a model file has to be named again."""
+    model = config.get("model") if isinstance(config, dict) else None
+    file = model.get("file") if isinstance(model, dict) else None
+    return f"python -m zoo train resume={folder}" + (f" model={file}" if file else "")

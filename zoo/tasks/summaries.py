@@ -3,7 +3,7 @@
 import itertools
 
 from zoo.config import bounds
-from zoo.runs import promises
+from zoo.runs import promises, retry
 from zoo.runs.records import Json
 from zoo.runs.result import Run
 
@@ -48,7 +48,7 @@ def _interrupted(run: Run) -> list[str]:
 
 
 def _resume(run: Run) -> str:
-    return f"python -m zoo train resume={run.folder}"
+    return retry.resume_command(run.folder, run.record.get("config"))
 
 
 def _expectations(record: Json) -> list[str]:

@@ -4,7 +4,7 @@ import json
 from collections.abc import Mapping
 from typing import Any
 
-from zoo.config import compose, config_files
+from zoo.config import compose, config_files, model_files
 from zoo.config.overrides import value_of
 from zoo.config.tasks import Command
 from zoo.core.errors import ZooError, unknown
@@ -60,15 +60,16 @@ def add_defaults(overrides: list[str], _: Machine) -> list[str]:
     return overrides
 
 
-def model(source: Run, whole_numbers: tuple[str, ...] = ()) -> Json:
+def model(source: Run, whole_numbers: tuple[str, ...] = (), given: str | None = None) -> Json:
     """Return name and arguments of the model that a run was trained with; the folder may come from a stranger.
 
     Args:
         source: the run.
         whole_numbers: arguments that must be whole numbers.
+        given: the model file that the user names, for a run that was trained with one.
 
     Raises:
-        ZooError: the request is damaged, or names no model of the zoo.
+        ZooError: the request is damaged, names no model of the zoo, or asks for a file that the user does not name.
     """
     path = source.folder / "request.json"
     try:
@@ -77,6 +78,9 @@ def model(source: Run, whole_numbers: tuple[str, ...] = ()) -> Json:
         arguments |= {key: int(arguments[key]) for key in whole_numbers}
     except (OSError, ValueError, KeyError, TypeError, RecursionError) as error:
         raise ZooError(f"{path} cannot be used: {error}", "Give another run, or train again.") from error
+    if "sha256" in row:
+        model_files.require_same(row, given, source.folder, f"infer run={source.folder}")
+        return {"name": name, "args": arguments, "file": str(given), "sha256": row["sha256"]}
     if name not in config_files.options("model"):
         raise unknown("model", str(name), config_files.options("model"))
     return {"name": name, "args": arguments}

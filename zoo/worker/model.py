@@ -3,6 +3,7 @@
 import numpy as np
 
 from zoo.models import compat, module_of
+from zoo.models.preprocessing import to_unit
 from zoo.worker.errors import UserError
 
 
@@ -18,9 +19,13 @@ def build(request):
     Raises:
         UserError: the model cannot be built with these settings.
     """
-    module = module_of(request["model"]["name"])
     arguments = dict(request["model"]["args"])
     own = arguments.pop("normalise", None)
+    if "file" in request["model"]:
+        from zoo.worker import own_model
+
+        return own_model.build(dict(request["model"], args=arguments)), normalising(*own) if own else to_unit
+    module = module_of(request["model"]["name"])
     try:
         return module.build(compat, **arguments), normalising(*own) if own else module.preprocess
     except ValueError as error:

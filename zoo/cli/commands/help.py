@@ -13,7 +13,11 @@ if TYPE_CHECKING:
 def add_parser(verbs: "Verbs") -> None:
     """Declare the verb."""
     parser = add_verb(verbs, "help", run, "list the settings, group by group")
-    parser.add_argument("topic", nargs="?", help="a group: model, backend, data, preset, trainer, output, ...")
+    parser.add_argument(
+        "topic",
+        nargs="?",
+        help="a group: model, backend, data, trainer, ...; or model=NAME, model=FILE.py",
+    )
 
 
 def run(parsed: argparse.Namespace) -> int:

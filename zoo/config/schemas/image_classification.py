@@ -7,7 +7,7 @@ from zoo.config import ranges
 from zoo.config.ranges import PRECISIONS, RESIZES, one_of, within, within_or_null
 from zoo.config.schemas.common import Settings, Tracking, Trainer, literal
 
-NORMALIZATIONS = ("model", "unit", "symmetric", "standard")
+NORMALIZATIONS = ("model", "unit", "symmetric", "standard", "raw")
 
 
 @dataclass
@@ -82,7 +82,7 @@ class DataSettings:
         test: share of all images set aside for testing, of a folder without a test part.
         size: edge of your own images in pixels; null means what the model asks for.
         resize: how they get it: stretch; crop, which keeps the middle and the proportions; nearest.
-        normalize: model, as it was made for; unit, 0 to 1; symmetric, -1 to 1; standard, mean 0 and deviation 1.
+        normalize: model, as it was made for; unit, 0 to 1; symmetric, -1 to 1; standard, mean 0 and deviation 1; raw.
         strict: refuse a folder with images that cannot be read, instead of leaving them out.
         balance: weight the training images so that every class counts the same.
     """
@@ -199,6 +199,10 @@ class InferConfig(Settings):
             return (
                 "run is missing: give run=RUN_FOLDER, run=last, or model=NAME with weights=imagenet or weights=PATH"
             )
+        if self.run and self.weights == "none" and "file" in self.model:
+            return None
+        if "file" in self.model:
+            return f"run is missing: give run=RUN_FOLDER, of a run that was trained with {self.model['name']}"
         if self.run and (self.model or self.weights != "none"):
             return f"run={self.run} has its own model and weights: remove model= and weights=, or run="
         if self.model and self.weights == "none":

@@ -1,5 +1,8 @@
 """Layers that some Keras lacks or computes differently, and facts about the layers of a model."""
 
+import collections
+import importlib
+
 from zoo.models.compat import random_state
 from zoo.models.compat.version import MAJOR, at_least, backend_name, keras
 
@@ -48,6 +51,15 @@ def dropout(rate, name):
     if MAJOR >= 3 or backend_name() == "plaidml":
         return keras.layers.Dropout(rate, name=name)
     return random_state.dropout_of_tensorflow()(rate, name=name)
+
+
+def prepare_for_foreign_code():
+    """Number the automatic names of layers from the start, so that they are equal in every process."""
+    if MAJOR >= 3:
+        importlib.import_module("keras.src.utils.naming").reset_uids()  # nothing public does this alone
+    elif hasattr(keras.backend, "reset_uids"):
+        keras.backend.reset_uids()
+    random_state.continue_plain_dropout()
 
 
 def relu6(name):
@@ -184,15 +196,27 @@ def source_inputs(x):
 def named_weights(model):
     """List (path, shape) of every weight, in the order of ``model.get_weights()``.
 
-    Paths are ``layer/weight`` and equal on every Keras, since each layer of the zoo is named.
+    Paths are ``layer/weight`` and equal on every Keras, since each layer of the zoo is named. Those of a network in
+    the network begin with its name, and of several weights of one name in a layer all but the first are numbered.
     """
-    rows = []
-    for layer in model.layers:
+    rows, counts = [], collections.Counter()
+    for path, layer in named_layers(model):
         for weight in layer.weights:
             short = str(weight.name).split(":")[0].split("/")[-1]
             if short == "kernel" and type(layer).__name__ == "DepthwiseConv2D":
                 short = "depthwise_kernel"  # As Keras 2 and all published files call it.
-            rows.append((layer.name + "/" + short, _shape(weight)))
+            name = path + "/" + short
+            rows.append((name + "_%d" % counts[name] if counts[name] else name, _shape(weight)))
+            counts[name] += 1
+    return rows
+
+
+def named_layers(model, prefix=""):
+    """List (path, layer) of the layers of a model and of the networks in it."""
+    rows = []
+    for layer in model.layers:
+        path = prefix + layer.name
+        rows += named_layers(layer, path + "/") if isinstance(layer, keras.models.Model) else [(path, layer)]
     return rows
 
 

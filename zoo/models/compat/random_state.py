@@ -108,17 +108,30 @@ def dropout_of_tensorflow():
     """
 
     class Dropout(keras.layers.Dropout):
-        def call(self, inputs, training=None):
-            if training is None:
-                training = keras.backend.learning_phase()
-            result = keras.backend.in_train_phase(
-                lambda: dropout(inputs, self.rate, self.name), inputs, training=training
-            )
-            if hasattr(training, "dtype"):
-                result._uses_learning_phase = True  # Without it tf.keras 1.8 would not pass the learning phase.
-            return result
+        call = _call_dropout
 
     return Dropout
+
+
+def _call_dropout(self, inputs, training=None):
+    if training is None:
+        training = keras.backend.learning_phase()
+    result = keras.backend.in_train_phase(lambda: dropout(inputs, self.rate, self.name), inputs, training=training)
+    if hasattr(training, "dtype"):
+        result._uses_learning_phase = True  # Without it tf.keras 1.8 would not pass the learning phase.
+    return result
+
+
+def continue_plain_dropout():
+    """Let the draws of plain Dropout layers on TensorFlow's Keras 2 be continued, in code that is not the zoo's."""
+    plain, original = keras.layers.Dropout, keras.layers.Dropout.call
+
+    def call(self, inputs, training=None):
+        own = type(self) is plain and self.noise_shape is None
+        return (_call_dropout if own else original)(self, inputs, training)
+
+    if MAJOR < 3 and backend_name() != "plaidml" and not hasattr(plain, "zoo"):
+        plain.call, plain.zoo = call, True
 
 
 def _stateless_uniform(tensorflow):

@@ -5,13 +5,13 @@ import json
 from collections.abc import Iterator
 from typing import Any
 
-from zoo.config import compose, config_files
+from zoo.config import compose, config_files, model_files
 from zoo.config.schemas.benchmarks import NetworksConfig
 from zoo.config.tasks import Command, Task
 from zoo.core import paths
 from zoo.core.errors import unknown
 from zoo.runs.context import create_context
-from zoo.runs.execution import execute, raise_if_failed, request_of
+from zoo.runs.execution import execute, raise_if_failed, request_of, requested_model
 from zoo.runs.lifecycle import record_outcome, start_run
 from zoo.runs.result import Run
 from zoo.tasks import discovery
@@ -38,6 +38,8 @@ def bench(overrides: list[str]) -> Run:
     with record_outcome(context):
         context.record.bench = settings.bench
         request = request_of(context, {"name": settings.bench}, "bench_networks")
+        for row in networks:
+            row["model"] = requested_model(row["model"], context.folder)
         outcome = execute(context, request | {"bench": dataclasses.asdict(settings) | {"networks": networks}})
         raise_if_failed(context, outcome)
         rows = results.of_worker(context)
@@ -53,7 +55,8 @@ def _names(settings: NetworksConfig) -> list[str]:
         ZooError: one of them is no network.
     """
     for name in settings.networks:
-        refuse_unknown(name)
+        if not model_files.is_named(name):
+            refuse_unknown(name)
     return settings.networks or [name for name in known() if config_files.task_of(name) == config_files.DEFAULT_TASK]
 
 
@@ -80,6 +83,9 @@ def network(name: str) -> dict[str, Any]:
     arguments = config_files.model_arguments(settings.model)
     if "input_size" not in arguments:
         arguments |= task.network_arguments or {}
+    if "file" in settings.model:
+        facts = {key: settings.model[key] for key in ("name", "file", "sha256")}
+        return {"name": facts["name"], "model": facts | {"args": arguments}, "golden": None}
     return {"name": name, "model": {"name": name, "args": arguments}, "golden": _golden(name, arguments)}
 
 

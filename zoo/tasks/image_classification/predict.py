@@ -5,6 +5,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from zoo.config import model_files
 from zoo.config.overrides import value_of
 from zoo.config.schemas.common import Settings
 from zoo.config.schemas.image_classification import DataSettings, InferConfig, TrainConfig
@@ -38,22 +39,22 @@ def infer(overrides: list[str]) -> Run:
     Raises:
         ZooError: anything that stops the run, with what to do about it.
     """
-    if value_of("model", overrides):
+    if _is_without_run(overrides):
         context = _create_context(overrides)
         return predict_photos.predict(context, predict_photos.of_weights(context.settings))
     source = trained_run.open_run(INFER, overrides, NEEDED)
-    model = trained_run.model(source)
+    model = trained_run.model(source, given=value_of("model", overrides))
     if _sees_photos(model, value_of("input", overrides)):
         return predict_photos.predict(_create_context(overrides), _classifier(source, model))
     records.require(source.folder, source.record, NEEDED_FOR_ARRAYS)
     context = _create_context(overrides)
     inputs = _inputs(context.settings, source)
-    name = source.record["config"]["model"]["name"]
+    name = model["name"]
     start_run(context, ["infer", name, context.choice.backend.name])
     with record_outcome(context):
         context.record.model, context.record.trained_run = name, str(source.folder)
         context.record.data = inputs.record
-        outcome = execute(context, _infer_request(context, source, inputs))
+        outcome = execute(context, _infer_request(context, source, inputs, model))
         _keep_predictions(context, outcome, inputs, source)
     return context.result
 
@@ -63,16 +64,23 @@ def add_defaults(overrides: list[str], here: Machine) -> list[str]:
 
     Photos get the run's size as in training; where a processor trained, the fastest processor stack predicts.
     """
-    if value_of("model", overrides) or not value_of("run", overrides):
+    if _is_without_run(overrides) or not value_of("run", overrides):
         return predict_photos.fastest(overrides, here) if value_of("model", overrides) else overrides
     source = trained_run.open_run(INFER, overrides, NEEDED)
-    if not _sees_photos(trained_run.model(source), value_of("input", overrides)):
+    model = trained_run.model(source, given=value_of("model", overrides))
+    if not _sees_photos(model, value_of("input", overrides)):
         return trained_run.add_defaults(overrides, here)
     if value_of("resize", overrides) is None:
         overrides = [*overrides, f"resize={source.record['config']['data'].get('resize', 'stretch')}"]
     if source.record["promise"] == "cpu":
         return predict_photos.fastest(overrides, here)
     return trained_run.add_defaults(overrides, here)
+
+
+def _is_without_run(overrides: list[str]) -> bool:
+    """Whether ``model=`` stands for a network with weights, and not for the model file of a run."""
+    model = value_of("model", overrides)
+    return bool(model) and not (value_of("run", overrides) and model_files.is_named(model))
 
 
 def _create_context(overrides: list[str]) -> RunContext[InferConfig]:
@@ -145,16 +153,15 @@ def _test_set(source: Run) -> _Inputs:
     return _Inputs(names, save, labels, record | {"class_names": material.class_names})
 
 
-def _infer_request(context: RunContext[InferConfig], source: Run, inputs: _Inputs) -> Request:
+def _infer_request(context: RunContext[InferConfig], source: Run, inputs: _Inputs, trained: Json) -> Request:
     import numpy as np
 
-    trained = trained_run.model(source)
     # Copies inside the run folder: what was asked stays beside what was answered.
     pixels, labels = context.folder / "inputs.npy", context.folder / "labels.npy"
     inputs.save(pixels)
     if inputs.labels is not None:
         np.save(labels, inputs.labels, allow_pickle=False)
-    return request_of(context, trained["args"] | {"name": trained["name"]}, "predict") | {
+    return request_of(context, trained, "predict") | {
         "weights": str(source.folder / "weights.npz"),
         "data": {"x": str(pixels), "y": None if inputs.labels is None else str(labels)},
         "infer": {"batch_size": context.settings.batch_size or USUAL_BATCH},

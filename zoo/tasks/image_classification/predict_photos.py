@@ -133,7 +133,6 @@ def _ask(context: RunContext[InferConfig], classifier: Classifier, stream: Photo
             raise ZooError("None of the pictures can be used", f"{context.folder / 'skipped.csv'} says why.")
         shared = stream.share(context.folder, len(classifier.classes))
         request = request_of(context, classifier.model, "predict_stream") | {
-            "model": classifier.model,
             "weights": str(classifier.weights),
             "weights_hint": classifier.hint,
             "stream": shared | {"items": count, "precision": settings.precision},

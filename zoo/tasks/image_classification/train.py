@@ -4,7 +4,8 @@ import contextlib
 import dataclasses
 from typing import Any
 
-from zoo.config import references
+from zoo.config import config_files, references
+from zoo.config.overrides import value_of
 from zoo.config.schemas.common import Settings
 from zoo.config.schemas.image_classification import TrainConfig
 from zoo.config.tasks import Command, Task
@@ -35,9 +36,10 @@ def train(overrides: list[str]) -> Run:
     """
     context = create_training_context(TRAIN, overrides)
     why_data = _resolve_data(context)
+    weights = _weights(context.settings)
+    material = training_set.prepare(context.settings)
+    _choose_recipe(context, len(material.splits["train"]))
     settings = context.settings
-    weights = _weights(settings)
-    material = training_set.prepare(settings)
     start_run(context, [str(settings.model["name"]), context.choice.backend.name])
     with record_outcome(context):
         context.record.data = material.record | {"reason": why_data}
@@ -60,6 +62,15 @@ def _resolve_data(context: RunContext[TrainConfig]) -> str:
     recompose(context, TRAIN, [*(text for text in context.overrides if not text.startswith("data=")), f"data={name}"])
     (console.say if name == "mnist" else console.warn)(f"data=auto: {why}")
     return why
+
+
+def _choose_recipe(context: RunContext[TrainConfig], items: int) -> None:
+    """Take the recipe for the size of the data, for a model that has none of its own."""
+    if "file" not in context.settings.model or value_of("recipes", context.overrides):
+        return
+    recipe = config_files.recipe_for(items)
+    recompose(context, TRAIN, [*context.overrides, f"recipes={recipe}"])
+    console.say(f"Recipe {recipe}, for {items:,} images to train on; settings of yours outrank it")
 
 
 def _weights(settings: TrainConfig) -> pretrained.PretrainedWeights | None:

@@ -67,7 +67,8 @@ def _model(request, events):
     except ValueError as error:
         raise UserError("trainer.precision: %s" % error) from error
     model, preprocess = build(request)
-    weights.initialise(model, settings["seed"])
+    if "file" not in request["model"]:  # the first weights of a model of the user's own are its own
+        weights.initialise(model, settings["seed"])
     if request["weights"]:
         last = feature_extraction.name_of(model)
         if weights.load_but_head(model, request["weights"], last, request.get("weights_hint", "")):

@@ -1,0 +1,207 @@
+"""Models in a file of the user's own: the settings of its ``build`` are read, and nothing of it is executed here.
+
+Such a file is code. Only ``model=PATH`` on the command line names one: no reference, no record and no settings do.
+"""
+
+import ast
+import hashlib
+import warnings
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from zoo.core.errors import ZooError
+from zoo.core.files import atomic_write
+from zoo.core.paths import existing_input
+
+SUFFIX = ".py"
+# What every model gets from the data, and what is not a setting because it describes the file.
+GIVEN = ("input_shape", "classes")
+FACTS = ("name", "about", "task", "file", "sha256")
+MOST_BYTES = 4 << 20
+FORM = "A model file has a function build(input_shape, classes, **settings) that returns a Keras model."
+Json = dict[str, Any]
+
+
+@dataclass(frozen=True)
+class ModelFile:
+    """A model file as it was read.
+
+    Attributes:
+        path: absolute.
+        content: its bytes.
+        about: first line of its docstring.
+        settings: keyword arguments of ``build`` whose default is a literal, with that default.
+    """
+
+    path: Path
+    content: bytes
+    about: str
+    settings: Json
+
+    @property
+    def sha256(self) -> str:
+        """Return the checksum of the content."""
+        return hashlib.sha256(self.content).hexdigest()
+
+    def row(self) -> Json:
+        """Return what a file under ``configs/model`` would hold."""
+        facts = {"name": self.path.name, "about": self.about, "file": str(self.path), "sha256": self.sha256}
+        return facts | self.settings
+
+
+def is_named(model: object) -> bool:
+    """Return whether ``model=`` names such a file."""
+    return isinstance(model, str) and model.strip("'\"").lower().endswith(SUFFIX)
+
+
+def read(text: str) -> ModelFile:
+    """Read a model file without executing it.
+
+    Raises:
+        ZooError: there is no such file, its syntax is wrong, or it has no ``build`` that can be called.
+    """
+    path = existing_input(text, FORM).absolute()
+    content = _content(path)
+    tree = _parse(path, content)
+    functions = [node for node in _top_level(tree.body) if node.name == "build"]
+    if not functions:
+        raise ZooError(f"{path} has no function build", FORM)
+    docstring = ast.get_docstring(tree) or ""
+    return ModelFile(path, content, docstring.partition("\n")[0][:200], _settings(path, functions[-1]))
+
+
+def _content(path: Path) -> bytes:
+    if not path.is_file():
+        raise ZooError(f"{path} is no file", FORM)
+    try:
+        with path.open("rb") as source:
+            content = source.read(MOST_BYTES + 1)
+    except OSError as error:
+        raise ZooError(f"{path} cannot be read: {error.strerror or error}", FORM) from error
+    if len(content) > MOST_BYTES:
+        raise ZooError(f"{path} is longer than {MOST_BYTES:,} bytes", FORM)
+    return content
+
+
+def _parse(path: Path, content: bytes) -> ast.Module:
+    try:
+        with warnings.catch_warnings(action="ignore"):
+            return ast.parse(content, path.name)
+    except SyntaxError as error:
+        where = f", line {error.lineno}" if error.lineno else ""
+        shown = f"\n    {error.text.strip()[:200]}" if error.text else ""
+        raise ZooError(f"{path}{where} is not Python: {error.msg}{shown}", "Correct the file.") from error
+    except (ValueError, RecursionError, MemoryError) as error:
+        raise ZooError(f"{path} is not Python: {error or type(error).__name__}", FORM) from error
+
+
+def _top_level(body: list[ast.stmt]) -> Iterator[ast.FunctionDef]:
+    """Yield the functions of a module, those within ``if`` and ``try`` included."""
+    for node in body:
+        if isinstance(node, ast.FunctionDef):
+            yield node
+        for part in ("body", "orelse", "handlers", "finalbody") if isinstance(node, ast.If | ast.Try) else ():
+            for inner in getattr(node, part, []):
+                yield from _top_level(inner.body if isinstance(inner, ast.ExceptHandler) else [inner])
+
+
+def _settings(path: Path, build: ast.FunctionDef) -> Json:
+    """Return the arguments that have a literal as default.
+
+    Raises:
+        ZooError: ``build`` does not take what it gets, or needs more.
+    """
+    names, defaults = _arguments(build)
+    missing = [name for name in GIVEN if name not in names]
+    needed = [name for name in names if name not in GIVEN and name not in defaults]
+    reserved = [name for name in defaults if name in FACTS]
+    if missing or needed or reserved or build.args.posonlyargs:
+        wrong = [f"it lacks the argument {name}" for name in missing]
+        wrong += [f"its argument {name} has no default" for name in needed]
+        wrong += [f"its argument {name} has a name that is taken" for name in reserved]
+        wrong += ["its arguments before / have no names"] if build.args.posonlyargs else []
+        raise ZooError(f"{path}, line {build.lineno}: build cannot be called: {'; '.join(wrong)}", FORM)
+    literals = {name: _literal(node) for name, node in defaults.items() if name not in GIVEN}
+    return {name: value for name, value in literals.items() if value is not NO_SETTING}
+
+
+def _arguments(build: ast.FunctionDef) -> tuple[list[str], dict[str, ast.expr]]:
+    """Return the names of all arguments and the default of each that has one."""
+    given = build.args
+    plain = [each.arg for each in given.args]
+    first = len(plain) - len(given.defaults)
+    defaults = dict(zip(plain[first:], given.defaults, strict=True))
+    only = {each.arg: node for each, node in zip(given.kwonlyargs, given.kw_defaults, strict=True)}
+    return [*plain, *only], defaults | {name: node for name, node in only.items() if node is not None}
+
+
+NO_SETTING = object()
+
+
+def _literal(node: ast.expr) -> Any:
+    """Return the value of a literal that JSON knows; an argument with any other default cannot be set."""
+    try:
+        value = ast.literal_eval(node)
+    except (ValueError, TypeError, SyntaxError, RecursionError, MemoryError):
+        return NO_SETTING
+    if isinstance(value, tuple | list):
+        plain = all(item is None or isinstance(item, bool | int | float | str) for item in value)
+        return list(value) if plain else NO_SETTING
+    return value if value is None or isinstance(value, bool | int | float | str) else NO_SETTING
+
+
+def place(model: Mapping[str, Any], folder: Path) -> Json:
+    """Copy the file of a model into a run folder, and return what the worker is told of it.
+
+    Args:
+        model: with ``file`` and ``sha256``, as the user's ``model=`` gave them.
+        folder: of the run.
+
+    Raises:
+        ZooError: the file is no longer the one that was read, or the copy cannot be written.
+    """
+    source = read(str(model["file"]))
+    if source.sha256 != model["sha256"]:
+        raise ZooError(f"{source.path} was changed while the run was prepared", "Run the same command again.")
+    copy = folder / source.path.name
+    if copy.absolute() != source.path:
+        atomic_write(copy, source.content)
+    return {"file": str(copy), "sha256": source.sha256}
+
+
+def require_same(recorded: object, given: str | None, folder: Path, words: str) -> None:
+    """Stop where a run was trained with a model file that the user does not name now, or names another one.
+
+    A run folder may come from a stranger: it decides which checksum is asked for, and never which file is executed.
+
+    Args:
+        recorded: what the run tells of its model.
+        given: what ``model=`` names on the command line.
+        folder: of the run.
+        words: how the command names the run, such as ``resume=FOLDER``.
+
+    Raises:
+        ZooError: what to name.
+    """
+    row = recorded if isinstance(recorded, dict) else {}
+    if "sha256" not in row:
+        return
+    sha256 = str(row["sha256"])[:64]
+    copy = folder / Path(str(row.get("name") or "model.py")).name
+    own = f"The run's own copy is {copy}: read it before you name it, as it is code that runs with your rights."
+    if not is_named(given):
+        was = f"; when it was trained it was {str(row.get('file'))[:500]}" if row.get("file") else ""
+        raise ZooError(
+            f"{folder} was trained with a model file, {copy.name}{was}. A model file is code: "
+            "it is run only when you name it",
+            f"Name it: {words} model=PATH/{copy.name}\n{own}",
+        )
+    source = read(str(given))
+    if source.sha256 != sha256:
+        raise ZooError(
+            f"{source.path} is not the file that {folder} was trained with: "
+            f"its sha256 is {source.sha256}, that of the run {sha256}",
+            f"Name the file as it was then, or train anew.\n{own}",
+        )

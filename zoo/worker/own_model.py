@@ -1,0 +1,141 @@
+"""Build a model from a file of the user's own: its code runs here, and nowhere else.
+
+The host names the file, a copy in the run folder, and the checksum of what the user named. Other content is not run.
+"""
+
+import contextlib
+import hashlib
+import inspect
+import os
+import sys
+import traceback
+import types
+
+from zoo.models import compat
+from zoo.worker.errors import UserError
+
+# Layers after the one whose activation gives the outputs their meaning.
+SHAPING = ("Reshape", "Flatten", "Dropout", "Permute")
+
+
+def build(model):
+    """Execute the file of a request's model and return the Keras model of its ``build``, ending in probabilities.
+
+    Raises:
+        UserError: the file is another one, fails, or returns something else; with its line.
+    """
+    path, arguments = model["file"], dict(model["args"])
+    name = os.path.basename(path)
+    compat.prepare_for_foreign_code()
+    with _explained(name):
+        function = _function(_source(path, model["sha256"]), name)
+        built = function(**_typed(function, arguments))
+    return check(built, arguments["classes"], name)
+
+
+def _source(path, sha256):
+    with open(path, "rb") as source:
+        content = source.read()
+    if hashlib.sha256(content).hexdigest() != sha256:
+        raise UserError("%s is not the file that was named: its sha256 is another" % path)
+    return content
+
+
+def _function(content, name):
+    """Execute the file as a module and return its ``build``."""
+    module = types.ModuleType(os.path.splitext(name)[0])
+    module.__file__ = name
+    sys.modules.setdefault(module.__name__, module)
+    exec(compile(content, name, "exec"), vars(module))  # noqa: S102  (what the user asked for)
+    if not callable(getattr(module, "build", None)):
+        raise UserError("%s has no function build" % name)
+    return module.build
+
+
+def _typed(function, arguments):
+    """Arguments as the function has them: JSON has no tuples."""
+    typed = dict(arguments, input_shape=tuple(arguments["input_shape"]))
+    for name, parameter in inspect.signature(function).parameters.items():
+        if isinstance(parameter.default, tuple) and isinstance(typed.get(name), list):
+            typed[name] = tuple(typed[name])
+    return typed
+
+
+@contextlib.contextmanager
+def _explained(name):
+    """Turn whatever the file does into an error that names its line; it may not multiply or end this process."""
+    process, fork = os.getpid(), os.fork
+
+    def refuse():
+        raise UserError("%s starts another process with os.fork, which a model file cannot do" % name)
+
+    os.fork = refuse
+    try:
+        yield
+    except UserError:
+        raise
+    except SyntaxError as error:
+        where = (error.filename or name, error.lineno, *sys.version_info[:2], error.msg)
+        raise UserError("%s, line %s is not Python %d.%d: %s" % where) from error
+    except (Exception, SystemExit) as error:
+        raise UserError("%s: %s" % (_where(name, error), _said(error))) from error
+    finally:
+        os.fork = fork
+        if os.getpid() != process:  # forked in some other way: the copy must not report for the worker
+            os._exit(1)
+
+
+def _where(name, error):
+    """The last line of the file that an error passed through."""
+    frames = [frame for frame in traceback.extract_tb(error.__traceback__) if frame[0] == name]
+    return "%s, line %d, in %s" % (name, frames[-1][1], frames[-1][2]) if frames else name
+
+
+def _said(error):
+    words = "%s: %s" % (type(error).__name__, error)
+    if isinstance(error, ImportError):
+        words += " (a model file can import what its stack has, and no files beside it)"
+    return words if len(words) <= 2000 else words[:2000] + " ..."
+
+
+def check(model, classes, name):
+    """Check that a model ends in one number a class, and let it end in probabilities.
+
+    Raises:
+        UserError: it is no Keras model, or has other outputs.
+    """
+    if not isinstance(model, compat.keras.models.Model):
+        raise UserError("build in %s returned %s, not a Keras model" % (name, _described(model)))
+    if not getattr(model, "inputs", None):
+        raise UserError("the model of %s is not built: begin with Input(shape=input_shape)" % name)
+    if len(model.inputs) != 1 or len(model.outputs) != 1:
+        counts = (name, len(model.inputs), len(model.outputs))
+        raise UserError("the model of %s has %d inputs and %d outputs, not one of each" % counts)
+    shape = compat.static_shape(model.outputs[0])
+    if len(shape) != 2 or shape[1] != classes:
+        raise UserError("the model of %s ends in %s; these data need (None, %d)" % (name, shape, classes))
+    return ending_in_probabilities(model)
+
+
+def _described(value):
+    return "nothing" if value is None else "an object of type %s" % type(value).__name__
+
+
+def ending_in_probabilities(model):
+    """Return the model, with a softmax behind it where it ends in a layer without an activation."""
+    if activation_of(model) != "linear":
+        return model
+    softmax = compat.keras.layers.Activation("softmax", name="probabilities", **compat.full_precision())
+    return compat.keras.models.Model(inputs=model.inputs[0], outputs=softmax(model.outputs[0]), name=model.name)
+
+
+def activation_of(model):
+    """Name the activation of the last layer that has one: of a network in the network, of its last layer."""
+    for layer in reversed(model.layers):
+        if isinstance(layer, compat.keras.models.Model):
+            return activation_of(layer)
+        if type(layer).__name__ == "Softmax":
+            return "softmax"
+        if type(layer).__name__ not in SHAPING:
+            return getattr(getattr(layer, "activation", None), "__name__", "linear")
+    return "linear"
