@@ -13,6 +13,7 @@ from zoo.config.ranges import (
 )
 from zoo.core.paths import worker_modules
 
+BEST_BY = ("accuracy", "loss")
 ON_NAN = ("stop", "rollback")
 ON_OOM = ("stop", "halve")
 ON_HANGUP = ("stop", "continue")
@@ -73,12 +74,13 @@ class Trainer(FaultTolerance):
 
     Attributes:
         epochs: passes over the training images.
-        batch_size: images per optimizer step.
+        batch_size: images per optimizer step at most; all steps of an epoch take as many, and leave none out.
         optimizer: adam, momentum (SGD with Nesterov momentum 0.9), rmsprop or sgd.
         learning_rate: the highest learning rate.
         schedule: constant; cosine: falls to a hundredth; one_cycle: begins at a 25th and ends at a 10,000th.
         warmup: share of all steps in which the learning rate rises; 0 means 0.3 for one_cycle.
         label_smoothing: share of every label that is spread over all classes.
+        best_by: validation figure that chooses the best epoch: accuracy, and of equal ones the loss; or loss.
         patience: stop after this many epochs without improvement; null trains all of them.
         beta_2: decay of Adam's average of squared gradients.
         precision: float32; mixed_bfloat16 or mixed_float16 where the stack supports them; auto takes mixed_bfloat16
@@ -94,6 +96,7 @@ class Trainer(FaultTolerance):
     schedule: str = "constant"
     warmup: float = 0.0
     label_smoothing: float = 0.0
+    best_by: str = "accuracy"
     patience: int | None = None
     beta_2: float = 0.999
     precision: str = "float32"
@@ -112,6 +115,7 @@ class Trainer(FaultTolerance):
             within("trainer.beta_2", self.beta_2, 0.5, 0.99999),
             one_of("trainer.optimizer", self.optimizer, OPTIMIZERS),
             one_of("trainer.schedule", self.schedule, SCHEDULES),
+            one_of("trainer.best_by", self.best_by, BEST_BY),
             one_of("trainer.precision", self.precision, TRAINING_PRECISIONS),
             *(one_of("trainer.export", name, worker_modules("exporters")) for name in self.export),
             *self.fault_tolerance_checks(),

@@ -20,7 +20,7 @@ from zoo.runs.history import History, title
 from zoo.runs.lifecycle import record_outcome, start_run
 from zoo.runs.records import Json
 from zoo.runs.result import Run
-from zoo.tasks import summaries
+from zoo.tasks import few_items, summaries
 from zoo.tasks.image_classification import error_analysis, predict
 from zoo.weights import pretrained
 
@@ -39,8 +39,8 @@ def train(overrides: list[str]) -> Run:
     weights = _weights(context.settings)
     material = training_set.prepare(context.settings)
     _choose_recipe(context, len(material.splits["train"]))
-    settings = context.settings
-    start_run(context, [str(settings.model["name"]), context.choice.backend.name])
+    few_items.adapt(context, overrides, {part: len(rows) for part, rows in material.splits.items()})
+    start_run(context, [str(context.settings.model["name"]), context.choice.backend.name])
     with record_outcome(context):
         context.record.data = material.record | {"reason": why_data}
         context.record.weights = weights.record if weights else None

@@ -16,7 +16,7 @@ from zoo.runs.lifecycle import record_outcome, start_run
 from zoo.runs.records import Json
 from zoo.runs.result import Run
 from zoo.runs.worker_process import Request
-from zoo.tasks import summaries
+from zoo.tasks import few_items, summaries
 from zoo.tasks.text import predict
 
 T = TypeVar("T", bound=TextTraining)
@@ -39,6 +39,8 @@ def train(overrides: list[str]) -> Run:
     remark(texts)
     _tell_longer(texts, settings)
     parts = dataset.split_texts(texts, settings.data, settings.seed)
+    few_items.adapt(context, overrides, {name: len(part) for name, part in parts.items()})
+    settings = context.settings
     start_run(context, [str(settings.model["name"]), context.choice.backend.name])
     with record_outcome(context):
         _save_split(context, parts)

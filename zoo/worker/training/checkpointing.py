@@ -141,11 +141,19 @@ class Checkpointer:
     def consider(self, record):
         """Keep the present weights if they are the best, and mark the epoch's record with ``best``."""
         again = self.best is not None and self.best["best_epoch"] == record["epoch"]
-        record["best"] = self.best is None or again or _better(record, self.best)
+        record["best"] = self.best is None or again or self._is_better(record)
         if record["best"]:
             self._arrays, self._written = [np.array(value) for value in self._model.get_weights()], False
             self.best = {name: record[name] for name in _KEPT if name in record}
             self.best["best_epoch"] = record["epoch"]
+
+    def _is_better(self, record):
+        """More validation accuracy, then less validation loss; without a validation set the latest is best."""
+        if "val_loss" not in record:
+            return True
+        if "val_accuracy" not in record or self._settings.get("best_by") == "loss":
+            return record["val_loss"] < self.best["val_loss"]
+        return (record["val_accuracy"], -record["val_loss"]) > (self.best["val_accuracy"], -self.best["val_loss"])
 
     def roll_back(self, state, error):
         """After a loss that is no number: go back to the last checkpoint, with half the learning rate.
@@ -205,12 +213,3 @@ def _stack():
 
 
 _KEPT = ("loss", "accuracy", "val_loss", "val_accuracy", "val_token_accuracy", "val_top5")
-
-
-def _better(record, best):
-    """More validation accuracy, then less validation loss; without a validation set the latest is best."""
-    if "val_loss" not in record:
-        return True
-    if "val_accuracy" not in record:
-        return record["val_loss"] < best["val_loss"]
-    return (record["val_accuracy"], -record["val_loss"]) > (best["val_accuracy"], -best["val_loss"])

@@ -1,0 +1,91 @@
+"""Settings that follow from the number of items."""
+
+import functools
+from typing import Any
+
+import pytest
+
+from zoo.config import compose
+from zoo.tasks import discovery, few_items
+
+PICTURES, TEXTS = discovery.command("train", "classify"), discovery.command("train", "text_classifier")
+TUNED = ("model=mobilenet", "data=folder", "weights=a.h5")
+
+
+@functools.cache
+def settings_and_recipe(command: Any, words: tuple[str, ...]) -> tuple[Any, Any]:
+    groups = [word for word in words if word.partition("=")[0] in few_items.GROUPS]
+    return compose.compose(command, list(words)), compose.compose(command, groups)
+
+
+def derived(*words: str, train: int, validation: int = 10, command: Any = PICTURES) -> dict[str, Any]:
+    """What follows from sizes for a training on a processor."""
+    settings, recipe = settings_and_recipe(command, ("backend=cpu", *words))
+    own = {word.partition("=")[0] for word in words}
+    return few_items.derived(settings, recipe, own, {"train": train, "validation": validation, "test": 9})
+
+
+@pytest.mark.parametrize("train", [1, 7, 20, 94, 200, 1000])
+def test_few_pictures_are_fine_tuned_in_enough_steps_and_gently(train: int) -> None:
+    values = derived(*TUNED, train=train)
+    steps = -(-train // values["trainer.batch_size"])
+    assert values["trainer.batch_size"] <= max(8, train / 4)
+    assert values["fine_tune.head_epochs"] * steps >= few_items.STEPS
+    assert values["trainer.epochs"] * steps >= few_items.TUNING_STEPS
+    assert values["trainer.learning_rate"] <= 1e-4
+
+
+RECIPES = [
+    ("mnist", "cpu"),
+    ("mnist", "plaidml"),
+    ("mnist_conv5", "cpu"),
+    ("mobilenet", "cpu"),
+    ("mobilenet_v2", "mps"),
+]
+
+
+@pytest.mark.parametrize(("model", "backend"), RECIPES)
+@pytest.mark.parametrize("train", [20, 100, 3000])
+def test_no_recipe_depends_on_a_large_set(model: str, backend: str, train: int) -> None:
+    words = (f"model={model}", "data=folder", f"backend={backend}")
+    usual = settings_and_recipe(PICTURES, ("backend=cpu", *words))[1].trainer
+    values = derived(*words, train=train)
+    epochs, size = values.get("trainer.epochs", usual.epochs), values.get("trainer.batch_size", usual.batch_size)
+    assert epochs * -(-train // size) >= few_items.LEAST_STEPS
+
+
+def test_a_smaller_batch_takes_smaller_steps() -> None:
+    values = derived("model=mnist", "data=folder", train=94)
+    assert values["trainer.learning_rate"] == pytest.approx(0.02 / 32**0.5, rel=0.02)
+    assert values["trainer.beta_2"] == pytest.approx(1 - 0.05 / 32, abs=1e-4)
+
+
+@pytest.mark.parametrize(
+    ("words", "train", "command"),
+    [
+        (("model=mnist", "data=mnist"), 54_000, PICTURES),
+        (("model=mnist", "data=digits"), 1294, PICTURES),
+        (("model=mnist_conv5", "data=fashion"), 54_000, PICTURES),
+        (TUNED, 4860, PICTURES),
+        (("model=transformer/classifier", "data=text_folder"), 23_750, TEXTS),
+        (("model=transformer/classifier", "data=text_lines"), 9116, TEXTS),
+    ],
+)
+def test_a_recipe_that_fits_stays_as_it_is(words: tuple[str, ...], train: int, command: Any) -> None:
+    assert derived(*words, train=train, validation=train // 9, command=command) == {}
+
+
+def test_few_items_to_validate_by_are_judged_by_the_loss() -> None:
+    assert derived(*TUNED, train=94, validation=12)["trainer.best_by"] == "loss"
+    assert "trainer.best_by" not in derived(*TUNED, train=500, validation=500)
+
+
+def test_texts_are_adapted_too() -> None:
+    values = derived("model=transformer/classifier", "data=text_folder", train=60, command=TEXTS)
+    assert values["trainer.epochs"] * -(-60 // values["trainer.batch_size"]) >= few_items.STEPS
+
+
+def test_a_batch_size_of_the_user_decides_the_number_of_passes() -> None:
+    values = derived(*TUNED, "trainer.batch_size=64", train=94)
+    assert values["trainer.batch_size"] == 64
+    assert values["fine_tune.head_epochs"] == few_items.STEPS // 2

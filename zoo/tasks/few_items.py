@@ -1,0 +1,112 @@
+"""Settings that follow from the number of items to train on, where these are too few for the recipe's own.
+
+A recipe counts passes. Over few items its passes are too few optimizer steps to learn anything in, so the batches
+become smaller and the passes more. The rates follow the size of the batches (Malladi et al. 2022,
+https://arxiv.org/abs/2205.10287).
+"""
+
+import dataclasses
+import math
+from typing import Any
+
+from zoo.config import compose
+from zoo.config.overrides import leaves
+from zoo.config.schemas.image_classification import TrainConfig
+from zoo.config.schemas.text import TextTrainConfig
+from zoo.core import console
+from zoo.runs.context import RunContext, recompose
+
+# What a recipe depends on.
+GROUPS = ("model", "backend", "data", "recipes")
+Training = TrainConfig | TextTrainConfig
+# A recipe that takes fewer steps than these does not fit; a stage then takes so many.
+LEAST_STEPS, STEPS = 250, 400
+# Layers that have learnt already take fewer steps, at a rate that leaves them what they know.
+TUNING_STEPS, TUNING_RATE, HEAD_RATE = 200, 1e-4, 0.003
+SMALLEST_BATCH, BATCHES = 8, 8
+# From so many passes on a network learns few items by heart unless much is dropped.
+MANY_PASSES, DROPOUT = 10, 0.5
+# Of fewer items to validate by, one more that is right may be chance: the loss says more.
+FEW_TO_VALIDATE = 200
+
+
+def adapt(context: RunContext[Any], overrides: list[str], sizes: dict[str, int]) -> None:
+    """Change the settings of a training as its number of items asks for, except those that the user gave.
+
+    The command of the run names what was changed, so that a resumed run has it.
+
+    Args:
+        context: its settings are composed anew.
+        overrides: as the user gave them.
+        sizes: number of items by part.
+    """
+    settings = context.settings
+    if context.resumes or settings.preset != "full":
+        return
+    own, present = {text.partition("=")[0] for text in overrides}, dict(leaves(dataclasses.asdict(settings)))
+    recipe = compose.compose(
+        context.command, [text for text in context.overrides if text.partition("=")[0] in GROUPS]
+    )
+    wanted = derived(settings, recipe, own, sizes)
+    changed = [f"{key}={value}" for key, value in wanted.items() if key not in own and present[key] != value]
+    if changed:
+        recompose(context, context.command, [*context.overrides, *changed])
+        console.say(
+            f"{sizes['train']:,} items to train on are few for the recipe, so it is changed: {' '.join(changed)}"
+        )
+
+
+def derived(settings: Training, recipe: Training, own: set[str], sizes: dict[str, int]) -> dict[str, Any]:
+    """Return the settings that follow from the number of items; none where the recipe fits.
+
+    Args:
+        settings: of the training.
+        recipe: the settings of its recipe alone.
+        own: keys that the user set.
+        sizes: number of items by part.
+    """
+    items, usual = sizes["train"], recipe.trainer.batch_size
+    if _passes(recipe) * -(-items // usual) >= LEAST_STEPS:
+        return {}
+    size = settings.trainer.batch_size if "trainer.batch_size" in own else batch_size(items, usual)
+    steps = -(-items // size)
+    tuned = isinstance(settings, TrainConfig) and settings.weights != "none"
+    values = _tuning(steps) if tuned else _from_scratch(recipe, steps, size / usual)
+    values["trainer.batch_size"] = size
+    if steps * MANY_PASSES <= STEPS and isinstance(settings, TrainConfig) and "dropout" in settings.model:
+        values["model.dropout"] = max(DROPOUT, settings.model["dropout"])
+    if sizes["validation"] < FEW_TO_VALIDATE:
+        values["trainer.best_by"] = "loss"
+    return values
+
+
+def _passes(recipe: Training) -> int:
+    return (isinstance(recipe, TrainConfig) and recipe.fine_tune.head_epochs) or recipe.trainer.epochs
+
+
+def batch_size(items: int, usual: int) -> int:
+    """Return the size of batches of which a pass over few items takes several: a power of two, or the usual size."""
+    return min(usual, max(SMALLEST_BATCH, 1 << int(math.log2(max(1, items / BATCHES)))))
+
+
+def _tuning(steps: int) -> dict[str, Any]:
+    """Return the settings that train a new last layer first, and then all that is to learn, gently."""
+    return {
+        "fine_tune.head_epochs": math.ceil(STEPS / steps),
+        "fine_tune.head_learning_rate": HEAD_RATE,
+        "trainer.epochs": math.ceil(TUNING_STEPS / steps),
+        "trainer.learning_rate": TUNING_RATE,
+        "trainer.schedule": "cosine",
+        "trainer.warmup": 0.1,
+    }
+
+
+def _from_scratch(recipe: Training, steps: int, share: float) -> dict[str, Any]:
+    """Return the settings for batches of a share of the recipe's size."""
+    trainer = recipe.trainer
+    power = 0.5 if trainer.optimizer in ("adam", "rmsprop") else 1.0
+    return {
+        "trainer.epochs": math.ceil(STEPS / steps),
+        "trainer.learning_rate": float(f"{trainer.learning_rate * share**power:.2g}"),
+        "trainer.beta_2": float(f"{1 - (1 - trainer.beta_2) * share:.5g}"),
+    }
