@@ -86,11 +86,23 @@ def _mistakes(run: Run) -> list[str]:
     """Name the classes with the lowest accuracy, and the files with the mistakes."""
     analysis = run.record.get("judgement")
     if not analysis or not analysis["mistakes"]:
-        return []
+        return _duplicates(run)
     worst = sorted(analysis["accuracy_by_class"].items(), key=lambda row: row[1])[:3]
     shown = ", ".join(f"{name} {share:.2f}" for name, share in worst)
-    mistakes = f"Mistakes: {analysis['mistakes']:,} of {analysis['items']:,} (mistakes.png)"
-    return [f"{mistakes}; lowest per-class accuracy: {shown} (confusion.png)"]
+    file = "mistakes.png" if (run.folder / "mistakes.png").is_file() else "mistakes.csv"
+    mistakes = f"Mistakes: {analysis['mistakes']:,} of {analysis['items']:,} ({file})"
+    macro = f"; macro F1 {analysis['macro_f1']:.4f} (classes.csv)" if "macro_f1" in analysis else ""
+    return [f"{mistakes}; lowest per-class accuracy: {shown} (confusion.png){macro}", *_duplicates(run)]
+
+
+def _duplicates(run: Run) -> list[str]:
+    """Say how many test texts were trained with, and how well the others do."""
+    count, data = run.record["data"].get("duplicates"), run.record["data"]
+    if not count:
+        return []
+    others = (run.record.get("judgement") or {}).get("accuracy_without_duplicates")
+    without = "" if others is None else f"; test accuracy without them {others:.4f}"
+    return [f"Test texts that are among the training texts too: {count:,} of {data['test_items']:,}{without}"]
 
 
 def predictions(run: Run) -> list[str]:

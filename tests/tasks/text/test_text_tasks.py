@@ -306,3 +306,30 @@ def test_what_was_read_and_left_out_is_said_and_kept(folder: Path, capsys: pytes
     assert "Left out 1 blank texts" in shown
     assert (run / "skipped.csv").read_text().splitlines()[1] == '"texts.csv, line 62",3 columns instead of 2'
     assert (record(run)["data"]["blank"], record(run)["data"]["skipped_items"]) == (1, 1)
+
+
+def test_what_is_taken_for_what_is_in_tables_and_on_the_page(
+    folder: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    repeated = "=fine film again,good\n" * 2
+    (folder / "texts.csv").write_text(TABLE + repeated, encoding="utf-8")
+    run = trained(folder, *CLASSIFIER, "data.folds=2")
+    judgement = record(run)["judgement"]
+    assert (judgement["items"], judgement["mistakes"]) == (31, 16)
+    assert judgement["accuracy_by_class"] == {"bad": 1.0, "good": 0.0}
+    assert judgement["precision_by_class"] == {"bad": pytest.approx(15 / 31), "good": 0.0}
+    assert judgement["macro_f1"] == pytest.approx(15 / 46 * 2 / 2)
+    assert judgement["accuracy_without_duplicates"] == pytest.approx(15 / 30)
+    with (run / "mistakes.csv").open(encoding="utf-8", newline="") as source:
+        mistakes = list(csv.DictReader(source))
+    assert all(row["is"] == "good" and row["taken for"] == "bad" for row in mistakes)
+    assert "'=fine film again" in {row["text"] for row in mistakes}
+    assert (run / "classes.csv").read_text().splitlines()[1] == "bad,15,0.4839,1.0000,0.6522"
+    shown = capsys.readouterr().out
+    assert "Mistakes: 16 of 31 (mistakes.csv); lowest per-class accuracy: good 0.00, bad 1.00" in shown
+    assert "macro F1 0.3261" in shown
+    assert "among the training texts too: 1 of 31; test accuracy without them 0.5000" in shown
+    assert main(["report", str(run)]) == 0
+    page = (run / "report.html").read_text(encoding="utf-8")
+    for words in ("Confusion matrix", "Precision", "F1", "most confident mistakes", "=fine film again"):
+        assert words in page

@@ -176,7 +176,9 @@ def test_a_classifier_of_texts_is_trained_judged_and_saved(
     done, events = run(job, monkeypatch, tmp_path, data=texts(tmp_path), model=model)
     assert model["args"]["fixed"] is False  # type: ignore[index]
     assert done["metrics"].keys() >= {"val_loss", "val_accuracy", "test_loss", "test_accuracy", "parameters"}
-    assert events.artifacts() == ["weights", "model"]
+    assert events.artifacts() == ["judged", "weights", "model"]
+    with np.load(tmp_path / "judged_test.npz") as judged:
+        assert set(judged.files) == {"label", "best", "probability", "true"}
 
 
 def test_a_language_model_is_trained_and_saved(compat: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

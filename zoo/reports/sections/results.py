@@ -191,7 +191,7 @@ def predictions(folder: Path) -> Html | None:
 
 
 def confusion(folder: Path) -> Html | None:
-    """Show the confusion matrix of ``confusion.csv``, with the accuracy of each class.
+    """Show the confusion matrix of ``confusion.csv``, with recall, precision and F1 of each class.
 
     With very many classes it is shown as the image that the run drew of it.
     """
@@ -203,21 +203,26 @@ def confusion(folder: Path) -> Html | None:
         return join([drawn, _mistakes(folder)])
     first, *classes = list(rows[0])
     counts = [[number_in(row.get(name)) or 0.0 for name in classes] for row in rows]
+    taken = [sum(column) for column in zip(*counts, strict=True)]
     cells: list[list[Child]] = [
         [row.get(first, ""), *(_share(value, sum(line), row.get(first) == name) for value, name in
-            zip(line, classes, strict=True)), _accuracy(line, classes, row.get(first, ""))]
+            zip(line, classes, strict=True)), *_figures(line, taken, classes, row.get(first, ""))]
         for row, line in zip(rows, counts, strict=True)
     ]  # fmt: skip
-    drawn = table("Number of items by true class (rows) and predicted class (columns)",
-                  ["True class", *classes, "Per-class accuracy"], cells, range(1, len(classes) + 2))  # fmt: skip
+    headings = ["True class", *classes, "Recall", "Precision", "F1"]
+    words = "Number of items by true class (rows) and predicted class (columns)"
+    drawn = table(words, headings, cells, range(1, len(headings)))
     return join([tag("div", drawn, class_="confusion"), _mistakes(folder)])
 
 
-def _accuracy(line: list[float], classes: list[str], true: str) -> Html:
-    """Return the share of a class that was predicted correctly."""
-    total = sum(line)
-    share = line[classes.index(true)] / total if true in classes and total > 0 else None
-    return data(share, "" if share is None else f"{share:.3f}")
+def _figures(line: list[float], taken: list[float], classes: list[str], true: str) -> list[Html]:
+    """Return recall, precision and F1 of a class; nothing where it has no items."""
+    if true not in classes or sum(line) <= 0:
+        return [data(None, "")] * 3
+    place = classes.index(true)
+    right, items = line[place], sum(line)
+    shares = [right / items, right / max(1.0, taken[place]), 2 * right / max(1.0, items + taken[place])]
+    return [data(share, f"{share:.3f}") for share in shares]
 
 
 def _mistakes(folder: Path) -> Html | None:

@@ -1,6 +1,7 @@
 """Training a classifier of texts; what training on texts has in common is here, language models in ``language``."""
 
 import dataclasses
+from collections.abc import Sequence
 from typing import Any, TypeVar
 
 from zoo.config.schemas.common import Settings
@@ -11,12 +12,12 @@ from zoo.data.text import dataset
 from zoo.runs import plots, promises
 from zoo.runs.context import RunContext, create_training_context
 from zoo.runs.execution import execute, raise_if_failed, request_of
-from zoo.runs.history import History
+from zoo.runs.history import History, title
 from zoo.runs.lifecycle import record_outcome, start_run
 from zoo.runs.records import Json
 from zoo.runs.result import Run
 from zoo.runs.worker_process import Request
-from zoo.tasks import few_items, summaries
+from zoo.tasks import error_analysis, few_items, summaries
 from zoo.tasks.text import predict
 
 T = TypeVar("T", bound=TextTraining)
@@ -53,7 +54,28 @@ def train(overrides: list[str]) -> Run:
         request["model"]["args"]["classes"] = len(texts.info.class_names)
         request["data"]["split"] = str(context.folder / "split.npz")
         train_and_judge(context, request)
+        context.record.judgement = _judgement(context, texts, parts)
     return context.result
+
+
+def _judgement(
+    context: RunContext[TextTrainConfig], texts: dataset.TextDataset, parts: dict[str, Any]
+) -> Json | None:
+    """Write what the classifier takes for what, and say how well it does on texts that it was not trained with."""
+
+    def names(part: str, numbers: Sequence[int]) -> list[str]:
+        return [f"{part}[{number}]" for number in numbers]
+
+    def read(part: str, numbers: Sequence[int]) -> list[str]:
+        return [predict.shortened(text) for text in dataset.texts_of(texts, parts[part][list(numbers)])]
+
+    items = error_analysis.Items(texts.info.class_names, names, read)
+    analysis, judged = error_analysis.keep(context.folder, items, title(context)), error_analysis.read(context.folder)
+    known = dataset.duplicates(texts, parts)
+    if analysis and judged and known.any() and not known.all():
+        right = judged[1]["best"][:, 0] == judged[1]["label"]
+        analysis["accuracy_without_duplicates"] = float(right[~known].mean())
+    return analysis
 
 
 def remark(texts: dataset.TextDataset) -> None:

@@ -8,8 +8,6 @@ import tempfile
 from zoo.models import compat
 from zoo.worker import precision, weights
 from zoo.worker.errors import UserError
-from zoo.worker.files import save_arrays
-from zoo.worker.metrics import of_likeliest
 from zoo.worker.model import build
 from zoo.worker.training import evaluation, feature_extraction, image_batches
 from zoo.worker.training.augment import make_augmenter
@@ -180,7 +178,4 @@ def _evaluate_part(training, model, preprocess, parts):
     if not len(parts[name]):
         return {}
     kept = evaluation.evaluate(model, preprocess, parts[name], training.settings["batch_size"])
-    path = os.path.join(training.folder, "judged_%s.npz" % name)
-    save_arrays(path, kept)
-    training.events.emit("artifact", kind="judged", path=path)
-    return of_likeliest(kept, "test_" if name == "test" else "val_")
+    return evaluation.keep(kept, name, training)

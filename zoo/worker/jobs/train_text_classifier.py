@@ -2,7 +2,8 @@
 
 import numpy as np
 
-from zoo.worker.metrics import score
+from zoo.worker.metrics import likeliest
+from zoo.worker.training import evaluation
 from zoo.worker.training.checkpointing import Checkpointer
 from zoo.worker.training.finish import evaluate_best, save
 from zoo.worker.training.labelled_texts import TextBatches, predict_texts
@@ -41,7 +42,7 @@ def run(request, events, stop, phases):
 
     def evaluate():
         predicted = predict_texts(model, texts, split["test"], training.settings["batch_size"])
-        return dict(zip(("test_loss", "test_accuracy"), score(predicted, labels[split["test"]])))
+        return evaluation.keep(likeliest(predicted, labels[split["test"]]), "test", training)
 
     metrics = evaluate_best(model, checkpointer, training, evaluate)
     return save(model, training, metrics)

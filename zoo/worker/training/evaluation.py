@@ -1,8 +1,11 @@
-"""Evaluate a classifier of pictures on a part, and keep what is needed to show its mistakes."""
+"""Evaluate a classifier on a part, and keep what is needed to show its mistakes."""
+
+import os
 
 import numpy as np
 
 from zoo.worker import metrics
+from zoo.worker.files import save_arrays
 from zoo.worker.prediction import predict_batches, slices
 
 
@@ -23,3 +26,17 @@ def evaluate(model, preprocess, part, batch_size):
         kept.append(metrics.likeliest(predicted, part.labels[begin : begin + len(predicted)]))
         begin += len(predicted)
     return {name: np.concatenate([some[name] for some in kept]) for name in kept[0]}
+
+
+def keep(kept, part, training):
+    """Write what shows the mistakes of a part into the run folder, for the host; return the figures of the part.
+
+    Args:
+        kept: from :func:`zoo.worker.metrics.likeliest`.
+        part: ``test`` or ``validation``.
+        training: a :class:`zoo.worker.training.run.Run`.
+    """
+    path = os.path.join(training.folder, "judged_%s.npz" % part)
+    save_arrays(path, kept)
+    training.events.emit("artifact", kind="judged", path=path)
+    return metrics.of_likeliest(kept, "test_" if part == "test" else "val_")

@@ -1,0 +1,131 @@
+"""What a trained classifier takes for what: confusion matrix, figures by class and worst mistakes, as tables."""
+
+import dataclasses
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from zoo.core import csv_files
+from zoo.runs import plots
+from zoo.runs.records import Json
+
+if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
+
+    Judged = dict[str, NDArray[Any]]
+
+PARTS = ("test", "validation")
+LISTED = 1000
+
+
+@dataclasses.dataclass(frozen=True)
+class Items:
+    """What was judged.
+
+    Attributes:
+        class_names: by label.
+        names: of items, by their part and their numbers in it.
+        texts: of items, likewise; None where they are no texts.
+    """
+
+    class_names: list[str]
+    names: "Callable[[str, Sequence[int]], list[str]]"
+    texts: "Callable[[str, Sequence[int]], list[str]] | None" = None
+
+
+def read(folder: Path) -> "tuple[str, Judged] | None":
+    """Read what the worker kept of the part that it judged, ``judged_test.npz`` or ``judged_validation.npz``."""
+    import numpy as np
+
+    part = next((name for name in PARTS if (folder / f"judged_{name}.npz").is_file()), None)
+    if part is None:
+        return None
+    with np.load(folder / f"judged_{part}.npz", allow_pickle=False) as stored:
+        return part, {name: stored[name] for name in stored.files}
+
+
+def keep(folder: Path, items: Items, title: str) -> Json | None:
+    """Write ``confusion.csv`` and ``.png``, ``classes.csv`` and ``mistakes.csv`` into a run folder.
+
+    Args:
+        folder: with what the worker kept.
+        items: that were judged.
+        title: of the picture.
+
+    Returns:
+        For ``run.json``: the part that was judged, its items, mistakes, and figures by class; None where nothing
+        was.
+    """
+    import numpy as np
+
+    judged = read(folder)
+    if judged is None:
+        return None
+    part, predictions = judged
+    names = items.class_names
+    matrix = np.zeros((len(names), len(names)), np.int64)
+    np.add.at(matrix, (predictions["label"], predictions["best"][:, 0]), 1)
+    _write_matrix(folder / "confusion.csv", names, matrix)
+    plots.confusion(matrix, names, f"{title}, {part} part", folder / "confusion.png")
+    worst = mistakes(predictions)
+    _write_mistakes(folder / "mistakes.csv", items, part, predictions, worst[:LISTED])
+    rows = [figures_of(matrix, label) for label in range(len(names))]
+    _write_classes(folder / "classes.csv", names, rows)
+    tested = [row for row in rows if row["items"]]
+    return {
+        "part": part,
+        "items": len(predictions["label"]),
+        "mistakes": len(worst),
+        "macro_f1": sum(row["f1"] for row in tested) / len(tested),
+        "accuracy_by_class": {name: row["recall"] for name, row in zip(names, rows, strict=True) if row["items"]},
+        "precision_by_class": {name: row["precision"] for name, row in zip(names, rows, strict=True) if row["items"]},
+        "f1_by_class": {name: row["f1"] for name, row in zip(names, rows, strict=True) if row["items"]},
+    }
+
+
+def figures_of(matrix: "NDArray[np.int64]", label: int) -> dict[str, float]:
+    """Return items, precision, recall and F1 of a class; what would be divided by nothing is 0."""
+    right, items, taken = int(matrix[label, label]), int(matrix[label].sum()), int(matrix[:, label].sum())
+    return {
+        "items": items,
+        "precision": right / max(1, taken),
+        "recall": right / max(1, items),
+        "f1": 2 * right / max(1, items + taken),
+    }
+
+
+def mistakes(predictions: "Judged") -> "NDArray[np.int64]":
+    """Return which items were taken for something else, the surest mistakes first."""
+    import numpy as np
+
+    wrong = np.flatnonzero(predictions["best"][:, 0] != predictions["label"])
+    return wrong[np.argsort(predictions["true"][wrong] - predictions["probability"][wrong, 0], kind="stable")]
+
+
+def _write_matrix(path: Path, names: list[str], matrix: "NDArray[np.int64]") -> None:
+    cells = zip(names, matrix.tolist(), strict=True)
+    _write(path, [["is \\ taken for", *names], *([name, *row] for name, row in cells)])
+
+
+def _write_classes(path: Path, names: list[str], rows: list[dict[str, float]]) -> None:
+    cells = [[name, row["items"], *(f"{row[key]:.4f}" for key in ("precision", "recall", "f1"))]
+             for name, row in zip(names, rows, strict=True)]  # fmt: skip
+    _write(path, [["class", "items", "precision", "recall", "f1"], *cells])
+
+
+def _write_mistakes(path: Path, items: Items, part: str, predictions: "Judged", worst: "NDArray[np.int64]") -> None:
+    names, numbers = items.class_names, worst.tolist()
+    texts = [[text] for text in items.texts(part, numbers)] if items.texts else [[] for _ in numbers]
+    rows = [
+        [name, names[predictions["label"][item]], names[predictions["best"][item, 0]],
+         f"{predictions['probability'][item, 0]:.4f}", f"{predictions['true'][item]:.4f}", *text]
+        for item, name, text in zip(numbers, items.names(part, numbers), texts, strict=True)
+    ]  # fmt: skip
+    head = ["input", "is", "taken for", "probability", "probability of what it is"]
+    _write(path, [[*head, "text"] if items.texts else head, *rows])
+
+
+def _write(path: Path, rows: list[list[Any]]) -> None:
+    with path.open("w", newline="", encoding="utf-8", errors="surrogateescape") as out:
+        csv_files.Writer(out).writerows(rows)
