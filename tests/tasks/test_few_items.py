@@ -1,10 +1,13 @@
 """Settings that follow from the number of items."""
 
 import functools
+import json
+from pathlib import Path
 from typing import Any
 
 import pytest
 
+from zoo.cli.main import main
 from zoo.config import compose
 from zoo.tasks import discovery, few_items
 
@@ -32,7 +35,7 @@ def test_few_pictures_are_fine_tuned_in_enough_steps_and_gently(train: int) -> N
     assert values["trainer.batch_size"] <= max(8, train / 4)
     assert values["fine_tune.head_epochs"] * steps >= few_items.STEPS
     assert values["trainer.epochs"] * steps >= few_items.TUNING_STEPS
-    assert values["trainer.learning_rate"] <= 1e-4
+    assert values["trainer.learning_rate"] < 5e-4  # the rate of the recipe
 
 
 RECIPES = [
@@ -89,3 +92,26 @@ def test_a_batch_size_of_the_user_decides_the_number_of_passes() -> None:
     values = derived(*TUNED, "trainer.batch_size=64", train=94)
     assert values["trainer.batch_size"] == 64
     assert values["fine_tune.head_epochs"] == few_items.STEPS // 2
+
+
+def test_a_run_names_what_was_changed_and_keeps_it_when_it_is_resumed(
+    pretending: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setenv("FAKE_WORKER", "dies-once")
+    few = ["model=mnist", "data=digits", "data.train_limit=60", "trainer.batch_size=20", "output.name=a"]
+    assert main(["train", *few]) == 1
+    assert "54 items to train on are few for the recipe" in capsys.readouterr().err
+    begun = json.loads(Path("runs/a/run.json").read_text())
+    trainer = begun["config"]["trainer"]
+    assert (trainer["batch_size"], trainer["epochs"], trainer["best_by"]) == (20, 134, "loss")
+    assert "trainer.epochs=134" in begun["command"]
+    assert main(["train", "resume=runs/a"]) == 0
+    assert json.loads(Path("runs/a/run.json").read_text())["config"] == begun["config"]
+
+
+@pytest.mark.parametrize("chosen", ["preset=smoke", "data.train_limit=1400"])
+def test_a_preset_and_a_recipe_that_fits_are_left_alone(
+    pretending: Path, capsys: pytest.CaptureFixture[str], chosen: str
+) -> None:
+    assert main(["train", "model=mnist", "data=digits", chosen]) == 0
+    assert "few for the recipe" not in capsys.readouterr().err

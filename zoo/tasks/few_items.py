@@ -22,7 +22,7 @@ Training = TrainConfig | TextTrainConfig
 # A recipe that takes fewer steps than these does not fit; a stage then takes so many.
 LEAST_STEPS, STEPS = 250, 400
 # Layers that have learnt already take fewer steps, at a rate that leaves them what they know.
-TUNING_STEPS, TUNING_RATE, HEAD_RATE = 200, 1e-4, 0.003
+TUNING_STEPS, TUNING_RATE, HEAD_RATE = 200, 2e-4, 0.003
 SMALLEST_BATCH, BATCHES = 8, 8
 # From so many passes on a network learns few items by heart unless much is dropped.
 MANY_PASSES, DROPOUT = 10, 0.5
