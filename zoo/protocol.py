@@ -39,6 +39,7 @@ PARTS: Dict[str, Any] = {
     "verb": _TEXT,
     "job": _TEXT,
     "run_dir": _TEXT,
+    "run_id": _TEXT,
     "stack": _PART,
     "device": _PART,
     "probes": (bool, list),

@@ -33,7 +33,7 @@ def test_json_is_replaced_as_a_whole(tmp_path: Path) -> None:
 
 
 def test_a_record_is_read_as_it_was_written(tmp_path: Path) -> None:
-    record = records.RunRecord(verb="train", model="mnist", stack={"name": "jax"})
+    record = records.RunRecord(exit="completed", verb="train", model="mnist", stack={"name": "jax"})
     record.data, record.summary, record.weights = {"sha256": "ab"}, ["done"], None
     record.write(tmp_path)
     content = json.loads((tmp_path / "run.json").read_text())

@@ -57,6 +57,19 @@ def test_a_killed_run_goes_on_in_its_own_folder(zoo: Zoo, capsys: pytest.Capture
     assert len(list(Path("runs").iterdir())) == 1
 
 
+def test_a_run_keeps_its_id_and_another_has_another(zoo: Zoo) -> None:
+    def ids() -> list[str]:
+        return [json.loads(Path(FOLDER, name).read_text())["run_id"] for name in ("run.json", "request.json")]
+
+    zoo(script="dies-once")
+    first = ids()
+    assert zoo(f"resume={FOLDER}") == 0
+    assert ids() == first
+    assert len({*first}) == 1
+    zoo("output.name=b")
+    assert json.loads(Path("runs/b/run.json").read_text())["run_id"] not in first
+
+
 def test_a_host_that_had_no_time_to_speak_is_told_as_killed(zoo: Zoo) -> None:
     zoo()
     content = record()

@@ -16,7 +16,7 @@ import pytest
 from zoo.cli.main import main
 from zoo.core import paths
 from zoo.core.errors import ZooError
-from zoo.runs import event_log, lock, storage
+from zoo.runs import event_log, lock, result, storage
 
 
 @pytest.fixture
@@ -39,6 +39,21 @@ def test_runs_are_listed_as_they_stand(runs: Path, capsys: pytest.CaptureFixture
     assert listed["c"].endswith("killed")
     assert main(["runs", "list", "--root", str(runs), "--json"]) == 0
     assert {row["name"] for row in json.loads(capsys.readouterr().out)} == {"a", "b", "c"}
+
+
+def test_a_killed_run_is_killed_wherever_it_is_shown(runs: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    folder, root = str(runs / "c"), ["--root", str(runs)]
+    for held, state in ((False, "killed"), (True, "running")):
+        lock_file = lock.take(runs / "c", ["zoo"]) if held else None
+        assert result.open_run(runs / "c").exit == state
+        assert {row.name: row.about.split()[-1] for row in storage.runs(runs)}["c"] == state
+        capsys.readouterr()
+        assert main(["report", "--list", "--json", *root]) == 0
+        assert {row["run"]: row["exit"] for row in json.loads(capsys.readouterr().out)}["c"] == state
+        assert main(["report", folder]) == 0
+        assert f">{state}<" in (runs / "c" / "report.html").read_text()
+        if lock_file:
+            lock.release(lock_file)
 
 
 def test_only_what_is_named_is_removed(runs: Path) -> None:

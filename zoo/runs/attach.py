@@ -8,7 +8,6 @@ from pathlib import Path
 from zoo.core import console
 from zoo.runs import event_display, event_log, lock, records
 from zoo.runs.event_log import Event
-from zoo.runs.records import Json
 
 PAUSE_S = 0.3
 
@@ -36,13 +35,7 @@ def follow(folder: Path, figures: Sequence[str]) -> str:
             # The folder may come from a stranger: what cannot be shown is passed over.
             with contextlib.suppress(KeyError, TypeError, ValueError, AttributeError):
                 show(event)
-    return state(folder, records.read(folder))
-
-
-def state(folder: Path, record: Json) -> str:
-    """Return the exit of a run; ``killed`` where its record says that it runs and no process holds its lock."""
-    exit_ = str(record["exit"])
-    return "killed" if exit_ == "running" and not lock.is_held(folder) else exit_
+    return str(records.read(folder)["exit"])
 
 
 def _events(folder: Path) -> Iterator[Event]:

@@ -175,6 +175,7 @@ def request_of(context: RunContext[Settings], model: Json, job: str) -> Request:
         "verb": context.verb,
         "job": job,
         "run_dir": str(context.folder),
+        "run_id": context.record.get("run_id", ""),
         "stack": {"framework": context.choice.stack.framework, "keras": context.choice.stack.keras},
         "device": _device(context),
         "probes": context.settings.backend.probes,

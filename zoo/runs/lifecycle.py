@@ -4,6 +4,7 @@ import contextlib
 import dataclasses
 import errno
 import time
+import uuid
 from collections.abc import Iterator
 from importlib import metadata
 from pathlib import Path
@@ -47,6 +48,7 @@ def start_run(context: RunContext[Settings], words: list[str]) -> None:
         model=settings.get("model", {}).get("name"),
         git_commit=records.git_commit(),
     )
+    context.record.run_id = uuid.uuid4().hex
     _record_place(context)
 
 

@@ -19,11 +19,13 @@ from zoo.config.renamed_keys import rename_settings
 from zoo.core import paths
 from zoo.core.errors import ZooError
 from zoo.core.files import write_json
+from zoo.runs import lock
 
 RECORD = "run.json"
 FORMAT = 1
 # No record is a tenth as long.
 MOST_BYTES = 64 << 20
+KILLED = "killed"
 EXITS = ("running", "completed", "interrupted", "failed")
 # Keys of older runs, by what they are called now.
 OLD_KEYS = {"went_on_with": "adjusted"}
@@ -39,7 +41,9 @@ class RunRecord:
 
     Attributes:
         format: number of this format.
-        exit: ``running``, ``completed``, ``interrupted`` or ``failed``.
+        exit: ``running``, ``completed``, ``interrupted`` or ``failed``; ``killed`` is read where no process writes
+            into the folder of a run that should be running.
+        run_id: of this run alone; its checkpoints bear it.
         command: the command line that started the run.
         config: the composed settings.
         model: name of the model.
@@ -80,6 +84,7 @@ class RunRecord:
     phases: dict[str, float] = field(default_factory=dict)
     other: Json = field(default_factory=dict)
     # Fields without a default are written once they have been set.
+    run_id: str = field(init=False)
     finished: str = field(init=False)
     seconds: float = field(init=False)
     error: dict[str, str] = field(init=False)
@@ -198,6 +203,8 @@ def as_written(folder: Path) -> Json:
         raise ZooError(f"{path} cannot be read: {error}", "Give another run, or train again.") from error
     if not isinstance(record, dict) or record.get("exit") not in EXITS:
         raise _no_record(path)
+    if record["exit"] == "running" and not lock.is_held(folder):
+        record["exit"] = KILLED  # it had no time to write how it ended
     return {OLD_KEYS.get(str(key), str(key)): value for key, value in record.items()}
 
 
@@ -224,8 +231,8 @@ def _types(hint: Any) -> tuple[type, ...]:
 UNION = type(str | None)
 # What others rely on, where it is there.
 CHECKED = {
-    "verb", "model", "backend", "started", "config", "data", "stack", "metrics", "phases", "seconds", "command",
-    "machine", "interruptions", "attempts", "adjusted", "artifacts",
+    "verb", "model", "backend", "started", "run_id", "config", "data", "stack", "metrics", "phases", "seconds",
+    "command", "machine", "interruptions", "attempts", "adjusted", "artifacts",
 }  # fmt: skip
 KINDS = _kinds()
 

@@ -3,6 +3,7 @@
 import copy
 import dataclasses
 import re
+import uuid
 from pathlib import Path
 
 from zoo.config import config_files, model_files, references
@@ -154,11 +155,12 @@ def reopened(previous: RunRecord) -> RunRecord:
     """
     record = copy.deepcopy(previous)
     interruption = {
-        "exit": "killed" if previous.exit == "running" else previous.exit,
+        "exit": records.KILLED if previous.exit == "running" else previous.exit,
         **{name: previous.get(name) for name in ("finished", "error", "stopped")},
         "resumed": records.now(),
     }
     record.discard("error", "finished", "stopped")
+    record.run_id = record.get("run_id") or uuid.uuid4().hex  # runs of earlier versions have none
     record.exit, record.interruptions = "running", [*previous.get("interruptions", []), interruption]
     return record
 

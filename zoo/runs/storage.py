@@ -7,8 +7,8 @@ from zoo.core import paths, uses
 from zoo.core.errors import ZooError, unknown
 from zoo.core.files import folder_size, remove
 from zoo.core.paths import user_path
-from zoo.runs import attach, lock, records
 from zoo.runs import folder as run_folder
+from zoo.runs import lock, records
 
 
 @dataclass(frozen=True)
@@ -43,7 +43,7 @@ def _run(folder: Path) -> StoredItem:
         record = records.read(folder)
     except ZooError as error:
         return StoredItem(folder.name, f"damaged: {error.message}", "", size, folder)
-    about = f"{record.get('verb')} {record.get('model')} on {record.get('backend')}, {attach.state(folder, record)}"
+    about = f"{record.get('verb')} {record.get('model')} on {record.get('backend')}, {record['exit']}"
     return StoredItem(folder.name, about, str(record.get("started", "")), size, folder)
 
 

@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 import pytest
 
+from zoo.worker.errors import UserError
 from zoo.worker.training import checkpoint_files
 from zoo.worker.training.checkpoint_files import Checkpoints
 
@@ -36,6 +37,17 @@ def test_what_comes_back_is_what_was_saved(tmp_path: Path) -> None:
     for name, value in ARRAYS.items():
         assert arrays[name].dtype == value.dtype
         np.testing.assert_array_equal(arrays[name], value)
+
+
+@pytest.mark.parametrize(("of", "taken"), [("a", True), ("", True), ("b", False)])
+def test_a_checkpoint_of_another_run_is_refused(tmp_path: Path, of: str, taken: bool) -> None:
+    Checkpoints(str(tmp_path), run_id=of).save(1, ARRAYS, {"epoch": 1})
+    mine = Checkpoints(str(tmp_path), run_id="a")
+    if taken:
+        assert mine.load(pytest.fail)
+        return
+    with pytest.raises(UserError, match="belongs to another run"):
+        mine.load(pytest.fail)
 
 
 def test_the_last_few_stay(tmp_path: Path) -> None:

@@ -153,6 +153,12 @@ def test_a_checkpoint_of_something_else_is_refused(training: Any, tmp_path: Path
         fitted(training, tmp_path, resume=True)
 
 
+def test_a_checkpoint_of_another_run_is_refused(training: Any, tmp_path: Path) -> None:
+    training.checkpointing.Checkpoints(str(tmp_path), run_id="other").save(1, {"a": np.zeros(1)}, {"size": 0})
+    with pytest.raises(Exception, match="belongs to another run"):
+        fitted(training, tmp_path, resume=True)
+
+
 def test_patience_ends_a_training_that_no_longer_improves(
     training: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

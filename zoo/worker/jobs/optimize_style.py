@@ -42,7 +42,8 @@ def run(request, events, stop, phases):
     if request["device"]["promise"] != "gpu":  # how much memory a GPU has is unknown
         shape = np.load(settings["sizes"][-1]["content"], mmap_mode="r", allow_pickle=False).shape
         memory_estimate.check(chosen, *shape[:2])
-    checkpoints = StyleCheckpoints(request["run_dir"], settings["checkpoint_minutes"], events)
+    run_id = request.get("run_id", "")
+    checkpoints = StyleCheckpoints(request["run_dir"], settings["checkpoint_minutes"], events, run_id)
     maker = _Maker(checkpoints, settings, events, stop)
     resumed = checkpoints.resumed() if request.get("train", {}).get("resume") else None
     build = functools.partial(_built, chosen, layers, settings)

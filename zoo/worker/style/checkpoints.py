@@ -21,15 +21,16 @@ class StyleCheckpoints:
         folder: the run folder.
         minutes: between two checkpoints within one size.
         events: where to report.
+        run_id: of the run.
 
     Attributes:
         full: why no more pictures are kept, or None.
         rows: losses so far, one row a step.
     """
 
-    def __init__(self, folder, minutes, events):
+    def __init__(self, folder, minutes, events, run_id=""):
         self._folder, self._seconds, self._events = folder, 60.0 * minutes, events
-        self._files = Checkpoints(folder, keep=1)
+        self._files = Checkpoints(folder, keep=1, run_id=run_id)
         self._saved = time.monotonic()
         self.full, self.rows, self._newest = None, [], None
         os.makedirs(os.path.join(folder, "steps"), exist_ok=True)

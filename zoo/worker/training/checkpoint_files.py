@@ -14,6 +14,7 @@ import zipfile
 
 import numpy as np
 
+from zoo.worker.errors import UserError
 from zoo.worker.files import atomic_write, remove
 
 FOLDER = "checkpoints"
@@ -28,10 +29,11 @@ class Checkpoints:
         folder: the run folder.
         keep: how many of the last ones stay.
         reserve_bytes: room on the disk that is left alone.
+        run_id: of the run; checkpoints bear it, and those of another run are refused.
     """
 
-    def __init__(self, folder, keep=2, reserve_bytes=0):
-        self._folder = os.path.join(folder, FOLDER)
+    def __init__(self, folder, keep=2, reserve_bytes=0, run_id=""):
+        self._folder, self._run_id = os.path.join(folder, FOLDER), run_id
         self._keep, self._reserve = max(1, keep), reserve_bytes
 
     def save(self, number, arrays, state):
@@ -53,7 +55,7 @@ class Checkpoints:
         name = "%010d" % number
         write(os.path.join(self._folder, name + ".npz"), data)
         about = {"format": FORMAT, "number": number, "bytes": len(data), "sha256": hashlib.sha256(data).hexdigest()}
-        about["state"] = state
+        about.update(state=state, run_id=self._run_id)
         write(
             os.path.join(self._folder, name + ".json"),
             json.dumps(about, sort_keys=True, indent=1, default=_number).encode("utf-8"),
@@ -86,14 +88,28 @@ class Checkpoints:
 
         Returns:
             (arrays, state), or None where there is no checkpoint.
+
+        Raises:
+            UserError: it belongs to another run.
         """
         for number in reversed(self.numbers()):
             path = os.path.join(self._folder, "%010d" % number)
             try:
-                return read(path)
+                arrays, about = read(path)
+                state = about["state"]
             except DAMAGE as error:
                 warn("The checkpoint %s.npz is damaged (%s); the one before is taken" % (path, error))
+                continue
+            self._refuse_another_run(path, about)
+            return arrays, state
         return None
+
+    def _refuse_another_run(self, path, about):
+        run_id = about.get("run_id")  # checkpoints of earlier versions have none
+        if run_id and run_id != self._run_id:
+            words = "the checkpoint %s.npz belongs to another run (its run_id is %s, that of this run is %s): put the"
+            words += " checkpoints of this run back, or start a new run"
+            raise UserError(words % (path, run_id, self._run_id or "unknown"))
 
 
 def _number(value):
@@ -101,7 +117,7 @@ def _number(value):
 
 
 def read(path):
-    """One checkpoint.
+    """One checkpoint: its arrays, and all that its JSON says.
 
     Args:
         path: without its suffix.
@@ -121,7 +137,7 @@ def read(path):
         if any(member.compress_type != zipfile.ZIP_STORED for member in archive.infolist()):
             raise ValueError("it is compressed, and might unpack to any size")
     with np.load(io.BytesIO(data), allow_pickle=False) as stored:
-        return {name.replace(".", "/"): stored[name] for name in stored.files}, about["state"]
+        return {name.replace(".", "/"): stored[name] for name in stored.files}, about
 
 
 def write(path, data):

@@ -38,7 +38,8 @@ class Checkpointer:
         self._arrays, self._written = None, True
         self.best = None
         reserve = int(self._settings.get("disk_reserve_gb", 0) * 2**30)
-        self._files = Checkpoints(run.folder, self._settings.get("keep_checkpoints", 2), reserve)
+        kept, run_id = self._settings.get("keep_checkpoints", 2), run.request.get("run_id", "")
+        self._files = Checkpoints(run.folder, kept, reserve, run_id)
         self._finished, self._steps = {}, 0
         self._saved, self._cost, self._complained = None, 0.0, False
         self._loaded = self._files.load(run.warn) if self._settings.get("resume") else None
