@@ -43,8 +43,8 @@ def test_runs_are_listed_as_they_stand(runs: Path, capsys: pytest.CaptureFixture
 
 def test_a_killed_run_is_killed_wherever_it_is_shown(runs: Path, capsys: pytest.CaptureFixture[str]) -> None:
     folder, root = str(runs / "c"), ["--root", str(runs)]
-    for held, state in ((False, "killed"), (True, "running")):
-        lock_file = lock.take(runs / "c", ["zoo"]) if held else None
+    for is_writing, state in ((False, "killed"), (True, "running")):
+        lock_file = lock.take(runs / "c", ["zoo"]) if is_writing else None
         assert result.open_run(runs / "c").exit == state
         assert {row.name: row.about.split()[-1] for row in storage.runs(runs)}["c"] == state
         capsys.readouterr()
