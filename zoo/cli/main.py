@@ -4,7 +4,7 @@ import errno
 import os
 import sys
 
-from zoo.cli import parser
+from zoo.cli import parser, python_path
 from zoo.core import console
 from zoo.core.errors import INTERRUPTED, ZooError
 
@@ -15,6 +15,8 @@ CHECK_PATHS = "Check the paths in the command."
 
 def main(arguments: list[str] | None = None) -> int:
     """Run one command and return its exit code: 0, 1 (an error of the user's), 3 (a bug in zoo), 130 (Ctrl-C)."""
+    if arguments is None:
+        python_path.put_last()
     try:
         parsed = parser.parse(arguments)
         code: int = parsed.run(parsed)

@@ -1,0 +1,19 @@
+"""Let the zoo's own libraries come before those of ``PYTHONPATH``, which belong to other projects."""
+
+import os
+import sys
+from pathlib import Path
+
+PACKAGE = Path(__file__).resolve().parents[1]
+
+
+def put_last() -> None:
+    """Move the folders of ``PYTHONPATH`` to the end of the search path, for this process and its children.
+
+    They stay on it, since some systems provide libraries that way; and the one that holds the zoo stays first.
+    """
+    given = [os.path.abspath(entry) for entry in os.environ.pop("PYTHONPATH", "").split(os.pathsep) if entry]
+    if str(PACKAGE.parent) in given:
+        os.environ["PYTHONPATH"] = str(PACKAGE.parent)
+    late = [entry for entry in sys.path if entry in given and entry != str(PACKAGE.parent)]
+    sys.path[:] = [entry for entry in sys.path if entry not in late] + late
