@@ -73,13 +73,22 @@ def run_in_stack(stack: str, worker: str, *arguments: object) -> dict[str, Any]:
 
 
 class WorkerProcess:
-    """A worker script that answers each line of JSON with a line of JSON."""
+    """A worker script that answers each line of JSON with a line of JSON.
 
-    def __init__(self, stack: str, worker: str, *arguments: object) -> None:
-        command, variables = stack_command(stack, worker, *arguments)
+    ``variables`` come on top of those of the stack; None takes one away.
+    """
+
+    def __init__(
+        self, stack: str, worker: str, *arguments: object, variables: dict[str, str | None] | None = None
+    ) -> None:
+        command, own = stack_command(stack, worker, *arguments)
+        every = {**own, **(variables or {})}
+        environment = {name: value for name, value in every.items() if value is not None}
         self._log = tempfile.TemporaryFile()  # noqa: SIM115  (open as long as the worker lives)
         pipe = subprocess.PIPE
-        self._process = subprocess.Popen(command, stdin=pipe, stdout=pipe, stderr=self._log, env=variables, text=True)
+        self._process = subprocess.Popen(
+            command, stdin=pipe, stdout=pipe, stderr=self._log, env=environment, text=True
+        )
 
     def ask(self, **question: Any) -> dict[str, Any]:
         """Send a question and wait for the answer.
