@@ -72,7 +72,9 @@ def test_published_weights_are_fine_tuned_in_stages(root: Path, capsys: pytest.C
     shown = capsys.readouterr()
     assert "The last layer, conv_preds, is new: it tells 3 classes apart" in shown.err
     assert "Left out 1 of 73 pictures" in shown.err
-    assert [row["epoch"] for row in history(root / "tuned")] == ["1", "2", "3", "4"]
+    rows = [(row["epoch"], row["stage"]) for row in history(root / "tuned")]
+    assert rows == [("1", "1"), ("2", "1"), ("3", "1"), ("4", "2")]
+    assert "Stage 2, from epoch 4 on: the layers from conv_pw_12 on learn" in shown.err
     assert run["weights"]["source"] == str(PUBLISHED)
     assert (run["data"]["train_items"], run["data"]["validation_items"], run["data"]["test_items"]) == (60, 6, 6)
     assert run["judgement"]["part"] == "test"

@@ -26,6 +26,8 @@ TUNING_STEPS, TUNING_RATE, HEAD_RATE = 200, 2e-4, 0.003
 SMALLEST_BATCH, BATCHES = 8, 8
 # From so many passes on a network learns few items by heart unless much is dropped.
 MANY_PASSES, DROPOUT = 10, 0.5
+# Adam's usual decay of squared gradients: with a longer memory, the large ones of the beginning stay for all steps.
+LONG_MEMORY = 0.999
 # Of fewer items to validate by, one more that is right may be chance: the loss says more.
 FEW_TO_VALIDATE = 200
 
@@ -75,7 +77,7 @@ def derived(settings: Training, recipe: Training, own: set[str], sizes: dict[str
     values["trainer.batch_size"] = size
     if steps * MANY_PASSES <= STEPS and isinstance(settings, TrainConfig) and "dropout" in settings.model:
         values["model.dropout"] = max(DROPOUT, settings.model["dropout"])
-    if sizes["validation"] < FEW_TO_VALIDATE:
+    if 0 < sizes["validation"] < FEW_TO_VALIDATE:
         values["trainer.best_by"] = "loss"
     return values
 
@@ -108,5 +110,5 @@ def _from_scratch(recipe: Training, steps: int, share: float) -> dict[str, Any]:
     return {
         "trainer.epochs": math.ceil(STEPS / steps),
         "trainer.learning_rate": float(f"{trainer.learning_rate * share**power:.2g}"),
-        "trainer.beta_2": float(f"{1 - (1 - trainer.beta_2) * share:.5g}"),
+        "trainer.beta_2": max(trainer.beta_2, min(LONG_MEMORY, float(f"{1 - (1 - trainer.beta_2) * share:.4g}"))),
     }

@@ -167,6 +167,19 @@ def test_patience_ends_a_training_that_no_longer_improves(
     assert len(events.epochs) == 3
 
 
+@pytest.mark.parametrize(("best_by", "best"), [("accuracy", [True, False, False]), ("loss", [True, True, True])])
+def test_the_best_epoch_is_chosen_by_accuracy_or_loss(
+    training: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, best_by: str, best: list[bool]
+) -> None:
+    figures = iter([(0.9, 1.0), (0.8, 0.5), (0.85, 0.4)])
+    monkeypatch.setattr(
+        Batches, "evaluate", lambda self, model: dict(zip(("val_accuracy", "val_loss"), next(figures), strict=True))
+    )
+    monkeypatch.setattr(Means, "accuracy", 0.0, raising=False)
+    _, events = fitted(training, tmp_path, best_by=best_by)
+    assert [row["best"] for row in events.epochs] == best
+
+
 def test_a_stopped_training_is_not_evaluated_but_saved(
     training: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
