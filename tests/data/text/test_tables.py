@@ -47,11 +47,14 @@ def test_messages_with_lone_quotes_and_no_header_are_all_read(tmp_path: Path) ->
         ("a.csv", '3;"Titel";"3,50 Euro; ""gut"", 1,20 Euro"\n', "separated by semicolons"),
         ("a.txt", "3|title, one|fine; really, fine; so\n", "separated by pipes"),
         ("a.csv", "3\ttitle, one\tfine, really, fine\n", "separated by tabs"),
+        ("a.csv", "3@title, one@fine; really, fine\n", "separated by '@'"),
+        ("a.csv", "3\tTitle @user |LBR| one\tfine |LBR| fine\n", "separated by tabs"),
         ("a", '3,t,"he said \\"no\\", and left"\n', "backslashes before quotes within"),
     ],
 )
 def test_the_delimiter_is_told_from_the_content_and_said(tmp_path: Path, name: str, row: str, said: str) -> None:
-    texts = read(tmp_path / name, row * 5 + row.replace("3", "4", 1) * 5, label_column="0", text_column="2")
+    given = {"delimiter": "@"} if "@t" in row else {}
+    texts = read(tmp_path / name, row * 5 + row.replace("3", "4", 1) * 5, label_column="0", text_column="2", **given)
     assert (len(texts.texts), texts.class_names) == (10, ["3", "4"])
     assert said in texts.notes[0]
 
@@ -148,6 +151,11 @@ def test_encodings_are_told_from_the_bytes_and_said(tmp_path: Path, encoding: st
     texts = read(tmp_path / "a.csv", content)
     assert texts.texts == ["schön für 3,50 €", "naïve"]
     assert f"; {said}; " in texts.notes[0]
+
+
+def test_the_delimiter_that_excel_writes_before_the_header_is_read(tmp_path: Path) -> None:
+    texts = read(tmp_path / "a.csv", "sep=|\r\ntext|label\r\nfine, good|a\r\ndull, bad|b\r\n")
+    assert texts.texts == ["fine, good", "dull, bad"]
 
 
 def test_packed_tables_and_lines_within_quotes_are_read(tmp_path: Path) -> None:

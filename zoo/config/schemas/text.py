@@ -80,6 +80,11 @@ class TextData:
         ]
 
 
+def _delimiter(value: str) -> str | None:
+    is_sign = len(value) == 1 and not value.isalnum() and value not in '"\r\n\\ '
+    return None if is_sign else one_of("data.delimiter", value, ("auto", *DELIMITERS, "a sign, such as @"))
+
+
 @dataclass
 class LabelledData(TextData):
     """Texts with classes.
@@ -88,7 +93,7 @@ class LabelledData(TextData):
         classes: class folders or labels to use; [] uses all.
         text_column: column of a table that holds the texts: its name, or its number from 0 on without a header.
         label_column: column of a table that holds the classes, likewise.
-        delimiter: auto, comma, tab, semicolon, pipe, or space: the first blank of a line, after the label.
+        delimiter: auto, comma, tab, semicolon, pipe, any sign, or space: the first blank of a line, after the label.
         quoting: auto; double, where "" stands for a quote within quotes; backslash, where \\" does; none.
         header: whether a table begins with the names of its columns; null: with names yes, with numbers no.
         strict: refuse texts that cannot be used and labels of several spellings, instead of leaving out and joining.
@@ -100,7 +105,7 @@ class LabelledData(TextData):
     classes: list[str] = field(default_factory=list)
     text_column: str = literal("text")
     label_column: str = literal("label")
-    delimiter: str = "auto"
+    delimiter: str = literal("auto")
     quoting: str = "auto"
     header: bool | None = None
     strict: bool = False
@@ -113,7 +118,7 @@ class LabelledData(TextData):
         return [
             one_of("data", self.name, LABELLED),
             *super().checks(),
-            one_of("data.delimiter", self.delimiter, ("auto", *DELIMITERS)),
+            _delimiter(self.delimiter),
             one_of("data.quoting", self.quoting, QUOTINGS),
             within("data.folds", self.folds, 2, 1000),
             within("data.fold", self.fold, 0, self.folds - 1),
@@ -165,7 +170,7 @@ class TextReading:
 
     encoding: str | None = None
     text_column: str | None = literal()
-    delimiter: str | None = None
+    delimiter: str | None = literal()
     quoting: str | None = None
     header: bool | None = None
     lines: bool | None = None
@@ -173,7 +178,7 @@ class TextReading:
     def checks(self) -> list[str | None]:
         """Return what is out of range, None for what is not."""
         return [
-            None if self.delimiter is None else one_of("data.delimiter", self.delimiter, ("auto", *DELIMITERS)),
+            None if self.delimiter is None else _delimiter(self.delimiter),
             None if self.quoting is None else one_of("data.quoting", self.quoting, QUOTINGS),
         ]
 

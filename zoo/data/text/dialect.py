@@ -43,7 +43,7 @@ class Record(NamedTuple):
 
 @dataclasses.dataclass(frozen=True)
 class Dialect:
-    """How a table is written, by the names that settings have."""
+    """How a table is written, by the names that settings have; a delimiter may be any other sign, too."""
 
     delimiter: str
     quoting: str
@@ -59,7 +59,9 @@ class Dialect:
     def words(self, text: str) -> str:
         """Say how a table is written."""
         quoted = '"' in text and self.delimiter != "space"
-        return f"separated by {_WORDS[self.delimiter]}" + (f", {_WORDS[self.quoting]}" if quoted else "")
+        return f"separated by {_WORDS.get(self.delimiter, repr(self.delimiter))}" + (
+            f", {_WORDS[self.quoting]}" if quoted else ""
+        )
 
     def _by_blank(self, text: str) -> Iterator[Record]:
         for number, line in enumerate(files.lines(text), 1):
@@ -68,7 +70,8 @@ class Dialect:
 
     def _by_csv(self, text: str) -> Iterator[Record]:
         csv.field_size_limit(files.MOST_BYTES)
-        settings = {"delimiter": DELIMITERS[self.delimiter], "strict": True, **_QUOTING[self.quoting]}
+        sign = DELIMITERS.get(self.delimiter, self.delimiter)
+        settings = {"delimiter": sign, "strict": True, **_QUOTING[self.quoting]}
         reader, begin = csv.reader(io.StringIO(text, newline=""), **settings), 1
         while True:
             try:
@@ -139,21 +142,23 @@ def detect_delimiter(text: str, names: list[str], label: str, likely: str) -> st
     return max(ranked, key=lambda each: ranked[each]) if ranked else None
 
 
-def _rank(text: str, delimiter: str, names: list[str], label: str) -> tuple[bool, float, int, int] | None:
+def _rank(text: str, delimiter: str, names: list[str], label: str) -> tuple[bool, bool, float, int, int] | None:
     """Say how well a delimiter fits, the better the greater; None where it does not."""
     tried = [Dialect(delimiter, each) for each in (("none",) if delimiter == "space" else _QUOTING)]
     shapes = {each: shape_of(each, text) for each in tried}
     best = max(shapes, key=lambda each: shapes[each].share)
-    named = delimiter != "space" and set(names) <= set(best.first(text))
+    header = [cell.strip() for cell in best.first(text)]
+    named = delimiter != "space" and set(names) <= set(header)
     needed = max([2, *(int(name) + 1 for name in names if name.isdecimal())])
     if not named and (shapes[best].width < needed or shapes[best].share < _REGULAR):
         return None
-    place = int(label) if label.isdecimal() else 0
+    place = header.index(label) if label in header else int(label) if label.isdecimal() else 0
     labels = [record.cells[place] for record in best.records(text) if len(record.cells) > place]
+    kinds = len(set(labels))
     # Any line has a first blank: it tells labels only where they come again.
-    if delimiter == "space" and (needed > 2 or place or shapes[best].share < 1 or 2 * len(set(labels)) > len(labels)):
+    if delimiter == "space" and (needed > 2 or place or shapes[best].share < 1 or 2 * kinds > len(labels)):
         return None
-    return named, round(shapes[best].share, 2), -len(set(labels)), -sum(map(len, labels))
+    return named, kinds > 1, round(shapes[best].share, 2), -kinds, -sum(map(len, labels))
 
 
 def detect_quoting(text: str, delimiter: str) -> str:

@@ -113,7 +113,8 @@ def _tables(row: LabelledData) -> tuple[list[File], list[str]]:
     if [part for part, _, _ in parts] != list(PARTS):
         names = ", ".join(path.name for _, path in stems[:12]) or "no file"
         raise ZooError(
-            f"{root} does not hold one train and one test table, but {names}", "Name one file, or add train and test."
+            f"{root} does not hold one train and one test table, but {names}",
+            "Name one file, or add train and test. `paste TEXTS LABELS > train.tsv` joins files of texts and labels.",
         )
     left = [path.name for stem, path in stems if stem in _THIRD]
     return parts, [f"Not read: {', '.join(left)}; data.validation is taken from the training texts"] if left else []

@@ -2,6 +2,7 @@
 
 import dataclasses
 import itertools
+import re
 import shlex
 from collections import Counter
 from collections.abc import Iterable, Iterator
@@ -14,6 +15,8 @@ from zoo.data.text.dialect import Dialect, Record
 
 SUFFIXES = (".csv", ".tsv")
 _BY_SUFFIX = {".csv": "comma", ".tsv": "tab", ".tab": "tab"}
+# Excel reads a delimiter from a line before the header.
+_EXCEL = re.compile(r"sep=([^\w\s\"]|\t)\r?\n")
 # Rows that are looked at to say which columns seem to be meant.
 _LOOKED_AT = 1000
 # A setting, and the name or number of the column that it names.
@@ -56,6 +59,9 @@ def open_table(path: Path, settings: LabelledData, columns: list[Column]) -> Tab
     if not text.strip():
         raise ZooError(f"{path} has no row: the file is empty", "Give a table with texts in it.")
     foreign_formats.refuse_json(path, text)
+    said = _EXCEL.match(text)
+    if said:
+        text, settings = text[said.end() :], dataclasses.replace(settings, delimiter=said[1])
     chosen = _dialect(path, text, settings, columns)
     some = [record.cells for record in itertools.islice(chosen.records(text), _LOOKED_AT) if not record.problem]
     header, places = _places(path, settings.header, columns, some)
