@@ -50,7 +50,11 @@ def adapt(context: RunContext[Any], overrides: list[str], sizes: dict[str, int])
         context.command, [text for text in context.overrides if text.partition("=")[0] in GROUPS]
     )
     wanted = derived(settings, recipe, own, sizes)
-    changed = [f"{key}={value}" for key, value in wanted.items() if key not in own and present[key] != value]
+    changed = [
+        f"{key}={'null' if value is None else value}"
+        for key, value in wanted.items()
+        if key not in own and present[key] != value
+    ]
     if changed:
         recompose(context, context.command, [*context.overrides, *changed])
         console.say(
@@ -68,22 +72,26 @@ def derived(settings: Training, recipe: Training, own: set[str], sizes: dict[str
         sizes: number of items by part.
     """
     items, usual = sizes["train"], recipe.trainer.batch_size
-    if _passes(recipe) * -(-items // usual) >= LEAST_STEPS:
+    tuned = isinstance(settings, TrainConfig) and settings.weights != "none"
+    if _passes(recipe, tuned) * -(-items // usual) >= LEAST_STEPS:
         return {}
     size = settings.trainer.batch_size if "trainer.batch_size" in own else batch_size(items, usual)
     steps = -(-items // size)
-    tuned = isinstance(settings, TrainConfig) and settings.weights != "none"
     values = _tuning(steps) if tuned else _from_scratch(recipe, steps, size / usual)
     values["trainer.batch_size"] = size
-    if steps * MANY_PASSES <= STEPS and isinstance(settings, TrainConfig) and "dropout" in settings.model:
-        values["model.dropout"] = max(DROPOUT, settings.model["dropout"])
+    if isinstance(settings, TrainConfig):
+        values["freeze.before"] = None  # it saves time, of which few items take little
+        if steps * MANY_PASSES <= STEPS and "dropout" in settings.model:
+            values["model.dropout"] = max(DROPOUT, settings.model["dropout"])
     if 0 < sizes["validation"] < FEW_TO_VALIDATE:
         values["trainer.best_by"] = "loss"
     return values
 
 
-def _passes(recipe: Training) -> int:
-    return (isinstance(recipe, TrainConfig) and recipe.fine_tune.head_epochs) or recipe.trainer.epochs
+def _passes(recipe: Training, tuned: bool) -> int:
+    """Return the passes of the first stage."""
+    head = recipe.fine_tune.head_epochs if tuned and isinstance(recipe, TrainConfig) else 0
+    return head or recipe.trainer.epochs
 
 
 def batch_size(items: int, usual: int) -> int:
