@@ -4,7 +4,7 @@ import json
 import sys
 import time
 
-import torch
+import torch  # type: ignore[import-not-found]  # of the stack
 
 
 def main() -> None:
