@@ -123,7 +123,7 @@ def executed(folder: Path) -> bool:
 def test_the_record_tells_file_settings_and_recipe(trained: Path) -> None:
     record = json.loads((trained / "run.json").read_text())
     assert record["config"]["model"]["width"] == 4
-    assert record["config"]["trainer"]["batch_size"] == 32
+    assert "recipes=any/small" in record["command"]
     assert record["model"] == "my_model.py"
     assert "my_model.py" in [row["path"] for row in record["artifacts"]]
     request = json.loads((trained / "request.json").read_text())["model"]

@@ -61,6 +61,8 @@ def trained(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Callable[[str], 
         (folder / "weights.npz").touch()
         (tmp_path / "tests").symlink_to(CHECKOUT / "tests")
         (tmp_path / "my_model.py").write_text("def build(input_shape, classes, width=32, dropout=0.3): pass\n")
+        for name in ("cats.keras", "vww_96.h5"):
+            (tmp_path / name).touch()
         monkeypatch.chdir(tmp_path)
 
     return train

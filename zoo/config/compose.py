@@ -89,9 +89,11 @@ def _sort_overrides(
 
 def _row(command: Command[Any], model: str | None) -> dict[str, Any] | None:
     """Return the row of a model in a file of the user's own, or None."""
-    if command.task != config_files.DEFAULT_TASK or not model_files.is_named(model):
+    if command.task != config_files.DEFAULT_TASK:
         return None
-    return model_files.read(str(model)).row()
+    if command.verb == "infer" and model_files.is_saved(model):
+        return model_files.saved_row(str(model))
+    return model_files.read(str(model)).row() if model_files.is_named(model) else None
 
 
 def _base(command: Command[Any], picked: list[str], row: dict[str, Any] | None = None) -> Any:
@@ -181,7 +183,7 @@ def _lay_on(tree: Any, parsed: Any) -> str | None:
     return None
 
 
-FIXED = ("model.file", "model.sha256")
+FIXED = ("model.file", "model.sha256", "model.saved")
 
 
 def _flat(tree: Any, prefix: str = "") -> dict[str, Any]:

@@ -16,9 +16,10 @@ from zoo.core.files import atomic_write
 from zoo.core.paths import existing_input
 
 SUFFIX = ".py"
+SAVED = (".keras", ".h5", ".hdf5")
 # What every model gets from the data, and what is not a setting because it describes the file.
 GIVEN = ("input_shape", "classes")
-FACTS = ("name", "about", "task", "file", "sha256")
+FACTS = ("name", "about", "task", "file", "sha256", "saved")
 MOST_BYTES = 4 << 20
 FORM = "A model file has a function build(input_shape, classes, **settings) that returns a Keras model."
 Json = dict[str, Any]
@@ -54,6 +55,17 @@ class ModelFile:
 def is_named(model: object) -> bool:
     """Return whether ``model=`` names such a file."""
     return isinstance(model, str) and model.strip("'\"").lower().endswith(SUFFIX)
+
+
+def is_saved(model: object) -> bool:
+    """Return whether ``model=`` names a model that Keras saved."""
+    return isinstance(model, str) and model.strip("'\"").lower().endswith(SAVED)
+
+
+def saved_row(model: str) -> Json:
+    """Return what a file under ``configs/model`` would hold for a saved model, which is opened later."""
+    path = existing_input(model, "Give a model saved by Keras: FILE.keras or FILE.h5.").absolute()
+    return {"name": path.name, "about": "a saved model", "saved": str(path)}
 
 
 def read(text: str) -> ModelFile:

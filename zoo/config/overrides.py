@@ -73,7 +73,7 @@ def _parse_one(text: str) -> Any:
 
 def _is_model_file(key: str, value: str) -> bool:
     """Return whether the value is the path of one model file; several, with commas, are a sweep."""
-    return key == "model" and model_files.is_named(value) and "," not in value
+    return key == "model" and (model_files.is_named(value) or model_files.is_saved(value)) and "," not in value
 
 
 @functools.cache

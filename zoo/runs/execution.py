@@ -193,6 +193,7 @@ def requested_model(model: Json, folder: Path) -> Json:
     """
     arguments = model["args"] if "args" in model else model_arguments(model)
     copied = model_files.place(model, folder) if "file" in model else {}
+    copied |= {"saved": model["saved"]} if "saved" in model else {}
     return {"name": model["name"], "args": arguments, **copied}
 
 

@@ -57,6 +57,50 @@ def _read_keras(path: Path) -> Weights:
         return keras3_layout.read_keras3(_tree(path, file, weights.file_size), config, "Keras 3 model")
 
 
+def read_model(path: Path) -> dict[str, Any]:
+    """Read what a saved Keras model tells of itself, once all of the file is known to be harmless.
+
+    Returns:
+        ``version`` of the Keras that wrote it, and its ``config``.
+
+    Raises:
+        ZooError: it is no model, is damaged, or holds what a model has no use for.
+    """
+    with formats.readable(path):
+        with path.open("rb") as stream:
+            is_hdf5 = stream.read(len(MAGIC)) == MAGIC
+        return _model_of_hdf5(path) if is_hdf5 else _model_of_archive(path)
+
+
+def _model_of_hdf5(path: Path) -> dict[str, Any]:
+    with h5py.File(path, "r") as file:
+        attributes = _tree(path, file, path.stat().st_size).attributes
+    config = attributes[""].get("model_config")
+    if not isinstance(config, str):
+        raise RejectedFileError(path, "it holds weights and no model: give model=NAME weights=FILE")
+    version = attributes[""].get("keras_version") or attributes.get("model_weights", {}).get("keras_version")
+    return {"version": str(version or ""), "config": _json(path, config)}
+
+
+def _model_of_archive(path: Path) -> dict[str, Any]:
+    with zipfile.ZipFile(path) as archive:
+        members = archive.infolist()
+        formats.check_members(path, members)
+        strange = [member.filename for member in members if member.filename not in ARCHIVE]
+        if strange:
+            raise RejectedFileError(path, f"it holds {strange[0][:200]!r}, which no Keras model has")
+        formats.check_size(path, sum(member.file_size for member in members), path.stat().st_size)
+        inside = {member.filename: member for member in members}
+        metadata, config = (_json(path, archive.read(_small(path, inside[name]))) for name in ARCHIVE[:2])
+        content = io.BytesIO(archive.read(inside[ARCHIVE[2]]))
+    with h5py.File(content, "r") as file:
+        _tree(path, file, inside[ARCHIVE[2]].file_size)
+    return {"version": str(metadata.get("keras_version", "")), "config": config}
+
+
+ARCHIVE = ("metadata.json", "config.json", "model.weights.h5")
+
+
 def _small(path: Path, member: zipfile.ZipInfo) -> zipfile.ZipInfo:
     if member.file_size > formats.MOST_JSON_BYTES:
         raise RejectedFileError(path, f"{member.filename!r} is {member.file_size:,} bytes long")

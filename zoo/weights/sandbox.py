@@ -10,7 +10,9 @@ import os
 import subprocess
 import sys
 import tempfile
+from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 
@@ -26,15 +28,27 @@ _ARRAYS, _ANSWER = "weights.npz", "answer.json"
 
 
 def read(path: Path) -> Weights:
-    """Read a file by :func:`child` in another process.
+    """Read the weights of a file by :func:`child` in another process.
 
     Raises:
         ZooError: what that process says of the file, or that it crashed or did not come to an end.
     """
+    weights: Weights = _answered(path, _result, "weights")
+    return weights
+
+
+def read_model(path: Path) -> dict[str, Any]:
+    """As :func:`read`, of what a saved model tells of itself: see :func:`zoo.weights.hdf5.read_model`."""
+    model: dict[str, Any] = _answered(path, _checked, "model")
+    return model
+
+
+def _answered(path: Path, take: Callable[[Path, Path], Any], what: str) -> Any:
+    """Return what ``take`` makes of the answer of a process that reads a file."""
     seconds = SECONDS + path.stat().st_size / 5e6
     with tempfile.TemporaryDirectory(prefix="zoo-weights-") as folder:
         try:
-            process = _run(path, folder, seconds)
+            process = _run(path, folder, seconds, what)
         except subprocess.TimeoutExpired as error:
             reason = f"the HDF5 library did not get to its end within {seconds:.0f} seconds"
             raise RejectedFileError(path, reason) from error
@@ -42,12 +56,12 @@ def read(path: Path) -> Weights:
             last = (process.stderr.strip().splitlines() or ["nothing was said"])[-1]
             reason = f"the HDF5 library broke down over it (exit {process.returncode}: {last[:200]})"
             raise RejectedFileError(path, reason)
-        return _result(path, Path(folder))
+        return take(path, Path(folder))
 
 
-def _run(path: Path, folder: str, seconds: float) -> "subprocess.CompletedProcess[str]":
+def _run(path: Path, folder: str, seconds: float, what: str) -> "subprocess.CompletedProcess[str]":
     return subprocess.run(
-        [sys.executable, "-P", "-B", "-c", _CODE, str(paths.PACKAGE.parent), str(path.resolve()), folder],
+        [sys.executable, "-P", "-B", "-c", _CODE, str(paths.PACKAGE.parent), str(path.resolve()), folder, what],
         env=os.environ | {"OPENBLAS_NUM_THREADS": "1"},
         capture_output=True,
         text=True,
@@ -57,27 +71,35 @@ def _run(path: Path, folder: str, seconds: float) -> "subprocess.CompletedProces
     )
 
 
-def _result(path: Path, folder: Path) -> Weights:
-    answer = json.loads((folder / _ANSWER).read_text(encoding="utf-8"))
+def _checked(path: Path, folder: Path) -> dict[str, Any]:
+    answer: dict[str, Any] = json.loads((folder / _ANSWER).read_text(encoding="utf-8"))
     if "message" in answer:
         raise ZooError(answer["message"].replace("$FILE", str(path)), answer["remedy"])
+    return answer
+
+
+def _result(path: Path, folder: Path) -> Weights:
+    answer = _checked(path, folder)
     with np.load(folder / _ARRAYS, allow_pickle=False) as stored:
         arrays = {name: stored[name] for name in stored.files}
     return Weights(arrays, answer["kind"], answer["classes"], tuple(answer["order_problems"]))
 
 
-def child(file: str, answer_folder: str) -> None:
-    """Read a file with little memory to waste, and leave the answer in a folder."""
+def child(file: str, answer_folder: str, what: str) -> None:
+    """Read the ``weights`` or the ``model`` of a file with little memory to waste; leave the answer in a folder."""
     path, folder = Path(file), Path(answer_folder)
     _limit_memory(path.stat().st_size)
     answer: dict[str, object]
     try:
-        weights = hdf5.read(path)
-        write_npz(folder / _ARRAYS, weights)
-        answer = {"kind": weights.kind, "classes": weights.classes, "order_problems": weights.order_problems}
+        answer = hdf5.read_model(path) if what == "model" else _write(hdf5.read(path), folder)
     except ZooError as error:
         answer = {"message": error.message.replace(file, "$FILE"), "remedy": error.remedy}
     (folder / _ANSWER).write_text(json.dumps(answer), encoding="utf-8")
+
+
+def _write(weights: Weights, folder: Path) -> dict[str, object]:
+    write_npz(folder / _ARRAYS, weights)
+    return {"kind": weights.kind, "classes": weights.classes, "order_problems": weights.order_problems}
 
 
 def _limit_memory(stored: int) -> None:

@@ -25,6 +25,12 @@ def build(request):
         from zoo.worker import own_model
 
         return own_model.build(dict(request["model"], args=arguments)), normalising(*own) if own else to_unit
+    if "saved" in request["model"]:
+        from zoo.worker import saved_model
+
+        preprocess = normalising(*own)
+        gray = arguments["channels"] == 1
+        return saved_model.build(request["model"]), saved_model.grayscale(preprocess) if gray else preprocess
     module = module_of(request["model"]["name"])
     try:
         return module.build(compat, **arguments), normalising(*own) if own else module.preprocess

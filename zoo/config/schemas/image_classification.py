@@ -1,5 +1,6 @@
 """Settings for training and using classifiers of images."""
 
+import re
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -8,6 +9,7 @@ from zoo.config.ranges import PRECISIONS, RESIZES, one_of, within, within_or_nul
 from zoo.config.schemas.common import Settings, Tracking, Trainer, literal
 
 NORMALIZATIONS = ("model", "unit", "symmetric", "standard", "raw")
+SCALES = ("0..1", "-1..1", "imagenet", "none")
 
 
 @dataclass
@@ -160,6 +162,9 @@ class InferConfig(Settings):
     Attributes:
         run: folder of a training run, or ``last``: the newest one under output.root.
         weights: without a run: imagenet, the published ones; or a file.
+        classes: of a saved model: file with the names of its classes, one a line.
+        scale: of a saved model: what its pixels are made to be: 0..1, -1..1, imagenet or none, which is 0 to 255.
+        size: of a saved model that takes images of any size: edge in pixels; auto takes that of the file.
         input: image, folder of images, ``-`` for paths on standard input, .npy array, or ``test``, the run's.
         stack: name of the stack to use; null means the fastest here, or the run's own where the backend has it.
         batch_size: images at a time; null means 32 for color, 128 for grayscale.
@@ -172,6 +177,9 @@ class InferConfig(Settings):
     model: dict[str, Any] = field(default_factory=dict)
     run: str | None = literal()
     weights: str = literal("none")
+    classes: str | None = literal()
+    scale: str | None = literal()
+    size: str = literal("auto")
     input: str | None = literal()
     batch_size: int | None = None
     resize: str = "stretch"
@@ -199,6 +207,10 @@ class InferConfig(Settings):
             return (
                 "run is missing: give run=RUN_FOLDER, run=last, or model=NAME with weights=imagenet or weights=PATH"
             )
+        if "saved" in self.model:
+            return self._saved_check()
+        if self.scale or self.size != "auto":
+            return "scale= and size= are for saved models, model=FILE.keras or model=FILE.h5"
         if self.run and self.weights == "none" and "file" in self.model:
             return None
         if "file" in self.model:
@@ -208,3 +220,13 @@ class InferConfig(Settings):
         if self.model and self.weights == "none":
             return "weights is missing: give weights=imagenet, or weights=PATH"
         return None
+
+    def _saved_check(self) -> str | None:
+        name = self.model["name"]
+        if self.run or self.weights != "none":
+            return f"{name} has its own weights: remove weights= and run="
+        if self.scale is None:
+            return f"scale is missing: {name} does not tell how pixels were scaled in training: {', '.join(SCALES)}"
+        if self.size != "auto" and not re.fullmatch(r"[1-9]\d{0,3}", self.size):
+            return f"size must be auto or a number of pixels, got {self.size!r}"
+        return one_of("scale", self.scale, SCALES)

@@ -22,7 +22,7 @@ from zoo.runs.records import Json
 from zoo.runs.result import Run
 from zoo.runs.worker_process import Request
 from zoo.tasks import trained_run
-from zoo.tasks.image_classification import predict_photos, summary
+from zoo.tasks.image_classification import predict_photos, saved_model, summary
 
 USUAL_BATCH = 128
 
@@ -39,6 +39,10 @@ def infer(overrides: list[str]) -> Run:
     Raises:
         ZooError: anything that stops the run, with what to do about it.
     """
+    if saved_model.is_named(overrides):
+        context = _create_context(overrides)
+        stack, platform = context.choice.stack, context.machine.platform
+        return predict_photos.predict(context, saved_model.classifier(context.settings, stack, platform))
     if _is_without_run(overrides):
         context = _create_context(overrides)
         return predict_photos.predict(context, predict_photos.of_weights(context.settings))
@@ -64,6 +68,8 @@ def add_defaults(overrides: list[str], here: Machine) -> list[str]:
 
     Photos get the run's size as in training; where a processor trained, the fastest processor stack predicts.
     """
+    if saved_model.is_named(overrides):
+        return saved_model.add_defaults(overrides, here)
     if _is_without_run(overrides) or not value_of("run", overrides):
         return predict_photos.fastest(overrides, here) if value_of("model", overrides) else overrides
     source = trained_run.open_run(INFER, overrides, NEEDED)

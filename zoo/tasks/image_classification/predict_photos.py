@@ -32,7 +32,7 @@ class Classifier:
     Attributes:
         model: the ``model`` of a request: ``name`` and ``args``.
         size: (height, width) of its pictures.
-        weights: ``.npz`` for the worker.
+        weights: ``.npz`` for the worker; None where the model has them.
         hint: said if the weights do not fit.
         classes: names of its classes.
         record: what ``run.json`` tells of it.
@@ -40,7 +40,7 @@ class Classifier:
 
     model: dict[str, Any]
     size: tuple[int, int]
-    weights: Path
+    weights: Path | None
     hint: str
     classes: list[str]
     record: Json
@@ -133,7 +133,7 @@ def _ask(context: RunContext[InferConfig], classifier: Classifier, stream: Photo
             raise ZooError("None of the pictures can be used", f"{context.folder / 'skipped.csv'} says why.")
         shared = stream.share(context.folder, len(classifier.classes))
         request = request_of(context, classifier.model, "predict_stream") | {
-            "weights": str(classifier.weights),
+            "weights": str(classifier.weights) if classifier.weights else None,
             "weights_hint": classifier.hint,
             "stream": shared | {"items": count, "precision": settings.precision},
         }

@@ -40,6 +40,8 @@ def run(request, events, stop, phases):
     predict = _predictor(request, shape[1:], phases)
     predict(np.zeros(shape[1:], np.uint8))
     phases["compile_s"] = time.monotonic() - began - phases["build_s"]
+    for note in request["model"].get("notes", ()):
+        events.emit("warning", message=note)
     events.emit("ready")
     took, done = [], 0
     for filled in iter_commands(stop):
@@ -62,7 +64,8 @@ def _predictor(request, shape, phases):
     device = importlib.import_module("zoo.worker.devices." + request["device"]["framework"])
     predictors.prepare(device, request["stream"]["precision"])
     model, preprocess = build(request)
-    weights.load(model, request["weights"], request.get("weights_hint", ""))
+    if request["weights"]:
+        weights.load(model, request["weights"], request.get("weights_hint", ""))
     phases["build_s"] = time.monotonic() - began
     return predictors.of(device, model, preprocess, shape)
 

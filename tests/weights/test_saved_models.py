@@ -1,0 +1,169 @@
+"""Saved Keras models: what a file tells, and what is refused before Keras sees it."""
+
+import copy
+import io
+import json
+import zipfile
+from pathlib import Path
+from typing import Any
+
+import h5py  # type: ignore[import-untyped]
+import numpy as np
+import pytest
+
+from zoo.core.errors import ZooError
+from zoo.weights import saved_models
+
+
+def layer(kind: str, module: str | None = "keras.layers", registered: str | None = None, **config: Any) -> Any:
+    return {"module": module, "class_name": kind, "config": config, "registered_name": registered}
+
+
+def config(*inner: Any) -> dict[str, Any]:
+    """The configuration of a network for 32 x 32 images and three classes, with layers in the middle."""
+    first = layer("InputLayer", batch_shape=[None, 32, 32, 3], name="input")
+    last = layer("Dense", name="top", units=3, activation="softmax")
+    return {"module": "keras", "class_name": "Sequential", "config": {"layers": [first, *inner, last]}}
+
+
+def weights() -> bytes:
+    content = io.BytesIO()
+    with h5py.File(content, "w") as file:
+        file.create_dataset("layers/dense/vars/0", data=np.ones((3, 3), np.float32))
+    return content.getvalue()
+
+
+def archive(path: Path, content: Any, version: str = "3.15.1", **more: bytes) -> Path:
+    with zipfile.ZipFile(path, "w", zipfile.ZIP_DEFLATED) as out:
+        out.writestr("metadata.json", json.dumps({"keras_version": version}))
+        out.writestr("config.json", json.dumps(content))
+        for name, data in ({"model.weights.h5": weights()} | more).items():
+            out.writestr(name, data)
+    return path
+
+
+def hdf5(path: Path, content: Any, version: str | None = "2.5.0") -> Path:
+    with h5py.File(path, "w") as file:
+        file.attrs["model_config"] = json.dumps(content).encode()
+        if version:
+            file.attrs["keras_version"] = version.encode()
+        file.create_dataset("model_weights/dense/dense/kernel:0", data=np.ones((3, 3), np.float32))
+    return path
+
+
+def old(*inner: Any) -> dict[str, Any]:
+    """The same as Keras 2 wrote it: without modules."""
+    tree = copy.deepcopy(config(*inner))
+    for row in [tree, *tree["config"]["layers"]]:
+        row.pop("module", None)
+        row.pop("registered_name", None)
+    return tree
+
+
+def refusal(path: Path) -> str:
+    with pytest.raises(ZooError) as caught:
+        saved_models.read(str(path))
+    return str(caught.value)
+
+
+def test_a_file_tells_generation_size_and_classes(tmp_path: Path) -> None:
+    model = saved_models.read(str(archive(tmp_path / "a.keras", config(layer("Rescaling", scale=1 / 255)))))
+    assert (model.generation, model.input_shape, model.outputs, model.scales) == (3, (32, 32, 3), 3, True)
+    model = saved_models.read(str(hdf5(tmp_path / "a.h5", old(layer("Conv2D", filters=8)))))
+    assert (model.generation, model.input_shape, model.outputs, model.scales) == (2, (32, 32, 3), 3, False)
+    assert saved_models.read(str(hdf5(tmp_path / "b.h5", old(), "2.1.5-tf"))).generation == 2
+
+
+GADGET = {"module": "keras.utils", "class_name": "function", "config": "get_file", "registered_name": "get_file"}
+
+
+@pytest.mark.parametrize(
+    ("inner", "words"),
+    [
+        (layer("Lambda", name="doubled"), "its layer 'doubled' is a Lambda, which runs what the file brings"),
+        (layer("TFSMLayer", filepath="/tmp/evil"), "is a TFSMLayer"),
+        (layer("TorchModuleWrapper", name="t"), "is a TorchModuleWrapper"),
+        (layer("Mine", None, "Mine", name="own"), "'own' is a Mine, which is no part of Keras"),
+        (layer("Mine", "my_package.layers", name="own"), "'own' is a Mine, which is no part of Keras"),
+        (layer("pack>Mine", name="own"), "no part of Keras"),
+        (layer("Popen", "subprocess", args=["touch", "x"]), "no part of Keras"),
+        (layer("Activation", activation=GADGET), "'get_file' is a function, which is no part of Keras"),
+        (layer("Activation", activation={"module": "builtins", "class_name": "function", "config": "f"}), "'f'"),
+        (layer("Dense", units=3, kernel_initializer={"class_name": "__lambda__", "config": {}}), "__lambda__"),
+    ],
+)
+def test_code_and_objects_of_others_are_refused_by_name(tmp_path: Path, inner: Any, words: str) -> None:
+    said = refusal(archive(tmp_path / "a.keras", config(inner)))
+    assert words in said
+    assert "model file" in said
+    nested = layer("TimeDistributed", layer=inner, name="outer")
+    assert "is refused" in refusal(archive(tmp_path / "b.keras", config(nested)))
+
+
+def test_a_lambda_of_keras_2_is_refused_which_that_keras_would_run(tmp_path: Path) -> None:
+    assert "is a Lambda" in refusal(hdf5(tmp_path / "a.h5", old(layer("Lambda", name="l"))))
+    call = layer("TFOpLambda", name="write", function="io.write_file")
+    assert "calls 'io.write_file'" in refusal(hdf5(tmp_path / "b.h5", old(call)))
+    assert saved_models.read(str(hdf5(tmp_path / "c.h5", old(layer("TFOpLambda", function="math.multiply"))))).outputs
+
+
+def test_how_a_model_was_compiled_does_not_matter(tmp_path: Path) -> None:
+    compiled = config() | {"compile_config": {"loss": layer("my_loss", "builtins", "my_loss")}}
+    assert saved_models.read(str(archive(tmp_path / "a.keras", compiled))).outputs == 3
+
+
+@pytest.mark.parametrize("name", ["../../evil.py", "/etc/evil", "assets/words.txt", "..\\evil", "config.json/../x"])
+def test_an_archive_holds_nothing_but_a_model(tmp_path: Path, name: str) -> None:
+    assert "which no Keras model has" in refusal(archive(tmp_path / "a.keras", config(), **{name: b"x"}))
+
+
+def test_a_configuration_of_100_megabytes_is_not_read(tmp_path: Path) -> None:
+    path = archive(tmp_path / "a.keras", config())
+    with zipfile.ZipFile(tmp_path / "b.keras", "w", zipfile.ZIP_DEFLATED) as out:
+        with out.open("config.json", "w") as stream:
+            for _ in range(100):
+                stream.write(b" " * (1 << 20))
+        for name in ("metadata.json", "model.weights.h5"):
+            out.writestr(name, zipfile.ZipFile(path).read(name))
+    assert "declares 104," in refusal(tmp_path / "b.keras")
+    stored = archive(tmp_path / "c.keras", config())
+    with zipfile.ZipFile(stored, "w") as out:
+        out.writestr("metadata.json", "{}")
+        out.writestr("config.json", b"[" * (100 << 20))
+        out.writestr("model.weights.h5", weights())
+    assert "'config.json' is 104,857,600 bytes long" in refusal(stored)
+
+
+def test_an_archive_that_unpacks_to_a_thousand_times_its_size_is_refused(tmp_path: Path) -> None:
+    path = tmp_path / "a.keras"
+    archive(path, config(), **{"model.weights.h5": b"\0" * (200 << 20)})
+    assert "declares" in refusal(path)
+
+
+@pytest.mark.parametrize("share", [0.0, 0.3, 0.9, 0.999])
+def test_a_file_that_breaks_off_is_refused(tmp_path: Path, share: float) -> None:
+    for path in (archive(tmp_path / "a.keras", config()), hdf5(tmp_path / "a.h5", old())):
+        content = path.read_bytes()
+        path.write_bytes(content[: int(len(content) * share)])
+        said = refusal(path)
+        assert "is refused" in said or "truncated file" in said
+
+
+@pytest.mark.parametrize("version", ["", "evil", "4.0.0", "2", "3." + "9" * 50])
+def test_a_file_that_does_not_tell_its_keras_is_refused(tmp_path: Path, version: str) -> None:
+    assert "which Keras wrote it" in refusal(archive(tmp_path / "a.keras", config(), version))
+
+
+def test_weights_alone_and_other_inputs_are_refused(tmp_path: Path) -> None:
+    with h5py.File(tmp_path / "a.h5", "w") as file:
+        file.create_dataset("dense/kernel:0", data=np.ones((3, 3), np.float32))
+    assert "weights and no model" in refusal(tmp_path / "a.h5")
+    tokens = {"module": "keras", "class_name": "Sequential", "config": {"layers": [layer("Dense", units=3)]}}
+    assert "no image" in refusal(archive(tmp_path / "b.keras", tokens))
+
+
+def test_deep_nesting_is_no_trouble(tmp_path: Path) -> None:
+    inner: Any = layer("Lambda", name="deep")
+    for _ in range(200):
+        inner = layer("TimeDistributed", layer=inner)
+    assert "is a Lambda" in refusal(archive(tmp_path / "a.keras", config(inner)))

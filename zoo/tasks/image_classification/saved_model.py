@@ -1,0 +1,110 @@
+"""Telling what photos show with a model that somebody saved: the stack of its generation, and its classes."""
+
+from pathlib import Path
+
+from zoo.config import model_files
+from zoo.config.overrides import value_of
+from zoo.config.schemas.image_classification import InferConfig
+from zoo.core import console
+from zoo.core.errors import ZooError
+from zoo.environments import stacks
+from zoo.environments.machine import Machine
+from zoo.tasks.image_classification.predict_photos import Classifier
+from zoo.weights import saved_models
+from zoo.weights.saved_models import SavedModel
+
+# The last Keras 2 that the zoo has reads what all before it wrote.
+KERAS_2 = "tf-2.12"
+# (mean, scale) of pixels 0 to 255 by channel; those of imagenet are the ones of torchvision.
+SCALES = {
+    "0..1": ([0.0] * 3, [255.0] * 3),
+    "-1..1": ([127.5] * 3, [127.5] * 3),
+    "imagenet": ([123.675, 116.28, 103.53], [58.395, 57.12, 57.375]),
+    "none": ([0.0] * 3, [1.0] * 3),
+}
+
+
+def add_defaults(overrides: list[str], here: Machine) -> list[str]:
+    """Add a stack of the generation of Keras that wrote the model, where the user chose none.
+
+    Raises:
+        ZooError: the model cannot be used, or the chosen stack is of another generation.
+    """
+    model = saved_models.read(str(value_of("model", overrides)))
+    chosen = value_of("stack", overrides)
+    if chosen:
+        _refuse_other_generation(model, chosen, here.platform)
+        return overrides
+    if model.generation == 2 and value_of("backend", overrides) in (None, "auto", "cpu"):
+        console.say(f"{model.path.name} was saved by Keras {model.version}: {KERAS_2} reads it")
+        rest = [text for text in overrides if not text.startswith("backend=")]
+        return [*rest, "backend=cpu", f"stack={KERAS_2}"]
+    return overrides
+
+
+def _refuse_other_generation(model: SavedModel, name: str, platform: str) -> None:
+    generation = generation_of(stacks.load(name), platform)
+    if generation != model.generation:
+        raise ZooError(
+            f"{model.path} was saved by Keras {model.version}, and stack {name} has Keras {generation}",
+            f"Leave stack= out, or choose one with Keras {model.generation}: `python -m zoo list stacks`.",
+        )
+
+
+def generation_of(stack: stacks.Stack, platform: str) -> int:
+    """Return 2 or 3: the generation of Keras in a stack."""
+    version = stacks.pins(stacks.lock_file(stack, platform)).get("keras", "2")
+    return 2 if stack.keras == "tf.keras" else int(version.partition(".")[0])
+
+
+def classifier(settings: InferConfig, stack: stacks.Stack, platform: str) -> Classifier:
+    """Return the network of a saved model.
+
+    Raises:
+        ZooError: its size or its classes are not known, or the stack is of another generation of Keras.
+    """
+    model = saved_models.read(str(settings.model["saved"]))
+    _refuse_other_generation(model, stack.name, platform)
+    names, size = _class_names(settings, model), _size(settings, model)
+    channels = model.input_shape[2]
+    mean, deviation = SCALES[str(settings.scale)]
+    if channels == 1:
+        mean, deviation = [sum(mean) / 3], [sum(deviation) / 3]
+    if model.scales and settings.scale != "none":
+        console.warn(f"{model.path.name} scales its input by itself: scale=none is likely right")
+    arguments = {"classes": len(names), "channels": channels, "normalise": (mean, deviation)}
+    request = {"name": model.path.name, "args": arguments, "saved": str(model.path)}
+    record = {"source": str(model.path), "file": str(model.path), "sha256": model.sha256, "keras": model.version}
+    console.say(f"{model.path.name}: Keras {model.version}, {size[0]} x {size[1]} x {channels}, {len(names)} classes")
+    return Classifier(request, size, None, "", names, {"weights": record})
+
+
+def _size(settings: InferConfig, model: SavedModel) -> tuple[int, int]:
+    """Return height and width of the images."""
+    height, width, _ = model.input_shape
+    if settings.size == "auto":
+        if height is None or width is None:
+            raise ZooError(f"{model.path} takes images of any size", "Give size=PIXELS, such as size=224.")
+        return height, width
+    size = int(settings.size)
+    if (height or size, width or size) != (size, size):
+        raise ZooError(f"{model.path} takes images of {height} x {width}, not {size} x {size}", "Leave size= out.")
+    return size, size
+
+
+def _class_names(settings: InferConfig, model: SavedModel) -> list[str]:
+    count = 2 if model.outputs == 1 else model.outputs
+    if settings.classes is None:
+        if count is None:
+            raise ZooError(f"{model.path} does not tell how many classes it has", "Give classes=FILE, a name a line.")
+        return [f"class {number}" for number in range(count)]
+    return _lines(Path(settings.classes))
+
+
+def _lines(path: Path) -> list[str]:
+    return [line for line in path.read_text(encoding="utf-8").splitlines() if line.strip()]
+
+
+def is_named(overrides: list[str]) -> bool:
+    """Return whether ``model=`` names a saved model."""
+    return model_files.is_saved(value_of("model", overrides))

@@ -1,0 +1,159 @@
+"""Saved Keras models of any origin: what the file tells, and a refusal of everything in it that would be code.
+
+Keras itself loads the file later, in a stack of the generation that wrote it. Its safe mode came late and has had
+holes, so a class is let through here only when it is one of Keras's own and runs nothing that the file brings.
+"""
+
+import itertools
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from zoo.core.errors import ZooError
+from zoo.core.files import file_sha256
+from zoo.core.paths import existing_input
+from zoo.weights import sandbox
+from zoo.weights.formats import RejectedFileError
+
+FORM = "Give a model saved by Keras: FILE.keras or FILE.h5."
+# Layers of Keras that run code or read files which the configuration names.
+CODE = ("Lambda", "TFSMLayer", "TorchModuleWrapper", "JaxLayer", "FlaxLayer", "StringLookup", "IntegerLookup",
+        "TextVectorization", "ClassMethod", "InstanceMethod", "InstanceProperty")  # fmt: skip
+# Operations of TensorFlow that Keras 2 wraps as layers, by the beginnings of their names.
+OPERATIONS = (
+    "math.", "nn.", "__operators__.", "cast", "clip_by_value", "concat", "expand_dims", "reshape", "squeeze", "stack",
+    "transpose", "image.resize", "compat.v1.transpose", "split", "identity",
+)  # fmt: skip
+# Where Keras has what a network consists of, and the functions among that.
+PARTS = re.compile(
+    r"keras(\.src)?(\.(layers|models|engine|initializers|regularizers|constraints|activations|dtype_policies"
+    r"|mixed_precision|random|ops|backend)(\.[\w.]+)?)?$"
+)
+FUNCTIONS = re.compile(r"keras(\.src)?\.(activations|initializers|regularizers|constraints)(\.[\w.]+)?$")
+OWN = "Replace it by layers of Keras, or put the network into a model file: model=FILE.py with weights=FILE."
+
+
+@dataclass(frozen=True)
+class SavedModel:
+    """A saved model that may be loaded.
+
+    Attributes:
+        path: absolute.
+        sha256: of the file.
+        version: of the Keras that wrote it.
+        input_shape: (height, width, channels) of one image; None for a size that is open.
+        outputs: numbers that it ends in, as far as the configuration tells.
+        scales: whether it scales its input by itself.
+    """
+
+    path: Path
+    sha256: str
+    version: str
+    input_shape: tuple[int | None, int | None, int]
+    outputs: int | None
+    scales: bool
+
+    @property
+    def generation(self) -> int:
+        """Return 3 for Keras 3, 2 for what came before."""
+        return int(self.version.partition(".")[0])
+
+
+def read(text: str) -> SavedModel:
+    """Read what a saved model tells of itself; Keras is not asked.
+
+    Raises:
+        ZooError: it is damaged, holds code or objects of others, or takes no images.
+    """
+    path = existing_input(text, FORM).absolute()
+    if not path.is_file():
+        raise ZooError(f"{path} is a folder", FORM)
+    content = sandbox.read_model(path)
+    version, config = content["version"], content["config"]
+    if not re.fullmatch(r"[23]\.\d{1,3}(\.\d{1,3})?\S{0,20}", version):
+        raise RejectedFileError(path, f"it does not tell which Keras wrote it: {version[:50]!r}")
+    rows = list(itertools.islice(_objects(config), 1_000_000))
+    _refuse_code(path, rows)
+    layers = [row for row in rows if isinstance(row.get("config"), dict)]
+    shape = _input_shape(path, rows)
+    scales = any(row.get("class_name") in ("Rescaling", "Normalization") for row in layers[:6])
+    return SavedModel(path, file_sha256(path), version, shape, _outputs(layers), scales)
+
+
+def _objects(config: Any) -> Iterator[dict[str, Any]]:
+    """Yield every dictionary of a configuration, outer ones first."""
+    pending = [config]
+    while pending:
+        item = pending.pop()
+        if isinstance(item, dict):
+            yield item
+            # How the model was compiled is not loaded.
+            pending += reversed([value for key, value in item.items() if key != "compile_config"])
+        elif isinstance(item, list):
+            pending += reversed(item)
+
+
+def _refuse_code(path: Path, rows: list[dict[str, Any]]) -> None:
+    for row in rows:
+        name, kind = _name_of(row), row.get("class_name")
+        if not isinstance(kind, str):
+            continue
+        if kind in CODE or kind == "__lambda__":
+            raise ZooError(f"{path} is refused: its layer {name!r} is a {kind}, which runs what the file brings", OWN)
+        if kind == "TFOpLambda" and not str(_inner(row).get("function")).startswith(OPERATIONS):
+            raise ZooError(f"{path} is refused: its layer {name!r} calls {_inner(row).get('function')!r}", OWN)
+        if _is_custom(row):
+            raise ZooError(
+                f"{path} is refused: {name!r} is a {kind}, which is no part of Keras: its code is not in the file",
+                OWN,
+            )
+
+
+def _is_custom(row: dict[str, Any]) -> bool:
+    """Whether Keras would look for an object of somebody else's: a class, or a function by its name."""
+    module, registered, kind = row.get("module"), row.get("registered_name"), str(row["class_name"])
+    if ">" in kind or (isinstance(registered, str) and ">" in registered):
+        return True
+    if module is None:  # without the key, as before Keras 3, that Keras itself refuses by name what it does not know
+        return registered is not None
+    if module == "builtins":
+        return kind == "function"
+    allowed = FUNCTIONS if kind == "function" else PARTS
+    return not isinstance(module, str) or not allowed.match(module)
+
+
+def _name_of(row: dict[str, Any]) -> str:
+    inner = row.get("config")
+    return str(inner.get("name", row.get("class_name")) if isinstance(inner, dict) else inner)[:100]
+
+
+def _inner(row: dict[str, Any]) -> dict[str, Any]:
+    inner = row.get("config")
+    return inner if isinstance(inner, dict) else {}
+
+
+def _input_shape(path: Path, rows: list[dict[str, Any]]) -> tuple[int | None, int | None, int]:
+    """Return the shape of the first layer that names one."""
+    keys = ("batch_shape", "batch_input_shape", "build_input_shape", "input_shape")
+    for row, key in itertools.product(rows, keys):
+        shape = row.get(key)
+        if (
+            isinstance(shape, list)
+            and len(shape) == 4
+            and all(size is None or isinstance(size, int) for size in shape)
+        ):
+            if shape[3] not in (1, 3):
+                break
+            return shape[1], shape[2], shape[3]
+    raise RejectedFileError(path, "its input is no image of 1 or 3 channels, the channels last")
+
+
+def _outputs(layers: list[dict[str, Any]]) -> int | None:
+    """Return the width of the last layer that has one."""
+    for row in reversed(layers):
+        width = row["config"].get("units") or row["config"].get("filters")
+        if isinstance(width, int) and 0 < width <= 1_000_000:
+            return width
+    return None

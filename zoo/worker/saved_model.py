@@ -1,0 +1,64 @@
+"""Load a saved model of any origin by the stack's own Keras, in its safe mode where it has one."""
+
+import inspect
+
+import numpy as np
+
+from zoo.models import compat
+from zoo.worker.errors import UserError, describe
+from zoo.worker.own_model import activation_of, ending_in_probabilities
+
+
+def build(model):
+    """Load the file of a request's model, and let it end in a probability for each class.
+
+    What was done about its end is added to the ``notes`` of the model.
+
+    Raises:
+        UserError: Keras cannot load it, or it has other inputs or outputs.
+    """
+    path, classes = model["saved"], model["args"]["classes"]
+    loaded = _load(path)
+    counts = len(getattr(loaded, "inputs", None) or ()), len(getattr(loaded, "outputs", None) or ())
+    if counts != (1, 1):
+        raise UserError("%s has %d inputs and %d outputs, not one of each" % ((path, *counts)))
+    shape = compat.static_shape(loaded.outputs[0])
+    if len(shape) != 2 or shape[1] not in ((classes, 1) if classes == 2 else (classes,)):
+        words = "%s ends in %s; with %d names of classes it must be (None, %d)"
+        raise UserError(words % (path, shape, classes, classes))
+    ending, notes = activation_of(loaded), model.setdefault("notes", [])
+    if shape[1] == 1:
+        notes.append("The model ends in one number (%s): taken as the probability of the second class" % ending)
+        return _of_two(loaded, ending)
+    if ending == "linear":
+        notes.append("The model ends in no activation: a softmax is applied")
+    elif ending != "softmax":
+        notes.append("The model ends in %s, not in a softmax: its numbers are shown as they are" % ending)
+    return ending_in_probabilities(loaded)
+
+
+def _load(path):
+    load = compat.keras.models.load_model
+    safe = {"safe_mode": True} if "safe_mode" in inspect.signature(load).parameters else {}
+    try:
+        return load(path, compile=False, **safe)
+    except Exception as error:
+        words = "Keras %s cannot load %s: %s" % (compat.version(), path, describe(error))
+        raise UserError(words + ". Objects that are no part of this Keras are not loaded") from error
+
+
+def _of_two(model, ending):
+    """The probabilities of both classes, from that of the second or, without an activation, from its logit."""
+    layers = compat.keras.layers
+    last = "softmax" if ending == "linear" else "linear"
+    pair = layers.Dense(2, activation=last, name="probabilities", **compat.full_precision())
+    whole = compat.keras.models.Model(inputs=model.inputs[0], outputs=pair(model.outputs[0]), name=model.name)
+    kernel, bias = ([0, 1], [0, 0]) if ending == "linear" else ([-1, 1], [1, 0])
+    pair.set_weights([np.array([kernel], np.float32), np.array(bias, np.float32)])
+    return whole
+
+
+def grayscale(preprocess):
+    """The same function for images in color that a model sees in gray (ITU-R BT.601)."""
+    weights = np.array([0.299, 0.587, 0.114], np.float32)
+    return lambda pixels: preprocess(np.asarray(pixels, np.float32) @ weights[:, None])
