@@ -104,6 +104,8 @@ def test_numbers_of_columns_say_that_there_is_no_header_unless_the_first_row_is_
         ('[{"text": "fine", "label": 1}]', {}, "is JSON"),
         (b"PK\x03\x04...", {}, "Save the sheet as CSV"),
         (b"PAR1....", {}, "read_parquet"),
+        ("<?xml version='1.0'?>\n<rows/>", {}, "is XML or HTML"),
+        ("text,label\nfine,1\n", {"label_column": "text"}, "texts and labels are one column, 0"),
         ("text,label\nfine\0,1\n", {}, "line 2: a NUL byte"),
     ],
 )  # fmt: skip
@@ -133,7 +135,9 @@ def test_a_row_with_a_lost_quote_is_left_out_and_those_after_it_are_read(tmp_pat
     rows[4] = '"text" 4,a\n'
     texts = read(tmp_path / "a.csv", "text,label\n" + "".join(rows))
     assert len(texts.texts) == 29
-    assert texts.skipped[0][0].endswith("line 6")
+    assert texts.skipped == [(f"{tmp_path / 'a.csv'}, line 6", "',' expected after '\"': a quote is lost")]
+    rows[15:] = ['"never closed, a\n', *(f"plain {number},a\n" for number in range(14))]
+    assert "16 of 30 texts cannot be used" in refusal(tmp_path / "a.csv", "text,label\n" + "".join(rows))
 
 
 def test_cells_that_a_spreadsheet_adds_at_the_end_are_no_columns(tmp_path: Path) -> None:

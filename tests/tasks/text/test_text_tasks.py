@@ -284,6 +284,9 @@ def test_a_table_without_header_or_suffix_is_read_as_in_training(
     assert main(["infer", f"run={run}", "input=new", "output.name=asked"]) == 0
     assert [row["text"] for row in predictions(folder, "asked")] == ["fine film", '"dull']
     assert "Left out new, line 3: 1 columns instead of 2" in capsys.readouterr().err
+    (folder / "one").write_text('?\t"dull film\n')
+    assert main(["infer", f"run={run}", "input=one", "output.name=one"]) == 0
+    assert [row["text"] for row in predictions(folder, "one")] == ['"dull film']
     (folder / "other.csv").write_text("id,review\n1,fine film\n")
     for number, key in enumerate(("text_column", "data.text_column")):
         assert main(["infer", f"run={run}", "input=other.csv", f"{key}=review", f"output.name=other{number}"]) == 0

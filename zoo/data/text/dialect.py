@@ -77,7 +77,7 @@ class Dialect:
             try:
                 cells, problem = next(reader, None), ""
             except csv.Error as error:
-                cells, problem = [], str(error)
+                cells, problem = [], f"{error}: a quote is lost"
             if cells is None:
                 return
             if problem or any(cell.strip() for cell in cells):

@@ -15,6 +15,7 @@ _BEGINNINGS = {
     b"ARROW1": ("an Arrow file", _PANDAS.format(call="read_feather('FILE')")),
     b"SQLite format 3": ("an SQLite data base", "Export the table as CSV."),
     b"%PDF": ("a PDF", "Give the texts as a CSV file."),
+    b"\x89PNG": ("a picture", "Give the texts as a CSV file."),
 }
 
 
@@ -34,13 +35,15 @@ def refuse(path: Path) -> None:
             raise ZooError(f"{path} is {kind}, not a table in a text file", remedy)
 
 
-def refuse_json(path: Path, text: str) -> None:
-    """Stop where a text is JSON, or JSON a line.
+def refuse_markup(path: Path, text: str) -> None:
+    """Stop where a text is JSON, JSON a line, XML or HTML.
 
     Raises:
         ZooError: it is.
     """
     start = text[: 1 << 16].lstrip()
+    if start[:5].lower() in ("<?xml", "<!doc", "<html"):
+        raise ZooError(f"{path} is XML or HTML, not a table", "Write its texts and labels into a CSV file.")
     if start[:1] not in ("{", "["):
         return
     line = start.partition("\n")[0].strip()

@@ -130,7 +130,7 @@ def _table_rows(row: LabelledData, remarks: Remarks, part: str, _name: str, path
         alone = "Without a labelled test table, name the training table by itself: data.root=FILE."
         raise ZooError(error.message, f"{error.remedy}\n{alone}") from error
     remarks.notes.append(f"Read {table.words}")
-    remarks.dialect = [table.dialect.delimiter, table.dialect.quoting]
+    remarks.dialect = table.dialect
     for line, cells, problem in table.rows:
         if problem:
             remarks.skipped.append((f"{path}, line {line}", problem))

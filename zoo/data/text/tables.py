@@ -28,12 +28,12 @@ class Table:
     """A table that is ready to be read.
 
     Attributes:
-        dialect: delimiter and quoting.
+        dialect: delimiter and quoting; auto where nothing in the table told them.
         words: how it is read.
         rows: its rows without the header: line, the cells asked for, and what is wrong with the row, or nothing.
     """
 
-    dialect: Dialect
+    dialect: list[str]
     words: str
     rows: Iterator[tuple[int, list[str], str]]
 
@@ -58,7 +58,7 @@ def open_table(path: Path, settings: LabelledData, columns: list[Column]) -> Tab
     text, encoding = files.read_and_tell(path, settings.encoding)
     if not text.strip():
         raise ZooError(f"{path} has no row: the file is empty", "Give a table with texts in it.")
-    foreign_formats.refuse_json(path, text)
+    foreign_formats.refuse_markup(path, text)
     said = _EXCEL.match(text)
     if said:
         text, settings = text[said.end() :], dataclasses.replace(settings, delimiter=said[1])
@@ -68,12 +68,13 @@ def open_table(path: Path, settings: LabelledData, columns: list[Column]) -> Tab
     if header is None:
         header = len(columns) > 1 and _names_no_class(chosen.records(text), places[-1])
     width = len(_trimmed(some[0], 0)) if header else dialect.shape_of(chosen, text).width
+    if len(set(places)) < len(places):
+        raise ZooError(f"{path}: texts and labels are one column, {places[0]}", "Set data.text_column.")
     kinds = [key.rpartition(".")[2].removesuffix("_column") for key, _ in columns]
     described = ", ".join(f"{kind} in column {place}" for kind, place in zip(kinds, places, strict=True))
     words = f"{path}: {chosen.words(text)}; {'a' if header else 'no'} header; {encoding}; {described}"
-    return Table(
-        chosen, words, _rows(chosen.records(text), places, max(width, *(place + 1 for place in places)), header)
-    )
+    rows = _rows(chosen.records(text), places, max(width, *(place + 1 for place in places)), header)
+    return Table([chosen.delimiter, chosen.quoting if '"' in text else "auto"], words, rows)
 
 
 def _dialect(path: Path, text: str, settings: LabelledData, columns: list[Column]) -> Dialect:
@@ -151,8 +152,12 @@ def _rows(
             header = False
             continue
         cells = _trimmed(record.cells, width)
-        problem = record.problem or (f"{len(cells)} columns instead of {width}" if len(cells) != width else "")
-        yield record.line, [] if problem else [cells[place] for place in places], problem
+        problem = f"{len(cells)} columns instead of {width}" if len(cells) != width else ""
+        if not record.problem:
+            yield record.line, [] if problem else [cells[place] for place in places], problem
+            continue
+        # A lost quote takes the rows after it along: each of them counts.
+        yield from ((line, [], record.problem) for line in range(record.line, record.end + 1))
 
 
 def _trimmed(cells: list[str], width: int) -> list[str]:
