@@ -2,9 +2,12 @@
 
 import io
 import threading
+import warnings
 from itertools import pairwise
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
+
+from zoo.core import console
 
 if TYPE_CHECKING:
     import numpy as np
@@ -103,7 +106,10 @@ def confusion(matrix: "NDArray[np.int64]", names: list[str], title: str, path: P
             colour = "white" if share[row, column] > 0.5 else "black"
             axes.text(column, row, f"{matrix[row, column]}", ha="center", va="center", color=colour, fontsize=8)
     figure.suptitle(_shown(title, 200))
-    figure.savefig(path, dpi=120)
+    with warnings.catch_warnings():
+        # Names of classes in scripts and signs that the font lacks are drawn as boxes.
+        warnings.filterwarnings("ignore", "Glyph")
+        figure.savefig(path, dpi=120)
 
 
 def losses(history: Path, title: str, path: Path) -> None:
@@ -135,7 +141,7 @@ def losses(history: Path, title: str, path: Path) -> None:
 
 def _shown(text: str, most: int = 24) -> str:
     """Text that matplotlib prints as it is: not too long, and no ``$`` that would begin a formula."""
-    whole = text.encode("utf-8", "replace").decode("utf-8").replace("$", r"\$")
+    whole = console.escape_controls(text.encode("utf-8", "replace").decode("utf-8"), keep="").replace("$", r"\$")
     return whole if len(whole) <= most else whole[: most - 1] + "\N{HORIZONTAL ELLIPSIS}"
 
 

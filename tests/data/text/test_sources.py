@@ -174,3 +174,27 @@ def test_a_stranger_s_archive_is_refused_whole(tmp_path: Path) -> None:
             archive.addfile(info, io.BytesIO(b"text"))
     with pytest.raises(ZooError, match="leads out of the archive"):
         sources.source_of(row("text_folder", path)).read()
+
+
+def test_files_without_a_suffix_and_parts_by_the_end_of_a_name(tmp_path: Path) -> None:
+    groups = {
+        f"news-{part}/{name}/{n}": f"{name} {n}" for part in ("train", "test") for name in "ab" for n in (51, 52)
+    }
+    texts = sources.source_of(row("text_folder", folder(tmp_path, groups))).read()
+    assert sorted(zip(texts.parts or [], texts.texts, strict=True))[:2] == [("test", "a 51"), ("test", "a 52")]
+    assert texts.class_names == ["a", "b"]
+
+
+def test_a_stray_file_beside_class_folders_is_left_out_or_refused(tmp_path: Path) -> None:
+    files = {f"{name}/{number}.txt": f"text {number}" for name in "ab" for number in range(10)}
+    root = folder(tmp_path, files | {"urls.txt": "http://x"})
+    texts = sources.source_of(row("text_folder", root)).read()
+    assert (len(texts.texts), [where for where, _ in texts.skipped]) == (20, [str(root / "urls.txt")])
+    with pytest.raises(ZooError, match="in no class folder"):
+        sources.source_of(row("text_folder", root, strict=True)).read()
+
+
+def test_files_of_one_stem_are_classes_where_none_ends_in_txt(tmp_path: Path) -> None:
+    root = folder(tmp_path, {"rt-polarity.pos": "fine\n", "rt-polarity.neg": "dull\n", "README": "about"})
+    texts = sources.source_of(row("text_lines", root)).read()
+    assert (texts.texts, texts.class_names, len(texts.notes)) == (["dull", "fine"], ["neg", "pos"], 2)

@@ -86,6 +86,11 @@ def test_nothing_judged_is_nothing_to_keep(tmp_path: Path) -> None:
     assert error_analysis.keep(tmp_path, material(tmp_path), "a title") is None
 
 
+def test_names_that_the_font_lacks_are_drawn_without_a_word(tmp_path: Path, recwarn: pytest.WarningsRecorder) -> None:
+    plots.confusion(np.eye(2, dtype=np.int64), ["\U0001f44d", "\x1b[31mred"], "a title", tmp_path / "drawn.png")
+    assert not recwarn.list
+
+
 @pytest.mark.parametrize("count", [2, 30, 200])
 def test_a_matrix_of_any_size_can_be_drawn(tmp_path: Path, count: int) -> None:
     matrix = np.eye(count, dtype=np.int64) * 3

@@ -336,3 +336,24 @@ def test_what_is_taken_for_what_is_in_tables_and_on_the_page(
     page = (run / "report.html").read_text(encoding="utf-8")
     for words in ("Confusion matrix", "Precision", "F1", "most confident mistakes", "=fine film again"):
         assert words in page
+
+
+@pytest.mark.parametrize(
+    ("change", "words"),
+    [
+        ({"data": {"dialect": ["tabs", "none"]}}, "data.dialect is"),
+        ({"data": {"dialect": 7}}, "data.dialect is 7"),
+        ({"config": {"data": {"quoting": "much"}}}, "data.quoting must be one of"),
+        ({"config": {"data": {"strangers": 1}}}, "strangers: unknown key"),
+        ({"data": {"class_names": None}}, "has no data.class_names"),
+    ],
+)
+def test_a_record_that_was_tampered_with_is_refused(
+    folder: Path, capsys: pytest.CaptureFixture[str], change: dict[str, Any], words: str
+) -> None:
+    run = trained(folder, *CLASSIFIER)
+    saved = record(run)
+    saved["data"] |= change.get("data", {})
+    saved["config"]["data"] |= change.get("config", {}).get("data", {})
+    (run / "run.json").write_text(json.dumps(saved))
+    assert words in refusal(capsys, "infer", f"run={run}", "input=texts.csv")

@@ -191,6 +191,10 @@ def data_set(record: Untrusted) -> Html | None:
         ("Name", row.text("name")), ("Reason for the choice", row.text("reason")), ("Items", ", ".join(items)),
         ("Classes", ", ".join(row.words("class_names")[:60])),
         ("Skipped", "; ".join(": ".join(each.words()) for each in row.rows("skipped"))),
+        ("How it was read", "; ".join(row.words("read"))),
+        ("Left out", ", ".join(f"{int(value):,} {words}" for key, words in _LEFT if (value := row.number(key)))),
+        ("Test texts that are among the training texts too", f"{int(row.number('duplicates') or 0):,}"
+            if row.number("duplicates") is not None else ""),
         ("Source", link(row.text("source"))), ("License", row.text("licence")),
         ("SHA-256 of the files", _code(row.text("sha256"))),
     ])  # fmt: skip
@@ -202,6 +206,7 @@ _ITEMS = (
     ("test_items", "for testing"),
     ("items", ""),
 )
+_LEFT = (("skipped_items", "in skipped.csv"), ("blank", "blank"))
 
 
 def again(record: Untrusted) -> Html:

@@ -4,9 +4,10 @@ import dataclasses
 import sys
 from collections.abc import Iterable
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from zoo.config.schemas.text import LabelledData, TextInferConfig
+from zoo.core import schema
 from zoo.core.errors import ZooError
 from zoo.data.text import dataset, files, sources, tables, tokenization
 from zoo.runs.records import Json
@@ -72,17 +73,31 @@ def own(settings: TextInferConfig, source: Run, tokenizer: tokenization.Tokenize
 
 def _reading(settings: TextInferConfig, source: Run, path: Path) -> LabelledData:
     """Return how texts were read in training, with what the user says about these."""
-    reading = LabelledData(**source.record["config"]["data"])
+    reading = _trained_data(source)
     trained = source.record["data"].get("dialect")
     if trained and _is_like_trained(source, path):
-        reading = dataclasses.replace(reading, delimiter=str(trained[0]), quoting=str(trained[1]))
+        reading = dataclasses.replace(reading, **_dialect(source, trained))
     said = {key: value for key, value in dataclasses.asdict(settings.data).items() if value is not None}
     said.pop("lines", None)
-    reading = dataclasses.replace(reading, **said)
-    problem = next(filter(None, reading.checks()), None)
-    if problem:
-        raise ZooError(f"{source.folder / 'run.json'}: {problem}", "Give another run, or train again.")
-    return reading
+    return dataclasses.replace(reading, **said)
+
+
+def _dialect(source: Run, trained: Any) -> dict[str, Any]:
+    """Return delimiter and quoting of the table that a run was trained with."""
+    known = isinstance(trained, list) and len(trained) == 2 and all(isinstance(each, str) for each in trained)
+    if not known or any(LabelledData("text_table", delimiter=trained[0], quoting=trained[1]).checks()):
+        raise ZooError(f"{source.folder / 'run.json'}: data.dialect is {trained!r}", "Give another run.")
+    return {"delimiter": trained[0], "quoting": trained[1]}
+
+
+def _trained_data(source: Run) -> LabelledData:
+    """Return the settings of the data that a run was trained with; its record may come from a stranger."""
+    settings = source.record["config"]["data"]
+    problems = schema.violations(settings, LabelledData)
+    if not problems:
+        problems = [problem for problem in LabelledData(**settings).checks() if problem]
+    schema.refuse("record", source.folder / "run.json", problems)
+    return LabelledData(**settings)
 
 
 def _is_file(text: str) -> bool:
@@ -162,7 +177,7 @@ def test_set(source: Run) -> Inputs:
     """
     import numpy as np
 
-    prepared = dataset.prepare(LabelledData(**source.record["config"]["data"]))
+    prepared = dataset.prepare(_trained_data(source))
     trained_run.refuse_other_data(source, prepared.name, prepared.sha256)
     try:
         with np.load(source.folder / "split.npz", allow_pickle=False) as stored:

@@ -20,6 +20,8 @@ from zoo.tasks.text.inputs import Inputs
 
 # Of a text so many characters are in predictions.csv: the page of a run reads tables of some megabytes.
 MOST_CHARACTERS = 500
+# What is taken from the record of the run that trained.
+NEEDED = {"config.data": dict, "config.data.name": str, "data.class_names": list, "data.sha256": str}
 
 
 def infer(overrides: list[str]) -> Run:
@@ -28,7 +30,7 @@ def infer(overrides: list[str]) -> Run:
     Raises:
         ZooError: anything that stops the run, with what to do about it.
     """
-    source = trained_run.open_run(INFER, overrides)
+    source = trained_run.open_run(INFER, overrides, NEEDED)
     tokenizer = tokenization.load(source.folder / dataset.VOCABULARY)
     context = create_context(INFER, overrides)
     settings = context.settings
