@@ -12,7 +12,7 @@ SILENT = "No line looks like an error. If the program ended early, run it with p
 MATTERS = re.compile(
     r"^\W{0,4}(?:[\w.]{2,80}(?:Error|Exception|Failure|Interrupt)\b|(?:error|fatal|exception)\b)"
     r"|\b(?:fatal error|error):|\bERR!|Abort trap|Segmentation fault|Bus error|core dumped|terminate called"
-    r"|failed assertion|Check failed|Fatal Python error|\bFAILED\b|\bpanic",
+    r"|failed assertion|terminated by signal|segfault|Check failed|Fatal Python error|\bFAILED\b|\bpanic",
     re.IGNORECASE,
 )
 FRAME = re.compile(r'^\W{0,4}File "[^"\n]{1,300}", line \d{1,7}')
