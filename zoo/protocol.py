@@ -46,7 +46,6 @@ PARTS: Dict[str, Any] = {
     "tensorboard": (bool,),
     "model": _PART,
     "weights": (str, type(None)),
-    "weights_hint": _TEXT,
     "data": _PART,
     "pieces": (list,),
     "train": _PART,

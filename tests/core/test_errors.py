@@ -1,6 +1,11 @@
 """zoo.core.errors: what was received, and what to do."""
 
-from zoo.core.errors import ZooError, nearest, unknown
+from collections.abc import Callable
+
+import pytest
+
+from zoo.core.errors import ZooError, listed, nearest, unknown
+from zoo.worker import errors as worker_errors
 
 
 def test_an_error_is_its_message_and_its_remedy() -> None:
@@ -17,3 +22,16 @@ def test_an_unknown_name_lists_the_valid_ones() -> None:
     error = unknown("model", "mnits", ["mnist", "a"])
     assert error.message == "There is no model called 'mnits'; did you mean 'mnist'?"
     assert error.remedy == "Choose one of: a, mnist"
+
+
+@pytest.mark.parametrize("cut", [listed, worker_errors.listed])
+def test_a_list_in_a_message_ends_after_ten_entries(cut: Callable[..., str]) -> None:
+    entries = [f"w{number}" for number in range(300)]
+    assert cut(entries[:10]) == "w0, w1, w2, w3, w4, w5, w6, w7, w8, w9"
+    assert cut(entries, "; ") == "w0; w1; w2; w3; w4; w5; w6; w7; w8; w9 and 290 more"
+    assert cut([]) == ""
+
+
+def test_names_that_would_do_are_cut_as_well() -> None:
+    error = unknown("stack", "x", [f"stack-{number:02}" for number in range(17)])
+    assert error.remedy.endswith("stack-09 and 7 more")

@@ -93,14 +93,3 @@ def test_half_the_bits_agree_on_what_is_certain(
     certain = ordered[:, -1] - ordered[:, -2] > off
     assert certain.sum() >= 4
     np.testing.assert_array_equal(ours.argmax(axis=1)[certain], theirs.argmax(axis=1)[certain])
-
-
-@pytest.mark.stacks("openvino")
-def test_weights_of_another_width_are_refused_by_name(tmp_path: Path, published: Path, photos: Path) -> None:
-    words = [f"weights={published}", f"input={photos}", "backend=openvino", "model.alpha=0.5"]
-    with pytest.raises(ZooError) as error:
-        ask(tmp_path, "openvino", *words)
-    message = str(error.value)
-    assert "these are the weights of alpha 0.25: model.alpha=0.25" in message
-    assert "conv1/kernel has shape (3, 3, 3, 8), the model needs (3, 3, 3, 16)" in message
-    assert message.count("has shape") == 136

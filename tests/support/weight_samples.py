@@ -30,3 +30,30 @@ def assert_same(weights: Weights, wanted: Weights) -> None:
     for name, array in wanted.arrays.items():
         assert weights.arrays[name].dtype == np.float32
         np.testing.assert_array_equal(weights.arrays[name], array)
+
+
+MOBILENET_FILTERS = (64, 128, 128, 256, 256, *(512,) * 6, 1024, 1024)
+
+
+def mobilenet(alpha: float = 0.25, classes: int | None = 1000, biased: bool = False) -> Weights:
+    """Draw weights of MobileNet v1 as Keras names them; None for classes leaves the top out."""
+    shapes: dict[str, tuple[int, ...]] = {}
+
+    def add(name: str, kernel: tuple[int, ...], weight: str = "kernel", norm: str | None = None) -> None:
+        shapes[f"{name}/{weight}"] = kernel
+        outputs = kernel[2] if weight == "depthwise_kernel" else kernel[3]
+        if biased or norm is None:
+            shapes[f"{name}/bias"] = (outputs,)
+        parts = ("gamma", "beta", "moving_mean", "moving_variance") if norm else ()
+        shapes.update({f"{norm}/{part}": (outputs,) for part in parts})
+
+    inputs = int(32 * alpha)
+    add("conv1", (3, 3, 3, inputs), norm="conv1_bn")
+    for number, filters in enumerate(MOBILENET_FILTERS, 1):
+        outputs = int(filters * alpha)
+        add(f"conv_dw_{number}", (3, 3, inputs, 1), "depthwise_kernel", f"conv_dw_{number}_bn")
+        add(f"conv_pw_{number}", (1, 1, inputs, outputs), norm=f"conv_pw_{number}_bn")
+        inputs = outputs
+    if classes:
+        add("conv_preds", (1, 1, inputs, classes))
+    return drawn(shapes)

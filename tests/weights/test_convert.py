@@ -1,12 +1,14 @@
 """zoo.weights.convert: every format becomes every other, and nothing is made up."""
 
 import itertools
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
 import pytest
 
-from tests.support.weight_samples import KINDS, assert_same, drawn
+from tests.support.weight_samples import KINDS, assert_same, drawn, mobilenet
+from zoo.cli.main import main
 from zoo.core.errors import ZooError
 from zoo.weights import convert
 from zoo.weights import io as weights_io
@@ -61,3 +63,40 @@ def test_show_lists_names_and_shapes(tmp_path: Path) -> None:
     lines = convert.show(tmp_path / "w.npz")
     assert lines[0].endswith("numpy archive, 9 weights, 314 parameters")
     assert "dw/depthwise_kernel      (3, 3, 4, 1)" in lines
+
+
+def test_a_file_that_is_there_is_replaced_only_where_that_is_asked_for(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    source, target = str(tmp_path / "w.npz"), tmp_path / "w.h5"
+    weights_io.write(Path(source), drawn())
+    target.write_text("precious")
+    assert main(["weights", "convert", source, str(target)]) == 1
+    assert "is there already" in capsys.readouterr().err
+    assert target.read_text() == "precious"
+    assert main(["weights", "convert", source, str(target), "overwrite=yes"]) == 1
+    assert "overwrite=yes has no use here" in capsys.readouterr().err
+    assert main(["weights", "convert", source, str(target), "overwrite=true"]) == 0
+    assert_same(weights_io.read(target), drawn())
+
+
+def test_a_place_that_cannot_be_written_and_a_dangling_link_are_told(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    weights_io.write(tmp_path / "w.npz", drawn())
+    (tmp_path / "link.h5").symlink_to("gone.h5")
+    assert main(["weights", "convert", str(tmp_path / "w.npz"), "/proc/w.npz"]) == 1
+    assert "Cannot write /proc/w.npz" in capsys.readouterr().err
+    assert main(["weights", "show", str(tmp_path / "link.h5")]) == 1
+    assert "it is a link to gone.h5, which is not there" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize("suffix", [".h5", ".weights.h5"])
+def test_a_network_inside_another_becomes_a_file_that_keras_reads(tmp_path: Path, suffix: str) -> None:
+    plain = mobilenet(0.25, 3)
+    inner = {("base/" * (not name.startswith("conv_preds")) + name): array for name, array in plain.arrays.items()}
+    weights_io.write(tmp_path / "nested.safetensors", replace(plain, arrays=inner, order_problems=("unknown",)))
+    lines = convert.convert(tmp_path / "nested.safetensors", tmp_path / f"flat{suffix}")
+    assert "Written as mobilenet (alpha=0.25) with 3 classes" in lines[1]
+    assert list(weights_io.read(tmp_path / f"flat{suffix}").arrays) == list(plain.arrays)
+    assert "It holds mobilenet (alpha=0.25) with 3 classes" in convert.show(tmp_path / f"flat{suffix}")

@@ -7,14 +7,15 @@ import threading
 from pathlib import Path
 from typing import Any
 
-import numpy as np
 import pytest
 
+from tests.support import weight_samples
 from zoo.core import schema
 from zoo.core.errors import ZooError
 from zoo.models import mobilenet, mobilenet_v2
 from zoo.weights import convert, io, pretrained
 
+ASSUMED = "; it does not tell the size of its images: model.input_size=224 is assumed"
 FULL = {"name": "mobilenet", "alpha": 1.0, "input_size": 224}
 
 
@@ -25,12 +26,8 @@ def cache(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 
 def file_of_weights(path: Path, alpha: float = 0.25, classes: int = 1000) -> Path:
-    """The two weights that tell of what model a file is."""
-    arrays = {
-        "conv_pw_13/kernel": np.ones((1, 1, 8, round(1024 * alpha)), np.float32),
-        "conv_preds/kernel": np.ones((1, 1, round(1024 * alpha), classes), np.float32),
-    }
-    io.write(path, io.Weights(arrays, "drawn"))
+    """Weights of MobileNet drawn at random."""
+    io.write(path, weight_samples.mobilenet(alpha, classes))
     return path
 
 
@@ -50,15 +47,6 @@ def test_the_table_agrees_with_the_models(model: Any) -> None:
         assert entry["source"]
 
 
-def test_class_names() -> None:
-    # The checksum that Keras itself holds the file against.
-    index = hashlib.md5(pretrained.CLASS_INDEX.read_bytes(), usedforsecurity=False)
-    assert index.hexdigest() == "c2c37ea517e94d9795004a39431a14cb"
-    names = pretrained.class_names(1000)
-    assert (names[0], names[281], names[999]) == ("tench", "tabby", "toilet_tissue")
-    assert pretrained.class_names(2) == ["class 0", "class 1"]
-
-
 def test_published_files_are_asked_for_with_their_checksum(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     asked: list[Any] = []
 
@@ -69,10 +57,10 @@ def test_published_files_are_asked_for_with_their_checksum(tmp_path: Path, monke
     monkeypatch.setattr(pretrained, "fetch", fetch)
     chosen = pretrained.choose("imagenet", FULL)
     assert chosen is not None
-    assert chosen.classes == 1000
-    assert chosen.hint == ""
+    assert chosen.network.classes == 1000
     assert chosen.record["source"] == "imagenet"
-    pretrained.choose("imagenet", {"name": "mobilenet_v2", "alpha": 1.0, "input_size": 224})
+    with pytest.raises(ZooError, match="Give model=mobilenet"):
+        pretrained.choose("imagenet", {"name": "mobilenet_v2", "alpha": 1.0, "input_size": 224})
     (v1, urls, checksum, *_), (v2, _, other, *_) = asked
     assert urls == [f"https://storage.googleapis.com/tensorflow/keras-applications/mobilenet/{v1}"]
     assert (v1, len(checksum)) == ("mobilenet_1_0_224_tf.h5", 32)
@@ -113,7 +101,6 @@ def test_a_file_that_keras_downloaded_is_taken_where_no_checksum_is_known(
     chosen = pretrained.choose("imagenet", FULL | {"alpha": 0.5})
     assert chosen is not None
     assert chosen.record["file"] == str(path)
-    assert chosen.hint == ""
     assert "Keras downloaded" in capsys.readouterr().err
 
 
@@ -126,35 +113,86 @@ def test_a_file_of_the_users_own_is_read_once(tmp_path: Path, cache: Path, monke
     path = file_of_weights(tmp_path / "my weights é.safetensors", classes=7)
     first = pretrained.choose(str(path), FULL | {"alpha": 0.25})
     assert first is not None
-    assert first.classes == 7
-    assert first.hint == ""
+    assert first.network.classes == 7
     assert first.npz.is_relative_to(cache)
     assert list(io.read(first.npz).arrays) == list(io.read(path).arrays)
     read: list[Path] = []
     plain = io.read
     monkeypatch.setattr(io, "read", lambda path: read.append(path) or plain(path))
-    assert pretrained.choose(str(path), FULL | {"alpha": 0.25}) == first
+    again = pretrained.choose(str(path), FULL | {"alpha": 0.25})
+    assert (again.record, again.npz, again.arguments) == (first.record, first.npz, first.arguments)
     assert read == [first.npz]
     first.npz.write_bytes(b"PK\x03\x04 damaged")
-    assert pretrained.choose(str(path), FULL | {"alpha": 0.25}) == first
+    assert pretrained.choose(str(path), FULL | {"alpha": 0.25}).record == first.record
     shutil.copyfile(file_of_weights(tmp_path / "other.npz", classes=9), path.with_suffix(".npz"))
     other = pretrained.choose(str(path.with_suffix(".npz")), FULL)
     assert other is not None
     assert other.npz != first.npz
 
 
-def test_the_file_tells_which_model_it_is_of(tmp_path: Path) -> None:
-    path = str(file_of_weights(tmp_path / "w.npz", alpha=0.5))
-    hints = {
-        "alpha": pretrained.choose(path, FULL),
-        "model": pretrained.choose(path, {"name": "mobilenet_v2", "alpha": 1.0}),
-        "nothing": pretrained.choose(path, {"name": "mnist"}),
-    }
-    assert {key: weights.hint for key, weights in hints.items() if weights} == {
-        "alpha": "these are the weights of alpha 0.5: model.alpha=0.5",
-        "model": "these are the weights of mobilenet: model=mobilenet",
-        "nothing": "",
-    }
+def test_the_file_tells_what_nobody_set_and_it_is_told_in_one_line(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    path = str(file_of_weights(tmp_path / "w.npz", alpha=0.5, classes=3))
+    chosen = pretrained.choose(path, FULL | {"depth_multiplier": 1})
+    assert chosen.overrides == ["model.alpha=0.5"]
+    (line,) = capsys.readouterr().err.splitlines()
+    assert line == "w.npz holds mobilenet (alpha=0.5) with 3 classes; taken from it: model.alpha=0.5" + ASSUMED
+    assert pretrained.choose(path, FULL | {"alpha": 0.5, "depth_multiplier": 1}, ["alpha"]).overrides == []
+    assert capsys.readouterr().err == f"w.npz holds mobilenet (alpha=0.5) with 3 classes{ASSUMED}\n"
+    pretrained.choose(path, FULL | {"alpha": 0.5, "depth_multiplier": 1}, ["alpha", "input_size"])
+    assert capsys.readouterr().err == ""
+
+
+@pytest.mark.parametrize(
+    ("model", "given", "words"),
+    [
+        (
+            FULL,
+            ["alpha"],
+            ["mobilenet (alpha=0.5) with 1,000 classes", "model.alpha=1.0", "Leave model.alpha out"],
+        ),
+        ({"name": "mobilenet_v2"}, [], ["holds mobilenet (alpha=0.5)", "not mobilenet_v2", "Give model=mobilenet."]),
+    ],
+)
+def test_what_contradicts_the_file_is_refused(
+    tmp_path: Path, model: dict[str, Any], given: list[str], words: list[str]
+) -> None:
+    path = file_of_weights(tmp_path / "w.npz", alpha=0.5)
+    with pytest.raises(ZooError) as error:
+        pretrained.choose(str(path), model, given)
+    assert all(word in str(error.value) for word in words), error.value
+
+
+def test_a_file_of_another_network_is_told_by_ten_of_its_layers(tmp_path: Path) -> None:
+    layers = {f"mixed{number}/kernel": (1, 1, 2, 2) for number in range(94)}
+    io.write(tmp_path / "inception.npz", weight_samples.drawn(layers))
+    with pytest.raises(ZooError) as error:
+        pretrained.choose(str(tmp_path / "inception.npz"), FULL)
+    assert "its 94 layers with weights are mixed0, mixed1," in error.value.message
+    assert error.value.message.endswith("mixed9 and 84 more")
+
+
+def test_grey_images_saved_models_and_tensorflow_lite_are_named(tmp_path: Path) -> None:
+    grey = weight_samples.mobilenet(0.25, 2)
+    kernel = {"conv1/kernel": grey.arrays["conv1/kernel"][:, :, :1]}
+    io.write(tmp_path / "grey.npz", io.Weights(grey.arrays | kernel, "drawn"))
+    (tmp_path / "saved").mkdir()
+    (tmp_path / "saved" / "saved_model.pb").write_bytes(b"\x08")
+    (tmp_path / "a.tflite").write_bytes(b"\x1c\0\0\0TFL3" + bytes(40))
+    for name, words in {
+        "grey.npz": "for images of other channels, 1; here they have 3",
+        "saved": "is a SavedModel of TensorFlow",
+        "a.tflite": "it is a TensorFlow Lite model",
+    }.items():
+        with pytest.raises(ZooError, match=words):
+            pretrained.choose(str(tmp_path / name), FULL)
+
+
+def test_a_dangling_link_is_named_as_such(tmp_path: Path) -> None:
+    (tmp_path / "w.h5").symlink_to(tmp_path / "gone.h5")
+    with pytest.raises(ZooError, match=r"is a link to .*gone\.h5, which is not there"):
+        pretrained.choose(str(tmp_path / "w.h5"), FULL)
 
 
 def test_a_published_file_is_downloaded_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -179,7 +217,7 @@ def test_a_published_file_is_downloaded_once(tmp_path: Path, monkeypatch: pytest
         table["mobilenet"]["checksums"][name] = {"sha256": hashlib.sha256(content).hexdigest()}
         monkeypatch.setattr(schema, "read_yaml", lambda _path: table)
         first = pretrained.choose("imagenet", FULL | {"alpha": 0.25})
-        assert pretrained.choose("imagenet", FULL | {"alpha": 0.25}) == first
+        assert pretrained.choose("imagenet", FULL | {"alpha": 0.25}).record == first.record
         table["mobilenet"]["checksums"]["mobilenet_5_0_224_tf.h5"] = {"md5": "0" * 32}
         with pytest.raises(ZooError, match="it serves another file") as error:
             pretrained.choose("imagenet", FULL | {"alpha": 0.5})

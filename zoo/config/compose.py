@@ -16,7 +16,7 @@ from zoo.config.overrides import all_at_once, parse, value_of
 from zoo.config.renamed_keys import rename_settings
 from zoo.config.tasks import Command, S
 from zoo.core import paths
-from zoo.core.errors import ZooError, nearest, unknown
+from zoo.core.errors import ZooError, listed, nearest, unknown
 
 
 def compose(command: Command[S], overrides: list[str]) -> S:
@@ -164,7 +164,7 @@ def _lay_on(tree: Any, parsed: Any) -> str | None:
     if key not in valid:
         inside = [name for name in valid if name.startswith(key + ".")]
         if inside:
-            return f"{key!r} is a group of keys: set {', '.join(inside)}"
+            return f"{key!r} is a group of keys: set {listed(inside)}"
         return f"there is no key {key!r}{nearest(key, list(valid))}"
     problem = _wrong_type(key, valid[key], value) if key.startswith("model.") else None
     if problem:

@@ -40,6 +40,12 @@ def model_arguments(model: dict[str, Any]) -> dict[str, Any]:
     return {key: value for key, value in model.items() if key not in MODEL_FACTS}
 
 
+def given_arguments(overrides: list[str]) -> set[str]:
+    """Return the names of the model's arguments that overrides set."""
+    keys = (text.partition("=")[0] for text in overrides)
+    return {key.removeprefix("model.") for key in keys if key.startswith("model.")}
+
+
 def recipe_file(model: str, backend: str) -> Path | None:
     """Return the recipe of a model on a backend, or None."""
     path = paths.RECIPES / model / f"{backend}.yaml"

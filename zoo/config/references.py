@@ -14,7 +14,7 @@ from zoo.config import config_files, model_files
 from zoo.config.overrides import leaves, path_keys, value_of
 from zoo.core import paths
 from zoo.core import schema as checks
-from zoo.core.errors import ZooError, unknown
+from zoo.core.errors import ZooError, listed, unknown
 from zoo.environments.machine import Machine
 from zoo.environments.platforms import SYSTEMS
 
@@ -114,7 +114,7 @@ def _path(name: str) -> Path:
     if os.path.isfile(path):  # which takes names of any length, and of users who are not there
         return path
     if path.suffix in (".yaml", ".yml") or path.name != name:
-        raise ZooError(f"There is no file {path}", f"Give a YAML file, or one of: {', '.join(names())}")
+        raise ZooError(f"There is no file {path}", f"Give a YAML file, or one of: {listed(names())}")
     raise unknown(KEY, name, names())
 
 

@@ -1,5 +1,6 @@
 """Define the errors that users see: what is wrong, what was received, what to do."""
 
+from collections.abc import Iterable
 from pathlib import Path
 
 INTERRUPTED = 130
@@ -53,6 +54,14 @@ class StorageError(ZooError):
         self.path = path
 
 
+def listed(entries: Iterable[str], separator: str = ", ", most: int = 10) -> str:
+    """Join the first entries of a list for a message, and say how many more there are."""
+    texts = list(entries)
+    shown = separator.join(texts[:most])
+    link = "\n  " if "\n" in separator else " "
+    return f"{shown}{link}and {len(texts) - most:,} more" if len(texts) > most else shown
+
+
 def nearest(word: str, valid: list[str]) -> str:
     """Return ``; did you mean 'x'?`` for the closest of the valid words, or an empty string."""
     import difflib
@@ -65,5 +74,5 @@ def unknown(kind: str, word: str, valid: list[str]) -> ZooError:
     """Build the error for a name that does not exist; it lists the valid ones and the nearest."""
     return ZooError(
         f"There is no {kind} called {word!r}{nearest(word, valid)}",
-        f"Choose one of: {', '.join(sorted(valid))}",
+        f"Choose one of: {listed(sorted(valid))}",
     )

@@ -221,6 +221,8 @@ def storage_error(verb: str, path: Path, error: BaseException, remedy: str = "")
         remedy: what to do about it, instead of the usual advice.
     """
     reason = error.strerror if isinstance(error, OSError) and error.strerror else str(error)
+    if isinstance(error, FileNotFoundError) and path.is_symlink():
+        reason = f"it is a link to {os.readlink(path)}, which is not there"
     return StorageError(f"Cannot {verb} {path}: {reason}", remedy or _advice(verb, error), path)
 
 

@@ -2,6 +2,8 @@
 
 import contextlib
 import os
+import re
+import shlex
 from collections.abc import Iterable
 from pathlib import Path
 
@@ -55,6 +57,11 @@ def user_path(text: str | Path) -> Path:
         ZooError: the home folder is unknown, or no path can hold such a text.
     """
     given = str(text)
+    if re.match(r"[A-Za-z][A-Za-z0-9+.-]+://", given) and not os.path.lexists(given):
+        raise ZooError(
+            f"{given} is an address, and files are read from the disk only",
+            f"Download it first, for example: curl -LO {shlex.quote(given)}\nThen give the path of the file.",
+        )
     if "\0" in given:
         raise ZooError(f"{given!r} is not a path: it contains a NUL character", "Check the path.")
     path = Path(os.path.expanduser(given))

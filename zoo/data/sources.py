@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from zoo.core import paths
 from zoo.core.download import fetch
-from zoo.core.errors import ZooError
+from zoo.core.errors import ZooError, listed
 from zoo.core.files import file_sha256, storage_error
 from zoo.core.paths import user_path
 from zoo.data import idx
@@ -96,7 +96,7 @@ def in_root(row: DataRow) -> dict[str, Path]:
     files = {role: _one_of(root, _usual_names(file.name)) for role, file in row.files.items()}
     missing = [file.name for role, file in row.files.items() if files[role] is None]
     if missing:
-        shown = ", ".join(present[:12]) + (" ..." if len(present) > 12 else "")
+        shown = listed(present)
         raise ZooError(
             f"data.root={row.root} lacks {', '.join(missing)}; it holds {shown or 'nothing'}",
             "The four IDX files may be .gz or plain, and be called like train-images-idx3-ubyte or "

@@ -4,7 +4,7 @@ import dataclasses
 import re
 from collections.abc import Mapping
 
-from zoo.core.errors import ZooError, unknown
+from zoo.core.errors import ZooError, listed, unknown
 from zoo.environments import compatibility, stacks
 from zoo.environments import machine as machines
 from zoo.environments.backends import Backend, Support, load_all, names
@@ -231,7 +231,7 @@ def _refusal(candidate: Candidate, machine: Machine, available: Mapping[str, Sta
 
 def _no_such_stack(name: str, rows: Mapping[str, Backend], available: Mapping[str, Stack]) -> ZooError:
     if any(name in row.stacks for row in rows.values()):
-        return ZooError(f"Stack {name!r} is not in this release", f"Choose one of: {', '.join(sorted(available))}")
+        return ZooError(f"Stack {name!r} is not in this release", f"Choose one of: {listed(sorted(available))}")
     return unknown("stack", name, list(available))
 
 

@@ -22,7 +22,16 @@ PUBLISHED = blocks.Published(
 )
 
 
-def build(compat, input_shape=None, classes=1000, alpha=1.0, depth_multiplier=1, dropout=0.001, input_size=224):
+def build(
+    compat,
+    input_shape=None,
+    classes=1000,
+    alpha=1.0,
+    depth_multiplier=1,
+    dropout=0.001,
+    input_size=224,
+    activation="relu6",
+):
     """Build the network with its top, for pictures with the channels last.
 
     Args:
@@ -33,6 +42,7 @@ def build(compat, input_shape=None, classes=1000, alpha=1.0, depth_multiplier=1,
         depth_multiplier: number of outputs of the depthwise convolutions for each channel.
         dropout: share of features dropped before the last layer, 0 <= dropout < 1.
         input_size: height and width of the pictures in pixels; None takes them as they are.
+        activation: after every normalization: relu6, as published, or relu, which others trained with.
 
     Returns:
         A model from (batch, height, width, channels) float32 in -1..1 to (batch, classes) probabilities.
@@ -42,7 +52,7 @@ def build(compat, input_shape=None, classes=1000, alpha=1.0, depth_multiplier=1,
     """
     shape = blocks.fixed_input_shape(input_shape, input_size)
     inputs = compat.keras.layers.Input(shape=shape)
-    x = _trunk(compat, inputs, alpha, depth_multiplier, classes)
+    x = _trunk(compat, inputs, alpha, depth_multiplier, classes, _activation_layer(compat, activation))
     x = _top(compat, x, alpha, classes, dropout, "softmax")
     return compat.keras.models.Model(inputs=inputs, outputs=x, name="mobilenet")
 
@@ -92,7 +102,7 @@ def MobileNet(  # noqa: N802  (the name of the function it replaces)
         published=PUBLISHED,
         alpha=alpha,
         name="mobilenet",
-        trunk=lambda x: _trunk(compat, x, alpha, depth_multiplier, classes),
+        trunk=lambda x: _trunk(compat, x, alpha, depth_multiplier, classes, compat.relu6),
         top=lambda x, activation: _top(compat, x, alpha, classes, dropout, activation),
         tensor_shape=None,
     )
@@ -101,26 +111,39 @@ def MobileNet(  # noqa: N802  (the name of the function it replaces)
     )
 
 
-def _trunk(compat, x, alpha, depth_multiplier, classes):
+def _activation_layer(compat, activation):
+    """Return the function that makes the layer of an activation by its name.
+
+    Raises:
+        ValueError: with the value received.
+    """
+    if activation not in ("relu6", "relu"):
+        raise ValueError("`activation` should be relu6 or relu. Received activation=%r" % (activation,))
+    if activation == "relu6":
+        return compat.relu6
+    return lambda name: compat.keras.layers.Activation("relu", name=name)
+
+
+def _trunk(compat, x, alpha, depth_multiplier, classes, activation):
     blocks.check_width(alpha, classes)
     x = blocks.conv(compat, x, int(32 * alpha), "conv1", size=3, stride=2)
     x = blocks.batch_norm(compat, x, "conv1_bn")
-    x = compat.relu6("conv1_relu")(x)
+    x = activation("conv1_relu")(x)
     for number, (filters, stride) in enumerate(BLOCKS, 1):
-        x = _separable(compat, x, number, int(filters * alpha), stride, depth_multiplier)
+        x = _separable(compat, x, number, int(filters * alpha), stride, depth_multiplier, activation)
     return x
 
 
-def _separable(compat, x, number, filters, stride, depth_multiplier):
-    """Apply a depthwise and a 1x1 convolution, each with batch normalization and ReLU6."""
+def _separable(compat, x, number, filters, stride, depth_multiplier, activation):
+    """Apply a depthwise and a 1x1 convolution, each with batch normalization and the activation."""
     if stride != 1:
         x = compat.keras.layers.ZeroPadding2D(((0, 1), (0, 1)), name="conv_pad_%d" % number)(x)
     x = blocks.depthwise_conv(compat, x, "conv_dw_%d" % number, stride, depth_multiplier)
     x = blocks.batch_norm(compat, x, "conv_dw_%d_bn" % number)
-    x = compat.relu6("conv_dw_%d_relu" % number)(x)
+    x = activation("conv_dw_%d_relu" % number)(x)
     x = blocks.conv(compat, x, filters, "conv_pw_%d" % number)
     x = blocks.batch_norm(compat, x, "conv_pw_%d_bn" % number)
-    return compat.relu6("conv_pw_%d_relu" % number)(x)
+    return activation("conv_pw_%d_relu" % number)(x)
 
 
 def _top(compat, x, alpha, classes, dropout, activation):

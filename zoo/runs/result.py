@@ -1,8 +1,10 @@
 """Open a finished run: record, figures, history and predictions."""
 
+import re
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 from zoo.config.schemas.common import Output
 from zoo.core import csv_files
@@ -10,6 +12,9 @@ from zoo.core.paths import user_path
 from zoo.runs import folder as run_folder
 from zoo.runs import records, tables
 from zoo.runs.records import Json
+
+# Columns of predictions.csv that hold probabilities: of the best classes, or of every class.
+_PROBABILITY = re.compile(r"probability(_\d+)?$|p_")
 
 
 @dataclass
@@ -47,20 +52,35 @@ class Run:
         return path if path.is_file() else None
 
     @property
-    def predictions(self) -> list[dict[str, str]]:
-        """Return rows of ``predictions.csv``: input, class, probability, and those of each class or the next best."""
+    def predictions(self) -> list[dict[str, Any]]:
+        """Return rows of ``predictions.csv``: input, class, probability, and those of each class or the next best.
+
+        Probabilities are numbers, all else is text.
+        """
         return list(self.each_prediction())
 
-    def each_prediction(self) -> Iterator[dict[str, str]]:
+    def each_prediction(self) -> Iterator[dict[str, Any]]:
         """Yield the same rows one by one."""
         path = self.folder / "predictions.csv"
         if path.is_file():
             with path.open(newline="", encoding="utf-8") as source:
-                yield from csv_files.rows(source)
+                yield from map(_with_numbers, csv_files.rows(source))
 
     def _repr_png_(self) -> bytes | None:
         """Show the curves in notebooks."""
         return self.curves.read_bytes() if self.curves else None
+
+
+def _with_numbers(row: dict[str, Any]) -> dict[str, Any]:
+    """Return a row of predictions with its probabilities as numbers."""
+    return {name: _number(cell) if _PROBABILITY.match(str(name)) else cell for name, cell in row.items()}
+
+
+def _number(cell: Any) -> Any:
+    try:
+        return float(cell)
+    except (TypeError, ValueError):  # of a file that somebody changed
+        return cell
 
 
 def open_run(folder: Path) -> Run:

@@ -10,7 +10,7 @@ from zoo.config import config_files, model_files, references
 from zoo.config.overrides import leaves, value_of
 from zoo.config.schemas.common import Output, Settings
 from zoo.core import console
-from zoo.core.errors import ZooError
+from zoo.core.errors import ZooError, listed
 from zoo.core.paths import user_path
 from zoo.runs import folder as run_folder
 from zoo.runs import records
@@ -145,7 +145,7 @@ def refuse_changes(settings: Settings, record: RunRecord) -> None:
         if before[key] != now[key] and not key.startswith(FREE) and key != "model.file"
     ]
     if changed:
-        raise ZooError(f"This would be another run: {'; '.join(changed)}", "Leave these out, or train anew.")
+        raise ZooError(f"This would be another run: {listed(changed, '; ')}", "Leave these out, or train anew.")
 
 
 def reopened(previous: RunRecord) -> RunRecord:

@@ -1,6 +1,7 @@
 """Summarize finished runs of any task for standard output."""
 
 import itertools
+from typing import Any
 
 from zoo.config import bounds
 from zoo.runs import promises, retry
@@ -112,7 +113,8 @@ def predictions(run: Run) -> list[str]:
     rows = list(itertools.islice(rest, SHOWN_PREDICTIONS))
     more = sum(1 for _ in rest)
     width = max((len(row["input"]) for row in rows), default=0)
-    summary = [f"{row['input']:<{width}}  {row['class']}  {float(row['probability']):.4f}" for row in rows]
+    best = record.get("config", {}).get("top") or 1
+    summary = [f"{row['input']:<{width}}  {_likeliest(row, best)}" for row in rows]
     if more:
         summary.append(f"... and {more:,} more in predictions.csv")
     speed = f"{run.metrics.get('items_per_s', 0):,.0f} per second"
@@ -120,3 +122,10 @@ def predictions(run: Run) -> list[str]:
     if "test_accuracy" in run.metrics:
         summary.append(f"test accuracy {run.metrics['test_accuracy']:.4f}, loss {run.metrics['test_loss']:.4f}")
     return summary
+
+
+def _likeliest(row: dict[str, Any], count: int) -> str:
+    """Return the likeliest classes of a row with their probabilities; one where the row has no others."""
+    shares = {name.removeprefix("p_"): share for name, share in row.items() if name.startswith("p_")}
+    ranked = sorted(shares.items(), key=lambda pair: -pair[1])[:count] if count > 1 and shares else []
+    return "  ".join(f"{name}  {share:.4f}" for name, share in ranked or [(row["class"], row["probability"])])

@@ -1,19 +1,22 @@
 """Convert files of weights from one format to another, and list what they hold."""
 
+import os
 from pathlib import Path
 
 from zoo.core.errors import ZooError
-from zoo.weights import io, keras3_layout, torch_names
+from zoo.core.files import check_writable
+from zoo.weights import io, keras3_layout, pretrained, recognition, torch_names
 from zoo.weights.formats import Weights
 
 
-def convert(source: Path, target: Path, names: str = "zoo") -> list[str]:
+def convert(source: Path, target: Path, names: str = "zoo", overwrite: bool = False) -> list[str]:
     """Read weights of any kind and write them as the kind that the target's name ends in.
 
     Args:
         source: the file to read. Weights of ``torch.nn.TransformerEncoder`` are known by their names.
         target: the file to write.
         names: ``zoo``, the names of the zoo's own encoder, or ``torch``, those of PyTorch's.
+        overwrite: replace the target where it is there already.
 
     Returns:
         What was read and written, in lines for people.
@@ -22,15 +25,27 @@ def convert(source: Path, target: Path, names: str = "zoo") -> list[str]:
         ZooError: the source cannot be read, or cannot become what was asked for.
     """
     io.writer_for(target)
-    weights = torch_names.to_zoo(io.read(source))
-    if target.exists() and target.samefile(source):
+    if target.exists() and source.exists() and target.samefile(source):
         raise ZooError(f"{source} would be written over itself", "Name another file to write.")
+    if os.path.lexists(target) and not overwrite:
+        raise ZooError(f"{target} is there already", "Name another file to write, or add overwrite=true.")
+    check_writable(target)
+    weights, notes = _flat(torch_names.to_zoo(io.read(source)), target)
     io.write(target, torch_names.to_torch(weights) if names == "torch" else weights)
-    lines = [f"{source}: {_described(weights)}", f"{target}: written, {target.stat().st_size:,} bytes"]
+    lines = [f"{source}: {_described(weights)}", *notes, f"{target}: written, {target.stat().st_size:,} bytes"]
     if target.name.endswith(".weights.h5"):
         counted = ", ".join(f"{count} {kind}" for kind, count in keras3_layout.classes_of(weights).items())
         lines.append(f"Layers by class: {counted}")
     return lines
+
+
+def _flat(weights: Weights, target: Path) -> tuple[Weights, list[str]]:
+    """Return weights in an order that Keras can read, as far as the target needs one and the network is known."""
+    network = recognition.recognize(weights) if weights.order_problems and target.suffix == ".h5" else None
+    if network is None:
+        return weights, []
+    note = f"Written as {pretrained.describe(network)}, with the names of keras.applications"
+    return Weights(network.arrays, weights.kind), ["; ".join([note, *network.notes])]
 
 
 def show(path: Path) -> list[str]:
@@ -43,7 +58,11 @@ def show(path: Path) -> list[str]:
     width = max(len(name) for name in weights.arrays)
     rows = [f"{name:<{width}}  {array.shape}" for name, array in weights.arrays.items()]
     problems = [f"It cannot become .h5 or .weights.h5: {problem}" for problem in weights.order_problems]
-    return [f"{path}: {_described(weights)}", *problems, *rows]
+    network = recognition.recognize(weights)
+    known = [f"It holds {pretrained.describe(network)}"] if network else []
+    if network and network.top_problem:
+        known.append(f"As it stands it trains other classes, but tells none: it {network.top_problem}")
+    return [f"{path}: {_described(weights)}", *known, *(network.notes if network else []), *problems, *rows]
 
 
 def _described(weights: Weights) -> str:

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from zoo.core.errors import listed
 from zoo.core.files import atomic_file, storage_error
 from zoo.weights import formats
 
@@ -65,9 +66,7 @@ def read_shards(folder: Path) -> "Arrays":
 def _shards(folder: Path, group: dict[str, Any]) -> list[str]:
     names = [str(name) for name in group["paths"]]
     if any(Path(name).name != name for name in names):
-        raise formats.RejectedFileError(
-            folder / "model.json", f"it names shards outside its folder: {', '.join(names)}"
-        )
+        raise formats.RejectedFileError(folder / "model.json", f"it names shards outside its folder: {listed(names)}")
     return names
 
 
@@ -87,7 +86,7 @@ def _group(folder: Path, group: dict[str, Any]) -> "Arrays":
         begin = end
     if begin != len(content):
         raise formats.RejectedFileError(
-            folder / "model.json", f"{', '.join(names)} are longer than the weights they hold"
+            folder / "model.json", f"{listed(names)} are longer than the weights they hold"
         )
     return arrays
 

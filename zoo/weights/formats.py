@@ -13,7 +13,7 @@ import zlib
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import IO, TYPE_CHECKING
+from typing import IO, TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -48,12 +48,14 @@ class Weights:
         kind: what the file was, in words.
         classes: Keras 3's name for the class of a layer (``depthwise_conv2d``), where the file tells it.
         order_problems: why the order of the layers is unknown; empty where it is known.
+        config: the model's configuration as Keras wrote it, where the file has one.
     """
 
     arrays: "Arrays"
     kind: str
     classes: dict[str, str] = field(default_factory=dict)
     order_problems: tuple[str, ...] = ()
+    config: Any = None
 
 
 class RejectedFileError(ZooError):

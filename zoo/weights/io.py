@@ -77,6 +77,11 @@ def _read_rest(path: Path, head: bytes) -> Weights:
     for magic, name in MISTAKEN.items():
         if head.lstrip().startswith(magic) and path.suffix != ".safetensors":
             raise RejectedFileError(path, f"it is {name}")
+    if head[4:8] == b"TFL3":
+        raise ZooError(
+            f"{path} is refused: it is a TensorFlow Lite model, whose weights are packed for small machines",
+            "Give the Keras model that it was made from: .keras or .h5.",
+        )
     if path.suffix != ".safetensors":
         raise RejectedFileError(
             path, f"it is neither HDF5, .keras, .npz nor .safetensors; it begins with {head[:8]!r}"

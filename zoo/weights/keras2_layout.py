@@ -52,7 +52,7 @@ def read_keras2(path: Path, tree: Tree, root: str, config: Any) -> Weights:
                 raise RejectedFileError(path, f"it lists {join(layer, own)!r} twice")
             arrays[join(layer, own)] = value
     kind = f"Keras {version} {'model' if root else 'weights'} HDF5"
-    return Weights(arrays, kind, classes, tuple(order_problems))
+    return Weights(arrays, kind, classes, tuple(order_problems), config)
 
 
 def _group(path: Path, tree: Tree, name: str) -> dict[str, Text]:

@@ -4,7 +4,7 @@ import re
 from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any
 
-from zoo.core.errors import ZooError
+from zoo.core.errors import ZooError, listed
 from zoo.weights.formats import Weights, natural
 from zoo.weights.keras_layout import NESTED, Tree, by_layer, join, layers_of
 
@@ -61,7 +61,7 @@ def read_keras3(tree: Tree, config: Any, kind: str) -> Weights:
     reading = _Reading(tree)
     _collect(reading, "", "", "", config)
     words = f"{kind} without the names of the layers" if reading.unnamed else kind
-    return Weights(reading.arrays, words, reading.classes, tuple(dict.fromkeys(reading.order_problems)))
+    return Weights(reading.arrays, words, reading.classes, tuple(dict.fromkeys(reading.order_problems)), config)
 
 
 def _collect(reading: _Reading, group: str, label: str, layer_class: str, config: Any) -> None:
@@ -131,7 +131,7 @@ def make_keras3(weights: Weights) -> Tree:
         kind = weights.classes.get(layer) or _deduced_class(arrays)
         if set(arrays) - set(NUMBERED.get(kind, ())):
             raise ZooError(
-                f"The layer {layer!r} of class {kind or 'unknown'} has {', '.join(arrays)}, which cannot be numbered",
+                f"The layer {layer!r} of class {kind or 'unknown'} has {listed(arrays)}, which cannot be numbered",
                 "Write .npz, .safetensors or .h5 instead.",
             )
         count = seen[kind] = seen.get(kind, -1) + 1

@@ -1,29 +1,33 @@
 """Read what ``weights=`` names: published weights, a file of the user's own, or none.
 
 Whatever the file, the worker gets ``layer/weight`` -> float32 in an ``.npz`` of the zoo's own, kept in the cache by
-the checksum of its source.
+the checksum of its source, beside what the file tells of its network.
 """
 
+import dataclasses
 import json
-from collections.abc import Mapping
+import os
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from zoo.core import console, paths, schema
 from zoo.core.download import fetch
-from zoo.core.errors import ZooError, nearest
-from zoo.core.files import file_sha256, locked
+from zoo.core.errors import ZooError, listed, nearest
+from zoo.core.files import atomic_write, file_sha256, locked
 from zoo.core.paths import siblings, user_path
 
 if TYPE_CHECKING:
     from zoo.weights.formats import Weights
+    from zoo.weights.recognition import Network
 
 WORDS = ("imagenet", "none")
 TABLE = paths.CONFIGS / "weights" / "imagenet.yaml"
-CLASS_INDEX = paths.CONFIGS / "weights" / "imagenet_class_index.json"
+# Not worth a word: every published network has it.
+ONE_OUTPUT = ("depth_multiplier", 1)
 # Part of the name of every kept file: raise it when what is made of the same source changes.
-CACHE_VERSION = 1
+CACHE_VERSION = 2
 
 
 @dataclass(frozen=True)
@@ -31,16 +35,23 @@ class PretrainedWeights:
     """Weights that a run starts from.
 
     Attributes:
+        path: the file.
         npz: for the worker, ``layer/weight`` -> float32.
         record: for ``run.json``: ``source``, ``file``, ``sha256``, ``parameters``.
-        classes: outputs of the top, where the file has one that is known.
-        hint: what to do if they do not fit the model, or "".
+        network: what the file tells of its network; None for models that are not recognized in files.
+        arguments: of the model, taken from the file since the user gave none.
     """
 
+    path: Path
     npz: Path
     record: dict[str, Any]
-    classes: int | None
-    hint: str
+    network: "Network | None" = None
+    arguments: dict[str, Any] = dataclasses.field(default_factory=dict)
+
+    @property
+    def overrides(self) -> list[str]:
+        """The arguments as the command line has them."""
+        return [f"model.{key}={value}" for key, value in self.arguments.items()]
 
 
 @dataclass(frozen=True)
@@ -51,39 +62,86 @@ class _Architecture:
     file: str
     alphas: dict[float, str]
     sizes: list[int]
-    width: dict[str, Any]
-    top: str
     checksums: dict[str, dict[str, str]]
     licence: str = ""
 
 
-def choose(source: str | None, model: Mapping[str, Any]) -> PretrainedWeights | None:
+def choose(source: str | None, model: Mapping[str, Any], given: Collection[str] = ()) -> PretrainedWeights | None:
     """Get the weights that ``weights=`` names; None where it names none.
 
     Args:
         source: ``imagenet``, the path of a file, ``none`` or None.
         model: the model's settings: ``name``, and its arguments such as ``alpha`` and ``input_size``.
+        given: names of the arguments that the user chose; all others are taken from the file.
 
     Raises:
-        ZooError: they were not published for this model, cannot be downloaded or checked, or cannot be read.
+        ZooError: they were not published for this model, cannot be downloaded, checked or read, or are another's.
     """
     if source is None or source == "none":
         return None
     path = _published(model) if source == "imagenet" else _own(source)
     sha256 = file_sha256(path)
-    npz, weights = _cached(path, sha256)
-    parameters = sum(array.size for array in weights.arrays.values())
+    npz, parameters, network = _cached(path, sha256)
     record = {"source": source, "file": str(path), "sha256": sha256, "parameters": parameters}
-    row = _table().get(str(model["name"]))
-    return PretrainedWeights(npz, record, _classes(row, weights), _hint(row, weights, model))
+    if model["name"] not in _table():
+        return PretrainedWeights(path, npz, record)
+    network = _of_model(network, path, npz, str(model["name"]))
+    _refuse_contradictions(network, path, model, given)
+    free = {key: value for key, value in network.arguments.items() if key not in given}
+    arguments = {key: value for key, value in free.items() if value != model.get(key)}
+    chosen = PretrainedWeights(path, npz, record, network, arguments)
+    known = "input_size" in network.arguments or "input_size" in given
+    _say(chosen, source, None if known else model.get("input_size"))
+    return chosen
 
 
-def class_names(count: int) -> list[str]:
-    """Name the classes of a network of which nothing more is known: ImageNet's where there are 1,000."""
-    if count != 1000:
-        return [f"class {number}" for number in range(count)]
-    index = json.loads(CLASS_INDEX.read_text(encoding="utf-8"))
-    return [index[str(number)][1] for number in range(count)]
+def _of_model(network: "Network | None", path: Path, npz: Path, name: str) -> "Network":
+    """Return the network of a file once it is known to be of a model."""
+    from zoo.weights import io
+
+    if network is None:
+        layers = list(dict.fromkeys(weight.rpartition("/")[0] for weight in io.read(npz).arrays))
+        raise ZooError(
+            f"{path} is none of {', '.join(_table())}: its {len(layers)} layers with weights are {listed(layers)}",
+            "Give a file of such a network: whole, or without its top; `python -m zoo weights show FILE` lists all.",
+        )
+    if network.channels != 3:
+        raise ZooError(
+            f"{path} holds {describe(network)} for images of other channels, {network.channels}; here they have 3",
+            "Give weights that were trained on color images.",
+        )
+    if network.name != name:
+        raise ZooError(f"{path} holds {describe(network)}, not {name}", f"Give model={network.name}.")
+    return network
+
+
+def _refuse_contradictions(network: "Network", path: Path, model: Mapping[str, Any], given: Collection[str]) -> None:
+    """Stop where an argument that the user gave is another than that of the weights; pictures may have any size."""
+    wrong = [key for key in network.arguments if key in given and key != "input_size"]
+    wrong = [key for key in wrong if network.arguments[key] != model.get(key)]
+    if wrong:
+        asked = ", ".join(f"model.{key}={model.get(key)}" for key in wrong)
+        remedy = f"Leave model.{' and model.'.join(wrong)} out: the file tells."
+        raise ZooError(f"{path} holds {describe(network)}, and {asked} is asked for", remedy)
+
+
+def _say(chosen: PretrainedWeights, source: str, assumed_size: int | None) -> None:
+    """Say in one line what was taken from the file, and the size that is assumed where it tells none."""
+    assert chosen.network is not None  # noqa: S101  (only called with one)
+    words = [*chosen.network.notes]
+    if assumed_size:
+        words.append(f"it does not tell the size of its images: model.input_size={assumed_size} is assumed")
+    if source != "imagenet" and (chosen.arguments or words):
+        taken = f"; taken from it: {' '.join(chosen.overrides)}" if chosen.arguments else ""
+        notes = "".join(f"; {note}" for note in words)
+        console.say(f"{chosen.path.name} holds {describe(chosen.network)}{taken}{notes}")
+
+
+def describe(network: "Network") -> str:
+    """Say what a network is: ``mobilenet (alpha=0.25 input_size=96) with 2 classes``."""
+    arguments = " ".join(f"{key}={value}" for key, value in network.arguments.items() if (key, value) != ONE_OUTPUT)
+    top = f" with {network.classes:,} classes" if network.classes else ""
+    return f"{network.name} ({arguments}){top}"
 
 
 def _table() -> dict[str, _Architecture]:
@@ -114,10 +172,9 @@ def _published(model: Mapping[str, Any]) -> Path:
 
 def _check_published(setting: str, value: object, valid: "list[float] | list[int]") -> None:
     if value not in valid:
-        listed = ", ".join(str(each) for each in valid)
         raise ZooError(
             f"No weights were published for model.{setting}={value}",
-            f"Choose one of {listed}, or give weights=PATH.",
+            f"Choose one of {listed(map(str, valid))}, or give weights=PATH.",
         )
 
 
@@ -131,7 +188,7 @@ def _downloaded_by_keras(row: _Architecture, file: str) -> Path:
         f"No checksum of {file} is known, so it is not downloaded: nothing could tell it from another file",
         f"Download it yourself and give its path:\n  {row.address}{file}\n  weights=FOLDER/{file}\n"
         f"Or let Keras download it; what it keeps in {path.parent} is used.\n"
-        f"Files with a known checksum: {', '.join(row.checksums)}",
+        f"Files with a known checksum: {listed(row.checksums)}",
     )
 
 
@@ -139,9 +196,19 @@ def _own(source: str) -> Path:
     path = user_path(source).absolute()
     if path.is_file():
         return path
+    if (path / "saved_model.pb").is_file():
+        raise ZooError(
+            f"weights={source} is a SavedModel of TensorFlow, whose code would run",
+            f"Where it was made: tf.keras.models.load_model({source!r}).save('model.h5'), and give weights=model.h5.",
+        )
     if path.is_dir():
         raise ZooError(
             f"weights={source} is a folder", "Name the file of weights; for a run of the zoo give run=FOLDER."
+        )
+    if path.is_symlink():
+        raise ZooError(
+            f"{source} is a link to {os.readlink(path)}, which is not there",
+            "Mend the link, or name the file itself.",
         )
     guess = nearest(source, list(WORDS)) or nearest(path.name, siblings(path))
     raise ZooError(
@@ -150,37 +217,40 @@ def _own(source: str) -> Path:
     )
 
 
-def _cached(path: Path, sha256: str) -> tuple[Path, "Weights"]:
-    """Return the zoo's own form of a file of weights, written once."""
-    from zoo.weights import io
-
+def _cached(path: Path, sha256: str) -> tuple[Path, int, "Network | None"]:
+    """Return the zoo's own form of a file of weights, how many numbers it has, and its network; written once."""
     folder = paths.cache_dir() / "weights"
     npz = folder / f"{sha256[:32]}-{CACHE_VERSION}.npz"
     with locked(folder / f".{npz.name}.lock", f"reads {path.name}"):
-        if npz.is_file():
-            try:
-                return npz, io.read(npz)
-            except ZooError:
-                console.warn(f"{npz} was damaged; it is made anew")
-        weights = io.read(path)
-        io.write(npz, weights)
-    return npz, weights
+        return _kept(npz) or _read(path, npz)
 
 
-def _classes(row: _Architecture | None, weights: "Weights") -> int | None:
-    top = weights.arrays.get(row.top) if row else None
-    return int(top.shape[-1]) if top is not None and top.ndim else None
+def _kept(npz: Path) -> tuple[Path, int, "Network | None"] | None:
+    """Return what was once written; None where it is not there, or damaged."""
+    from zoo.weights import io
+    from zoo.weights.recognition import Network
+
+    if not npz.is_file():
+        return None
+    try:
+        count = _count(io.read(npz))
+        facts = json.loads(npz.with_suffix(".json").read_text(encoding="utf-8"))
+        return npz, count, Network(**facts) if facts else None
+    except (ZooError, OSError, ValueError, TypeError):
+        console.warn(f"{npz} was damaged; it is made anew")
+        return None
 
 
-def _hint(row: _Architecture | None, weights: "Weights", model: Mapping[str, Any]) -> str:
-    """Say what the file's own shapes tell that the settings contradict."""
-    if row is None:
-        return ""
-    array = weights.arrays.get(row.width["weight"])
-    if array is None or not array.ndim:
-        others = [name for name, other in _table().items() if other.width["weight"] in weights.arrays]
-        return f"these are the weights of {others[0]}: model={others[0]}" if others else ""
-    alpha = round(array.shape[-1] / row.width["full"], 2)
-    if abs(alpha - float(model.get("alpha", 1.0))) < 0.01:
-        return ""
-    return f"these are the weights of alpha {alpha:g}: model.alpha={alpha:g}"
+def _read(path: Path, npz: Path) -> tuple[Path, int, "Network | None"]:
+    from zoo.weights import io, recognition
+
+    weights = io.read(path)
+    network = recognition.recognize(weights)
+    io.write(npz, dataclasses.replace(weights, arrays=network.arrays) if network else weights)
+    facts = {name: value for name, value in vars(network).items() if name != "arrays"} if network else None
+    atomic_write(npz.with_suffix(".json"), json.dumps(facts))
+    return npz, _count(weights), network
+
+
+def _count(weights: "Weights") -> int:
+    return sum(array.size for array in weights.arrays.values())

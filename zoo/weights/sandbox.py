@@ -82,7 +82,8 @@ def _result(path: Path, folder: Path) -> Weights:
     answer = _checked(path, folder)
     with np.load(folder / _ARRAYS, allow_pickle=False) as stored:
         arrays = {name: stored[name] for name in stored.files}
-    return Weights(arrays, answer["kind"], answer["classes"], tuple(answer["order_problems"]))
+    problems = tuple(answer["order_problems"])
+    return Weights(arrays, answer["kind"], answer["classes"], problems, answer["config"])
 
 
 def child(file: str, answer_folder: str, what: str) -> None:
@@ -99,7 +100,7 @@ def child(file: str, answer_folder: str, what: str) -> None:
 
 def _write(weights: Weights, folder: Path) -> dict[str, object]:
     write_npz(folder / _ARRAYS, weights)
-    return {"kind": weights.kind, "classes": weights.classes, "order_problems": weights.order_problems}
+    return {name: getattr(weights, name) for name in ("kind", "classes", "order_problems", "config")}
 
 
 def _limit_memory(stored: int) -> None:

@@ -9,7 +9,7 @@ import zipfile
 import numpy as np
 
 from zoo.models import compat
-from zoo.worker.errors import UserError
+from zoo.worker.errors import UserError, listed
 from zoo.worker.files import save_arrays
 
 
@@ -52,21 +52,20 @@ def save(model, path, arrays=None):
     save_arrays(path, named)
 
 
-def load(model, path, hint=""):
+def load(model, path):
     """Fill a model from ``weights.npz``.
 
     Args:
         model: the Keras model.
         path: the file.
-        hint: what the host knows of the file, added to the message where weights do not fit.
 
     Raises:
-        UserError: the file is damaged, or weights are missing, surplus, misshapen or not finite; names all.
+        UserError: the file is damaged, or weights are missing, surplus, misshapen or not finite; names ten of them.
     """
     arrays = _read(path)
     wanted = compat.named_weights(model)
     problems = ["surplus " + name for name in sorted(set(arrays) - {name for name, _ in wanted})]
-    model.set_weights(_fitting(arrays, wanted, problems, hint))
+    model.set_weights(_fitting(arrays, wanted, problems))
 
 
 def load_part(model, path, own):
@@ -78,7 +77,7 @@ def load_part(model, path, own):
         own: names of layers that keep the weights they have.
 
     Raises:
-        UserError: the file is damaged, or weights are missing or of another shape; all are named.
+        UserError: the file is damaged, or weights are missing or of another shape; ten are named.
     """
     arrays = _read(path)
     wanted = compat.named_weights(model)
@@ -88,20 +87,19 @@ def load_part(model, path, own):
     model.set_weights(_fitting(arrays, wanted, []))
 
 
-def load_but_head(model, path, head, hint=""):
+def load_but_head(model, path, head):
     """Fill a model from ``weights.npz``; its last layer keeps its own weights where the file's are of another shape.
 
     Args:
         model: the Keras model.
         path: the file.
         head: name of the last layer.
-        hint: as for :func:`load`.
 
     Returns:
         Whether the last layer kept its own.
 
     Raises:
-        UserError: the file is damaged, or anything else does not fit; all is named.
+        UserError: the file is damaged, or anything else does not fit; ten are named.
     """
     arrays = _read(path)
     wanted = compat.named_weights(model)
@@ -110,7 +108,7 @@ def load_but_head(model, path, head, hint=""):
     if kept:
         arrays.update(own)
     problems = ["surplus " + name for name in sorted(set(arrays) - {name for name, _ in wanted})]
-    model.set_weights(_fitting(arrays, wanted, problems, hint))
+    model.set_weights(_fitting(arrays, wanted, problems))
     return kept
 
 
@@ -131,8 +129,8 @@ def _read(path):
         raise UserError("the weights in %s cannot be read: %s" % (path, error)) from error
 
 
-def _fitting(arrays, wanted, problems, hint=""):
-    """The arrays in the model's order; refuses, naming all that is wrong, where they do not fit or are not finite."""
+def _fitting(arrays, wanted, problems):
+    """The arrays in the model's order; refuses, naming what is wrong, where they do not fit or are not finite."""
     problems = ["missing " + name for name, _ in wanted if name not in arrays] + problems
     problems += [
         "%s has shape %s, the model needs %s" % (name, arrays[name].shape, shape)
@@ -145,6 +143,5 @@ def _fitting(arrays, wanted, problems, hint=""):
         if name in arrays and not np.isfinite(arrays[name]).all()
     ]
     if problems:
-        why = "these weights do not fit the model" + (" (%s)" % hint if hint else "")
-        raise UserError(why + ": " + "; ".join(problems))
+        raise UserError("these weights do not fit the model: " + listed(problems, "; "))
     return [arrays[name].astype(np.float32) for name, _ in wanted]

@@ -18,12 +18,13 @@ from PIL import Image
 
 from tests.data.images.test_decode import bomb
 from tests.support import CHECKOUT, SUPPORT
+from tests.support.weight_samples import mobilenet
 from zoo.cli.main import main
 from zoo.core.errors import ZooError
 from zoo.tasks import registry
 from zoo.tasks.image_classification import photo_stream
 from zoo.weights import io as weights_io
-from zoo.weights import pretrained
+from zoo.weights.class_names import choose as names_of
 
 Zoo = Callable[..., int]
 MODEL = ("infer", "model=mobilenet", "model.alpha=0.25", "model.input_size=32")
@@ -31,11 +32,7 @@ MODEL = ("infer", "model=mobilenet", "model.alpha=0.25", "model.input_size=32")
 
 @pytest.fixture
 def zoo(pretending: Path, monkeypatch: pytest.MonkeyPatch) -> Zoo:
-    arrays = {
-        "conv_pw_13/kernel": np.ones((1, 1, 8, 256), np.float32),
-        "conv_preds/kernel": np.ones((1, 1, 256, 1000), np.float32),
-    }
-    weights_io.write(pretending / "w.npz", weights_io.Weights(arrays, "drawn"))
+    weights_io.write(pretending / "w.npz", mobilenet())
 
     def run(*arguments: str, script: str = "ok") -> int:
         monkeypatch.setenv("FAKE_WORKER", script)
@@ -74,7 +71,7 @@ def test_a_folder_with_all_that_folders_hold(zoo: Zoo, tmp_path: Path, capsys: p
     bomb(tmp_path / "in" / "bomb.png", 20_000)
     (tmp_path / "in" / "cut.png").write_bytes((tmp_path / "in" / "z.png").read_bytes()[:60])
     assert zoo("input=in", "batch_size=2") == 0
-    folder, names = only_run(tmp_path), pretrained.class_names(1000)
+    folder, names = only_run(tmp_path), names_of(None, tmp_path / "w.npz", 1000)
     inputs_shown = rows(folder)
     assert [(row["input"], row["class"]) for row in inputs_shown] == [
         (name, names[grey]) for name, grey in greys.items()
@@ -165,7 +162,68 @@ def test_one_picture(zoo: Zoo, tmp_path: Path) -> None:
     request = json.loads((only_run(tmp_path) / "request.json").read_text())
     assert request["stream"]["shape"][1:] == [1, 32, 32, 3]
     assert request["model"]["args"]["classes"] == 1000
-    assert request["weights_hint"] == ""
+
+
+def test_what_the_file_tells_is_taken_and_recorded(
+    zoo: Zoo, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    photo(tmp_path / "one.png", 1)
+    weights_io.write(tmp_path / "half.npz", mobilenet(0.5, 2))
+    (tmp_path / "labels.txt").write_text("no person\nperson\n")
+    arguments = ["infer", "model=mobilenet", "weights=half.npz", "input=one.png", "scale=0..1", "top=1"]
+    assert main([*arguments, "output.name=a"]) == 0
+    folder = tmp_path / "runs" / "a"
+    request = json.loads((folder / "request.json").read_text())["model"]["args"]
+    assert (request["alpha"], request["classes"], request["input_size"]) == (0.5, 2, 224)
+    assert request["normalise"] == [[0.0] * 3, [255.0] * 3]
+    assert record(folder)["config"]["model"]["alpha"] == 0.5
+    assert list(rows(folder)[0]) == ["input", "class", "probability"]
+    assert rows(folder)[0]["class"] == "person"
+    assert (
+        "half.npz holds mobilenet (alpha=0.5) with 2 classes; taken from it: model.alpha=0.5"
+        in capsys.readouterr().err
+    )
+    (tmp_path / "other.json").write_text('{"yes": 1, "no": 0}')
+    assert main([*arguments, "output.name=b", "classes=other.json"]) == 0
+    assert rows(tmp_path / "runs" / "b")[0]["class"] == "yes"
+
+
+@pytest.mark.parametrize(
+    ("arguments", "words"),
+    [
+        (
+            ("weights=top.npz",),
+            "holds mobilenet (alpha=0.25), but cannot tell classes: it holds no top",
+        ),
+        (("weights=half.npz", "model.alpha=0.25"), "model.alpha=0.25 is asked for"),
+        (("weights=half.npz", "classes=three.txt"), "three.txt names 3 classes, and the network tells 2 apart"),
+        (("weights=half.npz", "classes=gone.txt"), "There is no file or folder gone.txt"),
+        (("weights=https://example.org/w.h5",), "https://example.org/w.h5 is an address"),
+        (("weights=half.npz", "input=http://example.org/a b.jpg"), "curl -LO 'http://example.org/a b.jpg'"),
+        (("weights=half.npz", "top=0"), "top must be from 1 to 1000"),
+        (("weights=half.npz", "scale=0..2"), "scale must be one of 0..1, -1..1, imagenet, none"),
+    ],
+)
+def test_what_cannot_be_asked_of_a_file_is_told_before_anything_is_built(
+    zoo: Zoo, tmp_path: Path, capsys: pytest.CaptureFixture[str], arguments: tuple[str, ...], words: str
+) -> None:
+    photo(tmp_path / "one.png", 1)
+    weights_io.write(tmp_path / "half.npz", mobilenet(0.5, 2))
+    weights_io.write(tmp_path / "top.npz", mobilenet(0.25, None))
+    (tmp_path / "three.txt").write_text("a\nb\nc\n")
+    assert main(["infer", "model=mobilenet", "input=one.png", *arguments]) == 1
+    assert words in capsys.readouterr().err
+    assert not (tmp_path / "runs").exists()
+
+
+def test_probabilities_are_numbers_from_python(zoo: Zoo, tmp_path: Path) -> None:
+    photo(tmp_path / "one.png", 3)
+    arguments = [*MODEL[1:], "weights=w.npz", "input=one.png", "top=7"]
+    (row,) = registry.infer(arguments).predictions
+    assert row["probability"] == 0.75
+    assert [key for key in row if key.startswith("class_")] == [f"class_{rank}" for rank in range(2, 8)]
+    assert all(isinstance(row[f"probability_{rank}"], float) for rank in range(2, 8))
+    assert isinstance(row["class"], str)
 
 
 def test_ctrl_c_keeps_what_is_done(zoo: Zoo, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -222,7 +280,7 @@ def test_nothing_to_see(zoo: Zoo, tmp_path: Path, capsys: pytest.CaptureFixture[
         (["model=mobilenet", "weights=w.npz", "input=x", "resize=squeeze"], "resize must be one of stretch"),
         (["model=mobilenet", "weights=w.npz", "input=x", "precision=int8"], "precision must be one of float32"),
         (["model=mnist", "weights=w.npz", "input=x"], "mnist takes no photos"),
-        (["model=mobilenet_v2", "weights=w.npz", "input=x"], "does not tell how many classes"),
+        (["model=mobilenet_v2", "weights=w.npz", "input=x"], "Give model=mobilenet."),
     ],
 )
 def test_settings_that_make_no_sense(zoo: Zoo, overrides: list[str], words: str) -> None:

@@ -5,6 +5,7 @@ from typing import TYPE_CHECKING
 
 from zoo.cli.parser import add_actions, add_verb
 from zoo.core import console
+from zoo.core.errors import ZooError
 from zoo.core.paths import user_path
 
 if TYPE_CHECKING:
@@ -20,6 +21,9 @@ def add_parser(verbs: "Verbs") -> None:
     convert.add_argument("source", metavar="IN", help="the file to read; its content decides the format")
     convert.add_argument(
         "target", metavar="OUT", help="the file to write: .npz, .safetensors, .h5 (Keras 2) or .weights.h5 (Keras 3)"
+    )
+    convert.add_argument(
+        "options", nargs="*", metavar="overwrite=true", help="replace the file to write where it is there already"
     )
     convert.add_argument(
         "--names", choices=["zoo", "torch"], default="zoo", help="naming scheme for the weights of an encoder"
@@ -38,5 +42,11 @@ def _convert(parsed: argparse.Namespace) -> int:
     from zoo.weights import convert
 
     source, target = user_path(parsed.source), user_path(parsed.target)
-    console.output(*convert.convert(source, target, parsed.names))
+    wrong = set(parsed.options) - {"overwrite=true", "overwrite=false"}
+    if wrong:
+        raise ZooError(
+            f"{' '.join(sorted(wrong))} has no use here", "Give IN, OUT, and overwrite=true if OUT is there."
+        )
+    overwrite = parsed.options[-1:] == ["overwrite=true"]
+    console.output(*convert.convert(source, target, parsed.names, overwrite))
     return 0

@@ -162,16 +162,18 @@ class InferConfig(Settings):
     Attributes:
         run: folder of a training run, or ``last``: the newest one under output.root.
         weights: without a run: imagenet, the published ones; or a file.
-        classes: of a saved model: file with the names of its classes, one a line.
-        scale: of a saved model: what its pixels are made to be: 0..1, -1..1, imagenet or none, which is 0 to 255.
+        classes: without a run: file with the names of the classes, one a line or JSON; null looks beside the weights.
+        scale: without a run: what pixels are made to be: 0..1, -1..1, imagenet or none, which is 0 to 255; null means
+            what a file of weights tells.
         size: of a saved model that takes images of any size: edge in pixels; auto takes that of the file.
         input: image, folder of images, ``-`` for paths on standard input, .npy array, or ``test``, the run's.
         stack: name of the stack to use; null means the fastest here, or the run's own where the backend has it.
         batch_size: images at a time; null means 32 for color, 128 for grayscale.
         resize: how images get the network's size: stretch; crop, which keeps the middle; nearest, as Keras does.
+        top: how many classes are shown of each image, likeliest first; null means 5 for color, 1 for grayscale.
         precision: float32; float16 or bfloat16, faster and less exact, where the processor supports them.
         sheets: pages of contact sheets at most.
-        probabilities: keep all of them, in probabilities.npy, and not only the best five.
+        probabilities: keep all of them, in probabilities.npy, and not only the best.
     """
 
     model: dict[str, Any] = field(default_factory=dict)
@@ -183,6 +185,7 @@ class InferConfig(Settings):
     input: str | None = literal()
     batch_size: int | None = None
     resize: str = "stretch"
+    top: int | None = None
     precision: str = "float32"
     sheets: int = 10
     probabilities: bool = False
@@ -195,6 +198,7 @@ class InferConfig(Settings):
                 within_or_null("batch_size", self.batch_size, 1, 65_536),
                 within("sheets", self.sheets, 0, 10_000),
                 one_of("resize", self.resize, RESIZES),
+                within_or_null("top", self.top, 1, 1000),
                 one_of("precision", self.precision, PRECISIONS),
                 self._classifier_check(),
                 None if self.input else missing,
@@ -209,8 +213,10 @@ class InferConfig(Settings):
             )
         if "saved" in self.model:
             return self._saved_check()
-        if self.scale or self.size != "auto":
-            return "scale= and size= are for saved models, model=FILE.keras or model=FILE.h5"
+        if self.size != "auto":
+            return "size= is for saved models, model=FILE.keras or model=FILE.h5; others have model.input_size="
+        if self.run and (self.classes or self.scale):
+            return f"run={self.run} has its own classes and scaling: remove classes= and scale="
         if self.run and self.weights == "none" and "file" in self.model:
             return None
         if "file" in self.model:
@@ -219,7 +225,7 @@ class InferConfig(Settings):
             return f"run={self.run} has its own model and weights: remove model= and weights=, or run="
         if self.model and self.weights == "none":
             return "weights is missing: give weights=imagenet, or weights=PATH"
-        return None
+        return one_of("scale", self.scale, SCALES) if self.scale else None
 
     def _saved_check(self) -> str | None:
         name = self.model["name"]

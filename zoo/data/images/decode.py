@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from zoo.config.ranges import RESIZES
+from zoo.core.errors import listed
 from zoo.data.images import unknown_kinds
 
 if TYPE_CHECKING:
@@ -22,6 +23,7 @@ READABLE = (
     *(".png", ".jpg", ".jpeg", ".jpe", ".jfif", ".bmp", ".gif", ".tif", ".tiff", ".webp", ".avif"),
     *(".ppm", ".pgm", ".pbm", ".pnm"),
 )
+NAMES = listed(READABLE)
 # Files of these names are tried; HEIC cannot be read here, but is then listed with the reason and not passed over.
 SUFFIXES = (*READABLE, ".heic", ".heif")
 # Formats that hold one picture in plain data; those that would start another program (EPS, PDF) are left out.

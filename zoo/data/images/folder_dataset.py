@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from zoo.core import console, paths
-from zoo.core.errors import ZooError
+from zoo.core.errors import ZooError, listed
 from zoo.core.files import atomic_write, file_sha256
 from zoo.data.images import cache, folder_scan
 from zoo.data.images.folder_scan import FolderListing
@@ -181,17 +181,16 @@ def _remembered(index: Path) -> dict[str, list[int | str]]:
 
 def _report(listing: FolderListing, skipped: list[tuple[str, str]], strict: bool) -> None:
     """Warn of what is left out, or refuse it where nothing may be."""
-    listed = "".join(f"\n  {name}: {reason}" for name, reason in skipped[:SHOWN])
-    listed += f"\n  and {len(skipped) - SHOWN:,} more" if len(skipped) > SHOWN else ""
+    lines = listed((f"  {name}: {reason}" for name, reason in skipped), "\n")
     if skipped and strict:
         raise ZooError(
-            f"{len(skipped):,} of the {len(listing.names):,} pictures in {listing.root} cannot be used:{listed}",
+            f"{len(skipped):,} of the {len(listing.names):,} pictures in {listing.root} cannot be used:\n{lines}",
             "Mend or remove them, or leave them out with data.strict=false.",
         )
     if skipped:
-        console.warn(f"Left out {len(skipped):,} of {len(listing.names):,} pictures:{listed}")
+        console.warn(f"Left out {len(skipped):,} of {len(listing.names):,} pictures:\n{lines}")
     if listing.empty_classes:
-        console.warn(f"Left out, for want of pictures: {', '.join(map(repr, listing.empty_classes))}")
+        console.warn(f"Left out, for want of pictures: {listed(map(repr, listing.empty_classes))}")
 
 
 def _check_classes(listing: FolderListing, usable: "NDArray[np.bool_]", skipped: list[tuple[str, str]]) -> None:
@@ -203,6 +202,6 @@ def _check_classes(listing: FolderListing, usable: "NDArray[np.bool_]", skipped:
     if lacking:
         reasons = "".join(f"\n  {name}: {reason}" for name, reason in skipped[:SHOWN])
         raise ZooError(
-            f"No picture to train on can be used of {', '.join(map(repr, lacking[:SHOWN]))}:{reasons}",
+            f"No picture to train on can be used of {listed(map(repr, lacking))}:{reasons}",
             "Add pictures that can be read, or remove the folders of these classes.",
         )

@@ -3,7 +3,7 @@
 import dataclasses
 from pathlib import Path
 
-from zoo.core.errors import ZooError, nearest
+from zoo.core.errors import ZooError, listed, nearest
 from zoo.core.paths import refuse_unspellable, siblings, user_path
 from zoo.data.images import decode
 
@@ -79,7 +79,7 @@ def _in_parts(path: Path, folders: list[str]) -> FolderListing:
     named = {PARTS[name.lower()]: name for name in folders}
     if len(named) < len(folders) or "train" not in named:
         raise ZooError(
-            f"{path} holds {', '.join(folders)}: one of them must be train/, beside it there may be val/ and test/",
+            f"{path} holds {listed(folders)}: one of them must be train/, beside it there may be val/ and test/",
             LAYOUT,
         )
     classes = _folders(path / named["train"])
@@ -89,7 +89,7 @@ def _in_parts(path: Path, folders: list[str]) -> FolderListing:
         unknown = sorted(set(own) - set(classes))
         if unknown:
             raise ZooError(
-                f"{path / folder} has classes that {named['train']}/ has not: {', '.join(map(repr, unknown[:10]))}"
+                f"{path / folder} has classes that {named['train']}/ has not: {listed(map(repr, unknown))}"
                 f"{nearest(unknown[0], classes)}",
                 "Each class needs pictures to train on: add its folder there, or remove it here.",
             )
@@ -137,6 +137,6 @@ def _what_is_there(
     if classes:
         return f"has pictures of one class only, {classes[0]!r}: there is nothing to tell it from{reasons}"
     if chosen:
-        return f"has folders ({', '.join(name for _, _, name in chosen[:10])}), but no picture in them{reasons}"
+        return f"has folders ({listed(name for _, _, name in chosen)}), but no picture in them{reasons}"
     loose = next(decode.iter_images(path), None)
     return f"has pictures such as {loose!r}, but no folders that name classes" if loose else "is empty"

@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from zoo.core import console
-from zoo.core.errors import ZooError, unknown
+from zoo.core.errors import ZooError, listed, unknown
 from zoo.core.paths import existing_input
 from zoo.data import npy_images
 from zoo.data.images import decode
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     Bytes = NDArray[np.uint8]
 
 STYLES = ("digits", "plain")
-KINDS = f"Give a picture ({', '.join(decode.READABLE)}), a folder of them, or a .npy array."
+KINDS = f"Give a picture ({decode.NAMES}), a folder of them, or a .npy array."
 # Of the contrast between ink and paper: what is fainter is taken for the grain of the paper or of the JPEG.
 FAINT = 0.25
 # Grey levels, of 255: a picture with less contrast is taken for an empty sheet.
@@ -88,8 +88,7 @@ def _folder(folder: Path, shape: tuple[int, ...], style: str) -> Inputs:
     skipped: list[tuple[str, str]] = []
     files = list(decode.iter_images(folder, skipped))
     if not files:
-        listed = _listed([f"{name}: {reason}" for name, reason in skipped])
-        raise ZooError(f"The folder {folder} holds no picture" + listed, KINDS)
+        raise ZooError(f"The folder {folder} holds no picture" + _reasons(skipped), KINDS)
     names, read = [], []
     with console.bar(f"Reading {len(files):,} pictures", len(files)) as bar:
         for name in files:
@@ -100,14 +99,8 @@ def _folder(folder: Path, shape: tuple[int, ...], style: str) -> Inputs:
                 skipped.append((name, str(reason)))
             bar.advance(1)
     if not read:
-        listed = _listed([f"{name}: {reason}" for name, reason in skipped])
-        raise ZooError(f"None of the pictures in {folder} can be used" + listed, KINDS)
+        raise ZooError(f"None of the pictures in {folder} can be used" + _reasons(skipped), KINDS)
     return Inputs(names, [np.stack(read)], skipped)
-
-
-def _listed(lines: list[str]) -> str:
-    shown = [f"\n  {line}" for line in lines[:10]]
-    return "".join(shown) + (f"\n  and {len(lines) - 10:,} more" if len(lines) > 10 else "")
 
 
 def _picture(path: Path, shape: tuple[int, ...], style: str) -> "Bytes":
@@ -184,3 +177,7 @@ def _centre(ink: "Bytes") -> tuple[float, float]:
     mass = ink.astype(np.float64)
     rows, columns = (np.arange(size) for size in ink.shape)
     return float(mass.sum(1) @ rows / mass.sum()), float(mass.sum(0) @ columns / mass.sum())
+
+
+def _reasons(skipped: list[tuple[str, str]]) -> str:
+    return "\n" * bool(skipped) + listed((f"  {name}: {reason}" for name, reason in skipped), "\n")

@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterable
 from pathlib import Path
 
 from zoo.config.schemas.text import LabelledData
-from zoo.core.errors import ZooError
+from zoo.core.errors import ZooError, listed
 from zoo.core.files import file_sha256
 from zoo.data.text import files as text_files
 from zoo.data.text import labelled_texts, tables
@@ -148,7 +148,7 @@ def _class_files(row: LabelledData) -> tuple[list[File], list[str]]:
     names = row.class_files or _likely_class_files(root)
     missing = [name for name in names if Path(name).name != name or not (root / name).is_file()]
     if missing:
-        raise ZooError(f"{root} holds no file {', '.join(missing)}", "data.class_files names files of that folder.")
+        raise ZooError(f"{root} holds no file {listed(missing)}", "data.class_files names files of that folder.")
     if len(names) < 2:
         raise ZooError(
             f"{root} holds {len(names)} files that end in {SUFFIX}; one class needs no classifier",

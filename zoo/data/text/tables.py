@@ -9,7 +9,7 @@ from collections.abc import Iterable, Iterator
 from pathlib import Path
 
 from zoo.config.schemas.text import LabelledData
-from zoo.core.errors import ZooError, nearest
+from zoo.core.errors import ZooError, listed, nearest
 from zoo.data.text import dialect, files, foreign_formats
 from zoo.data.text.dialect import Dialect, Record
 
@@ -111,7 +111,7 @@ def _lacking(path: Path, columns: list[Column], some: list[list[str]], first: li
             f"{path} has one column only, with the delimiters that the zoo knows",
             "It needs one of texts and one of labels: say data.delimiter=comma, tab, semicolon, pipe or space.",
         )
-    shown = ", ".join(repr(each[:40]) for each in first[:20])
+    shown = listed(repr(each[:40]) for each in first)
     message = f"{path} has no column {name!r}{nearest(name, first)}"
     if any(each.isdecimal() for _, each in columns):
         message = f"{path} has no column {name}: its {len(first)} columns are counted from 0"

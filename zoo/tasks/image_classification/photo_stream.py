@@ -31,7 +31,7 @@ if TYPE_CHECKING:
 
     Bytes = NDArray[np.uint8]
 
-KINDS = f"Give a picture ({', '.join(decode.READABLE)}), a folder of them, or - for a list of paths to be read."
+KINDS = f"Give a picture ({decode.NAMES}), a folder of them, or - for a list of paths to be read."
 SLOTS = 3
 AHEAD = 8
 THUMB = 224

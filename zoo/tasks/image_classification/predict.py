@@ -15,7 +15,7 @@ from zoo.core.errors import ZooError
 from zoo.data import training_set
 from zoo.environments.machine import Machine
 from zoo.runs import records, tables, worker_process
-from zoo.runs.context import RunContext, create_context, refuse_without_keras
+from zoo.runs.context import RunContext, create_context, recompose, refuse_without_keras
 from zoo.runs.execution import execute, raise_if_failed, request_of
 from zoo.runs.lifecycle import record_outcome, start_run
 from zoo.runs.records import Json
@@ -45,7 +45,11 @@ def infer(overrides: list[str]) -> Run:
         return predict_photos.predict(context, saved_model.classifier(context.settings, stack, platform))
     if _is_without_run(overrides):
         context = _create_context(overrides)
-        return predict_photos.predict(context, predict_photos.of_weights(context.settings))
+
+        def recompose_with(more: list[str]) -> None:
+            recompose(context, INFER, [*context.overrides, *more])
+
+        return predict_photos.predict(context, predict_photos.of_weights(context, recompose_with))
     source = trained_run.open_run(INFER, overrides, NEEDED)
     model = trained_run.model(source, given=value_of("model", overrides))
     if _sees_photos(model, value_of("input", overrides)):
@@ -115,9 +119,7 @@ def _classifier(source: Run, trained: Json) -> predict_photos.Classifier:
     height, width, _ = trained["args"]["input_shape"]
     classes = list(source.record["data"]["class_names"])
     weights = source.folder / "weights.npz"
-    return predict_photos.Classifier(
-        trained, (height, width), weights, "", classes, {"trained_run": str(source.folder)}
-    )
+    return predict_photos.Classifier(trained, (height, width), weights, classes, {"trained_run": str(source.folder)})
 
 
 def _inputs(settings: InferConfig, source: Run) -> _Inputs:

@@ -1,11 +1,12 @@
 """Telling what photos show: a network with trained weights over any number of pictures."""
 
 import sys
+from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from zoo.config.config_files import model_arguments
+from zoo.config.config_files import given_arguments, model_arguments
 from zoo.config.overrides import value_of
 from zoo.config.schemas.image_classification import InferConfig
 from zoo.core import console
@@ -19,10 +20,17 @@ from zoo.runs.records import Json
 from zoo.runs.result import Run
 from zoo.tasks.image_classification import photo_stream
 from zoo.tasks.image_classification.photo_stream import PhotoStream
-from zoo.tasks.image_classification.prediction_writer import PredictionWriter
-from zoo.weights import pretrained
+from zoo.tasks.image_classification.prediction_writer import BEST, PredictionWriter
+from zoo.weights import class_names, pretrained
 
 USUAL_BATCH = 32
+# (mean, scale) of pixels 0 to 255 by channel; those of imagenet are the ones of torchvision.
+SCALES = {
+    "0..1": ([0.0] * 3, [255.0] * 3),
+    "-1..1": ([127.5] * 3, [127.5] * 3),
+    "imagenet": ([123.675, 116.28, 103.53], [58.395, 57.12, 57.375]),
+    "none": ([0.0] * 3, [1.0] * 3),
+}
 
 
 @dataclass(frozen=True)
@@ -33,7 +41,6 @@ class Classifier:
         model: the ``model`` of a request: ``name`` and ``args``.
         size: (height, width) of its pictures.
         weights: ``.npz`` for the worker; None where the model has them.
-        hint: said if the weights do not fit.
         classes: names of its classes.
         record: what ``run.json`` tells of it.
     """
@@ -41,7 +48,6 @@ class Classifier:
     model: dict[str, Any]
     size: tuple[int, int]
     weights: Path | None
-    hint: str
     classes: list[str]
     record: Json
 
@@ -71,24 +77,36 @@ def fastest(overrides: list[str], here: Machine) -> list[str]:
     return [*rest, "backend=openvino"]
 
 
-def of_weights(settings: InferConfig) -> Classifier:
-    """The network that ``model=`` and ``weights=`` name.
+def of_weights(context: RunContext[InferConfig], recompose: Callable[[list[str]], None]) -> Classifier:
+    """Return the network that ``model=`` and ``weights=`` name; what the file tells replaces what nobody set.
+
+    Args:
+        context: with the settings.
+        recompose: composes the settings of the context again with more overrides.
 
     Raises:
         ZooError: the weights cannot be had, or nothing tells the classes.
     """
-    chosen = pretrained.choose(settings.weights, settings.model)
-    assert chosen is not None  # noqa: S101  (the settings refuse `none`)
-    name, size = str(settings.model["name"]), settings.model.get("input_size")
-    if chosen.classes is None or not isinstance(size, int):
+    settings = context.settings
+    chosen = pretrained.choose(settings.weights, settings.model, given_arguments(context.overrides))
+    name, network = str(settings.model["name"]), chosen.network if chosen else None
+    if chosen is None or network is None:
+        raise ZooError(f"{name} takes no photos", "Without a run, weights of mobilenet and mobilenet_v2 can be used.")
+    if network.classes is None or network.top_problem:
         raise ZooError(
-            f"{settings.weights} does not tell how many classes {name} has" if size else f"{name} takes no photos",
-            "Without a run, weights of mobilenet and mobilenet_v2 can be used, their last layer included.",
+            f"{chosen.path} holds {pretrained.describe(network)}, but cannot tell classes: it {network.top_problem}",
+            f"Learn new ones from it: train model={name} weights={settings.weights} data=folder data.root=PICTURES\n"
+            "Or use a whole model as it is: infer model=FILE.keras (or FILE.h5) scale=... input=...",
         )
-    arguments = model_arguments(settings.model)
-    model = {"name": name, "args": arguments | {"classes": chosen.classes}}
-    names = pretrained.class_names(chosen.classes)
-    return Classifier(model, (size, size), chosen.npz, chosen.hint, names, {"weights": chosen.record})
+    names = class_names.choose(settings.classes, chosen.path, network.classes, settings.weights == "imagenet")
+    if chosen.arguments:
+        recompose(chosen.overrides)
+    size = int(context.settings.model["input_size"])
+    arguments = model_arguments(context.settings.model) | {"classes": network.classes}
+    scaling = SCALES[settings.scale] if settings.scale else network.scaling
+    if scaling:
+        arguments["normalise"] = scaling
+    return Classifier({"name": name, "args": arguments}, (size, size), chosen.npz, names, {"weights": chosen.record})
 
 
 def predict(context: RunContext[InferConfig], classifier: Classifier) -> Run:
@@ -105,7 +123,7 @@ def predict(context: RunContext[InferConfig], classifier: Classifier) -> Run:
         context.record.update({"model": name, **classifier.record})
         title = f"{name} on {context.choice.stack.name}: {settings.input}"
         with PredictionWriter(
-            context.folder, classifier.classes, title, settings.sheets, settings.probabilities
+            context.folder, classifier.classes, title, settings.sheets, settings.probabilities, settings.top or BEST
         ) as writer:
             for folder in photos.closed:
                 writer.skip(folder)
@@ -134,7 +152,6 @@ def _ask(context: RunContext[InferConfig], classifier: Classifier, stream: Photo
         shared = stream.share(context.folder, len(classifier.classes))
         request = request_of(context, classifier.model, "predict_stream") | {
             "weights": str(classifier.weights) if classifier.weights else None,
-            "weights_hint": classifier.hint,
             "stream": shared | {"items": count, "precision": settings.precision},
         }
         outcome = execute(context, request, feed=stream)

@@ -28,11 +28,14 @@ class PredictionWriter:
         title: printed above each contact sheet.
         pages: contact sheets at most.
         whole: write ``probabilities.npy``, (n, classes) float32, too.
+        best: classes in each row, likeliest first.
     """
 
-    def __init__(self, folder: Path, classes: list[str], title: str, pages: int, whole: bool) -> None:
+    def __init__(
+        self, folder: Path, classes: list[str], title: str, pages: int, whole: bool, best: int = BEST
+    ) -> None:
         self._folder, self._classes, self._title, self._pages = folder, classes, title, pages
-        self._best = min(BEST, len(classes))
+        self._best = min(best, len(classes))
         self._entries: list[contact_sheet.Entry] = []
         self._page = 0
         self.written = 0

@@ -1,27 +1,19 @@
 """Telling what photos show with a model that somebody saved: the stack of its generation, and its classes."""
 
-from pathlib import Path
-
 from zoo.config import model_files
 from zoo.config.overrides import value_of
 from zoo.config.schemas.image_classification import InferConfig
 from zoo.core import console
 from zoo.core.errors import ZooError
+from zoo.core.paths import user_path
 from zoo.environments import stacks
 from zoo.environments.machine import Machine
-from zoo.tasks.image_classification.predict_photos import Classifier
-from zoo.weights import saved_models
+from zoo.tasks.image_classification.predict_photos import SCALES, Classifier
+from zoo.weights import class_names, saved_models
 from zoo.weights.saved_models import SavedModel
 
 # The last Keras 2 that the zoo has reads what all before it wrote.
 KERAS_2 = "tf-2.12"
-# (mean, scale) of pixels 0 to 255 by channel; those of imagenet are the ones of torchvision.
-SCALES = {
-    "0..1": ([0.0] * 3, [255.0] * 3),
-    "-1..1": ([127.5] * 3, [127.5] * 3),
-    "imagenet": ([123.675, 116.28, 103.53], [58.395, 57.12, 57.375]),
-    "none": ([0.0] * 3, [1.0] * 3),
-}
 
 
 def add_defaults(overrides: list[str], here: Machine) -> list[str]:
@@ -76,7 +68,7 @@ def classifier(settings: InferConfig, stack: stacks.Stack, platform: str) -> Cla
     request = {"name": model.path.name, "args": arguments, "saved": str(model.path)}
     record = {"source": str(model.path), "file": str(model.path), "sha256": model.sha256, "keras": model.version}
     console.say(f"{model.path.name}: Keras {model.version}, {size[0]} x {size[1]} x {channels}, {len(names)} classes")
-    return Classifier(request, size, None, "", names, {"weights": record})
+    return Classifier(request, size, None, names, {"weights": record})
 
 
 def _size(settings: InferConfig, model: SavedModel) -> tuple[int, int]:
@@ -94,15 +86,11 @@ def _size(settings: InferConfig, model: SavedModel) -> tuple[int, int]:
 
 def _class_names(settings: InferConfig, model: SavedModel) -> list[str]:
     count = 2 if model.outputs == 1 else model.outputs
-    if settings.classes is None:
-        if count is None:
+    if count is None:
+        if settings.classes is None:
             raise ZooError(f"{model.path} does not tell how many classes it has", "Give classes=FILE, a name a line.")
-        return [f"class {number}" for number in range(count)]
-    return _lines(Path(settings.classes))
-
-
-def _lines(path: Path) -> list[str]:
-    return [line for line in path.read_text(encoding="utf-8").splitlines() if line.strip()]
+        return class_names.read(user_path(settings.classes))
+    return class_names.choose(settings.classes, model.path, count)
 
 
 def is_named(overrides: list[str]) -> bool:

@@ -1,6 +1,7 @@
 """Summarize predictions for images for standard output."""
 
 import itertools
+from typing import Any
 
 from zoo.config.tasks import Table
 from zoo.runs.result import Run
@@ -25,9 +26,9 @@ def tables(run: Run) -> list[Table]:
     return [("", ["image", *ranks], rows)] if rows else []
 
 
-def _best(row: dict[str, str]) -> list[str]:
+def _best(row: dict[str, Any]) -> list[str]:
     places = [""] + [f"_{rank}" for rank in range(2, 6) if f"class_{rank}" in row]
-    return [row["input"], *(f"{row['class' + place]} {float(row['probability' + place]):.2f}" for place in places)]
+    return [row["input"], *(f"{row['class' + place]} {row['probability' + place]:.2f}" for place in places)]
 
 
 def _photos(run: Run) -> list[str]:

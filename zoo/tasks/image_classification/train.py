@@ -5,6 +5,7 @@ import dataclasses
 from typing import Any
 
 from zoo.config import config_files, references
+from zoo.config.config_files import given_arguments
 from zoo.config.overrides import value_of
 from zoo.config.schemas.common import Settings
 from zoo.config.schemas.image_classification import TrainConfig
@@ -36,7 +37,7 @@ def train(overrides: list[str]) -> Run:
     """
     context = create_training_context(TRAIN, overrides)
     why_data = _resolve_data(context)
-    weights = _weights(context.settings)
+    weights = _weights(context)
     material = training_set.prepare(context.settings)
     _choose_recipe(context, len(material.splits["train"]))
     few_items.adapt(context, overrides, {part: len(rows) for part, rows in material.splits.items()})
@@ -73,9 +74,16 @@ def _choose_recipe(context: RunContext[TrainConfig], items: int) -> None:
     console.say(f"Recipe {recipe}, for {items:,} images to train on; settings of yours outrank it")
 
 
-def _weights(settings: TrainConfig) -> pretrained.PretrainedWeights | None:
-    """The weights to start from; without any, what is told of fine-tuning has no meaning."""
-    chosen, fine_tune = pretrained.choose(settings.weights, settings.model), settings.fine_tune
+def _weights(context: RunContext[TrainConfig]) -> pretrained.PretrainedWeights | None:
+    """Return the weights to start from; without any, the settings of fine-tuning have no meaning.
+
+    What the file tells replaces arguments of the model that nobody set. A resumed run keeps those it has.
+    """
+    settings, fine_tune = context.settings, context.settings.fine_tune
+    given = set(settings.model) if context.resumes else given_arguments(context.overrides)
+    chosen = pretrained.choose(settings.weights, settings.model, given)
+    if chosen and chosen.arguments:
+        recompose(context, TRAIN, [*context.overrides, *chosen.overrides])
     if chosen is None and (fine_tune.head_epochs or fine_tune.unfreeze_from):
         console.say("weights=none: there is nothing to fine-tune, so all layers learn from the first epoch")
     return chosen
@@ -88,8 +96,9 @@ def _train_request(
     request = request_of(context, settings.model, "train_image_classifier")
     classes = len(material.class_names)
     request["model"]["args"] |= {"input_shape": list(material.input_shape), "classes": classes}
-    if material.normalization:
-        request["model"]["args"]["normalise"] = material.normalization
+    scaling = material.normalization or (weights.network.scaling if weights and weights.network else None)
+    if scaling:
+        request["model"]["args"]["normalise"] = scaling
     alike = {"classes": classes, "balance": settings.data.balance, "augment": dataclasses.asdict(settings.augment)}
     return request | {
         "train": dataclasses.asdict(settings.trainer) | {"seed": settings.seed},
@@ -97,7 +106,6 @@ def _train_request(
         "freeze": dataclasses.asdict(settings.freeze),
         "data": training_set.save(material, context.folder) | alike,
         "weights": str(weights.npz) if weights else None,
-        "weights_hint": weights.hint if weights else "",
     }
 
 

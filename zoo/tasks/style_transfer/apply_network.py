@@ -24,7 +24,7 @@ from zoo.tasks.style_transfer import pipeline
 from zoo.weights import manifest
 
 MODEL = "style_transfer/fast"
-KINDS = f"Give a picture ({', '.join(decode.READABLE)}) or a folder of them."
+KINDS = f"Give a picture ({decode.NAMES}) or a folder of them."
 
 
 def infer(overrides: list[str]) -> Run:

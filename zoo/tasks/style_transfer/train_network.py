@@ -10,7 +10,7 @@ from zoo.config.schemas.common import Settings
 from zoo.config.schemas.style_network import StyleNetworkConfig
 from zoo.config.tasks import Command, Task
 from zoo.core import console, paths
-from zoo.core.errors import ZooError
+from zoo.core.errors import ZooError, listed
 from zoo.core.files import storage_error
 from zoo.core.paths import user_path
 from zoo.data.images import decode
@@ -121,7 +121,7 @@ def _layers(chosen: feature_networks.FeatureNetwork) -> dict[str, list[str]]:
     available = {name.split("/")[0].split("_squeeze")[0] for name in chosen.arrays}
     missing = [layer for layer in layers["style"] if layer not in available]
     if missing:
-        console.warn(f"The weights have no {', '.join(missing)}: the style is judged without")
+        console.warn(f"The weights have no {listed(missing)}: the style is judged without")
     if not set(layers["content"]) <= available or len(missing) == len(layers["style"]):
         raise ZooError(
             f"{chosen.source} holds too little of {chosen.network}", f"It must reach to {layers['content'][-1]}."

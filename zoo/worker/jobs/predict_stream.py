@@ -65,7 +65,7 @@ def _predictor(request, shape, phases):
     predictors.prepare(device, request["stream"]["precision"])
     model, preprocess = build(request)
     if request["weights"]:
-        weights.load(model, request["weights"], request.get("weights_hint", ""))
+        weights.load(model, request["weights"])
     phases["build_s"] = time.monotonic() - began
     return predictors.of(device, model, preprocess, shape)
 

@@ -7,7 +7,7 @@ import tempfile
 
 from zoo.models import compat
 from zoo.worker import precision, weights
-from zoo.worker.errors import UserError
+from zoo.worker.errors import UserError, listed
 from zoo.worker.model import build
 from zoo.worker.training import evaluation, feature_extraction, image_batches
 from zoo.worker.training.augment import make_augmenter
@@ -69,7 +69,7 @@ def _model(request, events):
         weights.initialise(model, settings["seed"])
     if request["weights"]:
         last = feature_extraction.name_of(model)
-        if weights.load_but_head(model, request["weights"], last, request.get("weights_hint", "")):
+        if weights.load_but_head(model, request["weights"], last):
             message = "The last layer, %s, is new: it tells %d classes apart, and the weights are for others"
             events.emit("warning", message=message % (last, request["data"]["classes"]))
     return model, preprocess
@@ -89,7 +89,7 @@ def _before(model, wanted, key):
         near = difflib.get_close_matches(wanted, names, 1, 0.5)
         raise UserError(
             "the model has no layer %r (%s)%s; its layers are %s"
-            % (wanted, key, "; did you mean %r?" % near[0] if near else "", ", ".join(names))
+            % (wanted, key, "; did you mean %r?" % near[0] if near else "", listed(names))
         )
     return set(names[: names.index(wanted)])
 

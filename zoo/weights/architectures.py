@@ -1,0 +1,74 @@
+"""Define the layers with weights of the zoo's MobileNets, as far as files of weights are held against them."""
+
+from dataclasses import dataclass
+
+# Filters and stride of the separable blocks of MobileNet v1; rows of Table 2 of MobileNetV2.
+_V1 = ((64, 1), (128, 2), (128, 1), (256, 2), (256, 1), (512, 2), *((512, 1),) * 5, (1024, 2), (1024, 1))
+_V2 = ((16, 1, 1), (24, 2, 2), (32, 3, 2), (64, 4, 2), (96, 3, 1), (160, 3, 2), (320, 1, 1))
+_PUBLISHED_ALPHAS = (0.25, 0.35, 0.5, 0.75, 1.0, 1.3, 1.4)
+
+
+@dataclass(frozen=True)
+class Step:
+    """A layer of an architecture: its name in the zoo, its kind, its outputs at full width, and its stride.
+
+    Kinds are ``conv``, ``depthwise`` and ``norm``; outputs of 0 follow from the inputs.
+    """
+
+    name: str
+    kind: str
+    outputs: int = 0
+    stride: int = 1
+
+
+def _v1_steps() -> list[Step]:
+    """List the layers of MobileNet v1 that have weights, but its top."""
+    steps = [Step("conv1", "conv", 32, 2), Step("conv1_bn", "norm")]
+    for number, (outputs, stride) in enumerate(_V1, 1):
+        steps += [Step(f"conv_dw_{number}", "depthwise", stride=stride), Step(f"conv_dw_{number}_bn", "norm")]
+        steps += [Step(f"conv_pw_{number}", "conv", outputs), Step(f"conv_pw_{number}_bn", "norm")]
+    return steps
+
+
+def _v2_steps() -> list[Step]:
+    """List the layers of MobileNetV2 that have weights, but its top."""
+    steps = [Step("Conv1", "conv", 32, 2), Step("bn_Conv1", "norm")]
+    number = 0
+    for outputs, repeats, first in _V2:
+        for repeat in range(repeats):
+            prefix = f"block_{number}_" if number else "expanded_conv_"
+            stride = 1 if repeat else first
+            if number:
+                steps += [Step(f"{prefix}expand", "conv"), Step(f"{prefix}expand_BN", "norm")]
+            steps += [Step(f"{prefix}depthwise", "depthwise", stride=stride), Step(f"{prefix}depthwise_BN", "norm")]
+            steps += [Step(f"{prefix}project", "conv", outputs), Step(f"{prefix}project_BN", "norm")]
+            number += 1
+    return [*steps, Step("Conv_1", "conv", 1280), Step("Conv_1_bn", "norm")]
+
+
+def alpha(name: str, outputs: list[int]) -> float | None:
+    """Return the share of the filters that every layer of a network has; None where they have no common one.
+
+    Args:
+        name: of the model.
+        outputs: of each of its steps, of which only those of convolutions are looked at.
+    """
+    steps, wanted = STEPS[name]
+    pairs = [(step.outputs, filters) for step, filters in zip(steps, outputs, strict=True) if step.outputs]
+    for share in (*_PUBLISHED_ALPHAS, *(number / 100 for number in range(5, 401))):
+        if all(wanted(full, share) == filters for full, filters in pairs):
+            return share
+    return None
+
+
+def _v1_filters(outputs: int, alpha: float) -> int:
+    return int(outputs * alpha)
+
+
+def _v2_filters(outputs: int, alpha: float) -> int:
+    filters = 1280 * max(1.0, alpha) if outputs == 1280 else 32 * alpha if outputs == 32 else int(outputs * alpha)
+    nearest = max(8, int(filters + 4) // 8 * 8)
+    return nearest if nearest >= 0.9 * filters else nearest + 8
+
+
+STEPS = {"mobilenet": (_v1_steps(), _v1_filters), "mobilenet_v2": (_v2_steps(), _v2_filters)}

@@ -1,0 +1,166 @@
+"""Read from a Keras model's configuration what its weights alone do not tell: sizes, scaling, activations."""
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Any
+
+from zoo.weights.keras_layout import snake_case
+
+# (mean, scale) by channel: pixels from 0 to 255 become (pixel - mean) / scale.
+Scaling = tuple[list[float], list[float]]
+# Layers that leave pixels as they are when a network predicts.
+_NEUTRAL = ("input_layer", "dropout", "identity", "gaussian_noise", "zero_padding2d", "resizing", "center_crop")
+_OPERATIONS = {
+    "truediv": "divide", "true_divide": "divide", "divide": "divide", "multiply": "multiply", "mul": "multiply",
+    "subtract": "subtract", "sub": "subtract", "add": "add",
+}  # fmt: skip
+_CONVOLUTIONS = ("conv2d", "depthwise_conv2d")
+
+
+@dataclass(frozen=True)
+class Layer:
+    """A layer of a configuration: Keras 3's name of its class, its settings, and what it is called with."""
+
+    kind: str
+    settings: dict[str, Any]
+    inbound: Any
+
+
+def layers(config: Any) -> list[Layer]:
+    """List the layers of a model's configuration in order, those of models inside it in their place."""
+    return list(_walk(config))
+
+
+def _walk(config: Any) -> Iterator[Layer]:
+    inner = config.get("config") if isinstance(config, dict) else None
+    rows = inner.get("layers") if isinstance(inner, dict) else inner
+    for row in rows if isinstance(rows, list) else []:
+        own = row.get("config") if isinstance(row, dict) else None
+        if isinstance(own, list) or (isinstance(own, dict) and isinstance(own.get("layers"), list)):
+            yield from _walk(row)
+        elif isinstance(own, dict):
+            kind = snake_case(str(row.get("class_name")))
+            yield Layer("depthwise_conv2d" if kind == "depthwise_conv2_d" else kind, own, row.get("inbound_nodes"))
+
+
+def before_network(rows: list[Layer]) -> list[Layer]:
+    """Return the layers before the first convolution."""
+    first = next((index for index, row in enumerate(rows) if row.kind in _CONVOLUTIONS), 0)
+    return rows[:first]
+
+
+def input_shape(rows: list[Layer]) -> list[int] | None:
+    """Return (height, width, channels) of the pictures, as far as the configuration tells; None where it does not."""
+    for row in rows:
+        if row.kind == "resizing":
+            return [int(row.settings["height"]), int(row.settings["width"]), 3]
+    for row in rows:
+        shape = row.settings.get("batch_input_shape") or row.settings.get("batch_shape")
+        if isinstance(shape, list) and len(shape) == 4 and all(isinstance(edge, int) for edge in shape[1:]):
+            return shape[1:]
+    return None
+
+
+def scaling(rows: list[Layer]) -> tuple[Scaling | None, list[str]]:
+    """Return how layers before the network scale pixels, None where none does, and the layers that are not known."""
+    factor, offset, strange = [1.0] * 3, [0.0] * 3, list[str]()
+    for row in before_network(rows):
+        step = _step(row)
+        if step is None:
+            strange.append(str(row.settings.get("name", row.kind)))
+            continue
+        own_factor, own_offset = step
+        factor = [a * b for a, b in zip(factor, own_factor, strict=True)]
+        offset = [a * b + c for a, b, c in zip(offset, own_factor, own_offset, strict=True)]
+    if (factor, offset) == ([1.0] * 3, [0.0] * 3) or 0.0 in factor:
+        return None, strange
+    scales = [1.0 / a for a in factor]
+    return ([0.0 - b * scale for b, scale in zip(offset, scales, strict=True)], scales), strange
+
+
+def _step(row: Layer) -> tuple[list[float], list[float]] | None:
+    """Return what a layer multiplies by and then adds, by channel; None where that is not known."""
+    if row.kind in _NEUTRAL or row.kind.startswith("random_"):
+        return [1.0] * 3, [0.0] * 3
+    if row.kind == "rescaling":
+        factor, offset = _channels(row.settings.get("scale")), _channels(row.settings.get("offset", 0.0))
+        return (factor, offset) if factor and offset else None
+    function = str(row.settings.get("function", row.kind)).rpartition(".")[2]
+    operation, value = _OPERATIONS.get(function), _channels(_constant(row.inbound))
+    if operation is None or value is None or (operation == "divide" and 0.0 in value):
+        return None
+    if operation in ("divide", "multiply"):
+        return [1 / each if operation == "divide" else each for each in value], [0.0] * 3
+    return [1.0] * 3, [-each if operation == "subtract" else each for each in value]
+
+
+def _channels(value: Any) -> list[float] | None:
+    numbers = value if isinstance(value, list) else [value] * 3
+    usable = len(numbers) == 3 and all(isinstance(each, int | float) for each in numbers)
+    return [float(each) for each in numbers] if usable else None
+
+
+def _constant(inbound: Any) -> Any:
+    """Return the second operand of a layer that is an operation of Keras 2 or Keras 3; None where it is no number."""
+    node = inbound[0] if isinstance(inbound, list) and inbound else None
+    if isinstance(node, dict):
+        arguments, named = node.get("args", []), node.get("kwargs", {})
+        return arguments[1] if isinstance(arguments, list) and len(arguments) > 1 else named.get("x2", named.get("y"))
+    while isinstance(node, list) and node and isinstance(node[0], list):
+        node = node[0]
+    named = node[3] if isinstance(node, list) and len(node) > 3 else None
+    return named.get("y") if isinstance(named, dict) else None
+
+
+def activations(rows: list[Layer]) -> set[str]:
+    """Return the activations between the first convolution and the pooling."""
+    return {name for row in _trunk(rows) if (name := _activation(row)) not in (None, "linear")}
+
+
+def _trunk(rows: list[Layer]) -> list[Layer]:
+    convolutions = [index for index, row in enumerate(rows) if row.kind in (*_CONVOLUTIONS, "batch_normalization")]
+    pools = [index for index, row in enumerate(rows) if "pooling" in row.kind]
+    first = convolutions[0] if convolutions else len(rows)
+    last = next((index for index in pools if index > first), convolutions[-1] + 1 if convolutions else 0)
+    return rows[first:last]
+
+
+def _activation(row: Layer) -> str | None:
+    """Return the name of a layer's activation, ``relu6`` for any spelling of it."""
+    if row.kind in ("re_lu", "relu"):
+        limit, slope = row.settings.get("max_value"), row.settings.get("negative_slope")
+        slope = slope.get("value") if isinstance(slope, dict) else slope
+        return "other" if slope else "relu" if limit is None else "relu6" if limit == 6 else "other"
+    if row.kind in ("softmax", "leaky_re_lu", "elu", "p_re_lu"):
+        return row.kind
+    name = row.settings.get("activation")
+    name = name.get("config", name.get("class_name")) if isinstance(name, dict) else name
+    return None if name is None else str(name).rpartition(">")[2]
+
+
+def output_activation(rows: list[Layer]) -> str | None:
+    """Return the activation of the outputs; None where the configuration does not tell."""
+    last = next((index for index in reversed(range(len(rows))) if rows[index].kind in ("dense", "conv2d")), None)
+    names = [] if last is None else [_activation(row) for row in rows[last:]]
+    return next((name for name in reversed(names) if name not in (None, "linear")), names[0] if names else None)
+
+
+def poolings(rows: list[Layer]) -> set[str]:
+    """Return the kinds of pooling layers."""
+    return {row.kind for row in rows if "pooling" in row.kind}
+
+
+def epsilons(rows: list[Layer]) -> list[float]:
+    """Return the epsilon of every batch normalization, in order."""
+    return [float(row.settings.get("epsilon", 1e-3)) for row in rows if row.kind == "batch_normalization"]
+
+
+def strides(rows: list[Layer]) -> list[int]:
+    """Return the stride of every convolution in order, 0 where it is not the same in both directions."""
+    pairs = [row.settings.get("strides", [1, 1]) for row in rows if row.kind in _CONVOLUTIONS]
+    return [int(both[0]) if isinstance(both, list) and both[0] == both[-1] else 0 for both in pairs]
+
+
+def pads_both_sides(rows: list[Layer]) -> bool:
+    """Return whether maps are padded on all sides before a stride, as some old versions of MobileNet do."""
+    return any(row.settings.get("padding") in ([1, 1], [[1, 1], [1, 1]]) for row in rows if "padding" in row.kind)

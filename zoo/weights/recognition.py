@@ -1,0 +1,261 @@
+"""Recognize the zoo's MobileNets in files of weights by anybody, and give their weights the zoo's names.
+
+A network is known by its layers, in order: by their kinds and shapes, whatever their names. What a network does by
+other means is carried over exactly: biases before a batch normalization, other epsilons, a dense layer in place of a
+1x1 convolution, one output with a sigmoid in place of two with a softmax.
+"""
+
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from zoo.core.errors import listed
+from zoo.weights import architectures, model_config
+from zoo.weights.architectures import Step
+from zoo.weights.formats import Weights
+from zoo.weights.keras_layout import NESTED
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    from zoo.weights.formats import Arrays
+
+EPSILON = 1e-3
+SYMMETRIC: model_config.Scaling = ([127.5] * 3, [127.5] * 3)
+_WORDS = {"unit": ([0.0] * 3, [255.0] * 3), "raw": ([0.0] * 3, [1.0] * 3)}
+# What a photo's pixels have for mean and deviation under each scaling, measured on photos of ImageNet.
+_PHOTOS = {"unit": (0.45, 0.27), "symmetric": (-0.1, 0.54), "raw": (115.0, 69.0)}
+
+
+@dataclass(frozen=True)
+class Network:
+    """A network that a file holds.
+
+    Attributes:
+        name: of the model in the zoo.
+        arguments: of its builder, as far as the file tells them.
+        classes: outputs of its top; None where there is no top that the zoo has.
+        top_problem: why not, to follow "the file".
+        scaling: (mean, scale) by channel where it is not -1..1.
+        notes: what was assumed or carried over, in sentences.
+        channels: of the pictures.
+        arrays: ``layer/weight`` by the zoo's names.
+    """
+
+    name: str
+    arguments: dict[str, Any]
+    classes: int | None
+    top_problem: str
+    scaling: model_config.Scaling | None
+    notes: list[str]
+    channels: int = 3
+    arrays: "Arrays" = field(default_factory=dict, repr=False)
+
+
+def recognize(weights: Weights) -> Network | None:
+    """Return the network that weights are of; None where it is none of the zoo's MobileNets."""
+    for name, (steps, _) in architectures.STEPS.items():
+        trunk, top = _aligned(weights, steps)
+        outputs = [layer["kernel"].shape[3] if "kernel" in layer else 0 for layer in trunk]
+        if trunk and (alpha := architectures.alpha(name, outputs)):
+            return _network(name, alpha, list(zip(steps, trunk, strict=True)), top, weights)
+    return None
+
+
+# -- aligning a file's layers with an architecture's
+
+
+def _aligned(weights: Weights, steps: list[Step]) -> "tuple[list[Arrays], dict[str, Arrays]]":
+    """Return the weights of each step, by names where the file has the zoo's, else in order; and those of the top."""
+    layers = _layers(weights)
+    first = steps[0].name
+    prefixes = [path.removesuffix(first) for path in layers if path == first or path.endswith(f"/{first}")]
+    names = [prefixes[0] + step.name for step in steps] if prefixes else []
+    if not names or not set(names) <= set(layers):
+        if set(weights.order_problems) - {NESTED}:
+            return [], {}
+        kinds = [path for path in layers if _kind(layers[path])]
+        names = kinds[: len(steps)]
+    trunk = [layers[name] for name in names]
+    if [_kind(layer) for layer in trunk] != [step.kind for step in steps] or not _connected(trunk):
+        return [], {}
+    return trunk, {path: layer for path, layer in layers.items() if path not in names and _kind(layer)}
+
+
+def _layers(weights: Weights) -> "dict[str, Arrays]":
+    layers: dict[str, Arrays] = {}
+    for name, array in weights.arrays.items():
+        path, _, own = name.rpartition("/")
+        layers.setdefault(path, {})[own] = array
+    return {path: _with_depthwise(layer) for path, layer in layers.items()}
+
+
+def _with_depthwise(layer: "Arrays") -> "Arrays":
+    """Call a depthwise kernel so; Keras 3 calls it kernel, and only its shape tells it from that of other layers."""
+    kernel = layer.get("kernel")
+    if kernel is None or kernel.ndim != 4 or kernel.shape[:2] != (3, 3) or kernel.shape[2] in (1, 3):
+        return layer
+    return {("depthwise_kernel" if name == "kernel" else name): array for name, array in layer.items()}
+
+
+def _kind(layer: "Arrays") -> str:
+    """Return the kind of a layer by its weights, "" for one that is none of a classifier's."""
+    if "moving_mean" in layer and "moving_variance" in layer:
+        return "norm"
+    if "depthwise_kernel" in layer:
+        return "depthwise"
+    kernel = layer.get("kernel")
+    return {4: "conv", 2: "dense"}.get(kernel.ndim, "") if kernel is not None else ""
+
+
+def _connected(trunk: "list[Arrays]") -> bool:
+    """Return whether every layer takes what the one before it gives."""
+    channels = 0
+    for layer in trunk:
+        kernel = layer.get("kernel", layer.get("depthwise_kernel"))
+        if kernel is None:
+            fits = layer["moving_mean"].shape == (channels,)
+        else:
+            fits = channels in (0, kernel.shape[2])
+            depthwise = "depthwise_kernel" in layer
+            channels = kernel.shape[2] * kernel.shape[3] if depthwise else kernel.shape[3]
+        if not fits:
+            return False
+    return True
+
+
+# -- carrying a network over
+
+
+def _network(name: str, alpha: float, pairs: "list[tuple[Step, Arrays]]", top: Any, weights: Weights) -> Network:
+    rows = model_config.layers(weights.config)
+    arguments: dict[str, Any] = {"alpha": alpha}
+    multiplier = {layer["depthwise_kernel"].shape[3] for step, layer in pairs if step.kind == "depthwise"}
+    if name == "mobilenet":
+        arguments["depth_multiplier"] = min(multiplier)
+    shape = model_config.input_shape(rows)
+    size = shape[0] if shape and shape[0] == shape[1] else _named_size(weights)
+    if size:
+        arguments["input_size"] = size
+    arrays = _carried(pairs, model_config.epsilons(rows))
+    classes, problem, notes = _add_top(name, arrays, top, rows)
+    scaling, words = _scaling(rows, pairs)
+    other = _differences(name, [step for step, _ in pairs], rows, min(multiplier) != max(multiplier), shape)
+    activations = model_config.activations(rows)
+    if not rows and "bias" in pairs[0][1]:
+        words.append("Keras's own has no such biases, so its activation may be another: ReLU6 is assumed")
+    if activations == {"relu"} and name == "mobilenet":
+        arguments["activation"] = "relu"
+    elif activations - {"relu6"}:
+        other.append(f"has the activation {' and '.join(sorted(activations))}")
+    problem = "; ".join([*other, problem] if problem else other)
+    channels = pairs[0][1]["kernel"].shape[2]
+    return Network(name, arguments, classes, problem, scaling, [*notes, *words], channels, arrays)
+
+
+def _named_size(weights: Weights) -> int | None:
+    """Return the size that Keras writes into the name of a network inside another: ``mobilenet_0.25_96``."""
+    named = re.match(r"mobilenet(?:v2)?_\d\.\d\d_(\d+)/", next(iter(weights.arrays)))
+    return int(named[1]) if named else None
+
+
+def _carried(pairs: "list[tuple[Step, Arrays]]", epsilons: list[float]) -> "Arrays":
+    """Return the weights by the zoo's names, biases and epsilons moved into the batch normalizations."""
+    arrays: Arrays = {}
+    norms = iter(epsilons)
+    bias: NDArray[np.float32] | float = 0.0
+    for step, layer in pairs:
+        if step.kind != "norm":
+            kernel = "depthwise_kernel" if step.kind == "depthwise" else "kernel"
+            arrays[f"{step.name}/{kernel}"] = layer[kernel]
+            bias = layer.get("bias", 0.0)
+            continue
+        mean, variance = layer["moving_mean"], layer["moving_variance"]
+        arrays[f"{step.name}/gamma"] = layer.get("gamma", np.ones_like(mean))
+        arrays[f"{step.name}/beta"] = layer.get("beta", np.zeros_like(mean))
+        arrays[f"{step.name}/moving_mean"] = mean - np.float32(bias)
+        arrays[f"{step.name}/moving_variance"] = variance + np.float32(next(norms, EPSILON) - EPSILON)
+    return arrays
+
+
+def _add_top(name: str, arrays: "Arrays", top: "dict[str, Arrays]", rows: list[model_config.Layer]) -> Any:
+    """Add the top under the zoo's name; return the number of classes, what is wrong with it, and notes."""
+    width = arrays[list(arrays)[-1]].shape[0]
+    described = listed(f"{path} {layer['kernel'].shape}" for path, layer in top.items() if "kernel" in layer)
+    if not top:
+        return None, "holds no top, which would tell classes apart", []
+    (path, layer), *rest = top.items()
+    if rest or "kernel" not in layer or layer["kernel"].shape[:-1] not in ((width,), (1, 1, width)):
+        return None, f"ends in another top than one layer on the means of {width} maps: {described or path}", []
+    others = model_config.poolings(rows) - {"global_average_pooling2d", "average_pooling2d"}
+    activation = model_config.output_activation(rows)
+    kernel = layer["kernel"].reshape(width, -1)
+    outputs = kernel.shape[1]
+    wanted = ("sigmoid", "linear", None) if outputs == 1 else ("softmax", "linear", None)
+    if others or activation not in wanted:
+        what = ", ".join([*others, *([f"{outputs} outputs with {activation}"] if activation not in wanted else [])])
+        return None, f"ends in another top: {what}", []
+    bias, notes = layer.get("bias", np.zeros(outputs, np.float32)), []
+    if outputs == 1:  # a sigmoid of z is a softmax of (0, z)
+        kernel, bias = np.concatenate([0 * kernel, kernel], 1), np.concatenate([0 * bias, bias])
+        notes.append("its one output, a sigmoid, is the probability of the second of two classes")
+    elif activation == "linear":
+        notes.append("its outputs have no activation, and get a softmax")
+    key = "conv_preds" if name == "mobilenet" else "predictions"
+    arrays[f"{key}/kernel"] = kernel.reshape(1, 1, *kernel.shape) if name == "mobilenet" else kernel
+    arrays[f"{key}/bias"] = bias
+    return kernel.shape[1], "", notes
+
+
+def _differences(
+    name: str, steps: list[Step], rows: list[model_config.Layer], uneven: bool, shape: list[int] | None
+) -> list[str]:
+    """Return what the configuration has that the zoo's network has not."""
+    strides = model_config.strides(rows)[: len(steps) // 2]
+    wanted = [step.stride for step in steps if step.kind != "norm"]
+    checks = {
+        "has other strides than the published network": bool(strides) and strides != wanted,
+        "takes pictures that are no squares": bool(shape) and shape is not None and shape[0] != shape[1],
+        "has another number of outputs a channel in some depthwise convolutions": uneven,
+    }
+    return [words for words, wrong in checks.items() if wrong]
+
+
+def _scaling(
+    rows: list[model_config.Layer], pairs: "list[tuple[Step, Arrays]]"
+) -> tuple[model_config.Scaling | None, list[str]]:
+    """Return how pixels are scaled where it is not to -1..1, and sentences about it."""
+    scaling, strange = model_config.scaling(rows)
+    notes = list(_doubts(rows, strange))
+    if scaling:
+        return (None if np.allclose(scaling, SYMMETRIC) else scaling), notes
+    word = _scaling_by_statistics(pairs[0][1], pairs[1][1])
+    if word in _WORDS:
+        span = "0 to 1" if word == "unit" else "0 to 255"
+        notes.append(f"its first normalization shows that pixels are scaled to {span}; scale= overrules that")
+    return _WORDS.get(word), notes
+
+
+def _doubts(rows: list[model_config.Layer], strange: list[str]) -> Iterator[str]:
+    if strange:
+        yield f"what its layers {listed(strange)} do to pixels is not known; scale= tells how to scale them"
+    if model_config.pads_both_sides(rows):
+        yield "it pads maps on both sides, as early versions did, which shifts them by a pixel from today's"
+
+
+def _scaling_by_statistics(conv: "Arrays", norm: "Arrays") -> str:
+    """Return the scaling under which photos have the mean that the first normalization has seen; "" if none fits.
+
+    A 3x3 convolution of pixels with the mean m has the mean m times the sum of its weights, plus its bias.
+    """
+    sums = conv["kernel"].sum((0, 1, 2)).astype(float)
+    seen = (norm["moving_mean"] - conv.get("bias", 0.0)).astype(float)
+    if not np.square(sums).sum() or np.allclose(seen, 0.0):
+        return ""
+    mean = float((sums * seen).sum() / np.square(sums).sum())
+    distances = {word: abs(mean - usual) / deviation for word, (usual, deviation) in _PHOTOS.items()}
+    best = min(distances, key=lambda word: distances[word])
+    return best if distances[best] < 1.0 else ""
