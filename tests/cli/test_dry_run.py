@@ -3,6 +3,7 @@
 from pathlib import Path
 
 import pytest
+from PIL import Image
 
 from tests import machines
 from tests.support import CHECKOUT
@@ -51,6 +52,67 @@ def test_nothing_is_done(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> 
     assert list(tmp_path.iterdir()) == []
 
 
+# What a run refuses before it begins: settings, data, weights, pictures, names, places, stacks.
+REFUSED = [
+    "train model=mnist_dense data=folder data.size=8",
+    "train model=mnist_dense data=folder data.size=8 data.root=nowhere",
+    "train model=mnist_dense data=folder data.size=8 data.root=one",
+    "train model=mnist data=mnist data.root=nowhere",
+    "train model=mobilenet data=digits weights=nowhere.h5",
+    "train model=mobilenet data=digits weights=junk.h5",
+    "train model=mnist_dense data=digits weights=imagenet",
+    "train model=mnist_dense data=digits backend=openvino",
+    "train model=mnist_dense data=digits output.root=taken output.name=run",
+    "train model=mnist_dense data=digits output.name=a/b",
+    "train model=mnist_dense data=digits output.root=junk.h5",
+    "train model=mnist_dense data=digits mlflow=ftp://x",
+    "train model=mnist_dense data=digits backend.python=nowhere",
+    "train model=nowhere.py data=digits",
+    "train model=transformer/classifier data=text_folder data.root=nowhere",
+    "train model=transformer/classifier data=text_table data.root=t.csv data.label_column=absent",
+    "train model=transformer/lm data=text_file data.root=nowhere",
+    "train model=style_transfer content=nowhere.png style=a.png",
+    "train model=style_transfer content=a.png style=a.png save=nowhere/x.png",
+    "train model=style_transfer/fast style=nowhere.png",
+    "train resume=nowhere",
+    "train resume=last",
+    "infer run=nowhere input=a.png",
+    "infer run=last input=a.png",
+    "infer run=taken/run input=a.png",
+    "infer model=mobilenet weights=nowhere.h5 input=a.png",
+    "infer model=mobilenet weights=junk.h5 input=a.png",
+    "infer model=style_transfer/fast weights=nowhere input=a.png",
+]
+
+
+@pytest.mark.parametrize("words", REFUSED)
+def test_what_a_run_refuses_its_plan_refuses_too(
+    pretending: Path, words: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (pretending / "one" / "class").mkdir(parents=True)
+    for path in (pretending / "a.png", pretending / "one" / "class" / "a.png"):
+        Image.new("RGB", (40, 40)).save(path)
+    (pretending / "junk.h5").write_text("junk")
+    (pretending / "t.csv").write_text("label,text\na,b\nc,d\n")
+    (pretending / "taken" / "run").mkdir(parents=True)
+    said = []
+    for more in ([], ["--dry-run"]):
+        assert main([*words.split(), *more]) == 1
+        said.append(capsys.readouterr().err.partition("error: ")[2])
+    assert said[0] == said[1] != ""
+
+
+def test_what_is_not_there_yet_is_not_fetched_for_a_plan(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
+    Image.new("RGB", (40, 40)).save(tmp_path / "a.png")
+    for name in ("a", "b"):
+        (tmp_path / "pictures" / name).mkdir(parents=True)
+        Image.new("RGB", (40, 40)).save(tmp_path / "pictures" / name / "1.png")
+    words = ["train", "model=mnist_dense", "data=folder", "data.root=pictures", "data.size=8", "--dry-run"]
+    assert main(words) == 0
+    assert "the pictures are not decoded yet: what needs them is not checked" in capsys.readouterr().out
+    assert {path.name for path in tmp_path.iterdir()} == {"a.png", "pictures"}
+
+
 def test_the_same_is_refused_as_by_the_run_itself() -> None:
     with pytest.raises(ZooError, match="does not work here"):
         dry_run.lines("train", ["backend=metal"], machines.FOLDER / "linux_cpu.txt")
@@ -70,7 +132,9 @@ def test_a_text_that_is_no_machine_is_told(tmp_path: Path, content: bytes) -> No
         dry_run.lines("train", [], tmp_path / "m.txt")
 
 
-def test_photos_are_planned_for_the_fastest_stack(capsys: pytest.CaptureFixture[str]) -> None:
+def test_photos_are_planned_for_the_fastest_stack(tmp_path: Path) -> None:
+    (tmp_path / "photos").mkdir()
+    Image.new("RGB", (40, 40)).save(tmp_path / "photos" / "a.png")
     text = "\n".join(dry_run.lines("infer", ["model=mobilenet", "weights=imagenet", "input=photos"]))
     assert "backend      openvino" in text
     assert "weights=imagenet" in text

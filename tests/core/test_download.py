@@ -245,6 +245,14 @@ def test_full_disk(site: Site, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) 
     assert len(site.asked) == 1
 
 
+@pytest.mark.parametrize("small_disk", ["20k"], indirect=True)
+def test_a_disk_that_fills_up_keeps_no_part(site: Site, small_disk: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(download, "_check_room", lambda *_: None)
+    with pytest.raises(ZooError, match="No space left on device"):
+        get(site, small_disk, "good")
+    assert list(small_disk.glob("*.part")) == []
+
+
 def test_two_processes_fetch_once(site: Site, tmp_path: Path) -> None:
     code = (
         "import sys; from pathlib import Path; from zoo.core.download import fetch;"

@@ -10,6 +10,7 @@ import time
 from collections.abc import Iterator
 from pathlib import Path
 
+import platformdirs
 import psutil
 import pytest
 
@@ -135,6 +136,18 @@ def cache(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 def test_the_cache_is_its_owner_s_alone(cache: Path) -> None:
     assert cache.stat().st_mode & 0o777 == 0o700
+
+
+def test_others_are_kept_out_of_the_usual_cache_and_a_chosen_one_is_left_alone(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for name, usual, left in (("usual", True, 0o700), ("chosen", False, 0o755)):
+        folder = tmp_path / name
+        folder.mkdir(mode=0o755)
+        monkeypatch.setattr(platformdirs, "user_cache_dir", lambda *_, folder=folder, **__: str(folder))
+        monkeypatch.delenv("ZOO_CACHE", raising=False) if usual else monkeypatch.setenv("ZOO_CACHE", str(folder))
+        main(["train", "model=mnist_dense", "data=folder"])
+        assert folder.stat().st_mode & 0o777 == left
 
 
 def test_the_cache_is_listed_and_removed_by_name(cache: Path) -> None:

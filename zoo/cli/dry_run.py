@@ -2,13 +2,15 @@
 
 import dataclasses
 from pathlib import Path
+from typing import Any
 
 from zoo.config import config_files, references
 from zoo.config.schemas.common import Settings
 from zoo.config.schemas.image_classification import InferConfig, TrainConfig
-from zoo.core import paths
-from zoo.environments import interpreters, machine, selection, stacks, store
-from zoo.runs import context
+from zoo.config.tasks import Command
+from zoo.core import paths, planning
+from zoo.environments import external, interpreters, machine, selection, stacks, store
+from zoo.runs import context, resume
 from zoo.tasks import registry
 
 
@@ -26,14 +28,17 @@ def lines(verb: str, overrides: list[str], capture: Path | None = None) -> list[
     here = machine.probe() if capture is None else machine.from_capture(capture)
     reference = references.chosen(overrides)
     remarks = references.remarks(reference, here) if reference else []
-    command = registry.command_of(verb, overrides)
+    if verb == "train" and resume.requested(overrides):
+        overrides = resume.expand(overrides)
+    command, given = registry.command_of(verb, overrides), overrides
+    overrides = [text for text in overrides if text.partition("=")[0] != resume.KEY]
     overrides, settings, _, choice = context.resolve(command, overrides, here, reference)
     steps: list[tuple[str, list[str]]] = [
         ("machine", [machine.describe(here)]),
         ("settings", _settings(settings)),
         ("backend", [f"{choice.backend.name}, required device: {choice.required_device.upper()}", *choice.reasons]),
         *_where(settings, choice.stack, here, own=capture is None),
-        ("data", _data(settings)),
+        ("data", [*_data(settings), *(_checks(command, given) if capture is None else [])]),
         ("worker", _worker(choice)),
         ("proof", _proof(choice)),
         ("run folder", [f"{settings.output.root}/{settings.output.name or 'DATE_TIME_MODEL_BACKEND'}"]),
@@ -47,6 +52,20 @@ def lines(verb: str, overrides: list[str], capture: Path | None = None) -> list[
         *plan,
         "To run it: " + " ".join(["python -m zoo", verb, *overrides]),
     ]
+
+
+def _checks(command: Command[Any], overrides: list[str]) -> list[str]:
+    """Run a command up to where it would begin; return what could not be checked yet.
+
+    Raises:
+        ZooError: the run would be refused.
+    """
+    with planning.planning():
+        try:
+            command.run(overrides)
+        except planning.PlanEnd as end:
+            return [f"{end.missing}: what needs them is not checked"] if end.missing else []
+    raise AssertionError(f"{command.verb} ended without a run folder")
 
 
 def _settings(settings: Settings) -> list[str]:
@@ -66,7 +85,8 @@ def _settings(settings: Settings) -> list[str]:
 
 def _where(settings: Settings, stack: stacks.Stack, here: machine.Machine, own: bool) -> list[tuple[str, list[str]]]:
     if settings.backend.python:
-        own_environment = ["your own: compared with the lock of the stack, never changed"]
+        differences = external.inspect(Path(settings.backend.python), stack)[1] if own else []
+        own_environment = ["your own: compared with the lock of the stack, never changed", *differences]
         return [("python", [settings.backend.python]), ("environment", own_environment)]
     return [("python", _python(stack, here, own)), ("environment", _environment(stack, here, own))]
 
@@ -85,7 +105,7 @@ def _environment(stack: stacks.Stack, here: machine.Machine, own: bool) -> list[
     lock = stacks.lock_file(stack, here.platform)
     pinned = stacks.pins(lock)
     built = (
-        [row for row in store.list_environments(sizes=False) if row.stack == stack.name and row.state == "ready"]
+        [row for row in store.list_environments(thorough=False) if row.stack == stack.name and row.state == "ready"]
         if own
         else []
     )

@@ -25,7 +25,11 @@ def add_overrides(parser: CommandParser, groups: tuple[str, ...]) -> None:
 def add_options(parser: CommandParser) -> None:
     """Add the options that show a run before it starts, and --json."""
     parser.add_argument("--cfg", choices=["job"], help="print the composed settings and exit")
-    parser.add_argument("--dry-run", action="store_true", help="print every step, path and version, and exit")
+    parser.add_argument(
+        "--dry-run",
+        action="store_true",
+        help="check all that the run checks, print each step, and exit",
+    )
     parser.add_argument("--machine", metavar="FILE", help="with --dry-run: plan for a machine captured in a file")
     add_json(parser, "print the record of the run as JSON on standard output")
 

@@ -10,9 +10,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 from urllib.parse import urlsplit
 
-from zoo.core import console
+from zoo.core import console, planning
 from zoo.core.errors import ZooError
-from zoo.core.files import file_digest, locked, storage_error
+from zoo.core.files import FULL, file_digest, locked, remove, storage_error
 
 if TYPE_CHECKING:
     import requests
@@ -51,6 +51,7 @@ def fetch(name: str, urls: Sequence[str], sha256: str, folder: Path, size: int |
     target = folder / name
     if _intact(target, sha256):
         return target
+    planning.stop(f"{name} is not downloaded yet")
     with locked(folder / f".{name}.lock", f"fetches {name}"):
         if _intact(target, sha256):
             return target
@@ -107,6 +108,8 @@ def _from_mirrors(target: Path, urls: Sequence[str], sha256: str, size: int | No
         except _MirrorError as reason:
             reasons.append(f"  {url}: {reason}")
         except OSError as error:
+            if error.errno in FULL:  # what is kept to go on with would take the room that is missing
+                remove(part)
             raise storage_error("write", target, error) from error
     raise ZooError(
         f"{target.name} could not be fetched:\n" + "\n".join(reasons),

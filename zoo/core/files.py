@@ -15,7 +15,7 @@ from typing import Any
 from zoo.core import console
 from zoo.core.errors import StorageError
 
-_FULL = (errno.ENOSPC, errno.EDQUOT)
+FULL = (errno.ENOSPC, errno.EDQUOT)
 
 
 @contextlib.contextmanager
@@ -231,6 +231,6 @@ def _advice(verb: str, error: BaseException) -> str:
         return "Check that it is there and that you may read it."
     if verb == "remove":
         return "Check that its disk is not read-only and that you may write in the folder it lies in."
-    if isinstance(error, OSError) and error.errno in _FULL:
+    if isinstance(error, OSError) and error.errno in FULL:
         return "Make room there; ZOO_CACHE=FOLDER keeps caches elsewhere."
     return "Check its permissions and the free space; ZOO_CACHE=FOLDER keeps caches elsewhere."

@@ -40,12 +40,17 @@ def cache_in_use() -> Path:
 
 
 def make_cache() -> None:
-    """Make the cache folder where it is not there yet, so that only its owner can look into it."""
+    """Make the cache folder where it is not there yet, so that only its owner can look into it.
+
+    Others are kept out of one in the usual place, too. A folder that ``$ZOO_CACHE`` names may be shared on purpose.
+    """
     folder = cache_dir()
     with contextlib.suppress(OSError):  # reported by whoever then cannot write there
         if not folder.exists():
             folder.parent.mkdir(parents=True, exist_ok=True)
             folder.mkdir(mode=0o700)
+        elif not os.environ.get("ZOO_CACHE") and folder.stat().st_mode & 0o077:
+            folder.chmod(0o700)
 
 
 def user_path(text: str | Path) -> Path:

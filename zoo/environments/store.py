@@ -18,7 +18,7 @@ from pathlib import Path
 from packaging.requirements import Requirement
 
 from zoo import protocol
-from zoo.core import console, paths, processes, uses
+from zoo.core import console, paths, planning, processes, uses
 from zoo.core.errors import ZooError, unknown
 from zoo.core.files import file_sha256, folder_size, locked
 from zoo.core.files import remove as remove_path
@@ -84,6 +84,7 @@ def ensure(
     with uses.using(_wanted(folder)):
         if check(folder) is None:
             return _open(folder, lock, 0.0)
+        planning.stop("the environment is not built yet")
         with _locked(folder):
             defect = check(folder)  # another process may have built it meanwhile
             if defect is None:
@@ -218,21 +219,26 @@ def in_use(environment: Environment) -> Iterator[None]:
         yield
 
 
-def list_environments(sizes: bool = True) -> list[EnvironmentInfo]:
-    """List every environment below the cache, finished or not, sorted by name; ``sizes`` takes seconds."""
+def list_environments(thorough: bool = True) -> list[EnvironmentInfo]:
+    """List every environment below the cache, finished or not, sorted by name.
+
+    Args:
+        thorough: sum the sizes and look at every file, which takes seconds.
+    """
     root = environments_dir()
     folders = sorted(path for path in root.iterdir() if path.is_dir()) if root.is_dir() else []
-    return [_listed(folder, folder_size(folder) if sizes else 0) for folder in folders]
+    return [_listed(folder, thorough) for folder in folders]
 
 
-def _listed(folder: Path, size: int) -> EnvironmentInfo:
+def _listed(folder: Path, thorough: bool) -> EnvironmentInfo:
     marker = env_marker.read_marker(folder)
     created = used = ""
     if marker:
         stamp = datetime.datetime.fromtimestamp((folder / env_marker.MARKER).stat().st_mtime, datetime.UTC)
         created, used = marker.created, stamp.isoformat(timespec="seconds")
     name = _final(folder).name.rpartition("-")[0]
-    return EnvironmentInfo(folder, name, size, _state(folder), created, used)
+    size = folder_size(folder) if thorough else 0
+    return EnvironmentInfo(folder, name, size, _state(folder, thorough), created, used)
 
 
 def damage(environment: Path) -> str | None:
@@ -240,8 +246,8 @@ def damage(environment: Path) -> str | None:
     return env_marker.damage(environment) if environment.parent == environments_dir() else None
 
 
-def _state(folder: Path) -> str:
-    defect = env_marker.damage(folder)
+def _state(folder: Path, thorough: bool) -> str:
+    defect = env_marker.damage(folder) if thorough else env_marker.defect(folder)
     if defect and uses.is_used(_wanted(_final(folder))):
         return "it is being built"
     return defect or "ready"
@@ -265,7 +271,7 @@ def remove(wanted: list[str] | None) -> list[Path]:
         ZooError: one of the names has no environment (the existing ones are listed), or one is being built or in
             use; then none is deleted.
     """
-    existing = list_environments()
+    existing = list_environments(thorough=False)
     valid = sorted({item.stack for item in existing} | {item.folder.name for item in existing})
     for name in wanted or []:
         if not valid:

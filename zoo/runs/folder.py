@@ -17,19 +17,35 @@ def new_folder(root: Path, name: str | None, words: list[str]) -> Path:
     Raises:
         ZooError: a named folder exists already, or the place cannot be written.
     """
-    if name is not None and (not name.strip(" .") or Path(name).name != name):
-        raise ZooError(
-            f"output.name must be the plain name of a folder, got {name!r}", "Set output.root for its place."
-        )
+    _check_name(root, name)
     stamp = datetime.datetime.now().strftime("%Y-%m-%d_%H-%M-%S")
     base = name or "_".join([stamp, *(word.replace("/", "-") for word in words)])
-    if name is not None and (root / base).exists():
-        raise ZooError(f"The run folder {root / base} is there already", "Choose another output.name, or remove it.")
     try:
         root.mkdir(parents=True, exist_ok=True)
         return _first_free(root, base)
     except OSError as error:
         raise _root_error(root, error) from error
+
+
+def _check_name(root: Path, name: str | None) -> None:
+    if name is None:
+        return
+    if not name.strip(" .") or Path(name).name != name:
+        raise ZooError(
+            f"output.name must be the plain name of a folder, got {name!r}", "Set output.root for its place."
+        )
+    if (root / name).exists():
+        raise ZooError(f"The run folder {root / name} is there already", "Choose another output.name, or remove it.")
+
+
+def check_new(root: Path, name: str | None) -> None:
+    """Refuse what :func:`new_folder` would refuse, and make nothing.
+
+    Raises:
+        ZooError: as :func:`new_folder`.
+    """
+    _check_name(root, name)
+    check_root(root)
 
 
 def check_root(root: Path) -> None:

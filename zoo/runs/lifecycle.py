@@ -10,7 +10,7 @@ from importlib import metadata
 from pathlib import Path
 
 from zoo.config.schemas.common import Settings
-from zoo.core import console
+from zoo.core import console, planning
 from zoo.core.errors import StorageError, ZooError
 from zoo.core.paths import user_path
 from zoo.runs import folder as run_folder
@@ -31,6 +31,9 @@ def start_run(context: RunContext[Settings], words: list[str]) -> None:
     Raises:
         ZooError: another process writes there, nothing can be written there, or the settings are another run's.
     """
+    if planning.is_planning():
+        _check_folder(context)
+        planning.stop()
     if context.resumes:
         _reopen(context, context.resumes)
         return
@@ -50,6 +53,18 @@ def start_run(context: RunContext[Settings], words: list[str]) -> None:
     )
     context.record.run_id = uuid.uuid4().hex
     _record_place(context)
+
+
+def _check_folder(context: RunContext[Settings]) -> None:
+    """Check all that :func:`start_run` checks, and write nothing."""
+    output, folder = context.settings.output, context.resumes
+    if folder is None:
+        run_folder.check_new(user_path(output.root), output.name)
+        return
+    resume.refuse_changes(context.settings, RunRecord.from_untrusted(folder))
+    run_folder.check_root(folder)
+    if run_lock.is_held(folder):
+        run_lock.release(run_lock.take(folder, _command(context)))  # raises, unless it was released meanwhile
 
 
 def _command(context: RunContext[Settings]) -> list[str]:

@@ -295,6 +295,17 @@ def test_a_cache_without_room_is_said_before_anything_is_decoded(
     assert "are free" in refused(root)
 
 
+def test_a_disk_that_fills_up_while_decoding_keeps_no_part(
+    small_disk: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    root = fill(tmp_path / "fruit")
+    monkeypatch.setenv("ZOO_CACHE", str(small_disk))
+    monkeypatch.setattr(shutil, "disk_usage", lambda _: shutil._ntuple_diskusage(1 << 40, 0, 1 << 40))
+    with pytest.raises(ZooError, match="No space left on device"):
+        folder_dataset.prepare(str(root), 300)
+    assert list((small_disk / "data").glob(".*.part")) == []
+
+
 def test_hidden_files_and_folders_are_passed_over(tmp_path: Path) -> None:
     root = fill(tmp_path / "fruit")
     (root / ".thumbnails").mkdir()

@@ -12,9 +12,9 @@ import shutil
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from zoo.core import console, paths
-from zoo.core.errors import ZooError
-from zoo.core.files import atomic_file, atomic_write, locked, storage_error
+from zoo.core import console, paths, planning
+from zoo.core.errors import StorageError, ZooError
+from zoo.core.files import FULL, atomic_file, atomic_write, locked, storage_error
 from zoo.data.images import decode_pool
 
 if TYPE_CHECKING:
@@ -59,6 +59,7 @@ def ensure(root: Path, names: list[str], sums: list[str], size: int, resize: str
     key = hashlib.sha256("\n".join([f"{CACHE_VERSION} {size} {resize}", *sums]).encode()).hexdigest()
     folder = paths.cache_dir() / "data" / f"pictures-{key[:16]}"
     if not folder.is_dir():
+        planning.stop("the pictures are not decoded yet")
         with locked(folder.with_name(f".{folder.name}.lock"), "decodes these pictures"):
             if not folder.is_dir():
                 _make(folder, root, names, size, resize)
@@ -90,8 +91,13 @@ def _make(folder: Path, root: Path, names: list[str], size: int, resize: str) ->
     try:
         _decode_all(part, _begin(part, len(names), size), root, names, size, resize)
         os.replace(part, folder)
-    except OSError as error:
-        raise storage_error("write", part, error) from error
+    except (OSError, ZooError) as error:
+        cause = error.__cause__ if isinstance(error, StorageError) else error
+        if not isinstance(cause, OSError):
+            raise
+        if cause.errno in FULL:  # what is kept to go on with would take the room that is missing
+            shutil.rmtree(part, ignore_errors=True)
+        raise storage_error("write", part, cause) from error
 
 
 @dataclasses.dataclass
