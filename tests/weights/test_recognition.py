@@ -151,3 +151,10 @@ def test_a_file_on_the_disk_is_recognized_in_every_format(tmp_path: Path) -> Non
         io.write(tmp_path / name, renamed(mobilenet(0.25, 3)))
         network = recognition.recognize(io.read(tmp_path / name))
         assert (network.arguments["alpha"], network.classes) == (0.25, 3)
+
+
+def test_padding_of_early_versions_is_told() -> None:
+    early = configured(mobilenet(0.25, 2), row("ZeroPadding2D", padding=[[1, 1], [1, 1]]), CONV, POOL)
+    assert "pads maps on both sides" in recognition.recognize(early).notes[0]
+    today = configured(mobilenet(0.25, 2), row("ZeroPadding2D", padding=[[0, 1], [0, 1]]), CONV, POOL)
+    assert recognition.recognize(today).notes == []

@@ -243,7 +243,7 @@ def _doubts(rows: list[model_config.Layer], strange: list[str]) -> Iterator[str]
     if strange:
         yield f"what its layers {listed(strange)} do to pixels is not known; scale= tells how to scale them"
     if model_config.pads_both_sides(rows):
-        yield "it pads maps on both sides, as early versions did, which shifts them by a pixel from today's"
+        yield "it pads maps on both sides, as Keras once did, and the zoo on one: probabilities differ a little"
 
 
 def _scaling_by_statistics(conv: "Arrays", norm: "Arrays") -> str:

@@ -1,0 +1,60 @@
+"""Fine-tuning from a file by somebody else: what the file tells becomes the settings of the run."""
+
+import json
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from PIL import Image
+
+from tests.support.weight_samples import mobilenet
+from zoo.cli.main import main
+from zoo.weights import io
+
+WORDS = ["train", "model=mobilenet", "weights=w.npz", "data=folder", "data.root=in", "backend=cpu", "output.name=run"]
+
+
+@pytest.fixture
+def folder(pretending: Path) -> Path:
+    """Pictures of two classes, and weights of half the width, trained on pixels from 0 to 1."""
+    for number in range(12):
+        path = pretending / "in" / "ab"[number % 2] / f"{number}.png"
+        path.parent.mkdir(parents=True, exist_ok=True)
+        Image.new("RGB", (40, 40), (number, 0, 0)).save(path)
+    plain = mobilenet(0.5, 7)
+    seen = np.float32(0.44) * plain.arrays["conv1/kernel"].sum((0, 1, 2))
+    io.write(pretending / "w.npz", replace(plain, arrays=plain.arrays | {"conv1_bn/moving_mean": seen}))
+    return pretending
+
+
+def arguments_of(folder: Path) -> dict[str, Any]:
+    content: dict[str, Any] = json.loads((folder / "runs" / "run" / "request.json").read_text())["model"]["args"]
+    return content
+
+
+def test_width_and_scaling_come_from_the_file(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main([*WORDS, "model.input_size=64"]) == 0
+    arguments = arguments_of(folder)
+    assert (arguments["alpha"], arguments["classes"], arguments["input_shape"]) == (0.5, 2, [64, 64, 3])
+    assert arguments["normalise"] == [[0.0] * 3, [255.0] * 3]
+    record = json.loads((folder / "runs" / "run" / "run.json").read_text())
+    assert record["config"]["model"]["alpha"] == 0.5
+    assert "model.alpha=0.5" in record["command"]
+    assert (
+        "w.npz holds mobilenet (alpha=0.5) with 7 classes; taken from it: model.alpha=0.5" in capsys.readouterr().err
+    )
+
+
+def test_the_scaling_of_the_data_outranks_that_of_the_file(folder: Path) -> None:
+    assert main([*WORDS, "model.input_size=64", "data.normalize=symmetric"]) == 0
+    assert arguments_of(folder)["normalise"] == [[127.5] * 3, [127.5] * 3]
+
+
+def test_another_width_is_refused_before_anything_is_built(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main([*WORDS, "model.alpha=0.25"]) == 1
+    shown = capsys.readouterr().err
+    assert "model.alpha=0.25 is asked for" in shown
+    assert "Leave model.alpha out" in shown
+    assert not (folder / "runs").exists()
