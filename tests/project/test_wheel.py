@@ -1,6 +1,7 @@
 """The wheel: it carries configs and recipes, and works outside the checkout."""
 
 import os
+import re
 import subprocess
 import sys
 import zipfile
@@ -53,3 +54,10 @@ def test_it_carries_the_worker_and_every_lock(installed: Path) -> None:
 
 def test_nothing_else_is_installed_beside_it(installed: Path) -> None:
     assert {path.name for path in installed.iterdir()} - {"cache"} == {"zoo", "keras_gpu_zoo-0.1.0.dist-info"}
+
+
+def test_installing_it_touches_no_keras(installed: Path) -> None:
+    (metadata,) = installed.glob("*.dist-info/METADATA")
+    needed = re.findall(r"^Requires-Dist: ([\w.-]+)", metadata.read_text(encoding="utf-8"), flags=re.MULTILINE)
+    assert needed
+    assert not {"keras", "tensorflow", "torch", "jax", "openvino", "protobuf", "ml-dtypes"} & set(needed)

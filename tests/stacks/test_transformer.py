@@ -79,6 +79,23 @@ def test_a_text_of_padding_alone_gives_numbers(conformance: Answers, stack: str)
 
 @pytest.mark.stacks
 @pytest.mark.parametrize("stack", STACKS)
+def test_where_no_key_is_seen_all_are(conformance: Answers, golden: dict[str, Any], stack: str) -> None:
+    """As the documentation says, to the rounding of scores that are far from zero."""
+    given = arrays(conformance, stack)
+    for name, _ in ENCODERS:
+        np.testing.assert_allclose(given[f"{name}_nothing"], golden[name_of(name, False, False)], atol=2e-2)
+
+
+@pytest.mark.stacks
+@pytest.mark.parametrize("stack", STACKS)
+def test_arguments_may_bear_the_names_of_pytorch(conformance: Answers, stack: str) -> None:
+    given = arrays(conformance, stack)
+    for name, _ in ENCODERS:
+        np.testing.assert_array_equal(given[f"{name}_by_torch_names"], given[name_of(name, False, True)])
+
+
+@pytest.mark.stacks
+@pytest.mark.parametrize("stack", STACKS)
 def test_models_of_text_start_alike_and_say_the_same_everywhere(conformance: Answers, stack: str) -> None:
     given, reference = arrays(conformance, stack), arrays(conformance, "torch")
     own, others = (conformance.of(name, "transformer") for name in (stack, "torch"))

@@ -4,16 +4,17 @@ Each file has ``build(compat, ...)``, which returns an uncompiled Keras model, a
 stored inputs to what that model takes. Everything that differs between Keras versions is in ``compat``.
 
 ``MobileNet`` and ``MobileNetV2`` replace those of ``keras.applications`` in your own Keras, ``TransformerEncoder``
-that of ``torch.nn``. Nothing here imports Keras before one of them is called.
+that of ``torch.nn``, and ``load_weights`` fills them from a file. Nothing here imports Keras before one is called.
 """
 
 import importlib
 
 from zoo.models.mobilenet import MobileNet
 from zoo.models.mobilenet_v2 import MobileNetV2
+from zoo.models.saved_weights import load_weights
 from zoo.models.transformer import TransformerEncoder
 
-__all__ = ["MobileNet", "MobileNetV2", "TransformerEncoder"]
+__all__ = ["MobileNet", "MobileNetV2", "TransformerEncoder", "load_weights"]
 
 # Names that requests and run folders of earlier versions may contain.
 FORMER_NAMES = {"style_network": "style_transfer/fast"}

@@ -24,12 +24,6 @@ class OutOfMemoryError(Exception):
     """There is no more memory, or the run may not take more; the host can try again with smaller batches."""
 
 
-def listed(entries, separator=", ", most=10):
-    """Join the first entries of a list, and say how many more there are."""
-    shown = separator.join(entries[:most])
-    return "%s and %d more" % (shown, len(entries) - most) if len(entries) > most else shown
-
-
 def describe(error):
     """Name the type of an error and what it says, in 300 characters at most."""
     return ("%s: %s" % (type(error).__name__, error))[:300]

@@ -4,12 +4,12 @@
 (height, width, in, out). No pickle is ever written or read.
 """
 
-import zipfile
+import contextlib
 
 import numpy as np
 
-from zoo.models import compat
-from zoo.worker.errors import UserError, listed
+from zoo.models import compat, saved_weights
+from zoo.worker.errors import UserError
 from zoo.worker.files import save_arrays
 
 
@@ -62,10 +62,8 @@ def load(model, path):
     Raises:
         UserError: the file is damaged, or weights are missing, surplus, misshapen or not finite; names ten of them.
     """
-    arrays = _read(path)
-    wanted = compat.named_weights(model)
-    problems = ["surplus " + name for name in sorted(set(arrays) - {name for name, _ in wanted})]
-    model.set_weights(_fitting(arrays, wanted, problems))
+    with _for_the_user():
+        saved_weights.load(model, path)
 
 
 def load_part(model, path, own):
@@ -122,26 +120,19 @@ def names(path):
 
 
 def _read(path):
-    try:
-        with np.load(path, allow_pickle=False) as stored:
-            return {name: stored[name] for name in stored.files}
-    except (OSError, ValueError, EOFError, AttributeError, zipfile.BadZipFile) as error:
-        raise UserError("the weights in %s cannot be read: %s" % (path, error)) from error
+    with _for_the_user():
+        return saved_weights.read(path)
 
 
 def _fitting(arrays, wanted, problems):
-    """The arrays in the model's order; refuses, naming what is wrong, where they do not fit or are not finite."""
-    problems = ["missing " + name for name, _ in wanted if name not in arrays] + problems
-    problems += [
-        "%s has shape %s, the model needs %s" % (name, arrays[name].shape, shape)
-        for name, shape in wanted
-        if name in arrays and arrays[name].shape != shape
-    ]
-    problems += [
-        "%s holds NaN or infinity" % name
-        for name, _ in wanted
-        if name in arrays and not np.isfinite(arrays[name]).all()
-    ]
-    if problems:
-        raise UserError("these weights do not fit the model: " + listed(problems, "; "))
-    return [arrays[name].astype(np.float32) for name, _ in wanted]
+    with _for_the_user():
+        return saved_weights.fitting(arrays, wanted, problems)
+
+
+@contextlib.contextmanager
+def _for_the_user():
+    """Raise what is wrong with a file as an error whose message the host shows."""
+    try:
+        yield
+    except ValueError as error:
+        raise UserError(str(error)) from error

@@ -74,9 +74,28 @@ def compare(request):
             arrays[name_of(name, causal, False)] = whole
             if causal:
                 arrays[name + "_nothing"] = compat.outputs(models[True], [x, np.zeros_like(keep)])[0]
+        arrays[name + "_by_torch_names"] = by_torch_names(request["weights"] % name, settings, [x, keep])
     texts(arrays, answers, request)
     np.savez(os.path.join(request["out"], "arrays.npz"), **arrays)
     return answers
+
+
+def by_torch_names(path, settings, inputs):
+    """Compute with the encoder that users build, whose arguments bear the names of PyTorch."""
+    from zoo import models
+    from zoo.models import compat
+
+    model = models.TransformerEncoder(
+        num_encoder_layers=SIZES["layers"],
+        d_model=SIZES["d_model"],
+        nhead=SIZES["heads"],
+        dim_feedforward=SIZES["d_ff"],
+        length=LENGTH,
+        masked=True,
+        **settings,
+    )
+    models.load_weights(model, path)
+    return compat.outputs(model, inputs)[0]
 
 
 def texts(arrays, answers, request):

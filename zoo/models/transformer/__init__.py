@@ -17,6 +17,8 @@ DEFAULTS = {
     "deviation": None,
     "out_deviation": None,
 }
+# Arguments of PyTorch's, with the names and the defaults of ours.
+TORCH_NAMES = {"nhead": ("heads", 8), "dim_feedforward": ("d_ff", 2048), "num_encoder_layers": ("layers", 6)}
 
 
 def preprocess(vectors):
@@ -61,11 +63,15 @@ def TransformerEncoder(  # noqa: N802  (named like the class of PyTorch that it 
     attention_dropout=None,
     length=None,
     masked=False,
+    nhead=None,
+    dim_feedforward=None,
+    num_encoder_layers=None,
 ):
     """Build the encoder as a model of your own Keras.
 
-    The arguments after ``d_ff`` are those of ``torch.nn.TransformerEncoderLayer``, and the same weights give the same
-    outputs; ``python -m zoo weights convert`` converts weights in both directions.
+    It computes what ``torch.nn.TransformerEncoder`` computes with the same weights; ``python -m zoo weights convert``
+    converts them in both directions. Where a position sees no key, since all that it may attend to are padding, it
+    attends to all positions as if none was masked, also to later ones; PyTorch gives NaN there.
 
     Args:
         layers: number of layers.
@@ -81,6 +87,9 @@ def TransformerEncoder(  # noqa: N802  (named like the class of PyTorch that it 
         attention_dropout: share of attention weights dropped; None means ``dropout``.
         length: number of positions of every input; None accepts any, which PlaidML cannot.
         masked: take a second input, (batch, length): 1 for positions that count, 0 for padding.
+        nhead: PyTorch's name of ``heads``.
+        dim_feedforward: PyTorch's name of ``d_ff``.
+        num_encoder_layers: PyTorch's name of ``layers``.
 
     Returns:
         A model that is not compiled, from (batch, length, d_model) float32 to the same shape.
@@ -88,10 +97,28 @@ def TransformerEncoder(  # noqa: N802  (named like the class of PyTorch that it 
     Raises:
         ValueError: with the value received.
     """
-    arguments = dict(locals())
+    arguments = _in_our_names(dict(locals()))
     from zoo.models import compat
 
     return build(compat, **arguments)
+
+
+def _in_our_names(arguments):
+    """Replace PyTorch's names of arguments by ours.
+
+    Raises:
+        ValueError: an argument is given twice, with different values.
+    """
+    for theirs, (ours, default) in TORCH_NAMES.items():
+        value = arguments.pop(theirs)
+        if value is None:
+            continue
+        if arguments[ours] not in (default, value):
+            raise ValueError(
+                "`%s` and `%s` are one argument. Received %r and %r" % (theirs, ours, value, arguments[ours])
+            )
+        arguments[ours] = value
+    return arguments
 
 
 def encode(compat, x, keep=None, layers=6, final_norm=False, **settings):

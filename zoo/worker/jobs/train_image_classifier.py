@@ -6,8 +6,9 @@ import shutil
 import tempfile
 
 from zoo.models import compat
+from zoo.models.saved_weights import listed
 from zoo.worker import precision, weights
-from zoo.worker.errors import UserError, listed
+from zoo.worker.errors import UserError
 from zoo.worker.model import build
 from zoo.worker.training import evaluation, feature_extraction, image_batches
 from zoo.worker.training.augment import make_augmenter

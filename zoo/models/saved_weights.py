@@ -1,0 +1,92 @@
+"""Fill models from weights files, in any Keras. No pickle is ever read."""
+
+import os
+import zipfile
+
+import numpy as np
+
+
+def load_weights(model, path):
+    """Fill a model from a file.
+
+    Args:
+        model: a model of this package, or any Keras model whose layers and weights bear the names in the file.
+        path: ``.npz``, which every stack of the zoo writes and reads; any other file is loaded by Keras itself.
+
+    Raises:
+        ValueError: the file is damaged or cannot be read here, or weights are missing, surplus, misshapen or not
+            finite; ten are named.
+    """
+    path = os.path.expanduser(str(path))
+    if path.endswith(".npz"):
+        load(model, path)
+    elif path.endswith((".safetensors", ".pt", ".pth", ".bin")):
+        raise ValueError(
+            "%s holds weights of PyTorch: `python -m zoo weights convert IN.safetensors OUT.npz` converts them" % path
+        )
+    else:
+        model.load_weights(path)
+
+
+def load(model, path):
+    """Fill a model from ``weights.npz``.
+
+    Args:
+        model: the Keras model.
+        path: the file.
+
+    Raises:
+        ValueError: as :func:`load_weights`.
+    """
+    from zoo.models import compat
+
+    arrays = read(path)
+    wanted = compat.named_weights(model)
+    problems = ["surplus " + name for name in sorted(set(arrays) - {name for name, _ in wanted})]
+    model.set_weights(fitting(arrays, wanted, problems))
+
+
+def read(path):
+    """Read the arrays of ``weights.npz``.
+
+    Raises:
+        ValueError: the file is damaged.
+    """
+    try:
+        with np.load(path, allow_pickle=False) as stored:
+            return {name: stored[name] for name in stored.files}
+    except (OSError, ValueError, EOFError, AttributeError, zipfile.BadZipFile) as error:
+        raise ValueError("the weights in %s cannot be read: %s" % (path, error)) from error
+
+
+def fitting(arrays, wanted, problems):
+    """Return the arrays in a model's order.
+
+    Args:
+        arrays: name -> array.
+        wanted: name and shape of the model's weights, in their order.
+        problems: what is wrong already, as sentences.
+
+    Raises:
+        ValueError: they do not fit or are not finite; names ten of them.
+    """
+    problems = ["missing " + name for name, _ in wanted if name not in arrays] + problems
+    problems += [
+        "%s has shape %s, the model needs %s" % (name, arrays[name].shape, shape)
+        for name, shape in wanted
+        if name in arrays and arrays[name].shape != shape
+    ]
+    problems += [
+        "%s holds NaN or infinity" % name
+        for name, _ in wanted
+        if name in arrays and not np.isfinite(arrays[name]).all()
+    ]
+    if problems:
+        raise ValueError("these weights do not fit the model: " + listed(problems, "; "))
+    return [arrays[name].astype(np.float32) for name, _ in wanted]
+
+
+def listed(entries, separator=", ", most=10):
+    """Join the first entries of a list, and say how many more there are."""
+    shown = separator.join(entries[:most])
+    return "%s and %d more" % (shown, len(entries) - most) if len(entries) > most else shown
