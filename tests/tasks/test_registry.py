@@ -227,9 +227,8 @@ def test_from_python_it_is_the_same_path(zoo: Zoo, tmp_path: Path, monkeypatch: 
     assert [row["epoch"] for row in run.history] == [1, 2, 3]
     assert run.record["config"]["seed"] == 2
     assert run.folder.parent.name == "with blank, comma"
-    picture = run._repr_png_()
-    assert picture is not None
-    assert picture.startswith(b"\x89PNG")
+    assert "<th>test_accuracy</th><td>0.93</td>" in run._repr_html_()
+    assert "data:image/png;base64,iVBOR" in run._repr_html_()
     np.save(tmp_path / "x.npy", np.full((1, 28, 28), 7, np.uint8))
     assert api.infer(run=run, input=tmp_path / "x.npy").predictions[0]["class"] == "7"
 

@@ -32,6 +32,12 @@ def is_terminal() -> bool:
     return sys.stderr.isatty()
 
 
+def in_notebook() -> bool:
+    """Return True in a Jupyter kernel, where HTML can be shown and changed."""
+    ipython = sys.modules.get("IPython")
+    return hasattr(ipython.get_ipython() if ipython else None, "kernel")
+
+
 # Categories of characters that control a terminal or reverse the direction of text: controls, formats, surrogates
 # and line separators. Joiners are formats too, but words of several languages and many emoji need them.
 _CONTROLS = {"Cc", "Cf", "Cs", "Zl", "Zp"}
@@ -139,9 +145,52 @@ class _Plain:
         self._note = text
 
 
+class _Cell:
+    """Progress in the output of a notebook's cell, drawn anew four times a second at most."""
+
+    def __init__(self, label: str, total: float | None) -> None:
+        self._label, self._total = label, total
+        self._done, self._note, self._drawn = 0.0, "", 0.0
+        self._handle = sys.modules["IPython"].display.display(self, display_id=True)
+
+    def _repr_html_(self) -> str:
+        import html
+
+        place = f'value="{self._done:g}" max="{self._total:g}"' if self._total else ""
+        return f"{html.escape(self._label)} <progress {place}></progress> {html.escape(self._note)}"
+
+    def __repr__(self) -> str:
+        return f"{self._label} {self._note}".rstrip()
+
+    def draw(self) -> None:
+        """Show the present state."""
+        self._drawn = time.monotonic()
+        self._handle.update(self)
+
+    def _draw_sometimes(self) -> None:
+        if time.monotonic() - self._drawn >= 0.25:
+            self.draw()
+
+    def advance(self, amount: float) -> None:
+        self._done += amount
+        self._draw_sometimes()
+
+    def label(self, text: str) -> None:
+        self._label = escape_controls(text)
+
+    def note(self, text: str) -> None:
+        self._note = escape_controls(text)
+        self._draw_sometimes()
+
+
 @contextlib.contextmanager
 def bar(label: str, total: float | None = None, unit: str = "") -> Iterator[Bar]:
     """Show a bar over ``total`` units (bytes where ``unit`` is ``"B"``), or a spinner where the total is unknown."""
+    if in_notebook():
+        cell = _Cell(escape_controls(label), total)
+        yield cell
+        cell.draw()
+        return
     if not is_terminal():
         yield _Plain(label, total, unit)
         return

@@ -19,7 +19,7 @@ def following(what: str, figures: Sequence[str], live: bool = True) -> Iterator[
         live: draw bars, of which a terminal has room for one at a time; else nothing moves.
     """
     with contextlib.ExitStack() as stack:
-        live = live and console.is_terminal()
+        live = live and (console.is_terminal() or console.in_notebook())
         bars: list[console.Bar] = [stack.enter_context(console.bar(what))] if live else []
         drawn = _Drawn(figures)
 

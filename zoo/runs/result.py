@@ -66,9 +66,18 @@ class Run:
             with path.open(newline="", encoding="utf-8") as source:
                 yield from map(_with_numbers, csv_files.rows(source))
 
-    def _repr_png_(self) -> bytes | None:
-        """Show the curves in notebooks."""
-        return self.curves.read_bytes() if self.curves else None
+    def _repr_html_(self) -> str:
+        """Show figures and curves in notebooks."""
+        import base64
+        import html
+
+        title = f"{self.record.get('model') or self.record.get('verb')} on {self.record.get('backend')}: {self.exit}"
+        rows = [*((name, f"{value:.6g}") for name, value in self.metrics.items() if isinstance(value, float)),
+                ("folder", str(self.folder))]  # fmt: skip
+        cells = "".join(f"<tr><th>{html.escape(name)}</th><td>{html.escape(text)}</td></tr>" for name, text in rows)
+        drawn = base64.b64encode(self.curves.read_bytes()).decode() if self.curves else ""
+        image = f'<br><img alt="curves" src="data:image/png;base64,{drawn}">' if drawn else ""
+        return f"<b>{html.escape(title)}</b><table>{cells}</table>{image}"
 
 
 def _with_numbers(row: dict[str, Any]) -> dict[str, Any]:
