@@ -5,7 +5,7 @@ from collections.abc import Callable
 import pytest
 
 from zoo.core.errors import ZooError, listed, nearest, unknown
-from zoo.worker import errors as worker_errors
+from zoo.models import saved_weights
 
 
 def test_an_error_is_its_message_and_its_remedy() -> None:
@@ -24,7 +24,7 @@ def test_an_unknown_name_lists_the_valid_ones() -> None:
     assert error.remedy == "Choose one of: a, mnist"
 
 
-@pytest.mark.parametrize("cut", [listed, worker_errors.listed])
+@pytest.mark.parametrize("cut", [listed, saved_weights.listed])
 def test_a_list_in_a_message_ends_after_ten_entries(cut: Callable[..., str]) -> None:
     entries = [f"w{number}" for number in range(300)]
     assert cut(entries[:10]) == "w0, w1, w2, w3, w4, w5, w6, w7, w8, w9"
