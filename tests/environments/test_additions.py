@@ -98,19 +98,17 @@ def test_it_works_without_a_network_once_it_is_there(
         ensure(stack, "helper")
 
 
-def test_another_name_of_a_package_of_the_stack_adds_nothing(stack: stacks.Stack, index: Path) -> None:
+def test_what_the_stack_has_already_adds_nothing(stack: stacks.Stack, index: Path) -> None:
+    own = store.ensure(stack, PLATFORM, well)
+    assert ensure(stack, "tiny", "Tiny>=1", "tiny<1; python_version < '3'") == dataclasses.replace(own, build_s=0.0)
+
+
+def test_another_name_of_a_package_of_the_stack_adds_nothing(stack: stacks.Stack) -> None:
     """As tensorflow beside tensorflow-cpu: two of them would overwrite each other."""
-    text = wheel(index, "1.0", name="tensorflow_cpu"), wheel(index, "1.0", name="tensorflow")
-    lock = stack.folder / f"{PLATFORM}.lock"
-    lock.write_text(f"tensorflow-cpu==1.0 \\\n    --hash=sha256:{text[0]}\n")
-    for folder in ("tensorflow_cpu",):
-        (index / folder).rename(index / "tensorflow-cpu")
-    wheel(index, "2.0", name="tensorflow")
-    assert stacks.pins(additions.locked(stack, PLATFORM, [requirements.parse("tensorflow", "")])) == {
-        "tensorflow-cpu": "1.0"
-    }
-    with pytest.raises(ZooError, match=r"tensorflow 1\.0 of the stack against tensorflow==2\.0"):
-        additions.locked(stack, PLATFORM, [requirements.parse("tensorflow==2.0", "")])
+    (stack.folder / f"{PLATFORM}.lock").write_text("tensorflow-cpu==2.12.0 --hash=sha256:00\n")
+    assert additions.beyond(stack, PLATFORM, [requirements.parse("tensorflow>=2.10", "")]) == []
+    with pytest.raises(ZooError, match=r"tensorflow 2\.12\.0 of the stack against tensorflow==2\.15"):
+        additions.beyond(stack, PLATFORM, [requirements.parse("tensorflow==2.15", "")])
 
 
 def test_a_damaged_lock_is_noticed(stack: stacks.Stack, index: Path) -> None:

@@ -20,6 +20,22 @@ TWINS = ("tensorflow", "tensorflow-cpu", "tensorflow-macos", "tensorflow-intel")
 LONGEST_LABEL = 60
 
 
+def beyond(stack: Stack, platform: str, wanted: Sequence[Requirement]) -> list[Requirement]:
+    """Return the requirements that a stack does not meet by itself.
+
+    Raises:
+        ZooError: the stack has another version of one of them.
+    """
+    pins = _pins(stacks.lock_file(stack, platform)) if wanted else {}
+    python = {"python_version": stack.python, "python_full_version": f"{stack.python}.0"}
+    meant = [requirement for requirement in wanted if not requirement.marker or requirement.marker.evaluate(python)]
+    versions = [(requirement, pins.get(normalize_name(requirement.name))) for requirement in meant]
+    for requirement, version in versions:
+        if version and not requirement.specifier.contains(version, prereleases=True):
+            raise _changes(stack, [f"{requirement.name} {version} of the stack against {requirement}"])
+    return [requirement for requirement, version in versions if not version or requirement.extras]
+
+
 def label(stack: Stack, added: Sequence[Requirement]) -> str:
     """Return the name of a stack with packages beside its own, such as ``tf-2.21+pandas``."""
     names = sorted({normalize_name(requirement.name) for requirement in added})
@@ -39,7 +55,6 @@ def locked(stack: Stack, platform: str, added: Sequence[Requirement]) -> Path:
     key = hashlib.sha256(json.dumps([file_sha256(own), wanted, platform]).encode()).hexdigest()[:10]
     path = paths.cache_dir() / "locks" / f"{label(stack, added)}-{key}.lock"
     if not path.is_file():
-        _refuse_own(stack, added, pins)
         console.say(f"Resolving {', '.join(wanted)} beside {stack.name}, as of {stack.exclude_newer}")
         text = own.read_text(encoding="utf-8") + _new_entries(_resolve(stack, platform, wanted, pins), pins)
         atomic_write(path, text, parents=True)
@@ -70,14 +85,6 @@ def _new_entries(lock: str, pins: dict[str, str]) -> str:
     entries = re.split(r"^(?=[A-Za-z0-9])", lock, flags=re.MULTILINE)
     names = [normalize_name(re.split(r"[=\[ ;]", entry, maxsplit=1)[0]) for entry in entries]
     return "".join(entry for name, entry in zip(names, entries, strict=True) if name and name not in pins)
-
-
-def _refuse_own(stack: Stack, added: Sequence[Requirement], pins: dict[str, str]) -> None:
-    """Refuse requirements of which the stack has another version."""
-    for requirement in added:
-        version = pins.get(normalize_name(requirement.name))
-        if version and not requirement.specifier.contains(version, prereleases=True):
-            raise _changes(stack, [f"{requirement.name} {version} of the stack against {requirement}"])
 
 
 def _refusal(stack: Stack, wanted: list[str], pins: dict[str, str], outcome: CompletedCommand) -> ZooError:

@@ -69,7 +69,7 @@ def ensure(
         stack: from :func:`zoo.environments.stacks.load`.
         platform: such as ``"linux-x86_64"``.
         healthy: decides whether a fresh environment may be used; None: :func:`health_check`.
-        added: packages beside the stack's own.
+        added: packages beside the stack's own; those that it has already add nothing.
         thorough: look at every file of one that is there already.
 
     Raises:
@@ -77,6 +77,7 @@ def ensure(
             fit the stack.
     """
     paths.make_cache()
+    added = additions.beyond(stack, platform, added)
     lock = additions.locked(stack, platform, added) if added else stacks.lock_file(stack, platform)
     python = uv_client.ensure_interpreter(stack.python, platform.partition("-")[2])
     folder = environments_dir() / _folder_name(additions.label(stack, added), platform, lock, python)
