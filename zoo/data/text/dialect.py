@@ -80,7 +80,7 @@ class Dialect:
                 cells, problem = [], f"{error}: a quote is lost"
             if cells is None:
                 return
-            if problem or any(cell.strip() for cell in cells):
+            if problem or any(map(str.strip, cells)):
                 yield Record(begin, reader.line_num, cells, problem)
             begin = reader.line_num + 1
 
@@ -92,10 +92,12 @@ class Shape:
     Attributes:
         widths: how many rows have so many columns.
         damaged: lines of rows that cannot be read.
+        joined: rows of several lines.
     """
 
     widths: Counter[int] = dataclasses.field(default_factory=Counter)
     damaged: int = 0
+    joined: int = 0
 
     @property
     def width(self) -> int:
@@ -116,6 +118,7 @@ def shape_of(dialect: Dialect, text: str) -> Shape:
             shape.damaged += record.end - record.line + 1
         else:
             shape.widths[len(record.cells)] += 1
+            shape.joined += record.end > record.line
     return shape
 
 
@@ -161,17 +164,18 @@ def _rank(text: str, delimiter: str, names: list[str], label: str) -> tuple[bool
     return named, kinds > 1, round(shapes[best].share, 2), -kinds, -sum(map(len, labels))
 
 
-def detect_quoting(text: str, delimiter: str) -> str:
-    """Tell what quotes mean: ``double`` unless another meaning gives a far more regular table."""
-    if '"' not in text or delimiter == "space":
-        return "double"
-    quoted, plain = (shape_of(Dialect(delimiter, each), text) for each in ("double", "none"))
+def detect_quoting(text: str, delimiter: str) -> tuple[str, Shape]:
+    """Tell what quotes mean, and the shape that the table then has: ``double`` unless another is far more regular."""
+    quoted = shape_of(Dialect(delimiter, "double"), text)
+    if '"' not in text or delimiter == "space" or (quoted.share == 1 and not quoted.joined):
+        return "double", quoted
+    plain = shape_of(Dialect(delimiter, "none"), text)
     if quoted.damaged and '\\"' in text:
         escaped = shape_of(Dialect(delimiter, "backslash"), text)
         if escaped.share > quoted.share and escaped.share >= plain.share:
-            return "backslash"
-    if plain.share < _NEARLY_ALL:
-        return "double"
+            return "backslash", escaped
     # Where every line is a whole row by itself, a quote that would join several was never meant to.
     joins = plain.share == 1 and plain.widths.total() > quoted.widths.total()
-    return "none" if joins or plain.share > quoted.share else "double"
+    if plain.share >= _NEARLY_ALL and (joins or plain.share > quoted.share):
+        return "none", plain
+    return "double", quoted

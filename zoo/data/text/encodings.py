@@ -12,8 +12,8 @@ _MARKS = (
     (codecs.BOM_UTF16_LE, "utf-16"),
     (codecs.BOM_UTF16_BE, "utf-16"),
 )
-_HIGH = re.compile(rb"[\x80-\xff]")
-_LETTER = re.compile(rb"[A-Za-z]")
+_HIGH = bytes(range(0x80, 0x100))
+_LETTERS = bytes(range(0x41, 0x5B)) + bytes(range(0x61, 0x7B))
 _UTF8_SIGN = re.compile(rb"[\xc2-\xdf][\x80-\xbf]|[\xe0-\xef][\x80-\xbf]{2}|[\xf0-\xf4][\x80-\xbf]{3}")
 _UNUSED_IN_CP1252 = re.compile(rb"[\x81\x8d\x8f\x90\x9d]")
 _SAMPLE = 1 << 16
@@ -45,10 +45,13 @@ def _unmarked_utf16(sample: bytes) -> str:
 
 def _of_one_byte(content: bytes) -> str:
     """Tell a Western text from a damaged one in UTF-8, and from one in another script."""
-    high = len(_HIGH.findall(content))
-    signs = _UTF8_SIGN.findall(content)
-    in_signs = sum(map(len, signs))
-    foreign = high > _MOST_ACCENTS * (high + len(_LETTER.findall(content)))
+    high = _count(content, _HIGH)
+    in_signs = len(content) - len(_UTF8_SIGN.sub(b"", content))
+    foreign = high > _MOST_ACCENTS * (high + _count(content, _LETTERS))
     if in_signs > high - in_signs or foreign:
         return "utf-8"
     return "latin-1" if _UNUSED_IN_CP1252.search(content) else "cp1252"
+
+
+def _count(content: bytes, kinds: bytes) -> int:
+    return len(content) - len(content.translate(None, kinds))

@@ -11,7 +11,7 @@ from pathlib import Path
 from zoo.config.schemas.text import LabelledData
 from zoo.core.errors import ZooError, listed, nearest
 from zoo.data.text import dialect, files, foreign_formats
-from zoo.data.text.dialect import Dialect, Record
+from zoo.data.text.dialect import Dialect, Record, Shape
 
 SUFFIXES = (".csv", ".tsv")
 _BY_SUFFIX = {".csv": "comma", ".tsv": "tab", ".tab": "tab"}
@@ -62,12 +62,12 @@ def open_table(path: Path, settings: LabelledData, columns: list[Column]) -> Tab
     said = _EXCEL.match(text)
     if said:
         text, settings = text[said.end() :], dataclasses.replace(settings, delimiter=said[1])
-    chosen = _dialect(path, text, settings, columns)
+    chosen, shape = _dialect(path, text, settings, columns)
     some = [record.cells for record in itertools.islice(chosen.records(text), _LOOKED_AT) if not record.problem]
     header, places = _places(path, settings.header, columns, some)
     if header is None:
         header = len(columns) > 1 and _names_no_class(chosen.records(text), places[-1])
-    width = len(_trimmed(some[0], 0)) if header else dialect.shape_of(chosen, text).width
+    width = len(_trimmed(some[0], 0)) if header else shape.width
     if len(set(places)) < len(places):
         raise ZooError(f"{path}: texts and labels are one column, {places[0]}", "Set data.text_column.")
     kinds = [key.rpartition(".")[2].removesuffix("_column") for key, _ in columns]
@@ -77,13 +77,16 @@ def open_table(path: Path, settings: LabelledData, columns: list[Column]) -> Tab
     return Table([chosen.delimiter, chosen.quoting if '"' in text else "auto"], words, rows)
 
 
-def _dialect(path: Path, text: str, settings: LabelledData, columns: list[Column]) -> Dialect:
+def _dialect(path: Path, text: str, settings: LabelledData, columns: list[Column]) -> tuple[Dialect, Shape]:
     likely, names = _BY_SUFFIX.get(suffix(path), "comma"), [name for _, name in columns]
     delimiter = settings.delimiter
     if delimiter == "auto":
         delimiter = dialect.detect_delimiter(text, names, settings.label_column, likely) or likely
-    quoting = settings.quoting if settings.quoting != "auto" else dialect.detect_quoting(text, delimiter)
-    return Dialect(delimiter, quoting)
+    if settings.quoting == "auto":
+        quoting, shape = dialect.detect_quoting(text, delimiter)
+        return Dialect(delimiter, quoting), shape
+    chosen = Dialect(delimiter, settings.quoting)
+    return chosen, dialect.shape_of(chosen, text)
 
 
 def _places(
@@ -139,9 +142,13 @@ def _suggestion(some: list[list[str]], columns: list[Column]) -> str:
 
 def _names_no_class(records: Iterable[Record], place: int) -> bool:
     """Tell whether the first row is a header: its label is that of no other row, and others come again."""
-    labels = [record.cells[place].strip() for record in records if len(record.cells) > place]
-    others = Counter(labels[1:])
-    return labels[0] not in others and 0 < 2 * len(others) <= others.total()
+    labels = (record.cells[place].strip() for record in records if len(record.cells) > place)
+    first, others = next(labels, ""), Counter[str]()
+    for label in labels:
+        if label == first:
+            return False
+        others[label] += 1
+    return 0 < 2 * len(others) <= others.total()
 
 
 def _rows(
@@ -162,5 +169,7 @@ def _rows(
 
 def _trimmed(cells: list[str], width: int) -> list[str]:
     """Leave out empty cells at the end, as spreadsheets write them, down to a width."""
+    if len(cells) <= width:
+        return cells
     used = max((place for place, cell in enumerate(cells, 1) if cell.strip()), default=0)
     return cells[: max(used, width)]

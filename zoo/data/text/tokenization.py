@@ -119,7 +119,9 @@ def _cut(kind: str, text: str, lowercase: bool) -> Iterable[str]:
 
 def is_blank(kind: str, text: str) -> bool:
     """Tell whether a text has no token to be read: white space, or for words tags of HTML alone."""
-    return not any(token.strip() for token in (_cut(kind, text, False) if kind == "words" else text))
+    if kind == "words" and "<" in text:
+        text = _TAG.sub(" ", text)
+    return not text.strip()
 
 
 def learn(kind: str, texts: Sequence[str], size: int, lowercase: bool) -> Tokenizer:
