@@ -45,6 +45,9 @@ def _model(name: str) -> list[str]:
         settings = [f"  model.{key}={value}" for key, value in config_files.model_arguments(row).items()]
         about = f"{row['name']}: {row['about'] or 'a model file'}"
         return [about, *(settings or ["  no settings"]), f"  sha256 {row['sha256']}"]
+    if model_files.is_application(name):
+        words = "an architecture of keras.applications, where the stack's Keras has it"
+        return [f"{name}: {words}", "  model.input_size=None, which is what it is made for"]
     if name not in config_files.options("model"):
         raise unknown("model", name, config_files.options("model"))
     return _options("model", [name])

@@ -93,6 +93,8 @@ def _row(command: Command[Any], model: str | None) -> dict[str, Any] | None:
         return None
     if command.verb == "infer" and model_files.is_saved(model):
         return model_files.saved_row(str(model))
+    if model_files.is_application(model):
+        return model_files.application_row(str(model))
     return model_files.read(str(model)).row() if model_files.is_named(model) else None
 
 

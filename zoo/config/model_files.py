@@ -5,6 +5,7 @@ Such a file is code. Only ``model=PATH`` on the command line names one: no refer
 
 import ast
 import hashlib
+import re
 import warnings
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
@@ -60,6 +61,16 @@ def is_named(model: object) -> bool:
 def is_saved(model: object) -> bool:
     """Return whether ``model=`` names a model that Keras saved."""
     return isinstance(model, str) and model.strip("'\"").lower().endswith(SAVED)
+
+
+def is_application(model: object) -> bool:
+    """Return whether ``model=`` names an architecture of keras.applications."""
+    return isinstance(model, str) and re.fullmatch(r"keras/\w{1,50}", model, re.ASCII) is not None
+
+
+def application_row(model: str) -> Json:
+    """Return what a file under ``configs/model`` would hold for an architecture; the stack checks the name."""
+    return {"name": model, "about": "of keras.applications", "input_size": None}
 
 
 def saved_row(model: str) -> Json:

@@ -1,6 +1,7 @@
 """Fill models from weights files, in any Keras. No pickle is ever read."""
 
 import os
+import re
 import zipfile
 
 import numpy as np
@@ -40,10 +41,31 @@ def load(model, path):
     """
     from zoo.models import compat
 
-    arrays = read(path)
     wanted = compat.named_weights(model)
+    arrays = renumbered(read(path), [name for name, _ in wanted])
     problems = ["surplus " + name for name in sorted(set(arrays) - {name for name, _ in wanted})]
     model.set_weights(fitting(arrays, wanted, problems))
+
+
+def renumbered(arrays, wanted):
+    """Give arrays the wanted names where both differ in the numbers of layers without a name only.
+
+    Keras numbers these from 0 or from 1 on, by its version.
+    """
+    there, here = _numbered_from_0(arrays), _numbered_from_0(wanted)
+    if set(arrays) == set(wanted) or there.keys() != here.keys():
+        return arrays
+    return {here[key]: arrays[name] for key, name in there.items()}
+
+
+def _numbered_from_0(names):
+    """Return a name with the number of its layer among those of its kind -> name."""
+    parts = {name: re.match(r"(.*?)(?:_(\d+))?(/[^/]*)$", name).groups() for name in names if "/" in name}
+    numbers = {}
+    for kind, number, _ in parts.values():
+        numbers.setdefault(kind, set()).add(int(number or 0))
+    places = {kind: {number: place for place, number in enumerate(sorted(each))} for kind, each in numbers.items()}
+    return {(kind, places[kind][int(number or 0)], last): name for name, (kind, number, last) in parts.items()}
 
 
 def read(path):

@@ -98,7 +98,8 @@ def _reaches_out(text: str) -> bool:
     if key == references.KEY:  # a file could set any of them
         return value.strip("'\"") not in references.names()
     if key == "model":  # a file would be executed
-        return value.strip("'\"") not in config_files.options("model")
+        plain = value.strip("'\"")
+        return plain not in config_files.options("model") and not model_files.is_application(plain)
     return key in OUTWARD or (key == "backend" and "{" in value)
 
 

@@ -81,7 +81,7 @@ def model(source: Run, whole_numbers: tuple[str, ...] = (), given: str | None = 
     if "sha256" in row:
         model_files.require_same(row, given, source.folder, f"infer run={source.folder}")
         return {"name": name, "args": arguments, "file": str(given), "sha256": row["sha256"]}
-    if name not in config_files.options("model"):
+    if name not in config_files.options("model") and not model_files.is_application(name):
         raise unknown("model", str(name), config_files.options("model"))
     return {"name": name, "args": arguments}
 

@@ -31,6 +31,12 @@ def build(request):
         preprocess = normalising(*own)
         gray = arguments["channels"] == 1
         return saved_model.build(request["model"]), saved_model.grayscale(preprocess) if gray else preprocess
+    if request["model"]["name"].startswith("keras/"):
+        from zoo.worker import keras_application
+
+        load = not request.get("weights") and not request.get("train", {}).get("resume")
+        network, preprocess = keras_application.build(dict(request["model"], args=arguments), load)
+        return network, normalising(*own) if own else preprocess
     module = module_of(request["model"]["name"])
     try:
         return module.build(compat, **arguments), normalising(*own) if own else module.preprocess

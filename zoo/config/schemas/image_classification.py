@@ -20,12 +20,14 @@ class FineTune:
         head_epochs: passes over the unaltered training images in which only the last layer learns; 0 for none.
         head_learning_rate: the highest learning rate of these.
         unfreeze_from: the first layer that learns in the epochs after them, trainer.epochs; null means all layers.
+        unfreeze_share: instead: the share of all layers, counted from the last, that learns in these epochs.
         freeze_normalization: keep normalization layers, their statistics included, as they are in these too.
     """
 
     head_epochs: int = 0
     head_learning_rate: float = 0.003
     unfreeze_from: str | None = None
+    unfreeze_share: float | None = None
     freeze_normalization: bool = True
 
     def checks(self) -> list[str | None]:
@@ -33,6 +35,7 @@ class FineTune:
         return [
             within("fine_tune.head_epochs", self.head_epochs, 0, 100_000),
             within("fine_tune.head_learning_rate", self.head_learning_rate, 1e-9, 10.0),
+            within_or_null("fine_tune.unfreeze_share", self.unfreeze_share, 0.0, 1.0),
         ]
 
 

@@ -55,7 +55,7 @@ def _names(settings: NetworksConfig) -> list[str]:
         ZooError: one of them is no network.
     """
     for name in settings.networks:
-        if not model_files.is_named(name):
+        if not model_files.is_named(name) and not model_files.is_application(name):
             refuse_unknown(name)
     return settings.networks or [name for name in known() if config_files.task_of(name) == config_files.DEFAULT_TASK]
 

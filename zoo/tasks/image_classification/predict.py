@@ -22,7 +22,7 @@ from zoo.runs.records import Json
 from zoo.runs.result import Run
 from zoo.runs.worker_process import Request
 from zoo.tasks import trained_run
-from zoo.tasks.image_classification import predict_photos, saved_model, summary
+from zoo.tasks.image_classification import applications, predict_photos, saved_model, summary
 
 USUAL_BATCH = 128
 
@@ -43,6 +43,10 @@ def infer(overrides: list[str]) -> Run:
         context = _create_context(overrides)
         stack, platform = context.choice.stack, context.machine.platform
         return predict_photos.predict(context, saved_model.classifier(context.settings, stack, platform))
+    if applications.is_named(value_of("model", overrides)):
+        context = _create_context(overrides)
+        stack, platform = context.choice.stack, context.machine.platform
+        return predict_photos.predict(context, applications.classifier(context.settings, stack, platform))
     if _is_without_run(overrides):
         context = _create_context(overrides)
 
@@ -74,6 +78,8 @@ def add_defaults(overrides: list[str], here: Machine) -> list[str]:
     """
     if saved_model.is_named(overrides):
         return saved_model.add_defaults(overrides, here)
+    if applications.is_named(value_of("model", overrides)):
+        return overrides
     if _is_without_run(overrides) or not value_of("run", overrides):
         return predict_photos.fastest(overrides, here) if value_of("model", overrides) else overrides
     source = trained_run.open_run(INFER, overrides, NEEDED)

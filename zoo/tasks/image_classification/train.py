@@ -22,7 +22,7 @@ from zoo.runs.lifecycle import record_outcome, start_run
 from zoo.runs.records import Json
 from zoo.runs.result import Run
 from zoo.tasks import few_items, summaries
-from zoo.tasks.image_classification import error_analysis, predict
+from zoo.tasks.image_classification import applications, error_analysis, predict
 from zoo.weights import pretrained
 
 
@@ -37,6 +37,7 @@ def train(overrides: list[str]) -> Run:
     """
     context = create_training_context(TRAIN, overrides)
     why_data = _resolve_data(context)
+    _resolve_size(context)
     weights = _weights(context)
     material = training_set.prepare(context.settings)
     _choose_recipe(context, len(material.splits["train"]))
@@ -65,13 +66,27 @@ def _resolve_data(context: RunContext[TrainConfig]) -> str:
     return why
 
 
+def _resolve_size(context: RunContext[TrainConfig]) -> None:
+    """Take the size that an architecture of Keras is made for, where nobody sets one."""
+    model = context.settings.model
+    if not applications.is_named(model["name"]):
+        return
+    size = applications.size_of(str(model["name"]), context.choice.stack, context.machine.platform)
+    if size and not model["input_size"] and not context.settings.data.size:
+        recompose(context, TRAIN, [*context.overrides, f"model.input_size={size}"])
+
+
 def _choose_recipe(context: RunContext[TrainConfig], items: int) -> None:
     """Take the recipe for the size of the data, for a model that has none of its own."""
-    if "file" not in context.settings.model or value_of("recipes", context.overrides):
+    if not _is_without_recipe(context.settings) or value_of("recipes", context.overrides):
         return
     recipe = config_files.recipe_for(items)
     recompose(context, TRAIN, [*context.overrides, f"recipes={recipe}"])
     console.say(f"Recipe {recipe}, for {items:,} images to train on; settings of yours outrank it")
+
+
+def _is_without_recipe(settings: TrainConfig) -> bool:
+    return "file" in settings.model or applications.is_named(settings.model["name"])
 
 
 def _weights(context: RunContext[TrainConfig]) -> pretrained.PretrainedWeights | None:
@@ -80,11 +95,13 @@ def _weights(context: RunContext[TrainConfig]) -> pretrained.PretrainedWeights |
     What the file tells replaces arguments of the model that nobody set. A resumed run keeps those it has.
     """
     settings, fine_tune = context.settings, context.settings.fine_tune
+    if applications.loads_imagenet(settings.model, settings.weights):  # Keras does
+        return None
     given = set(settings.model) if context.resumes else given_arguments(context.overrides)
     chosen = pretrained.choose(settings.weights, settings.model, given)
     if chosen and chosen.arguments:
         recompose(context, TRAIN, [*context.overrides, *chosen.overrides])
-    if chosen is None and (fine_tune.head_epochs or fine_tune.unfreeze_from):
+    if chosen is None and not _is_without_recipe(settings) and (fine_tune.head_epochs or fine_tune.unfreeze_from):
         console.say("weights=none: there is nothing to fine-tune, so all layers learn from the first epoch")
     return chosen
 
@@ -96,13 +113,16 @@ def _train_request(
     request = request_of(context, settings.model, "train_image_classifier")
     classes = len(material.class_names)
     request["model"]["args"] |= {"input_shape": list(material.input_shape), "classes": classes}
+    by_keras = applications.loads_imagenet(settings.model, settings.weights)
+    if by_keras:
+        request["model"]["args"]["weights"] = settings.weights
     scaling = material.normalization or (weights.network.scaling if weights and weights.network else None)
     if scaling:
         request["model"]["args"]["normalise"] = scaling
     alike = {"classes": classes, "balance": settings.data.balance, "augment": dataclasses.asdict(settings.augment)}
     return request | {
         "train": dataclasses.asdict(settings.trainer) | {"seed": settings.seed},
-        "fine_tune": dataclasses.asdict(settings.fine_tune) if weights else None,
+        "fine_tune": dataclasses.asdict(settings.fine_tune) if weights or by_keras else None,
         "freeze": dataclasses.asdict(settings.freeze),
         "data": training_set.save(material, context.folder) | alike,
         "weights": str(weights.npz) if weights else None,

@@ -66,7 +66,8 @@ def _model(request, events):
     except ValueError as error:
         raise UserError("trainer.precision: %s" % error) from error
     model, preprocess = build(request)
-    if "file" not in request["model"]:  # the first weights of a model of the user's own are its own
+    # The first weights of a model of the user's own are its own, and published ones are loaded already.
+    if "file" not in request["model"] and request["model"]["args"].get("weights") != "imagenet":
         weights.initialise(model, settings["seed"])
     if request["weights"]:
         last = feature_extraction.name_of(model)
@@ -79,6 +80,9 @@ def _model(request, events):
 def _frozen(model, plan):
     """Names of the layers that do not learn after the head did: those before ``unfreeze_from``, and normalisation."""
     frozen = _before(model, plan and plan["unfreeze_from"], "fine_tune.unfreeze_from")
+    if plan and plan.get("unfreeze_share") is not None:
+        names = [layer.name for layer in model.layers]
+        frozen |= set(names[: round((1 - plan["unfreeze_share"]) * len(names))])
     return frozen | set(compat.batch_norm_names(model)) if plan and plan["freeze_normalization"] else frozen
 
 

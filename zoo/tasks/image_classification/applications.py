@@ -1,0 +1,122 @@
+"""The architectures of keras.applications, ``model=keras/NAME``: those that the Keras of a stack has.
+
+The stack's Keras names them, once for each environment; no list is kept by hand.
+"""
+
+import contextlib
+import json
+import subprocess
+import tempfile
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+from zoo import protocol
+from zoo.config.schemas.image_classification import InferConfig
+from zoo.core import console, paths
+from zoo.core.errors import ZooError, unknown
+from zoo.core.files import write_json
+from zoo.environments import store
+from zoo.environments.stacks import Stack
+from zoo.runs.records import Json
+from zoo.tasks.image_classification import predict_photos
+from zoo.tasks.image_classification.predict_photos import Classifier
+from zoo.weights import class_names, pretrained
+
+SECONDS = 600.0
+PREFIX = "keras/"
+
+
+def is_named(name: object) -> bool:
+    """Return whether a name is that of an architecture of Keras."""
+    return isinstance(name, str) and name.startswith(PREFIX)
+
+
+def loads_imagenet(model: Mapping[str, Any], weights: str) -> bool:
+    """Return whether Keras itself loads the weights that ``weights=`` names."""
+    return is_named(model["name"]) and weights == "imagenet"
+
+
+def size_of(name: str, stack: Stack, platform: str) -> int | None:
+    """Return the edge of the images, in pixels, that an architecture is made for; None where that is unknown.
+
+    Raises:
+        ZooError: the stack's Keras has no such architecture, or does not answer.
+    """
+    known = catalogue(stack, platform)
+    plain = name.removeprefix(PREFIX)
+    if plain not in known:
+        raise unknown(f"architecture in the Keras of stack {stack.name}", plain, list(known))
+    size = known[plain]
+    return size if isinstance(size, int) else None
+
+
+def catalogue(stack: Stack, platform: str) -> Json:
+    """Return the architectures of a stack, kept beside its environment: name -> size.
+
+    Raises:
+        ZooError: the stack has no Keras, or does not answer.
+    """
+    environment = store.ensure(stack, platform)
+    path = paths.cache_dir() / "applications" / f"{environment.folder.name}.json"
+    known: Json = {}
+    with contextlib.suppress(OSError, ValueError, TypeError):  # not there yet, or damaged
+        known = dict(json.loads(path.read_text(encoding="utf-8")))
+    if not known:
+        console.say(f"Asking the Keras of {stack.name} for its architectures")
+        known = _asked(stack, environment.python)
+        write_json(path, known, parents=True)
+    return known
+
+
+def _asked(stack: Stack, python: Path) -> Json:
+    """Ask a worker, as :func:`zoo.environments.store.health_check` does."""
+    device = {"backend": "cpu", "framework": stack.framework, "promise": "cpu", "id": None}
+    of_stack = {"framework": stack.framework, "keras": stack.keras}
+    with tempfile.TemporaryDirectory() as scratch:
+        request = {"protocol": protocol.PROTOCOL, "verb": "infer", "job": "list_applications", "run_dir": scratch,
+                   "probes": False, "stack": of_stack, "device": device}  # fmt: skip
+        path = Path(scratch, "request.json")
+        path.write_text(json.dumps(request), encoding="utf-8")
+        process = subprocess.run(
+            store.worker_command(python, path), cwd=scratch, env=store.child_environment(stack), timeout=SECONDS,
+            stdin=subprocess.DEVNULL, capture_output=True, text=True, errors="replace", check=False,
+        )  # fmt: skip
+    events = [json.loads(line) for line in process.stdout.splitlines() if line.startswith("{")]
+    done = [event["metrics"] for event in events if event.get("event") == "done"]
+    if not done:
+        words = [event.get("message", "") for event in events if event.get("event") == "error"]
+        said = " ".join(words)[:500] or process.stderr[-500:]
+        raise ZooError(f"Stack {stack.name} cannot name its architectures: {said}", "Choose another stack.")
+    answer: Json = done[0]
+    return answer
+
+
+def classifier(settings: InferConfig, stack: Stack, platform: str) -> Classifier:
+    """Return an architecture with the weights that ``weights=`` names.
+
+    Raises:
+        ZooError: the stack's Keras does not have it, its size or its classes are not known, or the file is none.
+    """
+    name = str(settings.model["name"])
+    size = settings.model.get("input_size") or size_of(name, stack, platform)
+    if not size:
+        raise ZooError(f"Keras does not tell the size of images for {name}", "Give model.input_size=PIXELS.")
+    arguments: Json = {"input_shape": [size, size, 3]}
+    chosen = None if settings.weights == "imagenet" else pretrained.choose(settings.weights, settings.model)
+    if chosen is None:
+        arguments["weights"] = settings.weights
+    count = list(_shapes(chosen.npz).values())[-1][-1] if chosen else 1000
+    names = class_names.choose(settings.classes, chosen.path if chosen else Path(), count, chosen is None)
+    scaling = predict_photos.SCALES.get(str(settings.scale))
+    model = {"name": name, "args": arguments | {"classes": count} | ({"normalise": scaling} if scaling else {})}
+    record = chosen.record if chosen else {"source": settings.weights}
+    return Classifier(model, (size, size), chosen.npz if chosen else None, names, {"weights": record})
+
+
+def _shapes(npz: Path) -> dict[str, tuple[int, ...]]:
+    """Return the shape of each array of a file of weights, in order."""
+    import numpy as np
+
+    with np.load(npz, allow_pickle=False) as stored:
+        return {name: stored[name].shape for name in stored.files}
