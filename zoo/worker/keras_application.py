@@ -18,8 +18,8 @@ class _SizeFoundError(Exception):
 def catalogue():
     """Name every architecture of this Keras, each with the edge of its images in pixels, or None."""
     applications = compat.keras.applications
-    found = {name: getattr(applications, name) for name in dir(applications)}
-    functions = {name: value for name, value in found.items() if inspect.isfunction(value)}
+    members = {name: getattr(applications, name) for name in dir(applications)}
+    functions = {name: value for name, value in members.items() if inspect.isfunction(value)}
     return {name: _size(function) for name, function in sorted(functions.items()) if _takes(function, "include_top")}
 
 
