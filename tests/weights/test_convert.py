@@ -100,3 +100,10 @@ def test_a_network_inside_another_becomes_a_file_that_keras_reads(tmp_path: Path
     assert "Written as mobilenet (alpha=0.25) with 3 classes" in lines[1]
     assert list(weights_io.read(tmp_path / f"flat{suffix}").arrays) == list(plain.arrays)
     assert "It holds mobilenet (alpha=0.25) with 3 classes" in convert.show(tmp_path / f"flat{suffix}")
+
+
+def test_the_scaling_that_a_file_of_weights_cannot_hold_is_told(tmp_path: Path) -> None:
+    plain = mobilenet(0.25, 3)
+    seen = np.float32(0.44) * plain.arrays["conv1/kernel"].sum((0, 1, 2))
+    weights_io.write(tmp_path / "w.npz", replace(plain, arrays=plain.arrays | {"conv1_bn/moving_mean": seen}))
+    assert "it takes (pixel - 0) / 255" in convert.show(tmp_path / "w.npz")

@@ -45,7 +45,7 @@ def _flat(weights: Weights, target: Path) -> tuple[Weights, list[str]]:
     if network is None:
         return weights, []
     note = f"Written as {pretrained.describe(network)}, with the names of keras.applications"
-    return Weights(network.arrays, weights.kind), ["; ".join([note, *network.notes])]
+    return Weights(network.arrays, weights.kind), ["; ".join([note, *_scaling(network), *network.notes])]
 
 
 def show(path: Path) -> list[str]:
@@ -62,7 +62,16 @@ def show(path: Path) -> list[str]:
     known = [f"It holds {pretrained.describe(network)}"] if network else []
     if network and network.top_problem:
         known.append(f"As it stands it trains other classes, but tells none: it {network.top_problem}")
-    return [f"{path}: {_described(weights)}", *known, *(network.notes if network else []), *problems, *rows]
+    notes = [*_scaling(network), *network.notes] if network else []
+    return [f"{path}: {_described(weights)}", *known, *notes, *problems, *rows]
+
+
+def _scaling(network: recognition.Network) -> list[str]:
+    """Say how a network wants its pixels where that is not from -1 to 1, which a file of weights cannot hold."""
+    if network.scaling is None:
+        return []
+    mean, scale = ([f"{value:g}" for value in dict.fromkeys(values)] for values in network.scaling)
+    return [f"it takes (pixel - {' '.join(mean)}) / {' '.join(scale)}"]
 
 
 def _described(weights: Weights) -> str:
