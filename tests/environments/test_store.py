@@ -288,6 +288,19 @@ def test_a_cache_that_cannot_be_written_is_named(
     assert "ZOO_CACHE" in caught.value.remedy
 
 
+@pytest.mark.parametrize("small_disk", ["100m"], indirect=True)
+def test_an_environment_in_a_cache_that_is_read_only_is_used(
+    stack: stacks.Stack, small_disk: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("ZOO_CACHE", str(small_disk))
+    folder = store.ensure(stack, PLATFORM, well).folder
+    subprocess.run(["mount", "-o", "remount,ro", str(small_disk)], check=True)
+    with store.in_use(store.ensure(stack, PLATFORM, well, thorough=True)):
+        assert [row.state for row in store.list_environments()] == ["ready"]
+    with pytest.raises(ZooError, match=f"Cannot remove {folder}.*: Read-only file system"):
+        store.remove(None)
+
+
 def test_a_platform_without_a_lock_is_refused(stack: stacks.Stack) -> None:
     with pytest.raises(NoLockError, match=f"not made for plan9-x86_64, but for {PLATFORM}"):
         store.ensure(stack, "plan9-x86_64", well)

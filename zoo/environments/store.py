@@ -159,7 +159,7 @@ def _open(folder: Path, lock: Path, build_s: float) -> Environment:
     marker = env_marker.read_marker(folder)
     if marker is None:
         raise _removed(folder)
-    with suppress(PermissionError):  # a cache shared read-only cannot note when it was used
+    with suppress(OSError):  # a cache shared read-only cannot note when it was used
         os.utime(folder / env_marker.MARKER)
     return Environment(
         python=env_marker.python_of(folder),

@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterator, Sequence
 from types import FrameType
 from typing import Any
 
-from zoo.core import console
+from zoo.core import console, uses
 from zoo.core.errors import ZooError
 from zoo.environments import store
 from zoo.runs import known_issues
@@ -61,6 +61,8 @@ def _wait(command: list[str], variables: dict[str, str], copy: StderrCopy | None
     started: list[subprocess.Popen[bytes]] = []
     with _forwarding(started):
         try:
+            for lock in uses.handles():
+                os.set_inheritable(lock, True)
             # Files that our parent opened for the script, such as `<(command)` of a shell, stay open.
             process = subprocess.Popen(command, env=variables, stderr=copy.stream if copy else None, close_fds=False)
         except OSError as error:
