@@ -92,7 +92,9 @@ def _said(error):
 
 def _published(function, shape, classes, load):
     """The network as it is with published weights, which for some is another one than without."""
-    with contextlib.nullcontext() if load else _without_loading(function):
+    with contextlib.ExitStack() as stack:
+        if not load:
+            stack.enter_context(_without_loading(function))
         if classes == 1000:
             return function(weights="imagenet", input_shape=shape)
         trunk = function(weights="imagenet", input_shape=shape, include_top=False, pooling="avg")
