@@ -52,7 +52,9 @@ def test_words_before_the_script_are_ours_and_all_others_its_own(
     assert run.take_apart(given) == run.Words(settings, packages, [], script)
 
 
-@pytest.mark.parametrize("given", [["--wiht", "x"], ["stak=torch"], ["--with"], ["no_such.py"], ["-u", "no_such.py"]])
+@pytest.mark.parametrize(
+    "given", [["--wiht", "x"], ["stak=torch"], ["--with"], ["no_such.py"], ["-u", "no_such.py"], ["backend.probes=1"]]
+)
 def test_a_wrong_word_is_refused(given: list[str]) -> None:
     with pytest.raises(ZooError):
         run.script_of(run.take_apart(given).script)

@@ -2,7 +2,7 @@
 
 from typing import TYPE_CHECKING
 
-from zoo.core.errors import unknown
+from zoo.core.errors import ZooError, unknown
 
 if TYPE_CHECKING:
     from packaging.requirements import Requirement
@@ -16,11 +16,13 @@ def setting(word: str) -> tuple[str, str]:
     """Take a word such as ``stack=torch`` apart.
 
     Raises:
-        ZooError: there is no such setting.
+        ZooError: there is no such setting, or its value is none.
     """
     key, _, value = word.partition("=")
     if key not in SETTINGS:
         raise unknown("setting here", key, list(SETTINGS))
+    if key == "backend.probes" and value not in ("true", "false"):
+        raise ZooError(f"backend.probes is true or false, received {value!r}", "Leave it out to compare.")
     return key, value
 
 
@@ -46,4 +48,4 @@ def prepare(settings: dict[str, str], added: "list[Requirement]") -> "ProvenStac
     from zoo.runs import proven_stack
 
     get = settings.get
-    return proven_stack.prepare(get("backend"), get("stack"), added, get("backend.probes", "true").lower() != "false")
+    return proven_stack.prepare(get("backend"), get("stack"), added, get("backend.probes", "true") == "true")
