@@ -125,6 +125,9 @@ def test_the_first_normalization_tells_the_scaling_where_nothing_else_does(mean:
         (replace(mobilenet(0.25, 2), arrays=mobilenet(0.25, None).arrays | drawn(
             {"dense/kernel": (256, 16), "dense/bias": (16,), "dense_1/kernel": (16, 3)}).arrays),
          "another top than one layer on the means of 256 maps: dense (256, 16), dense_1 (16, 3)"),
+        (replace(mobilenet(0.25, 2), arrays=mobilenet(0.25, None).arrays | drawn(
+            {"bn/moving_mean": (256,), "bn/moving_variance": (256,), "dense/kernel": (256, 3)}).arrays),
+         "another top than one layer on the means of 256 maps: bn (256,), dense (256, 3)"),
         (configured(mobilenet(0.25, 2), CONV, row("GlobalMaxPooling2D"), row("Dense", activation="softmax")),
          "global_max_pooling2d"),
         (configured(mobilenet(0.25, 2), CONV, POOL, row("Dense", activation="sigmoid")), "2 outputs with sigmoid"),

@@ -184,7 +184,7 @@ def _carried(pairs: "list[tuple[Step, Arrays]]", epsilons: list[float]) -> "Arra
 def _add_top(name: str, arrays: "Arrays", top: "dict[str, Arrays]", rows: list[model_config.Layer]) -> Any:
     """Add the top under the zoo's name; return the number of classes, what is wrong with it, and notes."""
     width = arrays[list(arrays)[-1]].shape[0]
-    described = listed(f"{path} {layer['kernel'].shape}" for path, layer in top.items() if "kernel" in layer)
+    described = listed(f"{path} {next(iter(layer.values())).shape}" for path, layer in top.items())
     if not top:
         return None, "holds no top, which would tell classes apart", []
     (path, layer), *rest = top.items()
