@@ -46,4 +46,4 @@ def test_predictions_hold_no_formula_and_are_read_back_as_they_were(tmp_path: Pa
     with (tmp_path / "predictions.csv").open(newline="") as source:
         assert list(csv.reader(source))[1] == ["'@SUM(1)", "-2", "0.75", "0.25", "0.75"]
     for (row,) in (result.Run(tmp_path, {}).predictions, untrusted.table(tmp_path, "predictions.csv")):
-        assert (row["input"], row["class"], row["p_=1+1"]) == ("@SUM(1)", "-2", "0.25")
+        assert (row["input"], row["class"], float(row["p_=1+1"])) == ("@SUM(1)", "-2", 0.25)
