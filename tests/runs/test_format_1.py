@@ -67,6 +67,7 @@ def test_the_host_resumes_and_uses_them(pretending: Path, runs: Path) -> None:
     assert open_run(runs / "used").record["trained_run"] == str(runs / "finished")
 
 
+@pytest.mark.slow
 @pytest.mark.stacks("tf-2.21")
 def test_the_interrupted_one_is_resumed_from_its_checkpoint(runs: Path) -> None:
     ready("tf-2.21")

@@ -76,6 +76,7 @@ def test_a_complete_run_with_strange_epochs_is_complete(
     assert "error" in goes_on(stranger, capsys, words)
 
 
+@pytest.mark.slow
 def test_a_folder_that_lost_the_ends_of_its_files_goes_on_or_is_refused(
     stranger: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -144,6 +145,7 @@ sys.exit(main.main())
 """
 
 
+@pytest.mark.slow
 def test_of_two_that_go_on_at_once_one_does(stranger: Path) -> None:
     command = [sys.executable, "-c", HOST, str(paths.WORKER), "train", f"resume={stranger}"]
     variables = {**os.environ, "FAKE_WORKER": "lingers"}

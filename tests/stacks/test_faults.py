@@ -52,6 +52,7 @@ def _fill(path: Path) -> None:
             out.write(bytes(512))
 
 
+@pytest.mark.slow
 def test_a_disk_that_fills_up_costs_nothing_where_there_is_room_again(small_disk: Path) -> None:
     run, ballast = Training(small_disk / "run", "trainer.epochs=20", "trainer.disk_reserve_gb=0"), small_disk / "x"
     run.until("epoch   2")
@@ -130,6 +131,7 @@ def limited() -> Iterator[Callable[[int], tuple[str, ...]]]:
 LARGE = ("model=mnist", "trainer.batch_size=1294", "trainer.epochs=1", "freeze.before=null")
 
 
+@pytest.mark.slow
 def test_where_the_system_ends_a_worker_for_its_memory_half_the_batch_goes_on(
     tmp_path: Path, limited: Callable[[int], tuple[str, ...]]
 ) -> None:
@@ -214,6 +216,7 @@ def test_a_clock_that_is_set_back_and_forth_changes_nothing(tmp_path: Path, othe
     assert all(0 <= seconds < 300 for seconds in record["phases"].values()), record["phases"]
 
 
+@pytest.mark.slow
 def test_a_machine_that_stood_still_ends_no_healthy_worker(tmp_path: Path) -> None:
     """Both processes are frozen for longer than trainer.hang_minutes, as a container or a lid does."""
     run = Training(tmp_path / "run", "trainer.epochs=8", "trainer.hang_minutes=0.1")

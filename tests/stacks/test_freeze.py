@@ -21,7 +21,9 @@ def train(folder: Path, stack: str, *overrides: str) -> int:
                      f"output.name={folder.name}"])  # fmt: skip
 
 
-@pytest.mark.parametrize("stack", ["tf-2.21", "tf-2.19", "torch", "jax", "tf-2.5", "tf-1.8", "plaidml-0.7"])
+@pytest.mark.parametrize("stack", [
+    "tf-2.21", "tf-2.19", pytest.param("torch", marks=pytest.mark.slow), "jax", "tf-2.5", "tf-1.8", "plaidml-0.7",
+])  # fmt: skip
 def test_the_first_layers_leave_off_learning_when_told(tmp_path: Path, stack: str) -> None:
     assert train(tmp_path / "run", stack, "freeze.before=conv2", "freeze.after=0.25") == 0
     steps = {int(path.stem): np.load(path) for path in (tmp_path / "run" / "checkpoints").glob("*.npz")}

@@ -59,7 +59,7 @@ def ask(tmp_path: Path, stack: str, *overrides: str) -> registry.Run:
 @pytest.mark.stacks("tf-2.21")
 @pytest.mark.parametrize(("stack", "backend"), [
     pytest.param("tf-2.21", "cpu", marks=pytest.mark.slow), ("openvino", "openvino"), ("plaidml-0.7", "plaidml"),
-    ("tf-1.8", "cpu"),
+    pytest.param("tf-1.8", "cpu", marks=pytest.mark.slow),
 ])  # fmt: skip
 def test_photos_are_named_as_by_keras_applications(
     tmp_path: Path, published: Path, photos: Path, theirs: np.ndarray, stack: str, backend: str

@@ -46,6 +46,7 @@ def test_all_stacks_make_the_same_picture(root: Path, stack: str) -> None:
     assert np.abs(own_picture - picture).mean() < 2
 
 
+@pytest.mark.slow
 def test_odd_pictures_go_to_the_end(tmp_path: Path) -> None:
     """A panorama as content, one pixel as style, a mask, a transparent start, colours kept; saved as asked."""
     noise = np.random.default_rng(0).integers(0, 255, (8, 400, 4), dtype=np.uint8)

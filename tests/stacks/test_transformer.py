@@ -34,8 +34,8 @@ def test_weights_cross_over_from_pytorch_and_back(tmp_path: Path) -> None:
         questions.encoder_weights(tmp_path, name)
         ours = io.read(tmp_path / f"{name}.npz")
         assert list(ours.arrays)[:2] == ["layer1/attention_kernel", "layer1/attention_bias"]
-        convert.convert(tmp_path / f"{name}.npz", tmp_path / "back.safetensors", "torch")
-        before, after = io.read(tmp_path / f"{name}.safetensors"), io.read(tmp_path / "back.safetensors")
+        convert.convert(tmp_path / f"{name}.npz", tmp_path / f"{name}.back.safetensors", "torch")
+        before, after = io.read(tmp_path / f"{name}.safetensors"), io.read(tmp_path / f"{name}.back.safetensors")
         assert set(before.arrays) == set(after.arrays)
         assert all(np.array_equal(array, after.arrays[key]) for key, array in before.arrays.items())
 

@@ -28,7 +28,7 @@ OTHERS = [(left, right) for left in STACKS for right in STACKS if left != right]
 # stack must walk the same path. Measured on tf-2.21, Linux x86_64.
 DENSE = ["model=mnist_dense", "model.dropout=0", "data=digits", "trainer.epochs=2", "trainer.learning_rate=0.001",
          "trainer.schedule=constant", "trainer.warmup=0", "seed=5"]  # fmt: skip
-DENSE_LOSSES = (1.2526, 0.4119)
+DENSE_LOSSES = (1.2359, 0.4071)
 
 
 @pytest.mark.parametrize("stack", STACKS)

@@ -49,7 +49,7 @@ def done(stopped: str | None = None, metrics: dict[str, object] | None = None) -
 
 def execute_model_file(request: dict[str, object]) -> None:
     """Execute a model file as the worker does, so that a test sees whether it came this far."""
-    file = request["model"].get("file")  # type: ignore[attr-defined]
+    file = request.get("model", {}).get("file")  # type: ignore[attr-defined]
     if file:
         runpy.run_path(file)
 

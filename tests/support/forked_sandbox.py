@@ -26,11 +26,11 @@ class Forked:
         self.peak_bytes, self.hung = 0, 0
 
     def run(self, command: list[str], *, timeout: float, **_: Any) -> "subprocess.CompletedProcess[str]":
-        """Read the file that the command names; its last words are the file and the folder for the answer."""
+        """Read the file that the command names; its last words are the arguments of ``child``."""
         with tempfile.TemporaryFile() as said:
             pid = os.fork()
             if not pid:
-                _read(command[-2], command[-1], said.fileno(), timeout)
+                _read(command[-3:], said.fileno(), timeout)
             _, status, used = os.wait4(pid, 0)
             self.peak_bytes = max(self.peak_bytes, used.ru_maxrss * 1024)
             code = os.waitstatus_to_exitcode(status)
@@ -41,7 +41,7 @@ class Forked:
             return subprocess.CompletedProcess(command, code, "", said.read().decode("utf-8", "replace"))
 
 
-def _read(path: str, folder: str, said: int, timeout: float) -> None:
+def _read(words: list[str], said: int, timeout: float) -> None:
     """The fork's life: it never returns."""
     code = 1
     try:
@@ -49,7 +49,7 @@ def _read(path: str, folder: str, said: int, timeout: float) -> None:
         signal.setitimer(signal.ITIMER_REAL, timeout)
         resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
         os.dup2(said, 2)
-        sandbox.child(path, folder)
+        sandbox.child(*words)
         code = 0
     except BaseException:
         traceback.print_exc()

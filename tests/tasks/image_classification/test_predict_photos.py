@@ -330,6 +330,7 @@ def test_a_trained_run_sees_photos_by_its_own_classes(zoo: Zoo, tmp_path: Path) 
     assert answered.record["trained_run"] == str(run)
 
 
+@pytest.mark.slow
 def test_memory_does_not_grow_with_the_number_of_pictures(zoo: Zoo, tmp_path: Path) -> None:
     photo(tmp_path / "one.png", 7, (300, 200))
     peaks = {}

@@ -27,7 +27,7 @@ def advance():
 
 
 def _update_variable():
-    if _state["variable"] is not None:
+    if _state["variable"] is not None and not _is_of_another_graph(_state["variable"]):
         keras.backend.set_value(_state["variable"], _state["step"])
 
 
@@ -85,7 +85,7 @@ def dropout(x, rate, name):
         return keras.backend.dropout(x, rate)
     import tensorflow
 
-    if _state["variable"] is None or _is_of_another_graph(_state["variable"], tensorflow):
+    if _state["variable"] is None or _is_of_another_graph(_state["variable"]):
         with tensorflow.device("/CPU:0"):
             _state["variable"] = keras.backend.variable(_state["step"], dtype="int64", name="zoo_step")
     with tensorflow.device("/CPU:0"):
@@ -95,8 +95,10 @@ def dropout(x, rate, name):
     return x * tensorflow.cast(kept, x.dtype) / (1 - rate)
 
 
-def _is_of_another_graph(variable, tensorflow):
+def _is_of_another_graph(variable):
     """Whether the graph of a variable was given up, as ``clear_session`` does; TensorFlow 2 has no such graphs."""
+    import tensorflow
+
     default = getattr(tensorflow, "get_default_graph", None)
     return default is not None and variable.graph is not default()
 
