@@ -90,21 +90,22 @@ def fitting(arrays, wanted, problems):
         problems: what is wrong already, as sentences.
 
     Raises:
-        ValueError: they do not fit or are not finite; names ten of them.
+        ValueError: they do not fit or are not finite; names ten of each kind.
     """
-    problems = ["missing " + name for name, _ in wanted if name not in arrays] + problems
-    problems += [
+    missing = ["missing " + name for name, _ in wanted if name not in arrays]
+    misshapen = [
         "%s has shape %s, the model needs %s" % (name, arrays[name].shape, shape)
         for name, shape in wanted
         if name in arrays and arrays[name].shape != shape
     ]
-    problems += [
+    not_finite = [
         "%s holds NaN or infinity" % name
         for name, _ in wanted
         if name in arrays and not np.isfinite(arrays[name]).all()
     ]
-    if problems:
-        raise ValueError("these weights do not fit the model: " + listed(problems, "; "))
+    kinds = [kind for kind in (missing, problems, misshapen, not_finite) if kind]
+    if kinds:
+        raise ValueError("these weights do not fit the model: " + "; ".join(listed(kind, "; ") for kind in kinds))
     return [arrays[name].astype(np.float32) for name, _ in wanted]
 
 
