@@ -14,10 +14,11 @@ from tests.support import CHECKOUT
 
 
 def old_python(version: str) -> Path | None:
-    """Return a real Python of an old version, or None."""
-    places = sorted((Path.home() / ".pyenv" / "versions").glob(f"{version}.*/bin/python"))
-    name = shutil.which(f"python{version}")
-    return places[0] if places else Path(name) if name else None
+    """Return a real Python of an old version, or None; what pyenv puts on PATH for a version may start none."""
+    pyenv = Path(os.environ.get("PYENV_ROOT") or Path.home() / ".pyenv")
+    named = shutil.which(f"python{version}")
+    places = [*sorted((pyenv / "versions").glob(f"{version}.*/bin/python")), *([Path(named)] if named else [])]
+    return next((path for path in places if not subprocess.run([path, "-c", ""], check=False).returncode), None)
 
 
 @pytest.fixture
