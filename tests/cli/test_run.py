@@ -158,6 +158,8 @@ except KeyboardInterrupt:
 @pytest.mark.parametrize(("number", "status"), [("SIGTERM", 143), ("SIGINT", 130), ("SIGHUP", 129), ("SIGUSR1", 138)])
 def test_a_signal_reaches_the_script(variables: dict[str, str], number: str, status: int) -> None:
     options: dict[str, Any] = {"stdout": subprocess.PIPE, "stderr": subprocess.PIPE, "text": True}
+    # The tests may themselves run under nohup or in the background, where these are ignored.
+    options["preexec_fn"] = lambda: [signal.signal(each, signal.SIG_DFL) for each in (signal.SIGHUP, signal.SIGINT)]
     host = subprocess.Popen([*HOST, "-c", WAITS], env=variables, start_new_session=True, **options)
     assert host.stdout is not None
     assert host.stdout.readline() == "ready\n"
