@@ -136,13 +136,13 @@ def resolve(
     return overrides, settings, text, choice
 
 
-def recompose(context: RunContext[S], command: Command[S], overrides: list[str]) -> None:
-    """Compose the settings of a context again, with other overrides for the same command.
+def recompose(context: RunContext[Any], overrides: list[str]) -> None:
+    """Compose the settings of a context again, with other overrides for its command.
 
     Raises:
         ZooError: the settings are wrong.
     """
-    context.settings, context.settings_text = compose.compose_with_text(command, overrides)
+    context.settings, context.settings_text = compose.compose_with_text(context.command, overrides)
     context.overrides = overrides
 
 

@@ -56,7 +56,7 @@ def adapt(context: RunContext[Any], overrides: list[str], sizes: dict[str, int])
         if key not in own and present[key] != value
     ]
     if changed:
-        recompose(context, context.command, [*context.overrides, *changed])
+        recompose(context, [*context.overrides, *changed])
         console.say(
             f"{sizes['train']:,} items to train on are few for the recipe, so it is changed: {' '.join(changed)}"
         )

@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import Any
 
 from zoo import protocol
+from zoo.config import model_files
 from zoo.config.schemas.image_classification import InferConfig
 from zoo.core import console, paths
 from zoo.core.errors import ZooError, unknown
@@ -27,14 +28,9 @@ SECONDS = 600.0
 PREFIX = "keras/"
 
 
-def is_named(name: object) -> bool:
-    """Return whether a name is that of an architecture of Keras."""
-    return isinstance(name, str) and name.startswith(PREFIX)
-
-
 def loads_imagenet(model: Mapping[str, Any], weights: str) -> bool:
     """Return whether Keras itself loads the weights that ``weights=`` names."""
-    return is_named(model["name"]) and weights == "imagenet"
+    return model_files.is_application(model["name"]) and weights == "imagenet"
 
 
 def size_of(name: str, stack: Stack, platform: str) -> int | None:

@@ -15,7 +15,7 @@ from zoo.core.errors import ZooError
 from zoo.data import training_set
 from zoo.environments.machine import Machine
 from zoo.runs import records, tables, worker_process
-from zoo.runs.context import RunContext, create_context, recompose, refuse_without_keras
+from zoo.runs.context import RunContext, create_context, refuse_without_keras
 from zoo.runs.execution import execute, raise_if_failed, request_of
 from zoo.runs.lifecycle import record_outcome, start_run
 from zoo.runs.records import Json
@@ -39,21 +39,9 @@ def infer(overrides: list[str]) -> Run:
     Raises:
         ZooError: anything that stops the run, with what to do about it.
     """
-    if saved_model.is_named(overrides):
-        context = _create_context(overrides)
-        stack, platform = context.choice.stack, context.machine.platform
-        return predict_photos.predict(context, saved_model.classifier(context.settings, stack, platform))
-    if applications.is_named(value_of("model", overrides)):
-        context = _create_context(overrides)
-        stack, platform = context.choice.stack, context.machine.platform
-        return predict_photos.predict(context, applications.classifier(context.settings, stack, platform))
     if _is_without_run(overrides):
         context = _create_context(overrides)
-
-        def recompose_with(more: list[str]) -> None:
-            recompose(context, INFER, [*context.overrides, *more])
-
-        return predict_photos.predict(context, predict_photos.of_weights(context, recompose_with))
+        return predict_photos.predict(context, _named_classifier(context))
     source = trained_run.open_run(INFER, overrides, NEEDED)
     model = trained_run.model(source, given=value_of("model", overrides))
     if _sees_photos(model, value_of("input", overrides)):
@@ -78,7 +66,7 @@ def add_defaults(overrides: list[str], here: Machine) -> list[str]:
     """
     if saved_model.is_named(overrides):
         return saved_model.add_defaults(overrides, here)
-    if applications.is_named(value_of("model", overrides)):
+    if model_files.is_application(value_of("model", overrides)):
         return overrides
     if _is_without_run(overrides) or not value_of("run", overrides):
         return predict_photos.fastest(overrides, here) if value_of("model", overrides) else overrides
@@ -119,6 +107,16 @@ def _sees_photos(trained: Json, source: str | None) -> bool:
     return (
         len(shape) == 3 and shape[2] == 3 and bool(source) and source != "test" and not str(source).endswith(".npy")
     )
+
+
+def _named_classifier(context: RunContext[InferConfig]) -> predict_photos.Classifier:
+    """Return the network that ``model=`` names, without a run."""
+    settings, stack, platform = context.settings, context.choice.stack, context.machine.platform
+    if "saved" in settings.model:
+        return saved_model.classifier(settings, stack, platform)
+    if model_files.is_application(settings.model["name"]):
+        return applications.classifier(settings, stack, platform)
+    return predict_photos.of_weights(context)
 
 
 def _classifier(source: Run, trained: Json) -> predict_photos.Classifier:

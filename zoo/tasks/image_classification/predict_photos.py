@@ -1,7 +1,6 @@
 """Telling what photos show: a network with trained weights over any number of pictures."""
 
 import sys
-from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -13,7 +12,7 @@ from zoo.core import console
 from zoo.core.errors import ZooError
 from zoo.environments import selection, stacks
 from zoo.environments.machine import Machine
-from zoo.runs.context import RunContext
+from zoo.runs.context import RunContext, recompose
 from zoo.runs.execution import execute, raise_if_failed, request_of
 from zoo.runs.lifecycle import record_outcome, start_run
 from zoo.runs.records import Json
@@ -77,12 +76,8 @@ def fastest(overrides: list[str], here: Machine) -> list[str]:
     return [*rest, "backend=openvino"]
 
 
-def of_weights(context: RunContext[InferConfig], recompose: Callable[[list[str]], None]) -> Classifier:
+def of_weights(context: RunContext[InferConfig]) -> Classifier:
     """Return the network that ``model=`` and ``weights=`` name; what the file tells replaces what nobody set.
-
-    Args:
-        context: with the settings.
-        recompose: composes the settings of the context again with more overrides.
 
     Raises:
         ZooError: the weights cannot be had, or nothing tells the classes.
@@ -100,7 +95,7 @@ def of_weights(context: RunContext[InferConfig], recompose: Callable[[list[str]]
         )
     names = class_names.choose(settings.classes, chosen.path, network.classes, settings.weights == "imagenet")
     if chosen.arguments:
-        recompose(chosen.overrides)
+        recompose(context, [*context.overrides, *chosen.overrides])
     size = int(context.settings.model["input_size"])
     arguments = model_arguments(context.settings.model) | {"classes": network.classes}
     scaling = SCALES[settings.scale] if settings.scale else network.scaling

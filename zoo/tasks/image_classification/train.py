@@ -4,7 +4,7 @@ import contextlib
 import dataclasses
 from typing import Any
 
-from zoo.config import config_files, references
+from zoo.config import config_files, model_files, references
 from zoo.config.config_files import given_arguments
 from zoo.config.overrides import value_of
 from zoo.config.schemas.common import Settings
@@ -61,7 +61,7 @@ def _resolve_data(context: RunContext[TrainConfig]) -> str:
     if context.settings.data.name != "auto":
         return ""
     name, why = array_datasets.resolve("auto", context.settings.data.root)
-    recompose(context, TRAIN, [*(text for text in context.overrides if not text.startswith("data=")), f"data={name}"])
+    recompose(context, [*(text for text in context.overrides if not text.startswith("data=")), f"data={name}"])
     (console.say if name == "mnist" else console.warn)(f"data=auto: {why}")
     return why
 
@@ -69,11 +69,11 @@ def _resolve_data(context: RunContext[TrainConfig]) -> str:
 def _resolve_size(context: RunContext[TrainConfig]) -> None:
     """Take the size that an architecture of Keras is made for, where nobody sets one."""
     model = context.settings.model
-    if not applications.is_named(model["name"]):
+    if not model_files.is_application(model["name"]):
         return
     size = applications.size_of(str(model["name"]), context.choice.stack, context.machine.platform)
     if size and not model["input_size"] and not context.settings.data.size:
-        recompose(context, TRAIN, [*context.overrides, f"model.input_size={size}"])
+        recompose(context, [*context.overrides, f"model.input_size={size}"])
 
 
 def _choose_recipe(context: RunContext[TrainConfig], items: int) -> None:
@@ -81,12 +81,12 @@ def _choose_recipe(context: RunContext[TrainConfig], items: int) -> None:
     if not _is_without_recipe(context.settings) or value_of("recipes", context.overrides):
         return
     recipe = config_files.recipe_for(items)
-    recompose(context, TRAIN, [*context.overrides, f"recipes={recipe}"])
+    recompose(context, [*context.overrides, f"recipes={recipe}"])
     console.say(f"Recipe {recipe}, for {items:,} images to train on; settings of yours outrank it")
 
 
 def _is_without_recipe(settings: TrainConfig) -> bool:
-    return "file" in settings.model or applications.is_named(settings.model["name"])
+    return "file" in settings.model or model_files.is_application(settings.model["name"])
 
 
 def _weights(context: RunContext[TrainConfig]) -> pretrained.PretrainedWeights | None:
@@ -100,7 +100,7 @@ def _weights(context: RunContext[TrainConfig]) -> pretrained.PretrainedWeights |
     given = set(settings.model) if context.resumes else given_arguments(context.overrides)
     chosen = pretrained.choose(settings.weights, settings.model, given)
     if chosen and chosen.arguments:
-        recompose(context, TRAIN, [*context.overrides, *chosen.overrides])
+        recompose(context, [*context.overrides, *chosen.overrides])
     if chosen is None and not _is_without_recipe(settings) and (fine_tune.head_epochs or fine_tune.unfreeze_from):
         console.say("weights=none: there is nothing to fine-tune, so all layers learn from the first epoch")
     return chosen
