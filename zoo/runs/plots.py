@@ -55,8 +55,9 @@ def curves(history: list[dict[str, float]], title: str, path: Path) -> None:
         axes.grid(alpha=0.3)
         for row in stage_starts(history):
             axes.axvline(row["epoch"] - 0.5, color="grey", ls=":")
-            place = (row["epoch"] - 0.5, 0.02)
-            axes.annotate(f" stage {row['stage']:.0f}", place, xycoords=("data", "axes fraction"), color="grey")
+            place = (row["epoch"] - 0.5, 1.01)  # above the panel, where no legend hides it
+            words = {"xycoords": ("data", "axes fraction"), "ha": "center", "color": "grey", "annotation_clip": False}
+            axes.annotate(f"stage {row['stage']:.0f}", place, **words)
         axes.legend()
     figure.suptitle(title)
     figure.savefig(path, dpi=120)
