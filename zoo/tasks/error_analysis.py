@@ -45,24 +45,21 @@ def read(folder: Path) -> "tuple[str, Judged] | None":
         return part, {name: stored[name] for name in stored.files}
 
 
-def keep(folder: Path, items: Items, title: str) -> Json | None:
+def keep(folder: Path, items: Items, title: str, part: str, predictions: "Judged") -> Json:
     """Write ``confusion.csv`` and ``.png``, ``classes.csv`` and ``mistakes.csv`` into a run folder.
 
     Args:
-        folder: with what the worker kept.
+        folder: where to.
         items: that were judged.
         title: of the picture.
+        part: that was judged, and
+        predictions: what of it was predicted, from :func:`read`.
 
     Returns:
-        For ``run.json``: the part that was judged, its items, mistakes, and figures by class; None where nothing
-        was.
+        For ``run.json``: the part that was judged, its items, mistakes, and figures by class.
     """
     import numpy as np
 
-    judged = read(folder)
-    if judged is None:
-        return None
-    part, predictions = judged
     names = items.class_names
     matrix = np.zeros((len(names), len(names)), np.int64)
     np.add.at(matrix, (predictions["label"], predictions["best"][:, 0]), 1)

@@ -21,13 +21,18 @@ def keep(folder: Path, material: TrainingSet, title: str) -> Json | None:
         folder: with what the worker kept.
         material: that was trained on.
         title: of the pictures.
+
+    Returns:
+        None where nothing was judged.
     """
+    judged = error_analysis.read(folder)
+    if judged is None:
+        return None
     items = error_analysis.Items(
         material.class_names, lambda part, numbers: [_name(material, part, each) for each in numbers]
     )
-    analysis = error_analysis.keep(folder, items, title)
-    judged = error_analysis.read(folder)
-    if analysis and analysis["mistakes"] and judged:
+    analysis = error_analysis.keep(folder, items, title, *judged)
+    if analysis["mistakes"]:
         worst = error_analysis.mistakes(judged[1])[: contact_sheet.per_page()]
         words = f"{title}: worst of {analysis['mistakes']:,} mistakes"
         _show(folder / "mistakes.png", words, material, *judged, worst)

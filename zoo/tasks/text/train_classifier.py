@@ -49,19 +49,26 @@ def train(overrides: list[str]) -> Run:
         context.record.data = record_of(texts, settings) | {
             f"{name}_items": len(part) for name, part in parts.items()
         }
-        context.record.data["duplicates"] = _tell_duplicates(texts, parts)
+        known = dataset.duplicates(texts, parts)
+        context.record.data["duplicates"] = _tell_duplicates(known)
         request = request_for(context, texts, "train_text_classifier")
         request["model"]["args"]["classes"] = len(texts.info.class_names)
         request["data"]["split"] = str(context.folder / "split.npz")
         train_and_judge(context, request)
-        context.record.judgement = _judgement(context, texts, parts)
+        context.record.judgement = _judgement(context, texts, parts, known)
     return context.result
 
 
 def _judgement(
-    context: RunContext[TextTrainConfig], texts: dataset.TextDataset, parts: dict[str, Any]
+    context: RunContext[TextTrainConfig], texts: dataset.TextDataset, parts: dict[str, Any], known: Any
 ) -> Json | None:
-    """Write what the classifier takes for what, and say how well it does on texts that it was not trained with."""
+    """Write what the classifier takes for what, and say how well it does on texts that it was not trained with.
+
+    ``known`` is true for the test texts that are among the training texts, too.
+    """
+    judged = error_analysis.read(context.folder)
+    if judged is None:
+        return None
 
     def names(part: str, numbers: Sequence[int]) -> list[str]:
         return [f"{part}[{number}]" for number in numbers]
@@ -70,9 +77,8 @@ def _judgement(
         return [predict.shortened(text) for text in dataset.texts_of(texts, parts[part][list(numbers)])]
 
     items = error_analysis.Items(texts.info.class_names, names, read)
-    analysis, judged = error_analysis.keep(context.folder, items, title(context)), error_analysis.read(context.folder)
-    known = dataset.duplicates(texts, parts)
-    if analysis and judged and known.any() and not known.all():
+    analysis = error_analysis.keep(context.folder, items, title(context), *judged)
+    if known.any() and not known.all():
         right = judged[1]["best"][:, 0] == judged[1]["label"]
         analysis["accuracy_without_duplicates"] = float(right[~known].mean())
     return analysis
@@ -100,10 +106,10 @@ def _tell_longer(texts: dataset.TextDataset, settings: TextTraining) -> None:
         console.say(f"{longer_texts}: their beginning and end are read")
 
 
-def _tell_duplicates(texts: dataset.TextDataset, parts: dict[str, Any]) -> int:
-    count = int(dataset.duplicates(texts, parts).sum())
+def _tell_duplicates(known: Any) -> int:
+    count = int(known.sum())
     if count:
-        share = f"{count:,} of {len(parts['test']):,} test texts ({count / len(parts['test']):.1%})"
+        share = f"{count:,} of {len(known):,} test texts ({count / len(known):.1%})"
         console.warn(f"{share} are among the training texts too: what is learnt by heart counts as right there")
     return count
 
