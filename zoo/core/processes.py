@@ -31,6 +31,22 @@ sys.exit(code)
 
 
 @contextlib.contextmanager
+def death_pipe() -> Iterator[tuple[int, int]]:
+    """Give both ends of a pipe: one for a child, which can read it once this process is gone, and ours.
+
+    The child's is closed here when the block is left; ours too where the block fails.
+    """
+    theirs, ours = os.pipe()
+    try:
+        yield theirs, ours
+    except BaseException:
+        os.close(ours)
+        raise
+    finally:
+        os.close(theirs)
+
+
+@contextlib.contextmanager
 def running(command: list[str], **options: Any) -> Iterator["subprocess.Popen[str]"]:
     """Start a program without standard input; when the block is left it has ended, with all of its group.
 
@@ -38,22 +54,16 @@ def running(command: list[str], **options: Any) -> Iterator["subprocess.Popen[st
         command: program and arguments.
         options: as for :class:`subprocess.Popen`; output is text.
     """
-    theirs, ours = os.pipe()
-    guarded = [sys.executable, "-I", "-S", "-c", GUARD, str(theirs), *command]
-    try:
+    with death_pipe() as (theirs, ours):
         process = subprocess.Popen(
-            guarded, stdin=subprocess.DEVNULL, text=True, encoding="utf-8", errors="replace",
-            start_new_session=True, pass_fds=[theirs], **options,
+            [sys.executable, "-I", "-S", "-c", GUARD, str(theirs), *command], stdin=subprocess.DEVNULL, text=True,
+            encoding="utf-8", errors="replace", start_new_session=True, pass_fds=[theirs], **options,
         )  # fmt: skip
-    except BaseException:
-        os.close(ours)
-        raise
-    finally:
-        os.close(theirs)
     try:
         yield process
     finally:
         os.close(ours)
         process.wait()
-        if process.stdout:
-            process.stdout.close()
+        for stream in (process.stdout, process.stderr):
+            if stream:
+                stream.close()

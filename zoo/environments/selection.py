@@ -64,6 +64,15 @@ class Selection:
     gpu: Gpu | None = None
     env: dict[str, str] = dataclasses.field(default_factory=dict)
 
+    def device(self, chosen: str | None = None) -> dict[str, str | None]:
+        """Return what a worker is told of its device; ``chosen`` is an id that the user gives."""
+        return {
+            "backend": self.backend.name,
+            "framework": self.stack.framework,
+            "promise": self.required_device,
+            "id": chosen or self.device_hint,
+        }
+
 
 def select(wanted: str | None, machine: Machine, stack: str | None = None, python: str | None = None) -> Selection:
     """Select the backend and the stack for a machine, and explain why.

@@ -73,6 +73,11 @@ class Stack:
     source_builds: bool = False
     omit: list[str] = dataclasses.field(default_factory=list)
 
+    @property
+    def requested(self) -> dict[str, str]:
+        """What a worker is told of the stack."""
+        return {"framework": self.framework, "keras": self.keras}
+
 
 def names(root: Path | None = None) -> list[str]:
     """List the names of all stacks, sorted. ``root`` is the folder that holds theirs."""

@@ -105,23 +105,32 @@ def _base(stack: Stack, platform: str, python: Interpreter) -> Path | None:
 
 def health_check(stack: Stack, python: Path) -> str | None:
     """Return None where the worker can import the stack and compute with it, else its own words."""
+    try:
+        answer = ask(stack, python, {"verb": protocol.PROBE})
+    except subprocess.TimeoutExpired:
+        return f"    it did not answer within {HEALTH_S:g} s"
+    if answer.returncode == 0:
+        return None
+    words = [*(answer.stderr + answer.stdout).splitlines()[-20:], f"exit status {answer.returncode}"]
+    return "\n".join(f"    {line}" for line in words)
+
+
+def ask(stack: Stack, python: Path, request: dict[str, object]) -> "subprocess.CompletedProcess[str]":
+    """Let the worker of a stack answer one request on the processor, without a run folder.
+
+    Raises:
+        subprocess.TimeoutExpired: it does not within :data:`HEALTH_S`.
+    """
     device = {"backend": "cpu", "framework": stack.framework, "promise": "cpu", "id": None}
-    of_stack = {"framework": stack.framework, "keras": stack.keras}
-    request = {"protocol": protocol.PROTOCOL, "verb": protocol.PROBE, "stack": of_stack, "device": device}
+    known = {"protocol": protocol.PROTOCOL, "stack": stack.requested, "device": device}
     with tempfile.TemporaryDirectory() as scratch:
         path = Path(scratch, "request.json")
-        path.write_text(json.dumps(request), encoding="utf-8")
-        pipes = {"stdout": subprocess.PIPE, "stderr": subprocess.STDOUT}
+        path.write_text(json.dumps(known | {"run_dir": scratch} | request), encoding="utf-8")
+        pipes = {"stdout": subprocess.PIPE, "stderr": subprocess.PIPE}
         command, variables = worker_command(python, path), child_environment(stack)
         with processes.running(command, cwd=scratch, env=variables, **pipes) as process:
-            try:
-                output, _ = process.communicate(timeout=HEALTH_S)
-            except subprocess.TimeoutExpired:
-                return f"    it did not answer within {HEALTH_S:g} s"
-    if process.returncode == 0:
-        return None
-    words = [*output.splitlines()[-20:], f"exit status {process.returncode}"]
-    return "\n".join(f"    {line}" for line in words)
+            output, errors = process.communicate(timeout=HEALTH_S)
+    return subprocess.CompletedProcess(command, process.returncode, output, errors)
 
 
 def worker_command(python: Path, request: Path) -> list[str]:

@@ -22,6 +22,10 @@ TLS, PIP, XCODE, FREE = "ssl.OPENSSL_VERSION", "pip --version", "xcode-select -p
 Reports = Mapping[str, str]
 OLDEST_PIP = (20, 3)  # the first that knows macOS 11 and wheels named by their glibc
 ROOM_BYTES = 3 * 10**9  # the largest stack for the processor and its downloads
+# What Keras does where its settings file says nothing.
+KERAS_DEFAULTS: dict[str, object] = {
+    "floatx": "float32", "epsilon": 1e-07, "backend": "tensorflow", "image_data_format": "channels_last",
+}  # fmt: skip
 OURS = "each stack has an environment of its own"
 
 
@@ -210,7 +214,6 @@ def _disk(reports: Reports, machine: Machine) -> Check | None:
 
 CHECKS: tuple[Callable[[Reports, Machine], Check | None], ...] = (
     _processor, _rosetta, _conda, _pip_age, _tls_library, _command_line_tools, _pythonpath,
-    _settings_file(KERAS_JSON, {"floatx": "float32", "epsilon": 1e-07, "backend": "tensorflow",
-                                "image_data_format": "channels_last"}),
+    _settings_file(KERAS_JSON, KERAS_DEFAULTS),
     _settings_file(PLAIDML_JSON, {}), _keras_backend, _kept_away, _passed_on, _disk,
 )  # fmt: skip

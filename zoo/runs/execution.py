@@ -176,8 +176,8 @@ def request_of(context: RunContext[Settings], model: Json, job: str) -> Request:
         "job": job,
         "run_dir": str(context.folder),
         "run_id": context.record.get("run_id", ""),
-        "stack": {"framework": context.choice.stack.framework, "keras": context.choice.stack.keras},
-        "device": _device(context),
+        "stack": context.choice.stack.requested,
+        "device": context.choice.device(context.settings.backend.device),
         "probes": context.settings.backend.probes,
         "tensorboard": context.settings.tracking.tensorboard,
         "model": requested_model(model, context.folder),
@@ -195,15 +195,6 @@ def requested_model(model: Json, folder: Path) -> Json:
     copied = model_files.place(model, folder) if "file" in model else {}
     copied |= {"saved": model["saved"]} if "saved" in model else {}
     return {"name": model["name"], "args": arguments, **copied}
-
-
-def _device(context: RunContext[Settings]) -> Json:
-    return {
-        "backend": context.choice.backend.name,
-        "framework": context.choice.stack.framework,
-        "promise": context.choice.required_device,
-        "id": context.settings.backend.device or context.choice.device_hint,
-    }
 
 
 def raise_if_failed(context: RunContext[Settings], outcome: Outcome) -> None:

@@ -10,6 +10,7 @@ from pathlib import Path
 from zoo.core.errors import ZooError, unknown
 from zoo.core.files import remove as remove_path
 from zoo.core.files import write_json
+from zoo.environments import marker
 from zoo.runs.proven_stack import ProvenStack
 from zoo.runs.records import Json
 
@@ -83,7 +84,7 @@ def installed() -> list[Kernel]:
 def _read(spec: Path) -> Kernel | None:
     try:
         own = json.loads(spec.read_text(encoding="utf-8"))["metadata"]["zoo"]
-        there = Path(own["environment"], "bin", "python").exists()
+        there = marker.python_of(Path(own["environment"])).exists()
     except (OSError, ValueError, KeyError, TypeError):
         return None
     state = "ready" if there else "its environment is gone; install it again"

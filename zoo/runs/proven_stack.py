@@ -3,6 +3,7 @@
 import hashlib
 import json
 import os
+import shutil
 import tempfile
 from collections.abc import Sequence
 from contextlib import suppress
@@ -15,7 +16,7 @@ from zoo import protocol
 from zoo.core import console, paths
 from zoo.core.errors import ZooError
 from zoo.core.files import write_json
-from zoo.environments import machine, selection, store, variables
+from zoo.environments import machine, selection, store, surroundings, variables
 from zoo.environments.selection import Selection
 from zoo.environments.store import Environment
 from zoo.runs import diagnosis, event_display, probe_cache, worker_process
@@ -71,7 +72,7 @@ def prepare(backend: str | None, stack: str | None, added: Sequence[Requirement]
     choice = selection.select(backend, here, stack)
     environment = store.ensure(choice.stack, here.platform, added=added)
     label = environment.folder.name.rpartition("-")[0]
-    device = _device(choice)
+    device = choice.device()
     probed = probe_cache.known(environment, here, device) if probes else None
     if probed is None:
         probed = _probe(choice, environment, device, probes)
@@ -81,22 +82,12 @@ def prepare(backend: str | None, stack: str | None, added: Sequence[Requirement]
     return ProvenStack(choice, environment, probed.variables, label)
 
 
-def _device(choice: Selection) -> dict[str, str | None]:
-    return {
-        "backend": choice.backend.name,
-        "framework": choice.stack.framework,
-        "promise": choice.required_device,
-        "id": choice.device_hint,
-    }
-
-
 def _probe(choice: Selection, environment: Environment, device: dict[str, str | None], probes: bool) -> Probed:
     """Let a worker prove the device and compare operations; its folder is kept where it fails."""
-    stack = {"framework": choice.stack.framework, "keras": choice.stack.keras}
     request = {
         "protocol": protocol.PROTOCOL,
         "verb": protocol.PROBE,
-        "stack": stack,
+        "stack": choice.stack.requested,
         "device": device,
         "probes": probes,
     }
@@ -112,9 +103,7 @@ def _probe(choice: Selection, environment: Environment, device: dict[str, str | 
         raise KeyboardInterrupt
     if not outcome.done:
         raise diagnosis.failure(outcome, folder, choice.backend.name)
-    with suppress(OSError):
-        for path in (*folder.iterdir(), folder):
-            path.rmdir() if path.is_dir() else path.unlink()
+    shutil.rmtree(folder, ignore_errors=True)
     return Probed(outcome.start.get("probes") or [], "", outcome.start.get("variables", {}))
 
 
@@ -138,7 +127,7 @@ def models_path() -> Path:
 
 def unusual_keras_settings() -> dict[str, object]:
     """Return what the user's ``keras.json`` sets otherwise than Keras does by itself; the backend never counts."""
-    usual = {"floatx": "float32", "epsilon": 1e-07, "image_data_format": "channels_last"}
+    usual = {name: value for name, value in surroundings.KERAS_DEFAULTS.items() if name != "backend"}
     home = Path(os.environ.get("KERAS_HOME") or Path.home() / ".keras")
     try:
         content = json.loads((home / "keras.json").read_text(encoding="utf-8"))

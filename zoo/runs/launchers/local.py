@@ -8,7 +8,7 @@ from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import IO
 
-from zoo.core import uses
+from zoo.core import processes, uses
 from zoo.core.errors import ZooError
 
 # Names the file descriptor that the worker watches: it can be read once this process is gone.
@@ -58,20 +58,14 @@ class LocalProcess:
 
 def start(command: list[str], env: dict[str, str], cwd: Path, stdin: bool, lock: int | None = None) -> LocalProcess:
     """Start a child process; see :class:`zoo.runs.launchers.Launcher`."""
-    theirs, ours = os.pipe()
-    inherited = [theirs, *uses.handles(), *([] if lock is None else [lock])]
-    try:
+    with processes.death_pipe() as (theirs, ours):
+        inherited = [theirs, *uses.handles(), *([] if lock is None else [lock])]
         with (cwd / "worker.log").open("ab") as log, _start_errors(command[0]):
             # A session of its own: Ctrl-C reaches only the host, which then stops the worker in its own way.
             process = subprocess.Popen(
                 command, stdin=subprocess.PIPE if stdin else subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=log,
                 env={**env, DEATH_PIPE: str(theirs)}, cwd=cwd, start_new_session=True, pass_fds=inherited,
             )  # fmt: skip
-    except BaseException:
-        os.close(ours)
-        raise
-    finally:
-        os.close(theirs)
     return LocalProcess(process, ours)
 
 

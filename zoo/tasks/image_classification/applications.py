@@ -6,12 +6,10 @@ The stack's Keras names them, once for each environment; no list is kept by hand
 import contextlib
 import json
 import subprocess
-import tempfile
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from zoo import protocol
 from zoo.config import model_files
 from zoo.config.schemas.image_classification import InferConfig
 from zoo.core import console, paths
@@ -24,7 +22,6 @@ from zoo.tasks.image_classification import predict_photos
 from zoo.tasks.image_classification.predict_photos import Classifier
 from zoo.weights import class_names, pretrained
 
-SECONDS = 600.0
 PREFIX = "keras/"
 
 
@@ -66,26 +63,20 @@ def catalogue(stack: Stack, platform: str) -> Json:
 
 
 def _asked(stack: Stack, python: Path) -> Json:
-    """Ask a worker, as :func:`zoo.environments.store.health_check` does."""
-    device = {"backend": "cpu", "framework": stack.framework, "promise": "cpu", "id": None}
-    of_stack = {"framework": stack.framework, "keras": stack.keras}
-    with tempfile.TemporaryDirectory() as scratch:
-        request = {"protocol": protocol.PROTOCOL, "verb": "infer", "job": "list_applications", "run_dir": scratch,
-                   "probes": False, "stack": of_stack, "device": device}  # fmt: skip
-        path = Path(scratch, "request.json")
-        path.write_text(json.dumps(request), encoding="utf-8")
-        process = subprocess.run(
-            store.worker_command(python, path), cwd=scratch, env=store.child_environment(stack), timeout=SECONDS,
-            stdin=subprocess.DEVNULL, capture_output=True, text=True, errors="replace", check=False,
-        )  # fmt: skip
-    events = [json.loads(line) for line in process.stdout.splitlines() if line.startswith("{")]
+    try:
+        answer = store.ask(stack, python, {"verb": "infer", "job": "list_applications", "probes": False})
+    except subprocess.TimeoutExpired as error:
+        raise ZooError(
+            f"Stack {stack.name} did not name its architectures within {store.HEALTH_S:g} s", "Try again."
+        ) from error
+    events = [json.loads(line) for line in answer.stdout.splitlines() if line.startswith("{")]
     done = [event["metrics"] for event in events if event.get("event") == "done"]
     if not done:
         words = [event.get("message", "") for event in events if event.get("event") == "error"]
-        said = " ".join(words)[:500] or process.stderr[-500:]
+        said = " ".join(words)[:500] or answer.stderr[-500:]
         raise ZooError(f"Stack {stack.name} cannot name its architectures: {said}", "Choose another stack.")
-    answer: Json = done[0]
-    return answer
+    named: Json = done[0]
+    return named
 
 
 def classifier(settings: InferConfig, stack: Stack, platform: str) -> Classifier:
