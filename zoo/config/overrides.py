@@ -13,7 +13,7 @@ from typing import Any
 from zoo.config import model_files, schemas
 from zoo.config.renamed_keys import rename_override
 from zoo.config.schemas.common import Settings
-from zoo.core.errors import ZooError, listed
+from zoo.core.errors import ZooError, bulleted
 
 # Hydra's parser recurses once for each.
 MAX_BRACKETS = 50
@@ -87,8 +87,9 @@ def all_at_once(problems: list[str]) -> ZooError:
     """Return one error for all problems."""
     if len(problems) == 1:
         return ZooError(problems[0], "`python -m zoo help` lists groups and keys; --cfg job shows what is composed")
-    lines = listed((f"  - {problem}" for problem in problems), "\n")
-    return ZooError(f"{len(problems)} settings are wrong:\n{lines}", "`python -m zoo help` lists groups and keys")
+    return ZooError(
+        f"{len(problems)} settings are wrong:\n{bulleted(problems)}", "`python -m zoo help` lists groups and keys"
+    )
 
 
 def expand_sweep(overrides: list[str]) -> list[list[str]]:

@@ -62,6 +62,11 @@ def listed(entries: Iterable[str], separator: str = ", ", most: int = 10) -> str
     return f"{shown}{link}and {len(texts) - most:,} more" if len(texts) > most else shown
 
 
+def bulleted(problems: Iterable[str]) -> str:
+    """Return problems for a message, a line each."""
+    return listed((f"  - {problem}" for problem in problems), "\n")
+
+
 def nearest(word: str, valid: list[str]) -> str:
     """Return ``; did you mean 'x'?`` for the closest of the valid words, or an empty string."""
     import difflib

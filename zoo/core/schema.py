@@ -8,7 +8,7 @@ import typing
 from pathlib import Path
 from typing import Any
 
-from zoo.core.errors import ZooError, listed, nearest
+from zoo.core.errors import ZooError, bulleted, nearest
 
 MOST_BYTES = 1 << 18
 DEEPEST = 100
@@ -52,8 +52,7 @@ def _depth(text: str) -> int:
 def refuse(what: str, path: Path, problems: list[str]) -> None:
     """Raise the error that lists the problems of a file, if there are any."""
     if problems:
-        lines = listed((f"  - {problem}" for problem in problems), "\n")
-        raise ZooError(f"The {what} {path} is malformed:\n{lines}", "Correct the file.")
+        raise ZooError(f"The {what} {path} is malformed:\n{bulleted(problems)}", "Correct the file.")
 
 
 def violations(row: Any, kind: type[Any], where: str = "", given: tuple[str, ...] = ()) -> list[str]:

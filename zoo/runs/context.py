@@ -8,7 +8,7 @@ from zoo.config import compose, references
 from zoo.config.overrides import value_of
 from zoo.config.schemas.common import Settings
 from zoo.config.tasks import Command
-from zoo.core import console, paths
+from zoo.core import console
 from zoo.core.errors import ZooError
 from zoo.core.paths import user_path
 from zoo.environments import machine, selection
@@ -86,7 +86,6 @@ def create_context(command: Command[S], overrides: list[str]) -> RunContext[S]:
     if resumes is None:
         run_folder.check_root(user_path(settings.output.root))
     _announce(choice)
-    paths.make_cache()
     return RunContext(command, settings, text, overrides, choice, here, reference, resumes=resumes)
 
 

@@ -18,7 +18,7 @@ from typing import Any
 from zoo.config import bounds
 from zoo.core import paths
 from zoo.core import schema as checks
-from zoo.core.errors import ZooError, listed, nearest
+from zoo.core.errors import ZooError, bulleted, nearest
 from zoo.core.files import atomic_write
 from zoo.environments.stacks import GRADES
 
@@ -145,8 +145,7 @@ def add(path: Path, row: Row) -> list[Row]:
     """
     wrong = problems(row)
     if wrong:
-        lines = listed((f"  - {problem}" for problem in wrong), "\n")
-        raise ZooError(f"This is no evidence:\n{lines}", "Nothing was written.")
+        raise ZooError(f"This is no evidence:\n{bulleted(wrong)}", "Nothing was written.")
     rows = [*(other for other in read_file(path) if key(other) != key(row)), row]
     rows.sort(key=lambda each: (GRADES.index(each["grade"]), *map(str, key(each))))
     content = json.dumps(rows, indent=1, sort_keys=True, ensure_ascii=False) + "\n"
