@@ -1,9 +1,9 @@
 """What lies under ``configs/`` and ``recipes/``: groups and their options, tasks of models, recipes."""
 
 from pathlib import Path
-from typing import Any
 
 from zoo.config import model_files
+from zoo.config.schemas.common import Arguments
 from zoo.core import paths
 from zoo.core import schema as yaml_schema
 
@@ -35,7 +35,7 @@ def task_of(model: str | None) -> str:
     return str(yaml_schema.read_yaml(paths.CONFIGS / "model" / f"{model}.yaml").get("task", DEFAULT_TASK))
 
 
-def model_arguments(model: dict[str, Any]) -> dict[str, Any]:
+def model_arguments(model: Arguments) -> Arguments:
     """Return the arguments of a model's builder, from its file or from composed settings."""
     return {key: value for key, value in model.items() if key not in MODEL_FACTS}
 

@@ -4,7 +4,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any, Generic, TypeVar
 
-from zoo.config.schemas.common import Settings
+from zoo.config.schemas.common import Arguments, Settings
 from zoo.environments.machine import Machine
 
 S = TypeVar("S", bound=Settings, covariant=True)
@@ -55,7 +55,7 @@ class Task:
     name: str
     commands: tuple[Command[Any], ...]
     needs_model: bool = True
-    network_arguments: dict[str, Any] | None = None
+    network_arguments: Arguments | None = None
 
     def command(self, verb: str) -> Command[Any] | None:
         """Return the command of a verb, or None."""

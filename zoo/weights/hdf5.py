@@ -18,7 +18,7 @@ import numpy as np
 from zoo.weights import formats, keras2_layout, keras3_layout
 from zoo.weights.formats import RejectedFileError, Weights
 from zoo.weights.hdf5_order import creation_order
-from zoo.weights.keras_layout import Text, Tree, join
+from zoo.weights.keras_layout import KerasConfig, Text, Tree, join
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -57,7 +57,7 @@ def _read_keras(path: Path) -> Weights:
         return keras3_layout.read_keras3(_tree(path, file, weights.file_size), config, "Keras 3 model")
 
 
-def read_model(path: Path) -> dict[str, Any]:
+def read_model(path: Path) -> KerasConfig:
     """Read what a saved Keras model tells of itself, once all of the file is known to be harmless.
 
     Returns:
@@ -72,7 +72,7 @@ def read_model(path: Path) -> dict[str, Any]:
         return _model_of_hdf5(path) if is_hdf5 else _model_of_archive(path)
 
 
-def _model_of_hdf5(path: Path) -> dict[str, Any]:
+def _model_of_hdf5(path: Path) -> KerasConfig:
     with h5py.File(path, "r") as file:
         attributes = _tree(path, file, path.stat().st_size).attributes
     config = attributes[""].get("model_config")
@@ -82,7 +82,7 @@ def _model_of_hdf5(path: Path) -> dict[str, Any]:
     return {"version": str(version or ""), "config": _json(path, config)}
 
 
-def _model_of_archive(path: Path) -> dict[str, Any]:
+def _model_of_archive(path: Path) -> KerasConfig:
     with zipfile.ZipFile(path) as archive:
         members = archive.infolist()
         formats.check_members(path, members)

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 from zoo.core.errors import ZooError, listed
 from zoo.weights.formats import Weights, natural
-from zoo.weights.keras_layout import NESTED, Tree, by_layer, join, layers_of
+from zoo.weights.keras_layout import NESTED, KerasConfig, Tree, by_layer, join, layers_of
 
 if TYPE_CHECKING:
     from zoo.weights.formats import Arrays
@@ -104,7 +104,7 @@ def _layers_in(reading: _Reading, container: str, config: Any) -> Iterator[tuple
         yield member, str(stored_name or member), re.sub(r"_\d+$", "", member), None
 
 
-def _numbered_names(layer_class: str, count: int, config: dict[str, Any] | None) -> list[str]:
+def _numbered_names(layer_class: str, count: int, config: KerasConfig | None) -> list[str]:
     """Return the names of the weights 0, 1, 2, ... of a layer, or the numbers where they cannot be known."""
     names = list(NUMBERED.get(layer_class, ()))
     if config:

@@ -15,6 +15,8 @@ if TYPE_CHECKING:
     from zoo.weights.formats import Arrays
 
 Text = str | list[str]
+# What Keras writes down of a model or a layer, as JSON has it.
+KerasConfig = dict[str, Any]
 
 NESTED = "it holds layers inside of layers, or a model of one's own class"
 
@@ -45,7 +47,7 @@ def snake_case(class_name: str) -> str:
     return re.sub(r"([a-z])([A-Z])", r"\1_\2", split).lower()
 
 
-def layers_of(config: Any) -> list[tuple[str, str, dict[str, Any]]]:
+def layers_of(config: Any) -> list[tuple[str, str, KerasConfig]]:
     """List (name, Keras 3's name of the class, configuration) of the layers of a model's configuration."""
     inner = config.get("config") if isinstance(config, dict) else None
     rows = inner.get("layers") if isinstance(inner, dict) else inner  # Keras 2.2 and older: a list for Sequential

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from zoo.config.schemas.common import Arguments
 from zoo.weights import formats
 from zoo.weights.formats import RejectedFileError, Weights, natural
 
@@ -99,7 +100,7 @@ def layers(blocks: int) -> list[str]:
     return ["conv1", "conv2", "conv3", *residual, "up1", "up2", "output"]
 
 
-def size_of(arrays: "Arrays") -> dict[str, Any] | None:
+def size_of(arrays: "Arrays") -> Arguments | None:
     """Return the builder's arguments for the style network that has exactly these weights, or None.
 
     ``filters``, ``blocks`` and ``kernel_size``; and ``upsampling`` where it is not by transposed convolutions.

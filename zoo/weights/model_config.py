@@ -4,7 +4,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any
 
-from zoo.weights.keras_layout import snake_case
+from zoo.weights.keras_layout import KerasConfig, snake_case
 
 # (mean, scale) by channel: pixels from 0 to 255 become (pixel - mean) / scale.
 Scaling = tuple[list[float], list[float]]
@@ -22,7 +22,7 @@ class Layer:
     """A layer of a configuration: Keras 3's name of its class, its settings, and what it is called with."""
 
     kind: str
-    settings: dict[str, Any]
+    settings: KerasConfig
     inbound: Any
 
 

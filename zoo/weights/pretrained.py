@@ -12,6 +12,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from zoo.config.schemas.common import Arguments
 from zoo.core import console, paths, schema
 from zoo.core.download import fetch
 from zoo.core.errors import ZooError, listed, nearest
@@ -46,7 +47,7 @@ class PretrainedWeights:
     npz: Path
     record: dict[str, Any]
     network: "Network | None" = None
-    arguments: dict[str, Any] = dataclasses.field(default_factory=dict)
+    arguments: Arguments = dataclasses.field(default_factory=dict)
 
     @property
     def overrides(self) -> list[str]:

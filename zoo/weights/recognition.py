@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from zoo.config.schemas.common import Arguments
 from zoo.core.errors import listed
 from zoo.weights import architectures, model_config
 from zoo.weights.architectures import Step
@@ -46,7 +47,7 @@ class Network:
     """
 
     name: str
-    arguments: dict[str, Any]
+    arguments: Arguments
     classes: int | None
     top_problem: str
     scaling: model_config.Scaling | None
@@ -132,7 +133,7 @@ def _connected(trunk: "list[Arrays]") -> bool:
 
 def _network(name: str, alpha: float, pairs: "list[tuple[Step, Arrays]]", top: Any, weights: Weights) -> Network:
     rows = model_config.layers(weights.config)
-    arguments: dict[str, Any] = {"alpha": alpha}
+    arguments: Arguments = {"alpha": alpha}
     multiplier = {layer["depthwise_kernel"].shape[3] for step, layer in pairs if step.kind == "depthwise"}
     if name == "mobilenet":
         arguments["depth_multiplier"] = min(multiplier)

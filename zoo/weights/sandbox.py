@@ -20,6 +20,7 @@ from zoo.core import paths
 from zoo.core.errors import ZooError
 from zoo.weights import hdf5
 from zoo.weights.formats import HARMLESS_BYTES, MOST_BYTES, MOST_EXPANSION, RejectedFileError, Weights, write_npz
+from zoo.weights.keras_layout import KerasConfig
 
 # What starting Python and its libraries may take on a slow machine.
 SECONDS = 20.0
@@ -37,9 +38,9 @@ def read(path: Path) -> Weights:
     return weights
 
 
-def read_model(path: Path) -> dict[str, Any]:
+def read_model(path: Path) -> KerasConfig:
     """As :func:`read`, of what a saved model tells of itself: see :func:`zoo.weights.hdf5.read_model`."""
-    model: dict[str, Any] = _answered(path, _checked, "model")
+    model: KerasConfig = _answered(path, _checked, "model")
     return model
 
 
@@ -71,8 +72,8 @@ def _run(path: Path, folder: str, seconds: float, what: str) -> "subprocess.Comp
     )
 
 
-def _checked(path: Path, folder: Path) -> dict[str, Any]:
-    answer: dict[str, Any] = json.loads((folder / _ANSWER).read_text(encoding="utf-8"))
+def _checked(path: Path, folder: Path) -> KerasConfig:
+    answer: KerasConfig = json.loads((folder / _ANSWER).read_text(encoding="utf-8"))
     if "message" in answer:
         raise ZooError(answer["message"].replace("$FILE", str(path)), answer["remedy"])
     return answer

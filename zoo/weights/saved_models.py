@@ -16,6 +16,7 @@ from zoo.core.files import file_sha256
 from zoo.core.paths import existing_input
 from zoo.weights import sandbox
 from zoo.weights.formats import RejectedFileError
+from zoo.weights.keras_layout import KerasConfig
 
 FORM = "Give a model saved by Keras: FILE.keras or FILE.h5."
 # Layers of Keras that run code or read files which the configuration names.
@@ -82,7 +83,7 @@ def read(text: str) -> SavedModel:
     return SavedModel(path, file_sha256(path), version, shape, _outputs(layers), scales)
 
 
-def _objects(config: Any) -> Iterator[dict[str, Any]]:
+def _objects(config: Any) -> Iterator[KerasConfig]:
     """Yield every dictionary of a configuration, outer ones first."""
     pending = [config]
     while pending:
@@ -95,7 +96,7 @@ def _objects(config: Any) -> Iterator[dict[str, Any]]:
             pending += reversed(item)
 
 
-def _refuse_code(path: Path, rows: list[dict[str, Any]]) -> None:
+def _refuse_code(path: Path, rows: list[KerasConfig]) -> None:
     for row in rows:
         name, kind = _name_of(row), row.get("class_name")
         if not isinstance(kind, str):
@@ -111,7 +112,7 @@ def _refuse_code(path: Path, rows: list[dict[str, Any]]) -> None:
             )
 
 
-def _is_custom(row: dict[str, Any]) -> bool:
+def _is_custom(row: KerasConfig) -> bool:
     """Whether Keras would look for an object of somebody else's: a class, or a function by its name."""
     module, registered, kind = row.get("module"), row.get("registered_name"), str(row["class_name"])
     if ">" in kind or (isinstance(registered, str) and ">" in registered):
@@ -124,17 +125,17 @@ def _is_custom(row: dict[str, Any]) -> bool:
     return not isinstance(module, str) or not allowed.match(module)
 
 
-def _name_of(row: dict[str, Any]) -> str:
+def _name_of(row: KerasConfig) -> str:
     inner = row.get("config")
     return str(inner.get("name", row.get("class_name")) if isinstance(inner, dict) else inner)[:100]
 
 
-def _inner(row: dict[str, Any]) -> dict[str, Any]:
+def _inner(row: KerasConfig) -> KerasConfig:
     inner = row.get("config")
     return inner if isinstance(inner, dict) else {}
 
 
-def _input_shape(path: Path, rows: list[dict[str, Any]]) -> tuple[int | None, int | None, int]:
+def _input_shape(path: Path, rows: list[KerasConfig]) -> tuple[int | None, int | None, int]:
     """Return the shape of the first layer that names one."""
     keys = ("batch_shape", "batch_input_shape", "build_input_shape", "input_shape")
     for row, key in itertools.product(rows, keys):
@@ -150,7 +151,7 @@ def _input_shape(path: Path, rows: list[dict[str, Any]]) -> tuple[int | None, in
     raise RejectedFileError(path, "its input is no image of 1 or 3 channels, the channels last")
 
 
-def _outputs(layers: list[dict[str, Any]]) -> int | None:
+def _outputs(layers: list[KerasConfig]) -> int | None:
     """Return the width of the last layer that has one."""
     for row in reversed(layers):
         width = row["config"].get("units") or row["config"].get("filters")

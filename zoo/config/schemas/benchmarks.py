@@ -5,7 +5,7 @@ from typing import Any
 
 from zoo.config import ranges
 from zoo.config.ranges import MODES, PRECISIONS, one_of, within
-from zoo.config.schemas.common import Settings
+from zoo.config.schemas.common import Arguments, Settings
 
 OPERATIONS = ("row_column", "square", "convolution")
 IMPLEMENTATIONS = {"zoo": ["zoo"], "torch": ["torch"], "both": ["zoo", "torch"]}
@@ -172,7 +172,7 @@ class EncoderBenchConfig(Settings):
         rounds: turns of each stack.
     """
 
-    model: dict[str, Any] = field(default_factory=dict)
+    model: Arguments = field(default_factory=dict)
     implementation: str = "zoo"
     compare_to: list[str] = field(default_factory=list)
     modes: list[str] = field(default_factory=lambda: list(ENCODER_MODES))

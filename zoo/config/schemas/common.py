@@ -13,6 +13,9 @@ from zoo.config.ranges import (
 )
 from zoo.core.paths import worker_modules
 
+# Of the builder of a network, by name.
+Arguments = dict[str, Any]
+
 BEST_BY = ("accuracy", "loss")
 ON_NAN = ("stop", "rollback")
 ON_OOM = ("stop", "halve")

@@ -6,7 +6,7 @@ from typing import Any
 
 from zoo.config import ranges
 from zoo.config.ranges import PRECISIONS, RESIZES, one_of, within, within_or_null
-from zoo.config.schemas.common import Settings, Tracking, Trainer, literal
+from zoo.config.schemas.common import Arguments, Settings, Tracking, Trainer, literal
 
 NORMALIZATIONS = ("model", "unit", "symmetric", "standard", "raw")
 SCALES = ("0..1", "-1..1", "imagenet", "none")
@@ -128,7 +128,7 @@ class TrainConfig(Tracking, Settings):
         expect: the result that the recipe promises, by data set.
     """
 
-    model: dict[str, Any] = field(default_factory=dict)
+    model: Arguments = field(default_factory=dict)
     data: DataSettings = field(default_factory=DataSettings)
     trainer: Trainer = field(default_factory=Trainer)
     fine_tune: FineTune = field(default_factory=FineTune)
@@ -179,7 +179,7 @@ class InferConfig(Settings):
         probabilities: keep all of them, in probabilities.npy, and not only the best.
     """
 
-    model: dict[str, Any] = field(default_factory=dict)
+    model: Arguments = field(default_factory=dict)
     run: str | None = literal()
     weights: str = literal("none")
     classes: str | None = literal()

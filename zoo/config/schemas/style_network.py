@@ -1,11 +1,10 @@
 """Settings for training and applying feed-forward style networks."""
 
 from dataclasses import dataclass, field
-from typing import Any
 
 from zoo.config import ranges
 from zoo.config.ranges import FEATURE_NETWORKS, FEATURE_PRECISIONS, OPTIMIZERS, PRECISIONS, one_of, within
-from zoo.config.schemas.common import Settings, literal
+from zoo.config.schemas.common import Arguments, Settings, literal
 from zoo.config.schemas.style_transfer import LossWeights
 
 TILES = (64, 4096)
@@ -71,7 +70,7 @@ class StyleNetworkConfig(Settings):
         stack: name of the stack to use; null means the backend's best for this machine.
     """
 
-    model: dict[str, Any] = field(default_factory=dict)
+    model: Arguments = field(default_factory=dict)
     style: str | None = literal()
     style_size: int = 256
     photos: str | None = literal()
@@ -122,7 +121,7 @@ class RestyleConfig(Settings):
         stack: name of the stack to use; null means the run's own, or the backend's best.
     """
 
-    model: dict[str, Any] = field(default_factory=dict)
+    model: Arguments = field(default_factory=dict)
     run: str | None = literal()
     weights: str | None = literal()
     input: str | None = literal()

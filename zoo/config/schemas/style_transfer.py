@@ -5,7 +5,7 @@ from typing import Any
 
 from zoo.config import ranges
 from zoo.config.ranges import FEATURE_NETWORKS, FEATURE_PRECISIONS, one_of, within
-from zoo.config.schemas.common import Settings, literal
+from zoo.config.schemas.common import Arguments, Settings, literal
 
 PIXEL_OPTIMIZERS = ("lbfgs", "adam")
 COLORS = ("style", "content")
@@ -73,7 +73,7 @@ class StyleConfig(Settings):
         stack: name of the stack to use; null means the fastest known for this machine.
     """
 
-    model: dict[str, Any] = field(default_factory=dict)
+    model: Arguments = field(default_factory=dict)
     content: str | None = literal()
     style: str | None = literal()
     styles: list[str] = field(default_factory=list)

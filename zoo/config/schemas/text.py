@@ -5,7 +5,7 @@ from typing import Any
 
 from zoo.config import ranges
 from zoo.config.ranges import one_of, within, within_or_null
-from zoo.config.schemas.common import Settings, Tracking, Trainer, literal
+from zoo.config.schemas.common import Arguments, Settings, Tracking, Trainer, literal
 
 LABELLED = ("text_folder", "text_table", "text_lines")
 TOKENIZERS = ("characters", "words", "bpe")
@@ -129,7 +129,7 @@ class LabelledData(TextData):
 class TextTraining(Tracking, Settings):
     """Settings that text classifiers and language models are trained with."""
 
-    model: dict[str, Any] = field(default_factory=dict)
+    model: Arguments = field(default_factory=dict)
     data: TextData = field(default_factory=TextData)
     trainer: TextTrainer = field(default_factory=TextTrainer)
     preset: str = "full"

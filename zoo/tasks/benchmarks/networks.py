@@ -7,6 +7,7 @@ from typing import Any
 
 from zoo.config import compose, config_files, model_files
 from zoo.config.schemas.benchmarks import NetworksConfig
+from zoo.config.schemas.common import Arguments
 from zoo.config.tasks import Command, Task
 from zoo.core import paths
 from zoo.core.errors import unknown
@@ -89,7 +90,7 @@ def network(name: str) -> dict[str, Any]:
     return {"name": name, "model": {"name": name, "args": arguments}, "golden": _golden(name, arguments)}
 
 
-def _golden(name: str, arguments: dict[str, Any]) -> dict[str, Any] | None:
+def _golden(name: str, arguments: Arguments) -> dict[str, Any] | None:
     """What the network is known to say; None where nobody wrote that down, or in a wheel, which has no assets."""
     key = f"{name}_{arguments['alpha']}" if "alpha" in arguments else name
     path = paths.ROOT / "assets" / "golden" / f"{key}.json"

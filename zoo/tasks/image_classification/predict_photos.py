@@ -3,10 +3,10 @@
 import sys
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
 
 from zoo.config.config_files import given_arguments, model_arguments
 from zoo.config.overrides import value_of
+from zoo.config.schemas.common import Arguments
 from zoo.config.schemas.image_classification import InferConfig
 from zoo.core import console
 from zoo.core.errors import ZooError
@@ -44,7 +44,7 @@ class Classifier:
         record: what ``run.json`` tells of it.
     """
 
-    model: dict[str, Any]
+    model: Arguments
     size: tuple[int, int]
     weights: Path | None
     classes: list[str]

@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import Any
 
 from zoo.config.overrides import value_of
-from zoo.config.schemas.common import Settings
+from zoo.config.schemas.common import Arguments, Settings
 from zoo.config.schemas.style_network import RestyleConfig
 from zoo.config.tasks import Command
 from zoo.core import console
@@ -62,7 +62,7 @@ def _source(overrides: list[str]) -> Run | None:
     return trained_run.open_run(INFER, overrides)
 
 
-def _network(settings: RestyleConfig, source: Run | None) -> tuple[Any, dict[str, Any]]:
+def _network(settings: RestyleConfig, source: Run | None) -> tuple[Any, Arguments]:
     """The network's weights, and its size as the builder takes it."""
     from zoo.weights import io
 
@@ -156,9 +156,7 @@ def _written_name(name: str) -> str:
     return name if Path(name).suffix.lower() in files.WRITTEN else f"{name}.png"
 
 
-def _restyle(
-    context: RunContext[RestyleConfig], plan: list[pipeline.Item], weights: Path, size: dict[str, Any]
-) -> None:
+def _restyle(context: RunContext[RestyleConfig], plan: list[pipeline.Item], weights: Path, size: Arguments) -> None:
     settings = context.settings
     try:
         folder = Path(tempfile.mkdtemp(prefix="exchange-", dir=context.folder))
