@@ -1,4 +1,4 @@
-"""The tables of `zoo list`: models, backends, stacks, recipes and references."""
+"""The tables of `zoo list`: models, backends, stacks, recipes, references and trained weights."""
 
 from pathlib import Path
 from typing import Any
@@ -8,6 +8,7 @@ from zoo.core import paths
 from zoo.core import schema as row_files
 from zoo.environments import stacks
 from zoo.runs import evidence
+from zoo.weights import zoo_networks
 
 Rows = list[dict[str, str]]
 
@@ -72,10 +73,29 @@ def recipes() -> Rows:
     return rows
 
 
+def weights() -> Rows:
+    """Return one row for each trained network that comes with the zoo."""
+    rows = []
+    for network in zoo_networks.load_all():
+        card = network.card
+        figures = [
+            f"{metric} {value:.4f} on {stack}"
+            for metric, each in card.figures.items()
+            for stack, value in each.items()
+        ]
+        rows.append(
+            {"model": card.model, "weights": network.source + (" (weights=zoo)" if card.default else ""),
+             "what": card.about, "data": card.data.about, "size": f"{network.bytes / 1000:,.0f} KB",
+             "figures": ", ".join(figures)}
+        )  # fmt: skip
+    return rows
+
+
 TABLES = {
     "models": models,
     "backends": backends,
     "stacks": stack_rows,
     "recipes": recipes,
     "references": references.rows,
+    "weights": weights,
 }

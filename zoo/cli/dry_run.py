@@ -28,8 +28,7 @@ def lines(verb: str, overrides: list[str], capture: Path | None = None) -> list[
     here = machine.probe() if capture is None else machine.from_capture(capture)
     reference = references.chosen(overrides)
     remarks = references.remarks(reference, here) if reference else []
-    if verb == "train" and resume.requested(overrides):
-        overrides = resume.expand(overrides)
+    overrides = registry.expand(verb, overrides)
     command, given = registry.command_of(verb, overrides), overrides
     overrides = [text for text in overrides if text.partition("=")[0] != resume.KEY]
     overrides, settings, _, choice = context.resolve(command, overrides, here, reference)

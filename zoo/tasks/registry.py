@@ -11,6 +11,7 @@ from zoo.runs import context, result, resume
 from zoo.runs.records import Json
 from zoo.runs.result import Run
 from zoo.tasks import discovery
+from zoo.weights import zoo_networks
 
 # What is timed where neither a benchmark nor a model is named.
 DEFAULT_BENCHMARK = "encode"
@@ -52,12 +53,22 @@ def dispatch(verb: str, overrides: list[str]) -> Run:
     Raises:
         ZooError: the task has no such verb, and whatever the command raises.
     """
-    if verb == "train" and resume.requested(overrides):
-        overrides = resume.expand(overrides)
     paths.make_cache()
     with uses.using(paths.cache_in_use()):
+        overrides = expand(verb, overrides)
         run: Run = command_of(verb, overrides).run(overrides)
     return run
+
+
+def expand(verb: str, overrides: list[str]) -> list[str]:
+    """Write out what stands for other settings: the run that a training goes on with, a network of the zoo's own.
+
+    Raises:
+        ZooError: there is no such run or network.
+    """
+    if verb == "train" and resume.requested(overrides):
+        return resume.expand(overrides)
+    return zoo_networks.as_run(overrides) if verb == "infer" else overrides
 
 
 def command_of(verb: str, overrides: list[str]) -> Command[Any]:
@@ -114,4 +125,6 @@ def compose_settings(verb: str, overrides: list[str]) -> Any:
 
 def composed_text(verb: str, overrides: list[str]) -> str:
     """Return the settings that a verb would run with, as YAML."""
+    if verb == "infer":
+        overrides = expand(verb, overrides)
     return context.composed_text(command_of(verb, overrides), overrides)

@@ -18,12 +18,13 @@ from zoo.core.download import fetch
 from zoo.core.errors import ZooError, listed, nearest
 from zoo.core.files import atomic_write, file_sha256, locked
 from zoo.core.paths import siblings, user_path
+from zoo.weights import zoo_networks
 
 if TYPE_CHECKING:
     from zoo.weights.formats import Weights
     from zoo.weights.recognition import Network
 
-WORDS = ("imagenet", "none")
+WORDS = ("imagenet", "zoo", "none")
 TABLE = paths.CONFIGS / "weights" / "imagenet.yaml"
 # Not worth a word: every published network has it.
 ONE_OUTPUT = ("depth_multiplier", 1)
@@ -71,7 +72,7 @@ def choose(source: str | None, model: Mapping[str, Any], given: Collection[str] 
     """Get the weights that ``weights=`` names; None where it names none.
 
     Args:
-        source: ``imagenet``, the path of a file, ``none`` or None.
+        source: ``imagenet``, ``zoo``, ``zoo/NAME``, the path of a file, ``none`` or None.
         model: the model's settings: ``name``, and its arguments such as ``alpha`` and ``input_size``.
         given: names of the arguments that the user chose; all others are taken from the file.
 
@@ -80,6 +81,8 @@ def choose(source: str | None, model: Mapping[str, Any], given: Collection[str] 
     """
     if source is None or source == "none":
         return None
+    if zoo_networks.is_named(source):
+        return _of_the_zoo(source, model, given)
     path = _published(model) if source == "imagenet" else _own(source)
     sha256 = file_sha256(path)
     npz, parameters, network = _cached(path, sha256)
@@ -94,6 +97,17 @@ def choose(source: str | None, model: Mapping[str, Any], given: Collection[str] 
     known = "input_size" in network.arguments or "input_size" in given
     _say(chosen, source, None if known else model.get("input_size"))
     return chosen
+
+
+def _of_the_zoo(source: str, model: Mapping[str, Any], given: Collection[str]) -> PretrainedWeights:
+    """Return the weights of a network of the zoo's own."""
+    chosen = {key: value for key, value in model.items() if key in given}
+    network, arguments = zoo_networks.start_from(str(model["name"]), source, chosen)
+    sha256 = file_sha256(network.weights)
+    npz, parameters, _ = _cached(network.weights, sha256)
+    record = {"source": network.source, "file": str(network.weights), "sha256": sha256, "parameters": parameters}
+    other = {key: value for key, value in arguments.items() if key in model and model[key] != value}
+    return PretrainedWeights(network.weights, npz, record, arguments=other)
 
 
 def _of_model(network: "Network | None", path: Path, npz: Path, name: str) -> "Network":
@@ -214,7 +228,7 @@ def _own(source: str) -> Path:
     guess = nearest(source, list(WORDS)) or nearest(path.name, siblings(path))
     raise ZooError(
         f"There is no file of weights {source}{guess}",
-        "weights= takes imagenet, none, or the path of a .h5, .weights.h5, .keras, .npz or .safetensors file.",
+        "weights= takes imagenet, zoo, none, or the path of a .h5, .weights.h5, .keras, .npz or .safetensors file.",
     )
 
 

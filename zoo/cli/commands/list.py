@@ -1,4 +1,4 @@
-"""`zoo list`: list models, backends, stacks, recipes and references."""
+"""`zoo list`: list models, backends, stacks, recipes, references and trained weights."""
 
 import argparse
 from typing import TYPE_CHECKING
@@ -13,9 +13,11 @@ if TYPE_CHECKING:
 def add_parser(verbs: "Verbs") -> None:
     """Declare the verb."""
     parser = add_verb(
-        verbs, "list", run, "list models, backends, stacks, recipes and references, with their evidence"
+        verbs, "list", run, "list models, backends, stacks, recipes, references and trained weights, with evidence"
     )
-    parser.add_argument("what", nargs="?", choices=["models", "backends", "stacks", "recipes", "references"])
+    parser.add_argument(
+        "what", nargs="?", choices=["models", "backends", "stacks", "recipes", "references", "weights"]
+    )
     add_json(parser)
 
 

@@ -123,7 +123,8 @@ class TrainConfig(Tracking, Settings):
 
     Attributes:
         stack: name of the stack to use; null means the backend's best for this machine.
-        weights: to start from: imagenet, the published ones; a file; none, random ones.
+        weights: to start from: zoo, the zoo's own, or zoo/NAME; imagenet, the published ones; a file; none, random
+            ones.
         seed: random seed for the split, weight initialization, shuffling and the framework.
         expect: the result that the recipe promises, by data set.
     """
@@ -159,12 +160,29 @@ class TrainConfig(Tracking, Settings):
 
 
 @dataclass
+class TestData:
+    """Where the test set of ``input=test`` is, and how much of it is used.
+
+    Attributes:
+        root: its folder or file now; null means where it was in training.
+        test_limit: use only this many items of it.
+    """
+
+    root: str | None = literal()
+    test_limit: int | None = None
+
+    def checks(self) -> list[str | None]:
+        """Return what is out of range, None for what is not."""
+        return [within_or_null("data.test_limit", self.test_limit, 1, 10**9)]
+
+
+@dataclass
 class InferConfig(Settings):
     """Settings of ``infer`` with a classifier of images.
 
     Attributes:
         run: folder of a training run, or ``last``: the newest one under output.root.
-        weights: without a run: imagenet, the published ones; or a file.
+        weights: without a run: zoo, the zoo's own, or zoo/NAME; imagenet, the published ones; or a file.
         classes: without a run: file with the names of the classes, one a line or JSON; null looks beside the weights.
         scale: without a run: what pixels are made to be: 0..1, -1..1, imagenet or none, which is 0 to 255; null means
             what a file of weights tells.
@@ -186,6 +204,7 @@ class InferConfig(Settings):
     scale: str | None = literal()
     size: str = literal("auto")
     input: str | None = literal()
+    data: TestData = field(default_factory=TestData)
     batch_size: int | None = None
     resize: str = "stretch"
     top: int | None = None
@@ -204,6 +223,7 @@ class InferConfig(Settings):
                 within_or_null("top", self.top, 1, 1000),
                 one_of("precision", self.precision, PRECISIONS),
                 self._classifier_check(),
+                *self.data.checks(),
                 None if self.input else missing,
                 *ranges.model_problems(self.model),
             ]
@@ -212,7 +232,8 @@ class InferConfig(Settings):
     def _classifier_check(self) -> str | None:
         if not self.run and not self.model:
             return (
-                "run is missing: give run=RUN_FOLDER, run=last, or model=NAME with weights=imagenet or weights=PATH"
+                "run is missing: give run=RUN_FOLDER, run=last, or model=NAME with weights=zoo, weights=imagenet or "
+                "weights=PATH"
             )
         if "saved" in self.model:
             return self._saved_check()
@@ -227,7 +248,7 @@ class InferConfig(Settings):
         if self.run and (self.model or self.weights != "none"):
             return f"run={self.run} has its own model and weights: remove model= and weights=, or run="
         if self.model and self.weights == "none":
-            return "weights is missing: give weights=imagenet, or weights=PATH"
+            return "weights is missing: give weights=zoo (`python -m zoo list weights`), weights=imagenet, or weights=PATH"
         return one_of("scale", self.scale, SCALES) if self.scale else None
 
     def _saved_check(self) -> str | None:

@@ -166,6 +166,8 @@ class TextReading:
         quoting: of a table.
         header: whether a table begins with the names of its columns.
         lines: one text a line; null: of a file as data=text_lines or another trained the run, of standard input yes.
+        root: of the test texts, where input=test finds them now; null means where they were in training.
+        test_limit: use only this many of the test texts, evenly spaced.
     """
 
     encoding: str | None = None
@@ -174,12 +176,15 @@ class TextReading:
     quoting: str | None = None
     header: bool | None = None
     lines: bool | None = None
+    root: str | None = literal()
+    test_limit: int | None = None
 
     def checks(self) -> list[str | None]:
         """Return what is out of range, None for what is not."""
         return [
             None if self.delimiter is None else _delimiter(self.delimiter),
             None if self.quoting is None else one_of("data.quoting", self.quoting, QUOTINGS),
+            within_or_null("data.test_limit", self.test_limit, 1, 10**9),
         ]
 
 

@@ -1,5 +1,6 @@
 """Using a trained classifier on pictures of the user's own, or on the test set that it was trained beside."""
 
+import dataclasses
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
@@ -129,7 +130,7 @@ def _classifier(source: Run, trained: Json) -> predict_photos.Classifier:
 def _inputs(settings: InferConfig, source: Run) -> _Inputs:
     trained = source.record["data"]
     if settings.input == "test":
-        return _test_set(source)
+        return _test_set(source, settings)
     from zoo.data.images import grayscale
 
     style = "digits" if trained["name"] in ("mnist", "digits") else "plain"
@@ -144,12 +145,14 @@ def _inputs(settings: InferConfig, source: Run) -> _Inputs:
     return _Inputs(loaded.names, loaded.save, None, record | {"class_names": trained["class_names"]})
 
 
-def _test_set(source: Run) -> _Inputs:
-    """The test part that the run was made with."""
+def _test_set(source: Run, settings: InferConfig) -> _Inputs:
+    """The test part that the run was made with, or as much of it as is asked for."""
     import numpy as np
 
     trained = source.record["config"]
     data, model = DataSettings(**trained["data"]), trained["model"]
+    asked = {key: value for key, value in dataclasses.asdict(settings.data).items() if value is not None}
+    data = dataclasses.replace(data, **asked)
     material = training_set.prepare(TrainConfig(model=model, data=data, seed=trained["seed"]))
     trained_run.refuse_other_data(source, data.name, material.record["sha256"])
     rows = material.splits["test"]

@@ -13,6 +13,7 @@ from zoo.data.text import dataset, files, sources, tables, tokenization
 from zoo.runs.records import Json
 from zoo.runs.result import Run
 from zoo.tasks import trained_run
+from zoo.weights import zoo_networks
 
 if TYPE_CHECKING:
     import numpy as np
@@ -78,7 +79,7 @@ def _reading(settings: TextInferConfig, source: Run, path: Path) -> LabelledData
     if trained and _is_like_trained(source, path):
         reading = dataclasses.replace(reading, **_dialect(source, trained))
     said = {key: value for key, value in dataclasses.asdict(settings.data).items() if value is not None}
-    said.pop("lines", None)
+    said = {key: value for key, value in said.items() if key not in ("lines", "root", "test_limit")}
     return dataclasses.replace(reading, **said)
 
 
@@ -169,29 +170,43 @@ def _without(names: list[str], kept: Iterable[bool]) -> list[str]:
     return [name for name, usable in zip(names, kept, strict=True) if not usable]
 
 
-def test_set(source: Run) -> Inputs:
-    """Read the texts that a run was tested on.
+def test_set(settings: TextInferConfig, source: Run) -> Inputs:
+    """Read the texts that a run was tested on, or as many of them as are asked for.
 
     Raises:
         ZooError: they are no longer what they were.
     """
     import numpy as np
 
-    prepared = dataset.prepare(_trained_data(source))
+    trained, moved = _trained_data(source), settings.data.root
+    prepared = dataset.prepare(dataclasses.replace(trained, root=moved) if moved else trained)
     trained_run.refuse_other_data(source, prepared.name, prepared.sha256)
-    try:
-        with np.load(source.folder / "split.npz", allow_pickle=False) as stored:
-            parts = {name: stored[name] for name in stored.files}
-            chosen = parts["test"]
-    except (OSError, ValueError, KeyError, RecursionError) as error:
-        raise ZooError(f"{source.folder / 'split.npz'} cannot be used: {error}", "Train again.") from error
+    parts = _split(source, prepared, trained)
+    chosen = parts["test"]
     _refuse_other_reading(source, prepared, parts)
+    limit = min(settings.data.test_limit or len(chosen), len(chosen))
+    chosen = chosen[np.arange(limit) * len(chosen) // limit]
     tokens = np.load(prepared.folder / "tokens.npy", mmap_mode="r")
     offsets, labels = (np.load(prepared.folder / f"{name}.npy") for name in ("offsets", "labels"))
     numbers = [np.array(tokens[offsets[each] : offsets[each + 1]], np.int32) for each in chosen]
     record = {"name": prepared.name, "items": len(chosen), "sha256": prepared.sha256}
     names = [f"test[{number}]" for number in range(len(chosen))]
     return Inputs(names, dataset.texts_of(prepared, chosen), numbers, labels[chosen], record)
+
+
+def _split(source: Run, prepared: dataset.TextDataset, trained: LabelledData) -> "dict[str, NDArray[np.int64]]":
+    """Return the split of a run; a network of the zoo's own keeps none, since its seed and its settings tell it."""
+    import numpy as np
+
+    path = source.folder / "split.npz"
+    if not path.exists() and source.folder.is_relative_to(zoo_networks.FOLDER):
+        return dataset.split_texts(prepared, trained, int(source.record["config"]["seed"]))
+    try:
+        with np.load(path, allow_pickle=False) as stored:
+            parts = {name: stored[name] for name in stored.files}
+            return parts | {"test": parts["test"]}
+    except (OSError, ValueError, KeyError, RecursionError) as error:
+        raise ZooError(f"{path} cannot be used: {error}", "Train again.") from error
 
 
 def _refuse_other_reading(source: Run, prepared: dataset.TextDataset, parts: "dict[str, NDArray[np.int64]]") -> None:

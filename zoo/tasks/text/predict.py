@@ -37,7 +37,7 @@ def infer(overrides: list[str]) -> Run:
     refuse_without_keras(context)
     trained = trained_run.model(source, whole_numbers=("length",))
     is_test = settings.input == "test"
-    inputs = text_inputs.test_set(source) if is_test else text_inputs.own(settings, source, tokenizer)
+    inputs = text_inputs.test_set(settings, source) if is_test else text_inputs.own(settings, source, tokenizer)
     for note in inputs.notes:
         console.say(note)
     console.warn_of_skipped(inputs.skipped)

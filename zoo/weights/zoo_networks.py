@@ -1,0 +1,229 @@
+"""The zoo's own trained networks, ``weights=zoo``: they come with the package and need neither data nor a network.
+
+Each lies in ``assets/weights/MODEL/NAME``, in the form of a run folder (``run.json``, ``request.json``,
+``weights.npz``, a vocabulary), so that whatever takes ``run=`` takes it, with ``card.yaml`` for people beside it.
+``scripts/maintenance/zoo_weights.py`` makes them.
+"""
+
+import dataclasses
+import json
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from zoo.config.overrides import value_of
+from zoo.core import console, paths, schema
+from zoo.core.errors import ZooError, listed, nearest
+from zoo.core.files import file_sha256
+
+WORD = "zoo"
+CARD = "card.yaml"
+WEIGHTS = "weights.npz"
+FOLDER = paths.ROOT / "assets" / "weights"
+
+
+@dataclass(frozen=True)
+class Data:
+    """What a network was trained with: name, checksum as ``run.json`` has it, source, and licence."""
+
+    name: str
+    about: str
+    sha256: str
+    source: str
+    licence: str
+
+
+@dataclass(frozen=True)
+class Check:
+    """What anybody can hold the card against in seconds: a figure on the first items of the test set."""
+
+    items: int
+    metric: str
+    value: float
+
+
+@dataclass(frozen=True)
+class Card:
+    """What a ``card.yaml`` says.
+
+    Attributes:
+        model: as ``model=`` names it.
+        name: as ``weights=zoo/NAME`` names it.
+        about: what it tells, or makes, of what.
+        parameters: how many numbers.
+        precision: of the stored numbers, ``float16`` or ``float32``.
+        default: whether ``weights=zoo`` means this one where a model has several.
+        data: that it was trained with.
+        recipe: the command that trained it.
+        commit: of the zoo that trained it.
+        seed: of that training.
+        stack: that it was trained on.
+        versions: of the libraries then.
+        licence: of the weights.
+        limits: what it cannot do, one sentence each.
+        figures: of these very files: metric -> stack -> value.
+        files: every other file of the folder -> sha256.
+        check: a quick figure; None where there is no test set.
+    """
+
+    model: str
+    name: str
+    about: str
+    parameters: int
+    precision: str
+    data: Data
+    recipe: str
+    commit: str
+    seed: int
+    stack: str
+    versions: dict[str, str]
+    licence: str
+    limits: list[str]
+    figures: dict[str, dict[str, float]]
+    files: dict[str, str]
+    default: bool = False
+    check: Check | None = None
+
+
+@dataclass(frozen=True)
+class ZooNetwork:
+    """A network and its card."""
+
+    folder: Path
+    card: Card
+
+    @property
+    def source(self) -> str:
+        """Return what ``weights=`` calls it."""
+        return f"{WORD}/{self.card.name}"
+
+    @property
+    def weights(self) -> Path:
+        """Return the file of its weights."""
+        return self.folder / WEIGHTS
+
+    @property
+    def arguments(self) -> dict[str, Any]:
+        """Return the arguments of its builder."""
+        request = json.loads((self.folder / "request.json").read_text(encoding="utf-8"))
+        return dict(request["model"]["args"])
+
+    @property
+    def bytes(self) -> int:
+        """Return the size of its files."""
+        return sum(path.stat().st_size for path in self.folder.iterdir())
+
+
+def is_named(source: str | None) -> bool:
+    """Return whether ``weights=`` names a network of the zoo's own."""
+    return source == WORD or bool(source and source.startswith(f"{WORD}/"))
+
+
+def load_all(folder: Path | None = None) -> list[ZooNetwork]:
+    """Read all cards, in the order of their models and names.
+
+    Raises:
+        ZooError: a card is malformed.
+    """
+    return [ZooNetwork(path.parent, read_card(path)) for path in sorted((folder or FOLDER).rglob(CARD))]
+
+
+def read_card(path: Path) -> Card:
+    """Read a card.
+
+    Raises:
+        ZooError: it is malformed.
+    """
+    row = schema.read_yaml(path)
+    schema.refuse("card", path, schema.violations(row, Card))
+    check = Check(**row["check"]) if row.get("check") else None
+    return Card(**row | {"data": Data(**row["data"]), "check": check})
+
+
+def of_model(model: str) -> list[ZooNetwork]:
+    """Return the networks that the zoo has of a model, the one that ``weights=zoo`` means first."""
+    return sorted((row for row in load_all() if row.card.model == model), key=lambda row: not row.card.default)
+
+
+def find(model: str, source: str) -> ZooNetwork:
+    """Return the network that ``weights=zoo`` or ``weights=zoo/NAME`` means for a model, its files verified.
+
+    Raises:
+        ZooError: there is none, or a file is not the one of its card.
+    """
+    known = of_model(model)
+    name = source.partition("/")[2]
+    chosen = [row for row in known if name in ("", row.card.name)]
+    if not known:
+        models = dict.fromkeys(row.card.model for row in load_all())
+        raise ZooError(f"The zoo has no trained network of {model}", f"There are some of {listed(models)}.")
+    if not chosen:
+        words = listed(row.source for row in known)
+        raise ZooError(
+            f"There is no weights={source} of {model}{nearest(source, [row.source for row in known])}",
+            f"Choose one of {words}: `python -m zoo list weights`.",
+        )
+    _verify(chosen[0])
+    return chosen[0]
+
+
+def _verify(network: ZooNetwork) -> None:
+    for name, sha256 in network.card.files.items():
+        path = network.folder / name
+        if not path.is_file() or file_sha256(path) != sha256:
+            raise ZooError(f"{path} is not the file of its card", "Install the zoo anew, or restore it from git.")
+
+
+def as_run(overrides: list[str]) -> list[str]:
+    """Replace ``model=`` and ``weights=zoo`` by the folder of that network as ``run=``.
+
+    Raises:
+        ZooError: there is no such network, or settings contradict it.
+    """
+    source, model = value_of("weights", overrides), value_of("model", overrides)
+    if not is_named(source):
+        return overrides
+    assert source is not None  # noqa: S101  (has a name)
+    _refuse_contradictions(source, model, overrides)
+    network = find(str(model), source)
+    console.say(f"{network.source}: {network.card.about}")
+    rest = [text for text in overrides if text.partition("=")[0] not in ("model", "weights")]
+    return [f"run={network.folder}", *rest]
+
+
+def _refuse_contradictions(source: str, model: str | None, overrides: list[str]) -> None:
+    if not model:
+        known = dict.fromkeys(row.card.model for row in load_all())
+        raise ZooError(f"weights={source} needs a model", f"Give model=NAME: {listed(known)}.")
+    for text in overrides:
+        key = text.partition("=")[0]
+        if key == "run" or key.startswith("model."):
+            raise ZooError(f"{text} has no use beside weights={source}, which tells the network", f"Leave {key} out.")
+
+
+def start_from(model: str, source: str, given: dict[str, Any]) -> tuple[ZooNetwork, dict[str, Any]]:
+    """Return the network to start a training from, and those of its arguments that the settings have otherwise.
+
+    Args:
+        model: its name.
+        source: what ``weights=`` says.
+        given: the arguments that the user chose.
+
+    Raises:
+        ZooError: there is no such network, or the user chose other arguments.
+    """
+    network = find(model, source)
+    wrong = {key: value for key, value in given.items() if network.arguments.get(key, value) != value}
+    if wrong:
+        asked = ", ".join(f"model.{key}={value}" for key, value in wrong.items())
+        raise ZooError(
+            f"{network.source} has {', '.join(f'{key}={network.arguments[key]}' for key in wrong)}, and {asked} is "
+            "asked for", f"Leave model.{' and model.'.join(wrong)} out.",
+        )  # fmt: skip
+    console.say(f"Starting from {network.source}: {network.card.about}")
+    return network, network.arguments
+
+
+def as_dict(card: Card) -> dict[str, Any]:
+    """Return a card as plain values; what is not told is left out."""
+    return {key: value for key, value in dataclasses.asdict(card).items() if value not in (None, False)}
