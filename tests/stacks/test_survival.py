@@ -53,10 +53,11 @@ def test_a_run_that_was_cut_off_ends_as_the_one_that_was_not(
 ) -> None:
     """SIGKILL strikes the worker, and on tf-2.5 the disk besides; on JAX the host is asked to stop by SIGTERM.
 
-    In the second epoch the first layer leaves off learning.
+    In the second epoch the first layer leaves off learning. Images are altered and mixed, and weights averaged.
     """
     words = ["trainer.epochs=4", "trainer.schedule=cosine", "trainer.checkpoint_minutes=0.001"]
     words += ["freeze.before=predictions", "freeze.after=0.3"]
+    words += ["trainer.ema=0.99", "augment.mixup=0.2", "augment.randaugment=2"]
     whole, cut = (Training(tmp_path / name, *words, stack=stack) for name in ("whole", "cut"))
     cut.until("epoch   2")
     if stack == "jax":

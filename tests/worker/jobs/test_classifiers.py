@@ -10,6 +10,7 @@ import pytest
 from zoo import protocol
 
 CLASSES = 3
+AUGMENT = {"flip": True, "crop": 0.0, "color": 0.0, "randaugment": 1, "magnitude": 9.0, "mixup": 0.2}
 TRAIN: dict[str, Any] = {
     "epochs": 2, "learning_rate": 0.1, "schedule": "constant", "warmup": 0.0, "batch_size": 4, "seed": 1,
     "label_smoothing": 0.0, "precision": "float32", "optimizer": "sgd", "jit": False, "beta_2": 0.999, "clip": None,
@@ -107,7 +108,7 @@ def pictures(folder: Path, count: int = 10) -> dict[str, Any]:
     np.savez(folder / "split.npz", train=np.arange(6), validation=np.arange(6, count), test=np.arange(count))
     x, y = str(folder / "x.npy"), str(folder / "y.npy")
     return {"x_train": x, "y_train": y, "x_test": x, "y_test": y, "split": str(folder / "split.npz"),
-            "classes": CLASSES, "balance": True, "augment": {"flip": True, "crop": 0.0, "color": 0.0}}  # fmt: skip
+            "classes": CLASSES, "balance": True, "augment": AUGMENT}  # fmt: skip
 
 
 def texts(folder: Path) -> dict[str, Any]:

@@ -5,7 +5,7 @@ import pytest
 
 from zoo.worker.training import augment
 
-PLAIN = {"flip": False, "crop": 0.0, "color": 0.0}
+PLAIN = {"flip": False, "crop": 0.0, "color": 0.0, "randaugment": 0, "magnitude": 9.0}
 
 
 def pictures(count: int = 64, edge: int = 20) -> np.ndarray:
@@ -72,3 +72,25 @@ def test_the_same_seeds_alter_alike_and_others_differently() -> None:
     assert np.array_equal(once, again)
     for seeds in ((2, 2, 3), (1, 3, 3), (1, 2, 4)):
         assert not np.array_equal(once, alter(pixels, seeds, **settings))
+
+
+def test_randaugment_follows_the_movement_and_comes_before_the_colours() -> None:
+    pixels = pictures()
+    altered = alter(pixels, randaugment=2)
+    assert altered.dtype == np.uint8
+    assert (altered != pixels).any((1, 2, 3)).mean() > 0.8
+    assert alter(pixels, randaugment=2, color=0.2).dtype == np.float32
+
+
+def test_mixing_is_linear_in_images_labels_and_weights_and_follows_its_seeds() -> None:
+    x, labels = np.arange(50.0)[:, None, None, None] * np.ones((1, 2, 2, 3)), np.eye(50)
+    mixed, shares, weights = augment.mix((x, labels, np.arange(50.0)), 0.4, [1, 2, 3, 1])
+    assert mixed.dtype == shares.dtype == np.float32
+    assert np.allclose(shares.sum(1), 1)
+    assert ((shares > 0).sum(1) <= 2).all()
+    assert np.allclose(mixed[:, 0, 0, 0], shares @ np.arange(50.0), atol=1e-4)
+    assert np.allclose(weights, shares @ np.arange(50.0), atol=1e-4)
+    assert (shares.max(1) < 0.95).sum() > 10
+    again, other = (augment.mix((x, labels), 0.4, [1, 2, step, 1])[1] for step in (3, 4))
+    assert np.array_equal(shares, again)
+    assert not np.array_equal(shares, other)

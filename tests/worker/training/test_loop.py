@@ -191,3 +191,28 @@ def test_a_stopped_training_is_not_evaluated_but_saved(
     assert figures == {"val_loss": 0.5, "parameters": 7}
     stop.reason = "max_minutes"
     assert "test_loss" in training.finish.evaluate_best(model, checkpointer, shared, lambda: {"test_loss": 0.0})
+
+
+def test_an_average_of_the_weights_is_validated_and_training_goes_on_from_the_last(
+    training: Any, tmp_path: Path
+) -> None:
+    plain, _ = fitted(training, tmp_path / "plain")
+    model, events = fitted(training, tmp_path / "averaged", ema=0.5)
+    assert model.weight == plain.weight
+    weight, average, expected = 0.0, 0.0, []
+    for epoch in (1, 2, 3):
+        for step in range(4):
+            weight += 0.1 * (1 + epoch / 10 + step / 100) * (1 - weight)
+            done = 4 * (epoch - 1) + step + 1
+            decay = min(0.5, (1 + done) / (10 + done))
+            average = weight if done == 1 else decay * average + (1 - decay) * weight
+        expected.append(abs(1 - average))
+    assert [row["val_loss"] for row in events.epochs] == pytest.approx(expected)
+
+
+@pytest.mark.parametrize("stop_at", [(1, 1), (2, 3), (1, 4)])
+def test_an_average_goes_on_to_the_bit(training: Any, tmp_path: Path, stop_at: tuple[int, int]) -> None:
+    _, whole = fitted(training, tmp_path / "whole", ema=0.9)
+    fitted(training, tmp_path / "cut", stop_at, ema=0.9)
+    _, resumed = fitted(training, tmp_path / "cut", ema=0.9, resume=True)
+    assert resumed.epochs[-1]["val_loss"] == whole.epochs[-1]["val_loss"]

@@ -86,6 +86,8 @@ class Trainer(FaultTolerance):
         best_by: validation figure that chooses the best epoch: accuracy, and of equal ones the loss; or loss.
         patience: stop after this many epochs without improvement; null trains all of them.
         beta_2: decay of Adam's average of squared gradients.
+        ema: decay of a moving average of the weights, such as 0.999, which is what is validated and kept then; 0 for
+            none.
         precision: float32; mixed_bfloat16 or mixed_float16 where the stack supports them; auto takes mixed_bfloat16
             where it is known to be faster, else float32.
         jit: compile with XLA where Keras 3 can. Slower for small networks on a CPU, impossible on Metal.
@@ -102,6 +104,7 @@ class Trainer(FaultTolerance):
     best_by: str = "accuracy"
     patience: int | None = None
     beta_2: float = 0.999
+    ema: float = 0.0
     precision: str = "float32"
     jit: bool = False
     export: list[str] = field(default_factory=list)
@@ -116,6 +119,7 @@ class Trainer(FaultTolerance):
             within("trainer.label_smoothing", self.label_smoothing, 0.0, 0.9),
             within_or_null("trainer.patience", self.patience, 1, 100_000),
             within("trainer.beta_2", self.beta_2, 0.5, 0.99999),
+            within("trainer.ema", self.ema, 0.0, 0.99999),
             one_of("trainer.optimizer", self.optimizer, OPTIMIZERS),
             one_of("trainer.schedule", self.schedule, SCHEDULES),
             one_of("trainer.best_by", self.best_by, BEST_BY),

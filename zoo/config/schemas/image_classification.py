@@ -64,15 +64,28 @@ class Augment:
         flip: mirror every other image, left to right.
         crop: share of the edge by which images are shifted at most; what comes in is mirrored.
         color: share by which brightness, contrast and saturation change at most.
+        randaugment: operations drawn for each image, such as 2 (RandAugment, Cubuk et al. 2019); 0 for none.
+        magnitude: strength of these, 0 to 30.
+        mixup: mix every image and its label with another's, by shares drawn from Beta(mixup, mixup), such as 0.2
+            (Zhang et al. 2017); 0 mixes nothing.
     """
 
     flip: bool = False
     crop: float = 0.0
     color: float = 0.0
+    randaugment: int = 0
+    magnitude: float = 9.0
+    mixup: float = 0.0
 
     def checks(self) -> list[str | None]:
         """Return what is out of range, None for what is not."""
-        return [within("augment.crop", self.crop, 0.0, 0.5), within("augment.color", self.color, 0.0, 0.9)]
+        return [
+            within("augment.crop", self.crop, 0.0, 0.5),
+            within("augment.color", self.color, 0.0, 0.9),
+            within("augment.randaugment", self.randaugment, 0, 14),
+            within("augment.magnitude", self.magnitude, 0.0, 30.0),
+            within("augment.mixup", self.mixup, 0.0, 100.0),
+        ]
 
 
 @dataclass

@@ -123,7 +123,7 @@ class _Stages:
             if self._training.stop.asked:
                 return 0
             _compile(head, settings)
-            batches = self._batches(parts, _as_they_are, None)
+            batches = self._batches(parts, _as_they_are)
             return self._fit(
                 head, batches, Stage(settings, last=self._last, number=self._number(1)), "only the last layer learns"
             )
@@ -149,8 +149,10 @@ class _Stages:
 
         share = self._training.request["freeze"]["after"]
         freezing = ProgressiveFreezing(share, prepare) if leaving - frozen else None
-        batches = self._batches(self._parts, self._preprocess, make_augmenter(self._data["augment"]))
-        stage = Stage(settings, first=before + 1, last=self._last, freezing=freezing, number=self._number(2))
+        augment = self._data["augment"]
+        batches = self._batches(self._parts, self._preprocess, make_augmenter(augment), augment["mixup"])
+        places = {"first": before + 1, "last": self._last, "number": self._number(2)}
+        stage = Stage(settings, freezing=freezing, whole=self._model, **places)
         learning = next(layer.name for layer in self._model.layers if layer.weights and layer.name not in frozen)
         return self._fit(prepare(False), batches, stage, "the layers from %s on learn" % learning)
 
@@ -163,9 +165,9 @@ class _Stages:
             self._training.events.emit("stage", what=what, learning_rate=stage.settings["learning_rate"], **known)
         return fit(model, batches, stage, self._checkpointer, self._training)
 
-    def _batches(self, parts, preprocess, augment):
-        classes, balance = self._data["classes"], self._data["balance"]
-        return image_batches.ImageBatches(parts, preprocess, self._training.settings, classes, augment, balance)
+    def _batches(self, parts, preprocess, augment=None, mixup=0.0):
+        settings, classes, balance = self._training.settings, self._data["classes"], self._data["balance"]
+        return image_batches.ImageBatches(parts, preprocess, settings, classes, augment, balance, mixup)
 
 
 def _compile(model, settings):

@@ -2,26 +2,53 @@
 
 import numpy as np
 
+from zoo.worker.training.randaugment import rand_augment
+
 
 def make_augmenter(settings):
     """The function that alters a batch as the settings say, or None where they alter nothing.
 
     Args:
-        settings: ``flip``, ``crop`` (share of the edge) and ``color`` (share).
+        settings: ``flip``, ``crop`` (share of the edge), ``randaugment`` (operations for each image), ``magnitude``
+            (0 to 30) and ``color`` (share).
 
     Returns:
         From (pixels, seeds) to pixels: uint8 (n, height, width, channels), and a list of whole numbers; the result is
         float32 0..255 where colours change.
     """
-    if not (settings["flip"] or settings["crop"] or settings["color"]):
+    if not any(settings[name] for name in ("flip", "crop", "randaugment", "color")):
         return None
 
     def alter(pixels, seeds):
         random = np.random.RandomState(seeds)
         moved = _moved(pixels, random, settings["flip"], settings["crop"])
+        if settings["randaugment"]:
+            moved = rand_augment(moved, random, settings["randaugment"], settings["magnitude"])
         return _recoloured(moved, random, settings["color"]) if settings["color"] else moved
 
     return alter
+
+
+def mix(batch, alpha, seeds):
+    """Mix every item of a batch with another one (Zhang et al. 2017, https://arxiv.org/abs/1710.09412).
+
+    Args:
+        batch: arrays of as many rows: inputs, labels as shares of the classes and, where there are any, weights.
+        alpha: of the Beta distribution that the shares are drawn from, one for each item.
+        seeds: a list of whole numbers.
+
+    Returns:
+        The same arrays, float32, each row mixed with that of the other item.
+    """
+    random, count = np.random.RandomState(seeds), len(batch[0])
+    shares = random.beta(alpha, alpha, count).astype(np.float32)
+    others = random.permutation(count)
+    return tuple(_mixed(np.asarray(rows, np.float32), others, shares) for rows in batch)
+
+
+def _mixed(rows, others, shares):
+    shares = shares.reshape((-1,) + (1,) * (rows.ndim - 1))
+    return rows * shares + rows[others] * (1 - shares)
 
 
 def _moved(pixels, random, flip, crop):

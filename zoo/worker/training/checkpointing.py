@@ -88,6 +88,7 @@ class Checkpointer:
                 % (" on ".join(here), " on ".join(saved["stack"]))
             )
         state.restore(saved["course"])
+        state.average.restore(arrays)
 
     def due(self):
         """Whether so many minutes have passed since the last checkpoint that it is time for the next one."""
@@ -119,7 +120,7 @@ class Checkpointer:
         self._run.add("checkpoint_s", self._cost)
 
     def _arrays_of(self, state):
-        arrays = training_state.capture(self._model, state.model)
+        arrays = dict(training_state.capture(self._model, state.model), **state.average.capture())
         if not all(np.isfinite(value).all() for name, value in arrays.items() if name.startswith("weights/")):
             raise FloatingPointError(state.locate("the weights are no longer numbers"))
         if self._arrays is not None:

@@ -3,6 +3,7 @@
 import numpy as np
 
 from zoo.worker import metrics
+from zoo.worker.training.augment import mix
 from zoo.worker.training.equal_batches import equal_batches, fill
 from zoo.worker.training.evaluation import evaluate
 from zoo.worker.training.schedules import smooth_labels
@@ -59,13 +60,14 @@ class ImageBatches:
         classes: number of classes.
         augment: None, or called with (rows, seeds): alters a batch; the seeds are those of this epoch and step.
         balance: weigh items so that every class counts the same.
+        mixup: alpha of :func:`zoo.worker.training.augment.mix`; 0 mixes nothing.
     """
 
-    def __init__(self, parts, preprocess, settings, classes, augment=None, balance=False):
+    def __init__(self, parts, preprocess, settings, classes, augment=None, balance=False, mixup=0.0):
         self._train, self._validation, self._preprocess = parts["train"], parts["validation"], preprocess
         self._seed, self._smoothing = settings["seed"], settings["label_smoothing"]
         self._steps, self._size = equal_batches(len(self._train), settings["batch_size"])
-        self._augment, self._one_hot = augment, np.eye(classes, dtype=np.float32)
+        self._augment, self._mixup, self._one_hot = augment, mixup, np.eye(classes, dtype=np.float32)
         self._weights = class_weights(self._train.labels, classes) if balance else None
 
     def steps(self, epoch):
@@ -80,7 +82,9 @@ class ImageBatches:
             if self._augment:
                 rows = self._augment(rows, [self._seed, epoch, step])
             batch = (self._preprocess(rows), smooth_labels(self._one_hot[labels], self._smoothing))
-            yield batch if self._weights is None else (*batch, self._weights[labels])
+            batch = batch if self._weights is None else (*batch, self._weights[labels])
+            # A fourth seed: what is drawn here is apart from what alters the pictures.
+            yield mix(batch, self._mixup, [self._seed, epoch, step, 1]) if self._mixup else batch
 
     def evaluate(self, model):
         if not len(self._validation):

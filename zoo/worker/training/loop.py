@@ -95,8 +95,9 @@ class _Loop:
             self._checkpointer.save(state)
         not_training = run.spent("compile_s", "checkpoint_s") - not_training
         run.add("train_s", time.monotonic() - began - not_training)
-        record = self._evaluate()
-        self._checkpointer.consider(record)
+        with state.average.in_place():
+            record = self._evaluate()
+            self._checkpointer.consider(record)
         record["epochs"] = self._stage.last
         if self._stage.number:
             record["stage"] = self._stage.number
@@ -148,6 +149,7 @@ class _Loop:
             problem = state.locate("the loss became %s" % state.means.loss)
             rate = self._settings["learning_rate"]
             raise FloatingPointError(problem + "; a lower trainer.learning_rate than %g usually helps" % rate)
+        state.average.update(state.done)
 
     def _report(self):
         state = self._state

@@ -1,6 +1,7 @@
 """Track where a training is: everything that a checkpoint must hold of it beside arrays."""
 
 from zoo.models import compat
+from zoo.worker.training.weight_average import WeightAverage
 
 # An optimizer begins anew where fewer layers go on learning; so many steps let its moments settle.
 SETTLING = 20
@@ -39,16 +40,18 @@ class Stage:
     """One stage of a training: its settings and its place among the others.
 
     Args:
-        settings: ``epochs``, ``learning_rate``, ``schedule``, ``warmup``, ``patience``, ``max_minutes`` and
+        settings: ``epochs``, ``learning_rate``, ``schedule``, ``warmup``, ``patience``, ``ema``, ``max_minutes`` and
             ``max_memory_gb``.
         first: number of the first epoch, where there were others before.
         last: number of the last epoch of the whole run, where others follow; shown.
         freezing: which layers stop learning and when, if any do.
         number: of the stage, from 1 on, where there is more than one.
+        whole: the model whose weights are averaged, where another one that shares its layers is trained.
     """
 
-    def __init__(self, settings, first=1, last=None, freezing=None, number=None):
-        self.settings, self.first, self.freezing, self.number = settings, first, freezing, number
+    def __init__(self, settings, first=1, last=None, freezing=None, number=None, whole=None):
+        self.settings, self.first, self.freezing = settings, first, freezing
+        self.number, self.whole = number, whole
         self.final = first + settings["epochs"] - 1
         self.last = last or self.final
 
@@ -68,6 +71,7 @@ class TrainingState:
         self.frozen_at, self.compiled, self.reported = None, False, []
         self.steps = batches.steps(self.first)
         self.means = compat.RunningMeans(model)
+        self.average = WeightAverage(stage.whole or model, stage.settings.get("ema", 0.0))
 
     def set_frozen(self, step):
         """Let all layers learn, or from a step on only those that go on learning to the end."""

@@ -1,0 +1,80 @@
+"""RandAugment with numpy: Pillow's numbers where Pillow has the operation, and the same for the same draws."""
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import pytest
+from PIL import Image, ImageEnhance, ImageOps
+
+from zoo.worker.training import randaugment
+
+
+def photos(count: int = 3, height: int = 24, width: int = 32, channels: int = 3) -> np.ndarray:
+    """Smooth with some noise, and not over the whole range, so that contrast can be stretched."""
+    random = np.random.default_rng(5)
+    slope = np.linspace(30, 200, width)[None, None, :, None] + np.linspace(0, 30, height)[None, :, None, None]
+    return np.asarray(slope + random.integers(0, 20, (count, height, width, channels))).astype(np.uint8)
+
+
+def altered(name: str, pixels: np.ndarray, amount: float) -> np.ndarray:
+    operation: Callable[..., np.ndarray] = getattr(randaugment, f"_{name}")
+    return operation(pixels, np.full(len(pixels), amount, np.float32))
+
+
+PILLOW: dict[str, Any] = {
+    "equalize": lambda image: ImageOps.equalize(image),
+    "autocontrast": lambda image: ImageOps.autocontrast(image),
+    "posterize": lambda image: ImageOps.posterize(image, 6),
+    "solarize": lambda image: ImageOps.solarize(image, 128),
+    "brightness": lambda image: ImageEnhance.Brightness(image).enhance(1.45),
+    "contrast": lambda image: ImageEnhance.Contrast(image).enhance(1.45),
+    "color": lambda image: ImageEnhance.Color(image).enhance(1.45),
+    "sharpness": lambda image: ImageEnhance.Sharpness(image).enhance(1.45),
+}
+
+
+@pytest.mark.parametrize("name", PILLOW)
+def test_an_operation_at_half_its_strength_gives_the_numbers_of_pillow(name: str) -> None:
+    pixels = photos()
+    for ours, before in zip(altered(name, pixels, 0.5), pixels, strict=True):
+        theirs = np.asarray(PILLOW[name](Image.fromarray(before)), np.int64)
+        assert not np.array_equal(theirs, before)
+        assert np.abs(ours.astype(np.int64) - theirs).max() <= 2  # it rounds in between, and cuts off
+
+
+def test_a_rotation_turns_around_the_middle_as_pillow_does() -> None:
+    pixels = photos()
+    ours = altered("rotate", pixels, 0.5)[0, 8:-8, 8:-8]  # away from the edges, where ours mirrors
+    theirs = np.asarray(Image.fromarray(pixels[0]).rotate(15, Image.Resampling.BILINEAR))[8:-8, 8:-8]
+    other = np.asarray(Image.fromarray(pixels[0]).rotate(-15, Image.Resampling.BILINEAR))[8:-8, 8:-8]
+    apart = [np.abs(ours.astype(float) - each).mean() for each in (theirs, other)]
+    assert min(apart) < 1 < 5 < max(apart)
+
+
+def test_a_shift_moves_by_its_share_and_mirrors_what_comes_in() -> None:
+    pixels = photos(width=33)
+    moved = altered("shift_x", pixels, 1.0)  # by round(150 / 331 * 33) = 15
+    assert np.array_equal(moved[:, :, :18], pixels[:, :, 15:])
+    assert np.array_equal(moved[:, :, 18:], pixels[:, :, 31:16:-1])
+
+
+@pytest.mark.parametrize("channels", [1, 3])
+def test_every_operation_keeps_shape_and_kind_of_pixels(channels: int) -> None:
+    for amount in (-1.0, -0.3, 0.0, 1.0):
+        for operation in randaugment.OPERATIONS:
+            result = operation(photos(channels=channels), np.full(3, amount, np.float32))
+            assert (result.shape, result.dtype) == ((3, 24, 32, channels), np.uint8), operation.__name__
+    black = np.zeros((2, 3, 3, channels), np.uint8)
+    assert all(
+        not op(black, np.ones(2, np.float32)).any() for op in randaugment.OPERATIONS if "solar" not in op.__name__
+    )
+
+
+def test_the_same_draws_alter_alike_and_few_images_stay_as_they_are() -> None:
+    pixels = photos(60)
+    once, again = (randaugment.rand_augment(pixels, np.random.RandomState([1, 2, 3]), 2, 9) for _ in range(2))
+    other = randaugment.rand_augment(pixels, np.random.RandomState([1, 2, 4]), 2, 9)
+    assert np.array_equal(once, again)
+    assert not np.array_equal(once, other)
+    assert (once != pixels).any((1, 2, 3)).mean() > 0.9

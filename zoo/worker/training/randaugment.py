@@ -1,0 +1,171 @@
+"""RandAugment: a few operations for each image, drawn at random, all of one strength (Cubuk et al. 2019).
+
+https://arxiv.org/abs/1909.13719. The operations and their ranges are those of torchvision's ``RandAugment`` (BSD-3):
+shear to 0.3, shift to 150/331 of the edge, rotation to 30 degrees, factors to 1 +- 0.9, 4 to 8 bits. They are computed
+with numpy, so that they are the same on every stack. What comes in from outside of an image is mirrored.
+"""
+
+import numpy as np
+
+# The strength at which the ranges are used to their ends.
+STRONGEST = 30.0
+GRAY = np.array([0.299, 0.587, 0.114], np.float32)
+
+
+def rand_augment(pixels, random, count, magnitude):
+    """Alter a batch of images.
+
+    Args:
+        pixels: uint8 (n, height, width, channels).
+        random: a ``numpy.random.RandomState``.
+        count: operations for each image.
+        magnitude: their strength, 0 to 30.
+
+    Returns:
+        uint8 of the same shape.
+    """
+    share = magnitude / STRONGEST
+    for _ in range(count):
+        chosen = random.randint(len(OPERATIONS), size=len(pixels))
+        amounts = np.where(random.uniform(size=len(pixels)) < 0.5, -share, share).astype(np.float32)
+        altered = pixels.copy()
+        for number, operation in enumerate(OPERATIONS):
+            rows = np.flatnonzero(chosen == number)
+            if len(rows):
+                altered[rows] = operation(pixels[rows], amounts[rows])
+        pixels = altered
+    return pixels
+
+
+def _identity(pixels, _amounts):
+    return pixels
+
+
+def _shear_x(pixels, amounts):
+    return _warp(pixels, x_by_y=0.3 * amounts)
+
+
+def _shear_y(pixels, amounts):
+    return _warp(pixels, y_by_x=0.3 * amounts)
+
+
+def _shift_x(pixels, amounts):
+    return _warp(pixels, x=np.rint(150 / 331 * pixels.shape[2] * amounts))
+
+
+def _shift_y(pixels, amounts):
+    return _warp(pixels, y=np.rint(150 / 331 * pixels.shape[1] * amounts))
+
+
+def _rotate(pixels, amounts):
+    angles = np.deg2rad(30 * amounts)
+    return _warp(pixels, x_by_x=np.cos(angles), x_by_y=-np.sin(angles), y_by_x=np.sin(angles), y_by_y=np.cos(angles))
+
+
+def _warp(pixels, x_by_x=1.0, x_by_y=0.0, x=0.0, y_by_x=0.0, y_by_y=1.0, y=0.0):
+    """Take every pixel from another place: a linear function of its own, seen from the middle of the image."""
+    count, height, width = pixels.shape[:3]
+    factors = [
+        np.broadcast_to(np.float32(each), count)[:, None, None] for each in (x_by_x, x_by_y, x, y_by_x, y_by_y, y)
+    ]
+    down = (np.arange(height, dtype=np.float32) - (height - 1) / 2)[None, :, None]
+    across = (np.arange(width, dtype=np.float32) - (width - 1) / 2)[None, None, :]
+    columns = factors[0] * across + factors[1] * down + factors[2] + (width - 1) / 2
+    rows = factors[3] * across + factors[4] * down + factors[5] + (height - 1) / 2
+    return _bytes(_interpolated(pixels, rows, columns))
+
+
+def _interpolated(pixels, rows, columns):
+    """Bilinear values at places (n, height, width)."""
+    top, left = np.floor(rows), np.floor(columns)
+    below, right = (rows - top)[..., None], (columns - left)[..., None]
+    image = np.arange(len(pixels))[:, None, None]
+
+    def at(row, column):
+        return pixels[image, _mirrored(row, pixels.shape[1]), _mirrored(column, pixels.shape[2])].astype(np.float32)
+
+    upper = at(top, left) * (1 - right) + at(top, left + 1) * right
+    lower = at(top + 1, left) * (1 - right) + at(top + 1, left + 1) * right
+    return upper * (1 - below) + lower * below
+
+
+def _mirrored(places, edge):
+    inside = edge - 1 - np.abs(edge - 1 - np.abs(places))
+    return np.clip(inside, 0, edge - 1).astype(np.intp)
+
+
+def _brightness(pixels, amounts):
+    return _away_from(np.float32(0), pixels, amounts)
+
+
+def _color(pixels, amounts):
+    return _away_from(_gray(pixels), pixels, amounts)
+
+
+def _contrast(pixels, amounts):
+    return _away_from(np.rint(_gray(pixels).mean(axis=(1, 2, 3), keepdims=True)), pixels, amounts)
+
+
+def _sharpness(pixels, amounts):
+    x, smooth = pixels.astype(np.float32), pixels.astype(np.float32)
+    height, width = x.shape[1:3]
+    if min(height, width) > 2:
+        around = sum(x[:, i : height - 2 + i, j : width - 2 + j] for i in range(3) for j in range(3))
+        smooth[:, 1:-1, 1:-1] = np.rint((around + 4 * x[:, 1:-1, 1:-1]) / 13)
+    return _away_from(smooth, pixels, amounts)
+
+
+def _away_from(dull, pixels, amounts):
+    """Keep 1 + amount of what images have beyond a duller version of them."""
+    factors = (1 + 0.9 * amounts)[:, None, None, None]
+    return _bytes(dull + (pixels.astype(np.float32) - dull) * factors)
+
+
+def _gray(pixels):
+    x = pixels.astype(np.float32)
+    return (x @ GRAY)[..., None] if x.shape[3] == 3 else x
+
+
+def _posterize(pixels, amounts):
+    dropped = np.rint(4 * np.abs(amounts)).astype(np.uint8)[:, None, None, None]
+    return (pixels >> dropped) << dropped
+
+
+def _solarize(pixels, amounts):
+    limits = (255 * (1 - np.abs(amounts)))[:, None, None, None]
+    return np.where(pixels >= limits, 255 - pixels, pixels)
+
+
+def _autocontrast(pixels, _amounts):
+    low = pixels.min(axis=(1, 2), keepdims=True).astype(np.float32)
+    high = pixels.max(axis=(1, 2), keepdims=True).astype(np.float32)
+    scale = np.where(high > low, 255 / np.maximum(high - low, 1), 1)
+    return _bytes((pixels - np.where(high > low, low, 0)) * scale)
+
+
+def _equalize(pixels, _amounts):
+    altered = pixels.copy()
+    for image in range(len(pixels)):
+        for channel in range(pixels.shape[3]):
+            altered[image, :, :, channel] = _equalized(pixels[image, :, :, channel])
+    return altered
+
+
+def _equalized(plane):
+    """Spread the values of a plane so that each range of them is about as common, as Pillow does."""
+    counts = np.bincount(plane.ravel(), minlength=256)
+    step = (counts.sum() - counts[np.flatnonzero(counts)[-1]]) // 255
+    if not step:
+        return plane
+    before = np.cumsum(counts) - counts
+    return np.minimum((before + step // 2) // step, 255).astype(np.uint8)[plane]
+
+
+def _bytes(values):
+    return np.clip(np.rint(values), 0, 255).astype(np.uint8)
+
+
+OPERATIONS = (
+    _identity, _shear_x, _shear_y, _shift_x, _shift_y, _rotate, _brightness, _color, _contrast, _sharpness, _posterize,
+    _solarize, _autocontrast, _equalize,
+)  # fmt: skip
