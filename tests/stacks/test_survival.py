@@ -183,10 +183,11 @@ def build(input_shape, classes, width=8):
     "stack", ["tf-1.8", *(pytest.param(name, marks=pytest.mark.slow) for name in ("tf-2.21", "torch", "tf-2.5"))]
 )
 def test_a_model_file_of_one_s_own_is_trained_killed_and_goes_on(tmp_path: Path, stack: str) -> None:
-    """It ends in no activation, and prints a megabyte."""
+    """It ends in no activation, and prints a megabyte; images are altered and mixed, and weights averaged."""
     model = tmp_path / "own.py"
     model.write_text(OWN)
     words = [f"model={model}", "trainer.epochs=3", "trainer.batch_size=64", "trainer.checkpoint_minutes=0.001"]
+    words += ["trainer.ema=0.99", "augment.mixup=0.2", "augment.randaugment=2"]
     whole, cut = (Training(tmp_path / name, *words, stack=stack) for name in ("whole", "cut"))
     cut.until("epoch   1")
     cut.worker.kill()

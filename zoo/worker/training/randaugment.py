@@ -1,8 +1,8 @@
 """RandAugment: a few operations for each image, drawn at random, all of one strength (Cubuk et al. 2019).
 
 https://arxiv.org/abs/1909.13719. The operations and their ranges are those of torchvision's ``RandAugment`` (BSD-3):
-shear to 0.3, shift to 150/331 of the edge, rotation to 30 degrees, factors to 1 +- 0.9, 4 to 8 bits. They are computed
-with numpy, so that they are the same on every stack. What comes in from outside of an image is mirrored.
+shear to 0.3, shift to 150/331 of the edge, rotation to 30 degrees, factors to 1 +- 0.9, 4 to 8 bits. They are
+computed with numpy, so that they are the same on every stack. What comes in from outside of an image is mirrored.
 """
 
 import numpy as np
@@ -65,9 +65,8 @@ def _rotate(pixels, amounts):
 def _warp(pixels, x_by_x=1.0, x_by_y=0.0, x=0.0, y_by_x=0.0, y_by_y=1.0, y=0.0):
     """Take every pixel from another place: a linear function of its own, seen from the middle of the image."""
     count, height, width = pixels.shape[:3]
-    factors = [
-        np.broadcast_to(np.float32(each), count)[:, None, None] for each in (x_by_x, x_by_y, x, y_by_x, y_by_y, y)
-    ]
+    values = (x_by_x, x_by_y, x, y_by_x, y_by_y, y)
+    factors = [np.broadcast_to(np.float32(each), count)[:, None, None] for each in values]
     down = (np.arange(height, dtype=np.float32) - (height - 1) / 2)[None, :, None]
     across = (np.arange(width, dtype=np.float32) - (width - 1) / 2)[None, None, :]
     columns = factors[0] * across + factors[1] * down + factors[2] + (width - 1) / 2
@@ -166,6 +165,6 @@ def _bytes(values):
 
 
 OPERATIONS = (
-    _identity, _shear_x, _shear_y, _shift_x, _shift_y, _rotate, _brightness, _color, _contrast, _sharpness, _posterize,
-    _solarize, _autocontrast, _equalize,
+    _identity, _shear_x, _shear_y, _shift_x, _shift_y, _rotate, _brightness, _color, _contrast, _sharpness,
+    _posterize, _solarize, _autocontrast, _equalize,
 )  # fmt: skip
