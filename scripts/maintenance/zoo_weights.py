@@ -36,6 +36,9 @@ ROWS = Path(__file__).with_suffix(".yaml")
 CHECK_ITEMS = 500
 # Items of the language model's test are letters.
 CHECK_LETTERS = 20_000
+LIBRARIES = ("python", "keras", "tensorflow", "torch", "jax", "numpy")
+# What training calls a figure that inference calls otherwise.
+TRAINED = {"perplexity": "val_perplexity"}
 LICENCE = "Apache-2.0, as the zoo; the data's licence is theirs"
 # What inference reads of run.json, and what tells how the network came to be; no path of the machine among it.
 KEPT = ("format", "zoo_version", "verb", "exit", "model", "backend", "promise", "git_commit", "versions", "metrics",
@@ -117,6 +120,7 @@ def kept(record: dict[str, Any]) -> dict[str, Any]:
     stack = {name: record["stack"][name] for name in KEPT_OF_STACK if name in record["stack"]}
     data = {name: record["data"][name] for name in KEPT_OF_DATA if name in record.get("data", {})}
     fields = {name: record[name] for name in KEPT if name in record}
+    fields["versions"] = {name: text for name, text in record["versions"].items() if name in LIBRARIES}
     return fields | {"command": _command(record), "config": settings, "stack": stack, "data": data}
 
 
@@ -143,7 +147,10 @@ def _card(row: Row, record: dict[str, Any], precision: str, parameters: int, tar
     recipe = " ".join(["python -m zoo train", *_command(record)[4:]])
     files = {path.name: file_sha256(path) for path in sorted(target.iterdir()) if path.name != zoo_networks.CARD}
     facts = {"parameters": parameters, "precision": precision, "data": data, "recipe": recipe, "seed": seed}
-    facts |= {"commit": record["git_commit"], "stack": record["stack"]["name"], "versions": record["versions"]}
+    versions = {name: text for name, text in record["versions"].items() if name in LIBRARIES}
+    facts |= {"commit": record["git_commit"], "stack": record["stack"]["name"], "versions": versions}
+    figure = record["metrics"].get(TRAINED.get(row.get("metric", ""), row.get("metric")))
+    facts["in_training"] = None if figure is None else round(float(figure), 6)
     named = {name: row[name] for name in ("model", "name", "about", "limits")}
     return Card(**named, **facts, licence=LICENCE, figures={}, files=files, default=row.get("default", False))
 

@@ -52,6 +52,7 @@ class Card:
         about: what it tells, or makes, of what.
         parameters: how many numbers.
         precision: of the stored numbers, ``float16`` or ``float32``.
+        in_training: the figure at the end of the training, of the numbers before they were stored in ``precision``.
         default: whether ``weights=zoo`` means this one where a model has several.
         data: that it was trained with.
         recipe: the command that trained it.
@@ -81,6 +82,7 @@ class Card:
     limits: list[str]
     figures: dict[str, dict[str, float]]
     files: dict[str, str]
+    in_training: float | None = None
     default: bool = False
     check: Check | None = None
 

@@ -261,7 +261,9 @@ class InferConfig(Settings):
         if self.run and (self.model or self.weights != "none"):
             return f"run={self.run} has its own model and weights: remove model= and weights=, or run="
         if self.model and self.weights == "none":
-            return "weights is missing: give weights=zoo (`python -m zoo list weights`), weights=imagenet, or weights=PATH"
+            return (
+                "weights is missing: give weights=zoo (see `python -m zoo list weights`), weights=imagenet, or a PATH"
+            )
         return one_of("scale", self.scale, SCALES) if self.scale else None
 
     def _saved_check(self) -> str | None:
