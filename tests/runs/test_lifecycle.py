@@ -43,6 +43,17 @@ def test_the_record_names_every_file_with_its_checksum(pretending: Path) -> None
     assert all(len(row["sha256"]) == 64 for row in record["artifacts"])
 
 
+def test_a_worker_that_somebody_else_stops_before_its_first_figures_is_interrupted(
+    pretending: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setenv("FAKE_WORKER", "stopped")
+    assert main(TRAIN) == 130
+    assert "Interrupted: mnist_dense" in capsys.readouterr().out
+    assert json.loads(Path("runs/run/run.json").read_text())["exit"] == "interrupted"
+    monkeypatch.setenv("FAKE_WORKER", "ok")
+    assert main(["train", "resume=runs/run"]) == 0
+
+
 @pytest.mark.parametrize(("script", "named"), [("error", True), ("crash", True), ("nan", False)])
 def test_an_environment_that_lost_files_is_named_with_the_command_that_builds_it_again(
     pretending: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], script: str, named: bool

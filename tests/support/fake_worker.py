@@ -2,8 +2,9 @@
 
 The script comes from ``$FAKE_WORKER``: ok, error, nan, crash, killed, torn, slow (until SIGINT), deaf (to SIGINT
 and SIGTERM), chatty (prints like a framework would), hung (says nothing more), oom (with more than 40 pictures a
-batch), dies-once (killed, unless it goes on), lingers (a while before it ends), aborts (as C++ does without memory,
-with more than 40 pictures a batch). A run that goes on begins with epoch 2.
+batch), dies-once (killed, unless it goes on), lingers (a while before it ends), stopped (by somebody else, before its
+first figures), aborts (as C++ does without memory, with more than 40 pictures a batch). A run that goes on begins
+with epoch 2.
 """
 
 import json
@@ -178,6 +179,9 @@ def main() -> int:
         )
         sys.stderr.flush()
         os.abort()
+    if script == "stopped":
+        done("interrupted", {"parameters": 4})
+        return 0
     if script == "lingers":
         time.sleep(2.5)
     if script == "hung":

@@ -146,9 +146,14 @@ def _record(context: RunContext[Settings], environment: store.Environment, outco
     record.phases |= _phases(context, outcome)
     record.metrics = outcome.done.get("metrics", {})
     record.peak_memory_bytes = outcome.done.get("peak_memory_bytes")
-    record.exit = "interrupted" if outcome.interrupted else "completed" if outcome.done else "failed"
+    record.exit = "interrupted" if _is_interrupted(outcome) else "completed" if outcome.done else "failed"
     if outcome.done.get("stopped"):
         record.stopped = outcome.done["stopped"]
+
+
+def _is_interrupted(outcome: Outcome) -> bool:
+    """Whether this process was asked to stop, or somebody asked the worker behind its back."""
+    return outcome.interrupted or outcome.done.get("stopped") == "interrupted"
 
 
 def _phases(context: RunContext[Settings], outcome: Outcome) -> dict[str, float]:
