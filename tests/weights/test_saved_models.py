@@ -12,7 +12,7 @@ import numpy as np
 import pytest
 
 from zoo.core.errors import ZooError
-from zoo.weights import saved_models
+from zoo.weights import sandbox, saved_models
 
 
 def layer(kind: str, module: str | None = "keras.layers", registered: str | None = None, **config: Any) -> Any:
@@ -72,6 +72,17 @@ def test_a_file_tells_generation_size_and_classes(tmp_path: Path) -> None:
     model = saved_models.read(str(hdf5(tmp_path / "a.h5", old(layer("Conv2D", filters=8)))))
     assert (model.generation, model.input_shape, model.outputs, model.scales) == (2, (32, 32, 3), 3, False)
     assert saved_models.read(str(hdf5(tmp_path / "b.h5", old(), "2.1.5-tf"))).generation == 2
+
+
+def test_a_file_is_read_once_until_it_changes(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Each reading starts a process."""
+    read, asked = sandbox.read_model, []
+    monkeypatch.setattr(sandbox, "read_model", lambda path: asked.append(path) or read(path))
+    path = archive(tmp_path / "a.keras", config())
+    assert saved_models.read(str(path)) == saved_models.read(str(path))
+    assert len(asked) == 1
+    archive(path, config(layer("Lambda", name="new")))
+    assert "is a Lambda" in refusal(path)
 
 
 GADGET = {"module": "keras.utils", "class_name": "function", "config": "get_file", "registered_name": "get_file"}

@@ -4,7 +4,9 @@ Keras itself loads the file later, in a stack of the generation that wrote it. I
 holes, so a class is let through here only when it is one of Keras's own and runs nothing that the file brings.
 """
 
+import functools
 import itertools
+import os
 import re
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -63,7 +65,7 @@ class SavedModel:
 
 
 def read(text: str) -> SavedModel:
-    """Read what a saved model tells of itself; Keras is not asked.
+    """Read what a saved model tells of itself; Keras is not asked. A file that did not change is read once.
 
     Raises:
         ZooError: it is damaged, holds code or objects of others, or takes no images.
@@ -71,6 +73,15 @@ def read(text: str) -> SavedModel:
     path = existing_input(text, FORM).absolute()
     if not path.is_file():
         raise ZooError(f"{path} is a folder", FORM)
+    return _read(path, _identity(path.stat()))
+
+
+def _identity(of: os.stat_result) -> tuple[int, ...]:
+    return of.st_dev, of.st_ino, of.st_size, of.st_mtime_ns, of.st_ctime_ns
+
+
+@functools.lru_cache(maxsize=1)
+def _read(path: Path, _: tuple[int, ...]) -> SavedModel:
     content = sandbox.read_model(path)
     version, config = content["version"], content["config"]
     if not re.fullmatch(r"[23]\.\d{1,3}(\.\d{1,3})?\S{0,20}", version):
