@@ -2,6 +2,7 @@
 
 import collections
 import importlib
+import sys
 
 from zoo.models.compat import random_state
 from zoo.models.compat.version import MAJOR, at_least, backend_name, keras
@@ -54,7 +55,12 @@ def dropout(rate, name):
 
 
 def prepare_for_foreign_code():
-    """Number the automatic names of layers from the start, so that they are equal in every process."""
+    """Number the automatic names of layers from the start, so that they are equal in every process.
+
+    ``import keras`` gives this Keras, also where TensorFlow alone has it, and beside TensorFlow 2.5, whose package
+    ``keras`` is another one: its layers and models are no layers and models here.
+    """
+    sys.modules.setdefault("keras", keras)
     if MAJOR >= 3:
         importlib.import_module("keras.src.utils.naming").reset_uids()  # nothing public does this alone
     elif hasattr(keras.backend, "reset_uids"):
