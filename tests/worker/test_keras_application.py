@@ -37,11 +37,16 @@ def test_every_architecture_is_named_with_its_size(keras: types.ModuleType, monk
     assert good.imagenet_utils.obtain_input_shape(None, 7, 1) == (7, 7, 3)
 
 
-def test_numbers_of_layers_without_a_name_may_begin_with_0_or_1(keras: types.ModuleType) -> None:
+def test_names_of_layers_may_be_written_as_by_another_keras(keras: types.ModuleType) -> None:
     weights = importlib.import_module("zoo.models.saved_weights")
     there = {"conv2d_1/kernel": 1, "conv2d_2/kernel": 2, "answer/bias": 3}
-    assert weights.renumbered(there, ["conv2d/kernel", "conv2d_1/kernel", "answer/bias"]) == {
+    assert weights.renamed(there, ["conv2d/kernel", "conv2d_1/kernel", "answer/bias"]) == {
         "conv2d/kernel": 1, "conv2d_1/kernel": 2, "answer/bias": 3,
     }  # fmt: skip
-    assert weights.renumbered(there, ["conv2d/kernel", "other/kernel"]) is there
-    assert weights.renumbered(there, list(there)) is there
+    assert weights.renamed(there, ["conv2d/kernel", "other/kernel"]) is there
+    assert weights.renamed(there, list(there)) is there
+    two, three = ["Conv/kernel", "Conv_1/BatchNorm/gamma"], ["conv/kernel", "conv_1_bn/gamma"]
+    assert weights.renamed(dict.fromkeys(two, 1), three) == dict.fromkeys(three, 1)
+    assert weights.renamed(dict.fromkeys(three, 1), two) == dict.fromkeys(two, 1)
+    clash = {"a/b": 1, "a_b": 2}
+    assert weights.renamed(clash, ["a_b"]) is clash

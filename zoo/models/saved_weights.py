@@ -42,20 +42,22 @@ def load(model, path):
     from zoo.models import compat
 
     wanted = compat.named_weights(model)
-    arrays = renumbered(read(path), [name for name, _ in wanted])
+    arrays = renamed(read(path), [name for name, _ in wanted])
     problems = ["surplus " + name for name in sorted(set(arrays) - {name for name, _ in wanted})]
     model.set_weights(fitting(arrays, wanted, problems))
 
 
-def renumbered(arrays, wanted):
-    """Give arrays the wanted names where both differ in the numbers of layers without a name only.
+def renamed(arrays, wanted):
+    """Give arrays the wanted names where both are the same but for the way in which some Keras writes them.
 
-    Keras numbers these from 0 or from 1 on, by its version.
+    Layers without a name are numbered from 0 or from 1 on, and MobileNetV3 has ``expanded_conv/depthwise/BatchNorm``
+    in Keras 2 that is ``expanded_conv_depthwise_bn`` in Keras 3.
     """
-    there, here = _numbered_from_0(arrays), _numbered_from_0(wanted)
-    if set(arrays) == set(wanted) or there.keys() != here.keys():
-        return arrays
-    return {here[key]: arrays[name] for key, name in there.items()}
+    for keyed in (_numbered_from_0, _in_one_spelling):
+        there, here = keyed(arrays), keyed(wanted)
+        if set(arrays) != set(wanted) and there.keys() == here.keys() and len(there) == len(arrays):
+            return {here[key]: arrays[name] for key, name in there.items()}
+    return arrays
 
 
 def _numbered_from_0(names):
@@ -66,6 +68,11 @@ def _numbered_from_0(names):
         numbers.setdefault(kind, set()).add(int(number or 0))
     places = {kind: {number: place for place, number in enumerate(sorted(each))} for kind, each in numbers.items()}
     return {(kind, places[kind][int(number or 0)], last): name for name, (kind, number, last) in parts.items()}
+
+
+def _in_one_spelling(names):
+    """Return a name as Keras 3 spells it -> name."""
+    return {name.lower().replace("batchnorm", "bn").replace("/", "_"): name for name in names}
 
 
 def read(path):

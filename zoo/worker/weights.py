@@ -99,8 +99,8 @@ def load_but_head(model, path, head):
     Raises:
         UserError: the file is damaged, or anything else does not fit; ten are named.
     """
-    arrays = _read(path)
     wanted = compat.named_weights(model)
+    arrays = saved_weights.renamed(_read(path), [name for name, _ in wanted])
     own = {name: value for (name, _), value in zip(wanted, model.get_weights()) if name.split("/")[0] == head}
     kept = any(name not in arrays or arrays[name].shape != value.shape for name, value in own.items())
     if kept:
