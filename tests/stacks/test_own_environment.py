@@ -5,7 +5,8 @@ from pathlib import Path
 
 import pytest
 
-from tests.support import real_stacks
+from tests.support import CHECKOUT, real_stacks
+from zoo.environments import machine, stacks, uv_client
 from zoo.runs.proven_stack import models_path
 
 CODE = """
@@ -54,4 +55,35 @@ def test_models_are_built_and_filled(stack: str, tmp_path: Path, monkeypatch: py
     own = {"PYTHONPATH": str(models_path()), "HOME": str(tmp_path), "ZOO_KERAS": row.keras, **row.env}
     command = [str(environment.python), "-c", CODE]
     done = subprocess.run(command, env=own, cwd=tmp_path, capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stderr[-2000:]
+
+
+def uv(*words: str) -> str:
+    done = uv_client.run(list(words))
+    assert done.code == 0, done.tail()
+    return "\n".join(done.words)
+
+
+@pytest.mark.slow
+@pytest.mark.network
+@pytest.mark.parametrize("stack", ["tf-2.21", "torch"])
+def test_installing_the_zoo_leaves_the_keras_that_is_there_alone(stack: str, tmp_path: Path) -> None:
+    """An environment of one's own, with a Keras and what it computes with, gets the zoo by pip."""
+    row, environment = real_stacks.environment(stack)
+    folder = tmp_path / "own"
+    uv("venv", "--seed", "--python", str(environment.python), str(folder))
+    python = folder / "bin" / "python"
+    uv("pip", "install", "--python", str(python), "-r", str(stacks.lock_file(row, machine.probe().platform)))
+    before = set(uv("pip", "freeze", "--python", str(python)).splitlines())
+    command = [str(python), "-m", "pip", "install", "--quiet", str(CHECKOUT)]
+    done = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stderr
+    after = set(uv("pip", "freeze", "--python", str(python)).splitlines())
+    assert any(line.startswith("keras==") for line in before)
+    assert before - after == set()
+    assert any(line.startswith("keras-gpu-zoo") for line in after - before)
+    own = {"HOME": str(tmp_path), "ZOO_CACHE": str(tmp_path / "cache"), **row.env}
+    done = subprocess.run(
+        [str(python), "-c", CODE], env=own, cwd=tmp_path, capture_output=True, text=True, check=False
+    )
     assert done.returncode == 0, done.stderr[-2000:]
