@@ -184,7 +184,8 @@ def text(row: Stack, out: Path, root: Path) -> dict[str, Any]:
          "data": language, "train": _text_settings(epochs=2, steps=40, clip=clip), "run_dir": str(out / "language")},
         {"job": "generate_text", "model": {"name": "transformer/lm", "args": dict(LANGUAGE)},
          "weights": str(out / "language" / "weights.npz"), "pieces": pieces, "run_dir": str(out / "language"),
-         "infer": {"tokens": [2, 3], "prompt": "ab", "length": 20, "temperature": 0.0, "top_k": None, "seed": 1}},
+         "infer": {"tokens": [2, 3], "prompt": "ab", "length": 20, "temperature": 0.0, "top_k": None, "top_p": None,
+                   "seed": 1}},
     ]}  # fmt: skip
 
 

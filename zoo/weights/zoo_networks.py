@@ -204,7 +204,7 @@ def _refuse_contradictions(source: str, model: str | None, overrides: list[str])
 
 
 def start_from(model: str, source: str, given: dict[str, Any]) -> tuple[ZooNetwork, dict[str, Any]]:
-    """Return the network to start a training from, and those of its arguments that the settings have otherwise.
+    """Return the network to start a training from, and its arguments, dropout and the like left out.
 
     Args:
         model: its name.
@@ -215,15 +215,21 @@ def start_from(model: str, source: str, given: dict[str, Any]) -> tuple[ZooNetwo
         ZooError: there is no such network, or the user chose other arguments.
     """
     network = find(model, source)
-    wrong = {key: value for key, value in given.items() if network.arguments.get(key, value) != value}
+    fixed = {key: value for key, value in network.arguments.items() if not _is_of_training(key)}
+    wrong = {key: value for key, value in given.items() if fixed.get(key, value) != value}
     if wrong:
         asked = ", ".join(f"model.{key}={value}" for key, value in wrong.items())
         raise ZooError(
-            f"{network.source} has {', '.join(f'{key}={network.arguments[key]}' for key in wrong)}, and {asked} is "
+            f"{network.source} has {', '.join(f'{key}={fixed[key]}' for key in wrong)}, and {asked} is "
             "asked for", f"Leave model.{' and model.'.join(wrong)} out.",
         )  # fmt: skip
     console.say(f"Starting from {network.source}: {network.card.about}")
-    return network, network.arguments
+    return network, fixed
+
+
+def _is_of_training(argument: str) -> bool:
+    """Return whether an argument regularizes a training and leaves the network as it is."""
+    return argument.endswith("dropout") or argument == "l2"
 
 
 def as_dict(card: Card) -> dict[str, Any]:

@@ -27,9 +27,9 @@ class Memory:
         return [list(self.tokens)]
 
 
-def draws(count: int, temperature: float, top_k: int | None) -> np.ndarray:
+def draws(count: int, temperature: float, top_k: int | None, top_p: float | None = None) -> np.ndarray:
     random = np.random.RandomState(3)
-    drawn = [sampling.sample(LOGITS, temperature, top_k, random) for _ in range(count)]
+    drawn = [sampling.sample(LOGITS, temperature, top_k, random, top_p) for _ in range(count)]
     return np.bincount(drawn, minlength=len(LOGITS)) / count
 
 
@@ -49,6 +49,15 @@ def test_only_the_likeliest_few_are_drawn() -> None:
     shares = draws(4000, 1.0, 2)
     assert set(np.flatnonzero(shares)) == {2, 3}
     assert draws(50, 5.0, 1)[3] == 1
+
+
+def test_only_the_likeliest_that_make_up_a_share_are_drawn() -> None:
+    # Of tokens 2 to 5 the chances are 0.25, 0.5, 0.2, 0.05.
+    assert set(np.flatnonzero(draws(4000, 1.0, None, 0.6))) == {2, 3}
+    assert set(np.flatnonzero(draws(4000, 1.0, None, 0.76))) == {2, 3, 4}
+    assert draws(50, 1.0, None, 1e-6)[3] == 1
+    assert np.array_equal(draws(4000, 1.0, None, 1.0), draws(4000, 1.0, None))
+    assert set(np.flatnonzero(draws(4000, 5.0, 2, 0.99))) == {2, 3}
 
 
 @pytest.mark.parametrize("temperature", [0.0, 1.0])

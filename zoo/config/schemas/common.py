@@ -198,3 +198,20 @@ class Settings:
         """Return how the run survives faults; a run that is no training is never killed as hung."""
         trainer = getattr(self, "trainer", None)
         return trainer if isinstance(trainer, FaultTolerance) else FaultTolerance(hang_minutes=0.0)
+
+
+@dataclass
+class TestData:
+    """Where the test set of ``input=test`` is, and how much of it is used.
+
+    Attributes:
+        root: its folder or file now; null means where it was in training.
+        test_limit: use only this many items of it.
+    """
+
+    root: str | None = literal()
+    test_limit: int | None = None
+
+    def checks(self) -> list[str | None]:
+        """Return what is out of range, None for what is not."""
+        return [within_or_null("data.test_limit", self.test_limit, 1, 10**9)]

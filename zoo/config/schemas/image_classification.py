@@ -6,7 +6,7 @@ from typing import Any
 
 from zoo.config import ranges
 from zoo.config.ranges import PRECISIONS, RESIZES, one_of, within, within_or_null
-from zoo.config.schemas.common import Arguments, Settings, Tracking, Trainer, literal
+from zoo.config.schemas.common import Arguments, Settings, TestData, Tracking, Trainer, literal
 
 NORMALIZATIONS = ("model", "unit", "symmetric", "standard", "raw")
 SCALES = ("0..1", "-1..1", "imagenet", "none")
@@ -170,23 +170,6 @@ class TrainConfig(Tracking, Settings):
         if wanted is None or self.data.size in (None, wanted):
             return None
         return f"data.size is {self.data.size}, but model.input_size is {wanted}: leave data.size out"
-
-
-@dataclass
-class TestData:
-    """Where the test set of ``input=test`` is, and how much of it is used.
-
-    Attributes:
-        root: its folder or file now; null means where it was in training.
-        test_limit: use only this many items of it.
-    """
-
-    root: str | None = literal()
-    test_limit: int | None = None
-
-    def checks(self) -> list[str | None]:
-        """Return what is out of range, None for what is not."""
-        return [within_or_null("data.test_limit", self.test_limit, 1, 10**9)]
 
 
 @dataclass

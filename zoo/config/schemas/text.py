@@ -127,19 +127,28 @@ class LabelledData(TextData):
 
 @dataclass
 class TextTraining(Tracking, Settings):
-    """Settings that text classifiers and language models are trained with."""
+    """Settings that text classifiers and language models are trained with.
+
+    Attributes:
+        weights: to start from, with their vocabulary: zoo, the zoo's own, or zoo/NAME; none, random ones.
+    """
 
     model: Arguments = field(default_factory=dict)
     data: TextData = field(default_factory=TextData)
     trainer: TextTrainer = field(default_factory=TextTrainer)
+    weights: str = literal("none")
     preset: str = "full"
     seed: int = 1
     expect: dict[str, Any] = field(default_factory=dict)
 
     def problems(self) -> list[str]:
         """Return everything out of range, one sentence each."""
-        checks = [*self.data.checks(), *self.trainer.checks(), ranges.seed(self.seed)]
+        checks = [self._weights_check(), *self.data.checks(), *self.trainer.checks(), ranges.seed(self.seed)]
         return ranges.problems([*checks, *ranges.model_problems(self.model)])
+
+    def _weights_check(self) -> str | None:
+        known = self.weights in ("none", "zoo") or self.weights.startswith("zoo/")
+        return None if known else f"weights must be zoo, zoo/NAME or none, got {self.weights!r}"
 
 
 @dataclass

@@ -90,24 +90,35 @@ class _Content:
     texts: bytes = b""
 
 
-def prepare(row: TextData) -> TextDataset:
+def prepare(row: TextData, vocabulary: tokenization.Tokenizer | None = None) -> TextDataset:
     """Prepare the texts that the settings name, unless they are in the cache.
+
+    Args:
+        row: the settings.
+        vocabulary: to cut them by; None learns one from them.
 
     Raises:
         ZooError: the source is missing, damaged, no text, or of one class only.
     """
     if isinstance(row, LabelledData):
         source = sources.source_of(row)
-        return _cached(row, source.sha256, source.text, lambda: _labelled(row, source.read()))
+        read = source.read
+        return _cached(row, source.sha256, source.text, lambda: _labelled(row, read(), vocabulary), vocabulary)
     path = files.data_root(row.root, "a text file")
     if not path.is_file():
         raise ZooError(f"data.root={row.root} is a folder", "data=text_file takes one text file.")
-    return _cached(row, file_sha256(path), str(row.root), lambda: _one_text(row, path))
+    return _cached(row, file_sha256(path), str(row.root), lambda: _one_text(row, path, vocabulary), vocabulary)
 
 
-def _cached(row: TextData, sha256: str, source: str, build: Callable[[], _Content]) -> TextDataset:
+def _cached(
+    row: TextData,
+    sha256: str,
+    source: str,
+    build: Callable[[], _Content],
+    vocabulary: tokenization.Tokenizer | None,
+) -> TextDataset:
     """Read a prepared folder, built first where it is not there."""
-    folder = paths.cache_dir() / "texts" / f"{row.name}-{_key(row, sha256)[:16]}"
+    folder = paths.cache_dir() / "texts" / f"{row.name}-{_key(row, sha256, vocabulary)[:16]}"
     if not (folder / ABOUT).is_file():
         with locked(folder.parent / f".{folder.name}.lock", f"prepares {row.name}"):
             if not (folder / ABOUT).is_file():
@@ -121,9 +132,10 @@ def _cached(row: TextData, sha256: str, source: str, build: Callable[[], _Conten
 _LATER = ("train_limit", "test_limit", "validation")
 
 
-def _key(row: TextData, sha256: str) -> str:
+def _key(row: TextData, sha256: str, vocabulary: tokenization.Tokenizer | None) -> str:
     settings = {key: value for key, value in dataclasses.asdict(row).items() if key not in ("root", *_LATER)}
     parts = [CACHE_VERSION, tokenization.FORMAT, sha256, settings]
+    parts += [dataclasses.asdict(vocabulary)] if vocabulary else []
     return hashlib.sha256(json.dumps(parts, sort_keys=True).encode()).hexdigest()
 
 
@@ -137,8 +149,10 @@ def _write(folder: Path, content: _Content) -> None:
         (part / ABOUT).write_text(about, encoding="utf-8")
 
 
-def _labelled(row: LabelledData, source: labelled_texts.LabelledTexts) -> _Content:
-    """Tokenize labelled texts by a vocabulary learnt from those that are not tested on."""
+def _labelled(
+    row: LabelledData, source: labelled_texts.LabelledTexts, vocabulary: tokenization.Tokenizer | None
+) -> _Content:
+    """Tokenize labelled texts by a vocabulary, or by one learnt from those that are not tested on."""
     import numpy as np
 
     labels = np.array(source.labels, np.int64)
@@ -147,7 +161,7 @@ def _labelled(row: LabelledData, source: labelled_texts.LabelledTexts) -> _Conte
     else:
         test = np.array([part == "test" for part in source.parts])
     known = [text for text, is_tested in zip(source.texts, test, strict=True) if not is_tested]
-    tokenizer = tokenization.learn(row.tokenizer, known, row.vocabulary, row.lowercase)
+    tokenizer = vocabulary or tokenization.learn(row.tokenizer, known, row.vocabulary, row.lowercase)
     encoded = tokenizer.encode_all(source.texts)
     tokens = np.concatenate(encoded).astype(_dtype(tokenizer))
     plain = [text.encode("utf-8", "replace") for text in source.texts]
@@ -174,12 +188,12 @@ def _same(texts: list[str]) -> "NDArray[np.int64]":
     return np.array([numbers.setdefault(" ".join(text.split()).casefold(), len(numbers)) for text in texts], np.int64)
 
 
-def _one_text(row: TextData, path: Path) -> _Content:
+def _one_text(row: TextData, path: Path, vocabulary: tokenization.Tokenizer | None) -> _Content:
     text, encoding = files.read_and_tell(path, row.encoding)
     if not text.strip():
         raise ZooError(f"{path} is empty", "data=text_file needs a text.")
     notes = [] if row.encoding != "auto" or encoding.startswith("utf-8") else [f"{path} was read as {encoding}"]
-    tokenizer = tokenization.learn(row.tokenizer, [text], row.vocabulary, row.lowercase)
+    tokenizer = vocabulary or tokenization.learn(row.tokenizer, [text], row.vocabulary, row.lowercase)
     tokens = tokenizer.encode_all([text])[0].astype(_dtype(tokenizer))
     return _Content({"tokens": tokens}, TextInfo([], 0, False, _unknown_share(tokens), [], notes, []), tokenizer)
 

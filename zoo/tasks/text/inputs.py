@@ -13,6 +13,7 @@ from zoo.data.text import dataset, files, sources, tables, tokenization
 from zoo.runs.records import Json
 from zoo.runs.result import Run
 from zoo.tasks import trained_run
+from zoo.tasks.text import pretrained_text
 from zoo.weights import zoo_networks
 
 if TYPE_CHECKING:
@@ -179,7 +180,8 @@ def test_set(settings: TextInferConfig, source: Run) -> Inputs:
     import numpy as np
 
     trained, moved = _trained_data(source), settings.data.root
-    prepared = dataset.prepare(dataclasses.replace(trained, root=moved) if moved else trained)
+    known = pretrained_text.vocabulary_of(source)
+    prepared = dataset.prepare(dataclasses.replace(trained, root=moved) if moved else trained, known)
     trained_run.refuse_other_data(source, prepared.name, prepared.sha256)
     parts = _split(source, prepared, trained)
     chosen = parts["test"]

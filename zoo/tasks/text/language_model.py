@@ -8,13 +8,13 @@ from zoo.config.tasks import Command, Task
 from zoo.core import console
 from zoo.core.errors import ZooError
 from zoo.data.text import dataset, tokenization
-from zoo.runs import worker_process
+from zoo.runs import records, worker_process
 from zoo.runs.context import RunContext, create_context, create_training_context, refuse_without_keras
 from zoo.runs.execution import execute, raise_if_failed, request_of
 from zoo.runs.lifecycle import record_outcome, start_run
 from zoo.runs.result import Run
 from zoo.tasks import summaries, trained_run
-from zoo.tasks.text import train_classifier
+from zoo.tasks.text import pretrained_text, scored_text, train_classifier
 
 GENERATED = "generated.txt"
 
@@ -29,8 +29,9 @@ def train(overrides: list[str]) -> Run:
         ZooError: anything that stops the run, with what to do about it; the run folder then holds its record.
     """
     context = create_training_context(TRAIN, overrides)
+    start = pretrained_text.choose(context)
     settings = context.settings
-    prepared = dataset.prepare(settings.data)
+    prepared = dataset.prepare(settings.data, start.tokenizer)
     train_classifier.remark(prepared)
     parts = dataset.split_tokens(prepared, settings.data)
     if parts["train"][1] <= settings.model["length"]:
@@ -42,14 +43,15 @@ def train(overrides: list[str]) -> Run:
     with record_outcome(context):
         sizes = {f"{name}_items": end - begin for name, (begin, end) in parts.items()}
         context.record.data = train_classifier.record_of(prepared, settings) | sizes | {"test_items": 0}
-        request = train_classifier.request_for(context, prepared, "train_language_model")
+        context.record.weights = start.record
+        request = train_classifier.request_for(context, prepared, "train_language_model") | {"weights": start.npz}
         request["data"]["parts"] = parts
         train_classifier.train_and_judge(context, request)
     return context.result
 
 
 def infer(overrides: list[str]) -> Run:
-    """Let a trained language model go on with a prompt; the text is shown as it comes.
+    """Let a trained language model go on with a prompt, shown as it comes, or measure how well it foretells a text.
 
     Raises:
         ZooError: anything that stops the run, with what to do about it.
@@ -59,8 +61,11 @@ def infer(overrides: list[str]) -> Run:
     context = create_context(INFER, overrides)
     settings = context.settings
     refuse_without_keras(context)
-    tokens = _prompt(tokenizer, settings.prompt)
     trained = trained_run.model(source, whole_numbers=("length",))
+    if settings.input:
+        records.require(source.folder, source.record, scored_text.NEEDED)
+        return scored_text.score(context, source, tokenizer, trained)
+    tokens = _prompt(tokenizer, settings.prompt)
     if settings.top_k is not None and settings.top_k > len(tokenizer):
         raise ZooError(f"top_k={settings.top_k} is more than the {len(tokenizer)} tokens there are", "Give less.")
     if len(tokens) > trained["args"]["length"]:
@@ -71,7 +76,7 @@ def infer(overrides: list[str]) -> Run:
         context.record.data = {"name": "prompt", "what": "tokens", "items": len(tokens), "prompt": settings.prompt}
         request = request_of(context, trained["args"] | {"name": trained["name"]}, "generate_text")
         request |= {"weights": str(source.folder / "weights.npz"), "pieces": tokenizer.token_bytes()}
-        chosen = ("length", "temperature", "top_k", "seed")
+        chosen = ("length", "temperature", "top_k", "top_p", "seed")
         request["infer"] = {key: getattr(settings, key) for key in chosen}
         request["infer"] |= {"tokens": tokens, "prompt": settings.prompt}
         _keep(context, execute(context, request), settings.prompt)
@@ -96,8 +101,13 @@ def _keep(context: RunContext[Settings], outcome: worker_process.Outcome, prompt
 
 
 def summary(run: Run) -> list[str]:
-    """Summarize generated text: where it is, and the speed."""
+    """Summarize generated text: where it is, and the speed; or how well a text was foretold."""
     speed = f"{run.metrics.get('items', 0):,} tokens, {run.metrics.get('items_per_s', 0):,.0f} tokens/s"
+    if "perplexity" in run.metrics:
+        figures = (
+            f"perplexity {run.metrics['perplexity']:.4f}, {run.metrics['token_accuracy']:.4f} of tokens foretold"
+        )
+        return [f"\n{summaries.where(run.record)}: {figures}; {speed}"]
     return [f"\n{summaries.where(run.record)}: {speed}; the text is in generated.txt"]
 
 

@@ -18,7 +18,7 @@ from zoo.runs.records import Json
 from zoo.runs.result import Run
 from zoo.runs.worker_process import Request
 from zoo.tasks import error_analysis, few_items, summaries
-from zoo.tasks.text import predict
+from zoo.tasks.text import predict, pretrained_text
 
 T = TypeVar("T", bound=TextTraining)
 # Share of unknown tokens from which on a vocabulary is surely too small, or of another language.
@@ -35,8 +35,9 @@ def train(overrides: list[str]) -> Run:
         ZooError: anything that stops the run, with what to do about it; the run folder then holds its record.
     """
     context = create_training_context(TRAIN, overrides)
+    start = pretrained_text.choose(context)
     settings = context.settings
-    texts = dataset.prepare(settings.data)
+    texts = dataset.prepare(settings.data, start.tokenizer)
     remark(texts)
     _tell_longer(texts, settings)
     parts = dataset.split_texts(texts, settings.data, settings.seed)
@@ -51,7 +52,8 @@ def train(overrides: list[str]) -> Run:
         }
         known = dataset.duplicates(texts, parts)
         context.record.data["duplicates"] = _tell_duplicates(known)
-        request = request_for(context, texts, "train_text_classifier")
+        context.record.weights = start.record
+        request = request_for(context, texts, "train_text_classifier") | {"weights": start.npz}
         request["model"]["args"]["classes"] = len(texts.info.class_names)
         request["data"]["split"] = str(context.folder / "split.npz")
         train_and_judge(context, request)

@@ -24,7 +24,7 @@ def step(memory, seen):
     return prefill(memory, seen[-max(1, memory.length // 2) :])
 
 
-def sample(logits, temperature, top_k, random):
+def sample(logits, temperature, top_k, random, top_p=None):
     """Draw a token.
 
     Args:
@@ -32,6 +32,8 @@ def sample(logits, temperature, top_k, random):
         temperature: what they are divided by; 0 takes the likeliest.
         top_k: only so many of the likeliest can be drawn; None means all. Padding and the unknown never are.
         random: numpy's RandomState.
+        top_p: only the likeliest that make up this share of the probability can be drawn, at least one (nucleus
+            sampling, Holtzman et al. 2020); None means all. It counts after the temperature and ``top_k``.
 
     Raises:
         UserError: a logit is not finite.
@@ -43,4 +45,15 @@ def sample(logits, temperature, top_k, random):
     if top_k is not None and top_k < len(logits):
         logits[logits < np.sort(logits)[-top_k]] = -np.inf
     chances = np.exp((logits - logits.max()) / temperature)
-    return int(random.choice(len(chances), p=chances / chances.sum()))
+    chances /= chances.sum()
+    return int(random.choice(len(chances), p=chances if top_p is None else _nucleus(chances, top_p)))
+
+
+def _nucleus(chances, share):
+    """Keep the likeliest tokens that together have that share, the one that reaches it included."""
+    order = np.argsort(-chances, kind="stable")
+    before = np.cumsum(chances[order]) - chances[order]
+    kept = np.zeros_like(chances)
+    chosen = order[before < share]
+    kept[chosen] = chances[chosen]
+    return kept / kept.sum()

@@ -15,8 +15,8 @@ def run(request, events, stop, phases):
     """Draw token after token and send each one's text as it comes.
 
     Args:
-        request: ``infer`` holds the prompt, its tokens, length, temperature, top_k and seed; ``pieces`` what each
-            token adds to a text, as bytes written as one character each.
+        request: ``infer`` holds the prompt, its tokens, length, temperature, top_k, top_p and seed; ``pieces`` what
+            each token adds to a text, as bytes written as one character each.
         events: where to report.
         stop: looked at between tokens.
         phases: seconds by phase, filled in.
@@ -50,7 +50,7 @@ def _write(request, memory, logits, events, stop):
     seen, texts, count = list(settings["tokens"]), [], 0
     events.emit("text", text=settings["prompt"])
     while count < settings["length"] and not stop.asked:
-        token = sample(logits, settings["temperature"], settings["top_k"], random)
+        token = sample(logits, settings["temperature"], settings["top_k"], random, settings["top_p"])
         seen.append(token)
         count += 1
         texts.append(decoder.decode(pieces[token]))

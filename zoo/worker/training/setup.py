@@ -4,6 +4,7 @@ from zoo.models import compat
 from zoo.worker import devices, precision, weights
 from zoo.worker.errors import UserError
 from zoo.worker.model import build
+from zoo.worker.training import feature_extraction
 
 
 def build_and_compile(run):
@@ -25,8 +26,15 @@ def build_and_compile(run):
         except ValueError as error:
             raise UserError(str(error)) from error
         if request.get("weights"):
-            weights.load(model, request["weights"])
+            _start_from(model, request["weights"], run)
     return model
+
+
+def _start_from(model, path, run):
+    """Fill a model with the weights to start from; a last layer for other classes stays new."""
+    last = feature_extraction.name_of(model)
+    if weights.load_but_head(model, path, last):
+        run.warn("The last layer, %s, is new: the weights tell other classes apart" % last)
 
 
 def build_for_texts(request):

@@ -1,0 +1,56 @@
+"""Starting a training on texts from a network of the zoo's own: its weights, its sizes and its vocabulary."""
+
+import dataclasses
+from dataclasses import dataclass
+from typing import Any
+
+from zoo.config.config_files import given_arguments
+from zoo.config.schemas.text import TextTraining
+from zoo.core import console
+from zoo.data.text import dataset, tokenization
+from zoo.runs.context import RunContext, recompose
+from zoo.runs.records import Json
+from zoo.runs.result import Run
+from zoo.weights import pretrained
+
+# How its texts were cut; the settings of a training that starts from a network follow it.
+CUTTING = ("tokenizer", "vocabulary", "lowercase")
+
+
+@dataclass(frozen=True)
+class Start:
+    """What a training starts from: the weights for the worker, what ``run.json`` says of them, and the vocabulary."""
+
+    npz: str | None = None
+    record: Json | None = None
+    tokenizer: tokenization.Tokenizer | None = None
+
+
+def choose(context: RunContext[Any]) -> Start:
+    """Return what ``weights=`` names; the sizes of its network replace those that nobody set.
+
+    Raises:
+        ZooError: there is no such network, or the user set other sizes.
+    """
+    settings: TextTraining = context.settings
+    given = set(settings.model) if context.resumes else given_arguments(context.overrides)
+    chosen = pretrained.choose(settings.weights, settings.model, given)
+    if chosen is None:
+        return Start()
+    tokenizer = tokenization.load(chosen.path.parent / dataset.VOCABULARY)
+    data = {"tokenizer": tokenizer.kind, "vocabulary": max(3, len(tokenizer)), "lowercase": tokenizer.lowercase}
+    recompose(context, [*context.overrides, *chosen.overrides, *_cutting(settings, data)])
+    console.say(
+        f"Its vocabulary of {len(tokenizer):,} {tokenizer.kind} is used; data.tokenizer and the like follow it"
+    )
+    return Start(str(chosen.npz), chosen.record, tokenizer)
+
+
+def _cutting(settings: TextTraining, wanted: Json) -> list[str]:
+    now = dataclasses.asdict(settings.data)
+    return [f"data.{key}={str(wanted[key]).lower()}" for key in CUTTING if now[key] != wanted[key]]
+
+
+def vocabulary_of(source: Run) -> tokenization.Tokenizer | None:
+    """Return the vocabulary that the texts of a run were cut by, where the run did not learn it from them."""
+    return tokenization.load(source.folder / dataset.VOCABULARY) if source.record.get("weights") else None

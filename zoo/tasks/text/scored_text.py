@@ -1,0 +1,89 @@
+"""Measuring how well a language model foretells a text: its perplexity."""
+
+import dataclasses
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from zoo.config.schemas.language_modelling import GenerateConfig, LanguageData
+from zoo.core import console, schema
+from zoo.core.errors import ZooError
+from zoo.data.text import dataset, encodings, files, tokenization
+from zoo.runs.context import RunContext
+from zoo.runs.execution import execute, raise_if_failed, request_of
+from zoo.runs.lifecycle import record_outcome, start_run
+from zoo.runs.records import Json
+from zoo.runs.result import Run
+from zoo.tasks import trained_run
+from zoo.tasks.text import pretrained_text
+
+if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
+
+NEEDED = {"config.data": dict, "data.sha256": str}
+
+
+def score(context: RunContext[GenerateConfig], source: Run, tokenizer: tokenization.Tokenizer, trained: Json) -> Run:
+    """Measure the text that ``input=`` names; its figures are the run's metrics.
+
+    Raises:
+        ZooError: it cannot be read, or is too short.
+    """
+    import numpy as np
+
+    given = str(context.settings.input)
+    tokens, record = _test(context.settings, source) if given == "test" else _own(given, tokenizer)
+    if len(tokens) < 2:
+        raise ZooError(f"{given!r} has {len(tokens)} tokens", "Give a text of at least two.")
+    start_run(context, ["infer", trained["name"], context.choice.backend.name])
+    with record_outcome(context):
+        context.record.model, context.record.trained_run = trained["name"], str(source.folder)
+        context.record.data = {"what": "tokens", "items": len(tokens) - 1, **record}
+        path = context.folder / "inputs_tokens.npy"
+        np.save(path, tokens.astype(np.int32), allow_pickle=False)
+        request = request_of(context, trained["args"] | {"name": trained["name"]}, "score_text")
+        request |= {"weights": str(source.folder / "weights.npz"), "data": {"tokens": str(path)}}
+        raise_if_failed(context, execute(context, request))
+    return context.result
+
+
+def _test(settings: GenerateConfig, source: Run) -> "tuple[NDArray[np.int32], Json]":
+    """The end of the text that the training set aside."""
+    import numpy as np
+
+    row = source.record["config"]["data"]
+    schema.refuse("record", source.folder / "run.json", schema.violations(row, LanguageData))
+    asked = {key: value for key, value in dataclasses.asdict(settings.data).items() if value is not None}
+    trained = dataclasses.replace(LanguageData(**row), **asked)
+    prepared = dataset.prepare(trained, pretrained_text.vocabulary_of(source))
+    trained_run.refuse_other_data(source, prepared.name, prepared.sha256)
+    begin, end = dataset.split_tokens(prepared, trained)["validation"]
+    if end <= begin:
+        raise ZooError(f"{source.folder} was trained without setting text aside", "Give input=FILE.")
+    tokens = np.load(prepared.folder / "tokens.npy", mmap_mode="r")
+    return np.array(tokens[begin:end], np.int32), {"name": prepared.name, "sha256": prepared.sha256}
+
+
+def _own(given: str, tokenizer: tokenization.Tokenizer) -> "tuple[NDArray[np.int32], Json]":
+    tokens = tokenizer.encode_all([_text(given)])[0]
+    unknown = int((tokens == tokenization.UNKNOWN).sum()) if tokenizer.kind != "bpe" else 0
+    if unknown:
+        console.warn(
+            f"The vocabulary of the run lacks {unknown:,} of {len(tokens):,} tokens: they count as unforeseen"
+        )
+    return tokens, {"name": given if len(given) <= 60 else f"{given[:57]}...", "unknown": unknown}
+
+
+def _text(given: str) -> str:
+    if given == "-":
+        return files.decode(sys.stdin.buffer.read(), encodings.AUTO, "standard input")
+    try:
+        if Path(given).is_dir():
+            raise ZooError(
+                f"{given} is a folder", "Give a text file, - for standard input, test, or the text itself."
+            )
+        is_file = Path(given).is_file() or Path(given).suffix.lower() == ".txt"
+    except (OSError, ValueError):  # no file can have such a name
+        is_file = False
+    return files.read(files.data_root(given, "a text file"), encodings.AUTO) if is_file else given
