@@ -1,5 +1,6 @@
 """What values settings may have: checks of single values, and the choices that several schemas share."""
 
+import re
 from collections.abc import Iterable
 from typing import Any
 
@@ -49,6 +50,16 @@ def one_of(key: str, value: str, valid: Iterable[str]) -> str | None:
 def seed(value: int) -> str | None:
     """Return what is wrong with a random seed, or None."""
     return within("seed", value, 0, LARGEST_SEED)
+
+
+def checksum(value: str | None, weights: str) -> str | None:
+    """Return what is wrong with the checksum that weights must have, or None."""
+    if value is None:
+        return None
+    if not re.fullmatch(r"[0-9a-f]{64}", value):
+        return f"weights_checksum must be a sha256, 64 hexadecimal digits in small letters, got {value!r}"
+    named = weights not in ("none", "zoo") and not weights.startswith("zoo/")
+    return None if named else f"weights_checksum has no use with weights={weights}"
 
 
 def model_problems(model: dict[str, Any]) -> list[str | None]:

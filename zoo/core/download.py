@@ -30,7 +30,7 @@ class _MirrorError(Exception):
     """Why one mirror did not serve; the next is asked."""
 
 
-def fetch(name: str, urls: Sequence[str], sha256: str, folder: Path, size: int | None = None) -> Path:
+def fetch(name: str, urls: Sequence[str], sha256: str | None, folder: Path, size: int | None = None) -> Path:
     """Return ``folder/name``, fetched from the first of ``urls`` that serves it unless it is there already.
 
     A broken transfer resumes where it stopped, also in a later call; only a file whose checksum agrees gets
@@ -40,7 +40,8 @@ def fetch(name: str, urls: Sequence[str], sha256: str, folder: Path, size: int |
         name: bare file name.
         urls: the whole address of the file on each mirror, best first; https, or http on this machine.
         sha256: lower-case hexadecimal checksum that the file must have; one of 32 digits is taken for an md5, all
-            that is known of some files.
+            that is known of some files; None: nothing is known of it, and the caller judges what came. Then a mirror
+            must tell its length, and a broken transfer is resumed within this call only.
         folder: where it is kept; made if missing.
         size: bytes of the file, where known; a mirror that announces or sends another size is left at once.
 
@@ -57,6 +58,8 @@ def fetch(name: str, urls: Sequence[str], sha256: str, folder: Path, size: int |
             return target
         if target.exists():
             console.warn(f"{target} is damaged (its checksum is not the published one); fetching it again")
+        if sha256 is None:  # nothing would show that what is left of an earlier call is of the same file
+            remove(target.with_name(f"{name}.part"))
         return _from_mirrors(target, urls, sha256, size)
 
 
@@ -88,16 +91,16 @@ def _permitted(url: str) -> bool:
     return bool(host) and (parts.scheme == "https" or (parts.scheme == "http" and host in LOOPBACK))
 
 
-def _intact(path: Path, sha256: str) -> bool:
+def _intact(path: Path, sha256: str | None) -> bool:
     try:
         if path.is_dir():
             raise ZooError(f"{path} is a folder where a file belongs", "Move it away and repeat.")
-        return path.exists() and _checksum(path, sha256) == sha256
+        return path.exists() and (sha256 is None or _checksum(path, sha256) == sha256)
     except OSError as error:
         raise storage_error("read", path, error) from error
 
 
-def _from_mirrors(target: Path, urls: Sequence[str], sha256: str, size: int | None) -> Path:
+def _from_mirrors(target: Path, urls: Sequence[str], sha256: str | None, size: int | None) -> Path:
     part = target.with_name(f"{target.name}.part")
     reasons = []
     for url in urls:
@@ -113,26 +116,30 @@ def _from_mirrors(target: Path, urls: Sequence[str], sha256: str, size: int | No
             raise storage_error("write", target, error) from error
     raise ZooError(
         f"{target.name} could not be fetched:\n" + "\n".join(reasons),
-        f"Check the network and repeat, or put the file there yourself: {target} ({_kind(sha256)} {sha256}).",
+        f"Check the network and repeat, or put the file there yourself: {target}{_words(sha256)}.",
     )
 
 
-def _from_mirror(url: str, part: Path, sha256: str, size: int | None) -> None:
+def _words(checksum: str | None) -> str:
+    return f" ({_kind(checksum)} {checksum})" if checksum else ""
+
+
+def _from_mirror(url: str, part: Path, sha256: str | None, size: int | None) -> None:
     """Complete ``part`` from one mirror, going on while each try brings something, afresh if it is wrong."""
     for tries_left in reversed(range(TRIES)):
         before = _length(part)
         try:
-            whole = _transfer(url, part, before, size)
+            whole = _transfer(url, part, before, size, unknown=sha256 is None)
         except _MirrorError:
             if tries_left and _length(part) > before:
                 continue
             raise
-        checksum = _checksum(part, sha256)
+        checksum = None if sha256 is None else _checksum(part, sha256)
         if checksum == sha256:
             return
         part.unlink()
         if whole:
-            raise _MirrorError(f"it serves another file ({_kind(sha256)} {checksum})")
+            raise _MirrorError(f"it serves another file{_words(checksum)}")
     raise _MirrorError("what was kept of an earlier transfer does not fit its file")
 
 
@@ -140,7 +147,7 @@ def _length(path: Path) -> int:
     return path.stat().st_size if path.exists() else 0
 
 
-def _transfer(url: str, part: Path, offset: int, size: int | None) -> bool:
+def _transfer(url: str, part: Path, offset: int, size: int | None, unknown: bool = False) -> bool:
     """Append the rest of the file to ``part``; True where the mirror ignored Range and sent it whole."""
     import urllib3
 
@@ -149,6 +156,8 @@ def _transfer(url: str, part: Path, offset: int, size: int | None) -> bool:
             return False  # nothing is left to send: the checksum tells whether the part is whole or wrong
         offset = _start(response, offset)
         total = _total(response, offset, size)
+        if unknown and total is None:
+            raise _MirrorError("it does not tell how long the file is, so nothing would show whether it came whole")
         _check_room(part, offset, total)
         label = f"Downloading {part.stem} from {urlsplit(url).hostname}"
         with part.open("ab" if offset else "wb") as stream, console.bar(label, total, "B") as bar:

@@ -13,19 +13,17 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from zoo.config.schemas.common import Arguments
-from zoo.core import console, paths, schema
-from zoo.core.download import fetch
+from zoo.core import console, paths
 from zoo.core.errors import ZooError, listed, nearest
 from zoo.core.files import atomic_write, file_sha256, locked
 from zoo.core.paths import siblings, user_path
-from zoo.weights import zoo_networks
+from zoo.weights import imagenet, zoo_networks
 
 if TYPE_CHECKING:
     from zoo.weights.formats import Weights
     from zoo.weights.recognition import Network
 
 WORDS = ("imagenet", "zoo", "none")
-TABLE = paths.CONFIGS / "weights" / "imagenet.yaml"
 # Not worth a word: every published network has it.
 ONE_OUTPUT = ("depth_multiplier", 1)
 # Part of the name of every kept file: raise it when what is made of the same source changes.
@@ -56,25 +54,16 @@ class PretrainedWeights:
         return [f"model.{key}={value}" for key, value in self.arguments.items()]
 
 
-@dataclass(frozen=True)
-class _Architecture:
-    """One row of ``configs/weights/imagenet.yaml``, which explains the keys."""
-
-    address: str
-    file: str
-    alphas: dict[float, str]
-    sizes: list[int]
-    checksums: dict[str, dict[str, str]]
-    licence: str = ""
-
-
-def choose(source: str | None, model: Mapping[str, Any], given: Collection[str] = ()) -> PretrainedWeights | None:
+def choose(
+    source: str | None, model: Mapping[str, Any], given: Collection[str] = (), checksum: str | None = None
+) -> PretrainedWeights | None:
     """Get the weights that ``weights=`` names; None where it names none.
 
     Args:
         source: ``imagenet``, ``zoo``, ``zoo/NAME``, the path of a file, ``none`` or None.
         model: the model's settings: ``name``, and its arguments such as ``alpha`` and ``input_size``.
         given: names of the arguments that the user chose; all others are taken from the file.
+        checksum: the sha256 that the file must have, or None.
 
     Raises:
         ZooError: they were not published for this model, cannot be downloaded, checked or read, or are another's.
@@ -83,20 +72,38 @@ def choose(source: str | None, model: Mapping[str, Any], given: Collection[str] 
         return None
     if zoo_networks.is_named(source):
         return _of_the_zoo(source, model, given)
-    path = _published(model) if source == "imagenet" else _own(source)
+    from zoo.weights import io
+
+    path = imagenet.published(model, checksum) if source == "imagenet" else _own(source)
     sha256 = file_sha256(path)
+    if checksum not in (None, sha256):
+        raise ZooError(f"The sha256 of {path} is {sha256}, not {checksum}", "Get the right file, or correct the sum.")
+    try:
+        chosen = _of_file(path, sha256, source, model, given)
+        if source == "imagenet":
+            imagenet.accept(path, model, io.read(chosen.npz).arrays, checksum)
+    except ZooError:
+        imagenet.reject(path)
+        raise
+    if chosen.network:
+        known = "input_size" in chosen.network.arguments or "input_size" in given
+        _say(chosen, source, None if known else model.get("input_size"))
+    return chosen
+
+
+def _of_file(
+    path: Path, sha256: str, source: str, model: Mapping[str, Any], given: Collection[str]
+) -> PretrainedWeights:
+    """Return the weights of a file once they are known to be of a model."""
     npz, parameters, network = _cached(path, sha256)
     record = {"source": source, "file": str(path), "sha256": sha256, "parameters": parameters}
-    if model["name"] not in _table():
+    if model["name"] not in imagenet.table():
         return PretrainedWeights(path, npz, record)
     network = _of_model(network, path, npz, str(model["name"]))
-    _refuse_contradictions(network, path, model, given)
+    _refuse_contradictions(network, path, model, {*given, "alpha"} if source == "imagenet" else given)
     free = {key: value for key, value in network.arguments.items() if key not in given}
     arguments = {key: value for key, value in free.items() if value != model.get(key)}
-    chosen = PretrainedWeights(path, npz, record, network, arguments)
-    known = "input_size" in network.arguments or "input_size" in given
-    _say(chosen, source, None if known else model.get("input_size"))
-    return chosen
+    return PretrainedWeights(path, npz, record, network, arguments)
 
 
 def _of_the_zoo(source: str, model: Mapping[str, Any], given: Collection[str]) -> PretrainedWeights:
@@ -117,7 +124,8 @@ def _of_model(network: "Network | None", path: Path, npz: Path, name: str) -> "N
     if network is None:
         layers = list(dict.fromkeys(weight.rpartition("/")[0] for weight in io.read(npz).arrays))
         raise ZooError(
-            f"{path} is none of {', '.join(_table())}: its {len(layers)} layers with weights are {listed(layers)}",
+            f"{path} is none of {', '.join(imagenet.table())}: "
+            f"its {len(layers)} layers with weights are {listed(layers)}",
             "Give a file of such a network: whole, or without its top; `python -m zoo weights show FILE` lists all.",
         )
     if network.channels != 3:
@@ -157,54 +165,6 @@ def describe(network: "Network") -> str:
     arguments = " ".join(f"{key}={value}" for key, value in network.arguments.items() if (key, value) != ONE_OUTPUT)
     top = f" with {network.classes:,} classes" if network.classes else ""
     return f"{network.name} ({arguments}){top}"
-
-
-def _table() -> dict[str, _Architecture]:
-    return {name: _Architecture(**row) for name, row in schema.read_yaml(TABLE).items()}
-
-
-def _published(model: Mapping[str, Any]) -> Path:
-    """Return the published file for a model, from the cache or downloaded into it."""
-    table, name = _table(), str(model["name"])
-    if name not in table:
-        raise ZooError(
-            f"No weights were published for {name}", f"There are some for {', '.join(table)}; or give weights=PATH."
-        )
-    row = table[name]
-    alpha, size = model.get("alpha"), model.get("input_size")
-    _check_published("alpha", alpha, list(row.alphas))
-    _check_published("input_size", size, row.sizes)
-    file = row.file.format(alpha=row.alphas[float(str(alpha))], size=size)
-    checksums = row.checksums.get(file)
-    if checksums is None:
-        return _downloaded_by_keras(row, file)
-    checksum = checksums.get("sha256") or checksums["md5"]
-    try:
-        return fetch(file, [row.address + file], checksum, paths.cache_dir() / "downloads" / "imagenet")
-    except ZooError as error:
-        raise ZooError(error.message, f"{error.remedy}\nOr give a file that you have: weights=PATH") from error
-
-
-def _check_published(setting: str, value: object, valid: "list[float] | list[int]") -> None:
-    if value not in valid:
-        raise ZooError(
-            f"No weights were published for model.{setting}={value}",
-            f"Choose one of {listed(map(str, valid))}, or give weights=PATH.",
-        )
-
-
-def _downloaded_by_keras(row: _Architecture, file: str) -> Path:
-    """Return a file of no known checksum, where Keras has downloaded it for the user."""
-    path = Path.home() / ".keras" / "models" / file
-    if path.is_file():
-        console.say(f"Weights that Keras downloaded: {path}; no checksum of them is known")
-        return path
-    raise ZooError(
-        f"No checksum of {file} is known, so it is not downloaded: nothing could tell it from another file",
-        f"Download it yourself and give its path:\n  {row.address}{file}\n  weights=FOLDER/{file}\n"
-        f"Or let Keras download it; what it keeps in {path.parent} is used.\n"
-        f"Files with a known checksum: {listed(row.checksums)}",
-    )
 
 
 def _own(source: str) -> Path:

@@ -138,6 +138,7 @@ class TrainConfig(Tracking, Settings):
         stack: name of the stack to use; null means the backend's best for this machine.
         weights: to start from: zoo, the zoo's own, or zoo/NAME; imagenet, the published ones; a file; none, random
             ones.
+        weights_checksum: sha256 that the file of weights must have; weights.checksum= is the same.
         seed: random seed for the split, weight initialization, shuffling and the framework.
         expect: the result that the recipe promises, by data set.
     """
@@ -149,6 +150,7 @@ class TrainConfig(Tracking, Settings):
     freeze: Freeze = field(default_factory=Freeze)
     augment: Augment = field(default_factory=Augment)
     weights: str = literal("none")
+    weights_checksum: str | None = literal()
     preset: str = "full"
     seed: int = 1
     expect: dict[str, Any] = field(default_factory=dict)
@@ -158,6 +160,7 @@ class TrainConfig(Tracking, Settings):
         parts = (self.trainer, self.fine_tune, self.freeze, self.augment, self.data)
         checks = [check for part in parts for check in part.checks()]
         checks += [ranges.seed(self.seed), self._size_check(), self._epochs_check()]
+        checks += [ranges.checksum(self.weights_checksum, self.weights)]
         return ranges.problems([*checks, *ranges.model_problems(self.model)])
 
     def _epochs_check(self) -> str | None:
@@ -179,6 +182,7 @@ class InferConfig(Settings):
     Attributes:
         run: folder of a training run, or ``last``: the newest one under output.root.
         weights: without a run: zoo, the zoo's own, or zoo/NAME; imagenet, the published ones; or a file.
+        weights_checksum: sha256 that the file of weights must have; weights.checksum= is the same.
         classes: without a run: file with the names of the classes, one a line or JSON; null looks beside the weights.
         scale: without a run: what pixels are made to be: 0..1, -1..1, imagenet or none, which is 0 to 255; null means
             what a file of weights tells.
@@ -196,6 +200,7 @@ class InferConfig(Settings):
     model: Arguments = field(default_factory=dict)
     run: str | None = literal()
     weights: str = literal("none")
+    weights_checksum: str | None = literal()
     classes: str | None = literal()
     scale: str | None = literal()
     size: str = literal("auto")
@@ -219,6 +224,7 @@ class InferConfig(Settings):
                 within_or_null("top", self.top, 1, 1000),
                 one_of("precision", self.precision, PRECISIONS),
                 self._classifier_check(),
+                ranges.checksum(self.weights_checksum, self.weights),
                 *self.data.checks(),
                 None if self.input else missing,
                 *ranges.model_problems(self.model),

@@ -30,6 +30,19 @@ def loads_imagenet(model: Mapping[str, Any], weights: str) -> bool:
     return model_files.is_application(model["name"]) and weights == "imagenet"
 
 
+def refuse_checksum(checksum: str | None, model: Mapping[str, Any], weights: str) -> None:
+    """Stop where a checksum is demanded of weights that Keras itself loads.
+
+    Raises:
+        ZooError: it is.
+    """
+    if checksum and loads_imagenet(model, weights):
+        raise ZooError(
+            f"weights_checksum has no use with model={model['name']}: Keras downloads and checks its own weights",
+            "Leave it out, or download the file and give weights=FILE.",
+        )
+
+
 def size_of(name: str, stack: Stack, platform: str) -> int | None:
     """Return the edge of the images, in pixels, that an architecture is made for; None where that is unknown.
 
@@ -90,7 +103,10 @@ def classifier(settings: InferConfig, stack: Stack, platform: str) -> Classifier
     if not size:
         raise ZooError(f"Keras does not tell the size of images for {name}", "Give model.input_size=PIXELS.")
     arguments: Json = {"input_shape": [size, size, 3]}
-    chosen = None if settings.weights == "imagenet" else pretrained.choose(settings.weights, settings.model)
+    refuse_checksum(settings.weights_checksum, settings.model, settings.weights)
+    chosen = None
+    if settings.weights != "imagenet":
+        chosen = pretrained.choose(settings.weights, settings.model, checksum=settings.weights_checksum)
     if chosen is None:
         arguments["weights"] = settings.weights
     count = list(_shapes(chosen.npz).values())[-1][-1] if chosen else 1000

@@ -83,7 +83,8 @@ def of_weights(context: RunContext[InferConfig]) -> Classifier:
         ZooError: the weights cannot be had, or nothing tells the classes.
     """
     settings = context.settings
-    chosen = pretrained.choose(settings.weights, settings.model, given_arguments(context.overrides))
+    given = given_arguments(context.overrides)
+    chosen = pretrained.choose(settings.weights, settings.model, given, settings.weights_checksum)
     name, network = str(settings.model["name"]), chosen.network if chosen else None
     if chosen is None or network is None:
         raise ZooError(f"{name} takes no photos", "Without a run, weights of mobilenet and mobilenet_v2 can be used.")

@@ -95,10 +95,11 @@ def _weights(context: RunContext[TrainConfig]) -> pretrained.PretrainedWeights |
     What the file tells replaces arguments of the model that nobody set. A resumed run keeps those it has.
     """
     settings, fine_tune = context.settings, context.settings.fine_tune
+    applications.refuse_checksum(settings.weights_checksum, settings.model, settings.weights)
     if applications.loads_imagenet(settings.model, settings.weights):  # Keras does
         return None
     given = set(settings.model) if context.resumes else given_arguments(context.overrides)
-    chosen = pretrained.choose(settings.weights, settings.model, given)
+    chosen = pretrained.choose(settings.weights, settings.model, given, settings.weights_checksum)
     if chosen and chosen.arguments:
         recompose(context, [*context.overrides, *chosen.overrides])
     if chosen is None and not _is_without_recipe(settings) and (fine_tune.head_epochs or fine_tune.unfreeze_from):

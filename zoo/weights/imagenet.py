@@ -1,0 +1,191 @@
+"""Get the weights that Keras publishes for ImageNet's classes: downloaded over TLS, and trusted on first use.
+
+Keras publishes no checksum of most of them. A file of which none is known is judged when it first comes: it must be
+the network that was asked for, whole and finite, and see what a picture shows. Then its sha256 is noted, outside of
+what ``zoo cache remove`` removes, and every later download is held against it.
+"""
+
+import importlib.util
+import json
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from zoo.core import console, paths, schema
+from zoo.core.download import fetch
+from zoo.core.errors import ZooError, listed
+from zoo.core.files import atomic_write, file_sha256, remove, storage_error
+from zoo.weights import plain_networks
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    from zoo.weights.formats import Arrays
+
+TABLE = paths.CONFIGS / "weights" / "imagenet.yaml"
+NAMES = paths.CONFIGS / "weights" / "imagenet_class_index.json"
+# The picture comes with scikit-learn, which the host needs anyway; its licence lies beside it there.
+PICTURE = "china.jpg"
+# Share of the probability that those classes must have together. Numbers that are no network of this kind give each
+# class a thousandth, or all to one of a thousand.
+PLAUSIBLE = 0.3
+NEAR = 0.03
+
+
+@dataclass(frozen=True)
+class Architecture:
+    """One row of ``configs/weights/imagenet.yaml``, which explains the keys."""
+
+    address: str
+    file: str
+    alphas: dict[float, str]
+    sizes: list[int]
+    checksums: dict[str, dict[str, str]]
+    licence: str = ""
+    plausible: list[int] = field(default_factory=list)
+    answers: dict[str, dict[int, float]] = field(default_factory=dict)
+
+    def file_of(self, model: Mapping[str, Any]) -> str:
+        """Return the name of the file for a model's width and input size.
+
+        Raises:
+            ZooError: none was published.
+        """
+        alpha, size = model.get("alpha"), model.get("input_size")
+        _check("alpha", alpha, list(self.alphas))
+        _check("input_size", size, self.sizes)
+        return self.file.format(alpha=self.alphas[float(str(alpha))], size=size)
+
+
+def _check(setting: str, value: object, valid: "list[float] | list[int]") -> None:
+    if value not in valid:
+        raise ZooError(
+            f"No weights were published for model.{setting}={value}",
+            f"Choose one of {listed(map(str, valid))}, or give weights=PATH.",
+        )
+
+
+def table() -> dict[str, Architecture]:
+    """Return what Keras publishes, by the name of the model."""
+    return {name: Architecture(**row) for name, row in schema.read_yaml(TABLE).items()}
+
+
+def _row(model: Mapping[str, Any]) -> Architecture:
+    rows, name = table(), str(model["name"])
+    if name not in rows:
+        raise ZooError(
+            f"No weights were published for {name}", f"There are some for {', '.join(rows)}; or give weights=PATH."
+        )
+    return rows[name]
+
+
+def published(model: Mapping[str, Any], checksum: str | None) -> Path:
+    """Return the published file for a model: from the cache, or downloaded into it, or as Keras has it.
+
+    Args:
+        model: the model's settings: ``name``, ``alpha`` and ``input_size``.
+        checksum: the sha256 that the user demands, or None.
+
+    Raises:
+        ZooError: none was published, it cannot be downloaded, or it is not the file that it must be.
+    """
+    row = _row(model)
+    file = row.file_of(model)
+    known = row.checksums.get(file, {})
+    expected = checksum or known.get("sha256") or noted(file)
+    keras = Path.home() / ".keras" / "models" / file
+    if keras.is_file() and (expected is None or file_sha256(keras) == expected):
+        console.say(f"Weights that Keras downloaded: {keras}")
+        return keras
+    try:
+        return fetch(file, [row.address + file], expected or known.get("md5"), _downloads())
+    except ZooError as error:
+        why = (
+            f"\n{_note(file)} holds the sha256 of the first download." if expected == noted(file) != checksum else ""
+        )
+        raise ZooError(error.message + why, f"{error.remedy}\nOr give a file that you have: weights=PATH") from error
+
+
+def _downloads() -> Path:
+    return paths.cache_dir() / "downloads" / "imagenet"
+
+
+def _note(file: str) -> Path:
+    return paths.cache_dir() / ".checksums" / f"{file}.sha256"
+
+
+def noted(file: str) -> str | None:
+    """Return the sha256 that a published file had when it first came, or None.
+
+    Raises:
+        ZooError: it cannot be read.
+    """
+    note = _note(file)
+    try:
+        return note.read_text(encoding="ascii").strip() if note.exists() else None
+    except (OSError, UnicodeDecodeError) as error:
+        raise storage_error("read", note, error) from error
+
+
+def reject(path: Path) -> None:
+    """Remove a download of which no checksum is known, so that it is not taken for the published file."""
+    if path.parent == _downloads() and noted(path.name) is None:
+        remove(path)
+
+
+def accept(path: Path, model: Mapping[str, Any], arrays: "Arrays", checksum: str | None) -> None:
+    """Judge a file that comes for the first time by what it answers, and note its sha256.
+
+    Args:
+        path: the file.
+        model: the model's settings.
+        arrays: its weights, known to be of that network.
+        checksum: the sha256 that the user demands: such a file is not judged.
+
+    Raises:
+        ZooError: its answers are not those of the network that was asked for.
+    """
+    row, sha256 = _row(model), file_sha256(path)
+    if checksum or row.checksums.get(path.name, {}).get("sha256") or noted(path.name) == sha256:
+        return
+    said = _judged(path, row, plain_networks.probabilities(str(model["name"]), arrays, _picture(model["input_size"])))
+    atomic_write(_note(path.name), sha256 + "\n", parents=True)
+    console.say(
+        f"{path.name} is trusted on first use, since Keras publishes no sha256 of it: its weights have the names and "
+        f"shapes of {model['name']}, are finite, and take the picture of a tower for {said}. Its sha256 is noted in "
+        f"{_note(path.name)}, and later downloads must have it. To demand it elsewhere: weights.checksum={sha256}"
+    )
+
+
+def _judged(path: Path, row: Architecture, chances: "NDArray[Any]") -> str:
+    """Return the likeliest class in words.
+
+    Raises:
+        ZooError: the answers are not the known ones, or no plausible ones.
+    """
+    names = json.loads(NAMES.read_text(encoding="utf-8"))
+    best = int(chances.argmax())
+    said = f"{names[str(best)][1]} ({chances[best]:.2f})"
+    known = row.answers.get(path.name, {})
+    wrong = [number for number, chance in known.items() if abs(float(chances[number]) - chance) > NEAR]
+    if wrong or best not in row.plausible or float(chances[row.plausible].sum()) < PLAUSIBLE:
+        wanted = ", ".join(f"{names[str(number)][1]} ({chance:.2f})" for number, chance in known.items())
+        raise ZooError(
+            f"{path} is not the published network: it takes the picture of a tower for {said}"
+            + (f", and the published one for {wanted}" if known else ""),
+            f"Try again later. If you know the file to be right: weights.checksum={file_sha256(path)}",
+        )
+    return said
+
+
+def _picture(edge: int) -> "NDArray[Any]":
+    """Return the picture of scikit-learn, (edge, edge, 3), RGB."""
+    import numpy as np
+    from PIL import Image
+
+    package = importlib.util.find_spec("sklearn")
+    assert package is not None  # noqa: S101  (a requirement of the host)
+    assert package.origin is not None  # noqa: S101
+    with Image.open(Path(package.origin).parent / "datasets" / "images" / PICTURE) as image:
+        return np.asarray(image.convert("RGB").resize((edge, edge)))
