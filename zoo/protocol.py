@@ -53,6 +53,7 @@ PARTS: Dict[str, Any] = {
     "freeze": _PART,
     "infer": _PART,
     "stream": _PART,
+    "serve": _PART,
     "restyle": _PART,
     "style": _PART,
     "bench": _PART,

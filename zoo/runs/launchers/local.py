@@ -26,6 +26,7 @@ class LocalProcess:
     def __init__(self, process: "subprocess.Popen[bytes]", death_pipe: int) -> None:
         self._process, self._death_pipe = process, death_pipe
         self.stdin: IO[bytes] | None = process.stdin
+        self.pid = process.pid
 
     def events(self) -> Iterable[bytes]:
         """Yield the lines of its standard output until that is closed."""

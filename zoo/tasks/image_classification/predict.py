@@ -60,6 +60,32 @@ def infer(overrides: list[str]) -> Run:
     return context.result
 
 
+def opened(overrides: list[str]) -> tuple[RunContext[InferConfig], predict_photos.Classifier, str | None]:
+    """Open what ``run=`` or ``model=`` names for pictures that come one by one; ``input=`` is not looked at.
+
+    Returns:
+        The context, the network, and how grey pictures are made for it, see
+        :func:`zoo.data.images.grayscale.load`; None where it sees colours.
+
+    Raises:
+        ZooError: as :func:`infer`.
+    """
+    overrides = [*overrides, "input=-"]
+    if _is_without_run(overrides):
+        context = _create_context(overrides)
+        return context, _named_classifier(context), None
+    source = trained_run.open_run(INFER, overrides, NEEDED)
+    model = trained_run.model(source, given=value_of("model", overrides))
+    context = _create_context(overrides)
+    gray = model["args"]["input_shape"][2] == 1
+    return context, _classifier(source, model), _style(source) if gray else None
+
+
+def _style(source: Run) -> str:
+    """Return how pictures of the user's own are made like those that a run was trained on."""
+    return "digits" if source.record["data"].get("name") in ("mnist", "digits") else "plain"
+
+
 def add_defaults(overrides: list[str], here: Machine) -> list[str]:
     """Add the fastest backend for photos, or backend, stack and resizing of the run that ``run=`` names.
 
@@ -133,8 +159,7 @@ def _inputs(settings: InferConfig, source: Run) -> _Inputs:
         return _test_set(source, settings)
     from zoo.data.images import grayscale
 
-    style = "digits" if trained["name"] in ("mnist", "digits") else "plain"
-    loaded = grayscale.load(str(settings.input), tuple(trained["input_shape"]), style)
+    loaded = grayscale.load(str(settings.input), tuple(trained["input_shape"]), _style(source))
     for name, reason in loaded.skipped:
         console.warn(f"Left out {name}: {reason}")
     record = {

@@ -46,8 +46,21 @@ def infer(overrides: list[str]) -> Run:
         context.record.trained_run = str(source.folder) if source else None
         if settings.save is None:
             items = [pipeline.Item(item.source, context.folder / item.target) for item in items]
-        _restyle(context, items, _stored(context, weights), size)
+        _restyle(context, items, stored(context, weights), size)
     return context.result
+
+
+def opened(overrides: list[str]) -> tuple[RunContext[RestyleConfig], Any, dict[str, Any]]:
+    """Open the network that ``run=`` or ``weights=`` names: the context, its weights, and its size for the builder.
+
+    Raises:
+        ZooError: as :func:`infer`.
+    """
+    overrides = [*overrides, "input=-"]
+    source = _source(overrides)
+    context = create_context(INFER, overrides)
+    refuse_without_keras(context)
+    return context, *_network(context.settings, source)
 
 
 def _source(overrides: list[str]) -> Run | None:
@@ -77,8 +90,8 @@ def _network(settings: RestyleConfig, source: Run | None) -> tuple[Any, Argument
     return weights, size
 
 
-def _stored(context: RunContext[Settings], weights: Any) -> Path:
-    """A copy of the weights inside the run folder, in the form that the worker reads."""
+def stored(context: RunContext[Settings], weights: Any) -> Path:
+    """Write a copy of the weights into the folder of a context, in the form that the worker reads."""
     from zoo.weights import io
 
     path = context.folder / "weights.npz"

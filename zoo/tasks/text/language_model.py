@@ -12,6 +12,7 @@ from zoo.runs import records, worker_process
 from zoo.runs.context import RunContext, create_context, create_training_context, refuse_without_keras
 from zoo.runs.execution import execute, raise_if_failed, request_of
 from zoo.runs.lifecycle import record_outcome, start_run
+from zoo.runs.records import Json
 from zoo.runs.result import Run
 from zoo.tasks import summaries, trained_run
 from zoo.tasks.text import pretrained_text, scored_text, train_classifier
@@ -56,16 +57,12 @@ def infer(overrides: list[str]) -> Run:
     Raises:
         ZooError: anything that stops the run, with what to do about it.
     """
-    source = trained_run.open_run(INFER, overrides)
-    tokenizer = tokenization.load(source.folder / dataset.VOCABULARY)
-    context = create_context(INFER, overrides)
+    context, source, trained, tokenizer = opened(overrides)
     settings = context.settings
-    refuse_without_keras(context)
-    trained = trained_run.model(source, whole_numbers=("length",))
     if settings.input:
         records.require(source.folder, source.record, scored_text.NEEDED)
         return scored_text.score(context, source, tokenizer, trained)
-    tokens = _prompt(tokenizer, settings.prompt)
+    tokens = prompt_tokens(tokenizer, settings.prompt)
     if settings.top_k is not None and settings.top_k > len(tokenizer):
         raise ZooError(f"top_k={settings.top_k} is more than the {len(tokenizer)} tokens there are", "Give less.")
     if len(tokens) > trained["args"]["length"]:
@@ -83,8 +80,25 @@ def infer(overrides: list[str]) -> Run:
     return context.result
 
 
-def _prompt(tokenizer: tokenization.Tokenizer, prompt: str) -> list[int]:
-    """Numbers of the prompt's tokens; nothing becomes the end of a line, or where there is none the first token."""
+def opened(overrides: list[str]) -> tuple[RunContext[GenerateConfig], Run, Json, tokenization.Tokenizer]:
+    """Open the run that ``run=`` names: the context, the run, its model and its vocabulary.
+
+    Raises:
+        ZooError: as :func:`infer`.
+    """
+    source = trained_run.open_run(INFER, overrides)
+    tokenizer = tokenization.load(source.folder / dataset.VOCABULARY)
+    context = create_context(INFER, overrides)
+    refuse_without_keras(context)
+    return context, source, trained_run.model(source, whole_numbers=("length",)), tokenizer
+
+
+def prompt_tokens(tokenizer: tokenization.Tokenizer, prompt: str) -> list[int]:
+    """Return the prompt's tokens; nothing becomes the end of a line, or where there is none the first token.
+
+    Raises:
+        ZooError: the vocabulary lacks some of it.
+    """
     missing = tokenizer.missing(prompt)
     if missing:
         shown = " ".join(repr(each) for each in missing[:10])

@@ -13,6 +13,7 @@ from zoo.runs import tables
 from zoo.runs.context import RunContext, create_context, refuse_without_keras
 from zoo.runs.execution import execute, raise_if_failed, request_of
 from zoo.runs.lifecycle import record_outcome, start_run
+from zoo.runs.records import Json
 from zoo.runs.result import Run
 from zoo.tasks import summaries, trained_run
 from zoo.tasks.text import inputs as text_inputs
@@ -30,12 +31,8 @@ def infer(overrides: list[str]) -> Run:
     Raises:
         ZooError: anything that stops the run, with what to do about it.
     """
-    source = trained_run.open_run(INFER, overrides, NEEDED)
-    tokenizer = tokenization.load(source.folder / dataset.VOCABULARY)
-    context = create_context(INFER, overrides)
+    context, source, trained, tokenizer = opened(overrides)
     settings = context.settings
-    refuse_without_keras(context)
-    trained = trained_run.model(source, whole_numbers=("length",))
     is_test = settings.input == "test"
     inputs = text_inputs.test_set(settings, source) if is_test else text_inputs.own(settings, source, tokenizer)
     for note in inputs.notes:
@@ -53,6 +50,21 @@ def infer(overrides: list[str]) -> Run:
         raise_if_failed(context, outcome)
         _keep(context, inputs, source.record["data"]["class_names"])
     return context.result
+
+
+def opened(
+    overrides: list[str],
+) -> tuple[RunContext[TextInferConfig], Run, Json, tokenization.Tokenizer]:
+    """Open the run that ``run=`` names: the context, the run, its model and its vocabulary.
+
+    Raises:
+        ZooError: as :func:`infer`.
+    """
+    source = trained_run.open_run(INFER, overrides, NEEDED)
+    tokenizer = tokenization.load(source.folder / dataset.VOCABULARY)
+    context = create_context(INFER, overrides)
+    refuse_without_keras(context)
+    return context, source, trained_run.model(source, whole_numbers=("length",)), tokenizer
 
 
 def _save(folder: Path, inputs: Inputs) -> dict[str, str | None]:

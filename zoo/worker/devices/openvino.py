@@ -86,7 +86,7 @@ def predictor(predict, preprocess, shape):
         shape: (batch, height, width, channels) of every batch to come.
 
     Returns:
-        The function from pixels, uint8 of that shape, to probabilities.
+        The function from pixels, uint8 of that shape or of fewer pictures, to probabilities.
     """
     predict(preprocess(np.zeros((1, *shape[1:]), np.uint8)))
     few = FEW if shape[0] >= 2 * FEW else 1
@@ -95,12 +95,13 @@ def predictor(predict, preprocess, shape):
 
     def infer(pixels):
         x = np.asarray(pixels if takes_bytes else preprocess(pixels))
-        if len(x) < len(answers):
-            x = np.concatenate([x, np.zeros((len(answers) - len(x), *x.shape[1:]), x.dtype)])
-        for place in range(0, len(answers), few):
+        count, missing = len(x), -len(x) % few
+        if missing:
+            x = np.concatenate([x, np.zeros((missing, *x.shape[1:]), x.dtype)])
+        for place in range(0, len(x), few):
             queue.start_async([x[place : place + few]], place, share_inputs=True)
         queue.wait_all()
-        return answers[: shape[0]].copy()
+        return answers[:count].copy()
 
     return infer
 

@@ -1,0 +1,1 @@
+"""A server of models: workers that stay, a queue before each, HTTP and a page before them."""

@@ -1,0 +1,226 @@
+"""The addresses of the server and what they answer."""
+
+import asyncio
+import base64
+import json
+import time
+from collections.abc import AsyncIterator, Awaitable, Callable
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from starlette.applications import Starlette
+from starlette.exceptions import HTTPException
+from starlette.requests import ClientDisconnect, Request
+from starlette.responses import JSONResponse, Response, StreamingResponse
+from starlette.routing import Route
+
+from zoo.runs.records import Json
+from zoo.serving import inputs, openapi
+from zoo.serving.decoders import Decoders
+from zoo.serving.engine import Engine
+from zoo.serving.errors import RequestError
+from zoo.serving.inputs import Preparer
+from zoo.serving.metrics import Metrics
+from zoo.serving.models import Model
+from zoo.serving.writer import Writer
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+PAGE = {"/": ("page.html", "text/html"), "/page.css": ("page.css", "text/css"),
+        "/page.js": ("page.js", "text/javascript")}  # fmt: skip
+HERE = Path(__file__).parent
+Handler = Callable[[Request], Awaitable[Response]]
+
+
+class Application:
+    """What the routes share.
+
+    Args:
+        engines: by the name of their model.
+        decoders: of pictures.
+        preparer: of inputs.
+        metrics: of the server.
+    """
+
+    def __init__(
+        self, engines: dict[str, Engine | Writer], decoders: Decoders, preparer: Preparer, metrics: Metrics
+    ) -> None:
+        self._engines, self._decoders, self._preparer, self._metrics = engines, decoders, preparer, metrics
+        self.draining = False
+
+    def asgi(self) -> Starlette:
+        """Return the application for an ASGI server."""
+        routes = [Route(path, _static(name, kind)) for path, (name, kind) in PAGE.items()]
+        routes += [
+            Route("/healthz", self._alive),
+            Route("/readyz", self._ready),
+            Route("/metrics", self._figures),
+            Route("/openapi.json", self._description),
+            Route("/v1/models", self._list),
+            Route("/v1/models/{name}", self._one),
+            Route("/v1/models/{name}:predict", self._predict, methods=["POST"]),
+            Route("/v1/models/{name}:generate", self._generate, methods=["POST"]),
+        ]
+        return Starlette(routes=_most_special_first(routes), exception_handlers={
+            RequestError: _refused, HTTPException: _http_error, ClientDisconnect: _gone, Exception: _broken,
+        })  # fmt: skip
+
+    async def _alive(self, _: Request) -> Response:
+        return JSONResponse({"status": "ok"})
+
+    async def _ready(self, _: Request) -> Response:
+        """Tell whether every model answers; while the server ends it takes no new requests."""
+        ready = not self.draining and all(engine.is_ready for engine in self._engines.values())
+        return JSONResponse({"ready": ready}, 200 if ready else 503, headers={} if ready else {"retry-after": "1"})
+
+    async def _figures(self, _: Request) -> Response:
+        return Response(self._metrics.text(), media_type="text/plain; version=0.0.4; charset=utf-8")
+
+    async def _description(self, _: Request) -> Response:
+        return JSONResponse(openapi.describe([engine.model for engine in self._engines.values()]))
+
+    async def _list(self, _: Request) -> Response:
+        return JSONResponse({"models": [self._state(engine) for engine in self._engines.values()]})
+
+    async def _one(self, request: Request) -> Response:
+        return JSONResponse(self._state(self._engine(request)))
+
+    def _state(self, engine: Engine | Writer) -> Json:
+        """Describe a model, with what clients of TensorFlow Serving and KServe look for."""
+        state = "AVAILABLE" if engine.is_ready else "LOADING"
+        status = {"error_code": "OK", "error_message": ""} if engine.is_ready else {
+            "error_code": "UNAVAILABLE", "error_message": engine.reason}  # fmt: skip
+        versions = [{"version": "1", "state": state, "status": status}]
+        return {**engine.model.description(), "ready": engine.is_ready, "model_version_status": versions}
+
+    def _engine(self, request: Request) -> Engine | Writer:
+        name = request.path_params["name"]
+        if name not in self._engines:
+            raise RequestError(404, f"There is no model {name[:100]!r}; there are {', '.join(self._engines)}")
+        return self._engines[name]
+
+    async def _predict(self, request: Request) -> Response:
+        engine, began, status = self._engine(request), time.perf_counter(), 500
+        try:
+            answer = await (self._whole_text(request, engine) if isinstance(engine, Writer)
+                            else self._answers(request, engine))  # fmt: skip
+            status = answer.status_code
+            return answer
+        except RequestError as error:
+            status = error.status
+            raise
+        finally:
+            self._metrics.requests.labels(engine.model.name, status).inc()
+            self._metrics.seconds.labels(engine.model.name).observe(time.perf_counter() - began)
+
+    async def _answers(self, request: Request, engine: Engine) -> Response:
+        model, asked = engine.model, await inputs.read(request, engine.model)
+        prepared = (self._preparer.item(model, instance, asked.parameters) for instance in asked.instances)
+        items = [await next_one for next_one in prepared] if len(asked.instances) == 1 else await _all(prepared)
+        rows = await engine.ask(items)
+        if model.kind == "restyle":
+            return await self._pictures(request, rows)
+        every = str(asked.parameters.get("probabilities", "")).lower() == "true"
+        predictions = [_classes(model, row, every) for row in rows]
+        for prediction, name in zip(predictions, asked.names or (), strict=False):
+            prediction["name"] = name
+        return _json({"predictions": predictions})
+
+    async def _pictures(self, request: Request, rows: "list[NDArray[Any]]") -> Response:
+        """Answer with a picture where the client asks for one, else with Base64."""
+        accepted = request.headers.get("accept", "")
+        kind = "JPEG" if "image/jpeg" in accepted else "PNG"
+        files = [await self._decoders.encode(row, kind) for row in rows]
+        if "image/" in accepted and "json" not in accepted and len(files) == 1:
+            return Response(files[0], media_type=f"image/{kind.lower()}")
+        return _json({"predictions": [{"b64": base64.b64encode(file).decode()} for file in files]})
+
+    async def _whole_text(self, request: Request, writer: Writer) -> Response:
+        asked = await inputs.read(request, writer.model)
+        texts = []
+        for instance in asked.instances:
+            content = instance if isinstance(instance, dict) else {"prompt": instance}
+            settings = self._preparer.prompt(writer.model, asked.parameters | content)
+            async with asyncio.timeout(600):
+                texts.append("".join([piece async for piece in writer.write(settings)]))
+        return _json({"predictions": [{"text": text} for text in texts]})
+
+    async def _generate(self, request: Request) -> Response:
+        """Stream what a language model writes, as server-sent events."""
+        engine = self._engine(request)
+        if not isinstance(engine, Writer):
+            raise RequestError(400, f"{engine.model.name} writes no text; use :predict")
+        content = inputs.parsed(await request.body())
+        pieces = engine.write(self._preparer.prompt(engine.model, content))
+        first = await anext(pieces, "")  # what goes wrong until then is told by the status
+        self._metrics.requests.labels(engine.model.name, 200).inc()
+        return StreamingResponse(_events(first, pieces), media_type="text/event-stream")
+
+
+async def _all(prepared: Any) -> list[Any]:
+    """Prepare several instances beside each other; the first problem stops all."""
+    async with asyncio.TaskGroup() as group:
+        tasks = [group.create_task(each) for each in prepared]
+    return [task.result() for task in tasks]
+
+
+async def _events(first: str, pieces: AsyncIterator[str]) -> AsyncIterator[str]:
+    try:
+        yield _event({"text": first})
+        async for piece in pieces:
+            yield _event({"text": piece})
+        yield "event: done\ndata: {}\n\n"
+    except RequestError as error:
+        yield f"event: error\n{_event({'error': error.message})}"
+
+
+def _event(content: Json) -> str:
+    return f"data: {json.dumps(content)}\n\n"
+
+
+def _json(content: Json) -> Response:
+    return Response(json.dumps(content, separators=(",", ":")), media_type="application/json")
+
+
+def _classes(model: Model, row: "NDArray[Any]", every: bool) -> Json:
+    """Name the likeliest classes; with the probabilities of all where they are asked for."""
+    best = row.argsort()[::-1][: model.top]
+    top = [{"class": model.classes[each], "probability": round(float(row[each]), 6)} for each in best]
+    return {**top[0], "top": top, **({"probabilities": [float(value) for value in row]} if every else {})}
+
+
+def _most_special_first(routes: list[Route]) -> list[Route]:
+    """Let ``NAME:predict`` come before ``NAME``, which would take it for a name."""
+    return sorted(routes, key=lambda route: ":" not in route.path.partition("}")[2])
+
+
+def _static(name: str, kind: str) -> Handler:
+    content = (HERE / name).read_bytes()
+
+    async def answer(_: Request) -> Response:
+        return Response(content, media_type=kind)
+
+    return answer
+
+
+async def _refused(_: Request, error: Exception) -> Response:
+    assert isinstance(error, RequestError)  # noqa: S101  (registered for it)
+    headers = {} if error.retry_after is None else {"retry-after": str(error.retry_after)}
+    return JSONResponse({"error": error.message}, error.status, headers=headers)
+
+
+async def _http_error(_: Request, error: Exception) -> Response:
+    assert isinstance(error, HTTPException)  # noqa: S101  (registered for it)
+    return JSONResponse({"error": error.detail}, error.status_code, headers=error.headers)
+
+
+async def _gone(_: Request, __: Exception) -> Response:
+    return Response(status_code=400)
+
+
+async def _broken(_: Request, error: Exception) -> Response:
+    """Say that it is a bug; what it is stands in the log of the server."""
+    return JSONResponse(
+        {"error": f"This is a bug in zoo ({type(error).__name__}); the log of the server says more"}, 500
+    )

@@ -1,0 +1,214 @@
+"""Processes that decode and encode pictures, apart from the server: limited, and started again when one breaks down.
+
+They are started by path and exchange a line of JSON and the bytes it announces, both ways.
+"""
+
+import asyncio
+import contextlib
+import json
+import os
+import signal
+import sys
+import tempfile
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from zoo.core import paths
+from zoo.core.errors import ZooError
+from zoo.runs.records import Json
+from zoo.serving.errors import RequestError
+
+if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
+
+    Bytes = NDArray[np.uint8]
+
+CODE = "import sys; sys.path.insert(0, sys.argv[1]); from zoo.serving import decoders; decoders.child()"
+SECONDS = 20.0
+# Address space of a process: several times what the largest picture takes with all its copies.
+MOST_BYTES = 3 << 30
+QUALITY = 92
+
+
+class Decoders:
+    """A few processes, each asked for one picture at a time.
+
+    Args:
+        count: of processes.
+        most_pixels: of a picture, before it is made smaller.
+    """
+
+    def __init__(self, count: int, most_pixels: int) -> None:
+        self._most_pixels = most_pixels
+        self._idle: asyncio.LifoQueue[_Process] = asyncio.LifoQueue()
+        self._all = [_Process() for _ in range(count)]
+        for process in self._all:
+            self._idle.put_nowait(process)
+
+    async def decode(self, picture: bytes, how: Json) -> "Bytes":
+        """Return the pixels of a picture, uint8 (height, width, channels).
+
+        Args:
+            picture: the bytes of its file.
+            how: ``op``, one of those below, and its settings.
+
+        Raises:
+            RequestError: it cannot be decoded.
+        """
+        import numpy as np
+
+        answer, pixels = await self._ask({"most_pixels": self._most_pixels, **how}, picture)
+        return np.frombuffer(pixels, np.uint8).reshape(answer["shape"])
+
+    async def encode(self, pixels: "Bytes", kind: str) -> bytes:
+        """Return pixels as the bytes of a file, ``PNG`` or ``JPEG``."""
+        return (await self._ask({"op": "encode", "shape": pixels.shape, "kind": kind}, pixels.tobytes()))[1]
+
+    async def stop(self) -> None:
+        """End all of them."""
+        for process in self._all:
+            await process.end()
+
+    async def _ask(self, question: Json, content: bytes) -> tuple[Json, bytes]:
+        process = await self._idle.get()
+        try:
+            answer, more = await asyncio.wait_for(process.ask(question, content), SECONDS)
+        except (TimeoutError, OSError, EOFError) as error:
+            await process.end()
+            words = f"it took longer than {SECONDS:g} s" if isinstance(error, TimeoutError) else "it broke down"
+            raise RequestError(422, f"The picture cannot be used: the decoder gave up over it ({words})") from None
+        except asyncio.CancelledError:
+            await process.end()  # half an answer may be on its way
+            raise
+        finally:
+            self._idle.put_nowait(process)
+        if "problem" in answer:
+            raise RequestError(422, f"The picture cannot be used: {answer['problem']}")
+        return answer, more
+
+
+class _Process:
+    """A process that is started when it is first asked and again after it ended."""
+
+    def __init__(self) -> None:
+        self._running: asyncio.subprocess.Process | None = None
+
+    async def ask(self, question: Json, content: bytes) -> tuple[Json, bytes]:
+        """Send a question; return the answer.
+
+        Raises:
+            OSError: it ended before it took all of the question.
+            EOFError: it ended over it.
+        """
+        self._running = self._running or await _started()
+        source, sink = self._running.stdout, self._running.stdin
+        assert source is not None and sink is not None  # noqa: S101, PT018  (asked for when it was started)
+        sink.write(json.dumps({**question, "bytes": len(content)}).encode() + b"\n")
+        sink.write(content)
+        await sink.drain()
+        answer: Json = json.loads(await source.readuntil(b"\n"))
+        return answer, await source.readexactly(answer["bytes"])
+
+    async def end(self) -> None:
+        """Kill it; the next question starts another."""
+        running, self._running = self._running, None
+        if running is not None:
+            with contextlib.suppress(ProcessLookupError):
+                running.kill()
+            await running.wait()
+
+
+async def _started() -> asyncio.subprocess.Process:
+    return await asyncio.create_subprocess_exec(
+        sys.executable, "-P", "-B", "-c", CODE, str(paths.PACKAGE.parent),
+        stdin=asyncio.subprocess.PIPE, stdout=asyncio.subprocess.PIPE, limit=1 << 20, start_new_session=True,
+    )  # fmt: skip
+
+
+# -- in such a process
+
+
+def child() -> None:
+    """Answer question after question, until the server closes standard input."""
+    signal.signal(signal.SIGINT, signal.SIG_IGN)
+    _limit_memory()
+    source, sink = sys.stdin.buffer, os.fdopen(os.dup(1), "wb")
+    os.dup2(2, 1)
+    with tempfile.TemporaryDirectory(prefix="zoo-decoder-") as folder:
+        path = Path(folder, "picture")
+        while line := source.readline():
+            question = json.loads(line)
+            answer, more = _answered(question, source.read(question["bytes"]), path)
+            sink.write(json.dumps({**answer, "bytes": len(more)}).encode() + b"\n" + more)
+            sink.flush()
+
+
+def _limit_memory() -> None:
+    with contextlib.suppress(ImportError, ValueError, OSError):  # macOS does not know this limit
+        import resource
+
+        resource.setrlimit(resource.RLIMIT_AS, (MOST_BYTES, MOST_BYTES))
+
+
+def _answered(question: Json, content: bytes, path: Path) -> tuple[Json, bytes]:
+    from zoo.data.images.decode import UnreadableError
+
+    try:
+        if question["op"] == "encode":
+            return {}, _encoded(question, content)
+        path.write_bytes(content)
+        pixels = OPERATIONS[question["op"]](question, path)
+        return {"shape": pixels.shape}, pixels.tobytes()
+    except UnreadableError as error:
+        return {"problem": str(error)}, b""
+    except ZooError as error:
+        return {"problem": error.message.partition(" cannot be used: ")[2] or error.message}, b""
+    except MemoryError:
+        return {"problem": "it takes too much memory"}, b""
+
+
+def _photo(question: Json, path: Path) -> Any:
+    from zoo.data.images import decode
+
+    decode.MOST_PIXELS = question["most_pixels"]
+    return decode.decode(path, tuple(question["size"]), question["resize"])
+
+
+def _grey(question: Json, path: Path) -> Any:
+    from zoo.data.images import decode, grayscale
+
+    decode.MOST_PIXELS = question["most_pixels"]
+    (pixels,) = grayscale.load(str(path), (*question["size"], 1), question["style"]).parts
+    return pixels[0]
+
+
+def _whole(question: Json, path: Path) -> Any:
+    """Return a picture with its proportions, its longer side no longer than ``side``."""
+    import numpy as np
+    from PIL import Image
+
+    from zoo.data.images import decode
+
+    decode.MOST_PIXELS = question["most_pixels"]
+    side = question["side"]
+    image = decode.to_rgb(decode.open_upright(path, (side, side)))
+    image.thumbnail((side, side), Image.Resampling.LANCZOS)
+    return np.array(image)
+
+
+def _encoded(question: Json, content: bytes) -> bytes:
+    import io
+
+    import numpy as np
+    from PIL import Image
+
+    out = io.BytesIO()
+    options = {"quality": QUALITY} if question["kind"] == "JPEG" else {}
+    Image.fromarray(np.frombuffer(content, np.uint8).reshape(question["shape"])).save(
+        out, question["kind"], **options
+    )
+    return out.getvalue()
+
+
+OPERATIONS = {"photo": _photo, "grey": _grey, "whole": _whole}

@@ -1,0 +1,280 @@
+"""A queue before a worker: what waits is put together, and a worker that dies or hangs is started again."""
+
+import asyncio
+import contextlib
+from collections import deque
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
+
+from zoo.config.schemas.serving import ServeConfig
+from zoo.core import console
+from zoo.core.errors import ZooError
+from zoo.environments.store import Environment
+from zoo.runs.event_log import Event
+from zoo.serving.errors import RequestError, busy, unavailable
+from zoo.serving.metrics import Metrics
+from zoo.serving.models import Model
+from zoo.serving.process import WorkerProcess
+
+if TYPE_CHECKING:
+    from zoo.serving.slots import Slots
+
+LONGEST_PAUSE_S = 30.0
+FINISH_S = 5.0
+# Fewer items at a time leave cores idle; more than that are shared out evenly over both slots.
+LEAST_SHARED = 8
+
+
+@dataclass
+class _Batch:
+    futures: "list[asyncio.Future[Any]]"
+    timer: asyncio.TimerHandle
+
+
+@dataclass
+class Life:
+    """The worker of an engine: its process while there is one, and why there is none."""
+
+    process: WorkerProcess | None = None
+    ready: bool = False
+    reason: str = "it has not been started yet"
+    failures: int = 0
+    tasks: set["asyncio.Task[None]"] = field(default_factory=set)
+
+
+class Supervisor:
+    """Keeps the worker of a model running.
+
+    Args:
+        model: what it serves.
+        environment: its libraries.
+        limits: of the server.
+        metrics: of the server.
+    """
+
+    def __init__(self, model: Model, environment: Environment, limits: ServeConfig, metrics: Metrics) -> None:
+        self.model, self.limits, self.metrics = model, limits, metrics
+        self._environment, self._life, self._closing = environment, Life(), False
+        metrics.ready.labels(model.name).set(0)
+
+    @property
+    def is_ready(self) -> bool:
+        """Return whether the worker answers."""
+        return self._life.ready
+
+    @property
+    def reason(self) -> str:
+        """Return why the worker does not answer."""
+        return self._life.reason
+
+    @property
+    def pid(self) -> int | None:
+        """Return the number of the worker's process."""
+        return self._life.process.pid if self._life.process else None
+
+    async def start(self) -> None:
+        """Start the worker.
+
+        Raises:
+            ZooError: it cannot be started.
+        """
+        process = WorkerProcess(self.model, self._environment, self._take, lambda: self._ended(process))
+        self._life.process = process
+        await process.start()
+        self._life.ready, self._life.failures = True, 0
+        start = process.outcome.start
+        self.model.proof = {"device": start.get("device", {}), "versions": start.get("versions", {})}
+        self.metrics.ready.labels(self.model.name).set(1)
+        self._pump()
+
+    async def stop(self) -> None:
+        """End the worker after what is in hand."""
+        self._closing = True
+        for task in self._life.tasks:
+            task.cancel()
+        if self._life.process is not None:
+            await self._life.process.finish(FINISH_S)
+
+    def _send(self, command: Event) -> None:
+        if self._life.process is not None:
+            self._life.process.send(command)
+
+    def _kill(self, reason: str) -> None:
+        if self._life.process is not None:
+            self._life.process.kill(reason)
+
+    def _ended(self, process: WorkerProcess) -> None:
+        was_ready, self._life.ready = self._life.ready, False
+        self.metrics.ready.labels(self.model.name).set(0)
+        self._life.reason = process.why()
+        self._fail_running(unavailable(f"The worker of {self.model.name} was lost ({process.why()}); send it again"))
+        if was_ready and not self._closing:
+            console.warn(f"{self.model.name}: the worker was lost ({process.why()}) and is started again")
+            self._life.tasks = {asyncio.get_running_loop().create_task(self._restart())}
+
+    async def _restart(self) -> None:
+        """Start the worker until that succeeds, with longer and longer pauses."""
+        while not self._closing:
+            self.metrics.restarts.labels(self.model.name).inc()
+            try:
+                await self.start()
+                return
+            except (ZooError, OSError) as error:
+                self._life.failures += 1
+                self._life.reason = str(error).partition("\n")[0]
+                console.warn(f"{self.model.name}: the worker cannot be started: {self._life.reason}")
+                self._fail_waiting(unavailable(f"The worker of {self.model.name} cannot be started: {self.reason}"))
+            await asyncio.sleep(min(LONGEST_PAUSE_S, 2.0**self._life.failures))
+
+    # -- what the kinds of engines do
+
+    def _take(self, event: Event) -> None:
+        raise NotImplementedError
+
+    def _pump(self) -> None:
+        raise NotImplementedError
+
+    def _fail_running(self, error: RequestError) -> None:
+        raise NotImplementedError
+
+    def _fail_waiting(self, error: RequestError) -> None:
+        raise NotImplementedError
+
+
+class Engine(Supervisor):
+    """Answers items in batches.
+
+    Args:
+        model: what it serves.
+        environment: its libraries.
+        limits: of the server.
+        metrics: of the server.
+        slots: what host and worker share.
+    """
+
+    def __init__(
+        self, model: Model, environment: Environment, limits: ServeConfig, metrics: Metrics, slots: "Slots"
+    ) -> None:
+        super().__init__(model, environment, limits, metrics)
+        self._slots = slots
+        self._waiting: deque[tuple[Any, asyncio.Future[Any]]] = deque()
+        self._free = list(range(slots.count))
+        self._running: dict[int, _Batch] = {}
+        self._timer: asyncio.TimerHandle | None = None
+        self._sizes = metrics.sizes.labels(model.name)
+        self._computing = metrics.computing.labels(model.name)
+        metrics.waiting.labels(model.name).set_function(lambda: len(self._waiting))
+
+    async def ask(self, items: list[Any]) -> list[Any]:
+        """Return what the model answers to items, all or none.
+
+        Raises:
+            RequestError: too many wait, the worker was lost, the model refused one, or it took too long.
+        """
+        if not self.is_ready and self._life.failures:
+            raise unavailable(f"The worker of {self.model.name} cannot be started: {self.reason}")
+        room = self._slots.most_waiting(self.limits.max_queue)
+        if len(self._waiting) + len(items) > room:
+            raise busy(f"{len(self._waiting)} items wait for {self.model.name} already, and {room} may")
+        loop = asyncio.get_running_loop()
+        futures = [loop.create_future() for _ in items]
+        self._waiting.extend(zip(items, futures, strict=True))
+        self._pump()
+        try:
+            async with asyncio.timeout(self.limits.timeout_s):
+                return [await future for future in futures]
+        except TimeoutError:
+            words = f"There was no answer within {self.limits.timeout_s:g} s"
+            raise RequestError(504, words, retry_after=1) from None
+        finally:
+            _give_up(futures)
+
+    async def drain(self) -> None:
+        """Wait until nothing waits and nothing runs."""
+        while self._waiting or self._running:
+            await asyncio.sleep(0.01)
+
+    def _pump(self) -> None:
+        """Send what waits, as far as the worker takes it."""
+        while self.is_ready and self._free and self._waiting:
+            count = self._next_size()
+            if not count or not self._send_batch(count):
+                return
+
+    def _next_size(self) -> int:
+        """Return how many items the next batch gets; 0: it is better to wait for more.
+
+        While a batch is computed, the next is made ready as soon as it is half as large: a smaller one would be
+        computed for nearly the same price. What there is then is shared out evenly, so that neither the worker nor
+        those who answer wait for each other.
+        """
+        waiting, running = len(self._waiting), sum(len(batch.futures) for batch in self._running.values())
+        most = min(self._slots.batch, waiting, max(LEAST_SHARED, (waiting + running + 1) // 2))
+        if running:
+            return most if 2 * waiting >= running else 0
+        if self.limits.max_wait_ms and waiting < self._slots.batch and self._timer is None:
+            loop = asyncio.get_running_loop()
+            self._timer = loop.call_later(self.limits.max_wait_ms / 1000, self._waited)
+        return 0 if self._timer else most
+
+    def _waited(self) -> None:
+        self._timer = None
+        if self.is_ready and self._free and self._waiting:
+            self._send_batch(min(self._slots.batch, len(self._waiting)))
+
+    def _send_batch(self, count: int) -> bool:
+        taken = [self._waiting.popleft() for _ in range(count)]
+        chosen = [pair for pair in taken if not pair[1].done()]
+        if not chosen:
+            return bool(self._waiting)
+        slot = self._free.pop()
+        command = self._slots.put(slot, [item for item, _ in chosen])
+        timer = asyncio.get_running_loop().call_later(self.limits.hang_s, self._hung)
+        self._running[slot] = _Batch([future for _, future in chosen], timer)
+        self._sizes.observe(len(chosen))
+        self._send(command)
+        return True
+
+    def _hung(self) -> None:
+        self._kill(f"it did not answer within {self.limits.hang_s:g} s")
+
+    def _take(self, event: Event) -> None:
+        """Hand out the answers of a slot."""
+        batch = self._running.pop(event["slot"], None)
+        if batch is None:
+            return
+        batch.timer.cancel()
+        if "problem" in event:
+            _fail(batch.futures, RequestError(422, str(event["problem"])))
+        else:
+            self._computing.observe(event["seconds"])
+            for future, answer in zip(batch.futures, self._slots.take(event["slot"]), strict=True):
+                if not future.done():
+                    future.set_result(answer)
+        self._free.append(event["slot"])
+        self._pump()
+
+    def _fail_running(self, error: RequestError) -> None:
+        for batch in self._running.values():
+            batch.timer.cancel()
+            _fail(batch.futures, error)
+        self._running.clear()
+        self._free = list(range(self._slots.count))
+
+    def _fail_waiting(self, error: RequestError) -> None:
+        _fail([future for _, future in self._waiting], error)
+        self._waiting.clear()
+
+
+def _fail(futures: "list[asyncio.Future[Any]]", error: RequestError) -> None:
+    for future in futures:
+        if not future.done():
+            future.set_exception(error)
+
+
+def _give_up(futures: "list[asyncio.Future[Any]]") -> None:
+    """Let nobody wait for answers any more; those that failed have been looked at."""
+    for future in futures:
+        if not future.cancel() and not future.cancelled():
+            with contextlib.suppress(Exception):
+                future.exception()

@@ -1,0 +1,184 @@
+"""Who may ask, from where, and how much: looked at before anything of a request is read."""
+
+import asyncio
+import hmac
+import ipaddress
+import json
+from collections.abc import Callable, Iterable
+from urllib.parse import urlsplit
+
+from starlette.datastructures import Headers, MutableHeaders
+from starlette.types import ASGIApp, Message, Receive, Scope, Send
+
+from zoo.config.schemas.serving import LOOPBACK, ServeConfig
+from zoo.serving.errors import RequestError, busy
+from zoo.serving.metrics import Metrics
+
+# Asked by those who watch over the server; they tell nothing of the models.
+OPEN = ("/healthz", "/readyz")
+# The page holds no secret; what it asks for does.
+PAGE = ("/", "/page.css", "/page.js")
+READING = ("GET", "HEAD", "OPTIONS")
+POLICY = (
+    "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' blob: data:; connect-src 'self'; "
+    "base-uri 'none'; form-action 'none'; frame-ancestors 'none'"
+)
+HEADERS = {
+    "content-security-policy": POLICY,
+    "x-content-type-options": "nosniff",
+    "referrer-policy": "no-referrer",
+    "cross-origin-resource-policy": "same-origin",
+    "cross-origin-opener-policy": "same-origin",
+    "cache-control": "no-store",
+}
+BODY_S = 60.0
+
+
+class Guard:
+    """Refuses what must not reach the application, and counts the bytes of bodies.
+
+    Args:
+        app: what answers.
+        limits: of the server.
+        token: that requests must bear; None: none.
+        names: by which browsers may call the server, without ports.
+        metrics: of the server.
+    """
+
+    def __init__(
+        self, app: ASGIApp, limits: ServeConfig, token: str | None, names: Iterable[str], metrics: Metrics
+    ) -> None:
+        self._app, self._limits, self._token, self._metrics = app, limits, token, metrics
+        self._names = {name.lower() for name in names}
+        self._pending = 0
+        metrics.pending.set_function(lambda: self._pending)
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Answer a request."""
+        if scope["type"] != "http":
+            await self._app(scope, receive, send)
+            return
+        body = _Body(receive, self._limits, self._reserve)
+        answer = _Answer(send)
+        try:
+            self._check(scope)
+            body.announced(Headers(scope=scope).get("content-length"))
+            await self._app(scope, body.receive, answer.send)
+        except RequestError as error:
+            await answer.refuse(error)
+        finally:
+            self._pending -= body.size
+
+    def _reserve(self, size: int) -> None:
+        if self._pending + size > self._limits.max_pending_mb * 1e6:
+            raise busy("There is no room for the body of another request now")
+        self._pending += size
+
+    def _check(self, scope: Scope) -> None:
+        headers = Headers(scope=scope)
+        hosts = headers.getlist("host")
+        if len(hosts) != 1 or not self._is_own(hosts[0]):
+            words = "The server is not called so: other names are given by hosts=NAME,NAME"
+            raise RequestError(421, f"{words}. It was called {', '.join(hosts)[:200]!r}")
+        origin = headers.get("origin")
+        if origin is not None and urlsplit_netloc(origin) != hosts[0].lower():
+            raise RequestError(403, "Pages of other servers may not use this one")
+        if headers.get("sec-fetch-site") in ("cross-site", "same-site") and scope["path"] not in PAGE:
+            raise RequestError(403, "Pages of other servers may not use this one")
+        if self._token is not None and scope["path"] not in (*OPEN, *PAGE):
+            self._check_token(headers.get("authorization", ""))
+
+    def _check_token(self, given: str) -> None:
+        kind, _, token = given.partition(" ")
+        wanted = (self._token or "").encode()
+        if kind.lower() != "bearer" or not hmac.compare_digest(token.strip().encode("utf-8", "replace"), wanted):
+            raise RequestError(401, "The token is missing or wrong: Authorization: Bearer TOKEN")
+
+    def _is_own(self, host: str) -> bool:
+        """Whether a Host header names this server; a foreign name that leads here is how pages of others get in."""
+        try:
+            name = urlsplit(f"//{host}").hostname or ""
+            if name in self._names:
+                return True
+            return not self._limits.is_loopback and bool(ipaddress.ip_address(name))
+        except ValueError:
+            return False
+
+
+def urlsplit_netloc(address: str) -> str | None:
+    """Return host and port of an address; None where it is none."""
+    try:
+        return urlsplit(address).netloc.lower()
+    except ValueError:
+        return None
+
+
+def names_of(limits: ServeConfig) -> list[str]:
+    """Return the names by which browsers may call a server."""
+    own = [name.strip() for name in limits.hosts.split(",") if name.strip()]
+    return [*LOOPBACK, limits.host, *own] if limits.is_loopback else [*LOOPBACK, limits.host.strip("[]"), *own]
+
+
+class _Body:
+    """The body of a request, whose bytes are counted as they come."""
+
+    def __init__(self, receive: Receive, limits: ServeConfig, reserve: Callable[[int], None]) -> None:
+        self._receive, self._reserve = receive, reserve
+        self._most, self._read, self.size = int(limits.max_body_mb * 1e6), 0, 0
+
+    def announced(self, length: str | None) -> None:
+        """Take the length that the header tells."""
+        if length is not None and length.isdecimal():
+            self._take(int(length))
+
+    async def receive(self) -> Message:
+        """Return the next message."""
+        if self._read < 0:
+            return await self._receive()
+        try:
+            message = await asyncio.wait_for(self._receive(), BODY_S)
+        except TimeoutError:
+            raise RequestError(408, f"The body did not come within {BODY_S:g} s") from None
+        self._read += len(message.get("body", b""))
+        if self._read > self.size:
+            self._take(self._read - self.size)
+        if not message.get("more_body"):
+            self._read = -1
+        return message
+
+    def _take(self, size: int) -> None:
+        if self.size + size > self._most:
+            raise RequestError(413, f"The body is larger than {self._most:,} bytes")
+        self._reserve(size)
+        self.size += size
+
+
+class _Answer:
+    """What is sent, with the headers that every answer bears."""
+
+    def __init__(self, send: Send) -> None:
+        self._send, self._begun = send, False
+
+    async def send(self, message: Message) -> None:
+        """Send a message."""
+        if message["type"] == "http.response.start":
+            self._begun = True
+            headers = MutableHeaders(scope=message)
+            for name, value in HEADERS.items():
+                headers.setdefault(name, value)
+        await self._send(message)
+
+    async def refuse(self, error: RequestError) -> None:
+        """Send an error, unless an answer has begun."""
+        if self._begun:
+            return
+        body = json.dumps({"error": error.message}).encode()
+        headers = [(b"content-type", b"application/json"), (b"content-length", str(len(body)).encode())]
+        if error.retry_after is not None:
+            headers.append((b"retry-after", str(error.retry_after).encode()))
+        if error.status == 401:
+            headers.append((b"www-authenticate", b"Bearer"))
+        if error.status in (408, 413, 429):  # the rest of the body is not read
+            headers.append((b"connection", b"close"))
+        await self.send({"type": "http.response.start", "status": error.status, "headers": headers})
+        await self.send({"type": "http.response.body", "body": body})

@@ -1,0 +1,131 @@
+"""A worker's process: started in its proven stack, spoken to from the event loop, and started again after its end."""
+
+import asyncio
+import contextlib
+import json
+import threading
+from collections.abc import Callable
+
+from zoo.core.errors import ZooError
+from zoo.core.files import write_json
+from zoo.environments import store
+from zoo.environments.store import Environment
+from zoo.runs import diagnosis, event_log, launchers, probe_cache
+from zoo.runs.event_log import Event
+from zoo.runs.worker_process import Outcome
+from zoo.serving.models import Model
+
+
+class WorkerProcess:
+    """One life of a worker.
+
+    Args:
+        model: what it serves.
+        environment: its libraries.
+        take: called in the event loop with every event after ``ready``.
+        ended: called in the event loop once it has ended.
+    """
+
+    def __init__(
+        self, model: Model, environment: Environment, take: Callable[[Event], None], ended: Callable[[], None]
+    ) -> None:
+        self._model, self._environment, self._take, self._ended = model, environment, take, ended
+        self._loop = asyncio.get_running_loop()
+        self._ready: asyncio.Future[None] = self._loop.create_future()
+        self._process: launchers.Process | None = None
+        self.outcome = Outcome()
+        self.reason = ""
+
+    async def start(self) -> None:
+        """Start it and wait until it is ready.
+
+        Raises:
+            ZooError: it did not get that far.
+        """
+        context, request = self._model.context, self._model.request
+        probed = probe_cache.known(self._environment, context.machine, request["device"])
+        path = context.folder / "request.json"
+        write_json(path, request | ({"probes": probed.rows} if probed else {}))
+        variables = store.child_environment(context.choice.stack, context.choice.env)
+        command = store.worker_command(self._environment.python, path)
+        self._process = launchers.load(context.settings.launcher).start(
+            command, variables, context.folder, stdin=True
+        )
+        threading.Thread(target=self._follow, args=(self._process,), daemon=True).start()
+        await self._ready
+        if not probed:
+            probe_cache.keep(self._environment, context.machine, request["device"], self.outcome.start)
+
+    @property
+    def pid(self) -> int | None:
+        """Return the number of its process, where the launcher tells it."""
+        return getattr(self._process, "pid", None)
+
+    def send(self, command: Event) -> None:
+        """Send a command; one that has ended does not get it, and its end is reported by itself."""
+        if self._process is None or self._process.stdin is None:
+            return
+        with contextlib.suppress(BrokenPipeError):
+            self._process.stdin.write(json.dumps(command).encode() + b"\n")
+            self._process.stdin.flush()
+
+    def kill(self, reason: str) -> None:
+        """End it at once."""
+        self.reason = self.reason or reason
+        if self._process is not None and self._process.is_running():
+            self._process.kill()
+
+    async def finish(self, seconds: float) -> None:
+        """Say that no more commands follow, and wait for its end; then end it."""
+        if self._process is None:
+            return
+        if self._process.stdin is not None:
+            with contextlib.suppress(BrokenPipeError):
+                self._process.stdin.close()
+        deadline = self._loop.time() + seconds
+        while self._process.is_running() and self._loop.time() < deadline:
+            await asyncio.sleep(0.02)
+        self.kill("it was asked to end and did not")
+
+    def why(self) -> str:
+        """Return in a few words why it has ended."""
+        if self.reason:
+            return self.reason
+        if self.outcome.error:
+            return str(self.outcome.error.get("message", "")).partition("\n")[0][:300]
+        code = self.outcome.returncode
+        return f"signal {-code} ended it" if code < 0 else f"it ended with exit status {code}"
+
+    # -- in the thread that reads
+
+    def _follow(self, process: launchers.Process) -> None:
+        for line in process.events():
+            event = event_log.parse(line)
+            if event is not None:
+                self._call(self._heard, event)
+        self.outcome.returncode = process.wait()
+        self._call(self._gone)
+
+    def _call(self, function: Callable[..., None], *arguments: Event) -> None:
+        with contextlib.suppress(RuntimeError):  # the loop is closed: the server has ended
+            self._loop.call_soon_threadsafe(function, *arguments)
+
+    # -- in the event loop
+
+    def _heard(self, event: Event) -> None:
+        if event["event"] in ("start", "error", "done"):
+            self.outcome.add(event)
+        elif event["event"] == "ready":
+            if not self._ready.done():
+                self._ready.set_result(None)
+        elif event["event"] in ("batch", "text"):
+            self._take(event)
+
+    def _gone(self) -> None:
+        if not self._ready.done():
+            self._ready.set_exception(self._failure())
+        self._ended()
+
+    def _failure(self) -> ZooError:
+        context = self._model.context
+        return diagnosis.failure(self.outcome, context.folder, context.choice.backend.name)

@@ -1,0 +1,247 @@
+"""From settings to a running server, and to its end."""
+
+import asyncio
+import contextlib
+import secrets
+import shutil
+import signal
+import socket
+import sys
+import tempfile
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import uvicorn
+from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol
+
+from zoo.config.schemas import serving
+from zoo.config.schemas.serving import ServeConfig
+from zoo.core import console, paths, uses
+from zoo.core.errors import INTERRUPTED, ZooError
+from zoo.environments import store
+from zoo.environments.store import Environment
+from zoo.runs import execution
+from zoo.serving import guard, models, slots
+from zoo.serving.app import Application
+from zoo.serving.decoders import Decoders
+from zoo.serving.engine import Engine
+from zoo.serving.inputs import Preparer
+from zoo.serving.metrics import Metrics
+from zoo.serving.models import Model
+from zoo.serving.writer import Writer
+
+MOST_CONNECTIONS = 1024
+HEADER_S = 20.0
+MOST_HEADER_BYTES = 65_536
+GRACE_S = 30
+
+
+def run(overrides: list[str]) -> int:
+    """Serve until asked to stop; return the exit status.
+
+    Args:
+        overrides: as on the command line; see :func:`zoo.config.schemas.serving.take_apart`.
+
+    Raises:
+        ZooError: a setting is wrong, a model cannot be had or started, or the address cannot be used.
+    """
+    limits, groups = serving.take_apart(overrides)
+    paths.make_cache()
+    with contextlib.ExitStack() as stack:
+        stack.enter_context(uses.using(paths.cache_in_use()))
+        listening = stack.enter_context(_listening(limits))
+        folder = Path(stack.enter_context(_folder()))
+        loaded = _loaded(groups, folder, limits)
+        ready = {model.name: execution.ensure_environment(model.context) for model in loaded}
+        for environment in ready.values():
+            stack.enter_context(store.in_use(environment))
+        return _run(_Server(limits, loaded, ready, listening))
+
+
+def _run(server: "_Server") -> int:
+    """Run a server in the faster event loop where there is one."""
+    try:
+        from uvloop import new_event_loop
+    except ImportError:  # Windows
+        return asyncio.run(server.run())
+    with asyncio.Runner(loop_factory=new_event_loop) as runner:
+        return runner.run(server.run())
+
+
+def _loaded(groups: list[list[str]], folder: Path, limits: ServeConfig) -> list[Model]:
+    loaded: list[Model] = []
+    for overrides in groups:
+        loaded.append(models.load(overrides, folder, limits, {model.name for model in loaded}))
+    return loaded
+
+
+@contextlib.contextmanager
+def _folder() -> Iterator[str]:
+    """Make a folder for requests, logs and slots; kept where a worker could not be started."""
+    folder = tempfile.mkdtemp(prefix="zoo-serve-")
+    try:
+        yield folder
+    except ZooError:
+        raise
+    except BaseException:
+        shutil.rmtree(folder, ignore_errors=True)
+        raise
+    else:
+        shutil.rmtree(folder, ignore_errors=True)
+
+
+@contextlib.contextmanager
+def _listening(limits: ServeConfig) -> Iterator[socket.socket]:
+    """Take the address before anything is built for it."""
+    family = socket.AF_INET6 if ":" in limits.host else socket.AF_INET
+    with socket.socket(family, socket.SOCK_STREAM) as listening:
+        listening.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        try:
+            listening.bind((limits.host.strip("[]"), limits.port))
+        except OSError as error:
+            words = f"Cannot listen on {limits.host}, port {limits.port}: {error.strerror or error}"
+            raise ZooError(words, "Choose another: port=8001, or port=0 for a free one.") from error
+        yield listening
+
+
+class _Server:
+    """The parts of a server, from start to end."""
+
+    def __init__(
+        self, limits: ServeConfig, loaded: list[Model], ready: dict[str, Environment], listening: socket.socket
+    ) -> None:
+        self._limits, self._listening, self._metrics = limits, listening, Metrics()
+        self._token = _token(limits)
+        self._decoders = Decoders(limits.decoders, int(limits.max_megapixels * 1e6))
+        self._engines = {model.name: _engine(model, ready[model.name], limits, self._metrics) for model in loaded}
+        self._app = Application(self._engines, self._decoders, Preparer(self._decoders, limits), self._metrics)
+        self._http: _Http | None = None
+        self._asked = 0
+
+    async def run(self) -> int:
+        task = asyncio.current_task()
+        loop = asyncio.get_running_loop()
+        for number in (signal.SIGINT, signal.SIGTERM):
+            loop.add_signal_handler(number, self._stop, task)
+        try:
+            async with asyncio.TaskGroup() as group:
+                for engine in self._engines.values():
+                    group.create_task(engine.start())
+            await self._serve()
+            return 0
+        except* ZooError as errors:
+            raise errors.exceptions[0] from None
+        except* asyncio.CancelledError:
+            return_code = INTERRUPTED
+        finally:
+            await asyncio.gather(*(engine.stop() for engine in self._engines.values()))
+            await self._decoders.stop()
+        return return_code
+
+    async def _serve(self) -> None:
+        app = guard.Guard(self._app.asgi(), self._limits, self._token, guard.names_of(self._limits), self._metrics)
+        config = uvicorn.Config(
+            app, http=_Protocol, loop="none", lifespan="off", log_level="warning", access_log=False,
+            server_header=False, limit_concurrency=MOST_CONNECTIONS, timeout_graceful_shutdown=GRACE_S,
+            proxy_headers=False,
+        )  # fmt: skip
+        self._http = _Http(config)
+        self._announce()
+        await self._http.serve(sockets=[self._listening])
+
+    def _stop(self, task: "asyncio.Task[Any] | None") -> None:
+        self._asked += 1
+        self._app.draining = True
+        if self._asked == 1:
+            console.say("\nStopping after the requests in hand. Ctrl-C again: stop at once.")
+        if self._http is None:
+            if task is not None:
+                task.cancel()
+        elif self._asked == 1:
+            self._http.should_exit = True
+        else:
+            self._http.force_exit = True
+
+    def _announce(self) -> None:
+        host, port = self._listening.getsockname()[:2]
+        shown = f"[{host}]" if ":" in host else host
+        secret = f"#token={self._token}" if self._token else ""
+        for engine in self._engines.values():
+            model = engine.model
+            device = model.proof.get("device", {}).get("name", "")
+            console.say(f"  {model.name}: {model.kind} on {model.context.choice.stack.name} ({device})")
+        console.output(f"Serving on http://{shown}:{port}/{secret}")
+        sys.stdout.flush()
+
+
+def _engine(model: Model, environment: Environment, limits: ServeConfig, metrics: Metrics) -> Engine | Writer:
+    if model.kind == "writer":
+        return Writer(model, environment, limits, metrics)
+    return Engine(model, environment, limits, metrics, slots.make(model))
+
+
+def _token(limits: ServeConfig) -> str | None:
+    if limits.token == serving.NONE or (limits.token == serving.AUTO and limits.is_loopback):
+        return None
+    return secrets.token_urlsafe(24) if limits.token == serving.AUTO else limits.token
+
+
+class _Http(uvicorn.Server):
+    """Uvicorn's server, with signals left to ours."""
+
+    @contextlib.contextmanager
+    def capture_signals(self) -> Iterator[None]:
+        """Leave signals alone."""
+        yield
+
+
+class _Protocol(HttpToolsProtocol):
+    """HTTP as uvicorn reads it, with limits on what comes before a body."""
+
+    _header_bytes = 0
+    _patience: asyncio.TimerHandle | None = None
+
+    def connection_made(self, transport: Any) -> None:
+        """Begin to wait for a request."""
+        super().connection_made(transport)
+        self._expect_headers()
+
+    def connection_lost(self, exc: Exception | None) -> None:
+        """Wait no longer."""
+        self._headers_are_there()
+        super().connection_lost(exc)
+
+    def on_message_begin(self) -> None:
+        """Begin to count."""
+        self._header_bytes = 0
+        self._expect_headers()
+        super().on_message_begin()
+
+    def on_url(self, url: bytes) -> None:
+        """Count the address."""
+        self._count(len(url))
+        super().on_url(url)
+
+    def on_header(self, name: bytes, value: bytes) -> None:
+        """Count a header."""
+        self._count(len(name) + len(value))
+        super().on_header(name, value)
+
+    def on_headers_complete(self) -> None:
+        """Wait no longer."""
+        self._headers_are_there()
+        super().on_headers_complete()
+
+    def _count(self, size: int) -> None:
+        self._header_bytes += size
+        if self._header_bytes > MOST_HEADER_BYTES:
+            raise ValueError("the headers are too large")
+
+    def _expect_headers(self) -> None:
+        self._headers_are_there()
+        self._patience = self.loop.call_later(HEADER_S, self.transport.close)
+
+    def _headers_are_there(self) -> None:
+        if self._patience is not None:
+            self._patience.cancel()

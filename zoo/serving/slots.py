@@ -1,0 +1,103 @@
+"""The files that host and worker both map: items go in, answers come out."""
+
+from collections.abc import Iterator
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Protocol
+
+from zoo.runs.event_log import Event
+from zoo.runs.records import Json
+from zoo.serving.models import Model
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+# Pictures that may wait to be restyled: each takes megabytes and about a second.
+MOST_RESTYLED = 16
+
+
+class Slots(Protocol):
+    """What an engine needs of them."""
+
+    count: int
+    batch: int
+
+    def put(self, slot: int, items: list[Any]) -> Event:
+        """Write items; return the command for the worker."""
+
+    def take(self, slot: int) -> Iterator[Any]:
+        """Yield the answers to what was last put there, in order."""
+
+    def most_waiting(self, limit: int) -> int:
+        """Return how many items may wait."""
+
+
+def make(model: Model) -> Slots:
+    """Make the files of a model; its worker finds their shape in its request."""
+    serve = model.request["serve"]
+    return PictureSlots(serve) if model.kind == "restyle" else RowSlots(serve, model.kind)
+
+
+class RowSlots:
+    """Items of one shape, several in a slot; an answer is a row of probabilities, float32 (classes,)."""
+
+    def __init__(self, serve: Json, kind: str) -> None:
+        import numpy as np
+
+        shape = tuple(serve["shape"])
+        self.count, self.batch = shape[:2]
+        self._counts = [0] * self.count
+        self._inputs = _mapped(serve["inputs"], np.uint8 if kind == "pictures" else np.int32, shape)
+        self._outputs = _mapped(serve["outputs"], np.float32, (*shape[:2], serve["classes"]))
+
+    def put(self, slot: int, items: "list[NDArray[Any]]") -> Event:
+        """Write items; return the command for the worker."""
+        for place, item in enumerate(items):
+            self._inputs[slot, place] = item
+        self._counts[slot] = len(items)
+        return {"slot": slot, "count": len(items)}
+
+    def take(self, slot: int) -> "Iterator[NDArray[Any]]":
+        """Yield the answers of a slot."""
+        yield from self._outputs[slot, : self._counts[slot]].copy()
+
+    def most_waiting(self, limit: int) -> int:
+        """Return the limit: rows are small."""
+        return limit
+
+
+class PictureSlots:
+    """One picture of any size in a slot; the answer is a picture of that size."""
+
+    batch = 1
+
+    def __init__(self, serve: Json) -> None:
+        import numpy as np
+
+        shape = tuple(serve["shape"])
+        self.count = shape[0]
+        self._shapes: list[tuple[int, ...]] = [()] * self.count
+        self._inputs, self._outputs = (_mapped(serve[name], np.uint8, shape) for name in ("inputs", "outputs"))
+
+    def put(self, slot: int, items: "list[NDArray[Any]]") -> Event:
+        """Write the picture; return the command for the worker."""
+        (pixels,) = items
+        self._shapes[slot] = pixels.shape
+        self._inputs[slot, : pixels.size] = pixels.ravel()
+        return {"slot": slot, "rows": pixels.shape[0], "columns": pixels.shape[1]}
+
+    def take(self, slot: int) -> "Iterator[NDArray[Any]]":
+        """Yield the answer of a slot."""
+        shape = self._shapes[slot]
+        yield self._outputs[slot, : shape[0] * shape[1] * 3].reshape(shape).copy()
+
+    def most_waiting(self, limit: int) -> int:
+        """Return how many may wait: pictures are large."""
+        return min(limit, MOST_RESTYLED)
+
+
+def _mapped(path: str, kind: Any, shape: tuple[int, ...]) -> "NDArray[Any]":
+    """Map a new file, which only its owner can read."""
+    import numpy as np
+
+    Path(path).touch(mode=0o600)
+    return np.memmap(path, kind, "w+", shape=shape)

@@ -1,0 +1,86 @@
+"""Texts that a language model goes on with, several at a time, each handed on as it comes."""
+
+import asyncio
+from collections.abc import AsyncIterator
+from typing import Any
+
+from zoo.runs.event_log import Event
+from zoo.serving.engine import Supervisor
+from zoo.serving.errors import RequestError, busy, unavailable
+
+_END = object()
+
+
+class Writer(Supervisor):
+    """Streams texts; its arguments are those of :class:`zoo.serving.engine.Supervisor`."""
+
+    def __init__(self, *arguments: Any) -> None:
+        super().__init__(*arguments)
+        self._streams: dict[int, asyncio.Queue[Any]] = {}
+        self._number = 0
+        self._timer: asyncio.TimerHandle | None = None
+        self.metrics.waiting.labels(self.model.name).set_function(lambda: len(self._streams))
+
+    async def write(self, settings: dict[str, Any]) -> AsyncIterator[str]:
+        """Yield what the model writes, piece by piece; leaving the loop early stops it.
+
+        Args:
+            settings: ``tokens``, ``length``, ``temperature``, ``top_k`` and ``seed``.
+
+        Raises:
+            RequestError: too many are written already, or the worker was lost.
+        """
+        if not self.is_ready:
+            raise unavailable(f"The worker of {self.model.name} is not ready: {self.reason}")
+        if len(self._streams) >= self.limits.max_streams:
+            raise busy(f"{self.model.name} writes {len(self._streams)} texts already")
+        self._number += 1
+        number, pieces = self._number, asyncio.Queue[Any]()
+        self._streams[number] = pieces
+        self._send({"slot": number, **settings})
+        self._watch()
+        try:
+            while (piece := await pieces.get()) is not _END:
+                if isinstance(piece, RequestError):
+                    raise piece
+                yield piece
+        finally:
+            if self._streams.pop(number, None) is not None:
+                self._send({"close": number})
+
+    async def drain(self) -> None:
+        """Wait until no text is being written."""
+        while self._streams:
+            await asyncio.sleep(0.01)
+
+    def _watch(self) -> None:
+        """Kill the worker if it says nothing for too long while a text is being written."""
+        if self._timer is not None:
+            self._timer.cancel()
+        loop = asyncio.get_running_loop()
+        self._timer = loop.call_later(self.limits.hang_s, self._hung) if self._streams else None
+
+    def _hung(self) -> None:
+        self._kill(f"it wrote nothing within {self.limits.hang_s:g} s")
+
+    def _take(self, event: Event) -> None:
+        stream = self._streams.get(event["slot"])
+        if stream is not None and event["event"] == "text":
+            stream.put_nowait(event["text"])
+        elif stream is not None:
+            del self._streams[event["slot"]]
+            problem = event.get("problem")
+            stream.put_nowait(RequestError(422, str(problem)) if problem else _END)
+        self._watch()
+
+    def _pump(self) -> None:
+        """Nothing waits: a text that cannot be written now is refused."""
+
+    def _fail_running(self, error: RequestError) -> None:
+        for stream in self._streams.values():
+            stream.put_nowait(error)
+        self._streams.clear()
+        self._watch()
+
+    def _fail_waiting(self, error: RequestError) -> None:
+        """Nothing waits."""

@@ -1,0 +1,42 @@
+"""A style network that answers one picture at a time."""
+
+import numpy as np
+
+from zoo.models import compat
+from zoo.models.style_transfer import fast as network
+from zoo.worker import devices, weights
+from zoo.worker.inference import predictors, tiles
+
+
+def restyler(request):
+    """Build a style network.
+
+    Args:
+        request: its ``serve`` part holds ``inputs`` and ``outputs``, the paths of the slots; their ``shape``, (slots,
+            bytes); and ``precision``.
+
+    Returns:
+        The function that answers ``{"slot": ..., "rows": ..., "columns": ...}``; pixels are uint8 RGB.
+    """
+    settings = request["serve"]
+    predictors.prepare(devices.load(request["device"]["framework"]), settings["precision"])
+    model = network.build(compat, initializer="zeros", **request["model"]["args"])
+    weights.load(model, request["weights"])
+    shape = tuple(settings["shape"])
+    inputs = np.memmap(settings["inputs"], np.uint8, "r", shape=shape)
+    outputs = np.memmap(settings["outputs"], np.uint8, "r+", shape=shape)
+
+    def answer(asked):
+        size = asked["rows"], asked["columns"], 3
+        count = int(np.prod(size))
+        pixels = inputs[asked["slot"], :count].reshape(size)
+        outputs[asked["slot"], :count] = _restyled(model, pixels).ravel()
+
+    return answer
+
+
+def _restyled(model, pixels):
+    rows, columns = pixels.shape[:2]
+    missing = [(0, -edge % network.GRAIN) for edge in (rows, columns)]
+    whole = np.pad(pixels, [*missing, (0, 0)], "edge").astype(np.float32)[None]
+    return tiles.to_pixels(compat.outputs(model, whole)[0][0])[:rows, :columns]
