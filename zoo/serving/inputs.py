@@ -24,6 +24,8 @@ if TYPE_CHECKING:
 MOST_INSTANCES = 128
 RAW = "application/octet-stream"
 MULTIPART = "multipart/form-data"
+# What `curl -d` says of any body, also of the JSON in the examples of TensorFlow Serving.
+CURL = "application/x-www-form-urlencoded"
 LONGEST_TEXT = 2000
 SMALLEST_SIDE = 32
 DEFAULTS: Json = {"length": 200, "temperature": 0.8, "top_k": None, "seed": 1}
@@ -49,7 +51,7 @@ async def read(request: Request, model: Model) -> Asked:
         asked = Asked(_of_raw(await request.body(), model), {})
     elif kind.startswith("image/"):
         asked = Asked([await request.body()], {})
-    elif kind in ("application/json", "text/json"):
+    elif kind in ("application/json", CURL):
         asked = of_json(await request.body())
     else:
         kinds = f"application/json, {MULTIPART}, image/*, {RAW}"
