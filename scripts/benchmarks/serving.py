@@ -45,7 +45,9 @@ def in_stack(script: list[str], packages: tuple[str, ...] = ()) -> str:
     """Run a script in the stack of OpenVINO; return what it prints."""
     added = [word for package in packages for word in ("--with", package)]
     command = [*ZOO, "run", "backend=openvino", *added, *script]
-    return subprocess.run(command, cwd=ROOT, check=True, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True).stdout
+    return subprocess.run(
+        command, cwd=ROOT, check=True, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True
+    ).stdout
 
 
 def bare(alpha: float, precision: str, weights: Path, seconds: float) -> float:
@@ -99,7 +101,7 @@ def wait_for(address: str, process: "subprocess.Popen[bytes]") -> None:
     deadline = time.monotonic() + START_S
     while time.monotonic() < deadline and process.poll() is None:
         with contextlib.suppress(urllib.error.URLError, ConnectionError, TimeoutError):
-            urllib.request.urlopen(address, timeout=5)
+            urllib.request.urlopen(address, timeout=5)  # noqa: S310  (our own, on this machine)
             return
         time.sleep(0.2)
     raise RuntimeError(f"{address} did not become ready")
@@ -117,19 +119,19 @@ def body(kind: str, folder: Path) -> Path:
     pixels = bytes((7 * number + number // 977) % 256 for number in range(EDGE * EDGE * 3))
     content, mime = pixels, "application/octet-stream"
     if kind == "litserve":
-        content = b'--x\r\nContent-Disposition: form-data; name="file"; filename="a"\r\n\r\n' + pixels + b"\r\n--x--\r\n"
+        content = (
+            b'--x\r\nContent-Disposition: form-data; name="file"; filename="a"\r\n\r\n' + pixels + b"\r\n--x--\r\n"
+        )
         mime = "multipart/form-data; boundary=x"
     data, script = folder / f"{kind}.body", folder / f"{kind}.lua"
     data.write_bytes(content)
-    script.write_text(
-        f'wrk.method = "POST"\nlocal f = io.open({json.dumps(str(data))}, "rb")\nwrk.body = f:read("*all")\nf:close()\n'
-        f'wrk.headers["Content-Type"] = "{mime}"\n'
-    )
+    lines = ['wrk.method = "POST"', f'local f = io.open({json.dumps(str(data))}, "rb")', 'wrk.body = f:read("*all")']
+    script.write_text("\n".join([*lines, "f:close()", f'wrk.headers["Content-Type"] = "{mime}"']))
     return script
 
 
 def load(address: str, script: Path, clients: int, seconds: float) -> Row:
-    """Send requests from so many clients; return requests a second, the median and the 99th percentile, and errors."""
+    """Send requests from so many clients; return requests a second, median and 99th percentile, and errors."""
     command = ["wrk", "-t1", f"-c{clients}", f"-d{seconds:g}s", "--timeout", "30s", "--latency", "-s", str(script)]
     text = subprocess.run([*command, address], check=True, capture_output=True, text=True).stdout
     errors = re.search(r"Non-2xx or 3xx responses: (\d+)", text)
@@ -184,9 +186,9 @@ def summary(rows: list[Row]) -> str:
     for row in rows:
         key = (f"{row['alpha']} {row['precision']}", str(row["server"]), str(row.get("clients", "-")))
         groups.setdefault(key, []).append(row)
-    for key, group in groups.items():
+    for names, group in groups.items():
         cells = [_median(group, name, digits) for name, digits in _COLUMNS]
-        lines.append(f"| {' | '.join([*key, *cells])} |")
+        lines.append(f"| {' | '.join([*names, *cells])} |")
     return "\n".join(lines)
 
 

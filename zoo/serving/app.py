@@ -160,9 +160,12 @@ class Application:
 
 async def _all(prepared: Any) -> list[Any]:
     """Prepare several instances beside each other; the first problem stops all."""
-    async with asyncio.TaskGroup() as group:
-        tasks = [group.create_task(each) for each in prepared]
-    return [task.result() for task in tasks]
+    tasks = [asyncio.ensure_future(each) for each in prepared]
+    try:
+        return await asyncio.gather(*tasks)
+    finally:
+        for task in tasks:
+            task.cancel()
 
 
 async def _events(first: str, pieces: AsyncIterator[str]) -> AsyncIterator[str]:

@@ -1,7 +1,5 @@
 """The description of the server for programs (OpenAPI 3.1): its models, what they take and what they answer."""
 
-from typing import Any
-
 from zoo.runs.lifecycle import version
 from zoo.runs.records import Json
 from zoo.serving.inputs import LONGEST_TEXT, MOST_INSTANCES, MULTIPART, RAW, SMALLEST_SIDE
@@ -107,8 +105,7 @@ def _instance(model: Model) -> Json:
             return {"anyOf": [text, {"type": "object", "properties": {"prompt": text, **_drawing()}}]}
         case "restyle":
             return BASE64
-    row: Any = {"type": "array", "items": {}, "minItems": model.size[0], "maxItems": model.size[0]}
-    return {"anyOf": [BASE64, row]}
+    return {"anyOf": [BASE64, {"type": "array", "items": {"type": "array"}}]}
 
 
 def _parameters(model: Model) -> Json:
@@ -127,7 +124,7 @@ def _drawing() -> Json:
 
 
 def _generate() -> Json:
-    events = {"text/event-stream": {"schema": {"type": "string"}}}
+    events: Json = {"text/event-stream": {}}
     body = {"type": "object", "properties": {"prompt": {"type": "string"}, **_drawing()}}
     content = {"required": True, "content": {"application/json": {"schema": body}}}
     return {**_operation("Go on with a text, token by token (server-sent events)", events), "requestBody": content}

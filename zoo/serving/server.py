@@ -147,6 +147,7 @@ class _Server:
             proxy_headers=False,
         )  # fmt: skip
         self._http = _Http(config)
+        self._listening.listen(config.backlog)
         self._announce()
         await self._http.serve(sockets=[self._listening])
 

@@ -71,7 +71,9 @@ def litserve(alpha, precision, weights, port):
             return {"top": [{"class": int(each), "probability": float(row[each])} for each in best]}
 
     api = Api(max_batch_size=BATCH, batch_timeout=0.002)
-    ls.LitServer(api, accelerator="cpu").run(port=int(port), host="127.0.0.1", log_level="warning", generate_client_file=False)
+    ls.LitServer(api, accelerator="cpu").run(
+        port=int(port), host="127.0.0.1", log_level="warning", generate_client_file=False
+    )
 
 
 if __name__ == "__main__":
