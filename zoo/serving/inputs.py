@@ -28,7 +28,7 @@ MULTIPART = "multipart/form-data"
 CURL = "application/x-www-form-urlencoded"
 LONGEST_TEXT = 2000
 SMALLEST_SIDE = 32
-DEFAULTS: Json = {"length": 200, "temperature": 0.8, "top_k": None, "seed": 1}
+DEFAULTS: Json = {"length": 200, "temperature": 0.8, "top_k": None, "top_p": None, "seed": 1}
 
 
 class Asked:
@@ -191,9 +191,9 @@ class Preparer:
         chosen = {key: content.get(key, value) for key, value in DEFAULTS.items()}
         _whole_number("length", chosen["length"], 1, LONGEST_TEXT)
         _whole_number("seed", chosen["seed"], 0, 2**32 - 1)
-        temperature = chosen["temperature"]
-        if isinstance(temperature, bool) or not isinstance(temperature, int | float) or not 0 <= temperature <= 100:
-            raise RequestError(400, "temperature is a number from 0 to 100")
+        _number("temperature", chosen["temperature"], 0, 100)
+        if chosen["top_p"] is not None:
+            _number("top_p", chosen["top_p"], 1e-6, 1)
         if chosen["top_k"] is not None:
             _whole_number("top_k", chosen["top_k"], 1, len(model.tokenizer))
         try:
@@ -257,6 +257,11 @@ def _whole_number(name: str, value: Any, low: int, high: int) -> int:
     if isinstance(value, bool) or not isinstance(value, int) or not low <= value <= high:
         raise RequestError(400, f"{name} is a whole number from {low} to {high}, got {str(value)[:40]}")
     return value
+
+
+def _number(name: str, value: Any, low: float, high: float) -> None:
+    if isinstance(value, bool) or not isinstance(value, int | float) or not low <= value <= high:
+        raise RequestError(400, f"{name} is a number from {low:g} to {high:g}")
 
 
 def _kind(value: Any) -> str:

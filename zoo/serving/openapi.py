@@ -119,6 +119,7 @@ def _drawing() -> Json:
         "length": {"type": "integer", "minimum": 1, "maximum": LONGEST_TEXT},
         "temperature": {"type": "number", "minimum": 0, "maximum": 100},
         "top_k": {"type": ["integer", "null"], "minimum": 1},
+        "top_p": {"type": ["number", "null"], "minimum": 1e-6, "maximum": 1},
         "seed": {"type": "integer", "minimum": 0, "maximum": 2**32 - 1},
     }
 

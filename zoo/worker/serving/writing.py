@@ -81,7 +81,8 @@ class _Text:
         if self._prompt:
             self._logits = self._memory.step([self._prompt.pop(0)])[0]
             return ""
-        token = sample(self._logits, self._settings["temperature"], self._settings["top_k"], self._random)
+        drawing = [self._settings[name] for name in ("temperature", "top_k")]
+        token = sample(self._logits, *drawing, self._random, self._settings["top_p"])
         self._seen.append(token)
         self.left -= 1
         if self.left:
