@@ -4,6 +4,7 @@ import dataclasses
 import io
 import json
 import os
+import shlex
 import signal
 import subprocess
 import sys
@@ -17,7 +18,7 @@ import pytest
 from tests.support import SUPPORT
 from zoo.cli.main import main
 from zoo.config.overrides import leaves
-from zoo.runs import event_log, lock, promises, result, resume, watchdog
+from zoo.runs import event_log, lock, promises, result, resume, retry, watchdog
 from zoo.tasks import discovery
 
 Zoo = Callable[..., int]
@@ -319,3 +320,8 @@ def test_a_line_that_a_full_disk_cut_spoils_no_other(tmp_path: Path) -> None:
         for number in (1, 2, 3):
             events.write(json.dumps({"event": "epoch", "epoch": number}).encode() + b"\n")
     assert [row["epoch"] for row in event_log.epochs(tmp_path / "events.jsonl")] == [2, 3]
+
+
+def test_the_command_that_goes_on_can_be_pasted_whatever_the_folder_is_called() -> None:
+    command = retry.resume_command(Path("runs/Été à la mer"), {"model": {"file": "my model.py"}})
+    assert shlex.split(command)[3:] == ["train", "resume=runs/Été à la mer", "model=my model.py"]

@@ -6,6 +6,7 @@ The system lets go of it when the last of the two is gone, however they ended; n
 import errno
 import json
 import os
+import shlex
 import stat
 import time
 from pathlib import Path
@@ -47,7 +48,7 @@ def take(folder: Path, command: list[str]) -> int:
             other = f"process {holder['pid']}: {' '.join(holder['command'])}" if holder else "another process"
             raise ZooError(
                 f"{folder} is being written by {other}",
-                f"Watch it: python -m zoo attach {folder}\nOr stop it, and try again.",
+                f"Watch it: python -m zoo attach {shlex.quote(str(folder))}\nOr stop it, and try again.",
             )
         time.sleep(0.2)
     os.ftruncate(handle, 0)

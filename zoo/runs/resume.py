@@ -3,6 +3,7 @@
 import copy
 import dataclasses
 import re
+import shlex
 import uuid
 from pathlib import Path
 
@@ -62,7 +63,7 @@ def expand(overrides: list[str]) -> list[str]:
     record = RunRecord.from_json(content)
     _refuse_complete(record, folder, overrides)
     given = value_of("model", overrides)
-    model_files.require_same(record.config.get("model"), given, folder, f"train {KEY}={folder}")
+    model_files.require_same(record.config.get("model"), given, folder, f"train {shlex.quote(f'{KEY}={folder}')}")
     fresh = [text for text in overrides if text.partition("=")[0] != KEY]
     keys = {text.partition("=")[0] for text in fresh}
     return [*_first_overrides(record, folder, keys), *fresh, f"{KEY}={folder}"]

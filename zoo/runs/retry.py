@@ -1,6 +1,7 @@
 """Retries of a worker that failed, and hints for the user where no retry helps."""
 
 import copy
+import shlex
 from collections.abc import Callable
 from pathlib import Path
 
@@ -87,4 +88,5 @@ def resume_command(folder: Path, config: object) -> str:
     """Return the command that resumes a run with such settings; a model file has to be named again."""
     model = config.get("model") if isinstance(config, dict) else None
     file = model.get("file") if isinstance(model, dict) else None
-    return f"python -m zoo train resume={folder}" + (f" model={file}" if file else "")
+    words = [f"resume={folder}", *([f"model={file}"] if file else [])]
+    return shlex.join(["python", "-m", "zoo", "train", *words])

@@ -1,6 +1,7 @@
 """Open the run that ``run=`` names: its backend and stack as defaults, its model and its data."""
 
 import json
+import shlex
 from collections.abc import Mapping
 from typing import Any
 
@@ -79,7 +80,7 @@ def model(source: Run, whole_numbers: tuple[str, ...] = (), given: str | None = 
     except (OSError, ValueError, KeyError, TypeError, RecursionError) as error:
         raise ZooError(f"{path} cannot be used: {error}", "Give another run, or train again.") from error
     if "sha256" in row:
-        model_files.require_same(row, given, source.folder, f"infer run={source.folder}")
+        model_files.require_same(row, given, source.folder, f"infer {shlex.quote(f'run={source.folder}')}")
         return {"name": name, "args": arguments, "file": str(given), "sha256": row["sha256"]}
     if name not in config_files.options("model") and not model_files.is_application(name):
         raise unknown("model", str(name), config_files.options("model"))

@@ -1,6 +1,7 @@
 """Training a feed-forward style network: the painting, the photos, the worker, the samples on the way."""
 
 import dataclasses
+import shlex
 import shutil
 import tempfile
 from pathlib import Path
@@ -183,7 +184,7 @@ def _words(context: RunContext[Settings]) -> list[str]:
     begun = "Interrupted after" if context.record.exit == "interrupted" else "Trained"
     return [
         f"{begun} {metrics['step']:,} steps: {figures}",
-        f"Restyle with it: python -m zoo infer run={context.folder} input=PHOTO",
+        f"Restyle with it: python -m zoo infer {shlex.quote(f'run={context.folder}')} input=PHOTO",
     ]
 
 
