@@ -3,8 +3,9 @@
 The script comes from ``$FAKE_WORKER``: ok, error, nan, crash, killed, torn, slow (until SIGINT), deaf (to SIGINT
 and SIGTERM), chatty (prints like a framework would), hung (says nothing more), oom (with more than 40 pictures a
 batch), dies-once (killed, unless it goes on), lingers (a while before it ends), stopped (by somebody else, before its
-first figures), aborts (as C++ does without memory, with more than 40 pictures a batch). A run that goes on begins
-with epoch 2.
+first figures), aborts (as C++ does without memory, with more than 40 pictures a batch), plugin (Apple's cannot be
+loaded), wrong (a probe found wrong numbers), steady (a step every tenth of a second until SIGINT). A run that goes on
+begins with epoch 2. The device is of the kind that the request promises.
 """
 
 import json
@@ -14,6 +15,7 @@ import signal
 import sys
 import time
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 
@@ -25,9 +27,31 @@ def emit(event: str, **fields: object) -> None:
     print(json.dumps({"event": event, "t": time.time(), **fields}), flush=True)
 
 
-def start() -> None:
-    device = {"name": "fake:0", "kind": "cpu", "proof": "nothing", "description": ""}
-    emit("start", versions={"fake": "1.0", "keras": "0.0"}, device=device, python="3.11.0")
+# What dlopen says on macOS 26 of tensorflow-metal 1.2.0 beside TensorFlow 2.21 (tensorflow#126360).
+PLUGIN = (
+    "dlopen(/site-packages/tensorflow-plugins/libmetal_plugin.dylib, 0x0006): "
+    "Library not loaded: @rpath/_pywrap_tensorflow_internal.so"
+)
+# By backend: what a probe that found a fused Dense layer wrong is a sign of.
+ISSUES = {"metal": "metal-fused-dense-relu-wrong", "mps": "mps-silent-wrong", "plaidml": "plaidml-opencl-wrong"}
+
+
+def start(request: dict[str, Any], **more: object) -> None:
+    asked = request.get("device", {})
+    device = {"name": "fake:0", "kind": asked.get("promise", "cpu"), "proof": "nothing", "description": ""}
+    emit("start", versions={"fake": "1.0", "keras": "0.0"}, device=device, python="3.11.0", **more)
+
+
+def wrong_row(request: dict[str, Any]) -> dict[str, Any]:
+    """A probe that found a fused Dense layer wrong."""
+    figures = {"ok": False, "largest_error": 0.41, "tolerance": 0.002, "seconds": 0.01, "skipped": None}
+    return {"name": "dense_relu", **figures, "issue": ISSUES[request["device"]["backend"]]}
+
+
+def steps(asked: list[int]) -> None:
+    while not asked:
+        emit("step", epoch=2, epochs=EPOCHS, step=1, steps=1, loss=0.5, accuracy=0.9, items_per_s=10.0)
+        time.sleep(0.1)
 
 
 def epoch(number: int, epochs: int = EPOCHS) -> None:
@@ -148,7 +172,14 @@ def main() -> int:
     script = os.environ.get("FAKE_WORKER", "ok")
     asked: list[int] = []
     signal.signal(signal.SIGINT, lambda number, _: asked.append(number))
-    start()
+    if script == "plugin":
+        sys.stderr.write(f"tensorflow.python.framework.errors_impl.NotFoundError: {PLUGIN}\n")
+        emit("error", message=PLUGIN, type="NotFoundError")
+        return 1
+    start(request, **({"probes": [wrong_row(request)]} if script == "wrong" else {}))
+    if script == "wrong":
+        emit("error", message="wrong numbers: dense_relu (off by 0.41 of the largest value)", type="ProbeError")
+        return 1
     if script == "error":
         sys.stderr.write("a framework says why, in its own words\n")
         emit("error", message="it does not work", type="RuntimeError")
@@ -187,6 +218,11 @@ def main() -> int:
     if script == "hung":
         epoch(1)
         time.sleep(600)
+    if script == "steady":
+        epoch(1)
+        steps(asked)
+        done("interrupted")
+        return 0
     if script == "torn":
         epoch(1)
         sys.stdout.write('{"event": "epo')
