@@ -161,6 +161,7 @@ def test_a_disk_that_fills_up_costs_nothing_of_the_users(
 def test_layers_without_copies_compute_what_those_of_keras_do(conformance: Answers) -> None:
     answer = conformance.of("torch", "spatial")
     assert answer["layers"] < 1e-4
+    assert answer["chunk"] < 32767  # from there on the GPUs of M1 and M2 may be wrong
     assert [row[0] for row in answer["products"]] == ["torch.float32"] * 2 + ["torch.bfloat16"] * 2
     for kind, result, product, gradient in answer["products"]:
         assert result == "torch.float32"

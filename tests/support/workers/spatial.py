@@ -15,8 +15,9 @@ CASES = ((3, 1, "same"), (1, 1, "same"), (3, 2, "valid"), (3, 2, "same"), (5, 1,
 
 def answer(_request):
     """Largest differences of layers and of products, and the words of the refusal."""
-    draw = np.random.RandomState(0)
-    return {"layers": max(layer_differences(draw)), "products": list(products(draw)), "refusal": refusal()}
+    draw, chunk = np.random.RandomState(0), spatial.CHUNK
+    layers = max(layer_differences(draw))
+    return {"chunk": chunk, "layers": layers, "products": list(products(draw)), "refusal": refusal()}
 
 
 def layer_differences(draw):

@@ -9,8 +9,9 @@ from zoo.models import compat
 from zoo.models.compat import tensors
 
 layers = compat.keras.layers
-# Number of places whose Gram matrix is computed in float32 at a time.
-CHUNK = 1 << 15
+# Number of places whose Gram matrix is computed in float32 at a time. On the GPUs of M1 and M2, sums of 32,767
+# products and more may read past their operands (https://github.com/pytorch/pytorch/issues/195163).
+CHUNK = 1 << 14
 
 if not tensors.TORCH:
     Convolution, MaxPooling, channel_products = layers.Conv2D, layers.MaxPooling2D, tensors.channel_products
