@@ -4,8 +4,14 @@
     python3 scripts/style_transfer.py
     python3 scripts/style_transfer.py --content me.jpg --style painting.jpg --output out.png
 
+There are three ways. `--way network` takes a network that was trained for one painting, the zoo's own unless
+weights=NETWORK follows; it is the default where no painting is given. `--way any` takes one that restyles after any
+painting in one pass. `--way optimize` optimizes the picture itself, slower and truest to the painting; it is the
+default where one is given.
+
 Needs only Python: the first start creates the zoo's environment, as scripts/run.py does. All settings of
-`python -m zoo train model=style_transfer` may follow as KEY=VALUE.
+`python -m zoo infer model=style_transfer/fast`, `infer model=style_transfer/any` or `train model=style_transfer` may
+follow as KEY=VALUE.
 """
 
 # This file must parse on Python 2.7, from which scripts/run.py goes on with a newer one.
@@ -13,6 +19,7 @@ import argparse
 import os
 import sys
 
+WAYS = ("network", "any", "optimize")
 HERE = os.path.dirname(os.path.abspath(__file__))
 
 
@@ -20,9 +27,11 @@ def main(argv):
     # type: (list[str]) -> int
     """Convert the options to settings, run the zoo and return its exit code."""
     options = parse(argv)
-    command = [sys.executable, os.path.join(HERE, "run.py"), "zoo"] + settings(options)
+    command = [sys.executable, os.path.join(HERE, "run.py"), "python", os.path.abspath(__file__)] + argv
     if _inside():
         command = [sys.executable, "-m", "zoo"] + settings(options)
+        print("python -m zoo " + " ".join(settings(options)))
+        sys.stdout.flush()
         path = [os.path.dirname(HERE)] + [text for text in [os.environ.get("PYTHONPATH")] if text]
         os.environ["PYTHONPATH"] = os.pathsep.join(path)
     if os.name != "nt":
@@ -48,13 +57,17 @@ def parser():
     # type: () -> argparse.ArgumentParser
     """Create the command line; `python -m zoo help style` describes the settings behind the options."""
     command = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    command.add_argument("--way", choices=WAYS, help="how; by default optimize with a painting, else network")
     command.add_argument("--content", metavar="FILE", help="the photo; by default one that comes with scikit-learn")
     command.add_argument(
         "--style", metavar="FILE", action="append", help="the painting; repeat the option for several"
     )
     command.add_argument("--output", metavar="FILE", help="file to write; its suffix chooses the format")
-    command.add_argument("--size", type=int, metavar="PIXELS", help="long side of the picture (512)")
-    command.add_argument("--steps", type=int, metavar="N", help="steps at this size (30); smaller sizes take more")
+    command.add_argument("--strength", type=float, metavar="SHARE", help="1 is the style, 0 the photo")
+    command.add_argument("--size", type=int, metavar="PIXELS", help="long side of the picture (optimize: 512)")
+    command.add_argument(
+        "--steps", type=int, metavar="N", help="optimize: steps at this size (30); smaller sizes take more"
+    )
     command.add_argument(
         "--keep-colors",
         "--keep-colours",
@@ -63,7 +76,7 @@ def parser():
         help="transfer the strokes of the painting, not its colors",
     )
     command.add_argument(
-        "--features", metavar="FILE", help="weights of VGG19, VGG16 or SqueezeNet, for better results"
+        "--features", metavar="FILE", help="optimize: weights of VGG19, VGG16 or SqueezeNet, or the word random"
     )
     command.add_argument("--backend", default="auto", help="auto, cpu, metal, mps, plaidml, ...")
     command.add_argument("more", nargs="*", metavar="KEY=VALUE", help="any other setting of the zoo")
@@ -73,25 +86,75 @@ def parser():
 def settings(options):
     # type: (argparse.Namespace) -> list[str]
     """Return the settings for the options."""
-    words = ["train", "model=style_transfer", "backend=" + options.backend]
-    for key, value in (
-        ("content", options.content),
-        ("save", options.output),
-        ("size", options.size),
-        ("steps", options.steps),
-        ("feature_weights", options.features),
-    ):
-        if value is not None:
-            words.append("%s=%s" % (key, value))
+    way = options.way or _likeliest(options)
+    words = ["backend=" + options.backend] + _pairs(
+        ("save", options.output), ("size", options.size), ("colors", "content" if options.keep_colors else None)
+    )
     styles = options.style or []
     if len(styles) == 1:
         words.append("style=" + styles[0])
     elif styles:
         quoted = ["'" + name.replace("\\", "\\\\").replace("'", "\\'") + "'" for name in styles]
         words.append("styles=[" + ",".join(quoted) + "]")
-    if options.keep_colors:
-        words.append("colors=content")
-    return words + list(options.more)
+    return _OF_WAY[way](options) + words + list(options.more)
+
+
+def _likeliest(options):
+    # type: (argparse.Namespace) -> str
+    for_optimizing = options.style or options.steps or options.features
+    if for_optimizing or any(word.startswith("content=") for word in options.more):
+        return "optimize"
+    given = any(word.startswith(("weights=", "run=")) for word in options.more)
+    own = os.path.join(os.path.dirname(HERE), "assets", "weights", "style_transfer", "fast")
+    return "network" if given or os.path.isdir(own) else "optimize"
+
+
+def _network(options):
+    # type: (argparse.Namespace) -> list[str]
+    weights = [] if any(word.startswith(("weights=", "run=")) for word in options.more) else ["weights=zoo"]
+    return ["infer", "model=style_transfer/fast"] + weights + _one_pass(options)
+
+
+def _any(options):
+    # type: (argparse.Namespace) -> list[str]
+    style = [] if options.style else ["style=" + os.path.join(os.path.dirname(HERE), "assets", "style_waves.jpg")]
+    return ["infer", "model=style_transfer/any"] + style + _one_pass(options)
+
+
+def _one_pass(options):
+    # type: (argparse.Namespace) -> list[str]
+    return _pairs(("input", options.content or _photo()), ("strength", options.strength))
+
+
+def _optimized(options):
+    # type: (argparse.Namespace) -> list[str]
+    random = options.features == "random"
+    return ["train", "model=style_transfer"] + _pairs(
+        ("content", options.content),
+        ("steps", options.steps),
+        ("features", "random" if random else None),
+        ("feature_weights", None if random else options.features),
+        ("strength.style", options.strength),
+    )
+
+
+_OF_WAY = {"network": _network, "any": _any, "optimize": _optimized}
+
+
+def _pairs(*rows):
+    # type: (*tuple[str, object]) -> list[str]
+    return ["%s=%s" % (key, value) for key, value in rows if value is not None]
+
+
+def _photo():
+    # type: () -> str
+    """Return a photo that comes with scikit-learn."""
+    import importlib.util  # novm
+
+    package = importlib.util.find_spec("sklearn")  # novm
+    assert package is not None  # noqa: S101  (one of the zoo's own requirements)
+    assert package.origin is not None  # noqa: S101
+    return os.path.join(os.path.dirname(package.origin), "datasets", "images", "china.jpg")
 
 
 def _inside():
@@ -101,7 +164,7 @@ def _inside():
         return False
     import importlib.util  # novm
 
-    needed = ("hydra", "PIL", "rich", "uv")
+    needed = ("hydra", "PIL", "rich", "sklearn", "uv")
     return all(importlib.util.find_spec(name) for name in needed)  # novm
 
 

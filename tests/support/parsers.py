@@ -14,7 +14,7 @@ from pathlib import Path
 import numpy as np
 from PIL import Image
 
-from tests.support import forked_sandbox
+from tests.support import forked_sandbox, published
 from tests.weights import test_io
 from zoo.core import schema
 from zoo.core.errors import ZooError
@@ -26,6 +26,7 @@ from zoo.runs import context, event_log, records, tables
 from zoo.runs.result import Run
 from zoo.tasks import registry, trained_run
 from zoo.weights import io as weights_io
+from zoo.weights import tflite
 from zoo.worker.training.checkpoint_files import Checkpoints
 
 
@@ -72,6 +73,11 @@ def _saved(write: Callable[[io.BytesIO], object]) -> bytes:
 def _safetensors() -> bytes:
     head = json.dumps({"a/kernel": {"dtype": "F32", "shape": [2, 2], "data_offsets": [0, 16]}}).encode()
     return len(head).to_bytes(8, "little") + head + bytes(16)
+
+
+def _tflite() -> bytes:
+    whole = np.arange(8, dtype=np.int8).reshape(2, 1, 1, 4)
+    return published.tflite({"network/a": np.ones((2, 3), np.float32), "network/b": whole}, {"network/b": [0.5, 2]})
 
 
 def _tar(mode: str) -> bytes:
@@ -161,6 +167,7 @@ PARSERS = {
     ),
     "safetensors": Parser("w.safetensors", [_safetensors()], weights_io.read),
     "manifest": Parser("manifest.json", [b'{"a": {"filename": "a", "shape": [1]}}'], weights_io.read),
+    "tflite": Parser("w.tflite", [_tflite()], tflite.read, binary=True),
     "text": Parser("x.txt", ["wörds\nand\n".encode(), b"\xef\xbb\xbfx"], lambda path: files.read(path, "utf-8")),
     "archive": Parser(
         "x.tar.gz", [_tar("w:gz"), _tar("w")], lambda path: list(files.iter_archive(path, ".txt"))

@@ -11,7 +11,7 @@ from pathlib import Path
 
 from zoo.core.errors import ZooError
 from zoo.core.files import atomic_file
-from zoo.weights import formats, hdf5, keras2_layout, keras3_layout, manifest, sandbox
+from zoo.weights import formats, hdf5, keras2_layout, keras3_layout, manifest, sandbox, style_any
 from zoo.weights.formats import RejectedFileError, Weights
 
 __all__ = ["Weights", "read", "write", "writer_for"]
@@ -27,7 +27,7 @@ def read(path: Path) -> Weights:
     """Read a file of weights; its content decides what kind it is, not its name.
 
     Keras 1 and 2 weights and models (``.h5``), Keras 3 (``.weights.h5``, ``.keras``), ``.npz``, ``.safetensors``,
-    or the folder of a ``manifest.json``.
+    the folder of a ``manifest.json``, or that of the published files for style in one pass.
 
     Raises:
         ZooError: it cannot be read, is damaged, or holds what weights have no use for, NaN and infinity included.
@@ -44,6 +44,8 @@ def read(path: Path) -> Weights:
 def _read(path: Path) -> Weights:
     if manifest.describes(path):
         return manifest.read(path)
+    if style_any.describes(path):
+        return style_any.read(path)
     with path.open("rb") as stream:
         head = stream.read(32)
     if head.startswith(hdf5.MAGIC) or _is_keras(path, head):

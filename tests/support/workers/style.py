@@ -1,7 +1,6 @@
 """The style network against numpy, its tiles, its training; runs inside a stack, Python 3.6 or newer."""
 
 import os
-import types
 
 import numpy as np
 
@@ -13,10 +12,13 @@ def pad_same(x, size):
     return np.pad(x, ((edge, edge), (edge, edge), (0, 0)), "constant")
 
 
-def convolve(x, kernel, stride):
-    """Stride 1 with zeros all around; stride 2 with one row and column of zeros at the end."""
+def convolve(x, kernel, stride, mirror=False):
+    """Stride 1 with zeros all around, stride 2 with some at the end; or mirrored all around."""
     size = kernel.shape[0]
-    padded = pad_same(x, size) if stride == 1 else np.pad(x, ((0, 1), (0, 1), (0, 0)), "constant")
+    if mirror:
+        padded = np.pad(x, ((size // 2, size // 2), (size // 2, size // 2), (0, 0)), "reflect")
+    else:
+        padded = pad_same(x, size) if stride == 1 else np.pad(x, ((0, 1), (0, 1), (0, 0)), "constant")
     rows, columns = x.shape[0] // stride, x.shape[1] // stride
     out = np.zeros((rows, columns, kernel.shape[3]))
     for i in range(size):
@@ -35,7 +37,7 @@ def transpose(x, kernel):
     return out[: 2 * rows, : 2 * columns]
 
 
-def reference(x, chain, arrays):
+def reference(x, chain, arrays, colors=(150, 1), epsilon=1e-3):
     """The network in float64, loop by loop."""
     x = x.astype(np.float64)
     for stage in chain:
@@ -44,23 +46,25 @@ def reference(x, chain, arrays):
         kernel = arrays[stage.name + "/kernel"].astype(np.float64)
         if stage.kind == "repeat":
             x = x.repeat(2, axis=0).repeat(2, axis=1)
-        x = transpose(x, kernel) if stage.kind == "double" else convolve(x, kernel, 2 if stage.kind == "halve" else 1)
-        x = (x - x.mean(axis=(0, 1))) / np.sqrt(x.var(axis=(0, 1)) + 1e-3)
-        x = x * arrays[stage.name + "_norm/scale"] + arrays[stage.name + "_norm/shift"]
+        stride = 2 if stage.kind == "halve" else 1
+        x = transpose(x, kernel) if stage.kind == "double" else convolve(x, kernel, stride, stage.mirror)
+        if stage.norm == "instance":
+            x = (x - x.mean(axis=(0, 1))) / np.sqrt(x.var(axis=(0, 1)) + epsilon) * arrays[stage.name + "_norm/scale"]
+        x = x + arrays[stage.name + "_norm/shift"]
         if stage.name.endswith("_b"):
             x = x + start
         elif stage.name != "output":
             x = np.maximum(x, 0)
-    return 150 * np.tanh(x) + 127.5
+    return colors[0] * np.tanh(x * colors[1]) + 127.5
 
 
-def tiled(model, chain, x, folder):
+def tiled(model, chain, x, folder, **more):
     from zoo.worker.inference import tiles
 
     def read(top, left, rows, columns):
         return x[top : top + rows, left : left + columns]
 
-    parts = [rows for _, rows in tiles.restyle(model, chain, read, SHAPE, folder, 16, lambda share: None)]
+    parts = [rows for _, rows in tiles.restyle(model, chain, read, SHAPE, folder, 16, lambda share: None, **more)]
     return np.concatenate(parts).astype(np.float64)
 
 
@@ -99,6 +103,36 @@ def compared(request, size, name):
     return answer
 
 
+def any_painting():
+    """The network that takes any painting: whole, in tiles, and the style that it sees, of drawn weights."""
+    from zoo.models import compat
+    from zoo.models.style_transfer import any as network
+
+    compat.keras.backend.clear_session()
+    network.BLOCKS = 1  # each is one more part to compile
+    random = np.random.RandomState(2)
+    model, predictor = network.build(compat), network.build_predictor(compat)
+    for each in (model, predictor):
+        shapes = [shape for _, shape in compat.named_weights(each)]
+        each.set_weights([random.normal(0, 1.5 / np.sqrt(np.prod(s[:-1]) + 1), s).astype(np.float32) for s in shapes])
+    painting = random.randint(0, 256, (1, 8, 8, 3)).repeat(32, axis=1).repeat(32, axis=2).astype(np.float32)
+    style = compat.predict(predictor, painting / 255)[0]
+    arrays = {}
+    for stage in network.stages():
+        for part in ("shift", "scale"):
+            prefix = stage.name + "_style/" + part + "_"
+            arrays[prefix + "kernel"] = random.normal(0, 0.1, (network.NUMBERS, stage.filters))
+            arrays[prefix + "bias"] = random.normal(1, 0.1, stage.filters)
+    network.apply_style(model, arrays, np.linspace(-1, 1, network.NUMBERS))
+    names = [name for name, _ in compat.named_weights(model)]
+    named = dict(zip(names, model.get_weights()))  # noqa: B905  (Python 3.6)
+    x = random.randint(0, 256, (*SHAPE, 3)).astype(np.float32)
+    wanted = reference(x, network.stages(), named, network.COLORS, network.EPSILON)
+    answer = {"whole": float(np.abs(compat.outputs(model, x[None])[0][0] - wanted).max())}
+    in_tiles = tiled(model, network.stages(), x, ".", colors=network.COLORS)
+    return dict(answer, tiles=float(np.abs(in_tiles - wanted).max()), style=[float(each) for each in style[:3]])
+
+
 class Events:
     """Remembers the loss of every report."""
 
@@ -114,30 +148,53 @@ class Events:
 
 
 def train(request):
-    """A few steps on drawn pictures: the gradients, through instance normalisation and Gram matrices."""
+    """A few steps on drawn pictures: the gradients, through instance normalisation and Gram matrices.
+
+    Returns:
+        The losses of three steps at a stretch, and those of a run that was stopped after one step and resumed.
+    """
+    np.save(
+        os.path.join(request["out"], "painting.npy"),
+        np.random.RandomState(1).randint(0, 256, (40, 48, 3)).astype(np.uint8),
+    )
+    stopped = trained(request, "resumed", Stop(1))
+    return trained(request, "whole", Stop()), stopped + trained(request, "resumed", Stop(), resume=True)
+
+
+class Stop:
+    """Asks to stop after so many reports."""
+
+    def __init__(self, after=99):
+        self.events, self._after = Events(), after
+
+    @property
+    def asked(self):
+        return len(self.events.losses) >= self._after
+
+
+def trained(request, name, stop, **more):
     from zoo.worker.jobs import train_style_network
 
-    folder, random = request["out"], np.random.RandomState(1)
+    folder, random = os.path.join(request["out"], name), np.random.RandomState(2)
     inbox = os.path.join(folder, "inbox")
-    os.makedirs(inbox)
+    if not os.path.isdir(inbox):
+        os.makedirs(inbox)
     for number in range(3):
         squares = random.randint(0, 256, (2, 8, 8, 3)).astype(np.uint8)
         np.save(os.path.join(inbox, str(number) + ".npy"), squares.repeat(4, axis=1).repeat(4, axis=2))
-    np.save(os.path.join(folder, "painting.npy"), random.randint(0, 256, (40, 48, 3)).astype(np.uint8))
     features = {"network": "random", "weights": None, "seed": 0, "style": ["octave1"], "content": ["octave1"]}
-    settings = {"steps": 3, "report": 1, "batch_size": 2, "size": 32, "optimizer": "sgd", "learning_rate": 0.02}
-    settings.update(schedule="constant", warmup=0, seed=1)
+    settings = {"steps": 3, "report": 1, "batch_size": 2, "size": 32, "optimizer": "momentum", "learning_rate": 0.01}
+    settings.update(schedule="constant", warmup=0, seed=1, checkpoint_minutes=0, **more)
     settings["strength"] = {"content": 1, "style": 5, "total_variation": 0.1}
-    settings.update(features=features, inbox=inbox, painting=os.path.join(folder, "painting.npy"))
-    events, stop = Events(), types.SimpleNamespace(asked=False)
+    settings.update(features=features, inbox=inbox, painting=os.path.join(request["out"], "painting.npy"))
     given = {"run_dir": folder, "model": {"args": request["model"]}, "train": settings}
-    train_style_network.run(given, events, stop, {})
-    return events.losses
+    train_style_network.run(given, stop.events, stop, {})
+    return stop.events.losses
 
 
 def answer(request):
     """Largest differences in grey levels, and the losses of a short training."""
-    results = check(request)
+    results = dict(check(request), any=any_painting())
     if request["trains"]:
-        results["loss"] = train(request)
+        results["loss"], results["resumed"] = train(request)
     return results

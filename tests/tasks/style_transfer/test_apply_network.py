@@ -2,6 +2,8 @@
 
 import json
 import os
+import shutil
+import subprocess
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -13,6 +15,7 @@ from PIL import Image
 from tests.support import SUPPORT, published
 from zoo.cli.main import main
 from zoo.core import paths
+from zoo.data.images import video
 from zoo.runs import stopping
 from zoo.tasks.style_transfer import pipeline
 
@@ -151,7 +154,7 @@ def test_asked_to_stop_it_keeps_what_is_done(
         (("input=empty", "save=a.png"), "a.png"),
         (("input=a.png", "save=a.png/b.png"), "Not a directory"),
         (("input=a.png", "save=/proc/none/b.png"), "Choose a place you can write: save=PATH"),
-        (("input=film.mp4",), "ffmpeg -i film.mp4 frames/%05d.png"),
+        (("input=film.mp4",), "ffmpeg"),
         (("input=photo.heic",), "sips -s format jpeg photo.heic --out photo.jpg"),
         ((), "input is missing"),
     ],
@@ -210,3 +213,61 @@ def test_half_as_many_bits_shift_a_picture_by_less_than_a_grey_level(tmp_path: P
     difference = np.abs(shown["float32"] - shown["bfloat16"])
     assert 0 < difference.mean() < 0.5
     assert difference.max() < 20
+
+
+def test_results_have_the_size_that_is_asked_for(zoo: Zoo, tmp_path: Path) -> None:
+    photo(tmp_path / "a.png", size=(60, 40))
+    assert zoo("input=a.png", "save=b.png", "size=30") == 0
+    assert Image.open(tmp_path / "b.png").size == (30, 20)
+
+
+@pytest.mark.parametrize(
+    ("arguments", "words"),
+    [
+        (("strength=1.5",), "strength"),
+        (("size=3",), "size"),
+        (("colors=red",), "colors"),
+        (("style=b.png",), "style= is for model=style_transfer/any"),
+        (("model=style_transfer/any",), "give either style=PAINTING"),
+        (("model=style_transfer/any", "style=b.png", "styles=[b.png]"), "give either style=PAINTING"),
+        (("model=style_transfer/any", "styles=[b.png,b.png]", "style_weights=[1]"), "one for each style"),
+        (("model=style_transfer/any", "style=b.png", "style_weights=[0]"), "one of them above"),
+        (("model=style_transfer/any", "style=c.png"), "no networks for style in one pass"),
+    ],
+)
+def test_wrong_styles_are_told(
+    zoo: Zoo, tmp_path: Path, capsys: pytest.CaptureFixture[str], arguments: tuple[str, ...], words: str
+) -> None:
+    photo(tmp_path / "a.png")
+    photo(tmp_path / "b.png")
+    assert zoo("input=a.png", *arguments) == 1
+    assert words in capsys.readouterr().err
+    assert not (tmp_path / "runs").exists()
+
+
+def test_videos_need_ffmpeg_and_the_user_is_told(
+    zoo: Zoo, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (tmp_path / "a.mp4").write_bytes(b"not looked at")
+    monkeypatch.setattr(video.shutil, "which", lambda *_, **__: None)
+    assert zoo("input=a.mp4", "save=b.mp4") == 1
+    assert "Install ffmpeg" in capsys.readouterr().err
+
+
+@pytest.mark.skipif(shutil.which("ffmpeg") is None, reason="ffmpeg is not installed")
+def test_a_video_keeps_its_frames_and_its_sound(zoo: Zoo, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    command = ["-f", "lavfi", "-i", "color=black:size=50x31:rate=10:duration=1", "-f", "lavfi"]
+    command += ["-i", "sine=duration=1", "-pix_fmt", "yuv444p", "-y", str(tmp_path / "a.mp4")]
+    subprocess.run(["ffmpeg", "-loglevel", "error", *command], check=True)
+    assert zoo("input=a.mp4", "save=b.mp4") == 0
+    shown = ["-show_entries", "stream=codec_type,nb_frames", "-of", "csv=p=0", str(tmp_path / "b.mp4")]
+    answer = subprocess.run(["ffprobe", "-loglevel", "error", *shown], capture_output=True, text=True, check=True)
+    assert answer.stdout.split()[0] == "video,10"
+    assert "audio" in answer.stdout
+    (frame, *_) = video.frames(video.opened(tmp_path / "b.mp4"))
+    assert frame.mean() > 245  # the worker turned black into white
+    (tmp_path / "c.mp4").write_bytes(b"no video")
+    assert zoo("input=c.mp4", "save=d.mp4") == 1
+    assert "cannot be used" in capsys.readouterr().err
+    assert zoo("input=a.mp4", "save=e.png") == 1
+    assert "Videos cannot be written" in capsys.readouterr().err

@@ -1,5 +1,6 @@
 """Style transfer on the host: pictures of every kind, where results go, what is refused before anything is built."""
 
+import runpy
 import subprocess
 import sys
 from pathlib import Path
@@ -251,3 +252,19 @@ def test_exif_stays_with_what_is_saved(tmp_path: Path) -> None:
     with Image.open(tmp_path / "out.jpg") as saved:
         assert saved.getexif().get(0x010E) == "a day at the sea"
         assert saved.getexif().get(0x0112) in (None, 1)
+
+
+@pytest.mark.parametrize(
+    ("options", "words"),
+    [
+        (["--style", "a.jpg", "--strength", "2"], ["train", "strength.style=2.0", "style=a.jpg"]),
+        (["--features", "random", "--keep-colors"], ["train", "features=random", "colors=content"]),
+        (["weights=net", "--strength", "0.5"], ["infer", "weights=net", "strength=0.5"]),
+        (["--way", "any", "--style", "a.jpg", "--size", "400"], ["infer", "model=style_transfer/any", "size=400"]),
+        (["--way", "network", "--content", "b.jpg"], ["weights=zoo", "input=b.jpg"]),
+    ],
+)
+def test_the_script_turns_its_options_into_settings(options: list[str], words: list[str]) -> None:
+    script = runpy.run_path(str(CHECKOUT / "scripts" / "style_transfer.py"))
+    said = script["settings"](script["parse"](options))
+    assert not [word for word in words if word not in said], said

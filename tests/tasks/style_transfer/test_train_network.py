@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 from PIL import Image
 
-from tests.support import SUPPORT
+from tests.support import SUPPORT, published
 from zoo.cli.main import main
 from zoo.core import paths
 from zoo.core.errors import ZooError
@@ -152,3 +152,23 @@ def test_a_lane_tells_what_stopped_it(tmp_path: Path) -> None:
     assert (tmp_path / "end").exists()
     with pytest.raises(ZooError, match="No space left"):
         queue.check()
+
+
+def test_training_starts_from_a_network_whose_size_it_takes(
+    zoo: Zoo, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    published.style_network(tmp_path / "net", filters=2, blocks=1, edge=3)
+    assert zoo("style=painting.png", "weights=net", "model.filters=4", *SMALL) == 1
+    assert "tells the size" in capsys.readouterr().err
+    assert zoo("style=painting.png", "weights=painting.png", *SMALL) == 1
+    assert zoo("style=painting.png", "weights=net", *SMALL) == 0
+    saved = record(tmp_path)
+    request = json.loads((saved["folder"] / "request.json").read_text())
+    assert request["model"]["args"] == {"filters": 2, "blocks": 1, "kernel_size": 3, "upsampling": "transposed"}
+    assert saved["data"]["starts_from"] == "net"
+    assert not (saved["folder"] / "start.npz").exists()
+
+
+def test_the_network_for_any_painting_is_not_trained(zoo: Zoo, capsys: pytest.CaptureFixture[str]) -> None:
+    assert zoo("model=style_transfer/any", "style=painting.png", *SMALL) == 1
+    assert "train style_transfer/fast" in capsys.readouterr().err

@@ -1,7 +1,7 @@
 """Settings for style transfer by optimization."""
 
+import math
 from dataclasses import dataclass, field
-from typing import Any
 
 from zoo.config import ranges
 from zoo.config.ranges import FEATURE_NETWORKS, FEATURE_PRECISIONS, one_of, within
@@ -121,20 +121,23 @@ class StyleConfig(Settings):
 
     def _style_checks(self) -> list[str | None]:
         count = len(self.styles) or 1
-        weights = self.style_weights
-        lists: dict[str, list[Any]] = {"style_weights": [*weights], "masks": [*self.masks]}
         return [
             "give style or styles, not both" if self.style and self.styles else None,
             f"styles must be at most {MAX_STYLES}, got {count}" if count > MAX_STYLES else None,
-            *(
-                f"{key} must be one for each style, {count}, got {len(values)}"
-                for key, values in lists.items()
-                if values and len(values) != count
-            ),
-            f"style_weights must be numbers from 0 on, one of them above, got {weights}"
-            if weights and (min(weights) < 0 or sum(weights) <= 0)
+            f"masks must be one for each style, {count}, got {len(self.masks)}"
+            if self.masks and len(self.masks) != count
             else None,
+            style_weights_problem(self.style_weights, count),
             "strength.style and strength.content are both 0: there is nothing to optimize"
             if self.strength.style == 0 and self.strength.content == 0
             else None,
         ]
+
+
+def style_weights_problem(weights: list[float], count: int) -> str | None:
+    """Return what is wrong with the weights of so many styles, or None."""
+    if weights and len(weights) != count:
+        return f"style_weights must be one for each style, {count}, got {len(weights)}"
+    if weights and (min(weights) < 0 or not 0 < sum(weights) < math.inf):
+        return f"style_weights must be numbers from 0 on, one of them above, got {weights}"
+    return None

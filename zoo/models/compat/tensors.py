@@ -189,6 +189,32 @@ def concatenate(tensors, axis):
     return K.concatenate(tensors, axis=axis)
 
 
+def reflected(x, edge):
+    """Continue (batch, height, width, channels) by its reflection, ``edge`` rows and columns on each side."""
+    if TORCH and x.device.type != "meta":
+        maps = torch.nn.functional.pad(x.permute(0, 3, 1, 2), (edge,) * 4, mode="reflect")
+        return maps.permute(0, 2, 3, 1)
+    if PLAIDML:
+        for axis in (1, 2):
+            x = _reflected_by_slices(x, edge, axis)
+        return x
+    widths = ((0, 0), (edge, edge), (edge, edge), (0, 0))
+    if MAJOR >= 3:
+        return ops.pad(x, widths, mode="reflect")
+    import tensorflow
+
+    return tensorflow.pad(x, widths, mode="REFLECT")
+
+
+def _reflected_by_slices(x, edge, axis):
+    def row(number):
+        cut = slice(number, number + 1 if number != -1 else None)
+        return x[:, cut] if axis == 1 else x[:, :, cut]
+
+    before = [row(number) for number in range(edge, 0, -1)]
+    return K.concatenate([*before, x, *(row(-1 - number) for number in range(1, edge + 1))], axis=axis)
+
+
 def mean_over_places(x):
     """Reduce (batch, height, width, channels) to (batch, 1, 1, channels)."""
     return mean(x, axis=(1, 2), keepdims=True)

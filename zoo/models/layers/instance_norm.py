@@ -10,7 +10,18 @@ EPSILON = 1e-3
 
 
 class InstanceNormalization(compat.keras.layers.Layer):
-    """Normalize every channel of every picture to mean 0 and variance 1, then apply a learned scale and shift."""
+    """Normalize every channel of every picture to mean 0 and variance 1, then apply a learned scale and shift.
+
+    Args:
+        epsilon: added to the variance.
+    """
+
+    def __init__(self, epsilon=EPSILON, **kwargs):
+        super(InstanceNormalization, self).__init__(**kwargs)
+        self.epsilon = epsilon
+
+    def get_config(self):
+        return dict(super(InstanceNormalization, self).get_config(), epsilon=self.epsilon)
 
     def build(self, input_shape):
         channels = (int(input_shape[-1]),)
@@ -21,7 +32,21 @@ class InstanceNormalization(compat.keras.layers.Layer):
     def call(self, inputs):
         centered = inputs - tensors.mean_over_places(inputs)
         variance = tensors.mean_over_places(tensors.square(centered))
-        return centered / tensors.sqrt(variance + EPSILON) * self.scale + self.shift
+        return centered / tensors.sqrt(variance + self.epsilon) * self.scale + self.shift
+
+    def compute_output_shape(self, input_shape):
+        return input_shape
+
+
+class Shift(compat.keras.layers.Layer):
+    """Add a learned number to every channel: what is left of a batch normalization that was folded into a kernel."""
+
+    def build(self, input_shape):
+        self.shift = self.add_weight(name="shift", shape=(int(input_shape[-1]),), initializer="zeros", trainable=True)
+        self.built = True
+
+    def call(self, inputs):
+        return inputs + tensors.weight(self.shift)
 
     def compute_output_shape(self, input_shape):
         return input_shape

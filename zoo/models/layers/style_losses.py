@@ -82,6 +82,35 @@ def total_variation(compat, x, name=None):
     return compat.lambda_layer(variation, x, (1,), name)
 
 
+def tone_distance(compat, a, b, block=8, name=None):
+    """Tell how far two pictures differ in where they are light and where dark, whatever their contrast.
+
+    Args:
+        compat: the package ``zoo.models.compat``.
+        a, b: (batch, height, width, 3) RGB 0..255.
+        block: edge of the squares whose mean brightness is compared, in pixels.
+        name: name of the layer.
+
+    Returns:
+        (batch, 1): 0 where the same places are light, 2 where that is left to chance, 4 where they are dark.
+    """
+    from zoo.models.compat.tensors import mean, reshape, sqrt, square
+
+    pool = compat.keras.layers.AveragePooling2D((block, block))
+    small = [pool(picture) for picture in (a, b)]
+    _, rows, columns, _ = compat.static_shape(small[0])
+
+    def normal(x):
+        light = reshape(x[:, :, :, 0] * 0.299 + x[:, :, :, 1] * 0.587 + x[:, :, :, 2] * 0.114, (-1, rows * columns))
+        centered = light - mean(light, axis=1, keepdims=True)
+        return centered / sqrt(mean(square(centered), axis=1, keepdims=True) + 1.0)
+
+    def distance(inputs):
+        return mean(square(normal(inputs[0]) - normal(inputs[1])), axis=1, keepdims=True)
+
+    return compat.lambda_layer(distance, small, (1,), name)
+
+
 def weighted_sum(compat, terms, weights, name=None):
     """Sum (batch, 1) terms, each times its weight.
 

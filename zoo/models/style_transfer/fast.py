@@ -9,14 +9,23 @@ https://distill.pub/2016/deconv-checkerboard): ``upsampling="nearest"`` repeats 
 
 from collections import namedtuple
 
+import numpy as np
+
 from zoo.models.preprocessing import to_float32 as preprocess  # noqa: F401
 
 # One convolution: ``kind`` is "same" (stride 1), "halve" (stride 2), "double" (transposed, stride 2), or "repeat"
-# (stride 1, after nearest-neighbor upsampling).
-Stage = namedtuple("Stage", "name kind size filters")
+# (stride 1, after nearest-neighbor upsampling). ``mirror``: it is padded with its own reflection instead of zeros.
+# ``norm`` is what follows: "instance" normalization, or "shift", a bias.
+Stage = namedtuple("Stage", "name kind size filters mirror norm")
+# The colors of the network: 127.5 + gain * tanh(rate * x).
+Colors = namedtuple("Colors", "gain rate")
+COLORS = Colors(150.0, 1.0)
+EPSILON = 1e-3
 
 # Height and width of the pictures must be multiples of this.
 GRAIN = 4
+# And at least this.
+LEAST_EDGE = 4
 
 UPSAMPLING = {"transposed": "double", "nearest": "repeat"}
 
@@ -43,14 +52,27 @@ def stages(filters=32, blocks=5, kernel_size=9, upsampling="transposed"):
         raise ValueError("`kernel_size` should be odd. Received kernel_size=%s" % (kernel_size,))
     if upsampling not in UPSAMPLING:
         raise ValueError("`upsampling` should be one of %s. Received %r" % (", ".join(UPSAMPLING), upsampling))
-    kind = UPSAMPLING[upsampling]
-    down = [Stage("conv1", "same", kernel_size, filters), Stage("conv2", "halve", 3, 2 * filters)]
-    down.append(Stage("conv3", "halve", 3, 4 * filters))
-    residual = [
-        Stage("block%d_%s" % (n, half), "same", 3, 4 * filters) for n in range(1, blocks + 1) for half in "ab"
-    ]
-    up = [Stage("up1", kind, 3, 2 * filters), Stage("up2", kind, 3, filters)]
-    return [*down, *residual, *up, Stage("output", "same", kernel_size, 3)]
+    return chain(filters, blocks, kernel_size, UPSAMPLING[upsampling])
+
+
+def chain(filters, blocks, kernel_size, doubling, mirror=False, first_norm="instance"):
+    """List the convolutions; :func:`stages` tells the arguments.
+
+    Args:
+        doubling: the kind of the two stages that enlarge.
+        mirror: whether every stage is padded with its reflection.
+        first_norm: what follows the first three stages.
+    """
+
+    def stage(name, kind, size, filters, norm="instance"):
+        return Stage(name, kind, size, filters, mirror, norm)
+
+    wide = 4 * filters
+    down = [stage("conv1", "same", kernel_size, filters, first_norm)]
+    down += [stage("conv2", "halve", 3, 2 * filters, first_norm), stage("conv3", "halve", 3, wide, first_norm)]
+    residual = [stage("block%d_%s" % (n, half), "same", 3, wide) for n in range(1, blocks + 1) for half in "ab"]
+    up = [stage("up1", doubling, 3, 2 * filters), stage("up2", doubling, 3, filters)]
+    return [*down, *residual, *up, stage("output", "same", kernel_size, 3)]
 
 
 def build(
@@ -77,20 +99,49 @@ def build(
     Raises:
         ValueError: with the value received.
     """
+    return assemble(compat, stages(filters, blocks, kernel_size, upsampling), input_shape, initializer)
+
+
+def assemble(compat, chain, input_shape, initializer, colors=COLORS, epsilon=EPSILON):
+    """Build a network of the given stages; see :func:`build`.
+
+    Args:
+        chain: the stages.
+        colors: see ``Colors``.
+        epsilon: added to the variances.
+    """
     from zoo.models.compat.tensors import tanh
 
     inputs = compat.keras.layers.Input(shape=tuple(input_shape))
     x = inputs
-    for stage in stages(filters, blocks, kernel_size, upsampling):
+    for stage in chain:
         if stage.name.endswith("_a"):
             start = x
-        x = _normalize(compat, _convolve(compat, x, stage, _convolution(compat, stage, initializer)), stage)
+        x = _convolve(compat, x, stage, _convolution(compat, stage, initializer))
+        x = _norm(stage, epsilon)(x)
         if stage.name.endswith("_b"):
             x = compat.keras.layers.add([start, x], name=stage.name[:-2])
         elif stage.name != "output":
             x = compat.keras.layers.Activation("relu", name=stage.name + "_relu")(x)
-    x = compat.lambda_layer(lambda x: tanh(x) * 150.0 + 127.5, x, (*input_shape[:2], 3), "colours")
+
+    def color(x):
+        return tanh(x * colors.rate) * colors.gain + 127.5
+
+    x = compat.lambda_layer(color, x, (*input_shape[:2], 3), "colours")
     return compat.keras.models.Model(inputs=inputs, outputs=x, name="style_network")
+
+
+def range_of(painting):
+    """Return the shift and the scale of the last normalization that give results the colors of a painting.
+
+    Args:
+        painting: (height, width, 3) RGB 0..255.
+
+    Returns:
+        Mean and standard deviation of each color, (3,) float32, before the tanh.
+    """
+    before = np.arctanh((painting.reshape(-1, 3) - 127.5) / 150.0)
+    return before.mean(axis=0).astype(np.float32), before.std(axis=0).astype(np.float32)
 
 
 def _convolution(compat, stage, initializer):
@@ -98,11 +149,12 @@ def _convolution(compat, stage, initializer):
     from zoo.models.layers.spatial import Convolution
 
     layer = compat.keras.layers.Conv2DTranspose if stage.kind == "double" else Convolution
+    whole = stage.kind in ("same", "repeat")
     return layer(
         stage.filters,
         (stage.size, stage.size),
-        strides=(1, 1) if stage.kind in ("same", "repeat") else (2, 2),
-        padding="same" if stage.kind in ("same", "repeat") else "valid",
+        strides=(1, 1) if whole else (2, 2),
+        padding="same" if whole and not stage.mirror else "valid",
         use_bias=False,
         kernel_initializer=initializer,
         name=stage.name,
@@ -115,19 +167,24 @@ def _convolve(compat, x, stage, layer):
     Keras on PyTorch shifts the result of a padded transposed convolution by a pixel: it is computed without padding
     and cropped instead.
     """
+    from zoo.models.layers.mirror_padding import MirrorPadding
+
     layers = compat.keras.layers
-    if stage.kind == "halve":
-        x = layers.ZeroPadding2D(((0, 1), (0, 1)))(x)
     if stage.kind == "repeat":
         x = layers.UpSampling2D((2, 2))(x)
+    if stage.mirror:
+        x = MirrorPadding(stage.size // 2)(x)
+    elif stage.kind == "halve":
+        x = layers.ZeroPadding2D(((0, 1), (0, 1)))(x)
     x = layer(x)
     return layers.Cropping2D(((0, 1), (0, 1)))(x) if stage.kind == "double" else x
 
 
-def _normalize(compat, x, stage):
-    from zoo.models.layers.instance_norm import InstanceNormalization
+def _norm(stage, epsilon):
+    from zoo.models.layers.instance_norm import InstanceNormalization, Shift
 
-    return InstanceNormalization(name=stage.name + "_norm")(x)
+    name = stage.name + "_norm"
+    return InstanceNormalization(name=name, epsilon=epsilon) if stage.norm == "instance" else Shift(name=name)
 
 
 def part(compat, model, chain, raw=False):

@@ -3,7 +3,7 @@
 import shutil
 import tempfile
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING
 
 from zoo.config.overrides import value_of
 from zoo.config.schemas.common import Arguments, Settings
@@ -13,18 +13,26 @@ from zoo.core import console
 from zoo.core.errors import ZooError, nearest
 from zoo.core.files import check_writable, storage_error
 from zoo.core.paths import user_path
-from zoo.data.images import decode, files
+from zoo.data.images import decode, files, video
 from zoo.runs.context import RunContext, create_context, refuse_without_keras
 from zoo.runs.execution import execute, raise_if_failed, request_of
 from zoo.runs.lifecycle import record_outcome, start_run
 from zoo.runs.records import Json
 from zoo.runs.result import Run
 from zoo.tasks import trained_run
-from zoo.tasks.style_transfer import pipeline
-from zoo.weights import manifest
+from zoo.tasks.style_transfer import images, pipeline
+from zoo.weights import io, manifest, style_any
+from zoo.weights.formats import Weights
+
+if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
+
+    Bytes = NDArray[np.uint8]
 
 MODEL = "style_transfer/fast"
-KINDS = f"Give a picture ({decode.NAMES}) or a folder of them."
+PAINTING_EDGE = 256
+KINDS = f"Give a picture ({decode.NAMES}), a video, or a folder of pictures."
 
 
 def infer(overrides: list[str]) -> Run:
@@ -40,17 +48,18 @@ def infer(overrides: list[str]) -> Run:
     weights, size = _network(settings, source)
     given = user_path(str(settings.input))
     items = _planned(given, _names(given), settings)
+    styles = _styles(settings, items)
     start_run(context, ["restyle", context.choice.backend.name])
     with record_outcome(context):
-        context.record.model = MODEL
+        context.record.model = str(settings.model["name"])
         context.record.trained_run = str(source.folder) if source else None
         if settings.save is None:
             items = [pipeline.Item(item.source, context.folder / item.target) for item in items]
-        _restyle(context, items, stored(context, weights), size)
+        _restyle(context, items, stored(context, weights), size, styles)
     return context.result
 
 
-def opened(overrides: list[str]) -> tuple[RunContext[RestyleConfig], Any, dict[str, Any]]:
+def opened(overrides: list[str]) -> tuple[RunContext[RestyleConfig], Weights, Arguments]:
     """Open the network that ``run=`` or ``weights=`` names: the context, its weights, and its size for the builder.
 
     Raises:
@@ -60,6 +69,8 @@ def opened(overrides: list[str]) -> tuple[RunContext[RestyleConfig], Any, dict[s
     source = _source(overrides)
     context = create_context(INFER, overrides)
     refuse_without_keras(context)
+    if context.settings.takes_any:
+        raise ZooError(f"{context.settings.model['name']} is not served", f"Serve a network of model={MODEL}.")
     return context, *_network(context.settings, source)
 
 
@@ -75,11 +86,32 @@ def _source(overrides: list[str]) -> Run | None:
     return trained_run.open_run(INFER, overrides)
 
 
-def _network(settings: RestyleConfig, source: Run | None) -> tuple[Any, Arguments]:
-    """The network's weights, and its size as the builder takes it."""
-    from zoo.weights import io
+def _styles(settings: RestyleConfig, items: list[pipeline.Item]) -> "list[Bytes]":
+    """Return the paintings, (256, 256, 3) each, as the predictor takes them: squeezed, not cut.
 
-    path = source.folder / "weights.npz" if source else user_path(str(settings.weights))
+    Raises:
+        ZooError: one cannot be used, or would be written over.
+    """
+    names = settings.styles or ([settings.style] if settings.style else [])
+    paintings = [images.opened(user_path(name), "style") for name in names]
+    for painting in paintings:
+        if any(item.target.exists() and item.target.samefile(painting.path) for item in items):
+            raise ZooError(f"{painting.path} would be written over", "Give another place: save=PATH")
+    return [images.sized(painting.pixels, PAINTING_EDGE, PAINTING_EDGE) for painting in paintings]
+
+
+def _network(settings: RestyleConfig, source: Run | None) -> tuple[Weights, Arguments]:
+    if settings.takes_any:
+        return style_any.open_weights(user_path(settings.weights) if settings.weights else style_any.published()), {}
+    return network_of(source.folder / "weights.npz" if source else user_path(str(settings.weights)))
+
+
+def network_of(path: Path) -> tuple[Weights, Arguments]:
+    """Return the weights of a feed-forward style network, and its size as the builder takes it.
+
+    Raises:
+        ZooError: the file cannot be read, or holds something else.
+    """
     weights = io.read(path)
     size = manifest.size_of(weights.arrays)
     if size is None:
@@ -90,10 +122,8 @@ def _network(settings: RestyleConfig, source: Run | None) -> tuple[Any, Argument
     return weights, size
 
 
-def stored(context: RunContext[Settings], weights: Any) -> Path:
+def stored(context: RunContext[Settings], weights: Weights) -> Path:
     """Write a copy of the weights into the folder of a context, in the form that the worker reads."""
-    from zoo.weights import io
-
     path = context.folder / "weights.npz"
     io.write(path, weights)
     return path
@@ -130,7 +160,7 @@ def _planned(given: Path, names: list[str], settings: RestyleConfig) -> list[pip
     """
     items = _items(given, names, user_path(settings.save) if settings.save else None)
     for item in items:
-        files.output_format(item.target)
+        (video.check_target if video.describes(item.source) else files.output_format)(item.target)
         if settings.save and item.target.exists() and item.target.samefile(item.source):
             raise ZooError(f"{item.source} would be written over itself", "Give another place: save=PATH")
     if settings.save:
@@ -158,6 +188,9 @@ def _items(given: Path, names: list[str], save: Path | None) -> list[pipeline.It
 
 def _check(picture: Path) -> None:
     """Refuse a picture that cannot be used before anything is built for it."""
+    if video.describes(picture):
+        video.opened(picture)
+        return
     try:
         files.open_image(picture)
     except decode.UnreadableError as reason:
@@ -166,25 +199,34 @@ def _check(picture: Path) -> None:
 
 def _written_name(name: str) -> str:
     """The same name where its format can be written, else with ``.png`` added."""
-    return name if Path(name).suffix.lower() in files.WRITTEN else f"{name}.png"
+    return name if Path(name).suffix.lower() in (*files.WRITTEN, *video.FORMATS) else f"{name}.png"
 
 
-def _restyle(context: RunContext[RestyleConfig], plan: list[pipeline.Item], weights: Path, size: Arguments) -> None:
+def _restyle(
+    context: RunContext[RestyleConfig],
+    plan: list[pipeline.Item],
+    weights: Path,
+    size: Arguments,
+    styles: "list[Bytes]",
+) -> None:
     settings = context.settings
     try:
         folder = Path(tempfile.mkdtemp(prefix="exchange-", dir=context.folder))
     except OSError as error:
         raise storage_error("write", context.folder, error) from error
     try:
-        pictures = pipeline.ImagePipeline(plan, folder)
+        pictures = pipeline.ImagePipeline(plan, folder, settings.size)
         with pictures.queue:
             restyle = {
                 "exchange": str(folder),
                 "tile": settings.tile,
                 "precision": settings.precision,
                 "items": len(plan),
+                "strength": settings.strength,
+                "colors": settings.colors,
+                **_handed_over(folder, styles, settings.style_weights),
             }
-            request = request_of(context, {"name": MODEL} | size, "apply_style_network")
+            request = request_of(context, {"name": context.record.model} | size, "apply_style_network")
             outcome = execute(context, request | {"weights": str(weights), "restyle": restyle}, pictures.take)
             pictures.close()
     finally:
@@ -197,6 +239,20 @@ def _restyle(context: RunContext[RestyleConfig], plan: list[pipeline.Item], weig
     if not pictures.written and pictures.skipped:
         name, reason = pictures.skipped[0]
         raise ZooError(f"{name} cannot be used: {reason}", KINDS)
+
+
+def _handed_over(folder: Path, styles: "list[Bytes]", weights: list[float]) -> Json:
+    """Lay down the paintings for the worker; their shares sum to 1."""
+    import numpy as np
+
+    weights = weights or [1.0] * len(styles)
+    places = [folder / f"painting_{index}.npy" for index in range(len(styles))]
+    for place, painting in zip(places, styles, strict=True):
+        try:
+            np.save(place, painting, allow_pickle=False)
+        except OSError as error:
+            raise storage_error("write", place, error) from error
+    return {"paintings": [str(place) for place in places], "shares": [each / sum(weights) for each in weights]}
 
 
 def _words(record: Json) -> list[str]:

@@ -5,11 +5,19 @@ Results are encoded as they come, so what is done is done when the run is stoppe
 
 from dataclasses import dataclass, replace
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from zoo.core import console
-from zoo.data.images import decode, files
+from zoo.data.images import decode, files, video
 from zoo.runs.array_queue import ArrayQueue
 from zoo.runs.event_log import Event
+from zoo.tasks.style_transfer import images
+
+if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
+
+    Bytes = NDArray[np.uint8]
 
 AHEAD = 2
 
@@ -29,10 +37,18 @@ class _Film:
     item: Item
     metadata: files.ImageMetadata
     done: list[Path]
+    clip: video.Video | None = None
+    writer: video.Writer | None = None
+    complete: bool = False
 
 
 class ImagePipeline:
-    """The way of some pictures through the worker; see ``zoo/worker/restyle.py`` for the files.
+    """The way of some pictures through the worker; see ``zoo/worker/jobs/apply_style_network.py`` for the files.
+
+    Args:
+        items: the pictures.
+        folder: where the files go.
+        size: longer side of the results in pixels; 0 means that of the pictures.
 
     Attributes:
         queue: where they are laid down; to be entered.
@@ -40,11 +56,11 @@ class ImagePipeline:
         skipped: (file, reason) of pictures that could not be used.
     """
 
-    def __init__(self, items: list[Item], folder: Path) -> None:
+    def __init__(self, items: list[Item], folder: Path, size: int = 0) -> None:
         self.written: list[Path] = []
         self.skipped: list[tuple[str, str]] = []
         self.queue = ArrayQueue(folder, AHEAD, self._feed)
-        self._items = items
+        self._items, self._size = items, size
         self._owners: dict[int, _Film] = {}
         self._film: _Film | None = None
 
@@ -61,9 +77,20 @@ class ImagePipeline:
             self._finish()
             self._film = film
         film.done.append(Path(event["path"]))
-        if len(film.done) == max(1, len(film.metadata.durations)):
+        if film.clip is not None:
+            self._write_frame(film)
+        elif len(film.done) == max(1, len(film.metadata.durations)):
             self._finish()
         self.queue.task_done()
+
+    def _write_frame(self, film: _Film) -> None:
+        """Hand a frame of a video to its encoder at once: as arrays, all of them could fill a disk."""
+        import numpy as np
+
+        assert film.clip is not None  # noqa: S101  (asked before)
+        film.writer = film.writer or video.Writer(film.item.target, film.clip)
+        film.writer.add(np.load(film.done[-1], allow_pickle=False))
+        film.done[-1].unlink()
 
     def close(self) -> None:
         """Once the worker is gone: encode what there is of a film that broke off, and tell what went wrong.
@@ -72,8 +99,9 @@ class ImagePipeline:
             ZooError: the pictures could not be handed over, or the film cannot be written.
         """
         film = self._film
-        if film:
-            console.warn(f"{film.item.target} has {len(film.done)} of {len(film.metadata.durations)} frames")
+        if film and not film.complete:
+            frames = len(film.metadata.durations) or (film.clip.count if film.clip else None) or "more"
+            console.warn(f"{film.item.target} has {len(film.done)} of {frames} frames")
         self._finish()
         self.queue.check()
 
@@ -81,6 +109,10 @@ class ImagePipeline:
         """Put the picture that is done where it belongs."""
         film, self._film = self._film, None
         if film is None:
+            return
+        if film.writer is not None:
+            film.writer.close()
+            self.written.append(film.item.target)
             return
         import numpy as np
 
@@ -101,12 +133,26 @@ class ImagePipeline:
                 console.warn(f"Left out {item.source}: {reason}")
 
     def _hand_over(self, item: Item, queue: ArrayQueue) -> None:
+        if video.describes(item.source):
+            self._hand_over_video(item, queue)
+            return
         metadata, frames = files.open_image(item.source)
         if metadata.durations and item.target.suffix.lower() not in files.MOVING:
             console.warn(f"{item.target.suffix} stands still: only the first frame of {item.source} is used")
             metadata = replace(metadata, durations=())
         film = _Film(item, metadata, [])
         for frame in frames:
-            queue.put(frame, lambda number: self._owners.update({number: film}))
+            self._put(frame, film, queue)
             if not metadata.durations:
                 break
+
+    def _hand_over_video(self, item: Item, queue: ArrayQueue) -> None:
+        source = video.opened(item.source)
+        film = _Film(item, files.ImageMetadata(), [], source)
+        for frame in video.frames(source):
+            self._put(frame, film, queue)
+        film.complete = True
+
+    def _put(self, frame: "Bytes", film: _Film, queue: ArrayQueue) -> None:
+        scaled = images.fitted(frame, self._size) if self._size else frame
+        queue.put(scaled, lambda number: self._owners.update({number: film}))

@@ -1,6 +1,7 @@
 """Training a feed-forward style network: the painting, the photos, the worker, the samples on the way."""
 
 import dataclasses
+import hashlib
 import shlex
 import shutil
 import tempfile
@@ -12,7 +13,7 @@ from zoo.config.schemas.style_network import StyleNetworkConfig
 from zoo.config.tasks import Command, Task
 from zoo.core import console, paths
 from zoo.core.errors import ZooError, listed
-from zoo.core.files import storage_error
+from zoo.core.files import file_sha256, storage_error
 from zoo.core.paths import user_path
 from zoo.data.images import decode
 from zoo.data.images import files as image_files
@@ -25,10 +26,13 @@ from zoo.runs.execution import execute, raise_if_failed, request_of
 from zoo.runs.lifecycle import record_outcome, start_run
 from zoo.runs.result import Run
 from zoo.tasks.style_transfer import apply_network, images, patches
-from zoo.weights import feature_networks
+from zoo.weights import feature_networks, io, zoo_networks
+from zoo.weights.formats import Weights
 
 MODEL = "style_transfer/fast"
 ASSETS = paths.ROOT / "assets"
+# What training starts from, in the run folder for as long as it takes.
+START = "start.npz"
 # A painting longer than so many times its width tells little of a style.
 MOST_LENGTH = 20
 # Layers that Johnson et al. 2016 take of VGG16, and what stands for them elsewhere.
@@ -54,12 +58,8 @@ def train(overrides: list[str]) -> Run:
     """
     context = create_training_context(TRAIN, overrides)
     settings = context.settings
-    if context.resumes:
-        raise ZooError(
-            f"{context.resumes} holds a feed-forward style network, whose training cannot be resumed",
-            "What it had learnt is in its weights.npz: infer run=FOLDER uses it. To learn more, train anew.",
-        )
     painting, files = _painting(settings), _files(settings.photos)
+    start = _start(context)
     chosen = feature_networks.choose(settings.features, settings.feature_weights)
     features = {"network": chosen.network, "seed": settings.seed, "weights": None, **_layers(chosen)}
     features["precision"] = settings.precision
@@ -69,11 +69,45 @@ def train(overrides: list[str]) -> Run:
             features["weights"] = str(context.folder / "features.npz")
             feature_networks.write(context.folder / "features.npz", chosen)
         _store(context.folder / "painting.npy", painting.pixels)
+        if start is not None:
+            io.write(context.folder / START, start)
         context.record.data = {"name": settings.photos or "scikit-learn's photos", "train_items": len(files)}
-        context.record.data |= {"style": str(painting.path)}
+        context.record.data |= {"style": str(painting.path), "sha256": _checksum([painting.path, *files])}
+        context.record.data |= {"starts_from": settings.weights}
         context.record.features = features | {"source": chosen.source}
         _work(context, files, features)
     return context.result
+
+
+def _start(context: RunContext[StyleNetworkConfig]) -> Weights | None:
+    """Return the weights that ``weights=`` names, or None; their size becomes that of the network.
+
+    Raises:
+        ZooError: there are none, or the settings ask for another size.
+    """
+    settings = context.settings
+    if settings.weights is None:
+        return None
+    sized = [text for text in context.overrides if text.startswith("model.")]
+    if sized:
+        raise ZooError(f"{sized[0]} has no use here", f"weights={settings.weights} tells the size of the network.")
+    weights, size = apply_network.network_of(network_path(settings.weights))
+    settings.model |= {"upsampling": "transposed"} | size
+    return weights
+
+
+def network_path(named: str) -> Path:
+    """Return the file or folder of a network that ``weights=`` names, which may be one of the zoo's own.
+
+    Raises:
+        ZooError: the zoo has no such network.
+    """
+    return zoo_networks.find(MODEL, named).weights if zoo_networks.is_named(named) else user_path(named)
+
+
+def _checksum(files: list[Path]) -> str:
+    """Return a checksum of the painting and the photos: a run that is resumed must find the same."""
+    return hashlib.sha256("".join(file_sha256(path) for path in files).encode()).hexdigest()
 
 
 def _painting(settings: StyleNetworkConfig) -> images.Picture:
@@ -157,9 +191,12 @@ def _work(context: RunContext[StyleNetworkConfig], files: list[Path], features: 
             train = dataclasses.asdict(trainer) | {"seed": settings.seed, "features": features, "inbox": str(inbox)}
             train |= {"strength": vars(settings.strength), "painting": str(context.folder / "painting.npy")}
             request = request_of(context, settings.model, "train_style_network")
+            if settings.weights is not None:
+                request |= {"weights": str(context.folder / START)}
             outcome = execute(context, request | {"train": train}, watch)
     finally:
         shutil.rmtree(inbox, ignore_errors=True)
+        (context.folder / START).unlink(missing_ok=True)
     context.record.model = MODEL
     if outcome.epochs:
         tables.write_history(context.folder / "history.csv", outcome.epochs, TRAIN.figures)

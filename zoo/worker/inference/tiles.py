@@ -13,14 +13,13 @@ import weakref
 import numpy as np
 
 from zoo.models import compat
-from zoo.models.layers.instance_norm import EPSILON
 from zoo.models.style_transfer import fast as network
 from zoo.worker.inference.outputs import finite
 
 GRAIN = network.GRAIN
 
 
-def restyle(model, chain, read, shape, scratch, tile, tick):
+def restyle(model, chain, read, shape, scratch, tile, tick, colors=network.COLORS):
     """Restyle a large picture.
 
     Args:
@@ -31,6 +30,7 @@ def restyle(model, chain, read, shape, scratch, tile, tick):
         scratch: folder for unnamed files.
         tile: edge of a tile in pixels.
         tick: called with the share that is done, 0 to 1, after every tile; may raise to stop.
+        colors: how the network ends.
 
     Yields:
         (top, rows of the result): uint8 (n, columns, 3), from the top down.
@@ -47,7 +47,7 @@ def restyle(model, chain, read, shape, scratch, tile, tick):
                 job.sweep(up[:count], stream.read, last if count == 3 else None)
             scale, shift = job.norms[up[-1].name]
             for top, rows in last.blocks():
-                yield top, to_pixels(np.tanh(rows * scale + shift) * 150.0 + 127.5)
+                yield top, to_pixels(np.tanh((rows * scale + shift) * colors.rate) * colors.gain + 127.5)
 
 
 def to_pixels(values):
@@ -103,7 +103,14 @@ class _Job:
             self._tick((self._sweeps + done / len(windows)) / len(self.chain))
         self._sweeps += 1
         norm = self.model.get_layer(stages[-1].name + "_norm")
-        self.norms[stages[-1].name] = moments.normalisation(*norm.get_weights())
+        self.norms[stages[-1].name] = _scale_and_shift(norm, stages[-1], moments)
+
+
+def _scale_and_shift(norm, stage, moments):
+    if stage.norm == "shift":
+        (shift,) = norm.get_weights()
+        return np.ones_like(shift), shift
+    return moments.normalisation(*norm.get_weights(), epsilon=norm.epsilon)
 
 
 # Parts of every model that is in use: building them anew for each picture would compile them anew.
@@ -134,6 +141,8 @@ def _halo(stages, grain):
         reach = stage.size // 2
         if stage.kind == "same":
             before, after = before - reach, after + reach
+        elif stage.kind == "halve" and stage.mirror:
+            before, after = 2 * before - 1, 2 * after + 1
         elif stage.kind == "halve":
             before, after = 2 * before, 2 * after + 2
         elif stage.kind == "double":
@@ -191,9 +200,9 @@ class Moments:
         self._squares = self._squares + squares + np.square(apart) * (self._count * count / total)
         self._count = total
 
-    def normalisation(self, shift, scale):
+    def normalisation(self, shift, scale, epsilon=network.EPSILON):
         """(scale, shift) of one product and one sum that do what a layer with these weights would."""
-        factor = scale / np.sqrt(self._squares / self._count + EPSILON)
+        factor = scale / np.sqrt(self._squares / self._count + epsilon)
         return factor.astype(np.float32), (shift - self._mean * factor).astype(np.float32)
 
 

@@ -10,13 +10,13 @@ import time
 
 import numpy as np
 
-from zoo.models import compat
-from zoo.models.style_transfer import fast as network
+from zoo.models import compat, module_of
 from zoo.worker import devices, weights
 from zoo.worker.errors import UserError
 from zoo.worker.files import atomic_write
 from zoo.worker.inference import predictors, tiles
 from zoo.worker.input_queue import ArrayQueueReader
+from zoo.worker.style.painter import Painter
 
 
 def run(request, events, stop, phases):
@@ -24,7 +24,8 @@ def run(request, events, stop, phases):
 
     Args:
         request: ``restyle`` holds ``exchange``, the folder; ``tile``, in pixels; ``precision``; ``items``, how many
-            there will be.
+            there will be; ``strength``, from 0, the photo, to 1; ``colors``, ``style`` or ``content``; and for
+            ``style_transfer/any`` what :class:`zoo.worker.style.painter.Painter` takes.
         events: where to report.
         stop: when asked to, the picture in hand is left out.
         phases: seconds by phase, filled in: ``wait_s`` for the host, ``restyle_s`` in the network.
@@ -36,10 +37,15 @@ def run(request, events, stop, phases):
     settings, began = request["restyle"], time.monotonic()
     device = devices.load(request["device"]["framework"])
     predictors.prepare(device, settings["precision"])
-    model = network.build(compat, initializer="zeros", **request["model"]["args"])
-    weights.load(model, request["weights"])
+    network, arguments = module_of(request["model"]["name"]), request["model"]["args"]
+    model = network.build(compat, initializer="zeros", **arguments)
+    painter = None
+    if hasattr(network, "build_predictor"):
+        painter = Painter(model, request["weights"], settings)
+    else:
+        weights.load(model, request["weights"])
     phases["build_s"] = time.monotonic() - began
-    job = _Job(model, network.stages(**request["model"]["args"]), settings, events, stop)
+    job = _Job(model, network, network.stages(**arguments), settings, events, stop, painter)
     timed = list(job.all())
     phases.update(wait_s=job.inbox.waited_s, restyle_s=sum(took for _, took in timed))
     metrics = {"pictures": len(timed), "megapixels": sum(size for size, _ in timed) / 1e6}
@@ -57,8 +63,9 @@ class _StopError(Exception):
 class _Job:
     """The pictures, one after the other."""
 
-    def __init__(self, model, chain, settings, events, stop):
-        self._model, self._chain, self._settings, self._events, self._stop = model, chain, settings, events, stop
+    def __init__(self, model, network, chain, settings, events, stop, painter):
+        self._model, self._network, self._chain, self._painter = model, network, chain, painter
+        self._settings, self._events, self._stop = settings, events, stop
         self._at_once = devices.capabilities()["tiles_at_once"]
         self.inbox = ArrayQueueReader(settings["exchange"], stop, lambda: self._report(0.0))
 
@@ -89,17 +96,30 @@ class _Job:
         with atomic_write(path, durable=False) as out:
             header = {"descr": "|u1", "fortran_order": False, "shape": pixels.shape}
             np.lib.format.write_array_header_1_0(out, header)
-            for top, part in self._restyled(_Padded(pixels)):
-                out.write(np.ascontiguousarray(part[: max(0, rows - top), :columns]).tobytes())
+            for top, part in self._restyled(_Padded(pixels, self._network)):
+                part = part[: max(0, rows - top), :columns]
+                out.write(np.ascontiguousarray(self._mixed(part, pixels[top : top + len(part)])).tobytes())
+
+    def _mixed(self, part, photo):
+        """Rows of the result as strong, and in the colors, that are asked for."""
+        settings = self._settings
+        if settings["colors"] == "content":
+            part = recolored(part, photo)
+        # The painter mixes styles, which leaves no double image.
+        strength = 1.0 if self._painter else settings["strength"]
+        return part if strength == 1 else tiles.to_pixels(strength * part + (1 - strength) * photo.astype(np.float32))
 
     def _restyled(self, picture):
+        if self._painter:
+            self._painter.look_at(picture.pixels)
         tile = self._settings["tile"]
         # Twice as fast as in tiles, and it fits into memory as well.
         if picture.shape[0] * picture.shape[1] <= self._at_once * tile * tile:
             whole = picture.read(0, 0, *picture.shape)[None]
             return [(0, tiles.to_pixels(compat.outputs(self._model, whole)[0][0]))]
         scratch = self._settings["exchange"]
-        return tiles.restyle(self._model, self._chain, picture.read, picture.shape, scratch, tile, self._tick)
+        colors = self._network.COLORS
+        return tiles.restyle(self._model, self._chain, picture.read, picture.shape, scratch, tile, self._tick, colors)
 
     def _tick(self, share):
         if self._stop.asked:
@@ -113,16 +133,27 @@ class _Job:
 class _Padded:
     """A picture whose last row and column are repeated until both sides are multiples of what the network needs."""
 
-    def __init__(self, pixels):
-        self._pixels = pixels
-        self.shape = tuple(-(-edge // network.GRAIN) * network.GRAIN for edge in pixels.shape[:2])
+    def __init__(self, pixels, network):
+        self.pixels, grain, least = pixels, tiles.GRAIN, network.LEAST_EDGE
+        self.shape = tuple(max(least, -(-edge // grain) * grain) for edge in pixels.shape[:2])
 
     def read(self, top, left, rows, columns):
         """A window as float32."""
-        part = self._pixels[top : top + rows, left : left + columns]
+        part = self.pixels[top : top + rows, left : left + columns]
         missing = (rows - part.shape[0], columns - part.shape[1])
         part = np.pad(part, ((0, missing[0]), (0, missing[1]), (0, 0)), "edge") if any(missing) else part
         return np.asarray(part, np.float32)
+
+
+def recolored(result, photo):
+    """Give a picture the colors of another of its size, and leave it its brightness.
+
+    Gatys et al. 2016 (https://arxiv.org/abs/1606.05897), luminance-only transfer: the same step in all three colors
+    changes the luma of Y'CbCr and nothing else.
+    """
+    photo = np.asarray(photo, np.float32)
+    luma = np.array([0.299, 0.587, 0.114], np.float32)
+    return tiles.to_pixels(photo + (result.dot(luma) - photo.dot(luma))[:, :, None])
 
 
 def _storage_problem(error, folder):

@@ -12,15 +12,20 @@ import time
 import numpy as np
 
 from zoo.models import compat
+from zoo.models.compat import training_state
 from zoo.models.layers import style_losses
 from zoo.models.style_transfer import fast as network
 from zoo.worker import memory, precision, weights
+from zoo.worker.errors import UserError
 from zoo.worker.inference.tiles import to_pixels
 from zoo.worker.input_queue import ArrayQueueReader
 from zoo.worker.style.feature_model import frozen
+from zoo.worker.training.checkpoint_files import Checkpoints
 from zoo.worker.training.schedules import learning_rate
 
 TERMS = ("content", "style", "roughness")
+# Share of the tones in the content: features do not mind light and dark changing places, and dark woods turned white.
+TONE = 0.5
 # Of a step of half the range of a colour between two neighbours, to the power that roughness is reckoned in.
 _ROUGH = 127.5**2.5
 
@@ -44,7 +49,7 @@ def run(request, events, stop, phases):
     compat.seed(settings["seed"])
     size = settings["size"]
     model = network.build(compat, input_shape=(size, size, 3), **request["model"]["args"])
-    weights.initialise(model, settings["seed"])
+    _start(model, request, settings)
     inbox = ArrayQueueReader(settings["inbox"], stop, lambda: events.step(step=0, steps=settings["steps"]))
     path = inbox.next()
     if path is None:
@@ -54,9 +59,24 @@ def run(request, events, stop, phases):
     compat.compile_terms(terms, TERMS, settings["optimizer"], settings["learning_rate"])
     phases["build_s"] = time.monotonic() - began
     job = _Training(model, terms, request, events, phases, sample[:1])
+    job.resume()
     job.run(path, inbox, stop)
     phases["wait_s"] = inbox.waited_s
     return {"metrics": job.last, "stopped": "interrupted" if stop.asked else None}
+
+
+def _start(model, request, settings):
+    """Fill the network: with trained weights, or drawn ones whose first results have the colors of the painting.
+
+    With shift 0 and scale 1 of the last normalization a fifth of all values are beyond white and black, where tanh
+    has next to no gradient: skies stayed white for hundreds of steps.
+    """
+    if request.get("weights"):
+        weights.load(model, request["weights"])
+        return
+    weights.initialise(model, settings["seed"])
+    mean, spread = network.range_of(_read(settings["painting"]))
+    model.get_layer("output_norm").set_weights([mean, spread])
 
 
 class _Training:
@@ -65,19 +85,61 @@ class _Training:
     def __init__(self, model, terms, request, events, phases, sample):
         self._model, self._terms, self._events, self._phases, self._sample = model, terms, events, phases, sample
         self._settings, self._folder = request["train"], request["run_dir"]
-        self.last = {}
+        self._files = Checkpoints(self._folder, keep=1, run_id=request.get("run_id", ""))
+        self._saved = time.monotonic()
+        self._done, self._kept, self.last = 0, 0, {}
+
+    def resume(self):
+        """Go on from the newest checkpoint of a run that is resumed; the batches that were done are skipped."""
+        if not self._settings.get("resume"):
+            return
+        checkpoint = self._files.load(self._warn)
+        if checkpoint is None:
+            self._warn("There is no whole checkpoint: the training starts again from its beginning")
+            return
+        arrays, state = checkpoint
+        try:
+            if state["stack"] == _stack():
+                training_state.restore(self._model, self._terms, arrays)
+            else:
+                training_state.restore_weights(self._model, arrays)
+                self._warn("The run goes on with another stack: the optimizer starts anew")
+            self._done = int(state["step"])
+        except (ValueError, KeyError, TypeError) as error:
+            raise UserError("the run cannot be resumed from its checkpoint: %s" % error) from error
+        self._events.emit("resume", epoch=self._done // self._settings["report"], step=self._done, done=self._done)
+
+    def _keep(self, step, is_last):
+        """Write a checkpoint when it is time; a disk that is full is told, and training goes on."""
+        due = time.monotonic() - self._saved >= 60 * self._settings.get("checkpoint_minutes", 1)
+        if not (due or is_last):
+            return
+        try:
+            arrays = training_state.capture(self._model, self._terms)
+            self._files.save(step, arrays, {"step": step, "stack": _stack()})
+            self._kept = step
+        except OSError as error:
+            self._warn("No checkpoint can be written: %s" % (error.strerror or error))
+        self._saved = time.monotonic()
+
+    def _warn(self, words):
+        self._events.emit("warning", message=words)
 
     def run(self, path, inbox, stop):
         """Train on one batch after the other, until the last or until asked to stop."""
         settings, values, began = self._settings, [], time.monotonic()
         for step in range(1, settings["steps"] + 1):
-            rate = learning_rate(settings, step - 1, settings["steps"])
-            values.append(self._step(_read(path), rate, step))
-            self._show(step, values, began)
+            is_new = step > self._done
+            if is_new:
+                rate = learning_rate(settings, step - 1, settings["steps"])
+                values.append(self._step(_read(path), rate, step))
+                self._show(step, values, began)
             os.remove(path)
             self._events.emit("artifact", kind="batch", path=path)
             is_last = step == settings["steps"] or stop.asked
-            if is_last or step % settings["report"] == 0:
+            if is_new:
+                self._keep(step, is_last)
+            if values and (is_last or step % settings["report"] == 0):
                 self._report(step, values, rate, time.monotonic() - began)
                 values, began = [], time.monotonic()
             path = None if is_last else inbox.next()
@@ -85,6 +147,8 @@ class _Training:
                 break
         if values:
             self._report(step, values, rate, time.monotonic() - began)
+        if step > max(self._done, self._kept):  # asked to stop while it waited for a batch
+            self._keep(step, True)
 
     def _step(self, batch, rate, step):
         compat.set_learning_rate(self._terms, rate)
@@ -123,6 +187,10 @@ class _Training:
         self.last = {name: record[name] for name in ("loss", *TERMS, "step")}
 
 
+def _stack():
+    return ["Keras " + compat.version(), compat.backend_name()]
+
+
 def _read(path):
     return np.load(path, allow_pickle=False).astype(np.float32)
 
@@ -135,7 +203,7 @@ def _terms(model, settings, sample):
     judge = frozen(chosen, layers, (size, size, 3))
     photo, restyled = model.inputs[0], model.outputs[0]
     seen = dict(zip(layers, _all(judge(restyled))))
-    content = _content(judge, layers, chosen["content"], photo, seen, sample)
+    content = _content(judge, layers, chosen["content"], (photo, restyled), seen, sample)
     style = _style(chosen, _targets(settings), seen)
     rough = style_losses.weighted_sum(
         compat, [style_losses.total_variation(compat, restyled)], [1 / (3.0 * size * size * _ROUGH)], "roughness"
@@ -147,8 +215,9 @@ def _terms(model, settings, sample):
     return compat.keras.models.Model(inputs=photo, outputs=row)
 
 
-def _content(judge, layers, chosen, photo, seen, sample):
-    """How far the features of the result are from the photo's: 0 where they are equal."""
+def _content(judge, layers, chosen, pictures, seen, sample):
+    """How far the features of the result are from the photo's, and its tones: 0 where they are equal."""
+    photo, restyled = pictures
     kept = compat.keras.models.Model(judge.inputs, [judge.outputs[layers.index(name)] for name in chosen])
     # numpy adds up bfloat16 in bfloat16, and stops growing after some hundred numbers.
     sizes = [float(np.square(each.astype(np.float32)).mean()) for each in compat.outputs(kept, sample)]
@@ -157,7 +226,8 @@ def _content(judge, layers, chosen, photo, seen, sample):
     for name, target, size in zip(chosen, wanted, sizes):
         parts.append(style_losses.squared_distance(compat, seen[name], target))
         factors.append(1.0 / (len(chosen) * max(size, 1e-12) * np.prod(compat.static_shape(target)[1:])))
-    return style_losses.weighted_sum(compat, parts, factors, "content")
+    parts.append(style_losses.tone_distance(compat, restyled, photo))
+    return style_losses.weighted_sum(compat, parts, [*factors, TONE], "content")
 
 
 def _style(chosen, targets, seen):

@@ -1,0 +1,198 @@
+"""Read and write videos through ffmpeg, a program that the user installs.
+
+Frames pass as PPM pictures through pipes, one at a time. ffmpeg decodes what strangers made: it may open files and
+its pipes, and nothing over the network, which playlists in disguise would have it do.
+"""
+
+import contextlib
+import json
+import re
+import shutil
+import subprocess
+import tempfile
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import IO, TYPE_CHECKING
+
+from zoo.core.errors import ZooError
+from zoo.core.files import atomic_file, storage_error
+from zoo.data.images.decode import MOST_PIXELS, UnreadableError
+
+if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
+
+    Bytes = NDArray[np.uint8]
+
+# Suffix -> what ffmpeg calls the format.
+FORMATS = {
+    ".mp4": "mp4", ".m4v": "mp4", ".mov": "mov", ".mkv": "matroska", ".webm": "webm", ".avi": "avi",
+}  # fmt: skip
+INSTALL = (
+    "Install ffmpeg (https://ffmpeg.org; apt install ffmpeg, brew install ffmpeg), or give the frames as a folder."
+)
+_QUIET = ["-nostdin", "-hide_banner", "-loglevel", "error"]
+_LOCAL = ["-protocol_whitelist", "file"]
+# Sides must be even for the usual encoders; colors as high definition has them, and marked as such.
+_FILTERS = "pad=ceil(iw/2)*2:ceil(ih/2)*2,scale=out_color_matrix=bt709:out_range=tv"
+_COLORS = ["-colorspace", "bt709", "-color_primaries", "bt709", "-color_trc", "bt709"]
+
+
+@dataclass(frozen=True)
+class Video:
+    """A video file: its frames a second, as a fraction such as ``30000/1001``, and its number of frames if known."""
+
+    path: Path
+    rate: str
+    count: int | None
+
+
+def describes(path: Path) -> bool:
+    """Return whether a file is a video, by its name."""
+    return path.suffix.lower() in FORMATS
+
+
+def opened(path: Path) -> Video:
+    """Ask ffprobe what a video is.
+
+    Raises:
+        ZooError: ffmpeg is not installed, or the file is no video that it can read.
+    """
+    fields = "stream=avg_frame_rate,r_frame_rate,nb_frames,width,height"
+    words = ["-loglevel", "error", *_LOCAL, "-select_streams", "v:0", "-show_entries", fields, "-of", "json"]
+    answer = subprocess.run([_tool("ffprobe"), *words, f"file:{path}"], capture_output=True, text=True, check=False)
+    if answer.returncode:
+        raise ZooError(f"{path} cannot be used: {_last(answer.stderr)}", "Give a video that ffmpeg plays.")
+    streams = json.loads(answer.stdout).get("streams", [])
+    rates = [str(stream.get(key)) for stream in streams for key in ("avg_frame_rate", "r_frame_rate")]
+    rate = next((each for each in rates if re.fullmatch(r"[1-9]\d*/[1-9]\d*", each, re.ASCII)), None)
+    if rate is None or streams[0].get("width", 0) * streams[0].get("height", 0) > MOST_PIXELS:
+        raise ZooError(f"{path} holds no video, or one of too many pixels", "Give a video that ffmpeg plays.")
+    count = str(streams[0].get("nb_frames", ""))
+    return Video(path, rate, int(count) if count.isdecimal() else None)
+
+
+def frames(video: Video) -> "Iterator[Bytes]":
+    """Yield every frame, uint8 (rows, columns, 3), upright, at a constant rate.
+
+    Raises:
+        UnreadableError: it is damaged before its first frame.
+    """
+    words = ["-i", f"file:{video.path}", "-map", "0:v:0", "-r", video.rate, "-f", "image2pipe", "-c:v", "ppm", "-"]
+    with tempfile.TemporaryFile() as said:
+        process = subprocess.Popen(
+            [_tool("ffmpeg"), *_QUIET, *_LOCAL, *words], stdout=subprocess.PIPE, stderr=said, bufsize=1 << 20
+        )
+        assert process.stdout is not None  # noqa: S101  (a pipe)
+        number = 0
+        try:
+            while (frame := _ppm(process.stdout)) is not None:
+                number += 1
+                yield frame
+        finally:
+            process.stdout.close()
+            process.terminate()
+            process.wait()
+        if not number:
+            said.seek(0)
+            raise UnreadableError(_last(said.read().decode(errors="replace")))
+
+
+def _ppm(stream: IO[bytes]) -> "Bytes | None":
+    """Read one picture as ffmpeg writes it, ``P6``, sizes and 255 in a line each; None after the last."""
+    import numpy as np
+
+    if stream.readline() != b"P6\n":
+        return None
+    columns, rows = (int(word) for word in stream.readline().split())
+    stream.readline()
+    content = stream.read(3 * rows * columns)
+    return np.frombuffer(content, np.uint8).reshape(rows, columns, 3) if len(content) == 3 * rows * columns else None
+
+
+class Writer:
+    """Writes a video frame by frame, with the sound of another; a name appears when it is whole.
+
+    Args:
+        path: where to; the suffix names the format.
+        source: whose sound and rate it gets.
+
+    Raises:
+        ZooError: ffmpeg is not installed.
+    """
+
+    def __init__(self, path: Path, source: Video) -> None:
+        self._path, self._stack = path, contextlib.ExitStack()
+        part = self._stack.enter_context(atomic_file(path, parents=True))
+        self._said = self._stack.enter_context(tempfile.TemporaryFile())  # noqa: SIM115  (the stack closes it)
+        kind = FORMATS[path.suffix.lower()]
+        sound = ["-c:a", "copy"] if FORMATS[source.path.suffix.lower()] == kind else []
+        words = ["-y", "-f", "image2pipe", "-c:v", "ppm", "-framerate", source.rate, "-i", "pipe:0"]
+        words += [*_LOCAL, "-i", f"file:{source.path}", "-map", "0:v", "-map", "1:a?", *sound, "-vf", _FILTERS]
+        words += ["-pix_fmt", "yuv420p", *_COLORS, "-f", kind, f"file:{part}"]
+        quiet = [word for word in _QUIET if word != "-nostdin"]
+        self._process = subprocess.Popen(
+            [_tool("ffmpeg"), *quiet, *words], stdin=subprocess.PIPE, stdout=subprocess.DEVNULL, stderr=self._said
+        )
+
+    def add(self, frame: "Bytes") -> None:
+        """Write the next frame.
+
+        Raises:
+            ZooError: ffmpeg has given up.
+        """
+        assert self._process.stdin is not None  # noqa: S101  (a pipe)
+        rows, columns = frame.shape[:2]
+        try:
+            self._process.stdin.write(b"P6\n%d %d\n255\n" % (columns, rows) + frame.tobytes())
+        except OSError as error:
+            raise self._failed() from error
+
+    def close(self) -> None:
+        """Finish the file and give it its name.
+
+        Raises:
+            ZooError: it cannot be written.
+        """
+        assert self._process.stdin is not None  # noqa: S101  (a pipe)
+        with contextlib.suppress(OSError):
+            self._process.stdin.close()
+        if self._process.wait():
+            raise self._failed()
+        try:
+            self._stack.close()
+        except OSError as error:
+            raise storage_error("write", self._path, error) from error
+
+    def _failed(self) -> ZooError:
+        self._process.kill()
+        self._process.wait()
+        self._said.seek(0)
+        reason = _last(self._said.read().decode(errors="replace"))
+        error = ZooError(f"{self._path} cannot be written: {reason}", "Choose another suffix, such as .mp4.")
+        with contextlib.suppress(ZooError):
+            self._stack.__exit__(ZooError, error, None)
+        return error
+
+
+def check_target(path: Path) -> None:
+    """Refuse a name that ends in no format for videos.
+
+    Raises:
+        ZooError: it ends otherwise.
+    """
+    if path.suffix.lower() not in FORMATS:
+        raise ZooError(f"Videos cannot be written to {path.name!r}", f"End the name in {', '.join(FORMATS)}.")
+
+
+def _tool(name: str) -> str:
+    program = shutil.which(name)
+    if program is None:
+        raise ZooError(f"Videos need ffmpeg, and there is no {name} on this machine's PATH", INSTALL)
+    return program
+
+
+def _last(text: str) -> str:
+    lines = text.strip().splitlines()
+    return lines[-1][:300] if lines else "ffmpeg does not say why"

@@ -1,0 +1,105 @@
+"""Style in one pass, of any painting: a predictor looks at the painting, a transformer restyles the photo.
+
+Ghiasi et al. 2017, https://arxiv.org/abs/1705.06830, as published in a small form for telephones: the trunk of a
+MobileNetV2 turns a painting of 256 x 256 pixels into 100 numbers, and these give shift and scale of each instance
+normalization of a feed-forward network (conditional instance normalization, Dumoulin et al. 2016,
+https://arxiv.org/abs/1610.07629). The batch normalizations of the published network are folded into its kernels.
+"""
+
+import numpy as np
+
+from zoo.models.mobilenet_v2 import STAGES
+from zoo.models.style_transfer import fast
+
+# Height and width of a painting, and how many numbers tell its style.
+PAINTING, NUMBERS = 256, 100
+FILTERS, BLOCKS, KERNEL_SIZE = 8, 5, 9
+# sigmoid(x) * 255 is 127.5 + 127.5 tanh(x / 2).
+COLORS = fast.Colors(127.5, 0.5)
+EPSILON = 1e-5
+# Smaller pictures have no reflection as deep as the kernels reach.
+LEAST_EDGE = 16
+# Layers of the predictor begin with this.
+PREDICTOR = "predict_"
+
+
+def stages():
+    """List the convolutions of the transformer, as :func:`zoo.models.style_transfer.fast.stages` does."""
+    return fast.chain(FILTERS, BLOCKS, KERNEL_SIZE, "repeat", mirror=True, first_norm="shift")
+
+
+def build(compat, input_shape=(None, None, 3), initializer="zeros"):
+    """Build the transformer; :func:`apply_style` gives it a style.
+
+    Args:
+        compat: the package ``zoo.models.compat``.
+        input_shape: (height, width, 3) of one picture, multiples of 4 from 16 on; None is any.
+        initializer: initializer of the kernels.
+
+    Returns:
+        A model from (batch, height, width, 3) RGB 0..255 to RGB 0..255 of the same shape.
+    """
+    return fast.assemble(compat, stages(), input_shape, initializer, COLORS, EPSILON)
+
+
+def build_predictor(compat):
+    """Build the predictor.
+
+    Returns:
+        A model from paintings (batch, 256, 256, 3), RGB 0..1, to (batch, 100).
+    """
+    layers = compat.keras.layers
+    inputs = layers.Input(shape=(PAINTING, PAINTING, 3))
+    x = _relu6(compat, _padded(compat, inputs, 32, "conv", 2, size=3), "conv")
+    channels, number = 32, 0
+    for expansion, filters, count, stride in STAGES:
+        for index in range(count):
+            step = stride if index == 0 else 1
+            out = _block(compat, x, "block%d_" % number, channels, expansion, filters, step)
+            x = layers.add([x, out], name=PREDICTOR + "block%d" % number) if step == 1 and index else out
+            channels, number = filters, number + 1
+    x = _relu6(compat, _padded(compat, x, 1280, "last", 1), "last")
+    x = layers.GlobalAveragePooling2D(name=PREDICTOR + "mean")(x)
+    x = layers.Dense(NUMBERS, name=PREDICTOR + "style", kernel_initializer="zeros")(x)
+    return compat.keras.models.Model(inputs=inputs, outputs=x, name="style_predictor")
+
+
+def _block(compat, x, name, channels, expansion, filters, stride):
+    if expansion != 1:
+        x = _relu6(compat, _padded(compat, x, expansion * channels, name + "expand", 1), name + "expand")
+    x = _relu6(compat, _padded(compat, x, None, name + "depthwise", stride, size=3), name + "depthwise")
+    return _padded(compat, x, filters, name + "project", 1)
+
+
+def _padded(compat, x, filters, name, stride, size=1):
+    """Convolve with the padding of TensorFlow's "SAME"; without ``filters`` each channel by itself."""
+    layers = compat.keras.layers
+    if stride == 2:
+        x = layers.ZeroPadding2D(((0, 1), (0, 1)), name=PREDICTOR + name + "_pad")(x)
+    form = {"strides": (stride, stride), "padding": "same" if stride == 1 else "valid", "name": PREDICTOR + name}
+    if filters is None:
+        return layers.DepthwiseConv2D((size, size), depthwise_initializer="zeros", **form)(x)
+    return layers.Conv2D(filters, (size, size), kernel_initializer="zeros", **form)(x)
+
+
+def _relu6(compat, x, name):
+    return compat.relu6(PREDICTOR + name + "_relu")(x)
+
+
+def apply_style(model, arrays, style):
+    """Give the transformer the style of 100 numbers, through its instance normalizations.
+
+    Args:
+        model: from :func:`build`.
+        arrays: the weights, with ``LAYER_style/shift_kernel``, ``/shift_bias``, ``/scale_kernel`` and
+            ``/scale_bias`` of each normalization.
+        style: (100,), the answer of the predictor, or a mean of several.
+    """
+    for stage in stages():
+        if stage.norm == "instance":
+            shift, scale = (
+                style.dot(arrays["%s_style/%s_kernel" % (stage.name, part)])
+                + arrays["%s_style/%s_bias" % (stage.name, part)]
+                for part in ("shift", "scale")
+            )
+            model.get_layer(stage.name + "_norm").set_weights([np.float32(shift), np.float32(scale)])

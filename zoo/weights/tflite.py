@@ -1,0 +1,146 @@
+"""Read the constants of a TensorFlow Lite model: its weights by name, as float32.
+
+The file is a FlatBuffer: tables that refer to each other by offsets (https://flatbuffers.dev/internals/; the fields
+are those of tensorflow/compiler/mlir/lite/schema/schema.fbs). Google's ``flatbuffers`` package reads such a file
+without checking that an offset lies inside of it, and needs the generated code of the schema besides; of the four
+kinds of table that hold weights this small reader checks every number.
+"""
+
+import struct
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from zoo.weights import formats
+from zoo.weights.formats import RejectedFileError
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    from zoo.weights.formats import Arrays
+
+MAGIC = b"TFL3"
+# The types of tensors that hold weights, as the schema numbers them.
+_TYPES = {0: "<f4", 1: "<f2", 2: "<i4", 9: "<i1"}
+# Numbers of the fields of the tables.
+_SUBGRAPHS, _BUFFERS, _TENSORS, _DATA = 2, 4, 0, 0
+_SHAPE, _TYPE, _BUFFER, _NAME, _QUANTIZATION = 0, 1, 2, 3, 4
+_SCALE, _ZERO_POINT, _AXIS = 2, 3, 6
+
+
+def read(path: Path) -> "Arrays":
+    """Read every constant of a model, quantized ones as the numbers that they stand for.
+
+    Returns:
+        Name -> float32, in the layout of TensorFlow Lite: kernels are (filters, height, width, channels).
+
+    Raises:
+        ZooError: the file is damaged, no such model, or holds another type of number in a weight.
+        OSError: it cannot be opened.
+    """
+    if path.stat().st_size > formats.MOST_BYTES:
+        raise RejectedFileError(path, f"it is {path.stat().st_size:,} bytes long")
+    content = path.read_bytes()
+    if content[4:8] != MAGIC:
+        raise RejectedFileError(path, "it is no TensorFlow Lite model")
+    with formats.readable(path):
+        try:
+            return _constants(_Table(content, _unsigned(content, 0)))
+        except (struct.error, IndexError) as error:
+            raise ValueError(f"it breaks off: {error}") from error
+
+
+def _constants(model: "_Table") -> "Arrays":
+    buffers = model.tables(_BUFFERS)
+    arrays: Arrays = {}
+    stored = 0
+    for tensor in model.tables(_SUBGRAPHS)[0].tables(_TENSORS):
+        index = tensor.number(_BUFFER, "<I")
+        data = buffers[index].content(_DATA) if index < len(buffers) else b""
+        if data:
+            stored += len(data)
+            if stored > len(model.data):  # tensors may share a buffer, and a few bytes could stand for gigabytes
+                raise ValueError("its tensors hold more than the file")
+            arrays[tensor.content(_NAME).decode("utf-8")] = _array(tensor, data)
+    return arrays
+
+
+def _array(tensor: "_Table", data: bytes) -> "NDArray[np.float32]":
+    kind = tensor.number(_TYPE, "<b")
+    if kind not in _TYPES:
+        raise ValueError(f"a tensor is of type {kind}")
+    stored = np.frombuffer(data, _TYPES[kind]).reshape(tensor.vector(_SHAPE, "<i4"))
+    notes = tensor.tables(_QUANTIZATION, several=False)
+    scale = notes[0].vector(_SCALE, "<f4") if notes else np.empty(0, np.float32)
+    if not len(scale):
+        return stored.astype(np.float32)
+    shape = [1] * stored.ndim
+    if len(scale) > 1:
+        shape[notes[0].number(_AXIS, "<i")] = len(scale)
+    zero = notes[0].vector(_ZERO_POINT, "<i8").astype(np.float64)
+    offset = zero.reshape(shape) if len(zero) == len(scale) else 0.0
+    return np.asarray((stored.astype(np.float64) - offset) * scale.reshape(shape), np.float32)
+
+
+class _Table:
+    """A table of a FlatBuffer; a field that is not there has the value zero, or is empty."""
+
+    def __init__(self, data: bytes, place: int) -> None:
+        self.data, self._place = data, place
+        self._fields = place - struct.unpack_from("<i", data, _inside(data, place))[0]
+        self._length: int = struct.unpack_from("<H", data, _inside(data, self._fields))[0]
+
+    def _field(self, number: int) -> int:
+        entry = 4 + 2 * number
+        if entry + 2 > self._length:
+            return 0
+        offset: int = struct.unpack_from("<H", self.data, _inside(self.data, self._fields + entry))[0]
+        return self._place + offset if offset else 0
+
+    def number(self, field: int, kind: str) -> int:
+        """Return a number of a field, of a kind that ``struct`` knows."""
+        place = self._field(field)
+        value: int = struct.unpack_from(kind, self.data, _inside(self.data, place))[0] if place else 0
+        return value
+
+    def vector(self, field: int, kind: str) -> "NDArray[Any]":
+        """Return a field that is a list of numbers, of a kind that numpy knows."""
+        return np.frombuffer(self.content(field, np.dtype(kind).itemsize), kind)
+
+    def content(self, field: int, size: int = 1) -> bytes:
+        """Return the bytes of a field that is a list of things of ``size`` bytes."""
+        place = self._field(field)
+        if not place:
+            return b""
+        start = place + _unsigned(self.data, place)
+        end = start + 4 + size * _unsigned(self.data, start)
+        if end > len(self.data):
+            raise ValueError("a list reaches beyond the end of the file")
+        return self.data[start + 4 : end]
+
+    def tables(self, field: int, several: bool = True) -> "list[_Table]":
+        """Return the tables of a field that is a list of them, or the one table of a field."""
+        place = self._field(field)
+        if not place:
+            return []
+        if not several:
+            return [_Table(self.data, place + _unsigned(self.data, place))]
+        start = place + _unsigned(self.data, place) + 4
+        count = len(self.content(field, 4)) // 4
+        if count > formats.MOST_ENTRIES:
+            raise ValueError(f"a list of {count:,} tables")
+        places = [start + 4 * index for index in range(count)]
+        return [_Table(self.data, place + _unsigned(self.data, place)) for place in places]
+
+
+def _unsigned(data: bytes, place: int) -> int:
+    value: int = struct.unpack_from("<I", data, _inside(data, place))[0]
+    return value
+
+
+def _inside(data: bytes, place: int) -> int:
+    """Return a place, which ``struct`` would count from the end where it is negative."""
+    if not 0 <= place < len(data):
+        raise ValueError(f"an offset leads to byte {place:,} of {len(data):,}")
+    return place
