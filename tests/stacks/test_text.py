@@ -27,7 +27,10 @@ def test_classifiers_learn_and_agree(conformance: Answers, stack: str) -> None:
 
 @pytest.mark.parametrize("stack", STACKS["text"])
 def test_language_models_learn_and_write_past_their_memory(conformance: Answers, stack: str) -> None:
-    _, _, learnt, generated = conformance.of(stack, "text")
+    _, _, learnt, generated, scored = conformance.of(stack, "text")
     assert learnt["metrics"]["val_loss"] < 0.5
+    assert scored["metrics"]["loss"] == pytest.approx(learnt["metrics"]["val_loss"], rel=1e-4)
+    assert scored["metrics"]["perplexity"] == pytest.approx(np.exp(learnt["metrics"]["val_loss"]), rel=1e-4)
+    assert scored["metrics"]["items"] == 59
     assert generated["written"] == "abcdefabcdefabcdefabcd"
     assert generated["text"] == generated["written"][2:]

@@ -173,6 +173,7 @@ def text(row: Stack, out: Path, root: Path) -> dict[str, Any]:
     weights = root / FIRST / "text" / "classifier" / "weights.npz"
     data, clip = _texts(out), None if row.name.startswith("plaidml") else 1.0
     np.save(out / "text.npy", np.tile([2, 3, 4, 5, 6, 7], 60).astype(np.uint16))
+    np.save(out / "held_back.npy", np.load(out / "text.npy")[300:360])
     language = {"tokens": str(out / "text.npy"), "parts": {"train": [0, 300], "validation": [300, 360]}}
     pieces = ["", "\u00ef\u00bf\u00bd", *"abcdefghij"]
     return {"requests": [
@@ -186,6 +187,9 @@ def text(row: Stack, out: Path, root: Path) -> dict[str, Any]:
          "weights": str(out / "language" / "weights.npz"), "pieces": pieces, "run_dir": str(out / "language"),
          "infer": {"tokens": [2, 3], "prompt": "ab", "length": 20, "temperature": 0.0, "top_k": None, "top_p": None,
                    "seed": 1}},
+        {"job": "score_text", "model": {"name": "transformer/lm", "args": dict(LANGUAGE)},
+         "weights": str(out / "language" / "weights.npz"), "data": {"tokens": str(out / "held_back.npy")},
+         "run_dir": str(out / "language")},
     ]}  # fmt: skip
 
 

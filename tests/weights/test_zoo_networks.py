@@ -81,6 +81,11 @@ def test_infer_takes_one_as_a_run() -> None:
             ["has no use", "Leave model.dropout"],
         ),
         (["model=mnist", "weights=zoo", "run=last"], ["run=last has no use"]),
+        (
+            ["model=transformer/lm", "prompt=x"],
+            ["weights is missing", "weights=zoo/shakespeare", "run="],
+        ),
+        (["model=mnist", "input=x.png"], ["weights is missing", "weights=zoo"]),
         (["model=mnist", "weights=zoo/../mnist"], ["There is no weights=zoo/../mnist"]),
     ],
 )

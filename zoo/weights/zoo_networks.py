@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from zoo.config import config_files
 from zoo.config.overrides import value_of
 from zoo.core import console, paths, schema
 from zoo.core.errors import ZooError, listed, nearest
@@ -184,6 +185,7 @@ def as_run(overrides: list[str]) -> list[str]:
     """
     source, model = value_of("weights", overrides), value_of("model", overrides)
     if not is_named(source):
+        _refuse_model_alone(model, overrides)
         return overrides
     assert source is not None  # noqa: S101  (has a name)
     _refuse_contradictions(source, model, overrides)
@@ -191,6 +193,14 @@ def as_run(overrides: list[str]) -> list[str]:
     console.say(f"{network.source}: {network.card.about}")
     rest = [text for text in overrides if text.partition("=")[0] not in ("model", "weights")]
     return [f"run={network.folder}", *rest]
+
+
+def _refuse_model_alone(model: str | None, overrides: list[str]) -> None:
+    """Stop where a model of texts is named without weights: it is used by ``run=``, or by those of the zoo's own."""
+    of_texts = config_files.task_of(model) in ("text_classifier", "language_model")
+    if model and of_texts and not value_of("run", overrides):
+        known = ", ".join(["weights=zoo", *(f"weights={row.source}" for row in of_model(model))])
+        raise ZooError(f"weights is missing for model={model}", f"Give {known}, or run=RUN_FOLDER instead of model=.")
 
 
 def _refuse_contradictions(source: str, model: str | None, overrides: list[str]) -> None:

@@ -12,6 +12,7 @@ import pytest
 from zoo import api
 from zoo.cli.main import main
 from zoo.data.text import tokenization
+from zoo.weights import zoo_networks
 
 TABLE = "text,label\n" + "".join(f"fine film {n},good\nvery dull film {n},bad\n" for n in range(30))
 CLASSIFIER = ("model=transformer/classifier", "data=text_table", "data.root=texts.csv", "preset=smoke")
@@ -202,6 +203,13 @@ def test_what_is_written_is_shown_as_it_comes_and_kept(folder: Path, capsys: pyt
         (("length=0",), "length must be from 1"),
         (("temperature=-1",), "temperature must be from 0"),
         (("top_k=1000",), "more than the"),
+        (("top_p=0",), "top_p must be from"),
+        (("top_p=1.5",), "top_p must be from"),
+        (("input=some text", "prompt=To"), "give one"),
+        (("input=t",), "has 1 tokens"),
+        (("input=nowhere.txt",), "nowhere.txt"),
+        (("input=.",), "is a folder"),
+        (("input=test", "data.root=texts.csv"), "no longer the one"),
     ],
 )
 def test_prompts_that_cannot_be_gone_on_with_are_told(
@@ -209,6 +217,49 @@ def test_prompts_that_cannot_be_gone_on_with_are_told(
 ) -> None:
     run = trained(folder, *LANGUAGE)
     assert words in refusal(capsys, "infer", f"run={run}", *settings)
+
+
+def test_a_text_is_measured_instead_of_written(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    run = trained(folder, *LANGUAGE)
+    (folder / "other.txt").write_text("To be! Zwei.\n")
+    (folder / "play.txt").rename(folder / "moved.txt")
+    asked = {"test": [], "other.txt": [], "not to be": []} | {"test": ["data.root=moved.txt"]}
+    counts = {}
+    for number, (given, more) in enumerate(asked.items()):
+        assert main(["infer", f"run={run}", f"input={given}", *more, f"output.name=scored{number}"]) == 0
+        request = json.loads((folder / "runs" / f"scored{number}" / "request.json").read_text())
+        counts[given] = len(np.load(request["data"]["tokens"]))
+        assert request["job"] == "score_text"
+    assert counts == {"test": 86, "other.txt": 13, "not to be": 9}
+    shown = capsys.readouterr()
+    assert "perplexity 2.0000, 0.5000 of tokens foretold" in shown.out
+    assert "lacks 3 of 13 tokens" in shown.err
+
+
+def test_a_training_takes_weights_and_vocabulary_of_the_zoos_own(
+    folder: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    run = trained(folder, *LANGUAGE, "weights=zoo")
+    network = zoo_networks.find("transformer/lm", "zoo")
+    assert (run / "vocabulary.json").read_bytes() == (network.folder / "vocabulary.json").read_bytes()
+    request = json.loads((run / "request.json").read_text())
+    assert request["weights"]
+    assert request["model"]["args"]["vocabulary"] == 67
+    assert record(run)["weights"]["source"] == "zoo/shakespeare"
+    assert record(run)["config"]["data"]["vocabulary"] == 67
+    assert main(["infer", f"run={run}", "input=test", "output.name=scored"]) == 0
+    asked = np.load(folder / "runs" / "scored" / "inputs_tokens.npy")
+    assert (
+        tokenization.load(network.folder / "vocabulary.json").encode("that is the question.\n")
+        == asked[-22:].tolist()
+    )
+    assert "Starting from zoo/shakespeare" in capsys.readouterr().err
+
+
+def test_weights_that_texts_cannot_start_from_are_told(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert "weights must be zoo, zoo/NAME or none" in refusal(capsys, "train", *LANGUAGE, "weights=imagenet")
+    assert "Leave model.layers out" in refusal(capsys, "train", *LANGUAGE, "weights=zoo", "model.layers=2")
+    assert "no weights=zoo/x of transformer/lm" in refusal(capsys, "train", *LANGUAGE, "weights=zoo/x")
 
 
 def test_a_long_prompt_is_said_to_be_cut(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:

@@ -11,7 +11,7 @@ LABELLED = ("text_folder", "text_table", "text_lines")
 TOKENIZERS = ("characters", "words", "bpe")
 DELIMITERS = {"comma": ",", "tab": "\t", "semicolon": ";", "pipe": "|", "space": " "}
 QUOTINGS = ("auto", "double", "backslash", "none")
-MISSING_RUN = "run is missing: give run=RUN_FOLDER, or run=last"
+MISSING_RUN = "run is missing: give run=RUN_FOLDER, run=last, or model=NAME weights=zoo"
 
 
 @dataclass
