@@ -88,11 +88,11 @@ def watch_memory(address: str, server: psutil.Process, wanted: int, pixels: byte
 
 def memory(server: psutil.Process) -> str:
     """Return what server, workers and decoders hold, in megabytes."""
-    held = {"server": server.memory_info().rss}
+    sizes = {"server": server.memory_info().rss}
     for child in server.children(recursive=True):
         kind = "worker" if is_worker(child) else "decoders"
-        held[kind] = held.get(kind, 0) + child.memory_info().rss
-    return ", ".join(f"{name} {size / 1e6:.1f} MB" for name, size in held.items())
+        sizes[kind] = sizes.get(kind, 0) + child.memory_info().rss
+    return ", ".join(f"{name} {size / 1e6:.1f} MB" for name, size in sizes.items())
 
 
 def is_worker(process: psutil.Process) -> bool:
