@@ -74,7 +74,7 @@ class Mac:
 @pytest.fixture
 def mac(request: pytest.FixtureRequest, tmp_path: Path) -> Mac:
     name = request.param
-    return Mac(name, next(row[1] for row in MACS if row[0] == name), tmp_path)
+    return Mac(name, next((row[1] for row in MACS if row[0] == name), "arm64"), tmp_path)
 
 
 @pytest.mark.parametrize(("mac", "expected"), [(row[0], row[2:]) for row in MACS], ids=NAMES, indirect=["mac"])
@@ -114,6 +114,16 @@ def test_a_python_that_rosetta_translates_is_said_and_not_used(mac: Mac) -> None
 def test_missing_command_line_tools_are_said(mac: Mac) -> None:
     _, shown = mac.zoo("doctor")
     assert "command-line tools: none: `xcode-select --install`" in shown
+
+
+@pytest.mark.parametrize("mac", ["m1_macos_11"], indirect=True)
+def test_macos_11_is_told_to_update_and_that_a_browser_downloaded_the_zoo(mac: Mac) -> None:
+    _, shown = mac.zoo("doctor")
+    assert "was downloaded by Safari: macOS may refuse programs and libraries in it" in shown
+    assert "Update macOS to 12.1 or newer" in shown
+    code, shown = mac.zoo("train", "model=mnist", "data=digits")
+    assert code != 0
+    assert "Update macOS to 12.1 or newer" in shown
 
 
 @pytest.mark.parametrize("mac", ["m1"], indirect=True)

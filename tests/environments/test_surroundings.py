@@ -26,6 +26,7 @@ TABLE = [
     ("intel_iris", "TLS", "OpenSSL 3.0.12", ""),
     ("mac_pro_2010", "command-line tools", "none", "xcode-select --install"),
     ("m1_macos_11", "command-line tools", "/Library/Developer", ""),
+    ("m1_macos_11", "quarantine", "downloaded by Safari", "xattr -dr com.apple.quarantine"),
     ("m1_macos_11", "PYTHONPATH", "/Users/a/old:/Users/a/lib", "own libraries come first"),
     ("m1_macos_11", "KERAS_BACKEND", "plaidml.keras.backend", "sets its own"),
     ("m1_macos_11", "~/.keras/keras.json", "floatx float64, image_data_format channels_first", "never do"),

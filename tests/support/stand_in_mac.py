@@ -26,7 +26,7 @@ from zoo.environments import store  # noqa: E402
 from zoo.environments.machine import capture_texts  # noqa: E402
 from zoo.environments.stacks import Stack  # noqa: E402
 
-TOOLS = ("sw_vers", "sysctl", "system_profiler", "xcode-select", "uname", "nvidia-smi", "lspci")
+TOOLS = ("sw_vers", "sysctl", "system_profiler", "xcode-select", "xattr", "uname", "nvidia-smi", "lspci")
 
 
 def install_tools(capture: Path, folder: Path) -> Path:
@@ -38,7 +38,7 @@ def install_tools(capture: Path, folder: Path) -> Path:
     folder.mkdir(parents=True)
     for tool in TOOLS:
         answers = {line: text for line, text in texts.items() if line.split()[0] == tool}
-        cases = [f"{shlex.quote(line)}) cat <<'END'\n{text.rstrip()}\nEND\n;;" for line, text in answers.items()]
+        cases = [f"{shlex.quote(line)}*) cat <<'END'\n{text.rstrip()}\nEND\n;;" for line, text in answers.items()]
         unknown = f'*) echo "{tool}: no answer captured for $*" >&2; exit 1;;' if tool != "sysctl" else "*) ;;"
         script = "\n".join(["#!/bin/sh", f'case "{tool}${{1:+ }}$*" in', *cases, unknown, "esac", ""])
         (folder / tool).write_text(script, encoding="utf-8")

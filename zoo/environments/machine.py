@@ -130,9 +130,12 @@ def describe(machine: Machine) -> str:
 # -- asking the system
 
 
-def run_tool(command: str, notes: list[str]) -> str | None:
-    """Return what a tool prints, or None. Not having the tool is normal; a tool that fails leaves a note."""
-    name, *arguments = command.split()
+def run_tool(command: str, notes: list[str], *paths: str) -> str | None:
+    """Return what a tool prints, or None. Not having the tool is normal; a tool that fails leaves a note.
+
+    ``paths`` follow the words of the command as they are.
+    """
+    name, *arguments = [*command.split(), *paths]
     path = shutil.which(name) or shutil.which(name, path=SYSTEM_FOLDERS)
     if path is None:
         return None

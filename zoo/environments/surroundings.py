@@ -19,6 +19,7 @@ from zoo.environments.platforms import version_numbers
 
 ENV, KERAS_JSON, PLAIDML_JSON = "env", "~/.keras/keras.json", "~/.plaidml"
 TLS, PIP, XCODE, FREE = "ssl.OPENSSL_VERSION", "pip --version", "xcode-select -p", "free bytes"
+QUARANTINE = "xattr -p com.apple.quarantine"  # of the folder that holds the zoo
 Reports = Mapping[str, str]
 OLDEST_PIP = (20, 3)  # the first that knows macOS 11 and wheels named by their glibc
 ROOM_BYTES = 3 * 10**9  # the largest stack for the processor and its downloads
@@ -49,7 +50,8 @@ def collect() -> dict[str, str]:
         FREE: str(shutil.disk_usage(_existing(paths.cache_dir())).free),
     }
     if sys.platform == "darwin":
-        texts[XCODE] = run_tool("xcode-select -p", []) or ""
+        texts[XCODE] = run_tool(XCODE, []) or ""
+        texts[QUARANTINE] = run_tool(QUARANTINE, [], str(paths.ROOT)) or ""
     return {name: text for name, text in texts.items() if text is not None}
 
 
@@ -154,6 +156,18 @@ def _command_line_tools(reports: Reports, machine: Machine) -> Check | None:
     return Check("command-line tools", place or "none", "" if place else meaning)
 
 
+def _quarantine(reports: Reports, machine: Machine) -> Check | None:
+    if QUARANTINE not in reports:
+        return None
+    # Flags, seconds in hexadecimal digits, the program that downloaded it, and more.
+    fields = reports[QUARANTINE].strip().split(";")
+    if not fields[0]:
+        return Check("quarantine", "none")
+    meaning = "macOS may refuse programs and libraries in it; `xattr -dr com.apple.quarantine .` in it ends that"
+    program = fields[2] if len(fields) > 2 and fields[2] else "another program"
+    return Check("quarantine", f"{paths.ROOT.name} was downloaded by {program}", meaning)
+
+
 def _pythonpath(reports: Reports, machine: Machine) -> Check | None:
     value = _variables(reports).get("PYTHONPATH")
     if not value:
@@ -213,7 +227,7 @@ def _disk(reports: Reports, machine: Machine) -> Check | None:
 
 
 CHECKS: tuple[Callable[[Reports, Machine], Check | None], ...] = (
-    _processor, _rosetta, _conda, _pip_age, _tls_library, _command_line_tools, _pythonpath,
+    _processor, _rosetta, _conda, _pip_age, _tls_library, _command_line_tools, _quarantine, _pythonpath,
     _settings_file(KERAS_JSON, KERAS_DEFAULTS),
     _settings_file(PLAIDML_JSON, {}), _keras_backend, _kept_away, _passed_on, _disk,
 )  # fmt: skip
