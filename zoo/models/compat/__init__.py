@@ -34,6 +34,7 @@ from zoo.models.compat.training import (
     compile_classifier,
     compile_mse,
     compile_terms,
+    forget_compiled,
     freeze,
     outputs,
     predict,

@@ -192,6 +192,12 @@ def _train_on_batch(model, *batch, names=("accuracy",)):
     return [logs[name] for name in ("loss", *names)]
 
 
+def forget_compiled(model):
+    """Have the weights of a model read again, which OpenVINO compiled in as constants; no other backend does so."""
+    if backend_name() == "openvino":
+        model.ov_compiled_model = None
+
+
 def predict(model, x):
     """Return the first output for one batch as a float32 array."""
     return np.asarray(outputs(model, x)[0], dtype=np.float32)

@@ -86,10 +86,11 @@ def _relu6(compat, x, name):
     return compat.relu6(PREDICTOR + name + "_relu")(x)
 
 
-def apply_style(model, arrays, style):
+def apply_style(compat, model, arrays, style):
     """Give the transformer the style of 100 numbers, through its instance normalizations.
 
     Args:
+        compat: the package ``zoo.models.compat``.
         model: from :func:`build`.
         arrays: the weights, with ``LAYER_style/shift_kernel``, ``/shift_bias``, ``/scale_kernel`` and
             ``/scale_bias`` of each normalization.
@@ -103,3 +104,4 @@ def apply_style(model, arrays, style):
                 for part in ("shift", "scale")
             )
             model.get_layer(stage.name + "_norm").set_weights([np.float32(shift), np.float32(scale)])
+    compat.forget_compiled(model)

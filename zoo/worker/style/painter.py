@@ -30,7 +30,7 @@ class Painter:
         weights.load_part(self._predictor, path, own=())
         seen = [self._style(np.load(name, allow_pickle=False)) for name in settings["paintings"]]
         self._wanted = np.tensordot(np.asarray(settings["shares"], np.float32), seen, axes=1)
-        network.apply_style(model, self._arrays, self._wanted)
+        network.apply_style(compat, model, self._arrays, self._wanted)
 
     def look_at(self, photo):
         """Take a photo, uint8 (rows, columns, 3), into account where it is to keep something of its own style."""
@@ -39,7 +39,7 @@ class Painter:
         edge = network.PAINTING
         step = max(1, min(photo.shape[:2]) // (2 * edge))  # a photo of 100 megapixels need not become float32
         own = self._style(resize(np.asarray(photo[::step, ::step], np.float32), edge, edge))
-        network.apply_style(self._model, self._arrays, own + self._strength * (self._wanted - own))
+        network.apply_style(compat, self._model, self._arrays, own + self._strength * (self._wanted - own))
 
     def _style(self, painting):
         return compat.predict(self._predictor, np.asarray(painting, np.float32)[None] / 255)[0]
