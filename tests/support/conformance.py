@@ -43,10 +43,11 @@ class Answers:
         for name in self.asked.get(row.name, questions.of(row.name)):
             (out / name).mkdir(parents=True)
             parts[name] = questions.BUILDERS[name](row, out / name, self.root) | {"out": str(out / name)}
-        _run(row, parts, out)
+        ask(row, parts, out)
 
 
-def _run(row: stacks.Stack, parts: dict[str, dict[str, Any]], out: Path) -> None:
+def ask(row: stacks.Stack, parts: dict[str, dict[str, Any]], out: Path) -> None:
+    """Let a process of a stack answer these parts; each leaves PART.json or PART.error in a folder."""
     device = {"promise": "cpu", "backend": BACKENDS.get(row.framework, "cpu"), "framework": row.framework, "id": None}
     request = {"zoo": str(paths.PACKAGE), "keras": row.keras, "framework": row.framework, "device": device}
     (out / "request.json").write_text(json.dumps(request | {"out": str(out), "parts": parts}))
