@@ -4,11 +4,14 @@ python scripts/benchmarks/serving.py                     all of it, in turns; ab
 python scripts/benchmarks/serving.py --alphas 1.0 --seconds 10 --rounds 3 --without-litserve
 
 Load comes from wrk (https://github.com/wg/wrk; Debian: apt install wrk). Every request is one picture of 224 x 224
-as raw pixels: to the zoo as application/octet-stream, to LitServe, which does not take that, as a file of a form. The
-weights are random: they do not change the speed. Server, runtime and wrk share the cores of this machine.
+as raw pixels: to the zoo as application/octet-stream, to LitServe, which takes no such body, as Base64 in JSON. The
+weights are random: they do not change the speed. Server, runtime and wrk share the cores of this machine. CPU ms is
+the processor time of the server and its workers for a request, and CPU share that of the bare loop divided by it: on
+a machine that others use too it says more than the speed.
 """
 
 import argparse
+import base64
 import contextlib
 import json
 import re
@@ -24,14 +27,18 @@ import urllib.request
 from collections.abc import Iterator
 from pathlib import Path
 
+import psutil
+
 ROOT = Path(__file__).resolve().parent.parent.parent
 WORKER = Path(__file__).resolve().parent / "workers" / "serving.py"
 ZOO = [sys.executable, "-m", "zoo"]
+LITSERVE_WORKER = WORKER.with_name("serving_litserve.py")
 LITSERVE = "litserve==0.2.19"
 EDGE = 224
 SAVE = "import keras; keras.applications.MobileNet(alpha={}, weights=None).save_weights({!r})"
 START_S = 180
 Row = dict[str, str | float]
+Served = tuple[str, psutil.Process]
 
 
 def weights_of(alpha: float, folder: Path) -> Path:
@@ -50,40 +57,42 @@ def in_stack(script: list[str], packages: tuple[str, ...] = ()) -> str:
     ).stdout
 
 
-def bare(alpha: float, precision: str, weights: Path, seconds: float) -> float:
-    """Return pictures a second of the runtime in a loop."""
-    return float(in_stack([str(WORKER), "loop", str(alpha), precision, str(weights), str(seconds)]).split()[-1])
+def bare(alpha: float, precision: str, weights: Path, seconds: float) -> Row:
+    """Measure the runtime in a loop."""
+    arguments = [str(alpha), precision, str(weights), str(seconds)]
+    speed, cost = in_stack([str(WORKER), *arguments]).split()[-2:]
+    return {"requests_per_s": float(speed), "cpu_ms": 1000 * float(cost)}
 
 
 @contextlib.contextmanager
-def zoo(alpha: float, precision: str, weights: Path, folder: Path) -> Iterator[str]:
-    """Serve by the zoo; yield the address of the model."""
+def zoo(alpha: float, precision: str, weights: Path, folder: Path) -> Iterator[Served]:
+    """Serve by the zoo; yield the address of the model and the server."""
     port = free_port()
     settings = [f"model.alpha={alpha:g}", f"weights={weights}", f"classes={folder / 'classes.txt'}"]
     settings += ["scale=-1..1", f"precision={precision}", "name=net", f"port={port}"]
     address = f"http://127.0.0.1:{port}"
-    with running([*ZOO, "serve", "model=mobilenet", *settings], f"{address}/readyz"):
-        yield f"{address}/v1/models/net:predict"
+    with running([*ZOO, "serve", "model=mobilenet", *settings], f"{address}/readyz") as process:
+        yield f"{address}/v1/models/net:predict", process
 
 
 @contextlib.contextmanager
-def litserve(alpha: float, precision: str, weights: Path, _: Path) -> Iterator[str]:
-    """Serve by LitServe; yield the address of the model."""
+def litserve(alpha: float, precision: str, weights: Path, _: Path) -> Iterator[Served]:
+    """Serve by LitServe; yield the address of the model and the server."""
     port = free_port()
-    script = [str(WORKER), "litserve", f"{alpha:g}", precision, str(weights), str(port)]
+    script = [str(LITSERVE_WORKER), f"{alpha:g}", precision, str(weights), str(port)]
     command = [*ZOO, "run", "backend=openvino", "--with", LITSERVE, *script]
-    with running(command, f"http://127.0.0.1:{port}/health"):
-        yield f"http://127.0.0.1:{port}/predict"
+    with running(command, f"http://127.0.0.1:{port}/health") as process:
+        yield f"http://127.0.0.1:{port}/predict", process
 
 
 @contextlib.contextmanager
-def running(command: list[str], ready: str) -> Iterator[None]:
+def running(command: list[str], ready: str) -> Iterator[psutil.Process]:
     """Run a server and wait until it says that it is ready; end it afterwards."""
     with tempfile.TemporaryFile() as log:
         process = subprocess.Popen(command, cwd=ROOT, stdout=log, stderr=log)
         try:
             wait_for(ready, process)
-            yield
+            yield psutil.Process(process.pid)
         except RuntimeError:
             log.seek(0)
             sys.stderr.write(log.read().decode(errors="replace")[-3000:])
@@ -119,10 +128,7 @@ def body(kind: str, folder: Path) -> Path:
     pixels = bytes((7 * number + number // 977) % 256 for number in range(EDGE * EDGE * 3))
     content, mime = pixels, "application/octet-stream"
     if kind == "litserve":
-        content = (
-            b'--x\r\nContent-Disposition: form-data; name="file"; filename="a"\r\n\r\n' + pixels + b"\r\n--x--\r\n"
-        )
-        mime = "multipart/form-data; boundary=x"
+        content, mime = json.dumps({"b64": base64.b64encode(pixels).decode()}).encode(), "application/json"
     data, script = folder / f"{kind}.body", folder / f"{kind}.lua"
     data.write_bytes(content)
     lines = ['wrk.method = "POST"', f'local f = io.open({json.dumps(str(data))}, "rb")', 'wrk.body = f:read("*all")']
@@ -130,18 +136,28 @@ def body(kind: str, folder: Path) -> Path:
     return script
 
 
-def load(address: str, script: Path, clients: int, seconds: float) -> Row:
-    """Send requests from so many clients; return requests a second, median and 99th percentile, and errors."""
+def load(served: Served, script: Path, clients: int, seconds: float) -> Row:
+    """Send requests from so many clients; return what wrk says, and what a request took of the processors."""
     command = ["wrk", "-t1", f"-c{clients}", f"-d{seconds:g}s", "--timeout", "30s", "--latency", "-s", str(script)]
-    text = subprocess.run([*command, address], check=True, capture_output=True, text=True).stdout
+    before = processor_seconds(served[1])
+    text = subprocess.run([*command, served[0]], check=True, capture_output=True, text=True).stdout
+    spent = processor_seconds(served[1]) - before
+    count = int(re.search(r"(\d+) requests in", text)[1])  # type: ignore[index]
     errors = re.search(r"Non-2xx or 3xx responses: (\d+)", text)
     lost = re.search(r"Socket errors: (.*)", text)
     return {
         "requests_per_s": float(re.search(r"Requests/sec:\s+([\d.]+)", text)[1]),  # type: ignore[index]
         "p50_ms": _milliseconds(text, "50%"),
         "p99_ms": _milliseconds(text, "99%"),
+        "cpu_ms": 1000 * spent / max(1, count),
         "errors": (errors[1] if errors else "0") + (f" ({lost[1]})" if lost else ""),
     }
+
+
+def processor_seconds(process: psutil.Process) -> float:
+    """Return the processor time of a server and all that it started; wrk is no part of it."""
+    times = [each.cpu_times() for each in [process, *process.children(recursive=True)]]
+    return sum(each.user + each.system for each in times)
 
 
 def _milliseconds(text: str, share: str) -> float:
@@ -161,14 +177,15 @@ def measure(options: argparse.Namespace, folder: Path) -> list[Row]:
             for number in range(options.rounds):
                 about: Row = {"alpha": alpha, "precision": precision, "round": number}
                 alone = bare(alpha, precision, weights, options.seconds)
-                rows.append(about | {"server": "bare runtime", "requests_per_s": alone})
+                rows.append(about | {"server": "bare runtime"} | alone)
                 _show(rows[-1])
                 for name, server in servers.items():
-                    with server(alpha, precision, weights, folder) as address:
-                        load(address, scripts[name], 8, 2)
+                    with server(alpha, precision, weights, folder) as served:
+                        load(served, scripts[name], 8, 2)
                         for clients in options.clients:
-                            row = load(address, scripts[name], clients, options.seconds)
-                            share = {"share": float(row["requests_per_s"]) / alone}
+                            row = load(served, scripts[name], clients, options.seconds)
+                            share = {"share": float(row["requests_per_s"]) / float(alone["requests_per_s"])}
+                            share["cpu_share"] = float(alone["cpu_ms"]) / float(row["cpu_ms"])
                             rows.append(about | {"server": name, "clients": clients} | row | share)
                             _show(rows[-1])
     return rows
@@ -181,7 +198,8 @@ def _show(row: Row) -> None:
 
 def summary(rows: list[Row]) -> str:
     """Return a table in Markdown with the medians of all rounds."""
-    lines = ["| network | server | clients | requests/s | share | p50 ms | p99 ms |", "|---|---|---|---|---|---|---|"]
+    lines = ["| network | server | clients | requests/s | share | p50 ms | p99 ms | CPU ms | CPU share |"]
+    lines.append("|---" * 9 + "|")
     groups: dict[tuple[str, ...], list[Row]] = {}
     for row in rows:
         key = (f"{row['alpha']} {row['precision']}", str(row["server"]), str(row.get("clients", "-")))
@@ -192,7 +210,7 @@ def summary(rows: list[Row]) -> str:
     return "\n".join(lines)
 
 
-_COLUMNS = (("requests_per_s", 0), ("share", 2), ("p50_ms", 1), ("p99_ms", 1))
+_COLUMNS = (("requests_per_s", 0), ("share", 2), ("p50_ms", 1), ("p99_ms", 1), ("cpu_ms", 2), ("cpu_share", 2))
 
 
 def _median(group: list[Row], name: str, digits: int) -> str:
@@ -206,7 +224,7 @@ def main(argv: list[str]) -> int:
     parser.add_argument("--alphas", type=float, nargs="+", default=[0.25, 1.0], help="widths of MobileNet")
     parser.add_argument("--precisions", nargs="+", default=["float32", "bfloat16"])
     parser.add_argument("--clients", type=int, nargs="+", default=[1, 8, 64])
-    parser.add_argument("--seconds", type=float, default=6, help="of each measurement")
+    parser.add_argument("--seconds", type=float, default=10, help="of each measurement")
     parser.add_argument("--rounds", type=int, default=1)
     parser.add_argument("--without-litserve", action="store_true", help="do not install and time LitServe")
     options = parser.parse_args(argv)

@@ -34,7 +34,7 @@ for number, row in ipairs({%s}) do
 end
 request = function()
   turn = turn + 1
-  local which = turn %% 20 == 0 and 2 or 1
+  local which = turn %% 100 == 0 and 2 or 1
   wrk.headers["Content-Type"] = kinds[which]
   return wrk.format("POST", nil, nil, bodies[which])
 end
@@ -58,7 +58,7 @@ def main(argv: list[str]) -> int:
 
 
 def watch_memory(address: str, server: psutil.Process, wanted: int, pixels: bytes) -> None:
-    """Send requests, every twentieth with a photo to be decoded, and print what the processes hold meanwhile."""
+    """Send requests, every hundredth with a photo to be decoded, and print what the processes hold meanwhile."""
     with tempfile.TemporaryDirectory() as name:
         script, raw = Path(name, "storm.lua"), Path(name, "raw")
         raw.write_bytes(pixels)
@@ -114,6 +114,7 @@ def kill_workers(address: str, model: str, server: psutil.Process, kills: int, p
         for child in server.children(recursive=True):
             if is_worker(child):
                 child.kill()
+        time.sleep(0.5)  # so that the server has noticed
         print(f"kill {number + 1}: {dict(codes)}", flush=True)
     _wait_until_ready(address)
     time.sleep(1)
@@ -138,6 +139,8 @@ def _ask(
             answer = connection.getresponse()
             answer.read()
             code = str(answer.status)
+            if code != "200":
+                time.sleep(0.1)  # less than Retry-After says
         except (OSError, http.client.HTTPException) as error:
             code = type(error).__name__
             connection = http.client.HTTPConnection(host, timeout=PAUSE_S * 2)

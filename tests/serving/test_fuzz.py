@@ -10,7 +10,7 @@ import pytest
 from tests.support import serving
 
 CHECKS = "not_a_server_error,status_code_conformance,content_type_conformance,response_schema_conformance"
-EXAMPLES = 150
+EXAMPLES = 300
 
 
 @pytest.mark.slow

@@ -5,6 +5,7 @@ import io
 import json
 import signal
 import socket
+import tempfile
 import threading
 import time
 from collections.abc import Iterator
@@ -293,8 +294,10 @@ def test_beyond_this_computer_a_token_is_needed(tmp_path: Path) -> None:
             assert requests.get(f"{address}/v1/models", headers=headers, timeout=20).status_code == status
 
 
-def test_what_is_in_hand_is_finished_after_sigterm(tmp_path: Path) -> None:
+def test_what_is_in_hand_is_finished_after_sigterm(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     runs = serving.make_runs(tmp_path / "runs")
+    monkeypatch.setenv("TMPDIR", str(tmp_path))
+    monkeypatch.setattr(tempfile, "tempdir", None)
     with serving.serving(tmp_path, [runs[3]]) as running:
         with ThreadPoolExecutor(1) as pool:
             ask = {"instances": ["to"], "parameters": {"length": 400}}
@@ -303,6 +306,7 @@ def test_what_is_in_hand_is_finished_after_sigterm(tmp_path: Path) -> None:
             running.process.send_signal(signal.SIGTERM)
             assert answer.result().json()["predictions"][0]["text"].endswith("399 ")
         assert running.process.wait(20) == 0
+        assert not list(Path(tempfile.gettempdir()).glob("zoo-serve-*"))
 
 
 @pytest.mark.parametrize(

@@ -9,7 +9,6 @@ import json
 import os
 import signal
 import sys
-import tempfile
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -24,7 +23,7 @@ if TYPE_CHECKING:
 
     Bytes = NDArray[np.uint8]
 
-CODE = "import sys; sys.path.insert(0, sys.argv[1]); from zoo.serving import decoders; decoders.child()"
+CODE = "import sys; sys.path.insert(0, sys.argv[1]); from zoo.serving import decoders; decoders.child(sys.argv[2])"
 SECONDS = 20.0
 # Address space of a process: several times what the largest picture takes with all its copies.
 MOST_BYTES = 3 << 30
@@ -37,12 +36,13 @@ class Decoders:
     Args:
         count: of processes.
         most_pixels: of a picture, before it is made smaller.
+        folder: holds the picture in hand of each.
     """
 
-    def __init__(self, count: int, most_pixels: int) -> None:
+    def __init__(self, count: int, most_pixels: int, folder: Path) -> None:
         self._most_pixels = most_pixels
         self._idle: asyncio.LifoQueue[_Process] = asyncio.LifoQueue()
-        self._all = [_Process() for _ in range(count)]
+        self._all = [_Process(folder / f"picture-{number}") for number in range(count)]
         for process in self._all:
             self._idle.put_nowait(process)
 
@@ -89,9 +89,14 @@ class Decoders:
 
 
 class _Process:
-    """A process that is started when it is first asked and again after it ended."""
+    """A process that is started when it is first asked and again after it ended.
 
-    def __init__(self) -> None:
+    Args:
+        path: of the file that holds the picture in hand.
+    """
+
+    def __init__(self, path: Path) -> None:
+        self._path = path
         self._running: asyncio.subprocess.Process | None = None
 
     async def ask(self, question: Json, content: bytes) -> tuple[Json, bytes]:
@@ -101,7 +106,7 @@ class _Process:
             OSError: it ended before it took all of the question.
             EOFError: it ended over it.
         """
-        self._running = self._running or await _started()
+        self._running = self._running or await _started(self._path)
         source, sink = self._running.stdout, self._running.stdin
         assert source is not None and sink is not None  # noqa: S101, PT018  (asked for when it was started)
         sink.write(json.dumps({**question, "bytes": len(content)}).encode() + b"\n")
@@ -119,9 +124,9 @@ class _Process:
             await running.wait()
 
 
-async def _started() -> asyncio.subprocess.Process:
+async def _started(path: Path) -> asyncio.subprocess.Process:
     return await asyncio.create_subprocess_exec(
-        sys.executable, "-P", "-B", "-c", CODE, str(paths.PACKAGE.parent),
+        sys.executable, "-P", "-B", "-c", CODE, str(paths.PACKAGE.parent), str(path),
         stdin=asyncio.subprocess.PIPE, stdout=asyncio.subprocess.PIPE, limit=1 << 20, start_new_session=True,
     )  # fmt: skip
 
@@ -129,19 +134,21 @@ async def _started() -> asyncio.subprocess.Process:
 # -- in such a process
 
 
-def child() -> None:
-    """Answer question after question, until the server closes standard input."""
+def child(path: str) -> None:
+    """Answer question after question, until the server closes standard input.
+
+    Args:
+        path: of the file that holds the picture in hand.
+    """
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     _limit_memory()
     source, sink = sys.stdin.buffer, os.fdopen(os.dup(1), "wb")
     os.dup2(2, 1)
-    with tempfile.TemporaryDirectory(prefix="zoo-decoder-") as folder:
-        path = Path(folder, "picture")
-        while line := source.readline():
-            question = json.loads(line)
-            answer, more = _answered(question, source.read(question["bytes"]), path)
-            sink.write(json.dumps({**answer, "bytes": len(more)}).encode() + b"\n" + more)
-            sink.flush()
+    while line := source.readline():
+        question = json.loads(line)
+        answer, more = _answered(question, source.read(question["bytes"]), Path(path))
+        sink.write(json.dumps({**answer, "bytes": len(more)}).encode() + b"\n" + more)
+        sink.flush()
 
 
 def _limit_memory() -> None:

@@ -56,7 +56,7 @@ def run(overrides: list[str]) -> int:
         ready = {model.name: execution.ensure_environment(model.context) for model in loaded}
         for environment in ready.values():
             stack.enter_context(store.in_use(environment))
-        return _run(_Server(limits, loaded, ready, listening))
+        return _run(_Server(limits, loaded, ready, listening, folder))
 
 
 def _run(server: "_Server") -> int:
@@ -109,11 +109,16 @@ class _Server:
     """The parts of a server, from start to end."""
 
     def __init__(
-        self, limits: ServeConfig, loaded: list[Model], ready: dict[str, Environment], listening: socket.socket
+        self,
+        limits: ServeConfig,
+        loaded: list[Model],
+        ready: dict[str, Environment],
+        listening: socket.socket,
+        folder: Path,
     ) -> None:
         self._limits, self._listening, self._metrics = limits, listening, Metrics()
         self._token = _token(limits)
-        self._decoders = Decoders(limits.decoders, int(limits.max_megapixels * 1e6))
+        self._decoders = Decoders(limits.decoders, int(limits.max_megapixels * 1e6), folder)
         self._engines = {model.name: _engine(model, ready[model.name], limits, self._metrics) for model in loaded}
         self._app = Application(self._engines, self._decoders, Preparer(self._decoders, limits), self._metrics)
         self._http: _Http | None = None
