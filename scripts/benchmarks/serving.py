@@ -145,12 +145,14 @@ def load(served: Served, script: Path, clients: int, seconds: float) -> Row:
     count = int(re.search(r"(\d+) requests in", text)[1])  # type: ignore[index]
     errors = re.search(r"Non-2xx or 3xx responses: (\d+)", text)
     lost = re.search(r"Socket errors: (.*)", text)
+    if errors:
+        raise RuntimeError(f"{served[0]} answered {errors[1]} of {count} requests with errors")
     return {
         "requests_per_s": float(re.search(r"Requests/sec:\s+([\d.]+)", text)[1]),  # type: ignore[index]
         "p50_ms": _milliseconds(text, "50%"),
         "p99_ms": _milliseconds(text, "99%"),
         "cpu_ms": 1000 * spent / max(1, count),
-        "errors": (errors[1] if errors else "0") + (f" ({lost[1]})" if lost else ""),
+        "lost": lost[1] if lost else "none",
     }
 
 
