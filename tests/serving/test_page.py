@@ -48,8 +48,8 @@ class Page:
 
     def all(self, selector: str) -> list[Any]:
         """Find all that can be seen."""
-        found = self.browser.find_elements("css selector", selector)
-        return [element for element in found if element.is_displayed()]
+        elements = self.browser.find_elements("css selector", selector)
+        return [element for element in elements if element.is_displayed()]
 
     def one(self, selector: str) -> Any:
         """Find the first that can be seen."""
@@ -60,10 +60,10 @@ class Page:
         panel = self.one("main > section")
         panel.find_element("css selector", "input[type=file]").send_keys(str(path))
 
-    def until(self, found: Callable[[], Any], seconds: float = 30) -> Any:
+    def until(self, condition: Callable[[], Any], seconds: float = 30) -> Any:
         """Wait for something."""
         deadline = time.monotonic() + seconds
-        while not (result := found()):
+        while not (result := condition()):
             assert time.monotonic() < deadline, self.one("body").text
             time.sleep(0.05)
         return result
