@@ -12,7 +12,7 @@ from typing import Any
 
 from zoo.runs.result import Run
 
-__all__ = ["Run", "bench", "infer", "train"]
+__all__ = ["Run", "bench", "evaluate", "infer", "train"]
 
 
 def train(**settings: Any) -> Run:
@@ -48,6 +48,23 @@ def infer(**settings: Any) -> Run:
     from zoo.tasks import registry
 
     return registry.infer(_overrides(settings))
+
+
+def evaluate(**settings: Any) -> Run:
+    """Hold a classifier of images against labelled images.
+
+    Args:
+        **settings: ``run`` or ``model`` with ``weights``, ``data``, and as on the command line.
+
+    Returns:
+        The finished run: ``metrics``, and in its folder ``evaluation.json``, ``classes.csv`` and ``confusion.csv``.
+
+    Raises:
+        ZooError: anything that stops the run, with what to do about it.
+    """
+    from zoo.tasks import registry
+
+    return registry.evaluate(_overrides(settings))
 
 
 def bench(**settings: Any) -> Run:

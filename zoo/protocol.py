@@ -30,7 +30,7 @@ ERROR_KINDS = (USER_ERROR, OUT_OF_MEMORY, WRONG_NUMBERS, "FloatingPointError")
 
 # The device and the stack are probed, and no job runs.
 PROBE = "probe"
-VERBS = (PROBE, "train", "infer", "bench")
+VERBS = (PROBE, "train", "infer", "evaluate", "bench")
 
 _TEXT, _PART = (str,), (dict,)
 # Every part that a request may have, with the types that its value may have.
@@ -54,6 +54,7 @@ PARTS: Dict[str, Any] = {
     "infer": _PART,
     "stream": _PART,
     "serve": _PART,
+    "features": _PART,
     "restyle": _PART,
     "style": _PART,
     "bench": _PART,

@@ -8,7 +8,7 @@ import pytest
 
 from zoo.config import compose, config_files, documentation
 from zoo.config.overrides import expand_sweep, value_of
-from zoo.config.schemas import common
+from zoo.config.schemas import classifiers, common
 from zoo.config.schemas import image_classification as schemas
 from zoo.core import paths
 from zoo.core.errors import ZooError
@@ -121,7 +121,7 @@ def test_infer_says_what_is_missing() -> None:
 @pytest.mark.parametrize("path", ["/a b/c,d.png", "x=y.png", "[1].png", "it's.png", "${oops}.png", "ü.png", "C:\\x"])
 def test_paths_need_no_quotes(path: str) -> None:
     settings = compose.compose(discovery.command("infer", "classify"), ["run=r", f"input={path}"])
-    assert isinstance(settings, schemas.InferConfig)
+    assert isinstance(settings, classifiers.InferConfig)
     assert settings.input == path
     assert value_of("input", [f"input={path}"]) == path
 

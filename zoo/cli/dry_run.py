@@ -5,8 +5,9 @@ from pathlib import Path
 from typing import Any
 
 from zoo.config import config_files, references
+from zoo.config.schemas.classifiers import ClassifierConfig, EvaluateConfig, InferConfig
 from zoo.config.schemas.common import Settings
-from zoo.config.schemas.image_classification import InferConfig, TrainConfig
+from zoo.config.schemas.image_classification import TrainConfig
 from zoo.config.tasks import Command
 from zoo.core import paths, planning
 from zoo.environments import external, interpreters, machine, selection, stacks, store
@@ -68,10 +69,11 @@ def _checks(command: Command[Any], overrides: list[str]) -> list[str]:
 
 
 def _settings(settings: Settings) -> list[str]:
-    if isinstance(settings, InferConfig):
+    if isinstance(settings, ClassifierConfig):
         model = " ".join(f"{key}={value}" for key, value in settings.model.items() if key != "about")
         source = f"run={settings.run}" if settings.run else f"model {model}\nweights={settings.weights}"
-        return [*source.splitlines(), f"input={settings.input} batch_size={settings.batch_size or 'default'}"]
+        seen = f"input={settings.input} " if isinstance(settings, InferConfig) else ""
+        return [*source.splitlines(), f"{seen}batch_size={settings.batch_size or 'default'}"]
     if not isinstance(settings, TrainConfig):
         return [f"{key}={value}" for key, value in vars(settings).items() if not dataclasses.is_dataclass(value)]
     model = " ".join(f"{key}={value}" for key, value in settings.model.items() if key != "about")
@@ -120,7 +122,7 @@ def _environment(stack: stacks.Stack, here: machine.Machine, own: bool) -> list[
 def _data(settings: Settings) -> list[str]:
     if isinstance(settings, InferConfig):
         return [str(settings.input)]
-    if not isinstance(settings, TrainConfig):
+    if not isinstance(settings, TrainConfig | EvaluateConfig):
         return ["see settings"]
     place = settings.data.root or "the cache of zoo, else downloaded"
     known = {"auto": "MNIST if available, else the bundled digits", "digits": "bundled with scikit-learn"}

@@ -91,7 +91,7 @@ def _row(command: Command[Any], model: str | None) -> dict[str, Any] | None:
     """Return the row of a model in a file of the user's own, or None."""
     if command.task != config_files.DEFAULT_TASK:
         return None
-    if command.verb == "infer" and model_files.is_saved(model):
+    if command.verb in ("infer", "evaluate") and model_files.is_saved(model):
         return model_files.saved_row(str(model))
     if model_files.is_application(model):
         return model_files.application_row(str(model))
@@ -109,11 +109,13 @@ def _base(command: Command[Any], picked: list[str], row: dict[str, Any] | None =
         composed = copy.deepcopy(_compose_files(command.file, tuple(picked), paths.CONFIGS, paths.ROOT, changed))
         groups = config_files.groups(command.file)
         composed |= {"model": row} if row else {}
-        for group, kind in typing.get_type_hints(command.schema).items():
+        hints = typing.get_type_hints(command.schema)
+        for group, kind in hints.items():
             if group in groups and dataclasses.is_dataclass(kind):
                 # The rest of such a row is not for the user to change.
                 settable = {part.name for part in dataclasses.fields(kind)}
                 composed[group] = {key: value for key, value in composed[group].items() if key in settable}
+        composed = {key: value for key, value in composed.items() if key != "trainer" or key in hints}
         tree = OmegaConf.merge(_structured(typing.cast("Any", command.schema)), rename_settings(composed))
     except (HydraException, OmegaConfBaseException) as error:
         raise ZooError(
@@ -163,6 +165,7 @@ def _lay_on(tree: Any, parsed: Any) -> str | None:
     valid = _flat(OmegaConf.to_container(tree))
     if key in FIXED:
         return f"{key!r} belongs to the model and cannot be set"
+    key = f"{key}.kind" if f"{key}.kind" in valid else key  # output=features
     if key not in valid:
         inside = [name for name in valid if name.startswith(key + ".")]
         if inside:

@@ -17,6 +17,7 @@ if TYPE_CHECKING:
 
 PARTS = ("test", "validation")
 LISTED = 1000
+FIGURES = ("precision", "recall", "f1")
 
 
 @dataclasses.dataclass(frozen=True)
@@ -58,27 +59,45 @@ def keep(folder: Path, items: Items, title: str, part: str, predictions: "Judged
     Returns:
         For ``run.json``: the part that was judged, its items, mistakes, and figures by class.
     """
-    import numpy as np
-
     names = items.class_names
-    matrix = np.zeros((len(names), len(names)), np.int64)
-    np.add.at(matrix, (predictions["label"], predictions["best"][:, 0]), 1)
+    matrix = _matrix(predictions, len(names))
     _write_matrix(folder / "confusion.csv", names, matrix)
     plots.confusion(matrix, names, f"{title}, {part} part", folder / "confusion.png")
     worst = mistakes(predictions)
     _write_mistakes(folder / "mistakes.csv", items, part, predictions, worst[:LISTED])
-    rows = [figures_of(matrix, label) for label in range(len(names))]
-    _write_classes(folder / "classes.csv", names, rows)
+    rows = class_figures(predictions, names)
+    _write_classes(folder / "classes.csv", rows)
     tested = [row for row in rows if row["items"]]
     return {
         "part": part,
         "items": len(predictions["label"]),
         "mistakes": len(worst),
-        "macro_f1": sum(row["f1"] for row in tested) / len(tested),
-        "accuracy_by_class": {name: row["recall"] for name, row in zip(names, rows, strict=True) if row["items"]},
-        "precision_by_class": {name: row["precision"] for name, row in zip(names, rows, strict=True) if row["items"]},
-        "f1_by_class": {name: row["f1"] for name, row in zip(names, rows, strict=True) if row["items"]},
+        **macro(rows),
+        "accuracy_by_class": {row["class"]: row["recall"] for row in tested},
+        "precision_by_class": {row["class"]: row["precision"] for row in tested},
+        "f1_by_class": {row["class"]: row["f1"] for row in tested},
     }
+
+
+def _matrix(predictions: "Judged", classes: int) -> "NDArray[np.int64]":
+    """Count how many of each class (row) were taken for each (column)."""
+    import numpy as np
+
+    matrix = np.zeros((classes, classes), np.int64)
+    np.add.at(matrix, (predictions["label"], predictions["best"][:, 0]), 1)
+    return matrix
+
+
+def class_figures(predictions: "Judged", names: list[str]) -> list[Json]:
+    """Return class, items, precision, recall and F1 of each class, by label."""
+    matrix = _matrix(predictions, len(names))
+    return [{"class": name} | figures_of(matrix, label) for label, name in enumerate(names)]
+
+
+def macro(rows: list[Json]) -> Json:
+    """Return the means of precision, recall and F1 over the classes that have items."""
+    tested = [row for row in rows if row["items"]]
+    return {f"macro_{key}": sum(row[key] for row in tested) / len(tested) for key in FIGURES}
 
 
 def figures_of(matrix: "NDArray[np.int64]", label: int) -> dict[str, float]:
@@ -105,10 +124,9 @@ def _write_matrix(path: Path, names: list[str], matrix: "NDArray[np.int64]") -> 
     _write(path, [["is \\ taken for", *names], *([name, *row] for name, row in cells)])
 
 
-def _write_classes(path: Path, names: list[str], rows: list[dict[str, float]]) -> None:
-    cells = [[name, row["items"], *(f"{row[key]:.4f}" for key in ("precision", "recall", "f1"))]
-             for name, row in zip(names, rows, strict=True)]  # fmt: skip
-    _write(path, [["class", "items", "precision", "recall", "f1"], *cells])
+def _write_classes(path: Path, rows: list[Json]) -> None:
+    cells = [[row["class"], row["items"], *(f"{row[key]:.4f}" for key in FIGURES)] for row in rows]
+    _write(path, [["class", "items", *FIGURES], *cells])
 
 
 def _write_mistakes(path: Path, items: Items, part: str, predictions: "Judged", worst: "NDArray[np.int64]") -> None:

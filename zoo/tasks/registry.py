@@ -38,6 +38,15 @@ def infer(overrides: list[str]) -> Run:
     return dispatch("infer", overrides)
 
 
+def evaluate(overrides: list[str]) -> Run:
+    """Hold a classifier of images against labelled images.
+
+    Raises:
+        ZooError: anything that stops the run, with what to do about it.
+    """
+    return dispatch("evaluate", overrides)
+
+
 def bench(overrides: list[str]) -> Run:
     """Time as told.
 
@@ -68,7 +77,7 @@ def expand(verb: str, overrides: list[str]) -> list[str]:
     """
     if verb == "train" and resume.requested(overrides):
         return resume.expand(overrides)
-    return zoo_networks.as_run(overrides) if verb == "infer" else overrides
+    return zoo_networks.as_run(overrides) if verb in ("infer", "evaluate") else overrides
 
 
 def command_of(verb: str, overrides: list[str]) -> Command[Any]:
@@ -125,6 +134,6 @@ def compose_settings(verb: str, overrides: list[str]) -> Any:
 
 def composed_text(verb: str, overrides: list[str]) -> str:
     """Return the settings that a verb would run with, as YAML."""
-    if verb == "infer":
+    if verb in ("infer", "evaluate"):
         overrides = expand(verb, overrides)
     return context.composed_text(command_of(verb, overrides), overrides)

@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import Any
 
 from zoo.core import console, paths
-from zoo.core.errors import ZooError, listed
+from zoo.core.errors import ZooError, listed, nearest
 from zoo.core.files import storage_error
 from zoo.core.paths import existing_input
 
@@ -105,3 +105,79 @@ def _of_json(content: Any) -> list[str] | None:
     rows = [content.get(str(number)) for number in range(len(content))]
     names = [row[-1] if isinstance(row, list) and row else row for row in rows]
     return names if all(isinstance(name, str) for name in names) else None
+
+
+def labels_of(words: list[str], classes: list[str], what: str, by_number: bool = False) -> list[int]:
+    """Find the class that each word means: its name, ImageNet's synset of it, or its number.
+
+    Classes without names are taken in the order of the words.
+
+    Args:
+        words: names of folders, or of the classes of a data set, in their order.
+        classes: names of the classes of a network.
+        what: where the words stand, for the message.
+        by_number: whether words that are numbers may mean the numbers of classes with names.
+
+    Raises:
+        ZooError: some of them mean no class, or several ones.
+    """
+    for table, keys in _readings(words, classes):
+        if all(len(table.get(key, ())) == 1 for key in keys):
+            return [table[key][0] for key in keys]
+    numbers = by_number or _is_unnamed(classes)
+    if numbers and all(re.fullmatch(r"\d{1,6}", word) and int(word) < len(classes) for word in words):
+        console.say(f"{what}: {listed(words)} are taken for the numbers of classes, from 0 on")
+        return [int(word) for word in words]
+    if _is_unnamed(classes) and len(words) == len(classes):
+        console.say(f"{what} name the classes of the network in their order: {listed(words)}")
+        return list(range(len(words)))
+    raise _no_classes(words, classes, what)
+
+
+def named_after(classes: list[str], words: list[str], labels: list[int]) -> list[str]:
+    """Return the names of classes; those without names get the words that were found to mean them."""
+    if not _is_unnamed(classes):
+        return classes
+    words_by_label = dict(zip(labels, words, strict=True))
+    return [words_by_label.get(number, name) for number, name in enumerate(classes)]
+
+
+def _readings(words: list[str], classes: list[str]) -> list[tuple[dict[str, list[int]], list[str]]]:
+    """Return the ways to read words: numbers of classes by a key, and the key of each word."""
+    simple = [_simple(word) for word in words]
+    readings = [(_numbers_by(classes), words), (_numbers_by([_simple(name) for name in classes]), simple)]
+    return [*readings, (_numbers_by(_synsets()), words)] if classes == _imagenet() else readings
+
+
+def _numbers_by(names: list[str]) -> dict[str, list[int]]:
+    table: dict[str, list[int]] = {}
+    for number, name in enumerate(names):
+        table.setdefault(name, []).append(number)
+    return table
+
+
+def _simple(name: str) -> str:
+    return re.sub(r"[\s_-]+", "_", name.strip().casefold())
+
+
+def _synsets() -> list[str]:
+    index = json.loads(CLASS_INDEX.read_text(encoding="utf-8"))
+    return [index[str(number)][0] for number in range(len(index))]
+
+
+def _is_unnamed(classes: list[str]) -> bool:
+    return classes == [f"class {number}" for number in range(len(classes))]
+
+
+def _no_classes(words: list[str], classes: list[str], what: str) -> ZooError:
+    table, keys = max(_readings(words, classes), key=lambda pair: sum(key in pair[0] for key in pair[1]))
+    named = dict(zip(words, keys, strict=True))
+    unknown = [word for word in words if named[word] not in table]
+    several = [word for word in words if len(table.get(named[word], ())) > 1]
+    problems = [f"no class of the network is called {listed(map(repr, unknown))}"] if unknown else []
+    problems += [f"several classes are called {listed(map(repr, several))}"] if several else []
+    remedy = "Name the classes of the network in their order: classes=FILE. Or rename or remove these."
+    if several and len(classes) == 1000:
+        remedy = "Call the folders by synsets, such as n02012849."
+    near = nearest(unknown[0], classes) if unknown else ""
+    return ZooError(f"{what} are not those of the network: {'; '.join(problems)}{near}", remedy)

@@ -12,7 +12,8 @@ from zoo.worker.own_model import activation_of, ending_in_probabilities
 def build(model):
     """Load the file of a request's model, and let it end in a probability for each class.
 
-    What was done about its end is added to the ``notes`` of the model.
+    What was done about its end is added to the ``notes`` of the model. Where ``classes`` is None, the end stays as
+    it is.
 
     Raises:
         UserError: Keras cannot load it, or it has other inputs or outputs.
@@ -23,6 +24,8 @@ def build(model):
     if counts != (1, 1):
         raise UserError("%s has %d inputs and %d outputs, not one of each" % ((path, *counts)))
     shape = compat.static_shape(loaded.outputs[0])
+    if classes is None:  # asked for features: its end is of no importance
+        return loaded
     if len(shape) != 2 or shape[1] not in ((classes, 1) if classes == 2 else (classes,)):
         words = "%s ends in %s; with %d names of classes it must be (None, %d)"
         raise UserError(words % (path, shape, classes, classes))

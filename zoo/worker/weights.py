@@ -66,6 +66,19 @@ def load(model, path):
         saved_weights.load(model, path)
 
 
+def load_for(request, model):
+    """Fill the model of a request with its weights; for features those of its last layer may be missing.
+
+    Raises:
+        UserError: as :func:`load`.
+    """
+    if request.get("features"):
+        last = [layer.name for layer in model.layers if layer.weights][-1]
+        load_but_head(model, request["weights"], last)
+    else:
+        load(model, request["weights"])
+
+
 def load_part(model, path, own):
     """Fill a model from ``weights.npz`` that may hold more than the model has.
 

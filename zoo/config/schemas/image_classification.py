@@ -1,15 +1,13 @@
 """Settings for training and using classifiers of images."""
 
-import re
 from dataclasses import dataclass, field
 from typing import Any
 
 from zoo.config import ranges
-from zoo.config.ranges import PRECISIONS, RESIZES, one_of, within, within_or_null
-from zoo.config.schemas.common import Arguments, Settings, TestData, Tracking, Trainer, literal
+from zoo.config.ranges import RESIZES, one_of, within, within_or_null
+from zoo.config.schemas.common import Arguments, Settings, Tracking, Trainer, literal
 
 NORMALIZATIONS = ("model", "unit", "symmetric", "standard", "raw")
-SCALES = ("0..1", "-1..1", "imagenet", "none")
 
 
 @dataclass
@@ -173,94 +171,3 @@ class TrainConfig(Tracking, Settings):
         if wanted is None or self.data.size in (None, wanted):
             return None
         return f"data.size is {self.data.size}, but model.input_size is {wanted}: leave data.size out"
-
-
-@dataclass
-class InferConfig(Settings):
-    """Settings of ``infer`` with a classifier of images.
-
-    Attributes:
-        run: folder of a training run, or ``last``: the newest one under output.root.
-        weights: without a run: zoo, the zoo's own, or zoo/NAME; imagenet, the published ones; or a file.
-        weights_checksum: sha256 that the file of weights must have; weights.checksum= is the same.
-        classes: without a run: file with the names of the classes, one a line or JSON; null looks beside the weights.
-        scale: without a run: what pixels are made to be: 0..1, -1..1, imagenet or none, which is 0 to 255; null means
-            what a file of weights tells.
-        size: of a saved model that takes images of any size: edge in pixels; auto takes that of the file.
-        input: image, folder of images, ``-`` for paths on standard input, .npy array, or ``test``, the run's.
-        stack: name of the stack to use; null means the fastest here, or the run's own where the backend has it.
-        batch_size: images at a time; null means 32 for color, 128 for grayscale.
-        resize: how images get the network's size: stretch; crop, which keeps the middle; nearest, as Keras does.
-        top: how many classes are shown of each image, likeliest first; null means 5 for color, 1 for grayscale.
-        precision: float32; float16 or bfloat16, faster and less exact, where the processor supports them.
-        sheets: pages of contact sheets at most.
-        probabilities: keep all of them, in probabilities.npy, and not only the best.
-    """
-
-    model: Arguments = field(default_factory=dict)
-    run: str | None = literal()
-    weights: str = literal("none")
-    weights_checksum: str | None = literal()
-    classes: str | None = literal()
-    scale: str | None = literal()
-    size: str = literal("auto")
-    input: str | None = literal()
-    data: TestData = field(default_factory=TestData)
-    batch_size: int | None = None
-    resize: str = "stretch"
-    top: int | None = None
-    precision: str = "float32"
-    sheets: int = 10
-    probabilities: bool = False
-
-    def problems(self) -> list[str]:
-        """Return everything missing or out of range, one sentence each."""
-        missing = "input is missing: give input=IMAGE, a folder, -, a .npy array, or input=test"
-        return ranges.problems(
-            [
-                within_or_null("batch_size", self.batch_size, 1, 65_536),
-                within("sheets", self.sheets, 0, 10_000),
-                one_of("resize", self.resize, RESIZES),
-                within_or_null("top", self.top, 1, 1000),
-                one_of("precision", self.precision, PRECISIONS),
-                self._classifier_check(),
-                ranges.checksum(self.weights_checksum, self.weights),
-                *self.data.checks(),
-                None if self.input else missing,
-                *ranges.model_problems(self.model),
-            ]
-        )
-
-    def _classifier_check(self) -> str | None:
-        if not self.run and not self.model:
-            return (
-                "run is missing: give run=RUN_FOLDER, run=last, or model=NAME with weights=zoo, weights=imagenet or "
-                "weights=PATH"
-            )
-        if "saved" in self.model:
-            return self._saved_check()
-        if self.size != "auto":
-            return "size= is for saved models, model=FILE.keras or model=FILE.h5; others have model.input_size="
-        if self.run and (self.classes or self.scale):
-            return f"run={self.run} has its own classes and scaling: remove classes= and scale="
-        if self.run and self.weights == "none" and "file" in self.model:
-            return None
-        if "file" in self.model:
-            return f"run is missing: give run=RUN_FOLDER, of a run that was trained with {self.model['name']}"
-        if self.run and (self.model or self.weights != "none"):
-            return f"run={self.run} has its own model and weights: remove model= and weights=, or run="
-        if self.model and self.weights == "none":
-            return (
-                "weights is missing: give weights=zoo (see `python -m zoo list weights`), weights=imagenet, or a PATH"
-            )
-        return one_of("scale", self.scale, SCALES) if self.scale else None
-
-    def _saved_check(self) -> str | None:
-        name = self.model["name"]
-        if self.run or self.weights != "none":
-            return f"{name} has its own weights: remove weights= and run="
-        if self.scale is None:
-            return f"scale is missing: {name} does not tell how pixels were scaled in training: {', '.join(SCALES)}"
-        if self.size != "auto" and not re.fullmatch(r"[1-9]\d{0,3}", self.size):
-            return f"size must be auto or a number of pixels, got {self.size!r}"
-        return one_of("scale", self.scale, SCALES)

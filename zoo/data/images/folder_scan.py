@@ -55,13 +55,13 @@ def scan(root: str | None) -> FolderListing:
     if not root:
         raise ZooError("data=folder needs to know which", f"Give data.root=DIR. {LAYOUT}")
     path = user_path(root)
-    folders = _folders(path)
+    folders = subfolders(path)
     if folders and {name.lower() for name in folders} <= set(PARTS):
         return _in_parts(path, folders)
     return _listing(path, [("", "", name) for name in folders])
 
 
-def _folders(path: Path) -> list[str]:
+def subfolders(path: Path) -> list[str]:
     """List the folders in a folder, links to folders included; hidden ones are skipped."""
     try:
         if not path.is_dir():
@@ -82,10 +82,10 @@ def _in_parts(path: Path, folders: list[str]) -> FolderListing:
             f"{path} holds {listed(folders)}: one of them must be train/, beside it there may be val/ and test/",
             LAYOUT,
         )
-    classes = _folders(path / named["train"])
+    classes = subfolders(path / named["train"])
     chosen = []
     for part, folder in named.items():
-        own = _folders(path / folder)
+        own = subfolders(path / folder)
         unknown = sorted(set(own) - set(classes))
         if unknown:
             raise ZooError(

@@ -1,5 +1,6 @@
 """Say what a file is that is no picture of a known kind, and how to make pictures of it."""
 
+import re
 import shlex
 from pathlib import Path
 
@@ -8,6 +9,45 @@ _AVIF = (b"avif", b"avis")
 # First bytes of videos: AVI, Matroska and WebM, MPEG, Flash, Ogg, Windows Media.
 _VIDEOS = (b"\x1aE\xdf\xa3", b"\0\0\x01\xba", b"\0\0\x01\xb3", b"FLV", b"OggS", b"0&\xb2u\x8ef\xcf\x11")
 _DOCUMENTS = {b"%PDF": "a PDF document", b"%!PS": "a PostScript document", b"<svg": "an SVG drawing", b"<?xml": "XML"}
+
+
+# What people write for a camera, or for a stream of images.
+_CAMERA = re.compile(r"(camera|webcam)(:\d+)?|/dev/video\d+|\d|(rtsp|rtmp|udp)://.*", re.IGNORECASE)
+VIDEO_SUFFIXES = (
+    ".mp4", ".m4v", ".mov", ".avi", ".mkv", ".webm", ".mpg", ".mpeg", ".ts", ".flv", ".ogv", ".wmv", ".3gp",
+)  # fmt: skip
+
+
+def frames_of(name: str) -> str:
+    """Return the command that makes images of the frames of a video: one a second."""
+    return f"mkdir frames && ffmpeg -i {shlex.quote(name)} -vf fps=1 frames/%05d.png"
+
+
+def moving(source: str) -> tuple[str, str] | None:
+    """Return what a source of moving images is, and how to make images of it; None for anything else.
+
+    Args:
+        source: as the user gave it: a path, or words such as ``camera``.
+    """
+    path = Path(source)
+    if re.match("https?://", source):  # is told to be an address
+        return None
+    if path.suffix.lower() in VIDEO_SUFFIXES or _is_video_file(path):
+        return f"{source} is a video, and images are classified", f"Make images of its frames: {frames_of(source)}"
+    if _CAMERA.fullmatch(source) and not path.is_file() and not path.is_dir():
+        what = f"{source} is a camera or a stream, and images are classified"
+        return what, f"Record some of it as a video, and make images of its frames: {frames_of('clip.mp4')}"
+    return None
+
+
+def _is_video_file(path: Path) -> bool:
+    try:
+        with path.open("rb") as stream:
+            head = stream.read(189)
+    except OSError:
+        return False
+    brand = head[8:12] if head[4:8] == b"ftyp" else b""
+    return _is_video(head) or bool(brand and brand not in (*_HEIC, *_AVIF))
 
 
 def describe(path: Path) -> str:

@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from zoo.config import model_files
-from zoo.config.schemas.image_classification import InferConfig
+from zoo.config.schemas.classifiers import ClassifierConfig
 from zoo.core import console, paths
 from zoo.core.errors import ZooError, unknown
 from zoo.core.files import write_json
@@ -92,7 +92,7 @@ def _asked(stack: Stack, python: Path) -> Json:
     return named
 
 
-def classifier(settings: InferConfig, stack: Stack, platform: str) -> Classifier:
+def classifier(settings: ClassifierConfig, stack: Stack, platform: str) -> Classifier:
     """Return an architecture with the weights that ``weights=`` names.
 
     Raises:

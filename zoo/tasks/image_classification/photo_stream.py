@@ -63,7 +63,7 @@ class PhotoStream:
         batch: pictures at a time.
         resize: see :func:`zoo.data.images.decode.decode`.
         thumbs: small copies are made of so many pictures, the first.
-        take: called with a picture and its probabilities, (classes,) float32, in order.
+        take: called with a picture and its probabilities, (classes,) float32, in order; none of 0 classes.
         skip: called with every file that is no picture.
     """
 
@@ -104,14 +104,20 @@ class PhotoStream:
         return False
 
     def share(self, folder: Path, classes: int) -> Request:
-        """Make the files that both sides map; what the worker has to know of them."""
+        """Make the files that both sides map; what the worker has to know of them.
+
+        Of 0 classes nothing comes back but how many pictures are done.
+        """
         import numpy as np
 
         shape = (SLOTS, self._batch, *self._size, 3)
-        paths = {name: folder / f"{name}.ring" for name in ("pixels", "probabilities")}
+        paths = {name: folder / f"{name}.ring" for name in ("pixels", "probabilities")[: 2 if classes else 1]}
         self._files = list(paths.values())
         self._pixels = np.memmap(paths["pixels"], np.uint8, "w+", shape=shape)
-        self._answers = np.memmap(paths["probabilities"], np.float32, "w+", shape=(SLOTS, self._batch, classes))
+        kept = (SLOTS, self._batch, classes)
+        self._answers = (
+            np.memmap(paths["probabilities"], np.float32, "w+", shape=kept) if classes else np.empty(kept, np.float32)
+        )
         for slot in range(SLOTS):
             self._free.put(slot)
         return {name: str(path) for name, path in paths.items()} | {"shape": list(shape), "classes": classes}

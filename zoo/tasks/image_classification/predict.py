@@ -8,12 +8,14 @@ from typing import Any
 
 from zoo.config import model_files
 from zoo.config.overrides import value_of
-from zoo.config.schemas.common import Settings
-from zoo.config.schemas.image_classification import DataSettings, InferConfig, TrainConfig
+from zoo.config.schemas.classifiers import ClassifierConfig, InferConfig
+from zoo.config.schemas.common import Settings, TestData
+from zoo.config.schemas.image_classification import DataSettings, TrainConfig
 from zoo.config.tasks import Command
 from zoo.core import console
 from zoo.core.errors import ZooError
 from zoo.data import training_set
+from zoo.data.images import unknown_kinds
 from zoo.environments.machine import Machine
 from zoo.runs import records, tables, worker_process
 from zoo.runs.context import RunContext, create_context, refuse_without_keras
@@ -23,7 +25,7 @@ from zoo.runs.records import Json
 from zoo.runs.result import Run
 from zoo.runs.worker_process import Request
 from zoo.tasks import trained_run
-from zoo.tasks.image_classification import applications, predict_photos, saved_model, summary
+from zoo.tasks.image_classification import applications, feature_writer, predict_photos, saved_model, summary
 
 USUAL_BATCH = 128
 
@@ -40,13 +42,14 @@ def infer(overrides: list[str]) -> Run:
     Raises:
         ZooError: anything that stops the run, with what to do about it.
     """
-    if _is_without_run(overrides):
+    refuse_video(value_of("input", overrides))
+    if is_without_run(overrides):
         context = _create_context(overrides)
-        return predict_photos.predict(context, _named_classifier(context))
+        return predict_photos.predict(context, named_classifier(context))
     source = trained_run.open_run(INFER, overrides, NEEDED)
     model = trained_run.model(source, given=value_of("model", overrides))
     if _sees_photos(model, value_of("input", overrides)):
-        return predict_photos.predict(_create_context(overrides), _classifier(source, model))
+        return predict_photos.predict(_create_context(overrides), classifier_of(source, model))
     records.require(source.folder, source.record, NEEDED_FOR_ARRAYS)
     context = _create_context(overrides)
     inputs = _inputs(context.settings, source)
@@ -71,19 +74,30 @@ def opened(overrides: list[str]) -> tuple[RunContext[InferConfig], predict_photo
         ZooError: as :func:`infer`.
     """
     overrides = [*overrides, "input=-"]
-    if _is_without_run(overrides):
+    if is_without_run(overrides):
         context = _create_context(overrides)
-        return context, _named_classifier(context), None
+        return context, named_classifier(context), None
     source = trained_run.open_run(INFER, overrides, NEEDED)
     model = trained_run.model(source, given=value_of("model", overrides))
     context = _create_context(overrides)
     gray = model["args"]["input_shape"][2] == 1
-    return context, _classifier(source, model), _style(source) if gray else None
+    return context, classifier_of(source, model), style_of(source) if gray else None
 
 
-def _style(source: Run) -> str:
+def style_of(source: Run) -> str:
     """Return how pictures of the user's own are made like those that a run was trained on."""
     return "digits" if source.record["data"].get("name") in ("mnist", "digits") else "plain"
+
+
+def refuse_video(source: str | None) -> None:
+    """Stop where images are to come from a video or a camera.
+
+    Raises:
+        ZooError: with the command that makes images of frames.
+    """
+    moving = unknown_kinds.moving(source) if source else None
+    if moving:
+        raise ZooError(f"{moving[0]}: neither videos nor cameras are read", moving[1])
 
 
 def add_defaults(overrides: list[str], here: Machine) -> list[str]:
@@ -91,15 +105,29 @@ def add_defaults(overrides: list[str], here: Machine) -> list[str]:
 
     Photos get the run's size as in training; where a processor trained, the fastest processor stack predicts.
     """
+    return defaults(INFER, overrides, here, lambda model: _sees_photos(model, value_of("input", overrides)))
+
+
+def defaults(
+    command: Command[Any], overrides: list[str], here: Machine, sees_photos: Callable[[Json], bool]
+) -> list[str]:
+    """As :func:`add_defaults`, for any command that uses a classifier.
+
+    Args:
+        command: the command.
+        overrides: as on the command line.
+        here: the machine to choose for.
+        sees_photos: whether a model of a run is to see images in color, one after the other.
+    """
     if saved_model.is_named(overrides):
         return saved_model.add_defaults(overrides, here)
     if model_files.is_application(value_of("model", overrides)):
         return overrides
-    if _is_without_run(overrides) or not value_of("run", overrides):
+    if is_without_run(overrides) or not value_of("run", overrides):
         return predict_photos.fastest(overrides, here) if value_of("model", overrides) else overrides
-    source = trained_run.open_run(INFER, overrides, NEEDED)
+    source = trained_run.open_run(command, overrides, NEEDED)
     model = trained_run.model(source, given=value_of("model", overrides))
-    if not _sees_photos(model, value_of("input", overrides)):
+    if not sees_photos(model):
         return trained_run.add_defaults(overrides, here)
     if value_of("resize", overrides) is None:
         overrides = [*overrides, f"resize={source.record['config']['data'].get('resize', 'stretch')}"]
@@ -108,8 +136,8 @@ def add_defaults(overrides: list[str], here: Machine) -> list[str]:
     return trained_run.add_defaults(overrides, here)
 
 
-def _is_without_run(overrides: list[str]) -> bool:
-    """Whether ``model=`` stands for a network with weights, and not for the model file of a run."""
+def is_without_run(overrides: list[str]) -> bool:
+    """Return whether ``model=`` stands for a network with weights, and not for the model file of a run."""
     model = value_of("model", overrides)
     return bool(model) and not (value_of("run", overrides) and model_files.is_named(model))
 
@@ -121,7 +149,9 @@ def _create_context(overrides: list[str]) -> RunContext[InferConfig]:
 
 
 @dataclass
-class _Inputs:
+class Inputs:
+    """Small images that are predicted at once: names, how to write them, labels if they have any, and the record."""
+
     names: list[str]
     save: Callable[[Path], None]
     labels: Any
@@ -130,13 +160,16 @@ class _Inputs:
 
 def _sees_photos(trained: Json, source: str | None) -> bool:
     """Whether pictures of ``input=`` are to be decoded in colour, one after the other."""
+    return is_of_photos(trained) and bool(source) and source != "test" and not str(source).endswith(".npy")
+
+
+def is_of_photos(trained: Json) -> bool:
+    """Return whether a model of a run takes images in color."""
     shape = trained["args"].get("input_shape") or []
-    return (
-        len(shape) == 3 and shape[2] == 3 and bool(source) and source != "test" and not str(source).endswith(".npy")
-    )
+    return len(shape) == 3 and shape[2] == 3
 
 
-def _named_classifier(context: RunContext[InferConfig]) -> predict_photos.Classifier:
+def named_classifier(context: RunContext[ClassifierConfig]) -> predict_photos.Classifier:
     """Return the network that ``model=`` names, without a run."""
     settings, stack, platform = context.settings, context.choice.stack, context.machine.platform
     if "saved" in settings.model:
@@ -146,20 +179,21 @@ def _named_classifier(context: RunContext[InferConfig]) -> predict_photos.Classi
     return predict_photos.of_weights(context)
 
 
-def _classifier(source: Run, trained: Json) -> predict_photos.Classifier:
+def classifier_of(source: Run, trained: Json) -> predict_photos.Classifier:
+    """Return the network that a run trained, for images in color."""
     height, width, _ = trained["args"]["input_shape"]
     classes = list(source.record["data"]["class_names"])
     weights = source.folder / "weights.npz"
     return predict_photos.Classifier(trained, (height, width), weights, classes, {"trained_run": str(source.folder)})
 
 
-def _inputs(settings: InferConfig, source: Run) -> _Inputs:
+def _inputs(settings: InferConfig, source: Run) -> Inputs:
     trained = source.record["data"]
     if settings.input == "test":
-        return _test_set(source, settings)
+        return test_set(source, settings.data)
     from zoo.data.images import grayscale
 
-    loaded = grayscale.load(str(settings.input), tuple(trained["input_shape"]), _style(source))
+    loaded = grayscale.load(str(settings.input), tuple(trained["input_shape"]), style_of(source))
     for name, reason in loaded.skipped:
         console.warn(f"Left out {name}: {reason}")
     record = {
@@ -167,16 +201,20 @@ def _inputs(settings: InferConfig, source: Run) -> _Inputs:
         "items": len(loaded.names),
         "skipped": [list(row) for row in loaded.skipped],
     }
-    return _Inputs(loaded.names, loaded.save, None, record | {"class_names": trained["class_names"]})
+    return Inputs(loaded.names, loaded.save, None, record | {"class_names": trained["class_names"]})
 
 
-def _test_set(source: Run, settings: InferConfig) -> _Inputs:
-    """The test part that the run was made with, or as much of it as is asked for."""
+def test_set(source: Run, limits: TestData) -> Inputs:
+    """Return the test part that the run was made with, or as much of it as is asked for.
+
+    Raises:
+        ZooError: there is none, or the data are others now.
+    """
     import numpy as np
 
     trained = source.record["config"]
     data, model = DataSettings(**trained["data"]), trained["model"]
-    asked = {key: value for key, value in dataclasses.asdict(settings.data).items() if value is not None}
+    asked = {key: value for key, value in dataclasses.asdict(limits).items() if value is not None}
     data = dataclasses.replace(data, **asked)
     material = training_set.prepare(TrainConfig(model=model, data=data, seed=trained["seed"]))
     trained_run.refuse_other_data(source, data.name, material.record["sha256"])
@@ -190,10 +228,10 @@ def _test_set(source: Run, settings: InferConfig) -> _Inputs:
     def save(path: Path) -> None:
         np.save(path, pixels, allow_pickle=False)
 
-    return _Inputs(names, save, labels, record | {"class_names": material.class_names})
+    return Inputs(names, save, labels, record | {"class_names": material.class_names})
 
 
-def _infer_request(context: RunContext[InferConfig], source: Run, inputs: _Inputs, trained: Json) -> Request:
+def _infer_request(context: RunContext[InferConfig], source: Run, inputs: Inputs, trained: Json) -> Request:
     import numpy as np
 
     # Copies inside the run folder: what was asked stays beside what was answered.
@@ -201,17 +239,25 @@ def _infer_request(context: RunContext[InferConfig], source: Run, inputs: _Input
     inputs.save(pixels)
     if inputs.labels is not None:
         np.save(labels, inputs.labels, allow_pickle=False)
-    return request_of(context, trained, "predict") | {
-        "weights": str(source.folder / "weights.npz"),
-        "data": {"x": str(pixels), "y": None if inputs.labels is None else str(labels)},
-        "infer": {"batch_size": context.settings.batch_size or USUAL_BATCH},
-    }
+    wanted = context.settings.wants_features
+    features = feature_writer.part(context.folder, context.settings.output.layer) if wanted else {}
+    return (
+        request_of(context, trained, "predict")
+        | features
+        | {
+            "weights": str(source.folder / "weights.npz"),
+            "data": {"x": str(pixels), "y": None if inputs.labels is None else str(labels)},
+            "infer": {"batch_size": context.settings.batch_size or USUAL_BATCH},
+        }
+    )
 
 
 def _keep_predictions(
-    context: RunContext[Settings], outcome: worker_process.Outcome, inputs: _Inputs, source: Run
+    context: RunContext[Settings], outcome: worker_process.Outcome, inputs: Inputs, source: Run
 ) -> None:
     raise_if_failed(context, outcome)
+    if "features" in outcome.done:
+        _keep_names(context, outcome, inputs)
     path = context.folder / "probabilities.npy"
     if path.is_file():
         import numpy as np
@@ -220,6 +266,13 @@ def _keep_predictions(
         names = inputs.names[: len(probabilities)]
         classes = source.record["data"]["class_names"]
         tables.write_predictions(context.folder / "predictions.csv", names, classes, probabilities)
+
+
+def _keep_names(context: RunContext[Settings], outcome: worker_process.Outcome, inputs: Inputs) -> None:
+    context.record.update({"features": outcome.done["features"]})
+    with feature_writer.FeatureNames(context.folder) as names:
+        for name in inputs.names[: outcome.done["metrics"]["items"]]:
+            names.add(name)
 
 
 INFER = Command(

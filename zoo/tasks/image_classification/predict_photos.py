@@ -6,8 +6,8 @@ from pathlib import Path
 
 from zoo.config.config_files import given_arguments, model_arguments
 from zoo.config.overrides import value_of
+from zoo.config.schemas.classifiers import ClassifierConfig, InferConfig
 from zoo.config.schemas.common import Arguments
-from zoo.config.schemas.image_classification import InferConfig
 from zoo.core import console
 from zoo.core.errors import ZooError
 from zoo.environments import selection, stacks
@@ -17,7 +17,8 @@ from zoo.runs.execution import execute, raise_if_failed, request_of
 from zoo.runs.lifecycle import record_outcome, start_run
 from zoo.runs.records import Json
 from zoo.runs.result import Run
-from zoo.tasks.image_classification import photo_stream
+from zoo.tasks.image_classification import feature_writer, photo_stream
+from zoo.tasks.image_classification.feature_writer import FeatureNames
 from zoo.tasks.image_classification.photo_stream import PhotoStream
 from zoo.tasks.image_classification.prediction_writer import BEST, PredictionWriter
 from zoo.weights import class_names, pretrained
@@ -76,7 +77,7 @@ def fastest(overrides: list[str], here: Machine) -> list[str]:
     return [*rest, "backend=openvino"]
 
 
-def of_weights(context: RunContext[InferConfig]) -> Classifier:
+def of_weights(context: RunContext[ClassifierConfig]) -> Classifier:
     """Return the network that ``model=`` and ``weights=`` name; what the file tells replaces what nobody set.
 
     Raises:
@@ -88,17 +89,19 @@ def of_weights(context: RunContext[InferConfig]) -> Classifier:
     name, network = str(settings.model["name"]), chosen.network if chosen else None
     if chosen is None or network is None:
         raise ZooError(f"{name} takes no photos", "Without a run, weights of mobilenet and mobilenet_v2 can be used.")
-    if network.classes is None or network.top_problem:
+    headless = settings.wants_features and network.classes is None
+    if not headless and (network.classes is None or network.top_problem):
         raise ZooError(
             f"{chosen.path} holds {pretrained.describe(network)}, but cannot tell classes: it {network.top_problem}",
             f"Learn new ones from it: train model={name} weights={settings.weights} data=folder data.root=PICTURES\n"
             "Or use a whole model as it is: infer model=FILE.keras (or FILE.h5) scale=... input=...",
         )
-    names = class_names.choose(settings.classes, chosen.path, network.classes, settings.weights == "imagenet")
+    count = network.classes or 1000
+    names = class_names.choose(settings.classes, chosen.path, count, settings.weights == "imagenet")
     if chosen.arguments:
         recompose(context, [*context.overrides, *chosen.overrides])
     size = int(context.settings.model["input_size"])
-    arguments = model_arguments(context.settings.model) | {"classes": network.classes}
+    arguments = model_arguments(context.settings.model) | {"classes": count}
     scaling = SCALES[settings.scale] if settings.scale else network.scaling
     if scaling:
         arguments["normalise"] = scaling
@@ -117,10 +120,9 @@ def predict(context: RunContext[InferConfig], classifier: Classifier) -> Run:
     start_run(context, ["infer", name, context.choice.backend.name])
     with record_outcome(context):
         context.record.update({"model": name, **classifier.record})
-        title = f"{name} on {context.choice.stack.name}: {settings.input}"
-        with PredictionWriter(
-            context.folder, classifier.classes, title, settings.sheets, settings.probabilities, settings.top or BEST
-        ) as writer:
+        wanted = settings.wants_features
+        features = feature_writer.part(context.folder, settings.output.layer) if wanted else None
+        with _writer(context, classifier) as writer:
             for folder in photos.closed:
                 writer.skip(folder)
             batch = min(settings.batch_size or USUAL_BATCH, photos.count or 65_536)
@@ -128,7 +130,7 @@ def predict(context: RunContext[InferConfig], classifier: Classifier) -> Run:
                 photos.names, classifier.size, batch, settings.resize, writer.thumbs, writer.take, writer.skip
             )
             try:
-                _ask(context, classifier, stream, photos.count)
+                ask(context, classifier, stream, photos.count, features)
             finally:
                 context.record.data = {
                     "name": str(settings.input),
@@ -140,21 +142,48 @@ def predict(context: RunContext[InferConfig], classifier: Classifier) -> Run:
     return context.result
 
 
-def _ask(context: RunContext[InferConfig], classifier: Classifier, stream: PhotoStream, count: int | None) -> None:
+def _writer(context: RunContext[InferConfig], classifier: Classifier) -> PredictionWriter | FeatureNames:
+    settings, folder, stack = context.settings, context.folder, context.choice.stack.name
+    if settings.wants_features:
+        return FeatureNames(folder)
+    title, best = f"{classifier.model['name']} on {stack}: {settings.input}", settings.top or BEST
+    return PredictionWriter(folder, classifier.classes, title, settings.sheets, settings.probabilities, best)
+
+
+def ask(
+    context: RunContext[ClassifierConfig],
+    classifier: Classifier,
+    stream: PhotoStream,
+    count: int | None,
+    features: Json | None = None,
+) -> None:
+    """Let the worker answer for every image of a stream.
+
+    Args:
+        context: the run.
+        classifier: the network.
+        stream: of images.
+        count: of them, as far as that is known.
+        features: the part of the request that asks for them instead of probabilities.
+
+    Raises:
+        ZooError: none of the images can be used, or the worker failed.
+    """
     settings = context.settings
     try:
         if not stream.prime():
             raise ZooError("None of the pictures can be used", f"{context.folder / 'skipped.csv'} says why.")
-        shared = stream.share(context.folder, len(classifier.classes))
+        shared = stream.share(context.folder, 0 if features else len(classifier.classes))
         request = request_of(context, classifier.model, "predict_stream") | {
             "weights": str(classifier.weights) if classifier.weights else None,
             "stream": shared | {"items": count, "precision": settings.precision},
         }
-        outcome = execute(context, request, feed=stream)
+        outcome = execute(context, request | (features or {}), feed=stream)
     finally:
         stream.close()
     context.record.host_peak_memory_bytes = _peak_bytes()
     raise_if_failed(context, outcome)
+    context.record.update({"features": outcome.done["features"]} if "features" in outcome.done else {})
     if stream.taken:
         context.record.metrics |= {
             "end_to_end_s": round(stream.end_to_end_s, 4),

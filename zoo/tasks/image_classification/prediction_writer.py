@@ -19,7 +19,34 @@ SHOWN_SKIPPED = 10
 KEPT_SKIPPED = 1000
 
 
-class PredictionWriter:
+class LeftOut:
+    """Lists in ``skipped.csv`` what was left out.
+
+    Args:
+        folder: the run folder.
+    """
+
+    def __init__(self, folder: Path) -> None:
+        self._folder = folder
+        self.skipped: list[tuple[str, str]] = []
+        self.skipped_count = 0
+
+    def skip(self, left_out: Skipped) -> None:
+        """List a file that is no picture."""
+        new = not self.skipped_count
+        with (self._folder / "skipped.csv").open("a", newline="", encoding="utf-8") as out:
+            rows = csv_files.Writer(out)
+            rows.writerows([["input", "reason"]] * new + [[left_out.name, left_out.reason]])
+        self.skipped_count += 1
+        if self.skipped_count <= KEPT_SKIPPED:
+            self.skipped.append((left_out.name, left_out.reason))
+        if self.skipped_count <= SHOWN_SKIPPED:
+            console.warn(f"Left out {left_out.name}: {left_out.reason}")
+        elif self.skipped_count == SHOWN_SKIPPED + 1:
+            console.warn("More is left out; skipped.csv lists it")
+
+
+class PredictionWriter(LeftOut):
     """Writes ``predictions.csv``, ``predictions.json``, ``skipped.csv`` and the sheets of a run folder.
 
     Args:
@@ -34,13 +61,12 @@ class PredictionWriter:
     def __init__(
         self, folder: Path, classes: list[str], title: str, pages: int, whole: bool, best: int = BEST
     ) -> None:
-        self._folder, self._classes, self._title, self._pages = folder, classes, title, pages
+        super().__init__(folder)
+        self._classes, self._title, self._pages = classes, title, pages
         self._best = min(best, len(classes))
         self._entries: list[contact_sheet.Entry] = []
         self._page = 0
         self.written = 0
-        self.skipped: list[tuple[str, str]] = []
-        self.skipped_count = 0
         self._csv = (folder / "predictions.csv").open("w", newline="", encoding="utf-8", errors="backslashreplace")
         self._json = (folder / "predictions.json").open("w", encoding="utf-8", errors="backslashreplace")
         self._raw: IO[bytes] | None = (folder / "probabilities.raw").open("wb") if whole else None
@@ -82,20 +108,6 @@ class PredictionWriter:
             self._entries.append(contact_sheet.Entry(picture.thumb, picture.name, top))
             if len(self._entries) == contact_sheet.per_page():
                 self._draw()
-
-    def skip(self, left_out: Skipped) -> None:
-        """List a file that is no picture."""
-        new = not self.skipped_count
-        with (self._folder / "skipped.csv").open("a", newline="", encoding="utf-8") as out:
-            rows = csv_files.Writer(out)
-            rows.writerows([["input", "reason"]] * new + [[left_out.name, left_out.reason]])
-        self.skipped_count += 1
-        if self.skipped_count <= KEPT_SKIPPED:
-            self.skipped.append((left_out.name, left_out.reason))
-        if self.skipped_count <= SHOWN_SKIPPED:
-            console.warn(f"Left out {left_out.name}: {left_out.reason}")
-        elif self.skipped_count == SHOWN_SKIPPED + 1:
-            console.warn("More is left out; skipped.csv lists it")
 
     @property
     def thumbs(self) -> int:

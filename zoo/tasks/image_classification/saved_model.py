@@ -2,12 +2,13 @@
 
 from zoo.config import model_files
 from zoo.config.overrides import value_of
-from zoo.config.schemas.image_classification import InferConfig
+from zoo.config.schemas.classifiers import ClassifierConfig
 from zoo.core import console
 from zoo.core.errors import ZooError
 from zoo.core.paths import user_path
 from zoo.environments import stacks
 from zoo.environments.machine import Machine
+from zoo.runs.records import Json
 from zoo.tasks.image_classification.predict_photos import SCALES, Classifier
 from zoo.weights import class_names, saved_models
 from zoo.weights.saved_models import SavedModel
@@ -49,7 +50,7 @@ def generation_of(stack: stacks.Stack, platform: str) -> int:
     return 2 if stack.keras == "tf.keras" else int(version.partition(".")[0])
 
 
-def classifier(settings: InferConfig, stack: stacks.Stack, platform: str) -> Classifier:
+def classifier(settings: ClassifierConfig, stack: stacks.Stack, platform: str) -> Classifier:
     """Return the network of a saved model.
 
     Raises:
@@ -57,21 +58,23 @@ def classifier(settings: InferConfig, stack: stacks.Stack, platform: str) -> Cla
     """
     model = saved_models.read(str(settings.model["saved"]))
     _refuse_other_generation(model, stack.name, platform)
-    names, size = _class_names(settings, model), _size(settings, model)
+    names = [] if settings.wants_features else _class_names(settings, model)
+    size = _size(settings, model)
     channels = model.input_shape[2]
     mean, deviation = SCALES[str(settings.scale)]
     if channels == 1:
         mean, deviation = [sum(mean) / 3], [sum(deviation) / 3]
     if model.scales and settings.scale != "none":
         console.warn(f"{model.path.name} scales its input by itself: scale=none is likely right")
-    arguments = {"classes": len(names), "channels": channels, "normalise": (mean, deviation)}
+    arguments: Json = {"classes": len(names) or None, "channels": channels, "normalise": (mean, deviation)}
     request = {"name": model.path.name, "args": arguments, "saved": str(model.path)}
     record = {"source": str(model.path), "file": str(model.path), "sha256": model.sha256, "keras": model.version}
-    console.say(f"{model.path.name}: Keras {model.version}, {size[0]} x {size[1]} x {channels}, {len(names)} classes")
+    what = "features" if settings.wants_features else f"{len(names)} classes"
+    console.say(f"{model.path.name}: Keras {model.version}, {size[0]} x {size[1]} x {channels}, {what}")
     return Classifier(request, size, None, names, {"weights": record})
 
 
-def _size(settings: InferConfig, model: SavedModel) -> tuple[int, int]:
+def _size(settings: ClassifierConfig, model: SavedModel) -> tuple[int, int]:
     """Return height and width of the images."""
     height, width, _ = model.input_shape
     if settings.size == "auto":
@@ -84,7 +87,7 @@ def _size(settings: InferConfig, model: SavedModel) -> tuple[int, int]:
     return size, size
 
 
-def _class_names(settings: InferConfig, model: SavedModel) -> list[str]:
+def _class_names(settings: ClassifierConfig, model: SavedModel) -> list[str]:
     count = 2 if model.outputs == 1 else model.outputs
     if count is None:
         if settings.classes is None:

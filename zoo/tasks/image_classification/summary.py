@@ -6,10 +6,13 @@ from typing import Any
 from zoo.config.tasks import Table
 from zoo.runs.result import Run
 from zoo.tasks import summaries
+from zoo.tasks.image_classification import feature_writer
 
 
 def lines(run: Run) -> list[str]:
-    """Summarize predictions: of photos, which are shown as a table, or of small images."""
+    """Summarize predictions: of photos, which are shown as a table, or of small images; or features."""
+    if "features" in run.record:
+        return feature_writer.lines(run)
     return _photos(run) if _of_photos(run) else summaries.predictions(run)
 
 
@@ -19,7 +22,7 @@ def _of_photos(run: Run) -> bool:
 
 def tables(run: Run) -> list[Table]:
     """Return the table of the best predictions for photos."""
-    if not _of_photos(run):
+    if not _of_photos(run) or "features" in run.record:
         return []
     rows = [_best(row) for row in itertools.islice(run.each_prediction(), summaries.SHOWN_PREDICTIONS)]
     ranks = ["1st", "2nd", "3rd", "4th", "5th"][: max((len(row) - 1 for row in rows), default=0)]

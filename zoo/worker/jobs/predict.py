@@ -7,20 +7,24 @@ import numpy as np
 
 from zoo.worker import weights
 from zoo.worker.files import save_array
+from zoo.worker.inference import features
 from zoo.worker.metrics import score
 from zoo.worker.model import build
-from zoo.worker.prediction import probabilities
+from zoo.worker.prediction import predict_batches, probabilities, slices
 from zoo.worker.training.image_batches import Rows
 
 
 def run(request, events, stop, phases):
     """Write ``probabilities.npy``, (n, classes) float32, for the pictures of the request.
 
-    Where the request holds labels, the ``done`` event carries loss and accuracy.
+    Where the request holds labels, the ``done`` event carries loss and accuracy. Where it has ``features``
+    (``layer``, or None, and ``path``), the output of that layer is written there instead.
     """
     began = time.monotonic()
     model, preprocess = build(request)
-    weights.load(model, request["weights"])
+    if request["weights"]:
+        weights.load_for(request, model)
+    model = features.cut(request, model) if request.get("features") else model
     phases["build_s"] = time.monotonic() - began
     stored = request["data"]["x"]
     pixels = Rows(stored, np.arange(len(np.load(stored, mmap_mode="r", allow_pickle=False))))
@@ -28,7 +32,11 @@ def run(request, events, stop, phases):
     began = time.monotonic()
     probabilities(model, preprocess, pixels[:size], size)
     phases["compile_s"] = time.monotonic() - began
+    for note in request["model"].get("notes", ()):
+        events.emit("warning", message=note)
     began = time.monotonic()
+    if request.get("features"):
+        return _write_features(request, model, preprocess, pixels, events, stop, phases)
     predicted = probabilities(
         model, preprocess, pixels, size, stop, lambda done: events.step(step=done, steps=len(pixels))
     )
@@ -41,3 +49,16 @@ def run(request, events, stop, phases):
         labels = np.load(request["data"]["y"], allow_pickle=False)[: len(predicted)]
         metrics["test_loss"], metrics["test_accuracy"] = score(predicted, labels)
     return {"metrics": metrics, "stopped": "interrupted" if stop.asked else None}
+
+
+def _write_features(request, model, preprocess, pixels, events, stop, phases):
+    """Write the features of all pictures, a batch at a time, and return the fields of the ``done`` event."""
+    began, size, out = time.monotonic(), min(request["infer"]["batch_size"], len(pixels)), None
+    for rows in predict_batches(model, slices(pixels, size, preprocess), size, stop):
+        out = out or features.FeatureFile(request["features"]["path"], rows.shape[1:])
+        out.add(rows)
+        events.step(step=out.rows, steps=len(pixels))
+    phases["infer_s"] = time.monotonic() - began
+    metrics = {"items": out.rows, "items_per_s": out.rows / max(1e-9, phases["infer_s"])}
+    described = features.described(request, out)
+    return {"metrics": metrics, "stopped": "interrupted" if stop.asked else None, "features": described}

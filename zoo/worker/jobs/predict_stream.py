@@ -11,7 +11,7 @@ import time
 import numpy as np
 
 from zoo.worker import weights
-from zoo.worker.inference import predictors
+from zoo.worker.inference import features, predictors
 from zoo.worker.inference.outputs import finite
 from zoo.worker.input_queue import iter_commands
 from zoo.worker.model import build
@@ -23,22 +23,20 @@ def run(request, events, stop, phases):
     Args:
         request: its ``stream`` part names the files ``pixels`` (uint8) and ``probabilities`` (float32), their
             ``shape`` (slots, batch, height, width, channels) and ``classes``, how many ``items`` there are (None:
-            unknown), and the ``precision`` to compute in.
+            unknown), and the ``precision`` to compute in. With a part ``features`` (``layer``, or None, and ``path``)
+            the output of that layer is written to a file instead, and there are no ``probabilities``.
         events: where to report.
         stop: when asked to, the slot in hand is the last.
         phases: seconds by phase, filled in.
 
     Raises:
-        UserError: the weights do not fit, or this stack cannot compute in that precision.
+        UserError: the weights do not fit, this stack cannot compute in that precision, or there is no such layer.
     """
-    asked = request["stream"]
-    slots, batch = asked["shape"][:2]
-    shape = tuple(asked["shape"])
+    asked, shape = request["stream"], tuple(request["stream"]["shape"])
     pixels = np.memmap(asked["pixels"], np.uint8, "r", shape=shape)
-    answers = np.memmap(asked["probabilities"], np.float32, "r+", shape=(slots, batch, asked["classes"]))
     began = time.monotonic()
     predict = _predictor(request, shape[1:], phases)
-    predict(np.zeros(shape[1:], np.uint8))
+    keeper = _keeper(request, predict(np.zeros(shape[1:], np.uint8)).shape[1:])
     phases["compile_s"] = time.monotonic() - began - phases["build_s"]
     for note in request["model"].get("notes", ()):
         events.emit("warning", message=note)
@@ -47,15 +45,48 @@ def run(request, events, stop, phases):
     for filled in iter_commands(stop):
         slot, count = filled["slot"], filled["count"]
         began = time.monotonic()
-        answers[slot, :count] = finite(predict(pixels[slot])[:count])
+        keeper.keep(slot, predict(pixels[slot])[:count])
         took.append((time.monotonic() - began, count))
         done += count
         events.emit("batch", slot=slot, count=count)
         if asked["items"]:
             events.step(step=done, steps=asked["items"], of="pictures")
     phases["infer_s"] = sum(seconds for seconds, _ in took)
-    metrics = dict(_speed([seconds for seconds, count in took], done), precision=asked["precision"], batch_size=batch)
-    return {"metrics": metrics, "stopped": "interrupted" if stop.asked else None}
+    speed = _speed([seconds for seconds, count in took], done)
+    metrics = dict(speed, precision=asked["precision"], batch_size=shape[1])
+    return dict(keeper.described(), metrics=metrics, stopped="interrupted" if stop.asked else None)
+
+
+class _Probabilities:
+    """Hands probabilities to the host, in the file that it maps too."""
+
+    def __init__(self, asked):
+        shape = (*asked["shape"][:2], asked["classes"])
+        self._answers = np.memmap(asked["probabilities"], np.float32, "r+", shape=shape)
+
+    def keep(self, slot, rows):
+        self._answers[slot, : len(rows)] = finite(rows)
+
+    def described(self):
+        return {}
+
+
+class _Features:
+    """Writes features to a file of their own, in the order of the pictures."""
+
+    def __init__(self, request, shape):
+        self._request, self._out = request, features.FeatureFile(request["features"]["path"], shape)
+
+    def keep(self, _slot, rows):
+        self._out.add(rows)
+
+    def described(self):
+        return {"features": features.described(self._request, self._out)}
+
+
+def _keeper(request, shape):
+    """What takes the answers of a slot, each of this shape."""
+    return _Features(request, shape) if request.get("features") else _Probabilities(request["stream"])
 
 
 def _predictor(request, shape, phases):
@@ -65,7 +96,8 @@ def _predictor(request, shape, phases):
     predictors.prepare(device, request["stream"]["precision"])
     model, preprocess = build(request)
     if request["weights"]:
-        weights.load(model, request["weights"])
+        weights.load_for(request, model)
+    model = features.cut(request, model) if request.get("features") else model
     phases["build_s"] = time.monotonic() - began
     return predictors.of(device, model, preprocess, shape)
 

@@ -1,0 +1,168 @@
+"""Holding a classifier against labelled images: top-1, top-5, figures by class, confusion matrix, worst mistakes."""
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from zoo.config.overrides import value_of
+from zoo.config.schemas.classifiers import EvaluateConfig
+from zoo.config.schemas.common import TestData
+from zoo.config.tasks import Command
+from zoo.core import console
+from zoo.data.images import decode, labelled_folder
+from zoo.data.images.labelled_folder import LabelledFolder
+from zoo.environments.machine import Machine
+from zoo.runs import tables
+from zoo.runs.context import RunContext, create_context, refuse_without_keras
+from zoo.runs.execution import execute, raise_if_failed, request_of
+from zoo.runs.lifecycle import record_outcome, start_run
+from zoo.runs.records import Json
+from zoo.runs.result import Run
+from zoo.tasks import trained_run
+from zoo.tasks.image_classification import evaluation_data, evaluation_summary, photo_stream, predict, predict_photos
+from zoo.tasks.image_classification.evaluation_data import Inputs
+from zoo.tasks.image_classification.judging import Judging
+from zoo.tasks.image_classification.photo_stream import PhotoStream, Picture
+from zoo.tasks.image_classification.predict_photos import Classifier
+from zoo.tasks.image_classification.prediction_writer import BEST, PredictionWriter
+from zoo.weights import class_names
+
+if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
+
+    from zoo.tasks.image_classification.judging import Thumb
+
+THUMB = 224
+
+
+def evaluate(overrides: list[str]) -> Run:
+    """Hold a trained run, or published weights, against labelled images.
+
+    Raises:
+        ZooError: anything that stops the run, with what to do about it.
+    """
+    predict.refuse_video(value_of("data.root", overrides))
+    without_run = predict.is_without_run(overrides)
+    source = None if without_run else trained_run.open_run(EVALUATE, overrides, predict.NEEDED)
+    trained = trained_run.model(source, given=value_of("model", overrides)) if source else None
+    context = create_context(EVALUATE, overrides)
+    refuse_without_keras(context)
+    settings = context.settings
+    if source and trained and settings.uses_own_data:
+        inputs = predict.test_set(source, TestData(test_limit=settings.data.test_limit))
+        return _of_arrays(context, evaluation_data.trained_network(source, trained), inputs)
+    if settings.data.name != "folder":
+        return _of_arrays(context, *evaluation_data.data_set(context, source, trained))
+    folder = labelled_folder.find(str(settings.data.root))
+    if source and trained:
+        evaluation_data.warn_of_own_images(source, folder)
+        if trained["args"]["input_shape"][2] == 1:
+            return _of_arrays(context, *evaluation_data.gray_folder(settings, source, trained, folder))
+        return _of_folder(context, predict.classifier_of(source, trained), folder)
+    return _of_folder(context, predict.named_classifier(context), folder)
+
+
+def add_defaults(overrides: list[str], here: Machine) -> list[str]:
+    """Add the fastest backend for photos, or backend and stack of the run that ``run=`` names."""
+    named = value_of("data.root", overrides) and value_of("data", overrides) in (None, "folder")
+    return predict.defaults(EVALUATE, overrides, here, lambda model: bool(named) and predict.is_of_photos(model))
+
+
+def _of_folder(context: RunContext[EvaluateConfig], classifier: Classifier, folder: LabelledFolder) -> Run:
+    """Evaluate on photos, which are decoded as they are needed."""
+    what = f"The folders in {folder.root}"
+    numbers = class_names.labels_of(folder.folders, classifier.classes, what, by_number=True)
+    classes = class_names.named_after(classifier.classes, folder.folders, numbers)
+    labels = {photo_stream.shown(name): number for name, number in zip(folder.folders, numbers, strict=True)}
+    limit, judging = context.settings.data.test_limit, Judging(classes)
+    count = min(sum(folder.counts), limit or sum(folder.counts))
+    name = str(classifier.model["name"])
+    start_run(context, ["evaluate", name, context.choice.backend.name])
+    with record_outcome(context):
+        context.record.update({"model": name, **classifier.record})
+        title = f"{name} on {context.choice.stack.name}: {folder.root.name}"
+        with PredictionWriter(context.folder, classes, title, 0, False, BEST) as writer:
+            for closed, reason in folder.unreadable:
+                writer.skip(photo_stream.Skipped(photo_stream.shown(closed), reason))
+
+            def take(picture: Picture, probabilities: "NDArray[np.float32]") -> None:
+                writer.take(picture, probabilities)
+                judging.take(picture.name, labels[labelled_folder.folder_of(picture.name)], probabilities)
+
+            names = ((photo_stream.shown(name), path) for name, path in folder.names(limit))
+            settings = context.settings
+            batch = min(settings.batch_size or predict_photos.USUAL_BATCH, count)
+            stream = PhotoStream(names, classifier.size, batch, settings.resize, 0, take, writer.skip)
+            try:
+                predict_photos.ask(context, classifier, stream, count)
+            finally:
+                context.record.data = {
+                    "name": "folder", "source": str(folder.root.absolute()), "items": writer.written,
+                    "skipped": [list(row) for row in writer.skipped], "skipped_items": writer.skipped_count,
+                    "class_names": folder.folders,
+                }  # fmt: skip
+        _conclude(context, judging, title, _thumbs(folder.root, judging))
+    return context.result
+
+
+def _thumbs(root: Path, judging: Judging) -> "Thumb":
+    def thumb(item: int) -> "NDArray[np.uint8] | None":
+        try:
+            return decode.decode_with_thumb(root / judging.names[item], (8, 8), "stretch", THUMB)[1]
+        except decode.UnreadableError:  # its name was written with escapes, or it is gone since
+            return None
+
+    return thumb
+
+
+def _of_arrays(context: RunContext[EvaluateConfig], classifier: Classifier, inputs: Inputs) -> Run:
+    """Evaluate on small images that are ready as one array."""
+    import numpy as np
+
+    name, judging = str(classifier.model["name"]), Judging(classifier.classes)
+    start_run(context, ["evaluate", name, context.choice.backend.name])
+    with record_outcome(context):
+        context.record.update({"model": name, **classifier.record, "data": inputs.record})
+        pixels = context.folder / "inputs.npy"
+        inputs.save(pixels)
+        request = request_of(context, classifier.model, "predict") | {
+            "weights": str(classifier.weights) if classifier.weights else None,
+            "data": {"x": str(pixels), "y": None},
+            "infer": {"batch_size": context.settings.batch_size or predict.USUAL_BATCH},
+        }
+        raise_if_failed(context, execute(context, request))
+        path = context.folder / "probabilities.npy"
+        probabilities = np.load(path, allow_pickle=False) if path.is_file() else np.empty((0, 0))
+        names = inputs.names[: len(probabilities)]
+        if names:
+            tables.write_predictions(context.folder / "predictions.csv", names, classifier.classes, probabilities)
+        for each, label, shares in zip(names, inputs.labels, probabilities, strict=False):
+            judging.take(each, int(label), shares)
+        title = f"{name} on {context.choice.stack.name}: {inputs.record['name']}"
+        _conclude(context, judging, title, lambda item: np.load(pixels, mmap_mode="r")[item].squeeze())
+    return context.result
+
+
+def _conclude(context: RunContext[EvaluateConfig], judging: Judging, title: str, thumb: "Thumb") -> None:
+    """Write figures, tables and pictures; of a run that was stopped those of the images until then."""
+    if not judging.names:
+        return
+    record = context.record
+    about: Json = {"model": record.model, "data": record.data["name"], "items": len(judging.names)}
+    record.judgement = judging.keep(context.folder, title, about, thumb)
+    macro = {name: value for name, value in record.judgement.items() if name.startswith("macro_")}
+    record.metrics = judging.metrics() | macro | record.metrics
+    if record.exit == "interrupted":
+        console.warn(f"Interrupted: the figures are those of the first {len(judging.names):,} images")
+
+
+EVALUATE: Command[Any] = Command(
+    "evaluate",
+    "classify",
+    "evaluate",
+    EvaluateConfig,
+    evaluate,
+    add_defaults=add_defaults,
+    summary=evaluation_summary.lines,
+    tables=evaluation_summary.tables,
+)

@@ -1,0 +1,61 @@
+"""Summarize an evaluation for standard output."""
+
+import csv
+import json
+
+from zoo.config.tasks import Table
+from zoo.runs.result import Run
+from zoo.tasks import summaries
+from zoo.tasks.image_classification import judging
+
+MOST_CLASSES = 30
+WORST = 15
+
+
+def tables(run: Run) -> list[Table]:
+    """Return the table of the figures by class; of very many classes, of those with the lowest F1."""
+    path = run.folder / judging.FIGURES
+    if not path.is_file():
+        return []
+    rows = json.loads(path.read_text(encoding="utf-8"))["classes"]
+    title = ""
+    if len(rows) > MOST_CLASSES:
+        title = f"The {WORST} classes of {len(rows)} with the lowest F1 (all: classes.csv)"
+        rows = sorted((row for row in rows if row["items"]), key=lambda row: row["f1"])[:WORST]
+    figures = ("precision", "recall", "f1")
+    cells = [[row["class"], f"{row['items']:,}", *(f"{row[key]:.4f}" for key in figures)] for row in rows]
+    return [(title, ["class", "images", "precision", "recall", "F1"], cells)]
+
+
+def lines(run: Run) -> list[str]:
+    """Return the figures of the whole, and where the rest is."""
+    record, metrics, data = run.record, run.metrics, run.record["data"]
+    where = f"{summaries.where(record)}, data {data.get('source') if data['name'] == 'folder' else data['name']}"
+    if "test_accuracy" not in metrics:
+        return [f"Interrupted before the first image: {where}"]
+    items = record["judgement"]["items"]
+    top5 = f", top-5 {metrics['test_top5']:.4f}" if "test_top5" in metrics else ""
+    means = ", ".join(f"{name} {metrics[f'macro_{key}']:.4f}" for name, key in
+                      (("precision", "precision"), ("recall", "recall"), ("F1", "f1")))  # fmt: skip
+    summary = [f"Interrupted; the figures are those of {items:,} images."] if run.exit == "interrupted" else []
+    summary += [f"{where}: {items:,} images"]
+    summary += [f"top-1 {metrics['test_accuracy']:.4f}{top5}, loss {metrics['test_loss']:.4f}"]
+    summary += [f"Means over the classes: {means}"]
+    if data.get("skipped"):
+        summary.append(f"Skipped: {data.get('skipped_items', len(data['skipped'])):,} images")
+    return [*summary, *_confused(run), "Tables: evaluation.json, classes.csv, confusion.csv (.png), mistakes.csv"]
+
+
+def _confused(run: Run) -> list[str]:
+    """Name the classes that are most often taken for another one."""
+    with (run.folder / "confusion.csv").open(newline="", encoding="utf-8", errors="surrogateescape") as source:
+        heads, *rows = csv.reader(source)
+    pairs = [
+        (int(count), row[0], name)
+        for row in rows
+        for name, count in zip(heads[1:], row[1:], strict=True)
+        if name != row[0] and count != "0"
+    ]
+    most = sorted(pairs, key=lambda pair: -pair[0])[:3]
+    words = "; ".join(f"{true} for {taken} ({count:,})" for count, true, taken in most)
+    return [f"Most often taken for another: {words}"] if words else []

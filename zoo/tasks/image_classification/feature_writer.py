@@ -1,0 +1,69 @@
+"""The names of images whose features the worker writes: ``features.csv``, in the order of the rows."""
+
+from pathlib import Path
+from types import TracebackType
+from typing import TYPE_CHECKING, Self
+
+from zoo.core import csv_files
+from zoo.runs.records import Json
+from zoo.runs.result import Run
+from zoo.tasks import summaries
+from zoo.tasks.image_classification.photo_stream import Picture
+from zoo.tasks.image_classification.prediction_writer import LeftOut
+
+if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
+
+FILE, NAMES = "features.npy", "features.csv"
+
+
+def part(folder: Path, layer: str | None) -> Json:
+    """Return the part of a request that asks for features instead of probabilities."""
+    return {"features": {"layer": layer, "path": str(folder / FILE)}}
+
+
+class FeatureNames(LeftOut):
+    """Writes a row for each image: its row in ``features.npy``, from 0 on, and its name.
+
+    Args:
+        folder: the run folder.
+    """
+
+    thumbs = 0
+
+    def __init__(self, folder: Path) -> None:
+        super().__init__(folder)
+        self.written = 0
+        self._out = (folder / NAMES).open("w", newline="", encoding="utf-8", errors="backslashreplace")
+        self._rows = csv_files.Writer(self._out)
+        self._rows.writerow(["row", "input"])
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, at: TracebackType | None
+    ) -> None:
+        self._out.close()
+
+    def take(self, picture: Picture, _: "NDArray[np.float32]") -> None:
+        """Write one row."""
+        self.add(picture.name)
+
+    def add(self, name: str) -> None:
+        """Write one row."""
+        self._rows.writerow([self.written, name])
+        self.written += 1
+
+
+def lines(run: Run) -> list[str]:
+    """Summarize what was written."""
+    record, about, items = run.record, run.record["features"], run.record["data"]["items"]
+    shape = " x ".join(f"{size:,}" for size in about["shape"])
+    summary = ["Interrupted; the features so far are kept."] if run.exit == "interrupted" else []
+    summary.append(f"{FILE}: {items:,} rows of {shape} float32, the output of layer {about['layer']}; names: {NAMES}")
+    if record["data"].get("skipped_items"):
+        summary.append(f"Skipped, with reasons in skipped.csv: {record['data']['skipped_items']:,}")
+    speed = run.metrics.get("end_to_end_items_per_s") or run.metrics.get("items_per_s", 0)
+    return [*summary, f"{summaries.where(record)}: {speed:,.0f} images/s"]

@@ -1,0 +1,118 @@
+"""What a classifier takes labelled images for, kept image by image; and the figures, tables and pictures of it."""
+
+from array import array
+from collections.abc import Callable
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from zoo.core.files import write_json
+from zoo.runs.records import Json
+from zoo.tasks import error_analysis
+from zoo.tasks.image_classification import contact_sheet
+
+if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
+
+    # The small copy of an image, uint8 (height, width[, 3]), by its number among those that were judged.
+    Thumb = Callable[[int], "NDArray[np.uint8] | None"]
+
+FIGURES = "evaluation.json"
+BEST = 5
+SMALLEST = 1e-7
+
+
+class Judging:
+    """Keeps of each image its label, the likeliest classes and their probabilities: some 60 bytes, and its name.
+
+    Args:
+        classes: names of the classes of the network.
+    """
+
+    def __init__(self, classes: list[str]) -> None:
+        self.names: list[str] = []
+        self._classes = classes
+        # As in training: that the right class is among all there are would say nothing.
+        self._count = max(1, min(BEST, len(classes) - 1))
+        self._labels, self._best = array("i"), array("i")
+        self._shares, self._true = array("f"), array("f")
+
+    def take(self, name: str, label: int, probabilities: "NDArray[np.float32]") -> None:
+        """Keep what was said of an image."""
+        import numpy as np
+
+        best = np.argsort(-probabilities, kind="stable")[: self._count]
+        self.names.append(name)
+        self._labels.append(label)
+        self._best.extend(best.tolist())
+        self._shares.extend(probabilities[best].tolist())
+        self._true.append(float(probabilities[label]))
+
+    def judged(self) -> "error_analysis.Judged":
+        """Return arrays as :func:`zoo.tasks.error_analysis.read` does."""
+        import numpy as np
+
+        return {
+            "label": np.array(self._labels, np.int64),
+            "best": np.array(self._best, np.int64).reshape(-1, self._count),
+            "probability": np.array(self._shares, np.float32).reshape(-1, self._count),
+            "true": np.array(self._true, np.float32),
+        }
+
+    def metrics(self) -> Json:
+        """Return top-1 and, of more than five classes, top-5 accuracy, and the mean cross-entropy in nats."""
+        import numpy as np
+
+        judged = self.judged()
+        hits = judged["best"] == judged["label"][:, None]
+        metrics: Json = {"test_accuracy": float(hits[:, 0].mean())}
+        if self._count == BEST:
+            metrics["test_top5"] = float(hits.any(axis=1).mean())
+        true = np.maximum(judged["true"].astype(np.float64), SMALLEST)
+        return metrics | {"test_loss": float(-np.log(true).mean())}
+
+    def keep(self, folder: Path, title: str, what: Json, thumb: "Thumb") -> Json:
+        """Write figures, tables and pictures into a run folder, of the classes that occur.
+
+        Args:
+            folder: where to.
+            title: of the pictures.
+            what: was evaluated, for ``evaluation.json``.
+            thumb: gives the small copy of an image.
+
+        Returns:
+            The figures for ``run.json``, as :func:`zoo.tasks.error_analysis.keep`.
+        """
+        import numpy as np
+
+        judged = self.judged()
+        shown = np.union1d(judged["label"], judged["best"][:, 0])
+        names = self._names(shown.tolist())
+        part = judged | {
+            "label": np.searchsorted(shown, judged["label"]),
+            "best": np.searchsorted(shown, judged["best"][:, :1]),
+        }
+        items = error_analysis.Items(names, lambda _, numbers: [self.names[each] for each in numbers])
+        analysis = error_analysis.keep(folder, items, title, "test", part)
+        rows = error_analysis.class_figures(part, names)
+        write_json(folder / FIGURES, what | self.metrics() | error_analysis.macro(rows) | {"classes": rows})
+        self._show(folder / "mistakes.png", title, part, names, thumb)
+        return analysis
+
+    def _names(self, numbers: list[int]) -> list[str]:
+        """Return names of classes; of those that bear the same, with their number."""
+        names = [self._classes[number] for number in numbers]
+        twice = {name for name in names if names.count(name) > 1} if len(set(names)) < len(names) else set()
+        pairs = zip(names, numbers, strict=True)
+        return [f"{name} ({number})" if name in twice else name for name, number in pairs]
+
+    def _show(self, path: Path, title: str, part: "error_analysis.Judged", names: list[str], thumb: "Thumb") -> None:
+        worst = error_analysis.mistakes(part)
+        entries = []
+        for item in worst[: contact_sheet.per_page()].tolist():
+            image = thumb(item)
+            said = [(f"is {names[part['label'][item]]}", float(part["true"][item])),
+                    (f"taken for {names[part['best'][item, 0]]}", float(part["probability"][item, 0]))]  # fmt: skip
+            entries += [] if image is None else [contact_sheet.Entry(image, self.names[item], said)]
+        if entries:
+            contact_sheet.draw(entries, f"{title}: worst of {len(worst):,} mistakes", path)

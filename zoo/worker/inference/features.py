@@ -1,0 +1,174 @@
+"""Features of images: what a layer inside a network makes of them, written to a file as they come.
+
+Features are what the layer before the last one gives unless another layer is named: the input of the last layer with
+weights, dropout left aside. A network that ends in feature maps or in a pooling of them is taken whole.
+"""
+
+import difflib
+
+import numpy as np
+
+from zoo.models import compat
+from zoo.models.saved_weights import listed
+from zoo.worker.errors import UserError
+from zoo.worker.inference.outputs import finite
+
+POOLING = ("GlobalAverage", "GlobalMax", "AveragePooling", "MaxPooling")
+HEADER_BYTES = 256
+
+
+def trunk(model, layer=None):
+    """Cut a network off behind a layer.
+
+    Args:
+        model: the Keras model.
+        layer: name of the layer, also of one in a network inside the network; None for the usual one.
+
+    Returns:
+        (model, name): the Keras model from images to the output of the layer, and its name.
+
+    Raises:
+        UserError: there is no such layer, or it has no single output.
+    """
+    tensor = _usual(model) if layer is None else _tensor(model, _path(model, layer))
+    if isinstance(tensor, (list, tuple)):
+        words = "the layer %s has %d outputs (output.layer): name one with a single output"
+        raise UserError(words % (layer, len(tensor)))
+    name = layer or tensor._keras_history[0].name
+    return compat.keras.models.Model(inputs=model.inputs[0], outputs=tensor), name
+
+
+def cut(request, model):
+    """Cut the model of a request off behind the layer of its ``features``; the request then has the layer's name."""
+    part, request["features"]["layer"] = trunk(model, request["features"]["layer"])
+    return part
+
+
+def described(request, out):
+    """What the ``done`` event says of features that were written."""
+    return {"layer": request["features"]["layer"], "shape": list(out.shape)}
+
+
+def _usual(model):
+    layers = list(model.layers)
+    weighted = [number for number, layer in enumerate(layers) if layer.weights]
+    if not weighted or _is_headless(model, layers[weighted[-1] + 1 :]):
+        return model.outputs[0]
+    first = weighted[-1]
+    while type(layers[first - 1]).__name__ == "Dropout":
+        first -= 1
+    if not _is_model(layers[first]):
+        return layers[first].input
+    return _inside(layers[first], _usual(layers[first]))
+
+
+def _is_headless(model, after):
+    """Whether a network tells no classes: it ends in feature maps, or in a pooling after all that has weights."""
+    if len(compat.static_shape(model.outputs[0])) > 2:
+        return True
+    return bool(after) and type(after[-1]).__name__.startswith(POOLING)
+
+
+def _is_model(layer):
+    return isinstance(layer, compat.keras.models.Model)
+
+
+def _inside(network, tensor):
+    """Let a tensor of a network inside another one follow from the other's input."""
+    part = compat.keras.models.Model(inputs=network.inputs[0], outputs=tensor)
+    return part(_connection(network).input_tensors[0])
+
+
+def _connection(layer):
+    """The place where a layer stands in a network: of a network inside another one, the last is not its own."""
+    return layer._inbound_nodes[-1]
+
+
+def _tensor(model, path):
+    layer, inner = path[0], path[1:]
+    if inner:
+        return _inside(layer, _tensor(layer, inner))
+    try:
+        return _first(_connection(layer).output_tensors) if _is_model(layer) else layer.output
+    except (AttributeError, ValueError) as error:
+        words = "the layer %s stands in several places of the network (output.layer): name another one"
+        raise UserError(words % layer.name) from error
+
+
+def _first(tensors):
+    return tensors[0] if isinstance(tensors, (list, tuple)) and len(tensors) == 1 else tensors
+
+
+def _path(model, name):
+    """The layer of a name, after the networks that it lies in, outermost first."""
+    path = _find(model, name)
+    if path:
+        return path
+    names = list(_names(model))
+    near = difflib.get_close_matches(name, names, 3, 0.5)
+    raise UserError(
+        "the model has no layer %r (output.layer)%s; its layers are %s"
+        % (name, "; did you mean %s?" % " or ".join(map(repr, near)) if near else "", listed(names))
+    )
+
+
+def _find(model, name):
+    for layer in model.layers:
+        if layer.name == name:
+            return [layer]
+    for layer in filter(_is_model, model.layers):
+        path = _find(layer, name)
+        if path:
+            return [layer, *path]
+    return None
+
+
+def _names(model):
+    for layer in model.layers:
+        yield layer.name
+        if _is_model(layer):
+            for name in _names(layer):
+                yield name
+
+
+class FeatureFile:
+    """A ``.npy`` file of float32 that grows by some rows at a time, and is whole after each of them.
+
+    Of a killed process it holds what was written until then. Axes of length 1 are left out where only one is longer.
+
+    Args:
+        path: the file.
+        shape: of the features of one image.
+    """
+
+    def __init__(self, path, shape):
+        count = int(np.prod(shape))
+        self.shape = (count,) if count == max(shape) else tuple(int(size) for size in shape)
+        self.rows = 0
+        self._out = open(path, "wb")  # noqa: SIM115  (open for as long as images come)
+        self._write_header()
+
+    def add(self, features):
+        """Write the features of some images.
+
+        Raises:
+            UserError: one of them is not finite.
+        """
+        self._out.seek(0, 2)
+        self._out.write(np.ascontiguousarray(finite(features), "<f4").tobytes())
+        self._out.flush()
+        self.rows += len(features)
+        self._write_header()
+
+    def _write_header(self):
+        """Write the header of NumPy's format 1.0, of a length that never changes."""
+        shape = "(%s,)" % ", ".join(str(size) for size in (self.rows, *self.shape))
+        words = "{'descr': '<f4', 'fortran_order': False, 'shape': %s, }" % shape
+        length = HEADER_BYTES - 10
+        self._out.seek(0)
+        self._out.write(b"\x93NUMPY\x01\x00" + bytes((length % 256, length // 256)))
+        self._out.write(words.ljust(length - 1).encode("ascii") + b"\n")
+        self._out.flush()
+
+    def close(self):
+        self._out.close()
