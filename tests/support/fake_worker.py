@@ -66,10 +66,10 @@ def epoch(number: int, epochs: int = EPOCHS) -> None:
          learning_rate=0.001, **figures)  # fmt: skip
 
 
-def done(stopped: str | None = None, metrics: dict[str, object] | None = None) -> None:
+def done(stopped: str | None = None, metrics: dict[str, object] | None = None, **more: object) -> None:
     metrics = metrics or ({} if stopped else {"test_accuracy": 0.93, "test_loss": 0.25})
     phases = {"import_s": 0.1, "train_s": 0.2}
-    emit("done", metrics=metrics, phases=phases, peak_memory_bytes=1_000_000, stopped=stopped)
+    emit("done", metrics=metrics, phases=phases, peak_memory_bytes=1_000_000, stopped=stopped, **more)
 
 
 def execute_model_file(request: dict[str, object]) -> None:
@@ -138,12 +138,26 @@ def write_text(request: dict[str, object]) -> None:
     )
 
 
+def stream_features(settings: dict[str, object], pixels: np.ndarray) -> None:
+    """Write the mean grey of every picture."""
+    means: list[float] = []
+    emit("ready")
+    for line in sys.stdin:
+        filled = json.loads(line)
+        means += pixels[filled["slot"], : filled["count"]].reshape(filled["count"], -1).mean(axis=1).tolist()
+        emit("batch", **filled)
+    np.save(str(settings["path"]), np.array(means, np.float32)[:, None])
+
+
 def stream(request: dict[str, object], script: str, asked: list[int]) -> None:
     """Say of every picture that it is of the class of its mean grey; ``slow`` waits after the first batch."""
     settings: dict[str, object] = request["stream"]  # type: ignore[assignment]
     slots, batch, classes = settings["shape"][0], settings["shape"][1], settings["classes"]  # type: ignore[index]
     assert Path(str(request["weights"])).is_file()
     pixels = np.memmap(str(settings["pixels"]), np.uint8, "r", shape=tuple(settings["shape"]))  # type: ignore[arg-type]
+    if "features" in request:
+        stream_features(request["features"], pixels)  # type: ignore[arg-type]
+        return
     answers = np.memmap(str(settings["probabilities"]), np.float32, "r+", shape=(slots, batch, classes))
     emit("ready")
     for line in sys.stdin:
@@ -231,7 +245,8 @@ def main() -> int:
     if request.get("job") == "predict_stream":
         stream(request, script, asked)
         done("interrupted" if asked else None, {"items_per_s": 9.0, "batch_ms_p50": 1.0, "batch_ms_p90": 2.0,
-                                                "precision": "float32", "batch_size": 4})  # fmt: skip
+                                                "precision": "float32", "batch_size": 4},
+             **({"features": {"layer": "pool", "shape": [1]}} if "features" in request else {}))  # fmt: skip
         return 0
     if request.get("job") == "predict_text":
         read_texts(request)
@@ -254,7 +269,7 @@ def main() -> int:
         epoch(1)
         while True:
             time.sleep(0.05)
-    {"train": train, "infer": infer}[str(request["verb"])](request)
+    {"train": train, "infer": infer, "evaluate": infer}[str(request["verb"])](request)
     done()
     return 0
 

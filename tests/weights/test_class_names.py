@@ -67,3 +67,20 @@ def test_a_file_beside_the_weights_is_used_where_it_fits(tmp_path: Path, capsys:
     assert class_names.choose(None, weights, 3, published=True)[0] == "class 0"
     (tmp_path / "class_names.json").write_text('["a", "b", "c"]')
     assert class_names.choose(None, weights, 3) == ["a", "b", "c"]
+
+
+def test_words_mean_classes_by_name_synset_number_or_order(capsys: pytest.CaptureFixture[str]) -> None:
+    imagenet, unnamed = (class_names.choose(None, Path("w.h5"), count) for count in (1000, 3))
+    of = class_names.labels_of
+    assert of(["tench", "tabby"], imagenet, "The folders") == [0, 281]
+    assert of(["n02123045", "n01440764"], imagenet, "The folders") == [281, 0]
+    assert of(["Egyptian cat", "GREAT-GREY_owl"], imagenet, "The folders") == [285, 24]
+    assert of(["281", "0"], imagenet, "The folders", by_number=True) == [281, 0]
+    assert of(["a", "b", "c"], unnamed, "The folders") == [0, 1, 2]
+    assert "The folders name the classes of the network in their order: a, b, c" in capsys.readouterr().err
+    assert class_names.named_after(unnamed, ["b"], [1]) == ["class 0", "b", "class 2"]
+    for words in (["281", "0"], ["tench", "n02123045"], ["tench", "maillot"]):
+        with pytest.raises(ZooError, match="are not those of the network"):
+            of(words, imagenet, "The folders")
+    with pytest.raises(ZooError, match="no class of the network is called 'a', 'b'"):
+        of(["a", "b"], unnamed, "The folders")

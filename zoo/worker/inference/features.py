@@ -15,6 +15,7 @@ from zoo.worker.inference.outputs import finite
 
 POOLING = ("GlobalAverage", "GlobalMax", "AveragePooling", "MaxPooling")
 HEADER_BYTES = 256
+SEVERAL = "the layer %s is used in several places (output.layer): name another one"
 
 
 def trunk(model, layer=None):
@@ -35,7 +36,10 @@ def trunk(model, layer=None):
         words = "the layer %s has %d outputs (output.layer): name one with a single output"
         raise UserError(words % (layer, len(tensor)))
     name = layer or tensor._keras_history[0].name
-    return compat.keras.models.Model(inputs=model.inputs[0], outputs=tensor), name
+    try:
+        return compat.keras.models.Model(inputs=model.inputs[0], outputs=tensor), name
+    except ValueError as error:  # a layer that is used outside of this network too
+        raise UserError(SEVERAL % name) from error
 
 
 def cut(request, model):
@@ -76,7 +80,7 @@ def _is_model(layer):
 def _inside(network, tensor):
     """Let a tensor of a network inside another one follow from the other's input."""
     part = compat.keras.models.Model(inputs=network.inputs[0], outputs=tensor)
-    return part(_connection(network).input_tensors[0])
+    return part(_single(_connection(network).input_tensors))
 
 
 def _connection(layer):
@@ -89,13 +93,13 @@ def _tensor(model, path):
     if inner:
         return _inside(layer, _tensor(layer, inner))
     try:
-        return _first(_connection(layer).output_tensors) if _is_model(layer) else layer.output
+        return _single(_connection(layer).output_tensors) if _is_model(layer) else layer.output
     except (AttributeError, ValueError) as error:
-        words = "the layer %s stands in several places of the network (output.layer): name another one"
-        raise UserError(words % layer.name) from error
+        raise UserError(SEVERAL % layer.name) from error
 
 
-def _first(tensors):
+def _single(tensors):
+    """The one tensor of a list; some versions of Keras give it by itself."""
     return tensors[0] if isinstance(tensors, (list, tuple)) and len(tensors) == 1 else tensors
 
 
