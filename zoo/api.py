@@ -12,7 +12,7 @@ from typing import Any
 
 from zoo.runs.result import Run
 
-__all__ = ["Run", "bench", "evaluate", "infer", "train"]
+__all__ = ["Run", "bench", "evaluate", "export", "infer", "train"]
 
 
 def train(**settings: Any) -> Run:
@@ -31,6 +31,23 @@ def train(**settings: Any) -> Run:
     from zoo.tasks import registry
 
     return registry.train(_overrides(settings))
+
+
+def export(**settings: Any) -> Run:
+    """Export a trained model to other runtimes, and compare each export with its source.
+
+    Args:
+        **settings: as on the command line: ``run="last"``, ``format=["onnx", "litert"]``, ``quantize="int8"``.
+
+    Returns:
+        The finished run; ``record["exports"]`` has a row for each format.
+
+    Raises:
+        ZooError: anything that stops it; or a format was not kept, since it answers otherwise than its source.
+    """
+    from zoo.tasks import registry
+
+    return registry.export(_overrides(settings))
 
 
 def infer(**settings: Any) -> Run:

@@ -30,7 +30,7 @@ ERROR_KINDS = (USER_ERROR, OUT_OF_MEMORY, WRONG_NUMBERS, "FloatingPointError")
 
 # The device and the stack are probed, and no job runs.
 PROBE = "probe"
-VERBS = (PROBE, "train", "infer", "evaluate", "bench")
+VERBS = (PROBE, "train", "infer", "evaluate", "bench", "export")
 
 _TEXT, _PART = (str,), (dict,)
 # Every part that a request may have, with the types that its value may have.
@@ -58,6 +58,7 @@ PARTS: Dict[str, Any] = {
     "restyle": _PART,
     "style": _PART,
     "bench": _PART,
+    "export": _PART,
 }
 ALWAYS = ("verb", "stack", "device")
 OF_A_JOB = ("job", "run_dir")

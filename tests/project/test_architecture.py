@@ -16,6 +16,7 @@ PACKAGE = CHECKOUT / "zoo"
 PROTOCOL = PACKAGE / "protocol.py"
 WORKER_SIDE = sorted([PROTOCOL, *(PACKAGE / "models").rglob("*.py"), *(PACKAGE / "worker").rglob("*.py")])
 ML = {"keras", "tensorflow", "torch", "jax", "plaidml", "openvino", "mlx"}
+CONVERTERS = {"onnx", "onnxruntime", "tf2onnx", "ai_edge_litert", "coremltools", "PIL"}
 # One library, the one place that may import it.
 DOORS = {
     "hydra": {"config/compose.py", "config/overrides.py"},
@@ -139,7 +140,7 @@ def test_a_host_module_uses_only_its_own_doors(path: Path) -> None:
 
 @pytest.mark.parametrize("path", WORKER_SIDE, ids=lambda path: str(path.relative_to(PACKAGE)))
 def test_the_worker_side_imports_only_what_a_stack_has(path: Path) -> None:
-    assert _imports(path) <= set(sys.stdlib_module_names) | ML | {"numpy", "zoo"}
+    assert _imports(path) <= set(sys.stdlib_module_names) | ML | CONVERTERS | {"numpy", "zoo"}
     for module in _zoo_modules(path):
         assert module.startswith(("zoo.models", "zoo.worker", "zoo.protocol")), module
 

@@ -84,7 +84,7 @@ def test_a_command_of_the_zoo_is_understood(
         words = words[1:]
     parsed = parser.parse([word for word in words if word != "--help"]) if "--help" not in words else None
     resumes = any(word.startswith("resume=") for word in words)
-    if parsed is None or words[0] not in ("train", "infer", "bench") or resumes:
+    if parsed is None or words[0] not in ("train", "infer", "bench", "export") or resumes:
         return
     trained(_model_of_newest_run(page, parsed.overrides))
     overrides = expand_sweep(parsed.overrides)[0] if parsed.multirun else parsed.overrides

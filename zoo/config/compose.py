@@ -14,6 +14,7 @@ from typing import Any
 from zoo.config import config_files, model_files
 from zoo.config.overrides import all_at_once, parse, value_of
 from zoo.config.renamed_keys import rename_settings
+from zoo.config.schemas.common import Settings
 from zoo.config.tasks import Command, S
 from zoo.core import paths
 from zoo.core.errors import ZooError, listed, nearest, unknown
@@ -70,6 +71,7 @@ def _sort_overrides(
     The last of the four results is the row of a model that has no file under ``configs``, or None.
     """
     valid, picked, values, problems = config_files.groups(command.file), [], [], []
+    overrides = [_in_full(command.schema, text) for text in overrides]
     row = _row(command, value_of("model", overrides) if "model" in valid else None)
     if row and config_files.has_recipes(command.file):
         valid |= {"recipes": config_files.recipes_by_size()}
@@ -87,11 +89,19 @@ def _sort_overrides(
     return picked, values, problems, row
 
 
+def _in_full(schema: type[Settings], text: str) -> str:
+    """Return an override with the whole name of its key, and brackets around a list."""
+    key, equals, value = text.partition("=")
+    if equals and key in schema.listed and not value.startswith(("[", "'[", '"[')):
+        value = f"[{value}]"
+    return f"{schema.shorthands.get(key, key)}{equals}{value}"
+
+
 def _row(command: Command[Any], model: str | None) -> dict[str, Any] | None:
     """Return the row of a model in a file of the user's own, or None."""
     if command.task != config_files.DEFAULT_TASK:
         return None
-    if command.verb in ("infer", "evaluate") and model_files.is_saved(model):
+    if command.verb in ("infer", "evaluate", "export") and model_files.is_saved(model):
         return model_files.saved_row(str(model))
     if model_files.is_application(model):
         return model_files.application_row(str(model))

@@ -65,6 +65,7 @@ class RunRecord:
         summary: the result in sentences.
         side_files: files beside the result of style transfer.
         places: participants of a benchmark.
+        exports: a row for each format of an export; ``compared_with`` is what these were compared with.
     """
 
     format: int = FORMAT
@@ -113,6 +114,8 @@ class RunRecord:
     expected_not_applicable: Json = field(init=False)
     summary: list[str] = field(init=False)
     results: list[str] = field(init=False)
+    exports: list[Json] = field(init=False)
+    compared_with: Json = field(init=False)
     saved: str = field(init=False)
     saved_sha256: str = field(init=False)
     side_files: list[str] = field(init=False)

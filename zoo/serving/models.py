@@ -156,4 +156,6 @@ def _restyle(name: str, overrides: list[str], place: Path, limits: ServeConfig) 
     serve = _slots(place) | {"kind": "restyle", "shape": [SLOTS, bytes_a_picture]}
     serve["precision"] = context.settings.precision
     model = {"name": apply_network.MODEL, "args": size}
-    return Model(name, "restyle", context, _request(context, model, apply_network.stored(context, weights), serve))
+    return Model(
+        name, "restyle", context, _request(context, model, apply_network.stored(context.folder, weights), serve)
+    )

@@ -5,12 +5,12 @@ from typing import Any
 from zoo.config import compose, config_files, references
 from zoo.config.overrides import value_of
 from zoo.config.tasks import Command
-from zoo.core import paths, uses
-from zoo.core.errors import unknown
+from zoo.core import console, paths, uses
+from zoo.core.errors import ZooError, unknown
 from zoo.runs import context, result, resume
 from zoo.runs.records import Json
 from zoo.runs.result import Run
-from zoo.tasks import discovery
+from zoo.tasks import discovery, exporting
 from zoo.weights import zoo_networks
 
 # What is timed where neither a benchmark nor a model is named.
@@ -56,6 +56,15 @@ def bench(overrides: list[str]) -> Run:
     return dispatch("bench", overrides)
 
 
+def export(overrides: list[str]) -> Run:
+    """Export a trained model to other runtimes.
+
+    Raises:
+        ZooError: anything that stops it, with what to do about it; or a format was not kept.
+    """
+    return dispatch("export", overrides)
+
+
 def dispatch(verb: str, overrides: list[str]) -> Run:
     """Run the command of a verb for the task of the overrides.
 
@@ -66,6 +75,8 @@ def dispatch(verb: str, overrides: list[str]) -> Run:
     with uses.using(paths.cache_in_use()):
         overrides = expand(verb, overrides)
         run: Run = command_of(verb, overrides).run(overrides)
+        if verb == "train":
+            _export_after(run, overrides)
     return run
 
 
@@ -77,7 +88,24 @@ def expand(verb: str, overrides: list[str]) -> list[str]:
     """
     if verb == "train" and resume.requested(overrides):
         return resume.expand(overrides)
-    return zoo_networks.as_run(overrides) if verb in ("infer", "evaluate") else overrides
+    return zoo_networks.as_run(overrides) if verb in ("infer", "evaluate", "export") else overrides
+
+
+def _export_after(run: Run, overrides: list[str]) -> None:
+    """Export what was trained to the formats of ``output.export``.
+
+    Raises:
+        ZooError: a format was not kept, or could not be made; the training itself is whole.
+    """
+    wanted = exporting.after_training(run, overrides)
+    if wanted is None:
+        return
+    try:
+        exported = command_of("export", wanted).run(wanted)
+    except ZooError as error:
+        error.message = f"The training is complete, in {run.folder}; its export failed: {error.message}"
+        raise
+    console.say("\n".join(exporting.summary(exported)))
 
 
 def command_of(verb: str, overrides: list[str]) -> Command[Any]:

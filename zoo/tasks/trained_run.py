@@ -61,13 +61,14 @@ def add_defaults(overrides: list[str], _: Machine) -> list[str]:
     return overrides
 
 
-def model(source: Run, whole_numbers: tuple[str, ...] = (), given: str | None = None) -> Json:
+def model(source: Run, whole_numbers: tuple[str, ...] = (), given: str | None = None, verb: str = "infer") -> Json:
     """Return name and arguments of the model that a run was trained with; the folder may come from a stranger.
 
     Args:
         source: the run.
         whole_numbers: arguments that must be whole numbers.
         given: the model file that the user names, for a run that was trained with one.
+        verb: what the run is used for, for the message.
 
     Raises:
         ZooError: the request is damaged, names no model of the zoo, or asks for a file that the user does not name.
@@ -80,7 +81,7 @@ def model(source: Run, whole_numbers: tuple[str, ...] = (), given: str | None = 
     except (OSError, ValueError, KeyError, TypeError, RecursionError) as error:
         raise ZooError(f"{path} cannot be used: {error}", "Give another run, or train again.") from error
     if "sha256" in row:
-        model_files.require_same(row, given, source.folder, f"infer {shlex.quote(f'run={source.folder}')}")
+        model_files.require_same(row, given, source.folder, f"{verb} {shlex.quote(f'run={source.folder}')}")
         return {"name": name, "args": arguments, "file": str(given), "sha256": row["sha256"]}
     if name not in config_files.options("model") and not model_files.is_application(name):
         raise unknown("model", str(name), config_files.options("model"))

@@ -1,8 +1,9 @@
 """Parts that the settings of several tasks share."""
 
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, ClassVar
 
+from zoo.config import exporters
 from zoo.config.ranges import (
     OPTIMIZERS,
     SCHEDULES,
@@ -11,7 +12,6 @@ from zoo.config.ranges import (
     within,
     within_or_null,
 )
-from zoo.core.paths import worker_modules
 
 # Of the builder of a network, by name.
 Arguments = dict[str, Any]
@@ -91,7 +91,8 @@ class Trainer(FaultTolerance):
         precision: float32; mixed_bfloat16 or mixed_float16 where the stack supports them; auto takes mixed_bfloat16
             where it is known to be faster, else float32.
         jit: compile with XLA where Keras 3 can. Slower for small networks on a CPU, impossible on Metal.
-        export: formats to save the model in besides weights.npz and the native file of Keras.
+        export: formats that the training stack itself saves the model in besides weights.npz and the file of its
+            Keras; output.export=[onnx] is for other runtimes.
     """
 
     epochs: int = 12
@@ -124,7 +125,7 @@ class Trainer(FaultTolerance):
             one_of("trainer.schedule", self.schedule, SCHEDULES),
             one_of("trainer.best_by", self.best_by, BEST_BY),
             one_of("trainer.precision", self.precision, TRAINING_PRECISIONS),
-            *(one_of("trainer.export", name, worker_modules("exporters")) for name in self.export),
+            *exporters.training_problems(self.export),
             *self.fault_tolerance_checks(),
         ]
 
@@ -159,6 +160,21 @@ class Output:
 
 
 @dataclass
+class TrainingOutput(Output):
+    """Where the run folder of a training goes, and what is made of the trained model.
+
+    Attributes:
+        export: formats that the trained model is exported to at the end, in folder export of the run.
+    """
+
+    export: list[str] = field(default_factory=list)
+
+    def checks(self) -> list[str | None]:
+        """Return what is out of range, None for what is not."""
+        return exporters.problems("output.export", self.export)
+
+
+@dataclass
 class Tracking:
     """Where a training is reported besides its run folder.
 
@@ -177,7 +193,12 @@ class Settings:
 
     Attributes:
         launcher: starts the worker; a module in zoo/runs/launchers.
+        shorthands: what a key may be called besides, such as ``output`` for ``output.folder``.
+        listed: keys of lists whose entries may be given with commas, without brackets.
     """
+
+    shorthands: ClassVar[dict[str, str]] = {}
+    listed: ClassVar[tuple[str, ...]] = ()
 
     backend: BackendSettings = field(default_factory=BackendSettings)
     output: Output = field(default_factory=Output)

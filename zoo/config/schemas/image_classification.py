@@ -5,7 +5,7 @@ from typing import Any
 
 from zoo.config import ranges
 from zoo.config.ranges import RESIZES, one_of, within, within_or_null
-from zoo.config.schemas.common import Arguments, Settings, Tracking, Trainer, literal
+from zoo.config.schemas.common import Arguments, Settings, Tracking, Trainer, TrainingOutput, literal
 
 NORMALIZATIONS = ("model", "unit", "symmetric", "standard", "raw")
 
@@ -152,10 +152,11 @@ class TrainConfig(Tracking, Settings):
     preset: str = "full"
     seed: int = 1
     expect: dict[str, Any] = field(default_factory=dict)
+    output: TrainingOutput = field(default_factory=TrainingOutput)
 
     def problems(self) -> list[str]:
         """Return everything out of range, one sentence each."""
-        parts = (self.trainer, self.fine_tune, self.freeze, self.augment, self.data)
+        parts = (self.trainer, self.fine_tune, self.freeze, self.augment, self.data, self.output)
         checks = [check for part in parts for check in part.checks()]
         checks += [ranges.seed(self.seed), self._size_check(), self._epochs_check()]
         checks += [ranges.checksum(self.weights_checksum, self.weights)]

@@ -4,7 +4,7 @@ from dataclasses import dataclass, field
 
 from zoo.config import ranges
 from zoo.config.ranges import FEATURE_NETWORKS, FEATURE_PRECISIONS, OPTIMIZERS, PRECISIONS, one_of, within
-from zoo.config.schemas.common import Arguments, Settings, literal
+from zoo.config.schemas.common import Arguments, Settings, TrainingOutput, literal
 from zoo.config.schemas.style_transfer import COLORS, MAX_STYLES, LossWeights, style_weights_problem
 
 ANY = "style_transfer/any"
@@ -86,6 +86,7 @@ class StyleNetworkConfig(Settings):
     trainer: StyleTrainer = field(default_factory=StyleTrainer)
     precision: str = "auto"
     seed: int = 1
+    output: TrainingOutput = field(default_factory=TrainingOutput)
 
     def problems(self) -> list[str]:
         """Return everything missing or out of range, one sentence each."""
@@ -96,6 +97,7 @@ class StyleNetworkConfig(Settings):
                 within("style_size", self.style_size, 32, 2048),
                 one_of("features", self.features, FEATURE_NETWORKS),
                 *self.trainer.checks(),
+                *self.output.checks(),
                 one_of("precision", self.precision, FEATURE_PRECISIONS),
                 *self._model_checks(),
                 ranges.seed(self.seed),

@@ -5,7 +5,7 @@ from typing import Any
 
 from zoo.config import ranges
 from zoo.config.ranges import one_of, within, within_or_null
-from zoo.config.schemas.common import Arguments, Settings, Tracking, Trainer, literal
+from zoo.config.schemas.common import Arguments, Settings, Tracking, Trainer, TrainingOutput, literal
 
 LABELLED = ("text_folder", "text_table", "text_lines")
 TOKENIZERS = ("characters", "words", "bpe")
@@ -140,10 +140,12 @@ class TextTraining(Tracking, Settings):
     preset: str = "full"
     seed: int = 1
     expect: dict[str, Any] = field(default_factory=dict)
+    output: TrainingOutput = field(default_factory=TrainingOutput)
 
     def problems(self) -> list[str]:
         """Return everything out of range, one sentence each."""
-        checks = [self._weights_check(), *self.data.checks(), *self.trainer.checks(), ranges.seed(self.seed)]
+        checks = [self._weights_check(), *self.data.checks(), *self.trainer.checks(), *self.output.checks()]
+        checks += [ranges.seed(self.seed)]
         return ranges.problems([*checks, *ranges.model_problems(self.model)])
 
     def _weights_check(self) -> str | None:

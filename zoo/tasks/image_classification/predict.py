@@ -16,6 +16,7 @@ from zoo.core import console
 from zoo.core.errors import ZooError
 from zoo.data import training_set
 from zoo.data.images import unknown_kinds
+from zoo.data.training_set import TrainingSet
 from zoo.environments.machine import Machine
 from zoo.runs import records, tables, worker_process
 from zoo.runs.context import RunContext, create_context, refuse_without_keras
@@ -204,6 +205,21 @@ def _inputs(settings: InferConfig, source: Run) -> Inputs:
     return Inputs(loaded.names, loaded.save, None, record | {"class_names": trained["class_names"]})
 
 
+def trained_on(source: Run, asked: TestData) -> TrainingSet:
+    """Return the data that a run was made with, the test part as much of it as is asked for.
+
+    Raises:
+        ZooError: they are no longer there, or no longer the same.
+    """
+    trained = source.record["config"]
+    data, model = DataSettings(**trained["data"]), trained["model"]
+    given = {key: value for key, value in dataclasses.asdict(asked).items() if value is not None}
+    data = dataclasses.replace(data, **given)
+    material = training_set.prepare(TrainConfig(model=model, data=data, seed=trained["seed"]))
+    trained_run.refuse_other_data(source, data.name, material.record["sha256"])
+    return material
+
+
 def test_set(source: Run, limits: TestData) -> Inputs:
     """Return the test part that the run was made with, or as much of it as is asked for.
 
@@ -212,18 +228,14 @@ def test_set(source: Run, limits: TestData) -> Inputs:
     """
     import numpy as np
 
-    trained = source.record["config"]
-    data, model = DataSettings(**trained["data"]), trained["model"]
-    asked = {key: value for key, value in dataclasses.asdict(limits).items() if value is not None}
-    data = dataclasses.replace(data, **asked)
-    material = training_set.prepare(TrainConfig(model=model, data=data, seed=trained["seed"]))
-    trained_run.refuse_other_data(source, data.name, material.record["sha256"])
+    material = trained_on(source, limits)
+    data = material.record
     rows = material.splits["test"]
     if not len(rows):
         raise ZooError(f"{source.folder} was trained without a test part", "Give input= a picture or a folder.")
     pixels, labels = training_set.part(material, "test")
     names = [material.names[row] if material.names else f"test[{row}]" for row in rows]
-    record = {"name": data.name, "items": len(rows), "sha256": material.record["sha256"]}
+    record = {"name": data["name"], "items": len(rows), "sha256": data["sha256"]}
 
     def save(path: Path) -> None:
         np.save(path, pixels, allow_pickle=False)

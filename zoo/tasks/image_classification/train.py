@@ -22,7 +22,7 @@ from zoo.runs.lifecycle import record_outcome, start_run
 from zoo.runs.records import Json
 from zoo.runs.result import Run
 from zoo.tasks import few_items, summaries
-from zoo.tasks.image_classification import applications, error_analysis, evaluate, predict
+from zoo.tasks.image_classification import applications, error_analysis, evaluate, export, predict
 from zoo.weights import pretrained
 
 
@@ -172,5 +172,5 @@ TRAIN = Command(
     summary=summaries.training,
 )
 # Benchmarks build networks that have no input size of their own for handwritten digits.
-COMMANDS = (TRAIN, predict.INFER, evaluate.EVALUATE)
+COMMANDS = (TRAIN, predict.INFER, evaluate.EVALUATE, export.EXPORT)
 TASK = Task("classify", COMMANDS, network_arguments={"input_shape": [28, 28, 1], "classes": 10})

@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from zoo.config.overrides import value_of
-from zoo.config.schemas.common import Arguments, Settings
+from zoo.config.schemas.common import Arguments
 from zoo.config.schemas.style_network import RestyleConfig
 from zoo.config.tasks import Command
 from zoo.core import console
@@ -41,7 +41,7 @@ def infer(overrides: list[str]) -> Run:
     Raises:
         ZooError: anything that stops the run, with what to do about it.
     """
-    source = _source(overrides)
+    source = source_of(INFER, overrides)
     context = create_context(INFER, overrides)
     settings = context.settings
     refuse_without_keras(context)
@@ -55,7 +55,7 @@ def infer(overrides: list[str]) -> Run:
         context.record.trained_run = str(source.folder) if source else None
         if settings.save is None:
             items = [pipeline.Item(item.source, context.folder / item.target) for item in items]
-        _restyle(context, items, stored(context, weights), size, styles)
+        _restyle(context, items, stored(context.folder, weights), size, styles)
     return context.result
 
 
@@ -66,7 +66,7 @@ def opened(overrides: list[str]) -> tuple[RunContext[RestyleConfig], Weights, Ar
         ZooError: as :func:`infer`.
     """
     overrides = [*overrides, "input=-"]
-    source = _source(overrides)
+    source = source_of(INFER, overrides)
     context = create_context(INFER, overrides)
     refuse_without_keras(context)
     if context.settings.takes_any:
@@ -74,8 +74,12 @@ def opened(overrides: list[str]) -> tuple[RunContext[RestyleConfig], Weights, Ar
     return context, *_network(context.settings, source)
 
 
-def _source(overrides: list[str]) -> Run | None:
-    """Open the run that ``run=`` names, if any."""
+def source_of(command: Command[Settings], overrides: list[str]) -> Run | None:
+    """Open the run that ``run=`` names, if any.
+
+    Raises:
+        ZooError: settings of a model are given, or a run and weights.
+    """
     sized = [text for text in overrides if text.startswith("model.")]
     if sized:
         raise ZooError(f"{sized[0]} has no use here", "The weights tell the size of the network.")
@@ -83,7 +87,7 @@ def _source(overrides: list[str]) -> Run | None:
         return None
     if value_of("weights", overrides):
         raise ZooError("Both run= and weights= are given", "Give either run=RUN_FOLDER or weights=FILE_OR_FOLDER.")
-    return trained_run.open_run(INFER, overrides)
+    return trained_run.open_run(command, overrides)
 
 
 def _styles(settings: RestyleConfig, items: list[pipeline.Item]) -> "list[Bytes]":
@@ -122,9 +126,9 @@ def network_of(path: Path) -> tuple[Weights, Arguments]:
     return weights, size
 
 
-def stored(context: RunContext[Settings], weights: Weights) -> Path:
-    """Write a copy of the weights into the folder of a context, in the form that the worker reads."""
-    path = context.folder / "weights.npz"
+def stored(folder: Path, weights: Weights) -> Path:
+    """Write a copy of the weights into a run folder, in the form that the worker reads."""
+    path = folder / "weights.npz"
     io.write(path, weights)
     return path
 

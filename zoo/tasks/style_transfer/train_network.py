@@ -25,7 +25,7 @@ from zoo.runs.event_log import Event
 from zoo.runs.execution import execute, raise_if_failed, request_of
 from zoo.runs.lifecycle import record_outcome, start_run
 from zoo.runs.result import Run
-from zoo.tasks.style_transfer import apply_network, images, patches
+from zoo.tasks.style_transfer import apply_network, export, images, patches
 from zoo.weights import feature_networks, io, zoo_networks
 from zoo.weights.formats import Weights
 
@@ -233,4 +233,4 @@ TRAIN = Command(
     train,
     figures=("loss", "content", "style", "roughness"),
 )
-TASK = Task("restyle", (TRAIN, apply_network.INFER), network_arguments={"input_shape": [256, 256, 3]})
+TASK = Task("restyle", (TRAIN, apply_network.INFER, export.EXPORT), network_arguments={"input_shape": [256, 256, 3]})

@@ -6,7 +6,8 @@ from collections.abc import Iterable
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from zoo.config.schemas.text import LabelledData, TextInferConfig
+from zoo.config.schemas.common import TestData
+from zoo.config.schemas.text import LabelledData, TextInferConfig, TextReading
 from zoo.core import schema
 from zoo.core.errors import ZooError
 from zoo.data.text import dataset, files, sources, tables, tokenization
@@ -171,28 +172,28 @@ def _without(names: list[str], kept: Iterable[bool]) -> list[str]:
     return [name for name, usable in zip(names, kept, strict=True) if not usable]
 
 
-def test_set(settings: TextInferConfig, source: Run) -> Inputs:
-    """Read the texts that a run was tested on, or as many of them as are asked for.
+def part_of(asked: TestData | TextReading, source: Run, part: str) -> Inputs:
+    """Read the texts of a part of what a run was made with, train, validation or test, or as many as are asked for.
 
     Raises:
         ZooError: they are no longer what they were.
     """
     import numpy as np
 
-    trained, moved = _trained_data(source), settings.data.root
+    trained, moved = _trained_data(source), asked.root
     known = pretrained_text.vocabulary_of(source)
     prepared = dataset.prepare(dataclasses.replace(trained, root=moved) if moved else trained, known)
     trained_run.refuse_other_data(source, prepared.name, prepared.sha256)
     parts = _split(source, prepared, trained)
-    chosen = parts["test"]
+    chosen = parts[part]
     _refuse_other_reading(source, prepared, parts)
-    limit = min(settings.data.test_limit or len(chosen), len(chosen))
+    limit = min(asked.test_limit or len(chosen), len(chosen))
     chosen = chosen[np.arange(limit) * len(chosen) // limit]
     tokens = np.load(prepared.folder / "tokens.npy", mmap_mode="r")
     offsets, labels = (np.load(prepared.folder / f"{name}.npy") for name in ("offsets", "labels"))
     numbers = [np.array(tokens[offsets[each] : offsets[each + 1]], np.int32) for each in chosen]
     record = {"name": prepared.name, "items": len(chosen), "sha256": prepared.sha256}
-    names = [f"test[{number}]" for number in range(len(chosen))]
+    names = [f"{part}[{number}]" for number in range(len(chosen))]
     return Inputs(names, dataset.texts_of(prepared, chosen), numbers, labels[chosen], record)
 
 

@@ -15,7 +15,7 @@ from zoo.runs.lifecycle import record_outcome, start_run
 from zoo.runs.records import Json
 from zoo.runs.result import Run
 from zoo.tasks import summaries, trained_run
-from zoo.tasks.text import pretrained_text, scored_text, train_classifier
+from zoo.tasks.text import export, pretrained_text, scored_text, train_classifier
 
 GENERATED = "generated.txt"
 
@@ -145,4 +145,4 @@ INFER = Command(
 )
 # Benchmarks build networks of the sizes of a text of letters.
 SIZES = {"vocabulary": 65, "fixed": True, "probabilities": True}
-TASK = Task("language_model", (TRAIN, INFER), network_arguments=SIZES)
+TASK = Task("language_model", (TRAIN, INFER, export.LANGUAGE_MODEL), network_arguments=SIZES)

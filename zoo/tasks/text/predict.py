@@ -34,7 +34,11 @@ def infer(overrides: list[str]) -> Run:
     context, source, trained, tokenizer = opened(overrides)
     settings = context.settings
     is_test = settings.input == "test"
-    inputs = text_inputs.test_set(settings, source) if is_test else text_inputs.own(settings, source, tokenizer)
+    inputs = (
+        text_inputs.part_of(settings.data, source, "test")
+        if is_test
+        else text_inputs.own(settings, source, tokenizer)
+    )
     for note in inputs.notes:
         console.say(note)
     console.warn_of_skipped(inputs.skipped)
@@ -44,7 +48,7 @@ def infer(overrides: list[str]) -> Run:
         context.record.data = inputs.record
         csv_files.write_skipped(context.folder / "skipped.csv", inputs.skipped)
         request = request_of(context, trained["args"] | {"name": trained["name"]}, "predict_text")
-        request |= {"weights": str(source.folder / "weights.npz"), "data": _save(context.folder, inputs)}
+        request |= {"weights": str(source.folder / "weights.npz"), "data": save(context.folder, inputs)}
         request["infer"] = {"batch_size": settings.batch_size}
         outcome = execute(context, request)
         raise_if_failed(context, outcome)
@@ -67,7 +71,7 @@ def opened(
     return context, source, trained_run.model(source, whole_numbers=("length",)), tokenizer
 
 
-def _save(folder: Path, inputs: Inputs) -> dict[str, str | None]:
+def save(folder: Path, inputs: Inputs) -> dict[str, str | None]:
     """Write what was asked beside what is answered."""
     import numpy as np
 

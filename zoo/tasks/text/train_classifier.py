@@ -18,7 +18,7 @@ from zoo.runs.records import Json
 from zoo.runs.result import Run
 from zoo.runs.worker_process import Request
 from zoo.tasks import error_analysis, few_items, summaries
-from zoo.tasks.text import predict, pretrained_text
+from zoo.tasks.text import export, predict, pretrained_text
 
 T = TypeVar("T", bound=TextTraining)
 # Share of unknown tokens from which on a vocabulary is surely too small, or of another language.
@@ -178,4 +178,4 @@ TRAIN = Command(
 )
 # Benchmarks build networks of the sizes of film reviews.
 SIZES = {"vocabulary": 20_000, "classes": 2, "fixed": True}
-TASK = Task("text_classifier", (TRAIN, predict.INFER), network_arguments=SIZES)
+TASK = Task("text_classifier", (TRAIN, predict.INFER, export.CLASSIFIER), network_arguments=SIZES)

@@ -2,6 +2,12 @@
 
 A module has ``KIND``, the kind of the ``artifact`` event; ``NAME``, the name of its file; ``NEEDS``, the modules that
 the stack must have; and ``export(model, path)``.
+
+One for another runtime, which stack ``export`` writes, has besides ``QUANTIZATIONS``, which of none, float16, dynamic
+and int8 it takes, on a line of its own, where the host reads it; ``RUNTIME``, the runtime's name; ``IMPORTS`` and
+``USE``, Python for the README from ``inputs``, arrays by name, to ``outputs``, a list; in place of the other function
+``export(subject, path, quantize, calibration, facts)``; and ``runtime(subject, path)``, which returns the function
+from a question to answers, lists of arrays. ``NOT_RUN`` may say why the runtime is not here.
 """
 
 import importlib

@@ -1,0 +1,152 @@
+"""Exports on the real stack: every kind of model, by the runtime of each target; and what goes wrong."""
+
+import json
+import os
+import re
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from PIL import Image
+
+from tests.support import CHECKOUT, real_stacks
+from zoo.cli.main import main
+
+pytestmark = [pytest.mark.stacks("export"), pytest.mark.slow]
+
+RUN = ("onnx", "litert", "openvino", "savedmodel")
+FORMATS = ",".join([*RUN, "coreml"])
+TEXTS = (
+    "data=text_lines data.root={texts} model.layers=1 model.d_model=16 model.heads=2 model.d_ff=32 model.length=16"
+)
+TRAININGS = {
+    "mnist_dense": "data=digits trainer.epochs=4",
+    "mnist": "data=digits trainer.epochs=1",
+    "transformer/classifier": f"{TEXTS} trainer.epochs=1",
+    "transformer/lm": "data=text_file data.root={text} trainer.epochs=1 trainer.steps=3 model.layers=1"
+    " model.d_model=16 model.heads=2 model.length=12",
+    "style_transfer/fast": "trainer.steps=1 model.filters=4 model.blocks=1 features=random trainer.size=32",
+}
+
+
+@pytest.fixture(scope="module")
+def place(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Where the runs are, with texts to train on."""
+    folder = tmp_path_factory.mktemp("exports")
+    (folder / "texts").mkdir()
+    for name, word in (("good.txt", "fine"), ("bad.txt", "poor")):
+        rows = [f"a {word} film number {number} with {word} people in it\n" for number in range(60)]
+        (folder / "texts" / name).write_text("".join(rows))
+    (folder / "text.txt").write_text("to be or not to be that is the question\n" * 40)
+    return folder
+
+
+def _trained(place: Path, model: str) -> Path:
+    name = model.replace("/", "-")
+    if not (place / name / "weights.npz").is_file():
+        settings = TRAININGS[model].format(texts=place / "texts", text=place / "text.txt").split()
+        own = [f"model={model}", "backend=cpu", f"output.root={place}", f"output.name={name}"]
+        assert main(["train", *own, *settings]) == 0
+    return place / name
+
+
+def _exported(place: Path, model: str, *words: str) -> Path:
+    folder = place / f"{model.replace('/', '-')}_{len(list(place.iterdir()))}"
+    arguments = [f"run={_trained(place, model)}", f"output={folder}", f"output.root={place / 'exports'}", *words]
+    assert main(["export", *arguments]) == 0
+    return folder
+
+
+def _rows(folder: Path) -> dict[str, Any]:
+    return {row["format"]: row for row in json.loads((folder / "export.json").read_text())["formats"]}
+
+
+@pytest.mark.parametrize("model", TRAININGS)
+def test_every_model_runs_in_every_format_and_its_readme_works(place: Path, model: str) -> None:
+    folder = _exported(place, model, f"format={FORMATS}")
+    rows = _rows(folder)
+    assert set(rows) == {*RUN, "coreml"}
+    assert all(rows[name]["ran"] and rows[name]["difference"] < 1e-4 and not rows[name]["changed"] for name in RUN)
+    assert rows["coreml"]["kept"]
+    assert rows["coreml"]["ran"] == (sys.platform == "darwin")
+    for name in RUN:
+        assert _said_by_readme(folder / name)
+
+
+def _said_by_readme(folder: Path) -> str:
+    """What the Python of a README prints, run as it stands in the environment of the stack."""
+    (code,) = re.findall(r"```python\n(.*?)```", (folder / "README.md").read_text(), re.DOTALL)
+    assert len([line for line in code.splitlines() if line and "import" not in line]) <= 13
+    Image.fromarray(np.full((40, 40, 3), 200, np.uint8)).save(folder / "picture.png")
+    answer = subprocess.run(
+        [str(real_stacks.python("export")), "-c", code], cwd=folder, capture_output=True, text=True, check=False
+    )
+    assert answer.returncode == 0, answer.stderr
+    return answer.stdout or str((folder / "restyled.png").stat().st_size)
+
+
+@pytest.mark.parametrize("quantize", ["float16", "dynamic", "int8"])
+def test_quantized_exports_are_smaller_and_keep_the_accuracy(place: Path, quantize: str) -> None:
+    whole = _rows(_exported(place, "mnist", "format=onnx,litert"))
+    rows = _rows(_exported(place, "mnist", "format=onnx,litert", f"quantize={quantize}"))
+    for name, row in rows.items():
+        assert row["bytes"] < 0.6 * whole[name]["bytes"]
+        assert row["accuracy"] > whole[name]["accuracy"] - 0.02
+
+
+def test_metadata_tell_classes_and_preprocessing(place: Path) -> None:
+    folder = _exported(place, "mnist", "format=onnx")
+    code = "import onnx; print({p.key: p.value for p in onnx.load('model.onnx').metadata_props})"
+    command = [str(real_stacks.python("export")), "-c", code]
+    text = subprocess.run(command, cwd=folder / "onnx", capture_output=True, text=True, check=True)
+    facts = json.loads((folder / "onnx" / "model.json").read_text())
+    assert json.dumps(facts["classes"]) in text.stdout
+    assert facts["preprocessing"]["divide"] == pytest.approx([255.0])
+    assert facts["inputs"] == [{"name": "image", "shape": [None, 8, 8, 1], "dtype": "float32"}]
+
+
+def test_what_answers_otherwise_is_not_kept(place: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    run, output = _trained(place, "mnist"), place / "refused"
+    words = [f"run={run}", "format=onnx", "quantize=float16", "max_difference=1e-9", f"output={output}"]
+    assert main(["export", *words, f"output.root={place / 'exports'}"]) == 1
+    said = capsys.readouterr().err
+    assert re.search(r"onnx: it answers otherwise than its source: largest difference \S+, 0 answers in 1000", said)
+    assert not output.exists()
+
+
+def test_a_training_exports_at_its_end(place: Path) -> None:
+    words = ["train", "model=mnist_dense", "data=digits", "trainer.epochs=1", "backend=cpu", f"output.root={place}"]
+    assert main([*words, "output.name=both", "output.export=[onnx]"]) == 0
+    assert (place / "both" / "export" / "onnx" / "model.onnx").is_file()
+
+
+def test_a_killed_export_leaves_nothing_under_its_name(place: Path) -> None:
+    run, output = _trained(place, "mnist"), place / "killed"
+    words = [f"run={run}", f"format={FORMATS}", f"output={output}", f"output.root={place / 'cut'}"]
+    command = [sys.executable, "-m", "zoo", "export", *words]
+    process = subprocess.Popen(command, cwd=CHECKOUT, stderr=subprocess.DEVNULL, stdout=subprocess.DEVNULL)
+    deadline = time.monotonic() + 120
+    while not list(place.glob("cut/*/export.part/onnx/model.onnx")):
+        assert process.poll() is None
+        assert time.monotonic() < deadline
+        time.sleep(0.05)
+    os.kill(process.pid, signal.SIGKILL)
+    process.wait()
+    assert not output.exists()
+    assert not list(place.glob("cut/*/export"))
+
+
+def test_of_two_at_once_one_gets_the_folder(place: Path) -> None:
+    run, output = _trained(place, "mnist"), place / "shared"
+    words = [f"run={run}", "format=onnx", f"output={output}", f"output.root={place / 'two'}"]
+    command = [sys.executable, "-m", "zoo", "export", *words]
+    pipes: Any = {"cwd": CHECKOUT, "stderr": subprocess.PIPE, "stdout": subprocess.DEVNULL, "text": True}
+    ends = [process.communicate()[1] for process in [subprocess.Popen(command, **pipes) for _ in range(2)]]
+    assert sorted("nothing in it is touched" in end for end in ends) == [False, True]
+    assert (output / "onnx" / "model.onnx").is_file()
+    assert not list(place.glob(".shared*"))

@@ -1,0 +1,123 @@
+"""Exports as the host sees them: what is refused before anything is built, and where results go."""
+
+from pathlib import Path
+
+import pytest
+
+from zoo.cli.main import main
+from zoo.config import compose, exporters
+from zoo.config.schemas.export import ExportConfig
+from zoo.core.errors import ZooError
+from zoo.environments import selection, stacks
+from zoo.tasks import discovery, exporting
+
+COMMAND = discovery.command("export", "classify")
+
+
+def settings(*overrides: str) -> ExportConfig:
+    composed: ExportConfig = compose.compose(COMMAND, ["run=r", *overrides])
+    return composed
+
+
+@pytest.mark.parametrize("given", ["onnx,litert", "[onnx,litert]", "onnx"])
+def test_formats_are_given_with_commas_or_in_brackets(given: str) -> None:
+    assert settings(f"format={given}").format == given.strip("[]").split(",")
+
+
+def test_output_names_the_folder_and_leaves_the_run_folder_alone() -> None:
+    chosen = settings("format=onnx", "output=a, b", "output.root=elsewhere")
+    assert (chosen.output.folder, chosen.output.root) == ("a, b", "elsewhere")
+
+
+@pytest.mark.parametrize(
+    ("words", "said"),
+    [
+        (["format=onxn"], "did you mean 'onnx'"),
+        ([], "format is missing"),
+        (["format=savedmodel,onnx", "quantize=int8"], "savedmodel takes quantize=none; int8 is for litert, onnx, "),
+        (["format=onnx", "quantize=int9"], "did you mean 'int8'"),
+        (["format=onnx", "items=0"], "items must be from 1"),
+        (["format=onnx", "weights=x.h5"], "run=r has its own weights"),
+        (["format=onnx", "compare_to=nobody"], "compare_to must be one of"),
+    ],
+)
+def test_wrong_settings_are_named(words: list[str], said: str) -> None:
+    with pytest.raises(ZooError, match=said):
+        settings(*words)
+
+
+def test_the_host_reads_quantizations_where_exporters_declare_them() -> None:
+    assert exporters.formats()["savedmodel"] == ("none",)
+    assert exporters.formats()["onnx"] == exporters.QUANTIZATIONS
+    assert not {"npz", "native"} & set(exporters.formats())
+
+
+@pytest.mark.parametrize("task", ["classify", "text_classifier", "language_model", "restyle"])
+def test_models_of_every_kind_can_be_exported(task: str) -> None:
+    assert discovery.command("export", task).schema is ExportConfig
+
+
+def test_a_training_is_told_where_formats_of_other_runtimes_go() -> None:
+    train = discovery.command("train", "classify")
+    with pytest.raises(ZooError, match=r"use output\.export=\[onnx\]"):
+        compose.compose(train, ["model=mnist", "trainer.export=[onnx]"])
+    with pytest.raises(ZooError, match=r"output\.export must be one of .*did you mean 'onnx'"):
+        compose.compose(train, ["model=mnist", "output.export=[onxn]"])
+
+
+def test_no_backend_chooses_the_stack_and_it_does_not_train() -> None:
+    assert not [row.name for row in selection.load_all() if exporting.STACK in row.stacks]
+    assert not stacks.load(exporting.STACK).trains
+    assert set(stacks.load(exporting.STACK).platforms) >= {"linux-x86_64", "macos-arm64"}
+
+
+WEIGHTS = "model=style_transfer/fast", "weights=net.npz", "format=onnx"
+
+
+@pytest.fixture
+def network(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """Weights of a style network in the working folder."""
+    import numpy as np
+
+    channels = {"conv1": (9, 3, 2), "conv2": (3, 2, 4), "conv3": (3, 4, 8), "output": (9, 2, 3)}
+    arrays = {}
+    for name, (size, before, after) in channels.items():
+        arrays[f"{name}/kernel"] = np.zeros((size, size, before, after), np.float32)
+    for name, (before, after) in {"up1": (8, 4), "up2": (4, 2)}.items():
+        arrays[f"{name}/kernel"] = np.zeros((3, 3, after, before), np.float32)
+    for name in ("conv1", "conv2", "conv3", "up1", "up2", "output"):
+        kernel = arrays[f"{name}/kernel"]
+        width = kernel.shape[2] if name.startswith("up") else kernel.shape[3]
+        arrays |= {f"{name}_norm/{part}": np.ones(width, np.float32) for part in ("shift", "scale")}
+    np.savez(tmp_path / "net.npz", **arrays)
+    monkeypatch.chdir(tmp_path)
+    return tmp_path
+
+
+@pytest.mark.parametrize("words", [["output=mine"], ["output=mine/notes.txt"], ["output=mine/notes.txt/x"]])
+def test_a_folder_with_something_in_it_is_never_written_into(
+    words: list[str], network: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (network / "mine").mkdir()
+    (network / "mine" / "notes.txt").write_text("mine")
+    assert main(["export", *WEIGHTS, *words]) == 1
+    assert "output=FOLDER" in capsys.readouterr().err
+    assert [path.name for path in (network / "mine").iterdir()] == ["notes.txt"]
+    assert not (network / "runs").exists()
+
+
+def test_int8_without_items_is_refused(network: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["export", *WEIGHTS, "quantize=int8"]) == 1
+    assert "needs items to calibrate with" in capsys.readouterr().err
+
+
+def test_a_dry_run_plans_an_export(network: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["export", *WEIGHTS, "--dry-run"]) == 0
+    assert "backend=cpu stack=export" in capsys.readouterr().out
+    assert not (network / "runs").exists()
+
+
+@pytest.mark.parametrize("given", ["stack=torch", "backend=mps"])
+def test_another_stack_is_refused(given: str, network: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["export", *WEIGHTS, given]) == 1
+    assert "cannot export" in capsys.readouterr().err

@@ -1,0 +1,332 @@
+"""Exporting a trained model of any task: items, what the source itself answers, the worker, the folder of results."""
+
+import dataclasses
+import errno
+import os
+import secrets
+import shutil
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+from zoo.config.overrides import value_of
+from zoo.config.schemas.export import ExportConfig
+from zoo.config.tasks import Table
+from zoo.core import console
+from zoo.core.errors import ZooError, bulleted
+from zoo.core.files import atomic_write, check_writable, storage_error, write_json
+from zoo.core.paths import user_path
+from zoo.environments import selection, store
+from zoo.environments.machine import Machine
+from zoo.runs.context import RunContext
+from zoo.runs.execution import execute, raise_if_failed, request_of
+from zoo.runs.lifecycle import record_outcome, start_run
+from zoo.runs.records import Json
+from zoo.runs.result import Run
+from zoo.runs.worker_process import Outcome, Request
+
+STACK = "export"
+REPORT = "export.json"
+ELSEWHERE = "Choose a folder that is not there yet: output=FOLDER"
+
+
+@dataclasses.dataclass(frozen=True)
+class Subject:
+    """What is exported.
+
+    Attributes:
+        kind: as the worker knows it: images, texts, pictures or next_token.
+        model: the ``model`` of a request.
+        weights: ``.npz``, or writes one into a folder; None where the model has them.
+        classes: names of the classes; empty where there are none.
+        items: writes at most so many items into a folder, and returns the ``data`` of a request.
+        calibration: the same of items to calibrate with; None where there are none.
+        source: the run; None without one.
+        record: what ``run.json`` tells besides.
+        beside: files that belong beside what is exported.
+    """
+
+    kind: str
+    model: Json
+    weights: Path | Callable[[Path], Path] | None
+    classes: list[str]
+    items: Callable[[Path, int], Json]
+    calibration: Callable[[Path, int], Json] | None = None
+    source: Run | None = None
+    record: Json = dataclasses.field(default_factory=dict)
+    beside: list[Path] = dataclasses.field(default_factory=list)
+
+    @property
+    def about(self) -> str:
+        """Say where the weights are from."""
+        if self.source is None:
+            return f"weights {(self.record.get('weights') or {}).get('source', 'of its own')}"
+        return f"run {self.source.folder.name}, stack {self.source.record['stack']['name']}"
+
+
+def add_defaults(overrides: list[str], _: Machine) -> list[str]:
+    """Add the one stack that converts.
+
+    Raises:
+        ZooError: another one is asked for.
+    """
+    for key, wanted in (("backend", "cpu"), ("stack", STACK)):
+        given = value_of(key, overrides)
+        if given not in (None, wanted) and not (key == "backend" and given == "auto"):
+            raise ZooError(
+                f"{key}={given} cannot export", f"Leave {key}= out: stack {STACK} exports runs of any stack."
+            )
+    rest = [text for text in overrides if not text.startswith(("backend=", "stack="))]
+    return [*rest, "backend=cpu", f"stack={STACK}"]
+
+
+def export(context: RunContext[ExportConfig], subject: Subject) -> Run:
+    """Export a subject.
+
+    Raises:
+        ZooError: it cannot be done; or a format was not kept, with its figures, while others were.
+    """
+    settings, name = context.settings, str(subject.model["name"])
+    target = user_path(settings.output.folder) if settings.output.folder else None
+    if target:
+        _refuse_taken(target)
+    _refuse_uncalibrated(settings, subject)
+    start_run(context, ["export", name])
+    target = target or context.folder / "export"
+    with record_outcome(context):
+        context.record.update({"model": name, **subject.record})
+        context.record.trained_run = str(subject.source.folder) if subject.source else None
+        part = context.folder / "export.part"
+        try:
+            part.mkdir()
+            rows = _export(context, subject, part)
+            if any(row["kept"] for row in rows):
+                _place(part, target)
+        except OSError as error:
+            raise storage_error("write", target, error, ELSEWHERE) from error
+        finally:
+            shutil.rmtree(part, ignore_errors=True)
+        _judge(context, rows, target)
+    return context.result
+
+
+def _refuse_taken(target: Path) -> None:
+    check_writable(target.absolute().parent / f".{target.name}.part", ELSEWHERE)
+    if target.is_file() or (target.is_dir() and any(target.iterdir())):
+        raise ZooError(f"{target} is there already, and nothing in it is touched", ELSEWHERE)
+
+
+def _refuse_uncalibrated(settings: ExportConfig, subject: Subject) -> None:
+    if settings.quantize == "int8" and subject.calibration is None:
+        raise ZooError(
+            "quantize=int8 needs items to calibrate with, and nothing tells which this model was trained with",
+            "Give calibrate=FOLDER, a folder of images such as it was trained with, or another quantize=.",
+        )
+
+
+def _export(context: RunContext[ExportConfig], subject: Subject, part: Path) -> list[Json]:
+    settings = context.settings
+    try:
+        data = subject.items(context.folder, settings.items)
+        wanted = subject.calibration if settings.quantize == "int8" else None
+        calibration = wanted(_folder(context, "calibration"), settings.calibration_items) if wanted else None
+    except OSError as error:
+        raise storage_error("write", context.folder, error) from error
+    own = _own_answers(context, subject, data)
+    request = _request(context, subject, data, "export")
+    request["export"] |= own | {"folder": str(part), "calibration": calibration, "formats": settings.format}
+    outcome = execute(context, request)
+    raise_if_failed(context, outcome)
+    if outcome.interrupted:
+        return []
+    rows: list[Json] = outcome.done["rows"]
+    context.record.exports = rows
+    _describe(context, subject, rows, own, part)
+    return rows
+
+
+def _folder(context: RunContext[ExportConfig], name: str) -> Path:
+    folder = context.folder / name
+    folder.mkdir()
+    return folder
+
+
+def _request(context: RunContext[ExportConfig], subject: Subject, data: Json, job: str) -> Request:
+    export = {"kind": subject.kind, "name": subject.model["name"], "classes": subject.classes, "about": subject.about}
+    export |= {"quantize": context.settings.quantize, "tolerance": context.settings.tolerance}
+    weights = subject.weights(context.folder) if callable(subject.weights) else subject.weights
+    return request_of(context, subject.model, job) | {
+        "weights": str(weights) if weights else None,
+        "data": data,
+        "export": export,
+    }
+
+
+def _own_answers(context: RunContext[ExportConfig], subject: Subject, data: Json) -> Json:
+    """Let the stack that trained answer; where it is not asked, ``answers_why`` says why."""
+    choice, why = _own_stack(context, subject)
+    if choice is None:
+        console.say(f"Compared with the same weights in stack {STACK}: {why}")
+        return {"answers": None, "answers_from": STACK, "answers_why": why}
+    record = dataclasses.replace(context.record, stack=dict(context.record.stack))
+    own = dataclasses.replace(context, choice=choice, record=record, folder=_folder(context, "source"))
+    outcome: Outcome = execute(own, _request(own, subject, data, "answer"), live=False)
+    raise_if_failed(own, outcome)
+    taken = outcome.done["metrics"]["milliseconds"]
+    console.say(f"Compared with what stack {choice.stack.name} answers itself")
+    return {"answers": str(own.folder / "answers.npz"), "answers_ms": taken, "answers_from": choice.stack.name}
+
+
+def _own_stack(context: RunContext[ExportConfig], subject: Subject) -> tuple[selection.Selection | None, str]:
+    """Return the stack that trained, on its own backend; or None, and why not."""
+    wanted, source = context.settings.compare_to, subject.source
+    if wanted == "rebuilt" or source is None:
+        return None, "compare_to=rebuilt" if source else "there is no run"
+    try:
+        name = source.record["stack"]["name"]
+        choice = selection.select(str(source.record["backend"]), context.machine, str(name))
+    except ZooError as error:
+        if wanted == "run":
+            raise
+        return None, error.message.splitlines()[0]
+    ready = {row.stack for row in store.list_environments(thorough=False) if row.state == "ready"}
+    if wanted == "auto" and choice.stack.name not in ready:
+        return None, f"stack {choice.stack.name} is not built here; compare_to=run builds it"
+    return choice, ""
+
+
+def _describe(context: RunContext[ExportConfig], subject: Subject, rows: list[Json], own: Json, part: Path) -> None:
+    """Write what was done beside the formats that were kept."""
+    metrics = context.record.metrics
+    compared = {"stack": own["answers_from"], "why": own.get("answers_why"), "milliseconds": metrics["source_ms"]}
+    compared |= {"accuracy": metrics["source_accuracy"], "items": metrics["items"]}
+    compared["rebuilt_difference"] = metrics["rebuilt_difference"]
+    write_json(
+        part / REPORT,
+        {
+            "model": subject.model["name"],
+            "source": subject.about,
+            "tolerance": context.settings.tolerance,
+            "compared_with": compared,
+            "formats": rows,
+            "versions": context.record.versions,
+        },
+    )
+    context.record.compared_with = compared
+    lines = [f"# {subject.model['name']}, exported", "", f"From {subject.about}.", "", *_markdown(rows, compared), ""]
+    atomic_write(part / "README.md", "\n".join(lines))
+    for file in subject.beside:
+        shutil.copyfile(file, part / file.name)
+
+
+def _markdown(rows: list[Json], compared: Json) -> list[str]:
+    return [
+        f"Compared with stack {compared['stack']} on {compared['items']:,} items. Each folder has its own README.",
+        "",
+        f"| {' | '.join(HEADINGS)} |",
+        f"|{'---|' * len(HEADINGS)}",
+        *(f"| {' | '.join(cells(row, compared))} |" for row in rows),
+    ]
+
+
+def _place(part: Path, target: Path) -> None:
+    """Give a folder its name in one step; another disk gets a copy first. A folder with something in it stays."""
+    target.parent.mkdir(parents=True, exist_ok=True)
+    try:
+        try:
+            os.rename(part, target)
+        except OSError as error:
+            if error.errno != errno.EXDEV:
+                raise
+            _copy(part, target)
+    except OSError as error:
+        if error.errno in (errno.ENOTEMPTY, errno.EEXIST, errno.ENOTDIR):
+            raise ZooError(
+                f"{target} has come to be there meanwhile, and nothing in it is touched", ELSEWHERE
+            ) from error
+        raise
+
+
+def _copy(part: Path, target: Path) -> None:
+    aside = target.with_name(f".{target.name}.{secrets.token_hex(4)}.part")
+    try:
+        shutil.copytree(part, aside)
+        os.rename(aside, target)
+    finally:
+        shutil.rmtree(aside, ignore_errors=True)
+
+
+def _judge(context: RunContext[ExportConfig], rows: list[Json], target: Path) -> None:
+    """Say where the results are; stop where a format was not kept."""
+    kept = [row["format"] for row in rows if row["kept"]]
+    context.record.results = [str(target / name) for name in kept]
+    problems = [f"{row['format']}: {row['problem']}" for row in rows if not row["kept"]]
+    if problems:
+        where = f"Kept in {target}: {', '.join(kept)}.\n" if kept else ""
+        raise ZooError(
+            f"Not kept, quantize={context.settings.quantize}:\n{bulleted(problems)}",
+            f"{where}Another quantize=, or max_difference= and max_changed=, which say what is tolerated, may help.",
+        )
+
+
+HEADINGS = [
+    "format",
+    "quantize",
+    "KB",
+    "largest difference",
+    "changed in 1000",
+    "accuracy",
+    "ms",
+    "source ms",
+    "result",
+]
+
+
+def cells(row: Json, compared: Json) -> list[str]:
+    """Return a row of the table."""
+    result = "kept" if row["kept"] else "not kept"
+    result = (
+        f"{result}; not run: {row['not_run']}" if row.get("not_run") else f"{result}, ran" if row["ran"] else result
+    )
+    accuracy = "" if row.get("accuracy") is None else f"{compared['accuracy']:.4f} to {row['accuracy']:.4f}"
+    return [
+        row["format"], row["quantize"], _number(row.get("bytes", 0) / 1000, "{:,.0f}"),
+        _number(row.get("difference"), "{:.2g}"), _number(row.get("changed"), "{:.1f}"), accuracy,
+        _number(row.get("milliseconds"), "{:.2f}"), _number(compared["milliseconds"], "{:.2f}"), result,
+    ]  # fmt: skip
+
+
+def _number(value: Any, shape: str) -> str:
+    return shape.format(value) if value is not None else ""
+
+
+def tables(run: Run) -> list[Table]:
+    """Return the table of an export."""
+    compared = run.record.get("compared_with")
+    return [("", HEADINGS, [cells(row, compared) for row in run.record["exports"]])] if compared else []
+
+
+def summary(run: Run) -> list[str]:
+    """Summarize an export: what it was compared with, and where it is."""
+    compared = run.record.get("compared_with")
+    if not compared:
+        return ["Interrupted; nothing is kept."]
+    lines = [f"{run.record['model']}, compared with stack {compared['stack']} on {compared['items']:,} items"]
+    return [*lines, *run.record.get("results", [])]
+
+
+def after_training(run: Run, overrides: list[str]) -> list[str] | None:
+    """Return the overrides of the export that ``output.export`` of a training asks for, or None.
+
+    Args:
+        run: the training.
+        overrides: its own.
+    """
+    wanted = ((run.record.get("config") or {}).get("output") or {}).get("export") or []
+    if not wanted or run.exit != "completed":
+        return None
+    model = value_of("model", overrides)
+    named = [f"model={model}"] if model and model.lower().endswith(".py") else []
+    root = value_of("output.root", overrides)
+    places = [f"output={run.folder / 'export'}", *([f"output.root={root}"] if root else [])]
+    return [f"run={run.folder}", *named, f"format=[{','.join(wanted)}]", *places]

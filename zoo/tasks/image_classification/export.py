@@ -1,0 +1,168 @@
+"""Exporting a classifier of images: of a run, of published weights, or a saved model."""
+
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from zoo.config.overrides import value_of
+from zoo.config.schemas.export import ExportConfig
+from zoo.config.tasks import Command
+from zoo.core import console
+from zoo.core.errors import ZooError
+from zoo.data import training_set
+from zoo.data.images import decode, grayscale
+from zoo.data.sources import bundled_photos
+from zoo.runs.context import RunContext, create_context
+from zoo.runs.records import Json
+from zoo.runs.result import Run
+from zoo.tasks import exporting, trained_run
+from zoo.tasks.image_classification import photo_stream, predict
+
+if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
+
+Write = Callable[[Path, int], Json]
+
+
+def export(overrides: list[str]) -> Run:
+    """Export a classifier of images.
+
+    Raises:
+        ZooError: anything that stops it, with what to do about it.
+    """
+    subject = _of_network if predict.is_without_run(overrides) else _of_run
+    context, source = _opened(overrides)
+    return exporting.export(context, subject(context, source, value_of("model", overrides)))
+
+
+def _opened(overrides: list[str]) -> tuple[RunContext[ExportConfig], Run | None]:
+    if predict.is_without_run(overrides):
+        return create_context(EXPORT, overrides), None
+    source = trained_run.open_run(EXPORT, overrides, predict.NEEDED | predict.NEEDED_FOR_ARRAYS)
+    return create_context(EXPORT, overrides), source
+
+
+def _of_network(context: RunContext[ExportConfig], _: Run | None, __: str | None) -> exporting.Subject:
+    network, settings = predict.named_classifier(context), context.settings
+    calibrate = settings.calibrate
+    return exporting.Subject(
+        kind="images",
+        model=network.model,
+        weights=network.weights,
+        classes=network.classes,
+        items=_photos(settings.input, network.size, settings.resize),
+        calibration=None if calibrate == "train" else _photos(calibrate, network.size, settings.resize),
+        record=network.record,
+    )
+
+
+def _of_run(context: RunContext[ExportConfig], source: Run | None, given: str | None) -> exporting.Subject:
+    assert source is not None  # noqa: S101  (only those with a run come here)
+    settings = context.settings
+    model = trained_run.model(source, given=given, verb="export")
+    shape = tuple(model["args"]["input_shape"])
+    return exporting.Subject(
+        kind="images",
+        model=model,
+        weights=source.folder / "weights.npz",
+        classes=[str(name) for name in source.record["data"]["class_names"]],
+        items=_items(source, settings, settings.input, shape, "test"),
+        calibration=_items(source, settings, settings.calibrate, shape, "train"),
+        source=source,
+    )
+
+
+def _items(source: Run, settings: ExportConfig, given: str | None, shape: tuple[int, ...], part: str) -> Write:
+    """Items of a part of the run's data, or of what the user names instead."""
+    if given in (None, part):
+        return lambda folder, most: _part(source, settings, part, folder, most)
+    if shape[2] == 3:
+        return _photos(given, (shape[0], shape[1]), settings.resize)
+    style = "digits" if source.record["data"]["name"] in ("mnist", "digits") else "plain"
+    return lambda folder, most: _gray(str(given), shape, style, folder, most)
+
+
+def _part(source: Run, settings: ExportConfig, part: str, folder: Path, most: int) -> Json:
+    """Write items of a part of the data, spread over all of it, with their labels."""
+    import numpy as np
+
+    material = predict.trained_on(source, settings.data)
+    part = part if len(material.splits[part]) else "train"
+    rows = material.splits[part]
+    material.splits[part] = rows[np.linspace(0, len(rows) - 1, min(most, len(rows))).astype(np.int64)]
+    pixels, labels = training_set.part(material, part)
+    return _written(folder, pixels, labels)
+
+
+def _written(folder: Path, pixels: "NDArray[np.uint8]", labels: "NDArray[np.int64] | None" = None) -> Json:
+    import numpy as np
+
+    np.save(folder / "items.npy", pixels, allow_pickle=False)
+    if labels is None:
+        return {"x": str(folder / "items.npy")}
+    np.save(folder / "item_labels.npy", labels, allow_pickle=False)
+    return {"x": str(folder / "items.npy"), "labels": str(folder / "item_labels.npy")}
+
+
+def _gray(given: str, shape: tuple[int, ...], style: str, folder: Path, most: int) -> Json:
+    import numpy as np
+
+    inputs = grayscale.load(given, shape, style)
+    _warn(inputs.skipped)
+    return _written(folder, np.concatenate(list(inputs.parts))[:most])
+
+
+def _photos(given: str | None, size: tuple[int, int], resize: str) -> Write:
+    """Photos of a file or folder that the user names; the two that come with scikit-learn where none is."""
+
+    def write(folder: Path, most: int) -> Json:
+        import numpy as np
+
+        if given is None:
+            console.warn("No photos are given: two that come with scikit-learn are compared. input=FOLDER is better.")
+        skipped: list[tuple[str, str]] = []
+        pixels = list(_decoded(_named(given), size, resize, skipped, most))
+        _warn(skipped)
+        if not pixels:
+            raise ZooError(f"None of the images of {given} can be used", photo_stream.KINDS)
+        return _written(folder, np.stack(pixels))
+
+    return write
+
+
+def _named(given: str | None) -> Iterator[tuple[str, Path]]:
+    if given is None:
+        return iter([(path.name, path) for path in bundled_photos()])
+    return photo_stream.listed(given).names
+
+
+def _decoded(
+    photos: Iterator[tuple[str, Path]], size: tuple[int, int], resize: str, skipped: list[tuple[str, str]], most: int
+) -> "Iterator[NDArray[np.uint8]]":
+    count = 0
+    for name, path in photos:
+        if count == most:
+            return
+        try:
+            yield decode.decode(path, size, resize)
+            count += 1
+        except decode.UnreadableError as reason:
+            skipped.append((name, str(reason)))
+
+
+def _warn(skipped: list[tuple[str, str]]) -> None:
+    for name, reason in skipped:
+        console.warn(f"Left out {name}: {reason}")
+
+
+EXPORT = Command(
+    "export",
+    "classify",
+    "export",
+    ExportConfig,
+    export,
+    add_defaults=exporting.add_defaults,
+    summary=exporting.summary,
+    tables=exporting.tables,
+)

@@ -1,0 +1,78 @@
+"""Exporting a feed-forward style network, which takes pictures of any size."""
+
+from pathlib import Path
+
+from zoo.config.schemas.export import ExportConfig
+from zoo.config.tasks import Command
+from zoo.core import console
+from zoo.core.errors import ZooError
+from zoo.core.paths import user_path
+from zoo.data.sources import bundled_photos
+from zoo.runs.context import create_context
+from zoo.runs.records import Json
+from zoo.runs.result import Run
+from zoo.tasks import exporting
+from zoo.tasks.image_classification import photo_stream
+from zoo.tasks.style_transfer import apply_network, images
+
+# Pixels of the longer side of the pictures that exports are compared on, in turn: more than one size.
+SIZES = (256, 192)
+GRAIN = 4
+MOST = 10
+
+
+def export(overrides: list[str]) -> Run:
+    """Export a style network.
+
+    Raises:
+        ZooError: anything that stops it, with what to do about it.
+    """
+    source = apply_network.source_of(EXPORT, overrides)
+    context = create_context(EXPORT, overrides)
+    settings = context.settings
+    weights, size = apply_network.network_of(source.folder / "weights.npz" if source else user_path(settings.weights))
+    photos = source.record.get("config", {}).get("photos") if source else None
+    given = None if settings.input in (None, "test") else settings.input
+    calibrate = settings.calibrate if settings.calibrate != "train" else photos
+    trained = source is not None or settings.calibrate != "train"
+    subject = exporting.Subject(
+        kind="pictures",
+        model={"name": apply_network.MODEL, "args": size},
+        weights=lambda folder: apply_network.stored(folder, weights),
+        classes=[],
+        items=lambda folder, most: _pictures(given, folder, most),
+        calibration=(lambda folder, most: _pictures(calibrate, folder, most)) if trained else None,
+        source=source,
+        record={} if source else {"weights": {"source": settings.weights}},
+    )
+    return exporting.export(context, subject)
+
+
+def _pictures(given: str | None, folder: Path, most: int) -> Json:
+    """Write pictures, their sides multiples of 4."""
+    import numpy as np
+
+    paths = [path for _, path in photo_stream.listed(given).names] if given else bundled_photos()
+    if given is None:
+        console.warn("No pictures are given: two that come with scikit-learn are used. input=FOLDER is better.")
+    if not paths:
+        raise ZooError(f"{given} holds no picture", photo_stream.KINDS)
+    written = []
+    for number, path in enumerate(paths[: min(most, MOST)]):
+        pixels = images.fitted(images.opened(path, "input").pixels, SIZES[number % len(SIZES)])
+        rows, columns = (side - side % GRAIN for side in pixels.shape[:2])
+        written.append(str(folder / f"item{number}.npy"))
+        np.save(written[-1], pixels[:rows, :columns], allow_pickle=False)
+    return {"x": written}
+
+
+EXPORT = Command(
+    "export",
+    "restyle",
+    "export",
+    ExportConfig,
+    export,
+    add_defaults=exporting.add_defaults,
+    summary=exporting.summary,
+    tables=exporting.tables,
+)

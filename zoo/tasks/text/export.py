@@ -1,0 +1,139 @@
+"""Exporting models of texts: a classifier, and a language model as one step with its cache."""
+
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+from zoo.config.schemas.common import TestData
+from zoo.config.schemas.export import ExportConfig
+from zoo.config.schemas.language_modelling import LanguageData
+from zoo.config.tasks import Command
+from zoo.core import schema
+from zoo.core.errors import ZooError
+from zoo.data.text import dataset, tokenization
+from zoo.runs.context import create_context
+from zoo.runs.records import Json
+from zoo.runs.result import Run
+from zoo.tasks import exporting, trained_run
+from zoo.tasks.text import inputs as text_inputs
+from zoo.tasks.text import predict
+
+
+def export_classifier(overrides: list[str]) -> Run:
+    """Export a classifier of texts: token ids in, probabilities out.
+
+    Raises:
+        ZooError: anything that stops it, with what to do about it.
+    """
+    source = _opened(CLASSIFIER, overrides, predict.NEEDED)
+    context = create_context(CLASSIFIER, overrides)
+    _refuse_other_items(context.settings)
+    subject = exporting.Subject(
+        kind="texts",
+        model=_model(source),
+        weights=source.folder / "weights.npz",
+        classes=[str(name) for name in source.record["data"]["class_names"]],
+        items=lambda folder, most: _texts(source, context.settings.data, "test", folder, most),
+        calibration=lambda folder, most: _texts(source, context.settings.data, "train", folder, most),
+        source=source,
+        beside=[source.folder / dataset.VOCABULARY],
+    )
+    return exporting.export(context, subject)
+
+
+def export_language_model(overrides: list[str]) -> Run:
+    """Export one step of a language model, with its cache of keys and values as inputs and outputs.
+
+    Raises:
+        ZooError: anything that stops it, with what to do about it.
+    """
+    source = _opened(LANGUAGE_MODEL, overrides, {"config.data": dict, "data.sha256": str})
+    context = create_context(LANGUAGE_MODEL, overrides)
+    _refuse_other_items(context.settings)
+    subject = exporting.Subject(
+        kind="next_token",
+        model=_model(source),
+        weights=source.folder / "weights.npz",
+        classes=[],
+        items=lambda folder, most: _tokens(source, "validation", folder, most),
+        calibration=lambda folder, most: _tokens(source, "train", folder, most),
+        source=source,
+        beside=[source.folder / dataset.VOCABULARY],
+    )
+    return exporting.export(context, subject)
+
+
+def _opened(command: Command[ExportConfig], overrides: list[str], needed: Mapping[str, type]) -> Run:
+    source = trained_run.open_run(command, overrides, needed)
+    tokenization.load(source.folder / dataset.VOCABULARY)  # refuses a damaged one
+    return source
+
+
+def _model(source: Run) -> Json:
+    row = trained_run.model(source, whole_numbers=("length",), verb="export")
+    return {"name": row["name"], "args": row["args"]}
+
+
+def _refuse_other_items(settings: ExportConfig) -> None:
+    """Texts are those of the run.
+
+    Raises:
+        ZooError: others are named.
+    """
+    for key, value, usual in (("input", settings.input, "test"), ("calibrate", settings.calibrate, "train")):
+        if value not in (None, usual):
+            raise ZooError(f"{key}={value}: models of texts are compared on texts of their run", f"Leave {key}= out.")
+
+
+def _texts(source: Run, asked: TestData, part: str, folder: Path, most: int) -> Json:
+    """Write tokens of texts, spread over all of a part."""
+    inputs = text_inputs.part_of(asked, source, part)
+    count = len(inputs.tokens)
+    if not count:
+        raise ZooError(f"{source.folder} has no texts for {part}", "Give another run.")
+    chosen = (
+        [round(number * (count - 1) / max(1, most - 1)) for number in range(most)] if most < count else range(count)
+    )
+    labels = None if inputs.labels is None else inputs.labels[list(chosen)]
+    few = text_inputs.Inputs([], [], [inputs.tokens[number] for number in chosen], labels, {})
+    return dict(predict.save(folder, few))
+
+
+def _tokens(source: Run, part: str, folder: Path, most: int) -> Json:
+    """Write the first tokens of a part of the run's text."""
+    import numpy as np
+
+    row = _language_data(source)
+    prepared = dataset.prepare(row)
+    trained_run.refuse_other_data(source, prepared.name, prepared.sha256)
+    begin, end = dataset.split_tokens(prepared, row)[part]
+    tokens: Any = np.load(prepared.folder / "tokens.npy", mmap_mode="r")
+    np.save(folder / "items.npy", np.array(tokens[begin : min(end, begin + most)], np.int32), allow_pickle=False)
+    return {"x": str(folder / "items.npy")}
+
+
+def _language_data(source: Run) -> LanguageData:
+    """Return the settings of the data that a run was trained with; its record may come from a stranger."""
+    settings = source.record["config"]["data"]
+    problems = schema.violations(settings, LanguageData)
+    if not problems:
+        problems = [problem for problem in LanguageData(**settings).checks() if problem]
+    schema.refuse("record", source.folder / "run.json", problems)
+    return LanguageData(**settings)
+
+
+def _command(task: str, run: Any) -> Command[ExportConfig]:
+    return Command(
+        "export",
+        task,
+        "export",
+        ExportConfig,
+        run,
+        add_defaults=exporting.add_defaults,
+        summary=exporting.summary,
+        tables=exporting.tables,
+    )
+
+
+CLASSIFIER = _command("text_classifier", export_classifier)
+LANGUAGE_MODEL = _command("language_model", export_language_model)

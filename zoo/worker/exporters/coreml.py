@@ -1,0 +1,140 @@
+"""Core ML, an ``.mlpackage`` for macOS 13 and iOS 16 and newer: converted everywhere, run on macOS only.
+
+One item at a time: Core ML wants a fixed batch. Classifiers of images take an image and tell names of classes, and
+scale pixels by themselves. ``dynamic`` keeps the weights in 8 bits.
+"""
+
+import sys
+
+import numpy as np
+
+from zoo.worker.exporting import tracing
+
+KIND = "export"
+NAME = "model.mlpackage"
+NEEDS = ("coremltools",)
+QUANTIZATIONS = ("none", "float16", "dynamic")
+RUNTIME = "Core ML"
+NOT_RUN = None if sys.platform == "darwin" else "Core ML runs on macOS only"
+IMPORTS = ("import coremltools",)
+USE = (
+    'model = coremltools.models.MLModel("model.mlpackage")',
+    "answers = model.predict(inputs)",
+    "outputs = [answers[name] for name in {outputs}]",
+)
+TAKES_IMAGES = True
+# What an app does with it; only a classifier of images is asked in this way.
+SWIFT = """\
+import CoreML
+import Vision
+
+let package = URL(fileURLWithPath: "model.mlpackage")
+let model = try VNCoreMLModel(for: MLModel(contentsOf: MLModel.compileModel(at: package)))
+let request = VNCoreMLRequest(model: model)
+try VNImageRequestHandler(url: URL(fileURLWithPath: "picture.png")).perform([request])
+for answer in (request.results as? [VNClassificationObservation] ?? []).prefix(3) {
+    print(answer.identifier, answer.confidence)
+}"""
+SWIFT_ELSE = """\
+import CoreML
+
+let package = URL(fileURLWithPath: "model.mlpackage")
+let model = try MLModel(contentsOf: MLModel.compileModel(at: package))
+for (name, input) in model.modelDescription.inputDescriptionsByName { print("takes", name, input) }
+for (name, output) in model.modelDescription.outputDescriptionsByName { print("answers", name, output) }"""
+# Sizes of what may have any: of pictures in pixels, of texts in tokens.
+SIZES = {"pictures": (64, 256, 2048), "texts": (1, 64, 512)}
+
+
+def export(subject, path, quantize, calibration, facts):
+    """Write ``model.mlpackage``; arguments as of the exporter for ONNX."""
+    import coremltools as ct
+
+    scaled = subject.kind == "images"
+    with tracing.gelu_by_erf():
+        before = _scaling(subject) if scaled else None
+        traced = tracing.frozen(tracing.function(subject, batch=1, before=before, named=False))
+    model = ct.convert(
+        [traced],
+        source="tensorflow",
+        convert_to="mlprogram",
+        inputs=[_input(ct, subject, row) for row in subject.inputs],
+        classifier_config=ct.ClassifierConfig(_labels(subject)) if scaled else None,
+        minimum_deployment_target=ct.target.macOS13,
+        skip_model_load=True,
+        compute_precision=ct.precision.FLOAT32 if quantize == "none" else ct.precision.FLOAT16,
+    )
+    if quantize == "dynamic":
+        optimize = ct.optimize.coreml
+        model = optimize.linear_quantize_weights(
+            model, optimize.OptimizationConfig(optimize.OpLinearQuantizerConfig(mode="linear_symmetric"))
+        )
+    model = model if scaled else _with_names(ct, model, subject)
+    model.user_defined_metadata.update(facts)
+    model.short_description = facts["description"]
+    model.save(path)
+
+
+def _with_names(ct, model, subject):
+    """The same model with the outputs called as in all formats; the converter numbers them."""
+    spec = model.get_spec()
+    for place, name in enumerate(subject.outputs):
+        ct.utils.rename_feature(spec, "Identity_%d" % place if place else "Identity", name)
+    return ct.models.MLModel(spec, weights_dir=model.weights_dir, skip_model_load=True)
+
+
+def _labels(subject):
+    """Names of the classes; those that several bear get their number, since Core ML keeps one of a name."""
+    names = subject.request["classes"]
+    return [name if names.count(name) == 1 else "%s (%d)" % (name, place) for place, name in enumerate(names)]
+
+
+def _scaling(subject):
+    """The preprocessing as part of the model, whose input are then pixels 0 to 255."""
+    row = subject.preprocessing
+    subtract, divide = np.array(row["subtract"], np.float32), np.array(row["divide"], np.float32)
+    flip = row["color"] == "BGR"
+    return lambda pixels: ((pixels[..., ::-1] if flip else pixels) - subtract) / divide
+
+
+def _input(ct, subject, row):
+    name, shape, dtype = row
+    if subject.kind == "images":
+        layout = ct.colorlayout.GRAYSCALE if shape[-1] == 1 else ct.colorlayout.RGB
+        return ct.ImageType(name=name, shape=(1, *shape[1:]), color_layout=layout)
+    least, usual, most = SIZES.get(subject.kind, (1, 1, 1))
+    sizes = [ct.RangeDim(least, most, default=usual) if size is None else size for size in shape[1:]]
+    return ct.TensorType(name=name, shape=[1, *sizes], dtype=np.int32 if dtype == "int32" else np.float32)
+
+
+def runtime(subject, path):
+    """Return the function from a question to its answers, as Core ML computes them: on macOS only."""
+    import coremltools as ct
+
+    model = ct.models.MLModel(path)
+    names = [name for name, _, _ in subject.inputs]
+
+    def one(arrays):
+        answers = model.predict(dict(zip(names, arrays)))
+        if subject.kind == "images":
+            (shares,) = [value for value in answers.values() if isinstance(value, dict)]
+            return [np.array([[shares[name] for name in _labels(subject)]], np.float32)]
+        return [answers[name] for name in subject.outputs]
+
+    def run(question):
+        items = [[array[place : place + 1] for array in question] for place in range(len(question[0]))]
+        if subject.kind == "images":
+            items = [[_as_image(subject.preprocessing, arrays[0])] for arrays in items]
+        return [np.concatenate(outputs) for outputs in zip(*map(one, items))]
+
+    return run
+
+
+def _as_image(row, array):
+    """The picture whose preprocessing gave this input."""
+    from PIL import Image
+
+    pixels = np.rint(array[0] * np.array(row["divide"]) + np.array(row["subtract"])).clip(0, 255).astype(np.uint8)
+    if pixels.shape[-1] == 1:
+        return Image.fromarray(pixels[..., 0])
+    return Image.fromarray(pixels[..., ::-1] if row["color"] == "BGR" else pixels)

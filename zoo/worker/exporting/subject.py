@@ -1,0 +1,177 @@
+"""What is exported: the model, built in float32 from its weights, and real items to ask it about, on any stack."""
+
+import numpy as np
+
+from zoo.models import compat
+from zoo.worker import devices, weights
+from zoo.worker.errors import UserError
+from zoo.worker.model import build
+
+# Items of one question: more than one, so that what was exported shows that it takes batches.
+BATCH = 20
+KINDS = ("images", "texts", "pictures", "next_token")
+
+
+class Subject:
+    """A model and questions to it.
+
+    Attributes:
+        kind: one of :data:`KINDS`: classes of images, classes of texts, pictures from pictures, the next token.
+        model: the Keras model.
+        inputs: (name, shape, dtype) of each input; None in a shape is any size, first of all that of the batch.
+        outputs: names of the outputs.
+        preprocessing: what is done to pixels, see :func:`affine`; None where nothing is.
+        request: the ``export`` part of the request.
+    """
+
+    def __init__(self, kind, model, inputs, outputs, ask, preprocessing=None, request=None):
+        self.kind, self.model, self.inputs, self.outputs = kind, model, inputs, outputs
+        self.preprocessing, self.request, self._ask = preprocessing, request, ask
+
+    def questions(self, data):
+        """List the questions that files of items make: each is a list of arrays, one an input.
+
+        Args:
+            data: part of a request: ``x``, or ``tokens`` and ``offsets``.
+        """
+        return self._ask(data)
+
+    def answers(self, questions):
+        """List what the Keras model answers: of each question a list of float32 arrays, one an output."""
+        return [compat.outputs(self.model, _alone(question)) for question in questions]
+
+
+def _alone(question):
+    return question if len(question) > 1 else question[0]
+
+
+def of(request):
+    """Build the subject of a request, whose ``export`` part names the kind.
+
+    Raises:
+        UserError: the model cannot be built or the weights do not fit.
+    """
+    kind = request["export"]["kind"]
+    subject = {"images": _images, "texts": _texts, "pictures": _pictures, "next_token": _next_token}[kind](request)
+    subject.request = request["export"]
+    return subject
+
+
+def _loaded(request):
+    model, preprocess = build(request)
+    if request.get("weights"):
+        weights.load(model, request["weights"])
+    return model, preprocess
+
+
+def _images(request):
+    model, preprocess = _loaded(request)
+
+    def ask(data):
+        pixels = np.load(data["x"], mmap_mode="r", allow_pickle=False)
+        return [[preprocess(np.array(pixels[begin : begin + BATCH]))] for begin in range(0, len(pixels), BATCH)]
+
+    pixels = np.load(request["data"]["x"], mmap_mode="r", allow_pickle=False)
+    shape = preprocess(np.array(pixels[:1])).shape[1:]
+    inputs = [("image", (None, *shape), "float32")]
+    return Subject("images", model, inputs, ["probabilities"], ask, affine(preprocess, pixels.shape[-1]))
+
+
+def _texts(request):
+    from zoo.worker.training.text_batches import open_texts
+
+    arguments = request["model"]["args"]
+    arguments["fixed"] = not devices.capabilities()["any_length"]
+    model, _ = _loaded(request)
+
+    def ask(data):
+        texts = open_texts(data, arguments["length"], arguments["fixed"])
+        rows = np.arange(len(texts))
+        return [[texts.batch(rows[begin : begin + BATCH])] for begin in range(0, len(rows), BATCH)]
+
+    return Subject("texts", model, [("tokens", (None, None), "int32")], ["probabilities"], ask)
+
+
+def _pictures(request):
+    from zoo.models.style_transfer import fast
+
+    model = fast.build(compat, initializer="zeros", **request["model"]["args"])
+    weights.load(model, request["weights"])
+
+    def ask(data):
+        return [[fast.preprocess(np.load(path, allow_pickle=False))[None]] for path in data["x"]]
+
+    return Subject("pictures", model, [("image", (None, None, None, 3), "float32")], ["restyled"], ask)
+
+
+def _next_token(request):
+    from zoo.models.transformer import decoding
+    from zoo.worker.jobs.generate_text import STEP_ARGUMENTS
+
+    request["model"]["args"]["fixed"] = not devices.capabilities()["any_length"]
+    whole, _ = _loaded(request)
+    arguments = {name: value for name, value in request["model"]["args"].items() if name in STEP_ARGUMENTS}
+    model = decoding.build(compat, **arguments)
+    model.set_weights(whole.get_weights())
+    depth, length, width = (len(model.inputs) - 3) // 2, arguments["length"], compat.static_shape(model.inputs[3])[2]
+    names = ["%s%d" % (kind, number) for number in range(1, depth + 1) for kind in ("keys", "values")]
+    inputs = [
+        ("tokens", (None, 1), "int32"),
+        ("places", (None, 1), "int32"),
+        ("filled", (None, length + 1), "float32"),
+    ]
+    inputs += [(name, (None, length, width), "float32") for name in names]
+    outputs = ["logits", *("new_" + name for name in names)]
+
+    def ask(data):
+        return list(_steps(model, np.load(data["x"], allow_pickle=False)[:length], len(names), length, width))
+
+    return Subject("next_token", model, inputs, outputs, ask)
+
+
+def _steps(model, tokens, count, length, width):
+    """Yield the inputs of each step of reading a text, as the model's own answers fill the cache."""
+    filled, caches = np.zeros((1, length + 1), np.float32), np.zeros((count, 1, length, width), np.float32)
+    filled[:, -1] = 1
+    for place, token in enumerate(tokens):
+        whole = [np.array([[token]], np.int32), np.array([[place]], np.int32), filled.copy(), *caches.copy()]
+        yield whole
+        for cache, new in zip(caches, compat.outputs(model, whole)[1:]):
+            cache[:, place] = new[:, 0]
+        filled[:, place] = 1
+
+
+def affine(preprocess, channels):
+    """Describe a preprocessing: the colors that the input sees, what is subtracted from each and what divides it.
+
+    Args:
+        preprocess: from uint8 (n, height, width, channels) to the model's input.
+        channels: of the pixels.
+
+    Returns:
+        ``{"color": ..., "subtract": [...], "divide": [...]}``, one number for each channel of the input.
+
+    Raises:
+        UserError: it does something else.
+    """
+    start, steps = _response(preprocess, np.zeros(channels)), []
+    for channel in range(channels):
+        steps.append((_response(preprocess, 255.0 * np.eye(channels)[channel]) - start) / 255.0)
+    matrix, probe = np.array(steps, np.float64), np.arange(60, 60 + 40 * channels, 40)
+    if np.abs(_response(preprocess, probe) - probe @ matrix - start).max() > 1e-3 * max(1.0, np.abs(start).max()):
+        raise UserError("the preprocessing of this model is more than a product and a sum for each color")
+    slopes = matrix.sum(axis=0)
+    return {"color": _color(matrix), "subtract": (0.0 - start / slopes).tolist(), "divide": (1 / slopes).tolist()}
+
+
+def _response(preprocess, color):
+    pixels = np.zeros((1, 2, 2, len(color)), np.uint8)
+    pixels[:] = color
+    return np.asarray(preprocess(pixels), np.float64)[0, 0, 0]
+
+
+def _color(matrix):
+    if matrix.shape[1] == 1:
+        return "gray"
+    flipped = np.abs(np.diag(matrix[::-1])).sum() > np.abs(np.diag(matrix)).sum()
+    return "BGR" if flipped else "RGB"

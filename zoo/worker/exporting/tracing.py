@@ -1,0 +1,60 @@
+"""Turn a subject into a TensorFlow function with named inputs and outputs, which all converters read."""
+
+import contextlib
+
+import numpy as np
+
+
+def signature(subject, batch=None):
+    """List the TensorSpecs of a subject's inputs; ``batch`` fixes the number of items."""
+    import tensorflow as tf
+
+    return [tf.TensorSpec((batch, *shape[1:]), dtype, name=name) for name, shape, dtype in subject.inputs]
+
+
+def function(subject, batch=None, before=None, named=True):
+    """Return a tf.function from the inputs to a dictionary of the outputs, which TensorFlow sorts by their names.
+
+    Args:
+        subject: what is exported.
+        batch: number of items; None is any.
+        before: applied to the first input inside of the function.
+        named: else the outputs are a list, in their own order.
+    """
+    import tensorflow as tf
+
+    def serve(*inputs):
+        inputs = list(inputs)
+        inputs[0] = before(inputs[0]) if before else inputs[0]
+        answers = subject.model(inputs if len(inputs) > 1 else inputs[0], training=False)
+        answers = answers if isinstance(answers, (list, tuple)) else [answers]
+        answers = [tf.identity(each, name=name) for name, each in zip(subject.outputs, answers)]
+        return dict(zip(subject.outputs, answers)) if named else answers
+
+    return tf.function(serve, input_signature=signature(subject, batch))
+
+
+def frozen(traced):
+    """Return a concrete function whose weights are constants: converters lose variables of Keras 3 else."""
+    from tensorflow.python.framework.convert_to_constants import convert_variables_to_constants_v2
+
+    return convert_variables_to_constants_v2(traced.get_concrete_function())
+
+
+@contextlib.contextmanager
+def gelu_by_erf():
+    """Let GELU be computed by the error function: most converters do not know its complement, which Keras uses."""
+    import tensorflow as tf
+
+    original = tf.nn.gelu
+
+    def gelu(features, approximate=False, name=None):
+        if approximate:
+            return original(features, approximate=True, name=name)
+        return features * (1.0 + tf.math.erf(features / np.float32(np.sqrt(2.0)))) * 0.5
+
+    tf.nn.gelu = gelu
+    try:
+        yield
+    finally:
+        tf.nn.gelu = original

@@ -1,0 +1,39 @@
+"""Ask a model about items on the stack that trained it, so that exports can be held against what it answers."""
+
+import os
+import time
+
+import numpy as np
+
+from zoo.models import compat
+from zoo.worker.exporting import comparison, subject
+from zoo.worker.files import save_arrays
+
+
+def run(request, events, stop, phases):
+    """Write ``answers.npz``: ``QUESTION_OUTPUT`` -> array; ``metrics`` hold the milliseconds of one item."""
+    began = time.monotonic()
+    source = subject.of(request)
+    questions = source.questions(request["data"])
+    phases["build_s"] = time.monotonic() - began
+    began = time.monotonic()
+    save(os.path.join(request["run_dir"], "answers.npz"), source.answers(questions))
+    phases["infer_s"] = time.monotonic() - began
+    taken = comparison.milliseconds(lambda question: compat.outputs(source.model, _alone(question)), questions[0])
+    return {"metrics": {"milliseconds": taken, "items": sum(len(question[0]) for question in questions)}}
+
+
+def _alone(question):
+    return question if len(question) > 1 else question[0]
+
+
+def save(path, answers):
+    """Write answers, of each question a list of arrays."""
+    rows = {"%d_%d" % (place, index): array for place, row in enumerate(answers) for index, array in enumerate(row)}
+    save_arrays(path, rows)
+
+
+def load(path, questions, outputs):
+    """Read as many answers as there are questions, each of so many outputs."""
+    with np.load(path, allow_pickle=False) as stored:
+        return [[stored["%d_%d" % (place, index)] for index in range(outputs)] for place in range(questions)]
