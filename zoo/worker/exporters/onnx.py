@@ -60,7 +60,7 @@ def _to_8_bits(subject, path, calibration):
 
     aside = path + ".float32"
     # Folds normalizations into the convolutions before them, which else get a scale of their own each.
-    quantization.quant_pre_process(path, aside)
+    quantization.quant_pre_process(path, aside, skip_symbolic_shape=True)
     try:
         if not calibration:
             quantization.quantize_dynamic(aside, path)
