@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from zoo.config.overrides import value_of
-from zoo.config.schemas.common import Arguments
+from zoo.config.schemas.common import Arguments, Settings
 from zoo.config.schemas.style_network import RestyleConfig
 from zoo.config.tasks import Command
 from zoo.core import console
