@@ -32,7 +32,7 @@ def test_a_missing_part_is_named(name: str) -> None:
 @pytest.mark.parametrize(
     ("changes", "words"),
     [
-        ({"verb": "dance"}, "verb is 'dance', known are probe, train, infer, bench, export"),
+        ({"verb": "dance"}, "verb is 'dance', known are probe, train, infer, evaluate, bench, export"),
         ({"job": "training.loop"}, "job is 'training.loop', which is not the name of a job"),
         ({"job": "../x"}, "job is '../x', which is not the name of a job"),
         ({"model": "mnist"}, "model is of type str"),
