@@ -99,6 +99,8 @@ def _listening(limits: ServeConfig) -> Iterator[socket.socket]:
         listening.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
         try:
             listening.bind((limits.host.strip("[]"), limits.port))
+            # Bound alone, an address can be bound by a second server too.
+            listening.listen()
         except OSError as error:
             words = f"Cannot listen on {limits.host}, port {limits.port}: {error.strerror or error}"
             raise ZooError(words, "Choose another: port=8001, or port=0 for a free one.") from error
