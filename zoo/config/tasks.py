@@ -16,7 +16,7 @@ class Command(Generic[S]):
     """One verb of one task.
 
     Attributes:
-        verb: ``train``, ``infer`` or ``bench``.
+        verb: ``train``, ``infer``, ``evaluate``, ``export`` or ``bench``.
         task: name of the task, as the files of its models give it.
         file: the file under ``configs/`` to start from, without its suffix.
         schema: the settings.

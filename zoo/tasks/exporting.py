@@ -7,11 +7,10 @@ import secrets
 import shutil
 from collections.abc import Callable
 from pathlib import Path
-from typing import Any
 
 from zoo.config.overrides import value_of
 from zoo.config.schemas.export import ExportConfig
-from zoo.config.tasks import Table
+from zoo.config.tasks import Command
 from zoo.core import console
 from zoo.core.errors import ZooError, bulleted
 from zoo.core.files import atomic_write, check_writable, storage_error, write_json
@@ -24,6 +23,7 @@ from zoo.runs.lifecycle import record_outcome, start_run
 from zoo.runs.records import Json
 from zoo.runs.result import Run
 from zoo.runs.worker_process import Outcome, Request
+from zoo.tasks import export_table
 
 STACK = "export"
 REPORT = "export.json"
@@ -78,6 +78,19 @@ def add_defaults(overrides: list[str], _: Machine) -> list[str]:
             )
     rest = [text for text in overrides if not text.startswith(("backend=", "stack="))]
     return [*rest, "backend=cpu", f"stack={STACK}"]
+
+
+def command(task: str, run: Callable[[list[str]], Run]) -> Command[ExportConfig]:
+    """Declare the verb ``export`` of a task.
+
+    Args:
+        task: its name.
+        run: exports what overrides name.
+    """
+    return Command(
+        "export", task, "export", ExportConfig, run,
+        add_defaults=add_defaults, summary=export_table.summary, tables=export_table.tables,
+    )  # fmt: skip
 
 
 def export(context: RunContext[ExportConfig], subject: Subject) -> Run:
@@ -213,20 +226,17 @@ def _describe(context: RunContext[ExportConfig], subject: Subject, rows: list[Js
         },
     )
     context.record.compared_with = compared
-    lines = [f"# {subject.model['name']}, exported", "", f"From {subject.about}.", "", *_markdown(rows, compared), ""]
+    lines = [
+        f"# {subject.model['name']}, exported",
+        "",
+        f"From {subject.about}.",
+        "",
+        *export_table.markdown(rows, compared),
+        "",
+    ]
     atomic_write(part / "README.md", "\n".join(lines))
     for file in subject.beside:
         shutil.copyfile(file, part / file.name)
-
-
-def _markdown(rows: list[Json], compared: Json) -> list[str]:
-    return [
-        f"Compared with stack {compared['stack']} on {compared['items']:,} items. Each folder has its own README.",
-        "",
-        f"| {' | '.join(HEADINGS)} |",
-        f"|{'---|' * len(HEADINGS)}",
-        *(f"| {' | '.join(cells(row, compared))} |" for row in rows),
-    ]
 
 
 def _place(part: Path, target: Path) -> None:
@@ -267,52 +277,6 @@ def _judge(context: RunContext[ExportConfig], rows: list[Json], target: Path) ->
             f"Not kept, quantize={context.settings.quantize}:\n{bulleted(problems)}",
             f"{where}Another quantize=, or max_difference= and max_changed=, which say what is tolerated, may help.",
         )
-
-
-HEADINGS = [
-    "format",
-    "quantize",
-    "KB",
-    "largest difference",
-    "changed in 1000",
-    "accuracy",
-    "ms",
-    "source ms",
-    "result",
-]
-
-
-def cells(row: Json, compared: Json) -> list[str]:
-    """Return a row of the table."""
-    result = "kept" if row["kept"] else "not kept"
-    result = (
-        f"{result}; not run: {row['not_run']}" if row.get("not_run") else f"{result}, ran" if row["ran"] else result
-    )
-    accuracy = "" if row.get("accuracy") is None else f"{compared['accuracy']:.4f} to {row['accuracy']:.4f}"
-    return [
-        row["format"], row["quantize"], _number(row.get("bytes", 0) / 1000, "{:,.0f}"),
-        _number(row.get("difference"), "{:.2g}"), _number(row.get("changed"), "{:.1f}"), accuracy,
-        _number(row.get("milliseconds"), "{:.2f}"), _number(compared["milliseconds"], "{:.2f}"), result,
-    ]  # fmt: skip
-
-
-def _number(value: Any, shape: str) -> str:
-    return shape.format(value) if value is not None else ""
-
-
-def tables(run: Run) -> list[Table]:
-    """Return the table of an export."""
-    compared = run.record.get("compared_with")
-    return [("", HEADINGS, [cells(row, compared) for row in run.record["exports"]])] if compared else []
-
-
-def summary(run: Run) -> list[str]:
-    """Summarize an export: what it was compared with, and where it is."""
-    compared = run.record.get("compared_with")
-    if not compared:
-        return ["Interrupted; nothing is kept."]
-    lines = [f"{run.record['model']}, compared with stack {compared['stack']} on {compared['items']:,} items"]
-    return [*lines, *run.record.get("results", [])]
 
 
 def after_training(run: Run, overrides: list[str]) -> list[str] | None:

@@ -10,7 +10,7 @@ from zoo.core.errors import ZooError, unknown
 from zoo.runs import context, result, resume
 from zoo.runs.records import Json
 from zoo.runs.result import Run
-from zoo.tasks import discovery, exporting
+from zoo.tasks import discovery, export_table, exporting
 from zoo.weights import zoo_networks
 
 # What is timed where neither a benchmark nor a model is named.
@@ -105,7 +105,7 @@ def _export_after(run: Run, overrides: list[str]) -> None:
     except ZooError as error:
         error.message = f"The training is complete, in {run.folder}; its export failed: {error.message}"
         raise
-    console.say("\n".join(exporting.summary(exported)))
+    console.say("\n".join(export_table.summary(exported)))
 
 
 def command_of(verb: str, overrides: list[str]) -> Command[Any]:

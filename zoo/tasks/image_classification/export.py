@@ -6,7 +6,6 @@ from typing import TYPE_CHECKING
 
 from zoo.config.overrides import value_of
 from zoo.config.schemas.export import ExportConfig
-from zoo.config.tasks import Command
 from zoo.core import console
 from zoo.core.errors import ZooError
 from zoo.data import training_set
@@ -156,13 +155,4 @@ def _warn(skipped: list[tuple[str, str]]) -> None:
         console.warn(f"Left out {name}: {reason}")
 
 
-EXPORT = Command(
-    "export",
-    "classify",
-    "export",
-    ExportConfig,
-    export,
-    add_defaults=exporting.add_defaults,
-    summary=exporting.summary,
-    tables=exporting.tables,
-)
+EXPORT = exporting.command("classify", export)

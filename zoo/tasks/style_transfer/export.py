@@ -2,8 +2,6 @@
 
 from pathlib import Path
 
-from zoo.config.schemas.export import ExportConfig
-from zoo.config.tasks import Command
 from zoo.core import console
 from zoo.core.errors import ZooError
 from zoo.core.paths import user_path
@@ -66,13 +64,4 @@ def _pictures(given: str | None, folder: Path, most: int) -> Json:
     return {"x": written}
 
 
-EXPORT = Command(
-    "export",
-    "restyle",
-    "export",
-    ExportConfig,
-    export,
-    add_defaults=exporting.add_defaults,
-    summary=exporting.summary,
-    tables=exporting.tables,
-)
+EXPORT = exporting.command("restyle", export)

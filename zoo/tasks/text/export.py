@@ -122,18 +122,5 @@ def _language_data(source: Run) -> LanguageData:
     return LanguageData(**settings)
 
 
-def _command(task: str, run: Any) -> Command[ExportConfig]:
-    return Command(
-        "export",
-        task,
-        "export",
-        ExportConfig,
-        run,
-        add_defaults=exporting.add_defaults,
-        summary=exporting.summary,
-        tables=exporting.tables,
-    )
-
-
-CLASSIFIER = _command("text_classifier", export_classifier)
-LANGUAGE_MODEL = _command("language_model", export_language_model)
+CLASSIFIER = exporting.command("text_classifier", export_classifier)
+LANGUAGE_MODEL = exporting.command("language_model", export_language_model)

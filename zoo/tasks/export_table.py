@@ -1,0 +1,56 @@
+"""The table of an export: on the screen, in the report and in the README beside the files."""
+
+from typing import Any
+
+from zoo.config.tasks import Table
+from zoo.runs.records import Json
+from zoo.runs.result import Run
+
+HEADINGS = (
+    "format", "quantize", "KB", "largest difference", "changed in 1000", "accuracy", "ms", "source ms", "result"
+)  # fmt: skip
+
+
+def cells(row: Json, compared: Json) -> list[str]:
+    """Return a row of the table."""
+    result = "kept" if row["kept"] else "not kept"
+    if row.get("not_run"):
+        result += f"; not run: {row['not_run']}"
+    elif row["ran"]:
+        result += ", ran"
+    accuracy = "" if row.get("accuracy") is None else f"{compared['accuracy']:.4f} to {row['accuracy']:.4f}"
+    return [
+        row["format"], row["quantize"], _number(row.get("bytes", 0) / 1000, "{:,.0f}"),
+        _number(row.get("difference"), "{:.2g}"), _number(row.get("changed"), "{:.1f}"), accuracy,
+        _number(row.get("milliseconds"), "{:.2f}"), _number(compared["milliseconds"], "{:.2f}"), result,
+    ]  # fmt: skip
+
+
+def _number(value: Any, shape: str) -> str:
+    return shape.format(value) if value is not None else ""
+
+
+def markdown(rows: list[Json], compared: Json) -> list[str]:
+    """Return the table for the README beside the files, a line each."""
+    return [
+        f"Compared with stack {compared['stack']} on {compared['items']:,} items. Each folder has its own README.",
+        "",
+        f"| {' | '.join(HEADINGS)} |",
+        f"|{'---|' * len(HEADINGS)}",
+        *(f"| {' | '.join(cells(row, compared))} |" for row in rows),
+    ]
+
+
+def tables(run: Run) -> list[Table]:
+    """Return the table of an export."""
+    compared = run.record.get("compared_with")
+    return [("", [*HEADINGS], [cells(row, compared) for row in run.record["exports"]])] if compared else []
+
+
+def summary(run: Run) -> list[str]:
+    """Summarize an export: what it was compared with, and where it is."""
+    compared = run.record.get("compared_with")
+    if not compared:
+        return ["Interrupted; nothing is kept."]
+    lines = [f"{run.record['model']}, compared with stack {compared['stack']} on {compared['items']:,} items"]
+    return [*lines, *run.record.get("results", [])]
