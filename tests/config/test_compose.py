@@ -136,13 +136,24 @@ def test_sweeps_expand_to_every_combination() -> None:
     ]
 
 
-@pytest.mark.parametrize("model", config_files.options("model"))
+# It was trained elsewhere.
+PUBLISHED = "style_transfer/any"
+
+
+@pytest.mark.parametrize("model", [name for name in config_files.options("model") if name != PUBLISHED])
 @pytest.mark.parametrize("backend", config_files.options("backend"))
 def test_every_model_composes_with_every_backend(model: str, backend: str) -> None:
     verb = discovery.tasks()[config_files.task_of(model)].commands[0].verb
     settings: Any = registry.compose_settings(verb, [f"model={model}", f"backend={backend}"])
     assert (settings.model["name"], settings.backend.name) == (model, backend)
     assert settings.model["about"]
+
+
+def test_a_model_that_is_used_as_published_composes_for_that_alone() -> None:
+    words = [f"model={PUBLISHED}", "input=a.jpg", "style=b.jpg"]
+    assert registry.compose_settings("infer", words).model["name"] == PUBLISHED
+    with pytest.raises(ZooError, match="train style_transfer/fast"):
+        registry.compose_settings("train", words[:1])
 
 
 @pytest.mark.parametrize("data", config_files.options("data"))

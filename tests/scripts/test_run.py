@@ -190,18 +190,47 @@ def test_an_old_python_alone_says_what_to_install(checkout: Path, tmp_path: Path
     assert "Traceback" not in done.stderr
 
 
+STYLE_WORDS = ["--content", "a.png", "every=0", "--steps", "3", "seed=2", "--keep-colors", "min_size=64"]
+
+
 @pytest.mark.parametrize("python", [*OLD, Path(sys.executable)], ids=lambda path: path.parent.parent.name)
-def test_settings_of_a_style_transfer_may_stand_in_several_places(tmp_path: Path, python: Path) -> None:
+def test_a_style_transfer_goes_on_in_the_environment_with_its_options(tmp_path: Path, python: Path) -> None:
     script = shutil.copy(CHECKOUT / "scripts" / "style_transfer.py", tmp_path)
     (tmp_path / "run.py").write_text("import sys; print(' '.join(sys.argv[1:]))")
     command = [str(python), *(["-S"] if python.name == "python" else []), script]
-    words = ["--content", "a.png", "every=0", "--steps", "3", "seed=2", "--keep-colors", "min_size=64"]
-    done = subprocess.run([*command, *words], capture_output=True, text=True, check=False)
-    wanted = "train model=style_transfer backend=auto content=a.png steps=3 colors=content every=0 seed=2 min_size=64"
-    assert (done.returncode, done.stdout) == (0, f"zoo {wanted}\n"), done.stderr
+    done = subprocess.run([*command, *STYLE_WORDS], capture_output=True, text=True, check=False)
+    assert (done.returncode, done.stdout) == (0, f"python {script} {' '.join(STYLE_WORDS)}\n"), done.stderr
     done = subprocess.run([*command, "a=1", "--wrong", "b=2"], capture_output=True, text=True, check=False)
     assert done.returncode == 2
     assert "unrecognized arguments: --wrong" in done.stderr
+
+
+@pytest.mark.parametrize(
+    ("words", "wanted"),
+    [
+        (
+            STYLE_WORDS,
+            "train model=style_transfer content=a.png steps=3 backend=auto colors=content every=0 seed=2 min_size=64",
+        ),
+        (
+            ["--way", "any", "--content", "a.png", "--style", "b.png", "--strength", "0.5", "weights=nowhere"],
+            "infer model=style_transfer/any input=a.png strength=0.5 backend=auto style=b.png weights=nowhere",
+        ),
+        (
+            ["--content", "a.png", "weights=nowhere", "--size", "64"],
+            "infer model=style_transfer/fast input=a.png backend=auto size=64 weights=nowhere",
+        ),
+    ],
+)
+def test_settings_of_a_style_transfer_may_stand_in_several_places(
+    tmp_path: Path, words: list[str], wanted: str
+) -> None:
+    """It prints the command that it runs, for which the files are not there."""
+    command = [sys.executable, str(CHECKOUT / "scripts" / "style_transfer.py"), *words]
+    done = subprocess.run(command, capture_output=True, text=True, check=False, cwd=tmp_path)
+    assert done.stdout.splitlines()[0] == f"python -m zoo {wanted}"
+    assert done.returncode == 1
+    assert ("nowhere" if "weights=nowhere" in words else "a.png") in done.stderr
 
 
 def test_two_at_once_wait_for_each_other(checkout: Path, script: ModuleType) -> None:

@@ -6,6 +6,7 @@ from collections.abc import Iterator
 from typing import Any
 
 from zoo.config import compose, config_files, model_files
+from zoo.config.schemas import style_network
 from zoo.config.schemas.benchmarks import NetworksConfig
 from zoo.config.schemas.common import Arguments
 from zoo.config.tasks import Command, Task
@@ -62,9 +63,10 @@ def _names(settings: NetworksConfig) -> list[str]:
 
 
 def known() -> list[str]:
-    """Every model that is a network."""
+    """Every model that is one network, which can be built from its settings alone."""
     tasks = discovery.tasks()
-    return [name for name in config_files.options("model") if tasks[config_files.task_of(name)].network_arguments]
+    names = [name for name in config_files.options("model") if name != style_network.ANY]  # two, as published
+    return [name for name in names if tasks[config_files.task_of(name)].network_arguments]
 
 
 def refuse_unknown(name: str) -> None:
