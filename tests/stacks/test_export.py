@@ -107,7 +107,7 @@ def test_metadata_tell_classes_and_preprocessing(place: Path) -> None:
     facts = json.loads((folder / "onnx" / "model.json").read_text())
     assert json.dumps(facts["classes"]) in text.stdout
     assert facts["preprocessing"]["divide"] == pytest.approx([255.0])
-    assert facts["inputs"] == [{"name": "image", "shape": [None, 8, 8, 1], "dtype": "float32"}]
+    assert facts["inputs"] == [{"name": "image", "shape": [None, 28, 28, 1], "dtype": "float32"}]
 
 
 def test_what_answers_otherwise_is_not_kept(place: Path, capsys: pytest.CaptureFixture[str]) -> None:

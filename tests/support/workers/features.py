@@ -66,20 +66,21 @@ def answer(request):
     inner_maps, inner_pooled = _by_numpy(inside, compat, x)
     layers = compat.keras.layers
     headless = compat.keras.models.Model(inputs=model.inputs[0], outputs=model.get_layer("conv").output)
-    two = layers.Input(shape=(8, 8, 3))
-    shared = model.get_layer("conv")
-    twice = compat.keras.models.Model(inputs=two, outputs=layers.Add()([shared(two), shared(two)]))
     zoo = mobilenet.build(compat, input_shape=(32, 32, 3), input_size=32, alpha=0.25, classes=7)
     part, name = features.trunk(zoo)
     out = features.FeatureFile(os.path.join(request["out"], "zoo.npy"), compat.static_shape(part.outputs[0])[1:])
     out.add(compat.predict(part, np.zeros((2, 32, 32, 3), np.float32)))
     out.close()
-    return {
+    answers = {
         "usual": _difference(compat, model, None, pooled, x),
         "named": _difference(compat, model, "conv", maps, x),
         "nested": _difference(compat, outer, None, inner_pooled, x),
         "nested, named": _difference(compat, outer, "conv", inner_maps, x),
         "headless": _difference(compat, headless, None, maps, x),
         "mobilenet": {"name": name, "shape": list(np.load(os.path.join(request["out"], "zoo.npy")).shape)},
-        "refused": [_refusal(model, "covn"), _refusal(outer, "nothing"), _refusal(twice, shared.name)],
     }
+    two = layers.Input(shape=(8, 8, 3))
+    shared = model.get_layer("conv")  # from here on the old Keras knows no output of it in the first network either
+    twice = compat.keras.models.Model(inputs=two, outputs=layers.Add()([shared(two), shared(two)]))
+    answers["refused"] = [_refusal(model, "covn"), _refusal(outer, "nothing"), _refusal(twice, shared.name)]
+    return answers
