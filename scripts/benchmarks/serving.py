@@ -98,11 +98,15 @@ def running(command: list[str], ready: str) -> Iterator[psutil.Process]:
             sys.stderr.write(log.read().decode(errors="replace")[-3000:])
             raise
         finally:
+            started = psutil.Process(process.pid).children(recursive=True) if process.poll() is None else []
             process.terminate()
             with contextlib.suppress(subprocess.TimeoutExpired):
                 process.wait(20)
             process.kill()
             process.wait()
+            for child in started:  # LitServe's go on without it, and would slow what is timed next
+                with contextlib.suppress(psutil.NoSuchProcess):
+                    child.kill()
 
 
 def wait_for(address: str, process: "subprocess.Popen[bytes]") -> None:
