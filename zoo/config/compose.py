@@ -175,7 +175,6 @@ def _lay_on(tree: Any, parsed: Any) -> str | None:
     valid = _flat(OmegaConf.to_container(tree))
     if key in FIXED:
         return f"{key!r} belongs to the model and cannot be set"
-    key = f"{key}.kind" if f"{key}.kind" in valid else key  # output=features
     if key not in valid:
         inside = [name for name in valid if name.startswith(key + ".")]
         if inside:

@@ -2,6 +2,7 @@
 
 import re
 from dataclasses import dataclass, field
+from typing import ClassVar
 
 from zoo.config import ranges
 from zoo.config.ranges import PRECISIONS, RESIZES, one_of, within, within_or_null
@@ -121,6 +122,8 @@ class InferConfig(ClassifierConfig):
         sheets: pages of contact sheets at most.
         probabilities: keep all of them, in probabilities.npy, and not only the best.
     """
+
+    shorthands: ClassVar[dict[str, str]] = {"output": "output.kind"}
 
     output: InferOutput = field(default_factory=InferOutput)
     input: str | None = literal()
