@@ -2,13 +2,10 @@
 
 from collections.abc import Mapping
 from pathlib import Path
-from typing import Any
 
 from zoo.config.schemas.common import TestData
 from zoo.config.schemas.export import ExportConfig
-from zoo.config.schemas.language_modelling import LanguageData
 from zoo.config.tasks import Command
-from zoo.core import schema
 from zoo.core.errors import ZooError
 from zoo.data.text import dataset, tokenization
 from zoo.runs.context import create_context
@@ -16,7 +13,7 @@ from zoo.runs.records import Json
 from zoo.runs.result import Run
 from zoo.tasks import exporting, trained_run
 from zoo.tasks.text import inputs as text_inputs
-from zoo.tasks.text import predict
+from zoo.tasks.text import predict, trained_text
 
 
 def export_classifier(overrides: list[str]) -> Run:
@@ -55,8 +52,8 @@ def export_language_model(overrides: list[str]) -> Run:
         model=_model(source),
         weights=source.folder / "weights.npz",
         classes=[],
-        items=lambda folder, most: _tokens(source, "validation", folder, most),
-        calibration=lambda folder, most: _tokens(source, "train", folder, most),
+        items=lambda folder, most: _tokens(source, context.settings.data, "validation", folder, most),
+        calibration=lambda folder, most: _tokens(source, context.settings.data, "train", folder, most),
         source=source,
         beside=[source.folder / dataset.VOCABULARY],
     )
@@ -99,27 +96,13 @@ def _texts(source: Run, asked: TestData, part: str, folder: Path, most: int) -> 
     return dict(predict.save(folder, few))
 
 
-def _tokens(source: Run, part: str, folder: Path, most: int) -> Json:
+def _tokens(source: Run, asked: TestData, part: str, folder: Path, most: int) -> Json:
     """Write the first tokens of a part of the run's text."""
     import numpy as np
 
-    row = _language_data(source)
-    prepared = dataset.prepare(row)
-    trained_run.refuse_other_data(source, prepared.name, prepared.sha256)
-    begin, end = dataset.split_tokens(prepared, row)[part]
-    tokens: Any = np.load(prepared.folder / "tokens.npy", mmap_mode="r")
-    np.save(folder / "items.npy", np.array(tokens[begin : min(end, begin + most)], np.int32), allow_pickle=False)
+    tokens, _ = trained_text.tokens_of(source, asked, part)
+    np.save(folder / "items.npy", np.array(tokens[:most], np.int32), allow_pickle=False)
     return {"x": str(folder / "items.npy")}
-
-
-def _language_data(source: Run) -> LanguageData:
-    """Return the settings of the data that a run was trained with; its record may come from a stranger."""
-    settings = source.record["config"]["data"]
-    problems = schema.violations(settings, LanguageData)
-    if not problems:
-        problems = [problem for problem in LanguageData(**settings).checks() if problem]
-    schema.refuse("record", source.folder / "run.json", problems)
-    return LanguageData(**settings)
 
 
 CLASSIFIER = exporting.command("text_classifier", export_classifier)

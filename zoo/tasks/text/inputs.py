@@ -8,13 +8,12 @@ from typing import TYPE_CHECKING, Any
 
 from zoo.config.schemas.common import TestData
 from zoo.config.schemas.text import LabelledData, TextInferConfig, TextReading
-from zoo.core import schema
 from zoo.core.errors import ZooError
 from zoo.data.text import dataset, files, sources, tables, tokenization
 from zoo.runs.records import Json
 from zoo.runs.result import Run
 from zoo.tasks import trained_run
-from zoo.tasks.text import pretrained_text
+from zoo.tasks.text import pretrained_text, trained_text
 from zoo.weights import zoo_networks
 
 if TYPE_CHECKING:
@@ -76,7 +75,7 @@ def own(settings: TextInferConfig, source: Run, tokenizer: tokenization.Tokenize
 
 def _reading(settings: TextInferConfig, source: Run, path: Path) -> LabelledData:
     """Return how texts were read in training, with what the user says about these."""
-    reading = _trained_data(source)
+    reading = trained_text.settings_of(source, LabelledData)
     trained = source.record["data"].get("dialect")
     if trained and _is_like_trained(source, path):
         reading = dataclasses.replace(reading, **_dialect(source, trained))
@@ -91,16 +90,6 @@ def _dialect(source: Run, trained: Any) -> dict[str, Any]:
     if not known or any(LabelledData("text_table", delimiter=trained[0], quoting=trained[1]).checks()):
         raise ZooError(f"{source.folder / 'run.json'}: data.dialect is {trained!r}", "Give another run.")
     return {"delimiter": trained[0], "quoting": trained[1]}
-
-
-def _trained_data(source: Run) -> LabelledData:
-    """Return the settings of the data that a run was trained with; its record may come from a stranger."""
-    settings = source.record["config"]["data"]
-    problems = schema.violations(settings, LabelledData)
-    if not problems:
-        problems = [problem for problem in LabelledData(**settings).checks() if problem]
-    schema.refuse("record", source.folder / "run.json", problems)
-    return LabelledData(**settings)
 
 
 def _is_file(text: str) -> bool:
@@ -180,7 +169,7 @@ def part_of(asked: TestData | TextReading, source: Run, part: str) -> Inputs:
     """
     import numpy as np
 
-    trained, moved = _trained_data(source), asked.root
+    trained, moved = trained_text.settings_of(source, LabelledData), asked.root
     known = pretrained_text.vocabulary_of(source)
     prepared = dataset.prepare(dataclasses.replace(trained, root=moved) if moved else trained, known)
     trained_run.refuse_other_data(source, prepared.name, prepared.sha256)

@@ -1,21 +1,19 @@
 """Measuring how well a language model foretells a text: its perplexity."""
 
-import dataclasses
 import sys
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from zoo.config.schemas.language_modelling import GenerateConfig, LanguageData
-from zoo.core import console, schema
+from zoo.config.schemas.language_modelling import GenerateConfig
+from zoo.core import console
 from zoo.core.errors import ZooError
-from zoo.data.text import dataset, encodings, files, tokenization
+from zoo.data.text import encodings, files, tokenization
 from zoo.runs.context import RunContext
 from zoo.runs.execution import execute, raise_if_failed, request_of
 from zoo.runs.lifecycle import record_outcome, start_run
 from zoo.runs.records import Json
 from zoo.runs.result import Run
-from zoo.tasks import trained_run
-from zoo.tasks.text import pretrained_text
+from zoo.tasks.text import trained_text
 
 if TYPE_CHECKING:
     import numpy as np
@@ -52,17 +50,10 @@ def _test(settings: GenerateConfig, source: Run) -> "tuple[NDArray[np.int32], Js
     """The end of the text that the training set aside."""
     import numpy as np
 
-    row = source.record["config"]["data"]
-    schema.refuse("record", source.folder / "run.json", schema.violations(row, LanguageData))
-    asked = {key: value for key, value in dataclasses.asdict(settings.data).items() if value is not None}
-    trained = dataclasses.replace(LanguageData(**row), **asked)
-    prepared = dataset.prepare(trained, pretrained_text.vocabulary_of(source))
-    trained_run.refuse_other_data(source, prepared.name, prepared.sha256)
-    begin, end = dataset.split_tokens(prepared, trained)["validation"]
-    if end <= begin:
+    tokens, prepared = trained_text.tokens_of(source, settings.data, "validation")
+    if not len(tokens):
         raise ZooError(f"{source.folder} was trained without setting text aside", "Give input=FILE.")
-    tokens = np.load(prepared.folder / "tokens.npy", mmap_mode="r")
-    return np.array(tokens[begin:end], np.int32), {"name": prepared.name, "sha256": prepared.sha256}
+    return np.array(tokens, np.int32), {"name": prepared.name, "sha256": prepared.sha256}
 
 
 def _own(given: str, tokenizer: tokenization.Tokenizer) -> "tuple[NDArray[np.int32], Json]":

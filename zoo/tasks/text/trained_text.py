@@ -1,0 +1,51 @@
+"""The texts that a run was trained on: the settings of its data, and the tokens of a language model's text."""
+
+import dataclasses
+from typing import TYPE_CHECKING, TypeVar
+
+from zoo.config.schemas.common import TestData
+from zoo.config.schemas.language_modelling import LanguageData
+from zoo.config.schemas.text import TextData
+from zoo.core import schema
+from zoo.data.text import dataset
+from zoo.runs.result import Run
+from zoo.tasks import trained_run
+from zoo.tasks.text import pretrained_text
+
+if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
+
+T = TypeVar("T", bound=TextData)
+
+
+def settings_of(source: Run, kind: type[T]) -> T:
+    """Return the settings of the data that a run was trained with; its record may come from a stranger.
+
+    Raises:
+        ZooError: they are not what such settings can be.
+    """
+    settings = source.record["config"]["data"]
+    problems = schema.violations(settings, kind)
+    if not problems:
+        problems = [problem for problem in kind(**settings).checks() if problem]
+    schema.refuse("record", source.folder / "run.json", problems)
+    return kind(**settings)
+
+
+def tokens_of(source: Run, asked: TestData, part: str) -> "tuple[NDArray[np.int32], dataset.TextDataset]":
+    """Return the tokens of ``train`` or ``validation`` of a language model's text, cut as in its training.
+
+    The tokens are mapped from the file: (n,), int32 once copied.
+
+    Raises:
+        ZooError: the text is no longer what it was.
+    """
+    import numpy as np
+
+    given = {key: value for key, value in dataclasses.asdict(asked).items() if value is not None}
+    row = dataclasses.replace(settings_of(source, LanguageData), **given)
+    prepared = dataset.prepare(row, pretrained_text.vocabulary_of(source))
+    trained_run.refuse_other_data(source, prepared.name, prepared.sha256)
+    begin, end = dataset.split_tokens(prepared, row)[part]
+    return np.load(prepared.folder / "tokens.npy", mmap_mode="r")[begin:end], prepared
