@@ -7,15 +7,17 @@
     python3 scripts/run.py python scripts/maintenance/zoo_weights.py check --data DATA
 
 `make` trains as scripts/maintenance/zoo_weights.yaml says; `pack` takes a finished run instead; `measure` writes the
-figures of a card anew; `check` holds each card against 500 items. DATA holds mnist/, fashion/ and text/. Train in a
-clean checkout: the card names its commit.
+figures of a card anew; `check` holds each card against 500 items. DATA holds mnist/, fashion/, text/, style/ and photos/
+(scripts/maintenance/training_photos.py). Train in a clean checkout: the card names its commit.
 """
 
 import argparse
+import contextlib
 import dataclasses
 import json
 import sys
 import tempfile
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -24,8 +26,11 @@ sys.path.insert(0, str(ROOT))
 
 import numpy as np
 import yaml
+from PIL import Image
 
 from zoo.core.files import file_sha256
+from scripts.maintenance import class_folders
+from zoo.config import config_files
 from zoo.data.text.dataset import VOCABULARY
 from zoo.runs.result import Run
 from zoo.tasks import registry
@@ -36,6 +41,12 @@ ROWS = Path(__file__).with_suffix(".yaml")
 CHECK_ITEMS = 500
 # Items of the language model's test are letters.
 CHECK_LETTERS = 20_000
+# A style network has no test set: it is held by what it makes of one picture, how far it changes that in gray levels.
+CHANGE = "change"
+PICTURE, PICTURE_SIZE = ROOT / "assets" / "landscape.jpg", 320
+# Photos that style networks learn from, and the feature network that judges them, below DATA.
+PHOTOS = "photos"
+FEATURES = "squeezenet/squeezenet_weights_tf_dim_ordering_tf_kernels_notop.h5"
 LIBRARIES = ("python", "keras", "tensorflow", "torch", "jax", "numpy")
 # What training calls a figure that inference calls otherwise.
 TRAINED = {"perplexity": "val_perplexity"}
@@ -45,9 +56,12 @@ KEPT = ("format", "zoo_version", "verb", "exit", "model", "backend", "promise", 
         "started", "finished")  # fmt: skip
 KEPT_OF_STACK = ("name", "platform", "framework", "lock_sha256")
 KEPT_OF_DATA = ("name", "what", "sha256", "class_names", "input_shape", "tokeniser", "vocabulary", "dialect",
-                "train_items", "validation_items", "test_items", "split_seed", "split_told")  # fmt: skip
+                "train_items", "validation_items", "test_items", "split_seed", "split_told", "starts_from")  # fmt: skip
 KEPT_OF_SETTINGS = ("model", "data", "trainer", "fine_tune", "freeze", "augment", "preset", "seed", "size",
-                    "strength", "steps", "batch_size", "learning_rate")  # fmt: skip
+                    "strength", "steps", "batch_size", "learning_rate", "features", "style_size")  # fmt: skip
+
+# Of the command that trained: paths of the machine, and what leaves the network as it is.
+LEFT_OUT = ("data.root=", "output.", "style=", "content=", "photos=", "feature_weights=", "trainer.report=")
 
 Row = dict[str, Any]
 
@@ -92,8 +106,37 @@ def registry_run(folder: Path) -> Run:
 
 def train(row: Row, data: Path | None) -> Run:
     """Train a network by its row."""
-    overrides = [f"model={row['model']}", f"stack={row['stacks'][0]}", "backend=cpu", *row["train"]]
-    return registry.train([*overrides, *([f"data.root={data / row['data']}"] if data and row["data"] else [])])
+    with material(row, data, ("train", "test")) as given:
+        return registry.train(
+            [f"model={row['model']}", f"stack={row['stacks'][0]}", "backend=cpu", *row["train"], *given]
+        )
+
+
+@contextlib.contextmanager
+def material(row: Row, data: Path | None, parts: tuple[str, ...], limit: int | None = None) -> Iterator[list[str]]:
+    """Yield the settings that name the data of a row, which are laid out in class folders where the row asks for it."""
+    if data is None or not row["data"]:
+        yield []
+    elif is_style(row):
+        yield [f"style={painting(row, data)}", f"photos={data / PHOTOS}", f"feature_weights={data / FEATURES}"]
+    elif row.get("form") == "class_folders":
+        with tempfile.TemporaryDirectory() as folder:
+            for part in parts:
+                class_folders.write(data / row["data"], Path(folder), part, limit)
+            yield [f"data.root={folder}", "data=folder"]
+    else:
+        yield [f"data.root={data / row['data']}"]
+
+
+def is_style(row: Row) -> bool:
+    """Return whether a row is of a style network."""
+    return config_files.task_of(row["model"]) == "restyle"
+
+
+def painting(row: Row, data: Path | None) -> Path:
+    """Return the painting of a style network: one of the zoo's own, or one below DATA."""
+    own = ROOT / row["painting"]["file"]
+    return own if own.is_file() or data is None else data / row["painting"]["file"]
 
 
 def pack(row: Row, run: Run) -> None:
@@ -102,7 +145,7 @@ def pack(row: Row, run: Run) -> None:
     target.mkdir(parents=True, exist_ok=True)
     for path in target.iterdir():
         path.unlink()
-    _write_json(target / "run.json", kept(run.record))
+    _write_json(target / "run.json", kept(run.record, row["source"].get("name")))
     request = json.loads((run.folder / "request.json").read_text(encoding="utf-8"))
     _write_json(target / "request.json", {"model": request["model"]})
     if (run.folder / VOCABULARY).is_file():
@@ -112,13 +155,14 @@ def pack(row: Row, run: Run) -> None:
     _write_card(target, card)
 
 
-def kept(record: dict[str, Any]) -> dict[str, Any]:
-    """Return the part of a record that goes with the network."""
+def kept(record: dict[str, Any], called: str | None = None) -> dict[str, Any]:
+    """Return the part of a record that goes with the network; ``called`` replaces a folder as the name of the data."""
     settings = {name: record["config"][name] for name in KEPT_OF_SETTINGS if name in record["config"]}
     if "data" in settings:
         settings["data"] = settings["data"] | {"root": None}
     stack = {name: record["stack"][name] for name in KEPT_OF_STACK if name in record["stack"]}
     data = {name: record["data"][name] for name in KEPT_OF_DATA if name in record.get("data", {})}
+    data |= {"name": called} if called else {}
     fields = {name: record[name] for name in KEPT if name in record}
     fields["versions"] = {name: text for name, text in record["versions"].items() if name in LIBRARIES}
     return fields | {"command": _command(record), "config": settings, "stack": stack, "data": data}
@@ -126,7 +170,7 @@ def kept(record: dict[str, Any]) -> dict[str, Any]:
 
 def _command(record: dict[str, Any]) -> list[str]:
     return [
-        text for text in record["command"] if not text.startswith(("data.root=", "output.", "style=", "content="))
+        text for text in record["command"] if not text.startswith(LEFT_OUT)
     ]
 
 
@@ -142,8 +186,8 @@ def _write_weights(source: Path, target: Path, row: Row) -> tuple[str, int]:
 
 def _card(row: Row, record: dict[str, Any], precision: str, parameters: int, target: Path) -> Card:
     seed = record["config"].get("seed", 1)
-    data = Data(name=record.get("data", {}).get("name", ""), sha256=record.get("data", {}).get("sha256", ""),
-                **row["source"])  # fmt: skip
+    taken = {name: record.get("data", {}).get(name, "") for name in ("name", "sha256")}
+    data = Data(**taken | row["source"])
     recipe = " ".join(["python -m zoo train", *_command(record)[4:]])
     files = {path.name: file_sha256(path) for path in sorted(target.iterdir()) if path.name != zoo_networks.CARD}
     facts = {"parameters": parameters, "precision": precision, "data": data, "recipe": recipe, "seed": seed}
@@ -152,7 +196,13 @@ def _card(row: Row, record: dict[str, Any], precision: str, parameters: int, tar
     figure = record["metrics"].get(TRAINED.get(row.get("metric", ""), row.get("metric")))
     facts["in_training"] = None if figure is None else round(float(figure), 6)
     named = {name: row[name] for name in ("model", "name", "about", "limits")}
+    facts["painting"] = _painting(row, record) if is_style(row) else None
     return Card(**named, **facts, licence=LICENCE, figures={}, files=files, default=row.get("default", False))
+
+
+def _painting(row: Row, record: dict[str, Any]) -> Data:
+    told = {name: row["painting"][name] for name in ("name", "about", "source", "licence")}
+    return Data(**told, sha256=file_sha256(Path(record["data"]["style"])))
 
 
 def measure(row: Row, data: Path | None) -> None:
@@ -162,7 +212,7 @@ def measure(row: Row, data: Path | None) -> None:
     if not metric:
         return
     figures = {stack: figure(row, network, data, stack) for stack in row["stacks"]}
-    items = CHECK_LETTERS if metric == "perplexity" else CHECK_ITEMS
+    items = {"perplexity": CHECK_LETTERS, CHANGE: 1}.get(metric, CHECK_ITEMS)
     quick = Check(items, metric, figure(row, network, data, row["stacks"][0], items))
     _write_card(network.folder, dataclasses.replace(network.card, figures={metric: figures}, check=quick))
 
@@ -181,13 +231,26 @@ def check(row: Row, data: Path | None) -> list[str]:
 
 def figure(row: Row, network: ZooNetwork, data: Path | None, stack: str, limit: int | None = None) -> float:
     """Measure a network on its test set, or on the first items of it."""
-    test = [f"data.root={data / row['data']}"] if data and row["data"] else []
-    limited = [f"data.test_limit={limit}"] if limit else []
-    named = [f"model={row['model']}", f"weights={network.source}", "input=test"]
+    named = [f"model={row['model']}", f"weights={network.source}", "backend=cpu", f"stack={stack}"]
     with tempfile.TemporaryDirectory() as folder:
-        place = [f"output.root={folder}", "backend=cpu", f"stack={stack}"]
-        run = registry.infer([*named, *test, *limited, *place])
+        named += [f"output.root={folder}"]
+        if is_style(row):
+            return change(named, Path(folder) / "result.png")
+        with material(row, data, ("test",), limit) as test:
+            limited = [f"data.test_limit={limit}"] if limit else []
+            if row.get("form"):
+                run = registry.evaluate([*named, *test, *limited])
+            else:
+                run = registry.infer([*named, "input=test", *test, *limited])
         return round(float(run.metrics[row["metric"]]), 6)
+
+
+def change(named: list[str], result: Path) -> float:
+    """Return how far a style network changes a picture: mean absolute difference in gray levels, to a thousandth."""
+    registry.infer([*named, f"input={PICTURE}", f"size={PICTURE_SIZE}", f"save={result}"])
+    with Image.open(result) as restyled, Image.open(PICTURE) as picture:
+        before = np.asarray(picture.resize(restyled.size, Image.Resampling.BOX), np.float64)
+        return round(float(np.abs(np.asarray(restyled.convert("RGB"), np.float64) - before).mean()), 3)
 
 
 def _write_card(folder: Path, card: Card) -> None:

@@ -66,6 +66,7 @@ class Card:
         figures: of these very files: metric -> stack -> value.
         files: every other file of the folder -> sha256.
         check: a quick figure; None where there is no test set.
+        painting: whose style a style network learned.
     """
 
     model: str
@@ -86,6 +87,7 @@ class Card:
     in_training: float | None = None
     default: bool = False
     check: Check | None = None
+    painting: Data | None = None
 
 
 @dataclass(frozen=True)
@@ -140,7 +142,8 @@ def read_card(path: Path) -> Card:
     row = schema.read_yaml(path)
     schema.refuse("card", path, schema.violations(row, Card))
     check = Check(**row["check"]) if row.get("check") else None
-    return Card(**row | {"data": Data(**row["data"]), "check": check})
+    painting = Data(**row["painting"]) if row.get("painting") else None
+    return Card(**row | {"data": Data(**row["data"]), "check": check, "painting": painting})
 
 
 def of_model(model: str) -> list[ZooNetwork]:

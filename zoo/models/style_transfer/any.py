@@ -17,8 +17,7 @@ FILTERS, BLOCKS, KERNEL_SIZE = 8, 5, 9
 # sigmoid(x) * 255 is 127.5 + 127.5 tanh(x / 2).
 COLORS = fast.Colors(127.5, 0.5)
 EPSILON = 1e-5
-# Smaller pictures have no reflection as deep as the kernels reach.
-LEAST_EDGE = 16
+LEAST_EDGE = fast.LEAST_EDGE
 # Layers of the predictor begin with this.
 PREDICTOR = "predict_"
 

@@ -5,6 +5,9 @@ of batch normalization, zero padding, output 150 tanh(x) + 127.5. Three convolut
 residual blocks, two transposed convolutions, a last convolution; 1,674,854 weights at 32 filters and five blocks.
 Transposed convolutions leave checkerboard artifacts until they are trained for long (Odena et al. 2016,
 https://distill.pub/2016/deconv-checkerboard): ``upsampling="nearest"`` repeats every value instead, and convolves.
+Zeros around a picture tell the network where its edge is, and it learns to paint a frame there in whatever color the
+painting has more of than the photo: with ``"nearest"``, which none of the published networks has, pictures are continued
+by their reflection.
 """
 
 from collections import namedtuple
@@ -24,8 +27,8 @@ EPSILON = 1e-3
 
 # Height and width of the pictures must be multiples of this.
 GRAIN = 4
-# And at least this.
-LEAST_EDGE = 4
+# And at least this: smaller ones have no reflection as deep as the largest kernel reaches.
+LEAST_EDGE = 16
 
 UPSAMPLING = {"transposed": "double", "nearest": "repeat"}
 
@@ -37,7 +40,7 @@ def stages(filters=32, blocks=5, kernel_size=9, upsampling="transposed"):
         filters: filters of the first convolution; the others have two and four times as many.
         blocks: number of residual blocks of two convolutions each.
         kernel_size: size in pixels of the first and the last kernel, odd.
-        upsampling: ``"transposed"`` or ``"nearest"``.
+        upsampling: ``"transposed"``, padded with zeros, or ``"nearest"``, padded by reflection.
 
     Returns:
         List of :class:`Stage`.
@@ -52,7 +55,7 @@ def stages(filters=32, blocks=5, kernel_size=9, upsampling="transposed"):
         raise ValueError("`kernel_size` should be odd. Received kernel_size=%s" % (kernel_size,))
     if upsampling not in UPSAMPLING:
         raise ValueError("`upsampling` should be one of %s. Received %r" % (", ".join(UPSAMPLING), upsampling))
-    return chain(filters, blocks, kernel_size, UPSAMPLING[upsampling])
+    return chain(filters, blocks, kernel_size, UPSAMPLING[upsampling], mirror=upsampling == "nearest")
 
 
 def chain(filters, blocks, kernel_size, doubling, mirror=False, first_norm="instance"):
@@ -89,7 +92,7 @@ def build(
     Args:
         compat: the package ``zoo.models.compat``.
         filters, blocks, kernel_size, upsampling: see :func:`stages`.
-        input_shape: (height, width, 3) of one picture, multiples of 4; None is any.
+        input_shape: (height, width, 3) of one picture, multiples of 4 from 16 on; None is any.
         initializer: initializer of the kernels; use ``"zeros"`` if weights are loaded next, since drawing takes JAX
             seconds a layer.
 
