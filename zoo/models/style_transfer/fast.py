@@ -6,8 +6,8 @@ residual blocks, two transposed convolutions, a last convolution; 1,674,854 weig
 Transposed convolutions leave checkerboard artifacts until they are trained for long (Odena et al. 2016,
 https://distill.pub/2016/deconv-checkerboard): ``upsampling="nearest"`` repeats every value instead, and convolves.
 Zeros around a picture tell the network where its edge is, and it learns to paint a frame there in whatever color the
-painting has more of than the photo: with ``"nearest"``, which none of the published networks has, pictures are continued
-by their reflection.
+painting has more of than the photo: with ``"nearest"``, which none of the published networks has, pictures are
+continued by their reflection.
 """
 
 from collections import namedtuple
