@@ -1,7 +1,7 @@
 """Make docs/gallery.md and its pictures from the networks that come with the zoo.
 
     python3 scripts/run.py python scripts/maintenance/gallery.py page --data DATA
-    python3 scripts/run.py python scripts/maintenance/gallery.py sheet --data DATA --painting PAINTING RUN RUN
+    python3 scripts/run.py python scripts/maintenance/gallery.py sheet RUN RUN --data DATA --painting PAINTING
 
 `page` asks every network of `weights=zoo`; DATA holds fashion/ for ten pictures of clothes. `sheet` sets four ways
 of painting three photos side by side: optimized, by the run of a network that was trained from another of the zoo's
@@ -33,6 +33,7 @@ from zoo.weights.zoo_networks import ZooNetwork
 PAGE = ROOT / "docs" / "gallery.md"
 PICTURES = ROOT / "docs" / "gallery"
 SIZE = 512
+SHEET_SIZE = 400
 HEIGHT = 240
 GAP = 6
 FEATURES = "squeezenet/squeezenet_weights_tf_dim_ordering_tf_kernels_notop.h5"
@@ -59,6 +60,7 @@ def main(arguments: list[str]) -> int:
     parser.add_argument("runs", nargs="*", metavar="RUN", help="sheet: the fine-tuned network, the one from scratch")
     parser.add_argument("--data", type=Path, required=True, help="folder of the data sets")
     parser.add_argument("--painting", type=Path, help="sheet: the painting")
+    parser.add_argument("--work", type=Path, help="sheet: folder where what is optimized already is found again")
     parsed = parser.parse_args(arguments)
     PICTURES.mkdir(exist_ok=True)
     with tempfile.TemporaryDirectory() as folder:
@@ -67,7 +69,7 @@ def main(arguments: list[str]) -> int:
             page(work, parsed.data)
         else:
             fine_tuned, from_scratch = parsed.runs
-            sheet(work, parsed.data, parsed.painting, (fine_tuned, from_scratch))
+            sheet(work, parsed.data, parsed.painting, (fine_tuned, from_scratch), parsed.work or work)
     return 0
 
 
@@ -210,11 +212,12 @@ def infer_text(work: Path, model: str, settings: list[str]) -> Run:
     return registry.infer([*given, *settings])
 
 
-def sheet(work: Path, data: Path, painting: Path, runs: tuple[str, str]) -> None:
+def sheet(work: Path, data: Path, painting: Path, runs: tuple[str, str], kept: Path) -> None:
     """Set four ways of painting three photos side by side, a row for each photo."""
     shown = sorted(photos(work / "shown").glob("*.png"))
-    ways = [shown, optimized(work / "optimized", shown, painting, data / FEATURES)]
-    ways += [restyled(work / f"network{number}", [f"run={run}"]) for number, run in enumerate(runs)]
+    ways = [shown, optimized(kept / "optimized", shown, painting, data / FEATURES)]
+    fast = "model=style_transfer/fast"
+    ways += [restyled(work / f"network{number}", [fast, f"run={run}"]) for number, run in enumerate(runs)]
     any_painting = ["model=style_transfer/any", f"weights={data / 'style_arbitrary'}"]
     ways.append(restyled(work / "any", any_painting, painting))
     rows = [row([opened(way[number]) for way in ways], 200) for number in range(len(shown))]
@@ -226,10 +229,13 @@ def sheet(work: Path, data: Path, painting: Path, runs: tuple[str, str]) -> None
 def optimized(work: Path, shown: list[Path], painting: Path, features: Path) -> list[Path]:
     """Optimize each photo; return the results."""
     results = [work / f"{path.stem}.png" for path in shown]
-    work.mkdir()
+    work.mkdir(parents=True, exist_ok=True)
     for path, result in zip(shown, results, strict=True):
         given = [f"content={path}", f"style={painting}", f"feature_weights={features}", f"save={result}"]
-        registry.train(["model=style_transfer", *given, f"size={SIZE}", f"output.root={work}", "backend=cpu"])
+        if not result.is_file():
+            registry.train(
+                ["model=style_transfer", *given, f"size={SHEET_SIZE}", f"output.root={work}", "backend=cpu"]
+            )
     return results
 
 

@@ -254,6 +254,18 @@ def test_exif_stays_with_what_is_saved(tmp_path: Path) -> None:
         assert saved.getexif().get(0x0112) in (None, 1)
 
 
+def test_transparency_stays_with_what_is_saved(tmp_path: Path) -> None:
+    alpha = Image.linear_gradient("L").resize((12, 8))
+    red = Image.new("RGBA", (12, 8), "red")
+    red.putalpha(alpha)
+    red.save(tmp_path / "clear.png")
+    picture = images.opened(tmp_path / "clear.png", "content")
+    files.write(tmp_path / "out.png", [images.fitted(picture.pixels, 24)], picture.metadata)
+    with Image.open(tmp_path / "out.png") as saved:
+        assert saved.mode == "RGBA"
+        assert np.abs(np.asarray(saved.getchannel("A").resize((12, 8)), int) - np.asarray(alpha, int)).max() < 24
+
+
 @pytest.mark.parametrize(
     ("options", "words"),
     [
