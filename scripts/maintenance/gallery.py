@@ -117,9 +117,11 @@ def style_section(work: Path, network: ZooNetwork) -> str:
     target = PICTURES / f"style_{card.name}.jpg"
     write(target, [row([opened(path) for path in results])])
     command = f"python -m zoo infer model={card.model} weights={network.source} input=photo.jpg save=out.png"
-    told = f"After {card.painting.about}: {card.about}."
-    limits = " ".join(card.limits)
-    return f"### {network.source}\n\n```bash\n{command}\n```\n\n![{told}](gallery/{target.name})\n\n{told} {limits}\n"
+    caption = f"After {card.painting.about}: {card.about}."
+    picture = f"![{caption}](gallery/{target.name})"
+    return "\n\n".join(
+        [f"### {network.source}", f"```bash\n{command}\n```", picture, " ".join([caption, *card.limits]), ""]
+    )
 
 
 def photos(folder: Path) -> Path:

@@ -49,10 +49,10 @@ def main(arguments: list[str]) -> int:
 
 def take(name: str, files: list[Path], target: Path) -> bool:
     """Scale the photo of a name; return whether there is one."""
-    found = next((path for path in files if name in path.as_posix()), None)
-    if found is None:
+    match = next((path for path in files if name in path.as_posix()), None)
+    if match is None:
         return False
-    photo = Image.open(found).convert("RGB")
+    photo = Image.open(match).convert("RGB")
     photo.thumbnail((EDGE, EDGE))
     short = name.removeprefix(SAMPLE).removesuffix(".jpg").replace("/", "_")
     photo.save(target / f"{short}.jpg", quality=92)

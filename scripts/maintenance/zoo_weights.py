@@ -201,8 +201,8 @@ def _card(row: Row, record: dict[str, Any], precision: str, parameters: int, tar
 
 
 def _painting(row: Row, record: dict[str, Any]) -> Data:
-    told = {name: row["painting"][name] for name in ("name", "about", "source", "licence")}
-    return Data(**told, sha256=file_sha256(Path(record["data"]["style"])))
+    fields = {name: row["painting"][name] for name in ("name", "about", "source", "licence")}
+    return Data(**fields, sha256=file_sha256(Path(record["data"]["style"])))
 
 
 def measure(row: Row, data: Path | None) -> None:
