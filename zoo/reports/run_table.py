@@ -73,10 +73,10 @@ def _runs_of(folder: Path) -> list[Path]:
     if not sweep_record.is_sweep(folder):
         return [folder]
     sweep = sweep_record.load(folder)
-    found = [Path(run["folder"]) for run in map(sweep.run_of, sweep.elements) if run]
-    if not found:
+    runs = [Path(run["folder"]) for run in map(sweep.run_of, sweep.elements) if run]
+    if not runs:
         raise ZooError(f"The sweep {folder} has no run yet", f"python -m zoo {sweep.verb} resume={folder}")
-    return found
+    return runs
 
 
 def root_folder(root: str | None) -> Path:

@@ -180,8 +180,8 @@ class SlurmExecutor:
 
     def find(self, ticket: str) -> Job | None:
         """Return a job that still waits or runs."""
-        found = SlurmJob(self._queue, self._submitit.SlurmJob(self._folder, ticket, [0]))
-        return found if ticket.isdigit() and found.is_running() else None
+        job = SlurmJob(self._queue, self._submitit.SlurmJob(self._folder, ticket, [0]))
+        return job if ticket.isdigit() and job.is_running() else None
 
 
 def _parameters(settings: LauncherSettings) -> dict[str, Any]:

@@ -35,10 +35,10 @@ def is_written(sweep: Sweep, element: Element) -> bool:
     return any(lock.is_held(folder) for folder in sweep.attempts(element))
 
 
-def preparations(sweep: Sweep, elements: list[Element]) -> list[list[str]]:
+def preparations(verb: str, elements: list[Element]) -> list[list[str]]:
     """Return the arguments of the zoo that build the environments of elements, each once."""
     kinds = {tuple(value_of(key, each.overrides) for key in DECIDES): each.overrides for each in reversed(elements)}
-    return [[sweep.verb, *given, PREPARE] for given in kinds.values()]
+    return [[verb, *given, PREPARE] for given in kinds.values()]
 
 
 def of_zoo(name: str, arguments: list[str], log: Path) -> Command:

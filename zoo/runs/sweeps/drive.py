@@ -7,6 +7,7 @@ import threading
 import time
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
+from pathlib import Path
 from typing import Any
 
 from zoo.core import console
@@ -59,7 +60,7 @@ def drive(sweep: Sweep, executor: Executor, launcher: str, retries: int, watch: 
     with stopped_in_order(progress.running):
         _adopt(sweep, executor, launcher, progress)
         if progress.waiting:
-            _prepare(sweep, executor, list(progress.waiting))
+            prepare(executor, attempts.preparations(sweep.verb, list(progress.waiting)), sweep.log("").parent)
         while progress.waiting or progress.running:
             _submit(sweep, executor, launcher, progress)
             _collect(sweep, retries, progress)
@@ -103,6 +104,7 @@ def _collect(sweep: Sweep, retries: int, progress: Progress) -> None:
             continue
         status = job.wait()
         progress.places[name] = job.place or progress.places.get(name, "")
+        sweep.note_place(elements[name], progress.places[name])
         del progress.running[name]
         if sweep.is_complete(elements[name]):
             continue
@@ -126,39 +128,42 @@ def ending(sweep: Sweep, element: Element, status: int) -> str:
     if isinstance(error, dict) and error.get("message"):
         return str(error["message"]).splitlines()[0]
     if status == 1:
-        return last_words(sweep, element.name)
+        return last_words(sweep.log(element.name))
     return f"it ended with exit status {status}" + (f", {run['exit']}" if run else "")
 
 
-def last_words(sweep: Sweep, name: str) -> str:
+def last_words(path: Path) -> str:
     """Return the error at the end of a log, or its last lines."""
-    path = sweep.log(name)
     lines = path.read_text(encoding="utf-8", errors="replace").splitlines() if path.is_file() else []
     begins = [at for at, line in enumerate(lines) if line.startswith("error: ")]
     shown = lines[begins[-1] :] if begins else lines
     return "\n".join(shown[-LOG_LINES:]).removeprefix("error: ") or f"nothing was written to {path}"
 
 
-def _prepare(sweep: Sweep, executor: Executor, elements: list[Element]) -> None:
-    """Build the environments that the runs need, once for each kind of machine, before any run waits for them.
+def prepare(executor: Executor, wanted: list[list[str]], logs: Path) -> None:
+    """Build the environments that runs need, once for each kind of machine, before any run waits for them.
+
+    Args:
+        executor: of the launcher.
+        wanted: arguments of the zoo that build them.
+        logs: folder for their output.
 
     Raises:
         ZooError: one of them cannot be built.
     """
-    wanted = attempts.preparations(sweep, elements)
     jobs: dict[str, tuple[str, Job]] = {}
     for number, place in enumerate(executor.places, 1):
         for at, arguments in enumerate(wanted, 1):
             name = f"prepare-{number}-{at}"
-            jobs[name] = place, executor.submit(attempts.of_zoo(name, arguments, sweep.log(name)), place)
+            jobs[name] = place, executor.submit(attempts.of_zoo(name, arguments, logs / f"{name}.log"), place)
     with stopped_in_order({name: job for name, (_, job) in jobs.items()}):
         for name, (place, job) in jobs.items():
             while job.is_running():
                 time.sleep(POLL_S)
             if job.wait():
                 raise ZooError(
-                    f"The environment cannot be prepared on {place}: {last_words(sweep, name)}",
-                    f"The whole log: {sweep.log(name)}",
+                    f"The environment cannot be prepared on {place}: {last_words(logs / f'{name}.log')}",
+                    f"The whole log: {logs / f'{name}.log'}",
                 )
 
 

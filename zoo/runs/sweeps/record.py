@@ -63,19 +63,19 @@ class Sweep:
 
     def attempts(self, element: Element) -> list[Path]:
         """Return the run folders that an element has so far, oldest first."""
-        found = [self.folder / element.name, *self.folder.glob(f"{element.name}_*")]
-        numbered = [path for path in found if (path / records.RECORD).is_file() or path.name == element.name]
+        folders = [self.folder / element.name, *self.folder.glob(f"{element.name}_*")]
+        numbered = [path for path in folders if (path / records.RECORD).is_file() or path.name == element.name]
         return sorted((path for path in numbered if path.is_dir()), key=lambda path: (len(path.name), path.name))
 
     def run_of(self, element: Element) -> Json | None:
         """Return the record of the last attempt, or of the one that is complete; None before there is any."""
-        found: Json | None = None
+        last: Json | None = None
         for folder in self.attempts(element):
             with contextlib.suppress(ZooError):  # begun just now, or damaged: it counts as not there
-                found = records.read(folder) | {"folder": str(folder)}
-                if found["exit"] == "completed":
-                    return found
-        return found
+                last = records.read(folder) | {"folder": str(folder)}
+                if last["exit"] == "completed":
+                    return last
+        return last
 
     def is_complete(self, element: Element) -> bool:
         """Whether an element has a complete run."""
@@ -92,20 +92,33 @@ class Sweep:
 
     def note_job(self, element: Element, launcher: str, ticket: str) -> None:
         """Keep how an engine calls the job of an element, to find it again."""
-        row = {"element": element.name, "launcher": launcher, "ticket": ticket, "at": records.now()}
-        with (self.folder / JOBS).open("a", encoding="utf-8") as out:
-            out.write(json.dumps(row) + "\n")
+        self._note({"element": element.name, "launcher": launcher, "ticket": ticket, "at": records.now()})
+
+    def note_place(self, element: Element, place: str) -> None:
+        """Keep where an attempt of an element ended."""
+        self._note({"element": element.name, "place": place, "at": records.now()})
 
     def tickets(self, launcher: str) -> dict[str, str]:
         """Return the last ticket of every element that a launcher had."""
-        found: dict[str, str] = {}
+        return {row["element"]: row["ticket"] for row in self._noted() if row.get("launcher") == launcher}
+
+    def places(self) -> dict[str, str]:
+        """Return where each element ended last."""
+        return {row["element"]: row["place"] for row in self._noted() if "place" in row}
+
+    def _note(self, row: dict[str, str]) -> None:
+        with (self.folder / JOBS).open("a", encoding="utf-8") as out:
+            out.write(json.dumps(row) + "\n")
+
+    def _noted(self) -> list[dict[str, str]]:
         path = self.folder / JOBS
-        for line in path.read_text(encoding="utf-8").splitlines() if path.is_file() else ():
-            with contextlib.suppress(ValueError, KeyError, TypeError):  # a torn last line
+        rows = []
+        for line in path.read_text(encoding="utf-8", errors="replace").splitlines() if path.is_file() else ():
+            with contextlib.suppress(ValueError):  # a torn last line
                 row = json.loads(line)
-                if row["launcher"] == launcher:
-                    found[str(row["element"])] = str(row["ticket"])
-        return found
+                if isinstance(row, dict) and "element" in row and all(isinstance(each, str) for each in row.values()):
+                    rows.append(row)
+        return rows
 
 
 def separate(overrides: list[str]) -> tuple[list[str], list[str]]:

@@ -19,7 +19,8 @@ def rows(sweep: Sweep, progress: Progress | None = None) -> list[list[str]]:
         sweep: of which.
         progress: while it is at work; else None.
     """
-    return [_row(sweep, element, progress or Progress()) for element in sweep.elements]
+    shown = progress or Progress(places=sweep.places())
+    return [_row(sweep, element, shown) for element in sweep.elements]
 
 
 def _row(sweep: Sweep, element: Element, progress: Progress) -> list[str]:
