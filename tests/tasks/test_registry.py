@@ -153,7 +153,8 @@ def test_a_bug_keeps_its_traceback_in_a_file(
 
 def test_a_sweep_runs_every_combination(zoo: Zoo, tmp_path: Path) -> None:
     assert zoo("train", "-m", "data=digits", "model=mnist,mnist_dense", "seed=1,2") == 0
-    records = [record(folder) for folder in (tmp_path / "runs").iterdir()]
+    (sweep,) = (tmp_path / "runs").iterdir()
+    records = [record(path.parent) for path in sweep.glob("*/run.json")]
     assert sorted((run["model"], run["config"]["seed"]) for run in records) == [
         ("mnist", 1), ("mnist", 2), ("mnist_dense", 1), ("mnist_dense", 2),
     ]  # fmt: skip

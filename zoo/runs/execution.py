@@ -108,7 +108,7 @@ def run_worker(
                 watch(event)
 
         def once(path: Path) -> Outcome:
-            limits, launcher = _limits(context), context.settings.launcher
+            limits, launcher = _limits(context), context.settings.launcher.name
             return worker_process.run(environment.python, variables, path, handle, feed, limits, started, launcher)
 
         with store.in_use(environment):
