@@ -39,9 +39,9 @@ EPOCH_FIELDS = (
     "peak_memory_bytes",
 )
 ROW_FIELDS = (
-    "operation", "size", "network", "mode", "batch_size", "implementation", "precision", "way", "device", "device_kind",
-    "median_ms", "q1_ms", "q3_ms", "median_s", "count", "items_per_s", "gflop_per_s", "share_of_peak", "largest_error",
-    "correct", "error", "grade",
+    "operation", "size", "network", "mode", "batch_size", "implementation", "precision", "way", "device",
+    "device_kind", "median_ms", "q1_ms", "q3_ms", "median_s", "count", "items_per_s", "gflop_per_s", "share_of_peak",
+    "largest_error", "correct", "error", "grade",
 )  # fmt: skip
 # The time that members bear: that of the writing would tell nothing, and differ for the same content.
 TIME = (1980, 1, 1, 0, 0, 0)

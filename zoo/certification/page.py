@@ -69,11 +69,14 @@ def _cards(rows: list[StepResult]) -> Html | None:
 
 def _table(place: Place, rows: list[StepResult]) -> Html:
     cells: list[list[Child]] = [
-        [row.step, _badge(row.state), f"{row.seconds:.1f}", _lines([*row.words, *([row.problem] if row.problem else [])]
-         + (["other work kept the machine busy"] if row.busy else []))]
-        for row in rows
-    ]  # fmt: skip
+        [row.step, _badge(row.state), f"{row.seconds:.1f}", _lines(_outcome(row))] for row in rows
+    ]
     return table(f"Steps on {place.name}", ["Step", "Result", "Seconds", "What came out"], cells, figures=[2])
+
+
+def _outcome(row: StepResult) -> list[str]:
+    busy = ["other work kept the machine busy"] if row.busy else []
+    return [*row.words, *filter(None, [row.problem]), *busy]
 
 
 def _lines(words: list[str]) -> Html:
@@ -93,8 +96,8 @@ def _failure(row: StepResult) -> Html:
     """Say what failed, why as far as that is known, and what to do."""
     known = [issue for issue in known_issues.issues() if issue.id in row.issues]
     explained = [
-        tag("li", f"{issue.cause} {issue.remedy} ", tag("code", issue.command) if issue.command else None, " Source: ",
-            link(issue.source), f" ({issue.id})")
+        tag("li", f"{issue.cause} {issue.remedy} ", tag("code", issue.command) if issue.command else None,
+            " Source: ", link(issue.source), f" ({issue.id})")
         for issue in known
     ]  # fmt: skip
     why = (

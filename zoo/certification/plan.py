@@ -80,10 +80,10 @@ def steps_of(place: Place, mode: str) -> list[Step]:
         Step("environment", "builds the environment of the stack from its lock", 5, steps.environment, needed=True),
         Step("device", "proves the device, probes operations, times a product", 8, steps.device, needed=True),
     ]
-    times = [
-        Step("golden", "compares the answers of networks with golden ones", 12, steps.golden),
-        Step("matmul", "times matrix products and convolutions", 10 if mode == QUICK else 60, steps.matmul),
-    ]
+    times = [Step("golden", "compares the answers of networks with golden ones", 12, steps.golden)]
+    if steps.has_operations(place):
+        about = "times matrix products and convolutions"
+        times.append(Step("matmul", about, 10 if mode == QUICK else 60, steps.matmul))
     if not place.trains:
         return [*begin, *times]
     times += [

@@ -98,8 +98,8 @@ def _host_names() -> set[str]:
 
 def _serials() -> set[str]:
     """Return serial numbers and identifiers of this machine, read only to be taken out."""
-    told = machine.run_tool("ioreg -rd1 -c IOPlatformExpertDevice", []) if platform.system() == "Darwin" else ""
-    serials = set(re.findall(r'"IOPlatform(?:SerialNumber|UUID)" = "([^"]+)"', told or ""))
+    listing = machine.run_tool("ioreg -rd1 -c IOPlatformExpertDevice", []) if platform.system() == "Darwin" else ""
+    serials = set(re.findall(r'"IOPlatform(?:SerialNumber|UUID)" = "([^"]+)"', listing or ""))
     for name in ("/etc/machine-id", "/sys/class/dmi/id/product_serial", "/sys/class/dmi/id/product_uuid"):
         try:
             serials.add(Path(name).read_text(encoding="utf-8", errors="replace").strip())

@@ -1,4 +1,4 @@
-"""Draw data to train on, the same bytes on every machine: pictures of shapes, short texts of two kinds, one long text.
+"""Draw data to train on, the same bytes on every machine: pictures of shapes, texts of two kinds, one long text.
 
 No download is needed, and the checksum of the data tells that two machines trained on the same.
 """

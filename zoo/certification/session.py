@@ -91,8 +91,9 @@ class Session:
     def _say_beginning(self) -> None:
         places = ", ".join(place.name for place in self.state.places)
         count = sum(1 for _ in self.left())
-        console.say(f"Certifying {self.state.machine}\n{places}: {count} steps, about {words(self.seconds_left())}; "
-                    f"{power.read()}\nCtrl-C stops; the same command goes on. All of it is in {self.folder}")  # fmt: skip
+        console.say(f"Certifying {self.state.machine}\n{places}: {count} steps, about {words(self.seconds_left())}")
+        console.say(f"This machine is {power.read()}. Ctrl-C stops; the same command goes on")
+        console.say(f"All of it is in {self.folder}")
 
     def _wait_for_mains(self) -> None:
         """Wait while the machine runs on its battery: power saving slows it, and this takes long."""
@@ -170,7 +171,8 @@ def opened(root: Path, mode: str, backend: str | None, stack: str, mnist: str | 
     folder = (root / f"{PREFIX}{mode}-{stamp}").resolve()
     state = Certification(
         mode=mode, hardware=hardware(here), machine=machine.describe(here), platform=here.platform, commit=commit,
-        date=_today(), power=str(power.read()), reference_gflop_per_s=round(reference.gflop_per_s(), 3), places=chosen,
+        date=_today(), power=str(power.read()), reference_gflop_per_s=round(reference.gflop_per_s(), 3),
+        places=chosen,
     )  # fmt: skip
     _make(folder)
     state.write(folder)

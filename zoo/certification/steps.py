@@ -84,7 +84,7 @@ def environment(work: Work) -> Findings:
 
 def device(work: Work) -> Findings:
     """Prove on which device matrix products run, probe operations, and time a product there."""
-    if work.place.framework in paths.worker_modules("devices/kernels"):
+    if has_operations(work.place):
         run = _bench(work, "matmul", "operations=[square]", "square=[256,1024]", "count=5", "max_s=5")
     else:
         run = _bench(
@@ -95,11 +95,17 @@ def device(work: Work) -> Findings:
     rows = [row for row in rows_of(run) if row.get("size") == 1024 and row.get("device_kind") == work.place.kind]
     speeds = [row["gflop_per_s"] for row in rows if row.get("gflop_per_s") and row["device"] != "numpy"]
     probes = record.get("probes") or []
-    words = [f"{proven.get('proof')} ran on {proven.get('description') or proven.get('name')}, a {proven.get('kind')}",
+    where = proven.get("description") or proven.get("name")
+    words = [f"{proven.get('proof')} ran on {where}, a {proven.get('kind')}",
              f"{sum(bool(row['ok']) for row in probes)} of {len(probes)} probes right"
              + (f" (probed on {record['probes_from']})" if record.get("probes_from") else "")]  # fmt: skip
     figures = {"probes": len(probes), **({"device_gflop_per_s": max(speeds)} if speeds else {})}
     return Findings(words, figures, _wrong_device(work.place, record), "", run)
+
+
+def has_operations(place: Place) -> bool:
+    """Whether single operations of a place's framework can be timed."""
+    return place.framework in paths.worker_modules("devices/kernels")
 
 
 def _wrong_device(place: Place, record: Json) -> str:
@@ -116,7 +122,7 @@ def first_epoch(model: str) -> Do:
         golden = json.loads(FIRST_EPOCHS.read_text(encoding="utf-8"))["losses"][model]
         off = max(abs(losses[name] - golden[name]) / golden[name] for name in losses)
         words = [
-            f"loss {losses['loss']:.6f}, validation loss {losses['val_loss']:.6f}: off by {off:.2g} of the golden ones"
+            f"loss {losses['loss']:.6f}, validation {losses['val_loss']:.6f}: off by {off:.2g} of the golden ones"
         ]
         wrong = f"the losses differ from the golden ones by {off:.2g}, allowed are {golden['tolerance']:g}"
         problem = "" if off <= golden["tolerance"] else wrong
@@ -222,7 +228,7 @@ def encoder(work: Work) -> Findings:
     """Time the transformer's encoder."""
     short = ("length=128", "passes=2", "repeats=2", "compiled=false", "modes=[evaluation]", "precisions=[float32]")
     run = _run("bench", work, "model=transformer", *(short if work.quick else ("repeats=1", "compiled=false")))
-    rows = [row for row in rows_of(run) if row.get("grade") != "reported"]
+    rows = [row for row in rows_of(run) if row.get("implementation") == "zoo"]
     figures = {f"{row['mode']}_{row['precision']}_s": float(row["median_s"]) for row in rows if row.get("median_s")}
     wrong = [str(row["error"]) for row in rows if row.get("error")]
     return Findings([f"{name}: {value:.3g}" for name, value in figures.items()], figures, "; ".join(wrong), "", run)
@@ -248,8 +254,8 @@ def memory(work: Work) -> Findings:
 def resume(work: Work) -> Findings:
     """Kill a training in the middle, and go on with it to its end."""
     folder = work.folder / f"{work.place.backend}-{work.place.stack}-killed-{time.time_ns() // 10**6}"
-    settings = [*work.place.overrides, "model=mnist_dense", "data=digits", f"trainer.epochs={KILLED_EPOCHS}", "backend.probes=false",
-                f"output.root={folder.parent}", f"output.name={folder.name}"]  # fmt: skip
+    settings = [*work.place.overrides, "model=mnist_dense", "data=digits", f"trainer.epochs={KILLED_EPOCHS}",
+                "backend.probes=false", f"output.root={folder.parent}", f"output.name={folder.name}"]  # fmt: skip
     after = _killed_in_epoch(folder, [*ZOO, "train", *settings])
     run = _finished(registry.train([f"resume={folder}"]))
     epochs = [int(row["epoch"]) for row in run.history]
