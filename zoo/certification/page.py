@@ -54,7 +54,13 @@ def _place(state: Certification, place: Place) -> Html:
     rows = [row for row in state.steps if (row.backend, row.stack) == (place.backend, place.stack)]
     if not rows:
         return tag("p", "Nothing was done yet.")
-    return join([_failures(rows), _cards(rows), _table(place, rows)])
+    return join([_failures(rows), _cards(rows), _busy(rows), _table(place, rows)])
+
+
+def _busy(rows: list[StepResult]) -> Html | None:
+    busy = sum(row.busy for row in rows)
+    text = f"Other work kept the machine busy during {busy} of {len(rows)} steps: their times are too long."
+    return tag("p", text) if busy else None
 
 
 def _cards(rows: list[StepResult]) -> Html | None:
@@ -75,8 +81,7 @@ def _table(place: Place, rows: list[StepResult]) -> Html:
 
 
 def _outcome(row: StepResult) -> list[str]:
-    busy = ["other work kept the machine busy"] if row.busy else []
-    return [*row.words, *filter(None, [row.problem]), *busy]
+    return [*row.words, *filter(None, [row.problem])]
 
 
 def _lines(words: list[str]) -> Html:
@@ -116,7 +121,7 @@ def _speed(state: Certification) -> Html:
     share = reference.drift(speeds)
     said = "" if share is None else f" At the end it had {100 * share:.0f} % of its first speed."
     slow = min(speeds) / max(speeds[:3]) if max(speeds) > 0 else 1.0
-    verdict = ("Less than that is throttling, or other work on the machine." if slow < reference.THROTTLED
+    verdict = ("It was throttled, or did other work." if slow < reference.THROTTLED
                else "The machine kept its speed.")  # fmt: skip
     text = (f"numpy's product of two 512 x 512 matrices on the processor took place between the steps: at best "
             f"{max(speeds):.0f}, at worst {min(speeds):.0f} GFLOP/s.{said} {verdict}")  # fmt: skip

@@ -214,8 +214,8 @@ def words(seconds: float) -> str:
 
 
 def _newest(folder: Path) -> Path | None:
-    made = [path for path in folder.glob("*") if (path / records.RECORD).is_file()] if folder.is_dir() else []
-    return max(made, key=lambda path: (path / records.RECORD).stat().st_mtime_ns, default=None)
+    runs = [path for path in folder.glob("*") if (path / records.RECORD).is_file()] if folder.is_dir() else []
+    return max(runs, key=lambda path: (path / records.RECORD).stat().st_mtime_ns, default=None)
 
 
 def _is_busy() -> bool:
