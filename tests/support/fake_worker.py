@@ -4,8 +4,8 @@ The script comes from ``$FAKE_WORKER``: ok, error, nan, crash, killed, torn, slo
 and SIGTERM), chatty (prints like a framework would), hung (says nothing more), oom (with more than 40 pictures a
 batch), dies-once (killed, unless it goes on), lingers (a while before it ends), stopped (by somebody else, before its
 first figures), starved (without memory for any training), aborts (as C++ does without memory, with more than 40
-pictures a batch), plugin (Apple's cannot be loaded), wrong (a probe found wrong numbers), steady (a step every tenth of
-a second until SIGINT). A run that goes on begins with epoch 2. The device is of the kind that the request promises.
+pictures a batch), plugin (Apple's cannot be loaded), wrong (a probe found wrong numbers), steady (a step every tenth
+of a second until SIGINT). A run that goes on begins with epoch 2. The device is of the kind that the request names.
 """
 
 import json
