@@ -59,7 +59,8 @@ def _probe_issues(outcome: Outcome) -> list[str]:
 
 def _ending(outcome: Outcome, folder: Path) -> str:
     if outcome.error:
-        return f"The worker stopped: {outcome.error.get('message')}"
+        lost = _how_lost(outcome) if outcome.error.get("type") == protocol.GROUP_BROKEN else ""
+        return f"The worker stopped: {outcome.error.get('message')}{lost}"
     if outcome.silent_s:
         return (
             f"The worker showed no sign of life for {outcome.silent_s / 60:.1f} minutes and was ended: its device or"
@@ -71,6 +72,13 @@ def _ending(outcome: Outcome, folder: Path) -> str:
         why = f" ({often}: try a smaller batch)" if ran_out_of_memory(outcome, folder) else ""
         return f"The worker was killed by {name}{why}"
     return f"The worker ended with status {outcome.returncode} and did not say why"
+
+
+def _how_lost(outcome: Outcome) -> str:
+    """Say how the process ended that another one missed, where this machine knows."""
+    if outcome.lost_rank is None or outcome.returncode >= 0:
+        return ""
+    return f"; process {outcome.lost_rank} was killed by {signal.Signals(-outcome.returncode).name}"
 
 
 def _indented(text: str) -> str:

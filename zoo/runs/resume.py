@@ -24,7 +24,8 @@ AUTO = "auto"
 ADJUSTABLE = ("trainer.batch_size", "trainer.epochs")
 # Settings that may differ from those the run was started with. All others would make it another run.
 FREE = (
-    "backend.", "output.", "stack", "launcher", "trainer.epochs", "trainer.batch_size", "trainer.max_minutes",
+    "backend.", "output.", "stack", "launcher", "distributed.",
+    "trainer.epochs", "trainer.batch_size", "trainer.max_minutes",
     "trainer.max_memory_gb", "trainer.disk_reserve_gb", "trainer.checkpoint_minutes", "trainer.keep_checkpoints",
     "trainer.on_nan", "trainer.on_oom", "trainer.on_hangup", "trainer.hang_minutes", "trainer.restarts",
     "trainer.export", "tensorboard", "mlflow", "save", "overwrite",
