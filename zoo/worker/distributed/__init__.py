@@ -74,7 +74,7 @@ class Alone:
 
     def enter(self, batch):
         """Begin a step; return the items of the whole batch."""
-        return len(batch[1])
+        return len(batch[-1])
 
     def after_step(self, wants_save):
         """End a step; return whether a checkpoint is written now."""
