@@ -42,25 +42,25 @@ def networks(options: argparse.Namespace, folder: Path) -> dict[str, Settings]:
     """Settings of each network for which data are given, by its name."""
     steps, wanted = options.steps, options.networks
     items = -(-options.steps * 64 * 10 // 9)  # a tenth is for validation
-    found: dict[str, Settings] = {}
+    chosen: dict[str, Settings] = {}
     if options.mnist and "mnist" in wanted:
         pictures = ["data=mnist", f"data.root={options.mnist}", f"data.train_limit={items}", "data.test_limit=2000"]
-        found["mnist"] = ["model=mnist", *pictures, "freeze.before=null"]
+        chosen["mnist"] = ["model=mnist", *pictures, "freeze.before=null"]
     if options.mnist and "mobilenet" in wanted:
         root = folder / "pictures"
         finetune.write_images(options.mnist, root, items + 1000)
         small = ["model.alpha=0.25", "model.input_size=32", "augment.flip=true", "augment.crop=0.1",
                  f"data.test={1000 / (items + 1000):.4f}"]  # fmt: skip
-        found["mobilenet"] = ["model=mobilenet", "data=folder", f"data.root={root}", "weights=none", *small]
+        chosen["mobilenet"] = ["model=mobilenet", "data=folder", f"data.root={root}", "weights=none", *small]
     if options.reviews and "classifier" in wanted:
-        found["classifier"] = [
+        chosen["classifier"] = [
             "model=transformer/classifier", "data=text_folder", f"data.root={options.reviews}", "model.length=128",
             f"data.train_limit={items}", "data.test_limit=1000", "data.validation=0.1",
         ]  # fmt: skip
     if options.text and "language" in wanted:
         text = ["model=transformer/lm", "data=text_file", f"data.root={options.text}", "model.dropout=0.1"]
-        found["language"] = [*text, f"trainer.steps={steps}", "data.validation=0.02"]
-    return found
+        chosen["language"] = [*text, f"trainer.steps={steps}", "data.validation=0.02"]
+    return chosen
 
 
 def train(settings: Settings, stack: str, folder: Path, processes: int, threads: int) -> dict[str, Any]:
@@ -161,8 +161,8 @@ def _kill(settings: Settings, stack: str, place: Path, victim: int, share: float
                 if event["event"] == "step" and event["step"] >= share * event["steps"] and pids:
                     os.kill(pids[victim], signal.SIGKILL)
                     began = time.monotonic()
-                    _, told = process.communicate()
-                    return time.monotonic() - began, told.decode().strip().splitlines()[0]
+                    _, output = process.communicate()
+                    return time.monotonic() - began, output.decode().strip().splitlines()[0]
             time.sleep(0.05)
         raise SystemExit(f"{place} ended before it could be killed")
 

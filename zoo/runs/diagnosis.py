@@ -39,8 +39,8 @@ def failure(outcome: Outcome, folder: Path, backend: str) -> ZooError:
     """Return the error that says why a worker did not finish, with the end of its log and matching known issues."""
     tail, log = log_tail(folder), folder / "worker.log"
     # What the logs say of connections that broke follows from the process that is gone.
-    told = "" if outcome.error.get("type") == protocol.GROUP_BROKEN else tail
-    findings = [finding for finding in known_issues.explain(told, backend) if finding.effect != "harmless"]
+    text = "" if outcome.error.get("type") == protocol.GROUP_BROKEN else tail
+    findings = [finding for finding in known_issues.explain(text, backend) if finding.effect != "harmless"]
     rendered = [known_issues.render(findings)] if findings else []
     known = "".join(f"{text}\n" for text in [*rendered, *_probe_issues(outcome)])
     ending = _ending(outcome, folder)

@@ -14,7 +14,7 @@ from zoo.runs.launchers import Launcher, Process
 # Number of a process among those of its training.
 RANK = "ZOO_RANK"
 # So long the others may take to end by themselves, and to say why, once one of them has ended.
-GRACE_S = 10.0
+GRACE_S = 5.0
 POLL_S = 0.1
 
 

@@ -22,8 +22,8 @@ class Member:
     def bounds(self, count: int) -> tuple[int, int]:
         from zoo.worker import distributed
 
-        found: tuple[int, int] = distributed.bounds(self.rank, self.size, count)
-        return found
+        both: tuple[int, int] = distributed.bounds(self.rank, self.size, count)
+        return both
 
 
 def check(make: Any, size: int) -> None:

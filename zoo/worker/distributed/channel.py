@@ -182,8 +182,8 @@ def _address(settings, folder, deadline):
     while time.monotonic() < deadline:
         try:
             with open(path, encoding="utf-8") as source:
-                told = json.load(source)
-            return told["host"], told["port"]
+                address = json.load(source)
+            return address["host"], address["port"]
         except (OSError, ValueError):
             time.sleep(POLL_S)
     raise UserError(

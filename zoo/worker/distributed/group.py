@@ -18,9 +18,9 @@ from zoo.worker.errors import UserError
 
 BEAT_S = 1.0
 # A process whose threads send nothing for so long is stopped, or its machine or network is gone.
-SILENT_S = 12.0
+SILENT_S = 8.0
 # A process that begins no step for so long, or for so many steps' time, while another waits for it, hangs.
-LATE_S, LATE_STEPS = 15.0, 10.0
+LATE_S, LATE_STEPS = 12.0, 10.0
 # Frameworks report a lost neighbour before the channel does; so long the channel may take to say who it was.
 EXPLAIN_S = 4.0
 
@@ -241,7 +241,7 @@ class Group:
         elif kind == "error":
             self.fail("process %d on %s: %s" % (link.rank, link.host, message["message"]), message["type"])
         elif kind == "failed":
-            self.fail(message["message"], message["type"])
+            self.fail(message["message"], message["type"], heard=True)
         elif kind == "end":
             self._over.set()
 
@@ -283,12 +283,18 @@ class Group:
                 self.fail("process %d of %d, on %s, hangs: it has not begun step %d, which others began %.0f s ago"
                           % (rank, self.size, self.hosts[rank], newest, now - since[1]))  # fmt: skip
 
-    def fail(self, message, kind=protocol.GROUP_BROKEN):
-        """Take note that the group is broken; all its processes end."""
+    def fail(self, message, kind=protocol.GROUP_BROKEN, heard=False):
+        """Take note that the group is broken; all its processes end.
+
+        Args:
+            message: why.
+            kind: type of the error.
+            heard: from the first process, which then reports it.
+        """
         with self._failing:
             if self.failure is not None or self._over.is_set():
                 return
-            self.failure = (message, kind)
+            self.failure = (message, kind, heard)
         if self.rank == 0:
             for link in self._links:
                 with contextlib.suppress(OSError):
@@ -297,11 +303,11 @@ class Group:
 
     def _end(self):
         """End this process, whatever its main thread waits for."""
-        message, kind = self.failure
-        if self.rank == 0:
-            self.report(message, kind)
-        else:
-            sys.stderr.write("The training ends: %s\n" % message)
+        message, kind, heard = self.failure
+        if not heard:
+            with contextlib.suppress(OSError):  # the host may be gone as well
+                self.report(message, kind)
+        sys.stderr.write("The training ends: %s\n" % message)
         sys.stderr.flush()
         time.sleep(0.3)  # so that the others hear of it
         os._exit(1)

@@ -45,8 +45,8 @@ class Engine:
     def _replicate_without_asking(self):
         """Let a value that all processes have become one of all of them where it is.
 
-        ``jax.device_put`` has all processes compare it first: several exchanges a step, for the learning rate and every
-        metric, and no end where one process alone creates a variable, as in saving.
+        ``jax.device_put`` has all processes compare it first: several exchanges a step, for the learning rate and
+        every metric, and no end where one process alone creates a variable, as in saving.
         """
         from keras.src.backend.jax import distribution_lib
 
