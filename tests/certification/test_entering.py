@@ -9,7 +9,7 @@ import pytest
 
 from tests.support import CHECKOUT
 from tests.support import evidence_sample as sample
-from zoo.certification import comparison, entering, intake, machines
+from zoo.certification import comparison, entering, intake, machines, plausibility
 from zoo.certification.entering import StackRow
 from zoo.cli.main import main
 from zoo.core import paths
@@ -73,6 +73,35 @@ def test_a_passed_training_that_misses_the_promise_gives_no_row(checkout: Path) 
     changes = entering.changes(read)
     assert changes.trainings == []
     assert "the recipe promises at least 0.99" in changes.remarks[0]
+
+
+def test_a_proposed_recipe_is_kept_with_its_evidence(checkout: Path) -> None:
+    records = {"device": sample.runs()["device"]}
+    read = intake.read(sample.write(checkout / "e.zip", sample.members(sample.searched(), records)))
+    assert plausibility.problems(read) == []
+    changes = entering.changes(read)
+    (line,) = entering.lines(changes)
+    assert "metal.tuned.json: proposed trainer.batch_size=64 trainer.epochs=6, 2.0 times as fast" in line
+    (path,) = entering.write(changes)
+    (row,) = json.loads(path.read_text(encoding="utf-8"))
+    assert (row["values"], row["grade"]) == ({"trainer.batch_size": 64, "trainer.epochs": 6}, "measured")
+
+
+@pytest.mark.parametrize(
+    ("changed", "reason"),
+    [
+        ({"values": {"trainer.batch_size": 63}}, "not in the search space"),
+        ({"values": {"trainer.jit": True}}, "not in the search space"),
+        ({"confirmed_s": {"recipe": [1.0], "winner": [-1.0]}}, "not confirmed"),
+        ({"machine": "another"}, "another model, place or machine"),
+        ({"model": "../../x"}, "another model, place or machine"),
+    ],
+)
+def test_a_forged_proposal_is_refused(changed: dict[str, object], reason: str, tmp_path: Path) -> None:
+    state, records = sample.searched(), {"device": sample.runs()["device"]}
+    state.steps[2].proposal |= changed
+    read = intake.read(sample.write(tmp_path / "e.zip", sample.members(state, records)))
+    assert reason in plausibility.problems(read)[0]
 
 
 def test_nothing_is_written_unless_it_is_wanted(checkout: Path, capsys: pytest.CaptureFixture[str]) -> None:

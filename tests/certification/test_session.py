@@ -8,10 +8,10 @@ from typing import Any
 
 import pytest
 
-from zoo.certification import intake, plan, results, session, steps
+from zoo.certification import endurance, intake, plan, results, session, steps
 from zoo.certification.plan import Step
 from zoo.certification.results import FAILED, PASSED, SKIPPED
-from zoo.certification.steps import Findings, Work
+from zoo.certification.work import Findings, Work
 from zoo.cli.main import main
 from zoo.core.errors import ZooError
 from zoo.environments import power
@@ -104,7 +104,7 @@ def test_a_killed_training_goes_on(pretending: Path, monkeypatch: pytest.MonkeyP
         "        print(json.dumps({'event': 'epoch', 'epoch': number}), file=log, flush=True)\n"
         "time.sleep(60)\n"
     )
-    assert steps._killed_in_epoch(folder, [sys.executable, "-c", leaving]) == 3
+    assert endurance._killed_in_epoch(folder, [sys.executable, "-c", leaving]) == 3
 
 
 def test_a_machine_on_battery_is_waited_for(
@@ -142,6 +142,31 @@ def test_steps_are_listed_with_their_time(pretending: Path, capsys: pytest.Captu
 def test_a_wrong_setting_is_refused(pretending: Path, word: str, capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["certify", word]) == 1
     assert "Traceback" not in capsys.readouterr().err
+
+
+@pytest.mark.parametrize(
+    "words",
+    [["--tune"], ["--tune", "model=mobilenet"], ["--tune", "model=mnist_dense", "trials=x"], ["trials=3"]],
+)
+def test_a_search_without_what_it_needs_is_refused(pretending: Path, words: list[str]) -> None:
+    assert main(["certify", "backend=cpu", *words]) == 1
+    assert not list(pretending.glob("runs/certify-*"))
+
+
+def test_a_search_brings_back_a_proposed_recipe(pretending: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    asked: list[Any] = []
+    row = {"values": {"trainer.epochs": 4}, "confirmed_s": {"recipe": [2.0], "winner": [1.0]}, "times_as_fast": 2.0}
+
+    def search(wanted: Any) -> dict[str, Any]:
+        asked.append(wanted)
+        return {"winner": row}
+
+    monkeypatch.setattr(steps.tune, "run", search)
+    words = ["certify", "--tune", "model=mnist_dense", "trials=4", "backend=cpu", "stack=tf-2.21"]
+    assert main(words) == 0
+    last = state(pretending)["steps"][-1]
+    assert (last["step"], last["state"], last["proposal"]["values"]) == ("tune mnist_dense", PASSED, row["values"])
+    assert (asked[0].trials, asked[0].backend, asked[0].data) == (4, "cpu", "digits")
 
 
 def test_a_damaged_state_begins_anew(pretending: Path, monkeypatch: pytest.MonkeyPatch) -> None:

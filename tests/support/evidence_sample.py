@@ -89,6 +89,19 @@ def certification() -> Certification:
     )  # fmt: skip
 
 
+def searched() -> Certification:
+    """A certification that searched for a recipe."""
+    proposal = {
+        "model": "mnist_dense", "data": "digits", "backend": PLACE.backend, "stack": PLACE.stack,
+        "machine": machine.describe(HERE), "commit": COMMIT, "date": TODAY, "target": {"val_accuracy": 0.95},
+        "fixed": ["model=mnist_dense", "data=digits"], "values": {"trainer.batch_size": 64, "trainer.epochs": 6},
+        "confirmed_s": {"recipe": [2.0, 2.2], "winner": [1.0, 1.1]}, "times_as_fast": 2.0, "grade": "measured",
+    }  # fmt: skip
+    state = certification()
+    last = step("tune mnist_dense", record="", proposal=proposal, words=["proposed: trainer.batch_size=64"])
+    return dataclasses.replace(state, mode="tune mnist_dense digits 4", steps=[*state.steps[:2], last])
+
+
 def runs() -> dict[str, dict[str, Any]]:
     """The records by the names of their runs."""
     return {

@@ -19,7 +19,7 @@ if __name__ == "__main__":  # before anything asks
     platform.machine = lambda: sys.argv[1]
     sys.platform = "darwin"
 
-from zoo.certification import steps  # noqa: E402
+from zoo.certification import endurance  # noqa: E402
 from zoo.cli.main import main  # noqa: E402
 from zoo.core import paths  # noqa: E402
 from zoo.core.errors import NoLockError  # noqa: E402
@@ -58,6 +58,6 @@ def ensure(stack: Stack, name: str) -> store.Environment:
 
 if __name__ == "__main__":
     store.ensure = ensure
-    steps.ZOO = [sys.executable, __file__, sys.argv[1]]
+    endurance.ZOO = [sys.executable, __file__, sys.argv[1]]
     paths.WORKER = SUPPORT / "fake_worker.py"
     sys.exit(main(sys.argv[2:]))

@@ -5,12 +5,12 @@ import json
 import re
 from pathlib import Path
 
-from zoo.certification import machines
+from zoo.certification import machines, results
 from zoo.certification.intake import Evidence
 from zoo.certification.machines import CertifiedMachine
-from zoo.certification.plausibility import machine_of
+from zoo.certification.record_checks import machine_of
 from zoo.certification.results import FAILED, PASSED, SKIPPED, Place, StepResult
-from zoo.config import config_files
+from zoo.config import config_files, search_space
 from zoo.core import paths
 from zoo.core.errors import ZooError
 from zoo.core.files import atomic_write
@@ -18,8 +18,14 @@ from zoo.environments import backends, stacks
 from zoo.runs import evidence as rows_of_recipes
 from zoo.runs.evidence import Row
 from zoo.runs.records import Json
-from zoo.tasks import validate
+from zoo.tasks import tune, validate
 
+# What of a proposal is kept: what `tune` writes.
+PROPOSED = (
+    "model", "backend", "stack", "data", "target", "fixed", "values", "trial", "search_s", "confirmed_s",
+    "times_as_fast", "trials", "pruned", "failed", "jobs", "launcher", "importances", "seed", "machine", "date",
+    "commit", "grade", "note",
+)  # fmt: skip
 LIMIT = "trainer.max_minutes="
 SHOWN = ("device_gflop_per_s", "test_accuracy", "train_s", "largest_error")
 
@@ -42,12 +48,14 @@ class Changes:
         stacks: rows of evidence of stacks.
         machines: rows of the table of machines.
         remarks: what is not entered, and why.
+        proposals: file of winners of a recipe, and the settings that a search proposes.
     """
 
     trainings: list[tuple[str, str, Row]]
     stacks: list[StackRow]
     machines: list[CertifiedMachine]
     remarks: list[str]
+    proposals: list[tuple[Path, Json]] = dataclasses.field(default_factory=list)
 
 
 def changes(evidence: Evidence) -> Changes:
@@ -57,6 +65,11 @@ def changes(evidence: Evidence) -> Changes:
         record = evidence.runs.get(step.record)
         if step.step.startswith("train ") and step.state == PASSED and record is not None:
             _add_training(whole, step, record, evidence)
+        if step.proposal and step.state == PASSED:
+            file = paths.RECIPES / str(step.proposal["model"]) / f"{step.backend}.tuned.json"
+            whole.proposals.append((file, {name: step.proposal.get(name) for name in PROPOSED}))
+    if results.tuning(evidence.state.mode):
+        return whole
     for place in evidence.state.places:
         row = _machine_row(place, evidence)
         whole.machines.append(row)
@@ -161,6 +174,15 @@ def lines(whole: Changes) -> list[str]:
     said = []
     for model, backend, row in whole.trainings:
         said.append(f"{_shown(rows_of_recipes.file(model, backend))}: {rows_of_recipes.words(row)}")
+        known = [
+            old
+            for old in rows_of_recipes.read(model, backend)
+            if rows_of_recipes.key(old) == rows_of_recipes.key(row)
+        ]
+        said += [f"  in place of that of {old['machine']}, {old['date']}" for old in known]
+    for file, row in whole.proposals:
+        times = f", {row['times_as_fast']} times as fast as the recipe" if row["times_as_fast"] else ""
+        said.append(f"{_shown(file)}: proposed {' '.join(search_space.overrides(row['values']))}{times}")
     said += [f"{_shown(_stack_file(each.stack))}: {each.row.grade}, {each.row.what}" for each in whole.stacks]
     said += [f"{_shown(machines.file())}: {row.machine}, {row.backend} with {row.stack}: {row.passed} passed, "
              f"{row.failed} failed, {row.skipped} skipped" for row in whole.machines]  # fmt: skip
@@ -187,9 +209,17 @@ def write(whole: Changes) -> list[Path]:
     for name, text in texts.items():
         atomic_write(_stack_file(name), text)
         stacks.load(name)  # raises where the row made it malformed
-    machines.add(whole.machines)
+    for file, row in whole.proposals:
+        tune.keep(file, row)
+    if whole.machines:
+        machines.add(whole.machines)
     recipes = [rows_of_recipes.file(model, backend) for model, backend, _ in whole.trainings]
-    return [*dict.fromkeys(recipes), *map(_stack_file, texts), machines.file()]
+    proposed = [file for file, _ in whole.proposals]
+    return [
+        *dict.fromkeys([*recipes, *proposed]),
+        *map(_stack_file, texts),
+        *([machines.file()] * bool(whole.machines)),
+    ]
 
 
 def with_row(text: str, added: StackRow) -> str:

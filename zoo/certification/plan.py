@@ -2,9 +2,9 @@
 
 import dataclasses
 
-from zoo.certification import steps
-from zoo.certification.results import QUICK, Place
-from zoo.certification.steps import Do
+from zoo.certification import endurance, steps, timings
+from zoo.certification.results import QUICK, Place, tuning
+from zoo.certification.work import Do, has_operations
 from zoo.core.errors import ZooError
 from zoo.environments import machine, selection, stacks
 from zoo.environments.machine import Machine
@@ -80,17 +80,22 @@ def steps_of(place: Place, mode: str) -> list[Step]:
         Step("environment", "builds the environment of the stack from its lock", 5, steps.environment, needed=True),
         Step("device", "proves the device, probes operations, times a product", 8, steps.device, needed=True),
     ]
-    times = [Step("golden", "compares the answers of networks with golden ones", 12, steps.golden)]
-    if steps.has_operations(place):
+    times = [Step("golden", "compares the answers of networks with golden ones", 12, timings.golden)]
+    if has_operations(place):
         about = "times matrix products and convolutions"
-        times.append(Step("matmul", about, 10 if mode == QUICK else 60, steps.matmul))
+        times.append(Step("matmul", about, 10 if mode == QUICK else 60, timings.matmul))
+    search = tuning(mode)
+    if search is not None:
+        model, data, trials = search
+        about = f"searches {trials} trials for a recipe of {model} on {data}"
+        return [*begin, Step(f"tune {model}", about, 12.0 * (trials + 6), steps.tuned(model, data, trials))]
     if not place.trains:
         return [*begin, *times]
     times += [
-        Step("networks", "times training steps of networks", 10 if mode == QUICK else 60, steps.networks),
-        Step("encoder", "times the transformer's encoder", 8 if mode == QUICK else 60, steps.encoder),
-        Step("memory", "looks for memory that grows from epoch to epoch", 8, steps.memory),
-        Step("resume", "kills a training and goes on with it", 16, steps.resume),
+        Step("networks", "times training steps of networks", 10 if mode == QUICK else 60, timings.networks),
+        Step("encoder", "times the transformer's encoder", 8 if mode == QUICK else 60, timings.encoder),
+        Step("memory", "looks for memory that grows from epoch to epoch", 8, endurance.memory),
+        Step("resume", "kills a training and goes on with it", 16, endurance.resume),
     ]
     middle = _quick_training() if mode == QUICK else _whole_training()
     last = [Step("device again", "times the same product once more", 6, steps.device)]

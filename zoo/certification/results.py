@@ -1,17 +1,21 @@
 """What a certification consists of and what became of it; kept in ``certify.json`` and carried in the archive."""
 
 import dataclasses
+import re
 from pathlib import Path
 from typing import Any
 
 from zoo.core import schema
 from zoo.core.errors import ZooError, bulleted
 from zoo.core.files import write_json
+from zoo.runs.records import Json
 
 FORMAT = 1
 STATE = "certify.json"
 PASSED, FAILED, SKIPPED = STATES = ("passed", "failed", "skipped")
-QUICK, WHOLE = MODES = ("quick", "whole")
+QUICK, WHOLE = "quick", "whole"
+# "tune MODEL DATA TRIALS" searches the recipe of one model instead.
+_TUNING = re.compile(r"tune ([\w/]{1,60}) (\w{1,40}) (\d{1,4})", re.ASCII)
 
 
 @dataclasses.dataclass(frozen=True)
@@ -53,6 +57,7 @@ class StepResult:
         record: name of the run record that belongs to it; empty without one.
         reference_gflop_per_s: speed of the reference product after it.
         busy: other work kept the machine busy meanwhile.
+        proposal: settings of a recipe that a search found, with their evidence, as ``tune`` writes it.
     """
 
     backend: str
@@ -69,6 +74,7 @@ class StepResult:
     record: str = ""
     reference_gflop_per_s: float = 0.0
     busy: bool = False
+    proposal: Json = dataclasses.field(default_factory=dict)
 
 
 @dataclasses.dataclass
@@ -77,7 +83,7 @@ class Certification:
 
     Attributes:
         format: number of this format.
-        mode: quick or whole.
+        mode: quick, whole, or ``tune MODEL DATA TRIALS``.
         hardware: chip and GPU, as the archive is named.
         machine: in one line.
         platform: such as ``macos-arm64``.
@@ -121,6 +127,12 @@ class Certification:
         write_json(folder / STATE, dataclasses.asdict(self))
 
 
+def tuning(mode: str) -> tuple[str, str, int] | None:
+    """Return model, data set and number of trials where the mode is a search, else None."""
+    match = _TUNING.fullmatch(mode)
+    return (match[1], match[2], int(match[3])) if match else None
+
+
 def problems(content: Any) -> list[str]:
     """Return everything that is wrong with the form of a certification, which may be a stranger's."""
     wrong = schema.violations(content, Certification)
@@ -128,8 +140,8 @@ def problems(content: Any) -> list[str]:
         return wrong
     if content["format"] != FORMAT:
         return [f"format: is {content['format']}, this zoo reads {FORMAT}"]
-    if content["mode"] not in MODES:
-        wrong.append(f"mode: {content['mode']!r} is not one of {', '.join(MODES)}")
+    if content["mode"] not in (QUICK, WHOLE) and tuning(content["mode"]) is None:
+        wrong.append(f"mode: {content['mode']!r} is neither quick nor whole nor a search")
     for number, row in enumerate(content["steps"]):
         if row["state"] not in STATES:
             wrong.append(f"steps.{number}.state: {row['state']!r} is not one of {', '.join(STATES)}")

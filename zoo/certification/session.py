@@ -8,10 +8,10 @@ import time
 from collections.abc import Iterator
 from pathlib import Path
 
-from zoo.certification import plan, reference, samples, steps
+from zoo.certification import plan, reference, samples
 from zoo.certification.plan import Step
 from zoo.certification.results import FAILED, PASSED, SKIPPED, STATE, Certification, Place, StepResult, of
-from zoo.certification.steps import Findings, Work
+from zoo.certification.work import Findings, Work, explained
 from zoo.core import console
 from zoo.core.errors import INTERRUPTED, ZooError
 from zoo.core.files import locked, storage_error
@@ -127,11 +127,12 @@ class Session:
             if error.exit_code == INTERRUPTED:
                 raise KeyboardInterrupt from error
             findings = Findings(problem=error.message, remedy=error.remedy)
-            begin.issues = steps.explained(error, work.place.backend)
+            begin.issues = explained(error, work.place.backend)
         begin.seconds = round(time.monotonic() - began, 3)
         begin.state = FAILED if findings.problem else PASSED
         begin.words, begin.figures = findings.words, findings.figures
         begin.problem, begin.remedy = findings.problem, findings.remedy
+        begin.proposal = findings.proposal
         newest = findings.run.folder if findings.run else _newest(work.folder)
         begin.record = newest.name if newest and newest != before else ""
         begin.busy = _is_busy()

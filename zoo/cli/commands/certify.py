@@ -17,6 +17,9 @@ SETTINGS = {
     "stack": "best, the default; all, every stack that works; or the name of one",
     "data.root": "folder of MNIST's four files; otherwise they are downloaded",
     "output.root": "folder of all run folders; runs by default",
+    "model": "with --tune: the model whose recipe is searched",
+    "data": "with --tune: the data set; digits by default",
+    "trials": "with --tune: trainings of the search; 15 by default",
 }
 
 
@@ -30,6 +33,7 @@ def add_parser(verbs: "Verbs") -> None:
     parser.add_argument("overrides", nargs="*", metavar="KEY=VALUE", help="settings, see below")
     parser.add_argument("--quick", action="store_true", help="short steps: minutes instead of most of an hour")
     parser.add_argument("--on-battery", action="store_true", help="do not wait until the machine is plugged in")
+    parser.add_argument("--tune", action="store_true", help="search a recipe of one model for this machine instead")
     parser.add_argument("--list", action="store_true", help="print the steps and how long they take, and exit")
 
 
@@ -38,7 +42,7 @@ def run(parsed: argparse.Namespace) -> int:
     from zoo.certification import results, session
 
     chosen = _settings(parsed.overrides)
-    root, mode = Path(chosen.get("output.root", "runs")), results.QUICK if parsed.quick else results.WHOLE
+    root, mode = Path(chosen.get("output.root", "runs")), _mode(parsed, chosen)
     stack, backend = chosen.get("stack", "best"), chosen.get("backend")
     if parsed.list:
         return _list(mode, backend, stack)
@@ -46,6 +50,24 @@ def run(parsed: argparse.Namespace) -> int:
     work.run()
     _finish(work)
     return 1 if work.state.count(results.FAILED) else 0
+
+
+def _mode(parsed: argparse.Namespace, chosen: dict[str, str]) -> str:
+    """Return what is to be done: quick, whole, or a search; raise where settings of a search have none."""
+    from zoo.certification import results, steps
+
+    if not parsed.tune:
+        alone = [key for key in ("model", "data", "trials") if key in chosen]
+        if alone:
+            raise ZooError(f"{alone[0]}= belongs to a search", "Add --tune, or leave it out.")
+        return results.QUICK if parsed.quick else results.WHOLE
+    if "model" not in chosen:
+        raise ZooError("--tune needs the model whose recipe is searched", "For example: --tune model=mnist_dense")
+    mode = f"tune {chosen['model']} {chosen.get('data', 'digits')} {chosen.get('trials', '15')}"
+    if results.tuning(mode) is None:
+        raise ZooError(f"This is no search: {mode!r}", "For example: --tune model=mnist_dense data=digits trials=15")
+    steps.space_file(chosen["model"], chosen.get("backend", "cpu"))
+    return mode
 
 
 def _settings(words: list[str]) -> dict[str, str]:
