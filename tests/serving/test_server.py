@@ -283,6 +283,13 @@ def test_figures_and_states_are_told(server: Server) -> None:
     assert row["device"]["name"] == "fake:0"
 
 
+def test_a_network_that_comes_with_the_zoo_is_served(tmp_path: Path) -> None:
+    with serving.serving(tmp_path, ["model=mnist", "weights=zoo"]) as running:
+        row = running.get("/v1/models/mnist").json()
+        assert (row["classes"][0], row["drawn"], row["input"]) == ("0", True, [28, 28, 1])
+        assert running.post("mnist", data=bytes(28 * 28), headers=RAW).status_code == 200
+
+
 def test_beyond_this_computer_a_token_is_needed(tmp_path: Path) -> None:
     runs = serving.make_runs(tmp_path / "runs")
     with serving.serving(tmp_path, [runs[1], "host=0.0.0.0", "token=secret"]) as running:
