@@ -1,18 +1,19 @@
 """Every verb that makes a run folder: finds the module for the model's task and lets it work."""
 
+import shlex
 from typing import Any
 
 from zoo.config import compose, config_files, references
 from zoo.config.overrides import value_of
 from zoo.config.tasks import Command
 from zoo.core import console, paths, uses
-from zoo.core.errors import ZooError, unknown
+from zoo.core.errors import INTERRUPTED, ZooError, unknown
 from zoo.environments import machine, store
 from zoo.runs import context, result, resume
 from zoo.runs.records import RECORD, Json
 from zoo.runs.records import read as read_record
 from zoo.runs.result import Run
-from zoo.tasks import discovery, export_table, exporting
+from zoo.tasks import discovery, export_table, exporting, summaries
 from zoo.weights import zoo_networks
 
 # What is timed where neither a benchmark nor a model is named.
@@ -138,8 +139,13 @@ def _export_after(run: Run, overrides: list[str]) -> None:
         return
     try:
         exported = command_of("export", wanted).run(wanted)
+        if exported.exit == "interrupted":
+            raise ZooError("it was interrupted", exit_code=INTERRUPTED)
     except ZooError as error:
+        console.say("\n".join((command_of_run(run).summary or summaries.recorded)(run)))
         error.message = f"The training is complete, in {run.folder}; its export failed: {error.message}"
+        again = f"Export it later: {shlex.join(['python', '-m', 'zoo', 'export', *wanted])}"
+        error.remedy = "\n".join(filter(None, (error.remedy, again)))
         raise
     console.say("\n".join(export_table.summary(exported)))
 

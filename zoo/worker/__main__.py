@@ -61,9 +61,10 @@ def main(argv):
         sys.stderr.write("The host is gone; stopping.\n")
         return 1
     except Exception as error:
+        code = _report(events, error)  # first: the disk of the log may be full
         if not isinstance(error, (UserError, FloatingPointError)):
             traceback.print_exc()
-        return _report(events, error)
+        return code
 
 
 def _log_apart(request, rank):
