@@ -11,9 +11,11 @@ photos. What has to be trained first stays in the folder of --runs, so that a se
 
 import dataclasses
 import json
+import re
 import subprocess
 import sys
 import tempfile
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
@@ -24,7 +26,10 @@ from scripts.benchmarks.common import parser
 from zoo.config.exporters import formats
 
 SHORT = ["trainer.epochs=1"]
-HEADINGS = "model|format|quantize|KB|largest difference|changed in 1000|accuracy before, after|ms|source ms|".split("|")
+HEADINGS = [
+    "model", "format", "quantize", "KB", "largest difference", "changed in 1000", "accuracy before, after", "ms",
+    "source ms", "",
+]  # fmt: skip
 LAX = ["max_difference=1", "max_changed=1000"]
 
 
@@ -98,7 +103,7 @@ def zoo(verb: str, settings: list[str]) -> dict[str, Any]:
     return record
 
 
-def measure(source: Source, quantize: str, runs: Path, places: dict[str, str]) -> list[list[str]]:
+def measure(source: Source, quantize: str, runs: Path, places: Mapping[str, str]) -> list[list[str]]:
     """Export in one quantization; return the rows of the table."""
     settings = [text.format(**places) for text in source.export]
     if source.train:
@@ -112,9 +117,9 @@ def measure(source: Source, quantize: str, runs: Path, places: dict[str, str]) -
     return [_cells(source.name, row, record["compared_with"]) for row in record["exports"]]
 
 
-def _trained(source: Source, runs: Path, places: dict[str, str]) -> Path:
+def _trained(source: Source, runs: Path, places: Mapping[str, str]) -> Path:
     """Return the run of a source, which is trained where it is not there."""
-    name = source.name.translate(str.maketrans({",": "", " ": "-", "/": "-"}))
+    name = re.sub(r"[^A-Za-z0-9.]+", "-", source.name)
     if not (runs / name / "weights.npz").is_file():
         settings = [text.format(**places) for text in source.train]
         zoo("train", [*settings, f"output.root={runs}", f"output.name={name}"])
@@ -122,11 +127,13 @@ def _trained(source: Source, runs: Path, places: dict[str, str]) -> Path:
 
 
 def _cells(name: str, row: dict[str, Any], compared: dict[str, Any]) -> list[str]:
-    ran = row["ran"]
-    accuracy = f"{compared['accuracy']:.3f}, {row['accuracy']:.3f}" if ran and compared["accuracy"] else ""
+    begin = [name, row["format"], row["quantize"], f"{row['bytes'] / 1000:,.0f}"]
+    source = f"{compared['milliseconds']:.2f}"
+    if not row["ran"]:
+        return [*begin, "", "", "", "", source, "converted only"]
+    accuracy = f"{compared['accuracy']:.3f}, {row['accuracy']:.3f}" if compared["accuracy"] else ""
     figures = [f"{row['difference']:.1e}", f"{row['changed']:.0f}", accuracy, f"{row['milliseconds']:.2f}"]
-    end = [f"{compared['milliseconds']:.2f}", "ran" if ran else "converted only"]
-    return [name, row["format"], row["quantize"], f"{row['bytes'] / 1000:,.0f}", *(figures if ran else [""] * 4), *end]
+    return [*begin, *figures, source, "ran"]
 
 
 def _show(cells: list[str]) -> None:

@@ -164,8 +164,8 @@ def test_a_full_disk_is_named_and_nothing_half_written_is_kept(
     """The weights take 140 kB: there is room for the run folder, and not for what is exported."""
     run = _trained(place, "mnist")
     (small_disk / "ballast").write_bytes(bytes(shutil.disk_usage(small_disk).free - 100_000 - room))
-    words = [f"run={run}", f"format={format_}", "compare_to=rebuilt", "items=20", f"output.root={small_disk / 'runs'}"]
-    assert main(["export", *words]) == 1
+    words = [f"run={run}", f"format={format_}", "compare_to=rebuilt", "items=20"]
+    assert main(["export", *words, f"output.root={small_disk / 'runs'}"]) == 1
     said = capsys.readouterr().err
     assert "No space left on device" in said
     assert "Make room" in said
