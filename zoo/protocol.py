@@ -25,8 +25,10 @@ EVENTS = (
 
 # Types of the worker's errors, as the field ``type`` of an ``error`` event names them.
 USER_ERROR, OUT_OF_MEMORY, WRONG_NUMBERS = "UserError", "OutOfMemoryError", "ProbeError"
+# One of the processes of a training is gone, or stands still.
+GROUP_BROKEN = "GroupError"
 # Those whose message is meant for the user: it is shown without the end of the log.
-ERROR_KINDS = (USER_ERROR, OUT_OF_MEMORY, WRONG_NUMBERS, "FloatingPointError")
+ERROR_KINDS = (USER_ERROR, OUT_OF_MEMORY, WRONG_NUMBERS, GROUP_BROKEN, "FloatingPointError")
 
 # The device and the stack are probed, and no job runs.
 PROBE = "probe"
@@ -44,6 +46,7 @@ PARTS: Dict[str, Any] = {
     "device": _PART,
     "probes": (bool, list),
     "tensorboard": (bool,),
+    "distributed": (dict, type(None)),
     "model": _PART,
     "weights": (str, type(None)),
     "data": _PART,

@@ -1,4 +1,4 @@
-"""Write recipes/README.md: every model, backend and stack, with the evidence that it works.
+"""Write recipes/README.md, which shows all evidence, and the table of certified machines in docs/machines.md.
 
 python scripts/maintenance/recipes_page.py              write the page
 python scripts/maintenance/recipes_page.py --check      exit 1 with a message if the page is out of date
@@ -13,6 +13,7 @@ from pathlib import Path
 ROOT = Path(__file__).resolve().parent.parent.parent
 sys.path.insert(0, str(ROOT))
 
+from zoo.certification import machines
 from zoo.config import config_files
 from zoo.core import console, paths
 from zoo.core.errors import ZooError
@@ -20,6 +21,8 @@ from zoo.environments import selection, stacks
 from zoo.runs import evidence, published_figures
 
 PAGE = paths.RECIPES / "README.md"
+MACHINES = ROOT / "docs" / "machines.md"
+MARKS = ("<!-- certified machines -->", "<!-- end of certified machines -->")
 HEAD = """\
 # Recipes and their evidence
 
@@ -43,7 +46,7 @@ COLUMNS = ["backend", "stack", "grade", "where", "data", "result", "date", "from
 def page() -> str:
     """Return the whole page."""
     models = config_files.options("model")
-    parts = [HEAD, _overview(models), *(_model(name) for name in models), _stacks(), _reported()]
+    parts = [HEAD, _overview(models), *(_model(name) for name in models), _stacks(), _machines(), _reported()]
     return "\n".join(part for part in parts if part)
 
 
@@ -115,6 +118,25 @@ def _stack_rows(stack: stacks.Stack) -> Iterator[tuple[str, ...]]:
             yield stack.name, platform, ", ".join(row.devices), "none", "locked only" + stands, ""
 
 
+def _machines() -> str:
+    """Return the table of machines that were certified."""
+    rows = machines.table_rows(machines.read())
+    table = _table(machines.COLUMNS, rows) if rows else "None yet: `python -m zoo certify` makes one.\n"
+    return "## Certified machines\n\n" + table
+
+
+def pages() -> dict[Path, str]:
+    """Return every page that shows evidence, with its text as it should be."""
+    begin, end = MARKS
+    text = MACHINES.read_text(encoding="utf-8")
+    head, has_begin, rest = text.partition(begin)
+    _, has_end, tail = rest.partition(end)
+    if not has_begin or not has_end:
+        raise ZooError(f"{MACHINES} has lost the marks {begin} and {end}", "Put them back.")
+    table = _machines().partition("\n\n")[2]
+    return {PAGE: page(), MACHINES: f"{head}{begin}\n{table}{end}{tail}"}
+
+
 def _reported() -> str:
     rows = [
         [
@@ -142,17 +164,18 @@ def main(arguments: list[str] | None = None) -> int:
     parser.add_argument("--check", action="store_true", help="change nothing; exit 1 if the page is out of date")
     parsed = parser.parse_args(arguments)
     try:
-        text = page()
+        texts = pages()
     except ZooError as error:
         console.fail(error.message, error.remedy)
         return error.exit_code
     if parsed.check:
-        fresh = PAGE.is_file() and PAGE.read_text(encoding="utf-8") == text
-        if not fresh:
-            console.fail(f"{PAGE} is out of date", "Write it again: python scripts/maintenance/recipes_page.py")
-        return 0 if fresh else 1
-    PAGE.write_text(text, encoding="utf-8")
-    console.say(f"Wrote {PAGE}")
+        old = [path for path, text in texts.items() if not path.is_file() or path.read_text(encoding="utf-8") != text]
+        for path in old:
+            console.fail(f"{path} is out of date", "Write it again: python scripts/maintenance/recipes_page.py")
+        return 1 if old else 0
+    for path, text in texts.items():
+        path.write_text(text, encoding="utf-8")
+        console.say(f"Wrote {path}")
     return 0
 
 

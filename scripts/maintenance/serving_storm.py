@@ -3,7 +3,8 @@
 python scripts/maintenance/serving_storm.py http://127.0.0.1:8000 photos PID --requests 100000 --kills 20
 
 PID is that of `python -m zoo serve`. Load comes from wrk (Debian: apt install wrk) while memory is watched, and from
-a few threads while workers are killed, which know of each request whether an answer came.
+a few threads while workers are killed, which know of each request whether an answer came and come again when
+Retry-After says so.
 """
 
 import argparse
@@ -139,8 +140,8 @@ def _ask(
             answer = connection.getresponse()
             answer.read()
             code = str(answer.status)
-            if code != "200":
-                time.sleep(0.1)  # less than Retry-After says
+            if answer.getheader("Retry-After"):
+                over.wait(float(answer.getheader("Retry-After") or 0))
         except (OSError, http.client.HTTPException) as error:
             code = type(error).__name__
             connection = http.client.HTTPConnection(host, timeout=PAUSE_S * 2)

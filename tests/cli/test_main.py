@@ -53,6 +53,7 @@ def test_every_verb_has_help(arguments: list[str], capsys: pytest.CaptureFixture
 HELP = {
     "model": "mnist_conv5", "backend": "plaidml", "data": "text_lines", "preset": "smoke",
     "trainer": "trainer.on_oom", "output": "output.root", "train": "tensorboard", "infer": "batch_size",
+    "serve": "max_queue",
 }  # fmt: skip
 
 

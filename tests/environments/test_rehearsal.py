@@ -60,7 +60,7 @@ class Mac:
     def zoo(self, *words: str, worker: str = "ok") -> tuple[int, str]:
         """Run a command to its end; return its exit status and all that it printed."""
         process = self.start(*words, worker=worker)
-        shown, _ = process.communicate(timeout=120)
+        shown, _ = process.communicate(timeout=600)  # a certification has many steps
         assert "Traceback" not in shown
         return process.returncode, shown
 

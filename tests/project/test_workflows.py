@@ -115,13 +115,15 @@ def test_what_workflows_run_exists() -> None:
     assert all((CHECKOUT / name).is_file() for name in named)
 
 
-def test_issue_forms_ask_for_what_the_doctor_says() -> None:
+def test_issue_forms_ask_for_what_doctor_and_certify_say() -> None:
     forms = sorted((CHECKOUT / ".github" / "ISSUE_TEMPLATE").glob("*.yml"))
     assert {path.stem for path in forms} == {"problem", "evidence"}
-    for path in forms:
-        (doctor,) = [row for row in yaml.safe_load(path.read_text("utf-8"))["body"] if row.get("id") == "doctor"]
-        assert "python -m zoo doctor --json" in doctor["attributes"]["description"]
-        assert doctor["validations"]["required"]
+    for path, part, words in zip(
+        forms, ("archive", "doctor"), ("evidence-HARDWARE-DATE.zip", "doctor --json"), strict=True
+    ):
+        (asked,) = [row for row in yaml.safe_load(path.read_text("utf-8"))["body"] if row.get("id") == part]
+        assert words in asked["attributes"]["description"]
+        assert asked["validations"]["required"]
 
 
 def test_the_citation_is_of_this_version() -> None:

@@ -68,7 +68,7 @@ def test_a_new_file_in_the_folder_starts_workers_once_it_is_named(
     assert main(["train", "data=digits", "launcher=polite", "output.name=polite"]) == 0
     record = json.loads((pretending / "runs" / "polite" / "run.json").read_text())
     assert record["exit"] == "completed"
-    assert record["config"]["launcher"] == "polite"
+    assert record["config"]["launcher"]["name"] == "polite"
 
 
 def test_a_launcher_that_there_is_not_is_named_before_anything_is_built(

@@ -3,6 +3,7 @@
 import json
 import os
 import re
+import shutil
 import signal
 import subprocess
 import sys
@@ -150,3 +151,35 @@ def test_of_two_at_once_one_gets_the_folder(place: Path) -> None:
     assert sorted("nothing in it is touched" in end for end in ends) == [False, True]
     assert (output / "onnx" / "model.onnx").is_file()
     assert not list(place.glob(".shared*"))
+
+
+# Converters that do not say by themselves what is the matter, and the room for what they write first.
+FULL_DISKS = [("openvino", 160_000), ("savedmodel", 60_000)]
+
+
+@pytest.mark.parametrize(("format_", "room"), FULL_DISKS)
+def test_a_full_disk_is_named_and_nothing_half_written_is_kept(
+    place: Path, small_disk: Path, format_: str, room: int, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """The weights take 140 kB: there is room for the run folder, and not for what is exported."""
+    run = _trained(place, "mnist")
+    (small_disk / "ballast").write_bytes(bytes(shutil.disk_usage(small_disk).free - 100_000 - room))
+    words = [f"run={run}", f"format={format_}", "compare_to=rebuilt", "items=20"]
+    assert main(["export", *words, f"output.root={small_disk / 'runs'}"]) == 1
+    said = capsys.readouterr().err
+    assert "No space left on device" in said
+    assert "Make room" in said
+    assert not list(small_disk.glob("runs/*/export*"))
+
+
+def test_a_full_disk_for_the_result_leaves_none_of_it(
+    place: Path, small_disk: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    run = _trained(place, "mnist")
+    (small_disk / "ballast").write_bytes(bytes(shutil.disk_usage(small_disk).free - 60_000))
+    words = [f"run={run}", "format=onnx", "compare_to=rebuilt", f"output={small_disk / 'mine'}"]
+    assert main(["export", *words, f"output.root={place / 'elsewhere'}"]) == 1
+    said = capsys.readouterr().err
+    assert f"Cannot write {small_disk / 'mine'}: No space left on device" in said
+    assert "output=FOLDER" in said
+    assert [path.name for path in small_disk.iterdir()] == ["ballast"]

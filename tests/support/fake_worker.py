@@ -3,9 +3,9 @@
 The script comes from ``$FAKE_WORKER``: ok, error, nan, crash, killed, torn, slow (until SIGINT), deaf (to SIGINT
 and SIGTERM), chatty (prints like a framework would), hung (says nothing more), oom (with more than 40 pictures a
 batch), dies-once (killed, unless it goes on), lingers (a while before it ends), stopped (by somebody else, before its
-first figures), aborts (as C++ does without memory, with more than 40 pictures a batch), plugin (Apple's cannot be
-loaded), wrong (a probe found wrong numbers), steady (a step every tenth of a second until SIGINT). A run that goes on
-begins with epoch 2. The device is of the kind that the request promises.
+first figures), starved (without memory for any training), aborts (as C++ does without memory, with more than 40
+pictures a batch), plugin (Apple's cannot be loaded), wrong (a probe found wrong numbers), steady (a step every tenth
+of a second until SIGINT). A run that goes on begins with epoch 2. The device is of the kind that the request names.
 """
 
 import json
@@ -19,7 +19,7 @@ from typing import Any
 
 import numpy as np
 
-EPOCHS = 3
+EPOCHS, LONG = 3, 61
 PROTOCOL = Path(__file__).resolve().parents[2] / "zoo" / "protocol.py"
 
 
@@ -88,8 +88,11 @@ def train(request: dict[str, object]) -> None:
     resumes = settings.get("resume")
     if resumes:
         emit("resume", epoch=2, step=0, done=1)
-    for number in range(2 if resumes else 1, EPOCHS + 1):
-        epoch(number)
+    # What is to be killed on its way has that many epochs, and takes a while for them.
+    wanted = LONG if settings.get("epochs") == LONG else EPOCHS
+    for number in range(2 if resumes else 1, wanted + 1):
+        epoch(number, wanted)
+        time.sleep(0.03 if wanted == LONG else 0.0)
     if request.get("job") == "train_text_classifier":
         judge_texts(request)
 
@@ -173,6 +176,28 @@ def stream(request: dict[str, object], script: str, asked: list[int]) -> None:
             return
 
 
+def bench(request: dict[str, Any]) -> None:
+    """Time products and networks, in figures that fit each other."""
+    settings, kind = request["bench"], request["device"]["promise"]
+    common = {"device": "fake:0", "device_kind": kind, "median_ms": 2.0, "q1_ms": 1.9, "q3_ms": 2.1, "correct": True,
+              "largest_error": 1e-7, "count": 5}  # fmt: skip
+    rows: list[dict[str, object]] = []
+    if request["job"] == "bench_operations":
+        for what in settings["operations"]:
+            rows += [
+                {"operation": what, "size": size, "gflop_per_s": 2 * size**3 / 2e6, **common}
+                for size in settings["sizes"][what]
+            ]
+    elif request["job"] == "bench_networks":
+        for network in settings["networks"]:
+            more = {"batch_size": settings["batch_sizes"][0], "items_per_s": 500.0, "gflop_per_s": 3.0}
+            rows.append({"network": network["name"], "mode": settings["modes"][0], **common, **more})
+    else:
+        raise SystemExit(f"nothing stands in for {request['job']}")
+    (Path(str(request["run_dir"])) / "rows.json").write_text(json.dumps(rows))
+    emit("done", metrics={"rows": len(rows)}, phases={}, peak_memory_bytes=1, stopped=None)
+
+
 def refuse_wrong(request: dict[str, object]) -> None:
     """Hold what a task asks for against the protocol, as the real worker does."""
     protocol = runpy.run_path(str(PROTOCOL))
@@ -213,6 +238,9 @@ def main() -> int:
         epoch(1)
         epoch(2)
         os.kill(os.getpid(), signal.SIGKILL)
+    if script == "starved" and request["verb"] == "train":
+        emit("error", message="no memory left", type="OutOfMemoryError")
+        return 1
     if script == "oom" and int(str(settings["batch_size"])) > 40:
         epoch(1)
         emit("error", message="no memory left", type="OutOfMemoryError")
@@ -269,6 +297,9 @@ def main() -> int:
         epoch(1)
         while True:
             time.sleep(0.05)
+    if request["verb"] == "bench":
+        bench(request)
+        return 0
     {"train": train, "infer": infer, "evaluate": infer}[str(request["verb"])](request)
     done()
     return 0

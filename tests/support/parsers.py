@@ -14,8 +14,9 @@ from pathlib import Path
 import numpy as np
 from PIL import Image
 
-from tests.support import forked_sandbox, published
+from tests.support import evidence_sample, forked_sandbox, published
 from tests.weights import test_io
+from zoo.certification import archive, entering, intake, plausibility
 from zoo.core import schema
 from zoo.core.errors import ZooError
 from zoo.data import idx
@@ -154,7 +155,38 @@ def _lines(path: Path) -> object:
     return list(event_log.read(path)), event_log.epochs(path)
 
 
+def read_evidence(path: Path) -> object:
+    """As `evidence add` does, short of writing."""
+    read = intake.read(path)
+    return plausibility.problems(read), entering.lines(entering.changes(read))
+
+
+def _evidence_with(member: str) -> Callable[[Path], object]:
+    """For one member of an archive that is right otherwise, its checksums included."""
+
+    def read(path: Path) -> object:
+        content = evidence_sample.members() | {member: path.read_bytes()}
+        return read_evidence(archive.write(path.with_suffix(".zip"), content))
+
+    return read
+
+
+def _evidence() -> list[bytes]:
+    with tempfile.TemporaryDirectory() as name:
+        return [evidence_sample.write(Path(name, "e.zip")).read_bytes()]
+
+
 PARSERS = {
+    "evidence": Parser("e.zip", _evidence(), read_evidence, binary=True),
+    "certification": Parser(
+        "certify.json", [evidence_sample.members()["certify.json"]], _evidence_with("certify.json"), seconds=3.0
+    ),
+    "evidence-run": Parser(
+        "run.json",
+        [evidence_sample.members()["runs/train-mnist_dense.json"]],
+        _evidence_with("runs/train-mnist_dense.json"),
+        seconds=3.0,
+    ),
     "idx": Parser("x.idx", _idx(), lambda path: idx.read(path, (4, 4))),
     "picture": Parser("x.png", _pictures(), lambda path: grayscale.load(str(path), (8, 8, 1), "plain")),
     "array": Parser(

@@ -19,6 +19,7 @@ if __name__ == "__main__":  # before anything asks
     platform.machine = lambda: sys.argv[1]
     sys.platform = "darwin"
 
+from zoo.certification import endurance  # noqa: E402
 from zoo.cli.main import main  # noqa: E402
 from zoo.core import paths  # noqa: E402
 from zoo.core.errors import NoLockError  # noqa: E402
@@ -57,5 +58,6 @@ def ensure(stack: Stack, name: str) -> store.Environment:
 
 if __name__ == "__main__":
     store.ensure = ensure
+    endurance.ZOO = [sys.executable, __file__, sys.argv[1]]
     paths.WORKER = SUPPORT / "fake_worker.py"
     sys.exit(main(sys.argv[2:]))

@@ -13,7 +13,9 @@ from PIL import Image
 
 from zoo import api
 from zoo.cli.main import main
-from zoo.core.errors import ZooError
+from zoo.core.errors import UnreachableIndexError, ZooError
+from zoo.environments import store
+from zoo.environments.stacks import Stack
 from zoo.runs import event_display, result
 from zoo.tasks import registry
 
@@ -60,6 +62,28 @@ def test_a_run_folder_tells_the_whole_story(zoo: Zoo, tmp_path: Path, capsys: py
     assert "test accuracy 0.9300" in shown.out
     assert "MISSED" in shown.out
     assert "epoch   3/3" in shown.err
+
+
+def test_what_was_trained_stays_when_its_export_fails(
+    zoo: Zoo, tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    ready = store.ensure
+
+    def ensure(stack: Stack, platform: str) -> store.Environment:
+        if stack.name == "export":
+            raise UnreachableIndexError("the package index cannot be reached", "Check the network.")
+        return ready(stack, platform)
+
+    monkeypatch.setattr(store, "ensure", ensure)
+    assert zoo("train", "model=mnist", "data=digits", "output.name=kept", "output.export=[onnx]") == 1
+    said = capsys.readouterr().err
+    folder = tmp_path / "runs" / "kept"
+    assert record(folder)["exit"] == "completed"
+    assert (folder / "weights.npz").is_file()
+    assert not (folder / "export").exists()
+    assert "test accuracy 0.9300" in said
+    assert "its export failed: the package index cannot be reached" in said
+    assert f"python -m zoo export run={folder} 'format=[onnx]'" in said
 
 
 def test_the_command_in_the_record_repeats_the_run(zoo: Zoo, tmp_path: Path) -> None:
@@ -153,7 +177,8 @@ def test_a_bug_keeps_its_traceback_in_a_file(
 
 def test_a_sweep_runs_every_combination(zoo: Zoo, tmp_path: Path) -> None:
     assert zoo("train", "-m", "data=digits", "model=mnist,mnist_dense", "seed=1,2") == 0
-    records = [record(folder) for folder in (tmp_path / "runs").iterdir()]
+    (sweep,) = (tmp_path / "runs").iterdir()
+    records = [record(path.parent) for path in sweep.glob("*/run.json")]
     assert sorted((run["model"], run["config"]["seed"]) for run in records) == [
         ("mnist", 1), ("mnist", 2), ("mnist_dense", 1), ("mnist_dense", 2),
     ]  # fmt: skip

@@ -5,6 +5,7 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from zoo.cli import sweeping
 from zoo.cli.parser import CommandParser, add_json
 from zoo.core import console
 from zoo.core.errors import INTERRUPTED, ZooError
@@ -30,6 +31,7 @@ def add_options(parser: CommandParser) -> None:
         action="store_true",
         help="check all that the run checks, print each step, and exit",
     )
+    parser.add_argument("--prepare", action="store_true", help="build the environment of the run, and exit")
     parser.add_argument("--machine", metavar="FILE", help="with --dry-run: plan for a machine captured in a file")
     add_json(parser, "print the record of the run as JSON on standard output")
 
@@ -45,13 +47,25 @@ def run(verb: str, execute: "Execute", parsed: argparse.Namespace) -> int:
     """Run a verb as its options say, and return the exit code."""
     if parsed.machine and not parsed.dry_run:
         raise ZooError("--machine describes another machine, where nothing can be run", "Add --dry-run.")
+    from zoo.config import hydra_words
+
+    parsed.overrides = hydra_words.translated(parsed.overrides)
+    if parsed.prepare:
+        return _prepare(verb, parsed.overrides)
     if parsed.cfg:
         return _print_settings(verb, parsed.overrides)
     if parsed.dry_run:
         return _print_plan(verb, parsed.overrides, parsed.machine)
-    if parsed.multirun:
-        return _sweep(parsed.overrides, execute, parsed.json)
+    if parsed.multirun or sweeping.is_meant(parsed.overrides):
+        return sweeping.run(verb, execute, parsed.overrides, lambda run: _print_result(run, parsed.json), parsed.json)
     return _print_result(execute(parsed.overrides), parsed.json)
+
+
+def _prepare(verb: str, overrides: list[str]) -> int:
+    from zoo.tasks import registry
+
+    registry.prepare(verb, overrides)
+    return 0
 
 
 def _print_settings(verb: str, overrides: list[str]) -> int:
@@ -66,21 +80,6 @@ def _print_plan(verb: str, overrides: list[str], machine: str | None) -> int:
 
     console.output(*dry_run.lines(verb, overrides, Path(machine) if machine else None))
     return 0
-
-
-def _sweep(overrides: list[str], execute: "Execute", as_json: bool) -> int:
-    """Run every combination; one that fails is reported and does not stop the others."""
-    worst = 0
-    for combination in announced(overrides):
-        try:
-            code = _print_result(execute(combination), as_json)
-        except ZooError as error:
-            console.fail(error.message, error.remedy)
-            code = error.exit_code
-        if code == INTERRUPTED:
-            return code
-        worst = max(worst, code)
-    return worst
 
 
 def announced(overrides: list[str]) -> Iterator[list[str]]:

@@ -5,7 +5,7 @@ import os
 import sys
 
 from zoo.cli import parser, python_path
-from zoo.core import console
+from zoo.core import console, processes
 from zoo.core.errors import INTERRUPTED, ZooError
 
 BUG = 3
@@ -17,6 +17,7 @@ def main(arguments: list[str] | None = None) -> int:
     """Run one command and return its exit code: 0, 1 (an error of the user's), 3 (a bug in zoo), 130 (Ctrl-C)."""
     if arguments is None:
         python_path.put_last()
+        processes.end_with_starter()
     try:
         parsed = parser.parse(arguments)
         code: int = parsed.run(parsed)

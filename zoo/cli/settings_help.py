@@ -1,9 +1,11 @@
 """The text of `zoo help`: every setting with its default and its meaning, group by group."""
 
 from pathlib import Path
+from typing import Any
 
 from zoo.cli.catalogue import read_yaml
 from zoo.config import config_files, documentation, model_files
+from zoo.config.schemas.serving import ServeConfig
 from zoo.core import paths
 from zoo.core.errors import unknown
 from zoo.tasks import discovery
@@ -21,17 +23,23 @@ def lines(topic: str | None) -> list[str]:
     for command in discovery.commands():
         for group, names in config_files.groups(command.file).items():
             sections.setdefault(group, [f"{group}=NAME, for {command.verb}:", *_options(group, names)])
-        for key, default, words in documentation.documented(command.schema):
-            group = key.split(".")[0] if "." in key else command.file
-            sections.setdefault(group, [f"{group}:"])
-            line = f"  {key:<24} {default:<10} {words}"
-            if line not in sections[group]:
-                sections[group].append(line)
+        _add(sections, command.file, command.schema)
+    _add(sections, "serve", ServeConfig)
     if topic is None:
         return [line for section in sections.values() for line in [*section, ""]]
     if topic not in sections:
         raise unknown("group of settings", topic, list(sections))
     return sections[topic]
+
+
+def _add(sections: dict[str, list[str]], file: str, schema: type[Any]) -> None:
+    """Add the settings of a schema to the sections of their groups."""
+    for key, default, words in documentation.documented(schema):
+        group = key.split(".")[0] if "." in key else file
+        sections.setdefault(group, [f"{group}:"])
+        line = f"  {key:<24} {default:<10} {words}"
+        if line not in sections[group]:
+            sections[group].append(line)
 
 
 def _model(name: str) -> list[str]:

@@ -11,13 +11,17 @@ import typing
 from pathlib import Path
 from typing import Any
 
-from zoo.config import config_files, model_files
+from zoo.config import config_files, model_files, ranges
 from zoo.config.overrides import all_at_once, parse, value_of
 from zoo.config.renamed_keys import rename_settings
 from zoo.config.schemas.common import Settings
 from zoo.config.tasks import Command, S
 from zoo.core import paths
 from zoo.core.errors import ZooError, listed, nearest, unknown
+
+# Of all schemas.
+SHORTHANDS = {"launcher": "launcher.name"}
+LISTED = ("launcher.hosts", "launcher.options")
 
 
 def compose(command: Command[S], overrides: list[str]) -> S:
@@ -39,7 +43,7 @@ def compose_with_text(command: Command[S], overrides: list[str]) -> tuple[S, str
 
     tree = _tree(command, overrides)
     settings: Any = OmegaConf.to_object(tree)
-    problems = settings.problems()
+    problems = [*settings.problems(), *ranges.problems(settings.launcher.checks())]
     if problems:
         raise all_at_once(problems)
     return settings, OmegaConf.to_yaml(tree)
@@ -92,9 +96,9 @@ def _sort_overrides(
 def _in_full(schema: type[Settings], text: str) -> str:
     """Return an override with the whole name of its key, and brackets around a list."""
     key, equals, value = text.partition("=")
-    if equals and key in schema.listed and not value.startswith(("[", "'[", '"[')):
+    if equals and key in (*LISTED, *schema.listed) and not value.startswith(("[", "'[", '"[')):
         value = f"[{value}]"
-    return f"{schema.shorthands.get(key, key)}{equals}{value}"
+    return f"{(SHORTHANDS | schema.shorthands).get(key, key)}{equals}{value}"
 
 
 def _row(command: Command[Any], model: str | None) -> dict[str, Any] | None:

@@ -8,7 +8,7 @@ import os
 import sys
 import time
 import unicodedata
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from typing import Any, Protocol
 
@@ -239,9 +239,31 @@ def table_of(title: str, rows: list[dict[str, str]]) -> None:
         table(title, list(rows[0]), [list(row.values()) for row in rows])
 
 
+Draw = Callable[[list[list[str]]], None]
+
+
+@contextlib.contextmanager
+def live_table(title: str, headings: list[str]) -> Iterator[Draw | None]:
+    """Give a function that draws rows in the place of those before, on standard error; None where nobody looks."""
+    if not is_terminal():
+        yield None
+        return
+    from rich.live import Live
+
+    with Live(console=_console(), transient=True, refresh_per_second=4) as live:
+        yield lambda rows: live.update(_table(title, headings, rows))
+
+
 def table(title: str, headings: list[str], rows: list[list[str]]) -> None:
     """Print a table on standard output."""
     from rich.console import Console
+
+    # Where nobody looks (a pipe, a file), a narrow guess at the width would fold every cell.
+    width = None if sys.stdout.isatty() else 160
+    Console(highlight=False, width=width).print(_table(title, headings, rows))
+
+
+def _table(title: str, headings: list[str], rows: list[list[str]]) -> Any:
     from rich.table import Table
     from rich.text import Text
 
@@ -255,6 +277,4 @@ def table(title: str, headings: list[str], rows: list[list[str]]) -> None:
         drawn.add_column(heading, overflow="fold")
     for row in rows:
         drawn.add_row(*(Text(escape_controls(cell, keep="")) for cell in row))
-    # Where nobody looks (a pipe, a file), a narrow guess at the width would fold every cell.
-    width = None if sys.stdout.isatty() else 160
-    Console(highlight=False, width=width).print(drawn)
+    return drawn

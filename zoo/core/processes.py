@@ -2,10 +2,18 @@
 
 import contextlib
 import os
+import signal
 import subprocess
 import sys
+import threading
+import time
 from collections.abc import Iterator
 from typing import Any
+
+# Names the file descriptor that a child watches: it can be read once the process that started it is gone.
+STARTER = "ZOO_WATCH_HOST"
+# What is left to a command to stop in order once its starter is gone.
+LAST_S = 60.0
 
 # Runs between this process and the program: leads their process group, and ends it when the pipe is closed. No signal
 # tells of the end of a parent that was killed, and only Linux could be asked for one.
@@ -67,3 +75,19 @@ def running(command: list[str], **options: Any) -> Iterator["subprocess.Popen[st
         for stream in (process.stdout, process.stderr):
             if stream:
                 stream.close()
+
+
+def end_with_starter() -> None:
+    """Stop this process in order when the one that started it is gone, where that one asked for it."""
+    handle = os.environ.pop(STARTER, "")
+    if handle.isdigit():
+        threading.Thread(target=_watch, args=(int(handle),), daemon=True).start()
+
+
+def _watch(handle: int) -> None:
+    with contextlib.suppress(OSError):  # closed by somebody else: nothing tells of the end then
+        while os.read(handle, 1024):
+            pass
+        os.kill(os.getpid(), signal.SIGTERM)
+        time.sleep(LAST_S)
+        os.kill(os.getpid(), signal.SIGKILL)

@@ -35,10 +35,11 @@ def page(folders: list[Path]) -> str:
         title, body = _title(runs[0]), _single(runs[0])
     else:
         title, body = f"{len(runs)} runs compared", _several(runs)
-    return _document(title, body)
+    return document(title, body)
 
 
-def _document(title: str, body: Html) -> str:
+def document(title: str, body: Html) -> str:
+    """Return a whole page of a body; nothing is loaded from elsewhere, and no script runs."""
     style = STYLE.read_text(encoding="utf-8")
     seal = base64.b64encode(hashlib.sha256(style.encode()).digest()).decode("ascii")
     # Nothing is loaded and no script runs, whatever the run folder contains.

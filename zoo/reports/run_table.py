@@ -13,10 +13,11 @@ from zoo.reports import units
 from zoo.reports.sections.provenance import device_name
 from zoo.runs import folder as run_folder
 from zoo.runs import records
+from zoo.runs.result import HEADLINES
+from zoo.runs.sweeps import record as sweep_record
 from zoo.runs.untrusted import read_record
 
 PAGE = "report.html"
-METRICS = ("test_accuracy", "val_accuracy", "accuracy", "test_loss", "loss", "items_per_s")
 
 
 @dataclasses.dataclass(frozen=True)
@@ -53,13 +54,29 @@ def write(runs: list[str], root: str | None, output: str | None) -> Path:
         ZooError: a run is missing or damaged, or the file cannot be written or is not a report.
     """
     base = root_folder(root)
-    folders = [_folder(name, base) for name in runs or ["last"]]
-    usual = (folders[0] if len(folders) == 1 else base) / PAGE
+    named = [_folder(name, base) for name in runs or ["last"]]
+    folders = [run for folder in named for run in _runs_of(folder)]
+    usual = (named[0] if len(named) == 1 else base) / PAGE
     path = user_path(output) if output else usual
     files.check_writable(path, "Choose a place you can write: --output FILE")
     page = report_page.page(folders)
     _write(path.absolute(), page)
     return path
+
+
+def _runs_of(folder: Path) -> list[Path]:
+    """Return the runs of a sweep, the last attempt of each of its elements; any other folder as it is.
+
+    Raises:
+        ZooError: its record is damaged, or it has no run yet.
+    """
+    if not sweep_record.is_sweep(folder):
+        return [folder]
+    sweep = sweep_record.load(folder)
+    runs = [Path(run["folder"]) for run in map(sweep.run_of, sweep.elements) if run]
+    if not runs:
+        raise ZooError(f"The sweep {folder} has no run yet", f"python -m zoo {sweep.verb} resume={folder}")
+    return runs
 
 
 def root_folder(root: str | None) -> Path:
@@ -109,7 +126,7 @@ def _summary(folder: Path) -> RunSummary:
         record = read_record(folder)
     except ZooError:  # one damaged folder hides no other; its own report says what is wrong
         return RunSummary(folder.name, "", exit="damaged")
-    metric = next((name for name in METRICS if record.number("metrics", name) is not None), "")
+    metric = next((name for name in HEADLINES if record.number("metrics", name) is not None), "")
     return RunSummary(
         folder.name, record.text("started"), record.text("verb"), record.text("model"), record.text("backend"),
         record.text("stack", "name"), device_name(record), record.text("data", "name"), record.text("exit"), metric,

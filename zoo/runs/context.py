@@ -129,7 +129,7 @@ def resolve(
         overrides = command.add_defaults(overrides, here)
     overrides, choice = _name_backend(references.expand(overrides, reference), here)
     settings, text = compose.compose_with_text(command, overrides)
-    launchers.load(settings.launcher)
+    launchers.load(settings.launcher.name)
     if choice is None:
         choice = selection.select(settings.backend.name, here, settings.stack, settings.backend.python)
     return overrides, settings, text, choice

@@ -8,10 +8,20 @@ from zoo import protocol
 from zoo.config import model_files
 from zoo.config.config_files import model_arguments
 from zoo.config.schemas.common import Settings
+from zoo.config.schemas.distributed import Shareable
 from zoo.core import console
 from zoo.core.errors import ZooError
 from zoo.environments import external, store
-from zoo.runs import diagnosis, event_display, known_issues, probe_cache, resume, retry, worker_process
+from zoo.runs import (
+    diagnosis,
+    event_display,
+    known_issues,
+    probe_cache,
+    process_group,
+    resume,
+    retry,
+    worker_process,
+)
 from zoo.runs.context import RunContext
 from zoo.runs.event_log import Event
 from zoo.runs.records import Json
@@ -100,6 +110,9 @@ def run_worker(
 ) -> Outcome:
     """Run the worker to its end, and again where the settings ask for it; arguments as :func:`execute`."""
     variables = store.child_environment(context.choice.stack, context.choice.env)
+    meeting = _meeting(context)
+    if meeting:
+        request = request | {"distributed": meeting.requested()}
     with event_display.following(f"Starting {context.choice.stack.name}", context.command.figures, live) as show:
 
         def handle(event: Event) -> None:
@@ -108,11 +121,23 @@ def run_worker(
                 watch(event)
 
         def once(path: Path) -> Outcome:
-            limits, launcher = _limits(context), context.settings.launcher
-            return worker_process.run(environment.python, variables, path, handle, feed, limits, started, launcher)
+            limits, launcher = _limits(context), context.settings.launcher.name
+            return worker_process.run(
+                environment.python, variables, path, handle, feed, limits, started, launcher, meeting
+            )
 
         with store.in_use(environment):
             return retry.run_with_retries(context.folder, context.record, request, once)
+
+
+def _meeting(context: RunContext[Settings]) -> process_group.Meeting | None:
+    """Return how the processes of a training find each other; None where there is only one."""
+    settings = context.settings
+    if not isinstance(settings, Shareable) or settings.distributed.processes == 1:
+        return None
+    wanted = settings.distributed
+    threads = wanted.threads or max(1, context.machine.cores // wanted.processes)
+    return process_group.Meeting(wanted.processes, threads, port=wanted.port, join_s=wanted.join_s)
 
 
 def _cached_probes(
@@ -144,6 +169,8 @@ def _record(context: RunContext[Settings], environment: store.Environment, outco
     record.probes = outcome.start.get("probes")
     record.versions = {**environment.versions, **_reported_versions(outcome)}
     record.phases |= _phases(context, outcome)
+    if "processes" in outcome.start:
+        record.processes = outcome.start["processes"] | outcome.done.get("processes", {})
     record.metrics = outcome.done.get("metrics", {})
     record.peak_memory_bytes = outcome.done.get("peak_memory_bytes")
     record.exit = "interrupted" if _is_interrupted(outcome) else "completed" if outcome.done else "failed"

@@ -140,6 +140,44 @@ def losses(history: Path, title: str, path: Path) -> None:
     figure.savefig(path, dpi=120)
 
 
+def trials(points: list[tuple[int, float | None, str]], shares: dict[str, float], title: str, path: Path) -> None:
+    """Plot a search: seconds of every trial, the best so far, and the importance of each setting, as PNG.
+
+    Args:
+        points: number, seconds and state of each trial; one without seconds is a mark at the lower edge.
+        shares: importance by setting; without any, that panel is left out.
+        title: printed above.
+        path: the PNG to write.
+    """
+    figure = _figure(11 if shares else 7, 4)
+    panels = figure.subplots(1, 2 if shares else 1, squeeze=False, width_ratios=[3, 2] if shares else None)[0]
+    reached = [(number, seconds) for number, seconds, _ in points if seconds is not None]
+    axes = panels[0]
+    if reached:
+        axes.plot(*zip(*reached, strict=True), "o", ms=5, color="tab:blue", label="reached the target")
+        best = [(number, min(other for at, other in reached if at <= number)) for number, _ in sorted(reached)]
+        axes.step(*zip(*best, strict=True), where="post", color="tab:orange", label="best so far")
+    edge = axes.get_ylim()[0] if reached else 0.0
+    for state, marker, words in (
+        ("pruned", "|", "ended early"),
+        ("failed", "x", "failed"),
+        ("running", "1", "running"),
+    ):
+        numbers = [number for number, _, each in points if each == state]
+        if numbers:
+            axes.plot(numbers, [edge] * len(numbers), marker, ms=9, color="grey", clip_on=False, label=words)
+    axes.set(xlabel="trial", ylabel="seconds to the target")
+    axes.grid(alpha=0.3)
+    if points:
+        axes.legend()
+    if shares:
+        names = sorted(shares, key=lambda name: shares[name])
+        panels[1].barh([_shown(name) for name in names], [shares[name] for name in names], color="tab:blue")
+        panels[1].set(xlabel="share of the differences (fANOVA)")
+    figure.suptitle(_shown(title, 100))
+    figure.savefig(path, dpi=120)
+
+
 def _shown(text: str, most: int = 24) -> str:
     """Text that matplotlib prints as it is: not too long, and no ``$`` that would begin a formula."""
     whole = console.escape_controls(text.encode("utf-8", "replace").decode("utf-8"), keep="").replace("$", r"\$")

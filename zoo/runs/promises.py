@@ -12,8 +12,8 @@ from zoo.config.tasks import Command
 from zoo.runs.records import Json, RunRecord
 
 # Settings that say where, how monitored or how fast a training runs; a promise applies whatever they are.
-IGNORED_GROUPS = ("backend", "output", "expect")
-IGNORED = {"stack", "seed", "launcher", "tensorboard", "mlflow", "data.root", "trainer.jit", "trainer.export"}
+IGNORED_GROUPS = ("backend", "output", "expect", "launcher")
+IGNORED = {"stack", "seed", "tensorboard", "mlflow", "data.root", "trainer.jit", "trainer.export"}
 IGNORED |= {f"trainer.{part.name}" for part in dataclasses.fields(FaultTolerance)}
 
 

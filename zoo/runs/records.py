@@ -92,6 +92,7 @@ class RunRecord:
     artifacts: list[Json] = field(init=False)
 
     device: Json | None = field(init=False)
+    processes: Json = field(init=False)
     versions: dict[str, str] = field(init=False)
     probes: list[Json] | None = field(init=False)
     probes_from: str | None = field(init=False)

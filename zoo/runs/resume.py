@@ -14,22 +14,28 @@ from zoo.core import console
 from zoo.core.errors import ZooError, listed
 from zoo.core.paths import user_path
 from zoo.runs import folder as run_folder
-from zoo.runs import records
+from zoo.runs import lock, records
 from zoo.runs.records import Json, RunRecord
 
 KEY = "resume"
+# Begin the run that output.name names, or go on with it where it has begun: for commands that are repeated.
+AUTO = "auto"
 # Settings that may be adjusted on the way, and then hold for each later resumption.
 ADJUSTABLE = ("trainer.batch_size", "trainer.epochs")
 # Settings that may differ from those the run was started with. All others would make it another run.
 FREE = (
-    "backend.", "output.", "stack", "launcher", "trainer.epochs", "trainer.batch_size", "trainer.max_minutes",
+    "backend.", "output.", "stack", "launcher", "distributed.",
+    "trainer.epochs", "trainer.batch_size", "trainer.max_minutes",
     "trainer.max_memory_gb", "trainer.disk_reserve_gb", "trainer.checkpoint_minutes", "trainer.keep_checkpoints",
     "trainer.on_nan", "trainer.on_oom", "trainer.on_hangup", "trainer.hang_minutes", "trainer.restarts",
     "trainer.export", "tensorboard", "mlflow", "save", "overwrite",
     "checkpoint_minutes", "every",
 )  # fmt: skip
 # Settings that a record is not believed in: what they name lies outside of the run folder.
-OUTWARD = ("backend.python", "mlflow", "save", "overwrite")
+OUTWARD = (
+    "backend.python", "mlflow", "save", "overwrite",
+    "launcher.address", "launcher.hosts", "launcher.python", "launcher.options",
+)  # fmt: skip
 NEEDED = {"config": dict, "phases": dict, "backend": str, "stack.name": str, "command": list}
 
 
@@ -46,6 +52,44 @@ def folder_of(overrides: list[str]) -> Path:
         return user_path(named).resolve()
     root = Path(value_of("output.root", overrides) or Output().root)
     return run_folder.latest(root, "train", trained=False)
+
+
+def settle(overrides: list[str]) -> list[str]:
+    """Write out ``resume=auto``: nothing where the run has not begun, else ``resume=`` with its folder.
+
+    Raises:
+        ZooError: the run has no name.
+    """
+    if requested(overrides) != AUTO:
+        return overrides
+    folder = named_folder(overrides)
+    rest = [text for text in overrides if text.partition("=")[0] != KEY]
+    if (folder / records.RECORD).is_file():
+        return [*rest, f"{KEY}={folder}"]
+    _remove_beginnings(folder)
+    return rest
+
+
+def named_folder(overrides: list[str]) -> Path:
+    """Return the folder that ``output.root`` and ``output.name`` name.
+
+    Raises:
+        ZooError: there is no name.
+    """
+    root, name = value_of("output.root", overrides) or Output().root, value_of("output.name", overrides)
+    if name is None:
+        raise ZooError(f"{KEY}={AUTO} needs to know which run is meant", "Add output.name=NAME.")
+    return (user_path(root) / name).absolute()
+
+
+def _remove_beginnings(folder: Path) -> None:
+    """Remove a run folder whose host was killed before it had written a record; leave any other folder alone."""
+    left = {path.name for path in folder.iterdir()} if folder.is_dir() and not folder.is_symlink() else None
+    if left is None or not left <= {lock.NAME, "config.yaml"} or lock.is_held(folder):
+        return
+    for name in left:
+        (folder / name).unlink()
+    folder.rmdir()
 
 
 def expand(overrides: list[str]) -> list[str]:
@@ -78,7 +122,7 @@ def _refuse_complete(record: RunRecord, folder: Path, overrides: list[str]) -> N
 def _first_overrides(record: RunRecord, folder: Path, keys: set[str]) -> list[str]:
     """Return the overrides that started the run, without those of ``keys``; with what was adjusted on the way."""
     first = [text for text in _command(record, folder) if text.partition("=")[0] not in keys | {"stack"}]
-    outward = [text for text in first if _reaches_out(text)]
+    outward = [text for text in first if reaches_out(text)]
     if outward:
         console.warn(f"These are not taken from the run's record: {' '.join(outward)}. Give again what is to be used")
         first = [text for text in first if text not in outward]
@@ -89,7 +133,7 @@ def _first_overrides(record: RunRecord, folder: Path, keys: set[str]) -> list[st
     return [*(text for text in first if text.partition("=")[0] not in adjusted), *kept]
 
 
-def _reaches_out(text: str) -> bool:
+def reaches_out(text: str) -> bool:
     """Whether an override runs a program, writes outside of the run folder or contacts an address.
 
     The folder may come from a stranger: only the user may say such things.

@@ -9,7 +9,7 @@ from typing import IO, Any, Protocol
 from zoo import protocol
 from zoo.core import console
 from zoo.environments.store import worker_command
-from zoo.runs import event_log, launchers
+from zoo.runs import event_log, launchers, process_group
 from zoo.runs.event_log import Event
 from zoo.runs.stopping import Hangup, Stopper, stopping
 from zoo.runs.watchdog import EventFile, ProcessLimits, watchdog
@@ -31,6 +31,7 @@ class Outcome:
         interrupted: the user asked it to stop.
         silent_s: it was killed after so many seconds without an event; 0 otherwise.
         returncode: exit status; negative for a signal.
+        lost_rank: number of the process that ended first, before its time, of several; None otherwise.
     """
 
     start: Event = field(default_factory=dict)
@@ -41,6 +42,11 @@ class Outcome:
     interrupted: bool = False
     silent_s: float = 0.0
     returncode: int = 0
+    lost_rank: int | None = None
+
+    def lost(self, rank: int, status: int) -> None:
+        """Note which of several processes ended before its time."""
+        self.lost_rank, self.returncode = rank, status
 
     def hung(self, seconds: float) -> None:
         """Note that it is killed after so many seconds of silence."""
@@ -58,7 +64,7 @@ class Outcome:
             case "artifact":
                 self.artifacts.append(Path(event["path"]))
             case "error":
-                self.error = event
+                self.error = self.error or event  # of several processes, those that follow suffer from the first
             case "done":
                 self.done = event
 
@@ -85,6 +91,7 @@ def run(
     limits: ProcessLimits = NO_LIMITS,
     started: Callable[[], None] | None = None,
     launcher: str = "local",
+    meeting: process_group.Meeting | None = None,
 ) -> Outcome:
     """Run one request in the worker to its end.
 
@@ -97,13 +104,14 @@ def run(
         limits: on the process.
         started: called once the worker runs; must return at once.
         launcher: name of the module that starts the process.
+        meeting: where several processes share the request, how they find each other.
 
     Raises:
         ZooError: there is no such launcher, or the process cannot be started.
     """
     outcome = Outcome()
     starter = launchers.load(launcher)
-    with _following(starter, python, environment, request, feed, limits, outcome) as (process, lines):
+    with _following(starter, python, environment, request, feed, limits, outcome, meeting) as (process, lines):
         if feed and process.stdin:
             feed.begin(process.stdin)
         if started:
@@ -126,6 +134,7 @@ def _following(
     feed: Feed | None,
     limits: ProcessLimits,
     outcome: Outcome,
+    meeting: process_group.Meeting | None,
 ) -> Iterator[tuple[launchers.Process, Iterable[bytes]]]:
     """Start the process and yield it with the lines it writes, each kept in ``events.jsonl``; end it afterwards."""
 
@@ -137,8 +146,13 @@ def _following(
     folder = request.parent
     # Unbuffered: a line that a full disk does not take must not come back when the file is closed.
     with (folder / "events.jsonl").open("ab", buffering=0) as out:
-        command = worker_command(python, request)
-        process = launcher.start(command, environment, folder, stdin=feed is not None, lock=limits.lock)
+        command, stdin = worker_command(python, request), feed is not None
+        process: launchers.Process
+        if meeting is None:
+            process = launcher.start(command, environment, folder, stdin=stdin, lock=limits.lock)
+        else:
+            starter = process_group.Starter(launcher, command, environment, folder, limits.lock)
+            process = process_group.start(starter, stdin, meeting, outcome.lost)
         stopper = Stopper(process, asked)
         hangup = Hangup(folder / "host.log", None if limits.outlives_terminal else stopper)
         with stopping(process, stopper, hangup), watchdog(process, limits.hang_s, outcome.hung) as alive:

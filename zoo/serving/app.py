@@ -3,6 +3,7 @@
 import asyncio
 import base64
 import json
+import re
 import time
 from collections.abc import AsyncIterator, Awaitable, Callable
 from pathlib import Path
@@ -13,6 +14,7 @@ from starlette.exceptions import HTTPException
 from starlette.requests import ClientDisconnect, Request
 from starlette.responses import JSONResponse, Response, StreamingResponse
 from starlette.routing import Route
+from starlette.types import Receive, Scope, Send
 
 from zoo.runs.records import Json
 from zoo.serving import inputs, openapi
@@ -30,6 +32,7 @@ if TYPE_CHECKING:
 PAGE = {"/": ("page.html", "text/html"), "/page.css": ("page.css", "text/css"),
         "/page.js": ("page.js", "text/javascript")}  # fmt: skip
 HERE = Path(__file__).parent
+_PREDICT = re.compile(r"/v1/models/(?P<name>[^/]+):predict")
 Handler = Callable[[Request], Awaitable[Response]]
 
 
@@ -48,9 +51,29 @@ class Application:
     ) -> None:
         self._engines, self._decoders, self._preparer, self._metrics = engines, decoders, preparer, metrics
         self.draining = False
+        self._others = self._routed()
 
-    def asgi(self) -> Starlette:
-        """Return the application for an ASGI server."""
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Answer a request; what is asked most is not looked up among the routes."""
+        name = _PREDICT.fullmatch(scope["path"]) if scope["type"] == "http" and scope["method"] == "POST" else None
+        if name is None:
+            await self._others(scope, receive, send)
+            return
+        scope["path_params"] = name.groupdict()
+        request = Request(scope, receive)
+        try:
+            answer = await self._predict(request)
+        except RequestError as error:
+            answer = await _refused(request, error)
+        except ClientDisconnect as error:
+            answer = await _gone(request, error)
+        except Exception as error:
+            await (await _broken(request, error))(scope, receive, send)
+            raise
+        await answer(scope, receive, send)
+
+    def _routed(self) -> Starlette:
+        """Return the application with its routes."""
         routes = [Route(path, _static(name, kind)) for path, (name, kind) in PAGE.items()]
         routes += [
             Route("/healthz", self._alive),

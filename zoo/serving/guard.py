@@ -1,6 +1,7 @@
 """Who may ask, from where, and how much: looked at before anything of a request is read."""
 
 import asyncio
+import functools
 import hmac
 import ipaddress
 import json
@@ -50,6 +51,7 @@ class Guard:
     ) -> None:
         self._app, self._limits, self._token, self._metrics = app, limits, token, metrics
         self._names = {name.lower() for name in names}
+        self._is_own = functools.lru_cache(64)(self._looks_own)
         self._pending = 0
         metrics.pending.set_function(lambda: self._pending)
 
@@ -94,7 +96,7 @@ class Guard:
         if kind.lower() != "bearer" or not hmac.compare_digest(token.strip().encode("utf-8", "replace"), wanted):
             raise RequestError(401, "The token is missing or wrong: Authorization: Bearer TOKEN")
 
-    def _is_own(self, host: str) -> bool:
+    def _looks_own(self, host: str) -> bool:
         """Whether a Host header names this server; a foreign name that leads here is how pages of others get in."""
         try:
             name = urlsplit(f"//{host}").hostname or ""
@@ -136,7 +138,8 @@ class _Body:
         if self._read < 0:
             return await self._receive()
         try:
-            message = await asyncio.wait_for(self._receive(), BODY_S)
+            async with asyncio.timeout(BODY_S):
+                message = await self._receive()
         except TimeoutError:
             raise RequestError(408, f"The body did not come within {BODY_S:g} s") from None
         self._read += len(message.get("body", b""))

@@ -83,11 +83,12 @@ def load(overrides: list[str], folder: Path, limits: ServeConfig, taken: set[str
     """
     name = value_of("name", overrides)
     overrides = [text for text in overrides if not text.startswith("name=")]
+    name = _free_name(name, overrides, taken)
+    overrides = registry.expand("infer", overrides)
     kinds = {"classify": _pictures, "text_classifier": _texts, "language_model": _writer, "restyle": _restyle}
     task = registry.task_of("infer", overrides)
     if task not in kinds:
         raise ZooError(f"Models of task {task!r} cannot be served", f"These can: {', '.join(kinds)}.")
-    name = _free_name(name, overrides, taken)
     place = folder / name
     place.mkdir()
     return kinds[task](name, overrides, place, limits)

@@ -48,7 +48,7 @@ class WorkerProcess:
         write_json(path, request | ({"probes": probed.rows} if probed else {}))
         variables = store.child_environment(context.choice.stack, context.choice.env)
         command = store.worker_command(self._environment.python, path)
-        self._process = launchers.load(context.settings.launcher).start(
+        self._process = launchers.load(context.settings.launcher.name).start(
             command, variables, context.folder, stdin=True
         )
         threading.Thread(target=self._follow, args=(self._process,), daemon=True).start()

@@ -100,4 +100,4 @@ def _mapped(path: str, kind: Any, shape: tuple[int, ...]) -> "NDArray[Any]":
     import numpy as np
 
     Path(path).touch(mode=0o600)
-    return np.memmap(path, kind, "w+", shape=shape)
+    return np.asarray(np.memmap(path, kind, "w+", shape=shape))  # a plain array is faster to take parts of

@@ -13,7 +13,7 @@ from zoo.config.schemas.export import ExportConfig
 from zoo.config.tasks import Command
 from zoo.core import console
 from zoo.core.errors import ZooError, bulleted
-from zoo.core.files import atomic_write, check_writable, storage_error, write_json
+from zoo.core.files import FULL, atomic_write, check_writable, storage_error, write_json
 from zoo.core.paths import user_path
 from zoo.environments import selection, store
 from zoo.environments.machine import Machine
@@ -27,6 +27,7 @@ from zoo.tasks import export_table
 
 STACK = "export"
 REPORT = "export.json"
+ROOM = "Make room there, or choose another folder: output=FOLDER"
 ELSEWHERE = "Choose a folder that is not there yet: output=FOLDER"
 
 
@@ -116,7 +117,7 @@ def export(context: RunContext[ExportConfig], subject: Subject) -> Run:
             if any(row["kept"] for row in rows):
                 _place(part, target)
         except OSError as error:
-            raise storage_error("write", target, error, ELSEWHERE) from error
+            raise storage_error("write", target, error, ROOM if error.errno in FULL else ELSEWHERE) from error
         finally:
             shutil.rmtree(part, ignore_errors=True)
         _judge(context, rows, target)
@@ -260,7 +261,9 @@ def _place(part: Path, target: Path) -> None:
 def _copy(part: Path, target: Path) -> None:
     aside = target.with_name(f".{target.name}.{secrets.token_hex(4)}.part")
     try:
-        shutil.copytree(part, aside)
+        for path in [part, *sorted(part.rglob("*"))]:  # copytree would put all of its errors into one
+            place = aside / path.relative_to(part)
+            place.mkdir() if path.is_dir() else shutil.copyfile(path, place)
         os.rename(aside, target)
     finally:
         shutil.rmtree(aside, ignore_errors=True)

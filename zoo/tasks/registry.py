@@ -1,16 +1,19 @@
 """Every verb that makes a run folder: finds the module for the model's task and lets it work."""
 
+import shlex
 from typing import Any
 
 from zoo.config import compose, config_files, references
 from zoo.config.overrides import value_of
 from zoo.config.tasks import Command
 from zoo.core import console, paths, uses
-from zoo.core.errors import ZooError, unknown
+from zoo.core.errors import INTERRUPTED, ZooError, unknown
+from zoo.environments import machine, store
 from zoo.runs import context, result, resume
-from zoo.runs.records import Json
+from zoo.runs.records import RECORD, Json
+from zoo.runs.records import read as read_record
 from zoo.runs.result import Run
-from zoo.tasks import discovery, export_table, exporting
+from zoo.tasks import discovery, export_table, exporting, summaries
 from zoo.weights import zoo_networks
 
 # What is timed where neither a benchmark nor a model is named.
@@ -71,13 +74,46 @@ def dispatch(verb: str, overrides: list[str]) -> Run:
     Raises:
         ZooError: the task has no such verb, and whatever the command raises.
     """
+    from zoo.tasks import sweeps  # which executes runs by this module
+
     paths.make_cache()
+    if sweeps.is_elsewhere(overrides):
+        return sweeps.single(verb, overrides)
     with uses.using(paths.cache_in_use()):
+        complete = _complete(verb, overrides)
+        if complete:
+            return complete
         overrides = expand(verb, overrides)
         run: Run = command_of(verb, overrides).run(overrides)
         if verb == "train":
             _export_after(run, overrides)
     return run
+
+
+def _complete(verb: str, overrides: list[str]) -> Run | None:
+    """Return the run that ``resume=auto`` names where it is complete."""
+    if verb != "train" or resume.requested(overrides) != resume.AUTO:
+        return None
+    folder = resume.named_folder(overrides)
+    if not (folder / RECORD).is_file() or read_record(folder)["exit"] != "completed":
+        return None
+    console.say(f"{folder} is complete")
+    return result.open_run(folder)
+
+
+def prepare(verb: str, overrides: list[str]) -> None:
+    """Build the environment that a run would use, where it is not there yet.
+
+    Raises:
+        ZooError: the settings are wrong, no stack fits, or the environment cannot be built.
+    """
+    paths.make_cache()
+    overrides = expand(verb, overrides)
+    command, here = command_of(verb, overrides), machine.probe()
+    overrides = [text for text in overrides if text.partition("=")[0] != resume.KEY]
+    _, settings, _, choice = context.resolve(command, overrides, here, references.chosen(overrides))
+    if settings.backend.python is None:
+        console.say(f"{choice.stack.name}: {store.ensure(choice.stack, here.platform).folder}")
 
 
 def expand(verb: str, overrides: list[str]) -> list[str]:
@@ -86,8 +122,9 @@ def expand(verb: str, overrides: list[str]) -> list[str]:
     Raises:
         ZooError: there is no such run or network.
     """
-    if verb == "train" and resume.requested(overrides):
-        return resume.expand(overrides)
+    if verb == "train":
+        overrides = resume.settle(overrides)
+        return resume.expand(overrides) if resume.requested(overrides) else overrides
     return zoo_networks.as_run(overrides) if verb in ("infer", "evaluate", "export") else overrides
 
 
@@ -102,8 +139,13 @@ def _export_after(run: Run, overrides: list[str]) -> None:
         return
     try:
         exported = command_of("export", wanted).run(wanted)
+        if exported.exit == "interrupted":
+            raise ZooError("it was interrupted", exit_code=INTERRUPTED)
     except ZooError as error:
+        console.say("\n".join((command_of_run(run).summary or summaries.recorded)(run)))
         error.message = f"The training is complete, in {run.folder}; its export failed: {error.message}"
+        again = f"Export it later: {shlex.join(['python', '-m', 'zoo', 'export', *wanted])}"
+        error.remedy = "\n".join(filter(None, (error.remedy, again)))
         raise
     console.say("\n".join(export_table.summary(exported)))
 

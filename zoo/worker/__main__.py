@@ -49,18 +49,34 @@ def main(argv):
     from zoo.worker.errors import UserError
     from zoo.worker.events import Emitter, take_stdout
 
-    events, stop = Emitter(take_stdout()), Stop()
+    rank = int(os.environ.pop("ZOO_RANK", "0"))
+    if rank:
+        _log_apart(argv[1], rank)
+    events, stop = Emitter(take_stdout(), errors_only=rank > 0), Stop()
     _heed_signals(stop)
     try:
-        _run(_read(argv[1]), events, stop)
+        _run(_read(argv[1]), rank, events, stop)
         return 0
     except BrokenPipeError:
         sys.stderr.write("The host is gone; stopping.\n")
         return 1
     except Exception as error:
+        code = _report(events, error)  # first: the disk of the log may be full
         if not isinstance(error, (UserError, FloatingPointError)):
             traceback.print_exc()
-        return _report(events, error)
+        return code
+
+
+def _log_apart(request, rank):
+    """Let a process that is not the first of its training write into a log of its own, where that is possible."""
+    path = os.path.join(os.path.dirname(request), "worker_%d.log" % rank)
+    try:
+        log = os.open(path, os.O_WRONLY | os.O_APPEND | os.O_CREAT, 0o644)
+    except OSError as error:
+        sys.stderr.write("Process %d cannot write %s: %s\n" % (rank, path, error.strerror))
+        return
+    os.dup2(log, 2)
+    os.close(log)
 
 
 def _heed_signals(stop):
@@ -86,6 +102,11 @@ def _read(path):
 
 
 def _report(events, error):
+    from zoo.worker import distributed
+
+    group = distributed.current()
+    if group.size > 1:
+        group.explain(error)  # ends this process
     try:
         events.emit("error", message=str(error) or type(error).__name__, type=type(error).__name__)
     except BrokenPipeError:
@@ -93,21 +114,43 @@ def _report(events, error):
     return 1
 
 
-def _run(request, events, stop):
+def _run(request, rank, events, stop):
     phases = {}
-    _open(request, events, phases)
+    group = _join(request, rank, events, stop)
+    _open(request, events, phases, group)
+    if group:
+        stop = group.stop
     result = _do(request, events, stop, phases) if request["verb"] != "probe" else {}
     from zoo.worker import memory
 
+    if group:
+        peaks = group.gather_values(memory.peak_bytes())
+        result["processes"] = {"peak_memory_bytes": peaks, "bytes_per_step": group.bytes_per_step}
     events.emit("done", phases=phases, peak_memory_bytes=memory.peak_bytes(), **result)
+    if group:
+        group.close()
 
 
-def _open(request, events, phases):
+def _join(request, rank, events, stop):
+    """Meet the other processes of a training; None where there are none."""
+    from zoo.worker import distributed
+
+    group = distributed.join(request, rank, stop)
+    if group:
+        group.report = lambda message, kind: events.emit("error", message=message, type=kind)
+        # A scheduler that wants the machine back sends this, and leaves some seconds for a checkpoint.
+        signal.signal(signal.SIGTERM, stop)
+    return group
+
+
+def _open(request, events, phases, group=None):
     """Start the framework on its device, prove and probe it, and report that in a ``start`` event."""
     began = time.monotonic()
     os.environ["ZOO_KERAS"] = request["stack"]["keras"]
     device = importlib.import_module("zoo.worker.devices." + request["device"]["framework"])
     device.start(request["device"])
+    if group:
+        group.engine.start(request["device"])
     has_keras = _import_keras(request)
     phases["import_s"] = time.monotonic() - began
     proof = device.proof(request["device"])
@@ -120,12 +163,33 @@ def _open(request, events, phases):
         versions["keras"], rows = compat.version(), run.run(request, device.place, proof["kind"])
     phases["probes_s"] = time.monotonic() - began
     variables = _variables(request["device"]["framework"])
+    more = _prove_together(group, versions, proof) if group else {}
     events.emit(
-        "start", versions=versions, device=proof, python=platform.python_version(), probes=rows, variables=variables
-    )
+        "start", versions=versions, device=proof, python=platform.python_version(), probes=rows, variables=variables,
+        **more
+    )  # fmt: skip
     _refuse_another_device(request["device"], proof)
     if has_keras:
         run.enforce(rows, request["device"], events)
+    if group:
+        for words in group.clocks():
+            events.emit("warning", message=words)
+        group.prepare_keras()
+
+
+def _prove_together(group, versions, proof):
+    """Return where every process computes; all must have the same versions."""
+    from zoo.worker.errors import UserError
+
+    about = {"host": group.hosts[group.rank], "process": os.getpid(), "device": proof, "versions": versions}
+    rows = group.gather_values(dict(about, threads=group.settings["threads"]))
+    for rank, row in enumerate(rows):
+        if row["versions"] != rows[0]["versions"]:
+            raise UserError(
+                "process %d on %s has other versions, %s, than the first on %s, %s: build the same environment there"
+                % (rank, row["host"], row["versions"], rows[0]["host"], rows[0]["versions"])
+            )
+    return {"processes": {"engine": group.engine.describe, "all": rows}}
 
 
 def _variables(framework):
@@ -160,7 +224,9 @@ def _refuse_another_device(device, proof):
 def _do(request, events, stop, phases):
     """Do the job of a request and return the fields of the ``done`` event."""
     job = _job(request["job"])
-    if not request.get("tensorboard"):
+    from zoo.worker import distributed
+
+    if not request.get("tensorboard") or distributed.current().rank:
         return job.run(request, events, stop, phases)
     from zoo.worker.tensorboard import TensorBoardEmitter
 

@@ -23,10 +23,15 @@ def take_stdout():
 
 
 class Emitter:
-    """Writes events to a stream; a host that is gone shows as BrokenPipeError, which ends the worker."""
+    """Writes events to a stream; a host that is gone shows as BrokenPipeError, which ends the worker.
 
-    def __init__(self, stream):
-        self._stream = stream
+    Args:
+        stream: to write to.
+        errors_only: leave all others out: of the processes of one training, the first one tells what they do.
+    """
+
+    def __init__(self, stream, errors_only=False):
+        self._stream, self._errors_only = stream, errors_only
         self._last_step = -STEP_INTERVAL_S
 
     def emit(self, event, **fields):
@@ -37,6 +42,8 @@ class Emitter:
         """
         if event not in protocol.EVENTS:
             raise ValueError("unknown event %r" % (event,))
+        if self._errors_only and event != "error":
+            return
         record = {"event": event, "t": time.time()}
         record.update(fields)
         self._stream.write(json.dumps(_plain(record), sort_keys=True) + "\n")

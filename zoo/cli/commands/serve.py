@@ -9,7 +9,7 @@ if TYPE_CHECKING:
     from zoo.cli.parser import Verbs
 
 EXAMPLES = """\
-settings of the server: host=127.0.0.1 port=8000 token=auto, and the limits that docs/serving.md lists.
+settings of the server: host=127.0.0.1 port=8000 token=auto, and limits: `python -m zoo help serve` lists them.
 run= or model= begins a model; what follows up to the next belongs to it, as for `infer`; name=NAME is its address.
 
   python -m zoo serve run=last

@@ -12,6 +12,8 @@ from zoo.config.ranges import (
     within,
     within_or_null,
 )
+from zoo.config.schemas.fields import literal as literal
+from zoo.config.schemas.launching import LauncherSettings
 
 # Of the builder of a network, by name.
 Arguments = dict[str, Any]
@@ -20,11 +22,6 @@ BEST_BY = ("accuracy", "loss")
 ON_NAN = ("stop", "rollback")
 ON_OOM = ("stop", "halve")
 ON_HANGUP = ("stop", "continue")
-
-
-def literal(default: Any = None) -> Any:
-    """Declare text that the command line takes literally, without quotes: a path or a prompt."""
-    return field(default=default, metadata={"literal": True})
 
 
 @dataclass
@@ -192,7 +189,6 @@ class Settings:
     """What every task and verb has.
 
     Attributes:
-        launcher: starts the worker; a module in zoo/runs/launchers.
         shorthands: what a key may be called besides, such as ``output`` for ``output.folder``.
         listed: keys of lists whose entries may be given with commas, without brackets.
     """
@@ -203,7 +199,7 @@ class Settings:
     backend: BackendSettings = field(default_factory=BackendSettings)
     output: Output = field(default_factory=Output)
     stack: str | None = None
-    launcher: str = "local"
+    launcher: LauncherSettings = field(default_factory=LauncherSettings)
 
     def problems(self) -> list[str]:
         """Return everything missing or out of range, one sentence each."""

@@ -6,6 +6,7 @@ from typing import Any
 from zoo.config import ranges
 from zoo.config.ranges import RESIZES, one_of, within, within_or_null
 from zoo.config.schemas.common import Arguments, Settings, Tracking, Trainer, TrainingOutput, literal
+from zoo.config.schemas.distributed import Shareable
 
 NORMALIZATIONS = ("model", "unit", "symmetric", "standard", "raw")
 
@@ -129,7 +130,7 @@ class DataSettings:
 
 
 @dataclass
-class TrainConfig(Tracking, Settings):
+class TrainConfig(Shareable, Tracking, Settings):
     """Settings of ``train`` for a classifier of images.
 
     Attributes:
@@ -156,7 +157,7 @@ class TrainConfig(Tracking, Settings):
 
     def problems(self) -> list[str]:
         """Return everything out of range, one sentence each."""
-        parts = (self.trainer, self.fine_tune, self.freeze, self.augment, self.data, self.output)
+        parts = (self.trainer, self.fine_tune, self.freeze, self.augment, self.data, self.output, self.distributed)
         checks = [check for part in parts for check in part.checks()]
         checks += [ranges.seed(self.seed), self._size_check(), self._epochs_check()]
         checks += [ranges.checksum(self.weights_checksum, self.weights)]

@@ -5,6 +5,7 @@ from dataclasses import dataclass, field
 from zoo.config import ranges
 from zoo.config.ranges import FEATURE_NETWORKS, FEATURE_PRECISIONS, OPTIMIZERS, PRECISIONS, one_of, within
 from zoo.config.schemas.common import Arguments, Settings, TrainingOutput, literal
+from zoo.config.schemas.distributed import Shareable
 from zoo.config.schemas.style_transfer import COLORS, MAX_STYLES, LossWeights, style_weights_problem
 
 ANY = "style_transfer/any"
@@ -60,7 +61,7 @@ def _loss_weights() -> LossWeights:
 
 
 @dataclass
-class StyleNetworkConfig(Settings):
+class StyleNetworkConfig(Shareable, Settings):
     """Settings of ``train model=style_transfer/fast``.
 
     Attributes:
@@ -97,6 +98,7 @@ class StyleNetworkConfig(Settings):
                 within("style_size", self.style_size, 32, 2048),
                 one_of("features", self.features, FEATURE_NETWORKS),
                 *self.trainer.checks(),
+                *self.distributed.checks(),
                 *self.output.checks(),
                 one_of("precision", self.precision, FEATURE_PRECISIONS),
                 *self._model_checks(),

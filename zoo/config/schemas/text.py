@@ -6,6 +6,7 @@ from typing import Any
 from zoo.config import ranges
 from zoo.config.ranges import one_of, within, within_or_null
 from zoo.config.schemas.common import Arguments, Settings, Tracking, Trainer, TrainingOutput, literal
+from zoo.config.schemas.distributed import Shareable
 
 LABELLED = ("text_folder", "text_table", "text_lines")
 TOKENIZERS = ("characters", "words", "bpe")
@@ -126,7 +127,7 @@ class LabelledData(TextData):
 
 
 @dataclass
-class TextTraining(Tracking, Settings):
+class TextTraining(Shareable, Tracking, Settings):
     """Settings that text classifiers and language models are trained with.
 
     Attributes:
@@ -145,7 +146,7 @@ class TextTraining(Tracking, Settings):
     def problems(self) -> list[str]:
         """Return everything out of range, one sentence each."""
         checks = [self._weights_check(), *self.data.checks(), *self.trainer.checks(), *self.output.checks()]
-        checks += [ranges.seed(self.seed)]
+        checks += [ranges.seed(self.seed), *self.distributed.checks()]
         return ranges.problems([*checks, *ranges.model_problems(self.model)])
 
     def _weights_check(self) -> str | None:

@@ -39,6 +39,7 @@ from zoo.models.compat.training import (
     outputs,
     predict,
     seed,
+    share_with,
     train_mse,
     train_terms,
 )

@@ -9,8 +9,20 @@ from zoo.models.compat import random_state
 from zoo.models.compat.optimizers import optimizer
 from zoo.models.compat.version import MAJOR, at_least, backend_name, jit_arguments, keras, uses_jit
 
-# Model -> its traced training step, see `_train_on_batch`.
+# Model -> its traced training steps, see `_train_on_batch`.
 _traced_steps = weakref.WeakKeyDictionary()
+# What shares out the batches of this training among processes, if anything does.
+_sharing = {"group": None}
+
+
+def share_with(group):
+    """Let figures be those of whole batches, of which each process of a group has a share.
+
+    Args:
+        group: has ``present``, (begin, total) of the present batch; ``mean``, from figures of the share to those of
+            the batch; and ``outputs``, which predicts where this process alone cannot run a model, or None.
+    """
+    _sharing["group"] = group
 
 
 def seed(number):
@@ -107,9 +119,9 @@ class RunningMeans:
             # Some versions of Keras 3 return means since the last reset, others the batch's own values.
             self.model.reset_metrics()
         random_state.advance()
-        values = [float(value) for value in _train_on_batch(self.model, *batch)]
-        self._sums += np.array(values) * len(batch[1])
-        self._count += len(batch[1])
+        values, count = _means(_train_on_batch(self.model, *batch), len(batch[1]))
+        self._sums += np.array(values) * count
+        self._count += count
         self._average()
 
     def _average(self):
@@ -124,6 +136,12 @@ class RunningMeans:
         """Continue from the state of another process."""
         self._sums, self._count = np.array(state["sums"]), state["count"]
         self._average()
+
+
+def _means(values, count):
+    """Figures of a step as numbers, and of how many items they are the means."""
+    values, group = [float(value) for value in values], _sharing["group"]
+    return (values, count) if group is None else (group.mean(values), group.present[1])
 
 
 def compile_terms(model, names, optimizer_name, learning_rate):
@@ -156,7 +174,7 @@ def train_terms(model, names, x):
     if MAJOR >= 3:
         model.reset_metrics()
     y = np.zeros((len(x), 1 + len(names)), np.float32)
-    return [float(value) for value in _train_on_batch(model, x, y, names=names)]
+    return _means(_train_on_batch(model, x, y, names=names), len(x))[0]
 
 
 def compile_mse(model, optimizer_name, learning_rate):
@@ -181,14 +199,16 @@ def _train_on_batch(model, *batch, names=("accuracy",)):
     """
     if MAJOR < 3 or backend_name() != "tensorflow":
         return model.train_on_batch(*batch)[: 1 + len(names)]
-    if model not in _traced_steps:
+    steps = _traced_steps.setdefault(model, {})
+    # Its place in the batch becomes part of the step.
+    share = _sharing["group"].present if _sharing["group"] else None
+    if share not in steps:
         import tensorflow
 
         # As in `fit`: the variables of optimizer and metrics must exist before the step is traced.
         model._symbolic_build(data_batch=(*batch, *[None] * (3 - len(batch))))
-        step = tensorflow.function(lambda *batch: model.train_step(batch), jit_compile=model.jit_compile)
-        _traced_steps[model] = step
-    logs = _traced_steps[model](*batch)
+        steps[share] = tensorflow.function(lambda *batch: model.train_step(batch), jit_compile=model.jit_compile)
+    logs = steps[share](*batch)
     return [logs[name] for name in ("loss", *names)]
 
 
@@ -213,6 +233,9 @@ def outputs(model, x):
     Returns:
         The list of its outputs, NumPy arrays.
     """
+    group = _sharing["group"]
+    if group is not None and group.outputs is not None:
+        return group.outputs(model, x)
     if MAJOR >= 3 and not model.compiled and model.predict_function is None:
         # By default Keras 3 chooses XLA on TensorFlow wherever it sees a GPU, Radeons on Metal included.
         model.jit_compile = uses_jit(False)

@@ -1,12 +1,23 @@
-"""Launchers start the process of a worker; each module of this folder is one, found by its name."""
+"""Launchers start processes, here or by an engine on other machines; each module of this folder is one.
 
+A launcher has at least one of two functions. ``start`` starts the worker of a run whose host is this process.
+``opened`` opens an executor of whole commands, such as the runs of a sweep, each of which has a host of its own
+wherever it is executed.
+"""
+
+import contextlib
 import importlib
 import pkgutil
 from collections.abc import Iterable
+from dataclasses import dataclass, field
 from pathlib import Path
-from typing import IO, Protocol
+from typing import IO, Any, Protocol
 
-from zoo.core.errors import unknown
+from zoo.config.schemas.launching import LauncherSettings
+from zoo.core.errors import ZooError, unknown
+
+# These are no launchers.
+PARTS = ("commands",)
 
 
 class Process(Protocol):
@@ -35,6 +46,75 @@ class Process(Protocol):
         """Wait for its end; return its exit status, negative for a signal."""
 
 
+@dataclass(frozen=True)
+class Command:
+    """A command to be executed on a machine that sees the same folders as this one.
+
+    Attributes:
+        name: short, for the lists of an engine.
+        words: program and arguments; the program is the interpreter here, and may lie elsewhere on other machines.
+        folder: in which it is executed.
+        log: file that its output is appended to.
+        variables: environment variables to add to those that it gets anyway.
+    """
+
+    name: str
+    words: list[str]
+    folder: Path
+    log: Path
+    variables: dict[str, str] = field(default_factory=dict)
+
+
+class Job(Protocol):
+    """A command that was handed to an executor: it waits, is running, or has ended."""
+
+    @property
+    def ticket(self) -> str:
+        """What the executor finds it by again, from another process too."""
+
+    @property
+    def place(self) -> str:
+        """The machine, as far as it is known."""
+
+    def is_running(self) -> bool:
+        """Whether it has not ended; a job that still waits has not."""
+
+    def interrupt(self) -> None:
+        """Ask it to stop after the current step; one that still waits is never started."""
+
+    def kill(self) -> None:
+        """End it."""
+
+    def wait(self) -> int:
+        """Wait for its end; return its exit status, not 0 where it did not end by itself."""
+
+
+class Executor(Protocol):
+    """Executes commands.
+
+    Attributes:
+        jobs: commands at a time at most; None leaves that to the engine.
+        places: kinds of machines, each of which needs environments of its own.
+    """
+
+    jobs: int | None
+    places: list[str]
+
+    def submit(self, command: Command, place: str | None = None) -> Job:
+        """Hand over a command.
+
+        Args:
+            command: what to execute.
+            place: one of ``places``; None leaves the choice to the executor.
+
+        Raises:
+            ZooError: it cannot be handed over.
+        """
+
+    def find(self, ticket: str) -> Job | None:
+        """Return a job that another process handed over and that has not ended; None where there is none."""
+
+
 class Launcher(Protocol):
     """A module that starts processes."""
 
@@ -54,10 +134,21 @@ class Launcher(Protocol):
             ZooError: it cannot be started.
         """
 
+    def opened(self, settings: LauncherSettings, folder: Path) -> contextlib.AbstractContextManager[Executor]:
+        """Open an executor of commands; what is left running when the block is left is ended.
+
+        Args:
+            settings: of the launcher.
+            folder: shared by all machines, for what the engine writes.
+
+        Raises:
+            ZooError: the engine is not installed or does not answer.
+        """
+
 
 def names() -> list[str]:
     """Return the names of all launchers."""
-    return sorted(module.name for module in pkgutil.iter_modules(__path__))
+    return sorted(module.name for module in pkgutil.iter_modules(__path__) if module.name not in PARTS)
 
 
 def load(name: str) -> Launcher:
@@ -70,3 +161,37 @@ def load(name: str) -> Launcher:
         raise unknown("launcher", name, names())
     launcher: Launcher = importlib.import_module(f"{__name__}.{name}")
     return launcher
+
+
+def is_elsewhere(name: str) -> bool:
+    """Whether runs with that launcher have their host elsewhere too, so that this process only hands them over.
+
+    Raises:
+        ZooError: there is no such launcher.
+    """
+    return not hasattr(load(name), "start")
+
+
+def executor(settings: LauncherSettings, folder: Path) -> contextlib.AbstractContextManager[Executor]:
+    """Open the executor of a launcher; see :class:`Launcher`.
+
+    Raises:
+        ZooError: there is no such launcher, it executes no commands, or its engine does not answer.
+    """
+    launcher = load(settings.name)
+    if not hasattr(launcher, "opened"):
+        raise ZooError(f"launcher={settings.name} starts workers only, no sweeps", "Leave launcher= out.")
+    return launcher.opened(settings, folder)
+
+
+def needed(library: str, extra: str) -> Any:
+    """Import the library of an engine, which the zoo does not require.
+
+    Raises:
+        ZooError: it is not installed.
+    """
+    try:
+        return importlib.import_module(library)
+    except ImportError as error:
+        words = f"launcher={extra} needs the library {library}: {error}"
+        raise ZooError(words, f"pip install 'keras-gpu-zoo[{extra}]'") from error

@@ -1,4 +1,4 @@
-"""Start workers as child processes on this machine."""
+"""Start workers, and the runs of sweeps, as child processes on this machine."""
 
 import contextlib
 import os
@@ -8,11 +8,12 @@ from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import IO
 
+from zoo.config.schemas.launching import LauncherSettings
 from zoo.core import processes, uses
 from zoo.core.errors import ZooError
+from zoo.runs.launchers import Command, Job, commands
 
-# Names the file descriptor that the worker watches: it can be read once this process is gone.
-DEATH_PIPE = "ZOO_WATCH_HOST"
+NAME = "here"
 
 
 class LocalProcess:
@@ -65,7 +66,7 @@ def start(command: list[str], env: dict[str, str], cwd: Path, stdin: bool, lock:
             # A session of its own: Ctrl-C reaches only the host, which then stops the worker in its own way.
             process = subprocess.Popen(
                 command, stdin=subprocess.PIPE if stdin else subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=log,
-                env={**env, DEATH_PIPE: str(theirs)}, cwd=cwd, start_new_session=True, pass_fds=inherited,
+                env={**env, processes.STARTER: str(theirs)}, cwd=cwd, start_new_session=True, pass_fds=inherited,
             )  # fmt: skip
     return LocalProcess(process, ours)
 
@@ -78,3 +79,29 @@ def _start_errors(program: str) -> Iterator[None]:
         raise ZooError(
             f"Cannot start {program}: {error.strerror or error}", "`python -m zoo env list` shows its state."
         ) from error
+
+
+class LocalExecutor:
+    """Executes commands on this machine.
+
+    Args:
+        jobs: commands at a time at most.
+    """
+
+    def __init__(self, jobs: int) -> None:
+        self.jobs: int | None = jobs
+        self.places = [NAME]
+
+    def submit(self, command: Command, place: str | None = None) -> Job:
+        """Start a command; it ends when this process ends, however that happens."""
+        return commands.start(command)
+
+    def find(self, ticket: str) -> Job | None:
+        """Return None: no command outlives the process that started it."""
+        return None
+
+
+@contextlib.contextmanager
+def opened(settings: LauncherSettings, folder: Path) -> Iterator[LocalExecutor]:
+    """Open an executor; see :class:`zoo.runs.launchers.Launcher`."""
+    yield LocalExecutor(settings.jobs or 1)

@@ -1,5 +1,6 @@
 """Convert a model into formats, run each by its own runtime, and compare it with its source."""
 
+import errno
 import os
 import shutil
 import time
@@ -12,6 +13,9 @@ from zoo.worker.errors import UserError, describe
 from zoo.worker.exporting import card, comparison, subject
 from zoo.worker.files import atomic_write, save_json
 from zoo.worker.jobs import answer
+
+# Of the model that a converter has on the disk at a time: OpenVINO's in 8 bits, and what lies between.
+COPIES = 4
 
 
 def run(request, events, stop, phases):
@@ -77,10 +81,21 @@ class _Job:
         except OSError:
             raise
         except Exception as error:
+            self._raise_if_full(error)
             row["problem"] = str(error) if isinstance(error, UserError) else describe(error)
         if not row["kept"]:
             shutil.rmtree(folder)
         return row
+
+    def _raise_if_full(self, error):
+        """Tell a full disk from all else: converters name it in ways of their own, or not at all.
+
+        Raises:
+            OSError: there is no room for the copies of the model that converters make.
+        """
+        size = sum(array.nbytes for array in self._subject.model.get_weights())
+        if not isinstance(error, UserError) and shutil.disk_usage(self._wanted["folder"]).free < COPIES * size:
+            raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC)) from error
 
     def _export(self, row, name, exporter, folder):
         path, quantize = os.path.join(folder, exporter.NAME), self._wanted["quantize"]

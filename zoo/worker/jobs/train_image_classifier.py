@@ -116,7 +116,9 @@ class _Stages:
         trunk, head, _ = feature_extraction.split_at_head(self._model)
         settings = dict(self._training.settings, epochs=self._plan["head_epochs"])
         settings["learning_rate"] = self._plan["head_learning_rate"]
-        scratch = tempfile.mkdtemp(prefix=".features-", dir=self._training.folder)
+        group = self._training.group
+        scratch = tempfile.mkdtemp(prefix=".features-", dir=self._training.folder) if group.rank == 0 else None
+        scratch = group.agree(scratch)
         try:
             with self._training.timed("features_s"):
                 parts = {name: self._features(trunk, name, scratch) for name in ("train", "validation")}
@@ -128,12 +130,13 @@ class _Stages:
                 head, batches, Stage(settings, last=self._last, number=self._number(1)), "only the last layer learns"
             )
         finally:
-            shutil.rmtree(scratch)
+            if group.rank == 0:
+                shutil.rmtree(scratch)
 
     def _features(self, trunk, name, folder):
         path, size = os.path.join(folder, name + ".npy"), self._training.settings["batch_size"]
         part, stop = self._parts[name], self._training.stop
-        return feature_extraction.features(trunk, self._preprocess, part, size, path, stop)
+        return feature_extraction.features(trunk, self._preprocess, part, size, path, stop, self._training.group)
 
     def train_rest(self, frozen, leaving, before):
         """Train all layers but the frozen ones, after so many epochs; return the number of epochs.
@@ -167,7 +170,8 @@ class _Stages:
 
     def _batches(self, parts, preprocess, augment=None, mixup=0.0):
         settings, classes, balance = self._training.settings, self._data["classes"], self._data["balance"]
-        return image_batches.ImageBatches(parts, preprocess, settings, classes, augment, balance, mixup)
+        group = self._training.group
+        return image_batches.ImageBatches(parts, preprocess, settings, classes, augment, balance, mixup, group)
 
 
 def _compile(model, settings):
@@ -184,5 +188,5 @@ def _evaluate_part(training, model, preprocess, parts):
     name = "test" if len(parts["test"]) else "validation"
     if not len(parts[name]):
         return {}
-    kept = evaluation.evaluate(model, preprocess, parts[name], training.settings["batch_size"])
+    kept = evaluation.evaluate(model, preprocess, parts[name], training.settings["batch_size"], training.group)
     return evaluation.keep(kept, name, training)

@@ -4,6 +4,7 @@ import math
 
 import numpy as np
 
+from zoo.worker import distributed
 from zoo.worker.prediction import predict_batches
 from zoo.worker.training.checkpointing import Checkpointer
 from zoo.worker.training.finish import evaluate_best, save
@@ -38,7 +39,7 @@ def run(request, events, stop, phases):
     tokens = np.load(data["tokens"], mmap_mode="r", allow_pickle=False)
     parts = {name: tokens[begin:end] for name, (begin, end) in data["parts"].items()}
     checkpointer = Checkpointer(model, training)
-    batches = WindowBatches(parts, arguments["length"], arguments["vocabulary"], training.settings)
+    batches = WindowBatches(parts, arguments["length"], arguments["vocabulary"], training.settings, training.group)
     fit(model, batches, Stage(training.settings), checkpointer, training)
     metrics = evaluate_best(model, checkpointer, training)
     if "val_loss" in metrics:
@@ -54,9 +55,15 @@ class WindowBatches:
         length: tokens of a window.
         vocabulary: number of tokens there are.
         settings: ``batch_size``, ``steps``, ``seed``, ``label_smoothing``.
+        group: the processes that share the batches; this one reads its own windows only.
+
+    Raises:
+        UserError: the processes cannot share batches of that size.
     """
 
-    def __init__(self, parts, length, vocabulary, settings):
+    def __init__(self, parts, length, vocabulary, settings, group=None):
+        self._group = group or distributed.Alone()
+        distributed.require_divisible(settings["batch_size"], self._group)
         self._parts, self._length, self._settings = parts, length, settings
         self._rows = np.eye(vocabulary, dtype=np.float32)
 
@@ -68,30 +75,43 @@ class WindowBatches:
         places = np.arange(self._length)
         for _ in range(self.steps(epoch)):
             begins = random.randint(0, len(text) - self._length, self._settings["batch_size"])
-            chosen = begins[:, None] + places
-            labels = self._rows[text[chosen + 1]]
-            yield text[chosen].astype(np.int32), smooth_labels(labels, self._settings["label_smoothing"])
+            first, last = self._group.bounds(len(begins))
+            chosen = begins[first:last, None] + places
+            labels = smooth_labels(self._rows[text[chosen + 1]], self._settings["label_smoothing"])
+            yield distributed.share_of_batch((text[chosen].astype(np.int32), labels), first, len(begins))
 
     def evaluate(self, model):
         if not len(self._parts["validation"]):
             return {}
-        loss, accuracy = evaluate(model, self._parts["validation"], self._length)
+        loss, accuracy = evaluate(model, self._parts["validation"], self._length, self._group)
         return {"val_loss": loss, "val_token_accuracy": accuracy}
 
 
-def evaluate(model, text, length):
+def evaluate(model, text, length, group=None):
     """Mean cross-entropy (nats) and accuracy over all of a text but its first token, in windows side by side.
 
     Args:
         model: from tokens to probabilities.
         text: tokens.
         length: tokens of a window; each begins without knowing those before it.
+        group: the processes that share the windows, and all get the figures of all.
     """
     count = len(text) - 1
     windows = -(-count // length)
     padded = np.zeros(windows * length + 1, np.int32)
     padded[: count + 1] = text
     x, y = padded[:-1].reshape(windows, length), padded[1:].reshape(windows, length)
+
+    def part(begin, end):
+        return _judged(model, x[begin:end], y[begin:end])
+
+    judged = distributed.together(group, windows, part)
+    return tuple(float(judged[name].ravel()[:count].mean()) for name in ("loss", "right"))
+
+
+def _judged(model, x, y):
+    """Cross-entropy and whether the likeliest token is right, (windows, length) each."""
+    windows, length = x.shape
     size = max(1, min(windows, TOKENS_AT_ONCE // length))
     losses, right, begin = np.zeros((windows, length)), np.zeros((windows, length), bool), 0
     for predicted in predict_batches(model, (x[first : first + size] for first in range(0, windows, size)), size):
@@ -100,4 +120,4 @@ def evaluate(model, text, length):
         losses[places] = -np.log(np.maximum(chosen, 1e-30))
         right[places] = predicted.argmax(-1) == y[places]
         begin += len(predicted)
-    return float(losses.ravel()[:count].mean()), float(right.ravel()[:count].mean())
+    return {"loss": losses, "right": right}

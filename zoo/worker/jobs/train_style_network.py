@@ -15,7 +15,7 @@ from zoo.models import compat
 from zoo.models.compat import training_state
 from zoo.models.layers import style_losses
 from zoo.models.style_transfer import fast as network
-from zoo.worker import memory, precision, weights
+from zoo.worker import distributed, memory, precision, weights
 from zoo.worker.errors import UserError
 from zoo.worker.inference.tiles import to_pixels
 from zoo.worker.input_queue import ArrayQueueReader
@@ -45,16 +45,18 @@ def run(request, events, stop, phases):
     Raises:
         FloatingPointError: the loss is no longer a number.
     """
-    settings, began = request["train"], time.monotonic()
+    settings, began, group = request["train"], time.monotonic(), distributed.current()
+    distributed.require_divisible(settings["batch_size"], group)
     compat.seed(settings["seed"])
     size = settings["size"]
     model = network.build(compat, input_shape=(size, size, 3), **request["model"]["args"])
     _start(model, request, settings)
     inbox = ArrayQueueReader(settings["inbox"], stop, lambda: events.step(step=0, steps=settings["steps"]))
     path = inbox.next()
-    if path is None:
+    if group.agree(path is None):
         return {"metrics": {}, "stopped": "interrupted"}
     sample = _read(path)
+    group.agree(None)  # all have read it, and it may be removed
     terms = _terms(model, settings, sample)
     compat.compile_terms(terms, TERMS, settings["optimizer"], settings["learning_rate"])
     phases["build_s"] = time.monotonic() - began
@@ -87,7 +89,9 @@ class _Training:
         self._settings, self._folder = request["train"], request["run_dir"]
         self._files = Checkpoints(self._folder, keep=1, run_id=request.get("run_id", ""))
         self._saved = time.monotonic()
-        self._done, self._kept, self.last = 0, 0, {}
+        self._done, self._kept, self._due, self.last = 0, 0, False, {}
+        self._group = distributed.current()
+        self._group.unite(terms)
 
     def resume(self):
         """Go on from the newest checkpoint of a run that is resumed; the batches that were done are skipped."""
@@ -111,8 +115,10 @@ class _Training:
 
     def _keep(self, step, is_last):
         """Write a checkpoint when it is time; a disk that is full is told, and training goes on."""
-        due = time.monotonic() - self._saved >= 60 * self._settings.get("checkpoint_minutes", 1)
-        if not (due or is_last):
+        if not (self._due or is_last):
+            return
+        self._saved = time.monotonic()
+        if self._group.rank:
             return
         try:
             arrays = training_state.capture(self._model, self._terms)
@@ -120,21 +126,25 @@ class _Training:
             self._kept = step
         except OSError as error:
             self._warn("No checkpoint can be written: %s" % (error.strerror or error))
-        self._saved = time.monotonic()
 
     def _warn(self, words):
         self._events.emit("warning", message=words)
 
     def run(self, path, inbox, stop):
         """Train on one batch after the other, until the last or until asked to stop."""
-        settings, values, began = self._settings, [], time.monotonic()
-        for step in range(1, settings["steps"] + 1):
+        settings, values, began, first = self._settings, [], time.monotonic(), 1
+        if self._group.rank and self._done:  # the first process takes away what was trained on before
+            inbox.index, first = self._done - 1, self._done + 1
+            path = inbox.next()
+        for step in range(first, settings["steps"] + 1):
             is_new = step > self._done
             if is_new:
                 rate = learning_rate(settings, step - 1, settings["steps"])
-                values.append(self._step(_read(path), rate, step))
+                values.append(self._step(self._share(path), rate, step))
                 self._show(step, values, began)
-            os.remove(path)
+                self._due = self._group.after_step(self._is_time())
+            if self._group.rank == 0:  # all have read it: none ends a step before all have begun it
+                os.remove(path)
             self._events.emit("artifact", kind="batch", path=path)
             is_last = step == settings["steps"] or stop.asked
             if is_new:
@@ -150,7 +160,18 @@ class _Training:
         if step > max(self._done, self._kept):  # asked to stop while it waited for a batch
             self._keep(step, True)
 
-    def _step(self, batch, rate, step):
+    def _is_time(self):
+        return time.monotonic() - self._saved >= 60 * self._settings.get("checkpoint_minutes", 1)
+
+    def _share(self, path):
+        """What this process takes of a batch."""
+        batch = np.load(path, mmap_mode="r", allow_pickle=False)
+        begin, end = self._group.bounds(len(batch))
+        return distributed.share_of_batch([np.array(batch[begin:end], np.float32)], begin, len(batch))
+
+    def _step(self, share, rate, step):
+        (batch,) = share
+        self._group.enter(share)
         compat.set_learning_rate(self._terms, rate)
         began = time.monotonic()
         values = compat.train_terms(self._terms, TERMS, batch)
@@ -173,6 +194,9 @@ class _Training:
         """Write the weights and a sample, and report the mean losses since the last time."""
         means, steps = np.mean(values, axis=0), len(values)
         path = os.path.join(self._folder, "weights.npz")
+        self.last = dict(zip(("loss", *TERMS), (float(value) for value in means)), step=step)
+        if self._group.rank:
+            return
         weights.save(self._model, path)
         record = dict(zip(("loss", *TERMS), (float(value) for value in means)), step=step, learning_rate=rate)
         record.update(epoch=-(-step // self._settings["report"]), epoch_s=took, steps=steps)
@@ -184,7 +208,6 @@ class _Training:
         both = np.concatenate([self._sample, compat.outputs(self._model, self._sample)[0]], axis=2)
         np.save(sample, to_pixels(both[0]), allow_pickle=False)
         self._events.emit("artifact", kind="sample", path=sample, step=step)
-        self.last = {name: record[name] for name in ("loss", *TERMS, "step")}
 
 
 def _stack():

@@ -6,7 +6,7 @@ from zoo.worker.metrics import likeliest
 from zoo.worker.training import evaluation
 from zoo.worker.training.checkpointing import Checkpointer
 from zoo.worker.training.finish import evaluate_best, save
-from zoo.worker.training.labelled_texts import TextBatches, predict_texts
+from zoo.worker.training.labelled_texts import TextBatches, predict_shared
 from zoo.worker.training.loop import fit
 from zoo.worker.training.run import Run
 from zoo.worker.training.setup import build_and_compile
@@ -37,11 +37,12 @@ def run(request, events, stop, phases):
     with np.load(data["split"], allow_pickle=False) as stored:
         split = {name: stored[name] for name in stored.files}
     checkpointer = Checkpointer(model, training)
-    batches = TextBatches(texts, labels, split, arguments["classes"], training.settings)
+    batches = TextBatches(texts, labels, split, arguments["classes"], training.settings, training.group)
     fit(model, batches, Stage(training.settings), checkpointer, training)
 
     def evaluate():
-        predicted = predict_texts(model, texts, split["test"], training.settings["batch_size"])
+        size, group = training.settings["batch_size"], training.group
+        predicted = predict_shared(model, texts, split["test"], size, group)
         return evaluation.keep(likeliest(predicted, labels[split["test"]]), "test", training)
 
     metrics = evaluate_best(model, checkpointer, training, evaluate)

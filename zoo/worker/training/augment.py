@@ -14,17 +14,18 @@ def make_augmenter(settings):
 
     Returns:
         From (pixels, seeds) to pixels: uint8 (n, height, width, channels), and a list of whole numbers; the result is
-        float32 0..255 where colours change.
+        float32 0..255 where colours change. Where the pixels are some of a batch, ``places`` (n,) says which, and
+        ``total`` of how many: each is altered as it is in the whole batch.
     """
     if not any(settings[name] for name in ("flip", "crop", "randaugment", "color")):
         return None
 
-    def alter(pixels, seeds):
-        random = np.random.RandomState(seeds)
-        moved = _moved(pixels, random, settings["flip"], settings["crop"])
+    def alter(pixels, seeds, places=slice(None), total=None):
+        random, of = np.random.RandomState(seeds), (len(pixels) if total is None else total, places)
+        moved = _moved(pixels, random, settings["flip"], settings["crop"], of)
         if settings["randaugment"]:
-            moved = rand_augment(moved, random, settings["randaugment"], settings["magnitude"])
-        return _recoloured(moved, random, settings["color"]) if settings["color"] else moved
+            moved = rand_augment(moved, random, settings["randaugment"], settings["magnitude"], of)
+        return _recoloured(moved, random, settings["color"], of) if settings["color"] else moved
 
     return alter
 
@@ -40,36 +41,45 @@ def mix(batch, alpha, seeds):
     Returns:
         The same arrays, float32, each row mixed with that of the other item.
     """
-    random, count = np.random.RandomState(seeds), len(batch[0])
+    shares, others = draw_partners(len(batch[0]), alpha, seeds)
+    return tuple(blend(rows, np.asarray(rows)[others], shares) for rows in batch)
+
+
+def draw_partners(count, alpha, seeds):
+    """Draw, for every item of a batch, its share and which other item has the rest: (count,) float32 and integers."""
+    random = np.random.RandomState(seeds)
     shares = random.beta(alpha, alpha, count).astype(np.float32)
-    others = random.permutation(count)
-    return tuple(_mixed(np.asarray(rows, np.float32), others, shares) for rows in batch)
+    return shares, random.permutation(count)
 
 
-def _mixed(rows, others, shares):
+def blend(rows, others, shares):
+    """Mix rows with as many others, by a share each."""
+    rows, others = np.asarray(rows, np.float32), np.asarray(others, np.float32)
     shares = shares.reshape((-1,) + (1,) * (rows.ndim - 1))
-    return rows * shares + rows[others] * (1 - shares)
+    return rows * shares + others * (1 - shares)
 
 
-def _moved(pixels, random, flip, crop):
-    count, height, width = pixels.shape[:3]
-    rows = _indices(random, count, height, crop)
-    columns = _indices(random, count, width, crop)
-    mirrored = (random.uniform(size=count) < 0.5) & bool(flip)
+def _moved(pixels, random, flip, crop, of):
+    (count, height, width), (total, places) = pixels.shape[:3], of
+    rows = _indices(random, height, crop, of)
+    columns = _indices(random, width, crop, of)
+    mirrored = (random.uniform(size=total)[places] < 0.5) & bool(flip)
     columns[mirrored] = columns[mirrored, ::-1]
     return pixels[np.arange(count)[:, None, None], rows[:, :, None], columns[:, None, :]]
 
 
-def _indices(random, count, edge, crop):
+def _indices(random, edge, crop, of):
     """For every picture, where the pixels along an edge come from: moved by a share at most, mirrored at the ends."""
-    most = round(crop * edge)
-    places = np.abs(np.arange(edge) + random.randint(-most, most + 1, size=count)[:, None])
-    return edge - 1 - np.abs(edge - 1 - places)
+    most, (total, places) = round(crop * edge), of
+    sources = np.abs(np.arange(edge) + random.randint(-most, most + 1, size=total)[places][:, None])
+    return edge - 1 - np.abs(edge - 1 - sources)
 
 
-def _recoloured(pixels, random, share):
+def _recoloured(pixels, random, share, of):
     """Change saturation, contrast and brightness, each by a factor of its own for every picture."""
-    saturation, contrast, brightness = 1 + random.uniform(-share, share, (3, len(pixels), 1, 1, 1)).astype(np.float32)
+    total, places = of
+    factors = 1 + random.uniform(-share, share, (3, total, 1, 1, 1)).astype(np.float32)
+    saturation, contrast, brightness = factors[:, places]
     x = pixels.astype(np.float32)
     grey = x.mean(axis=3, keepdims=True)
     x = grey + (x - grey) * saturation

@@ -73,8 +73,17 @@ class Checkpointer:
                 self._restore(state, *self._loaded)
             self._run.events.emit("resume", epoch=state.epoch, step=state.step, done=self._steps + state.done)
             self._loaded = None
-        elif self._settings.get("on_nan") == "rollback":
+            self._refuse_another_place(state)
+        elif self._settings.get("on_nan") == "rollback" or self._run.group.size > 1:
             self.save(state)
+
+    def _refuse_another_place(self, state):
+        places = self._run.group.gather_values(self._steps + state.done)
+        if len(set(places)) > 1:
+            raise UserError(
+                "the processes read different checkpoints, of the steps %s: %s is not one folder on all machines"
+                % (", ".join(str(place) for place in places), self._run.folder)
+            )
 
     def _restore(self, state, arrays, saved):
         here = _stack()
@@ -96,7 +105,8 @@ class Checkpointer:
 
     def save_epoch(self, state, is_last):
         """Write a checkpoint after an epoch; where more follow, the last one may be too young for its cost."""
-        if is_last or not self._cost or time.monotonic() - self._saved >= PATIENCE * self._cost:
+        wanted = is_last or not self._cost or time.monotonic() - self._saved >= PATIENCE * self._cost
+        if self._run.group.agree(wanted):
             self.save(state)
 
     def save(self, state):
@@ -106,7 +116,16 @@ class Checkpointer:
             FloatingPointError: the weights are no longer numbers, and no checkpoint is written of them.
         """
         began = time.monotonic()
+        with self._run.group.busy():
+            self._save(state)
+        self._saved = time.monotonic()
+        self._cost = self._saved - began
+        self._run.add("checkpoint_s", self._cost)
+
+    def _save(self, state):
         arrays = self._arrays_of(state)
+        if self._run.group.rank:
+            return
         saved = {"best": self.best, "finished": self._finished, "steps_before": self._steps}
         saved.update(stack=_stack(), course=state.capture())
         try:
@@ -115,9 +134,6 @@ class Checkpointer:
             self._complained = False
         except OSError as error:
             self._complain(error)
-        self._saved = time.monotonic()
-        self._cost = self._saved - began
-        self._run.add("checkpoint_s", self._cost)
 
     def _arrays_of(self, state):
         arrays = dict(training_state.capture(self._model, state.model), **state.average.capture())

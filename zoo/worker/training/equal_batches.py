@@ -6,10 +6,14 @@ A short last batch would either count more for each of its items or, left out, w
 import numpy as np
 
 
-def equal_batches(items, most):
-    """(steps, size): the fewest batches of one size, at most so many items each, that hold all items."""
+def equal_batches(items, most, multiple=1):
+    """(steps, size): the fewest batches of one size, at most so many items each, that hold all items.
+
+    The size is then raised to a multiple of what the processes that share them need.
+    """
     steps = -(-items // most)
-    return steps, -(-items // steps)
+    size = -(-items // steps)
+    return steps, -(-size // multiple) * multiple
 
 
 def fill(order, size, random):

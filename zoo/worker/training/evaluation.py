@@ -4,12 +4,12 @@ import os
 
 import numpy as np
 
-from zoo.worker import metrics
+from zoo.worker import distributed, metrics
 from zoo.worker.files import save_arrays
 from zoo.worker.prediction import predict_batches, slices
 
 
-def evaluate(model, preprocess, part, batch_size):
+def evaluate(model, preprocess, part, batch_size, group=None):
     """Predict every item of a part, a batch at a time; little is kept of each.
 
     Args:
@@ -17,15 +17,21 @@ def evaluate(model, preprocess, part, batch_size):
         preprocess: from stored rows to its input.
         part: has ``rows`` and ``labels``.
         batch_size: items at a time.
+        group: the processes that share the items, and all get the figures of all.
 
     Returns:
         What :func:`zoo.worker.metrics.likeliest` returns, of all items.
     """
-    size, kept, begin = min(batch_size, len(part)), [], 0
-    for predicted in predict_batches(model, slices(part.rows, size, preprocess), size):
-        kept.append(metrics.likeliest(predicted, part.labels[begin : begin + len(predicted)]))
-        begin += len(predicted)
-    return {name: np.concatenate([some[name] for some in kept]) for name in kept[0]}
+
+    def judged(first, last):
+        some = part if last - first == len(part) else part.between(first, last)
+        size, kept, begin = min(batch_size, len(some)), [], 0
+        for predicted in predict_batches(model, slices(some.rows, size, preprocess), size):
+            kept.append(metrics.likeliest(predicted, some.labels[begin : begin + len(predicted)]))
+            begin += len(predicted)
+        return {name: np.concatenate([row[name] for row in kept]) for name in kept[0]}
+
+    return distributed.together(group, len(part), judged)
 
 
 def keep(kept, part, training):
@@ -37,6 +43,7 @@ def keep(kept, part, training):
         training: a :class:`zoo.worker.training.run.Run`.
     """
     path = os.path.join(training.folder, "judged_%s.npz" % part)
-    save_arrays(path, kept)
+    if training.group.rank == 0:
+        save_arrays(path, kept)
     training.events.emit("artifact", kind="judged", path=path)
     return metrics.of_likeliest(kept, "test_" if part == "test" else "val_")

@@ -6,6 +6,7 @@ These features are computed once and kept in a file: while only the last layer l
 import numpy as np
 
 from zoo.models import compat
+from zoo.worker import distributed
 from zoo.worker.prediction import predict_batches, slices
 
 
@@ -34,7 +35,7 @@ def name_of(model):
     return [layer.name for layer in model.layers if layer.weights][-1]
 
 
-def features(trunk, preprocess, part, batch_size, path, stop):
+def features(trunk, preprocess, part, batch_size, path, stop, group=None):
     """The part with what the trunk makes of its pictures in their place.
 
     Args:
@@ -44,16 +45,26 @@ def features(trunk, preprocess, part, batch_size, path, stop):
         batch_size: pictures at a time.
         path: .npy file to write.
         stop: looked at between batches; when asked to, the rest stays zero.
+        group: the processes that share the pictures; each writes its part of the file.
     """
     if not len(part):
         return part
-    size = min(batch_size, len(part))
+    group = group or distributed.Alone()
     shape = compat.static_shape(trunk.outputs[0])[1:]
-    header = {"descr": "<f4", "fortran_order": False, "shape": (len(part), *shape)}
-    with open(path, "wb") as out:
-        np.lib.format.write_array_header_1_0(out, header)
-        end = out.tell() + 4 * len(part) * int(np.prod(shape))
-        for maps in predict_batches(trunk, slices(part.rows, size, preprocess), size, stop):
+    if group.rank == 0:
+        header = {"descr": "<f4", "fortran_order": False, "shape": (len(part), *shape)}
+        with open(path, "wb") as out:
+            np.lib.format.write_array_header_1_0(out, header)
+            out.truncate(out.tell() + 4 * len(part) * int(np.prod(shape)))
+    group.agree(None)  # the file is there
+    begin, end = group.bounds(len(part))
+    size = max(1, min(batch_size, end - begin))
+    with open(path, "r+b") as out:
+        np.lib.format.read_magic(out)
+        np.lib.format.read_array_header_1_0(out)
+        out.seek(4 * begin * int(np.prod(shape)), 1)
+        some = part.rows.between(begin, end) if group.size > 1 else part.rows
+        for maps in predict_batches(trunk, slices(some, size, preprocess), size, stop):
             out.write(np.asarray(maps, "<f4").tobytes())
-        out.truncate(end)
+    group.agree(None)  # all parts are written
     return part.through(path)

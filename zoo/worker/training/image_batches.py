@@ -2,8 +2,8 @@
 
 import numpy as np
 
-from zoo.worker import metrics
-from zoo.worker.training.augment import mix
+from zoo.worker import distributed, metrics
+from zoo.worker.training.augment import blend, draw_partners, mix
 from zoo.worker.training.equal_batches import equal_batches, fill
 from zoo.worker.training.evaluation import evaluate
 from zoo.worker.training.schedules import smooth_labels
@@ -22,6 +22,10 @@ class Rows:
     def __len__(self):
         return len(self._chosen)
 
+    def between(self, begin, end):
+        """Some of them."""
+        return Rows(self._path, self._chosen[begin:end])
+
     def __getitem__(self, part):
         mapped = np.load(self._path, mmap_mode="r", allow_pickle=False)
         return np.array(mapped[self._chosen[part]])
@@ -35,6 +39,12 @@ class Part:
 
     def __len__(self):
         return len(self.labels)
+
+    def between(self, begin, end):
+        """Some of its items."""
+        some = Part.__new__(Part)
+        some.rows, some.labels = self.rows.between(begin, end), self.labels[begin:end]
+        return some
 
     def through(self, path):
         """The same part with other inputs: those in a file that has a row for each of its items."""
@@ -61,12 +71,14 @@ class ImageBatches:
         augment: None, or called with (rows, seeds): alters a batch; the seeds are those of this epoch and step.
         balance: weigh items so that every class counts the same.
         mixup: alpha of :func:`zoo.worker.training.augment.mix`; 0 mixes nothing.
+        group: the processes that share the batches; this one reads and alters its own items only.
     """
 
-    def __init__(self, parts, preprocess, settings, classes, augment=None, balance=False, mixup=0.0):
+    def __init__(self, parts, preprocess, settings, classes, augment=None, balance=False, mixup=0.0, group=None):
         self._train, self._validation, self._preprocess = parts["train"], parts["validation"], preprocess
         self._seed, self._smoothing = settings["seed"], settings["label_smoothing"]
-        self._steps, self._size = equal_batches(len(self._train), settings["batch_size"])
+        self._group = group or distributed.Alone()
+        self._steps, self._size = equal_batches(len(self._train), settings["batch_size"], self._group.multiple)
         self._augment, self._mixup, self._one_hot = augment, mixup, np.eye(classes, dtype=np.float32)
         self._weights = class_weights(self._train.labels, classes) if balance else None
 
@@ -78,18 +90,38 @@ class ImageBatches:
         order = fill(random.permutation(len(self._train)), self._size, random)
         for step in range(self.steps(epoch)):
             chosen = order[step * self._size : (step + 1) * self._size]
-            rows, labels = self._train.rows[chosen], self._train.labels[chosen]
-            if self._augment:
-                rows = self._augment(rows, [self._seed, epoch, step])
-            batch = (self._preprocess(rows), smooth_labels(self._one_hot[labels], self._smoothing))
-            batch = batch if self._weights is None else (*batch, self._weights[labels])
-            # A fourth seed: what is drawn here is apart from what alters the pictures.
-            yield mix(batch, self._mixup, [self._seed, epoch, step, 1]) if self._mixup else batch
+            # A fourth seed: what mixes items is drawn apart from what alters the pictures.
+            seeds, mixing = [self._seed, epoch, step], [self._seed, epoch, step, 1]
+            if self._group.size > 1:
+                yield self._share(chosen, seeds, mixing)
+                continue
+            batch = self._items(chosen, slice(None), seeds)
+            yield mix(batch, self._mixup, mixing) if self._mixup else batch
+
+    def _items(self, chosen, places, seeds):
+        """Some items of a batch, each as it is in the whole one."""
+        rows, labels = self._train.rows[chosen[places]], self._train.labels[chosen[places]]
+        if self._augment:
+            rows = self._augment(rows, seeds, places, len(chosen))
+        batch = (self._preprocess(rows), smooth_labels(self._one_hot[labels], self._smoothing))
+        return batch if self._weights is None else (*batch, self._weights[labels])
+
+    def _share(self, chosen, seeds, mixing):
+        """The items of a batch that this process takes; those that they are mixed with are read, too."""
+        begin, end = self._group.bounds(len(chosen))
+        own = np.arange(begin, end)
+        if not self._mixup:
+            return distributed.share_of_batch(self._items(chosen, own, seeds), begin, len(chosen))
+        shares, others = draw_partners(len(chosen), self._mixup, mixing)
+        both = self._items(chosen, np.concatenate([own, others[own]]), seeds)
+        mixed = [blend(rows[: len(own)], rows[len(own) :], shares[own]) for rows in both]
+        return distributed.share_of_batch(mixed, begin, len(chosen))
 
     def evaluate(self, model):
         if not len(self._validation):
             return {}
-        return metrics.of_likeliest(evaluate(model, self._preprocess, self._validation, self._size), "val_")
+        kept = evaluate(model, self._preprocess, self._validation, self._size, self._group)
+        return metrics.of_likeliest(kept, "val_")
 
 
 def class_weights(labels, classes):

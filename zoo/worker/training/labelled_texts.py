@@ -2,6 +2,7 @@
 
 import numpy as np
 
+from zoo.worker import distributed
 from zoo.worker.metrics import score
 from zoo.worker.prediction import predict_batches
 from zoo.worker.training.equal_batches import equal_batches
@@ -18,12 +19,14 @@ class TextBatches:
         split: numbers of the texts, ``train`` and ``validation``.
         classes: number of classes.
         settings: ``batch_size``, ``seed``, ``label_smoothing`` and ``word_dropout``.
+        group: the processes that share the batches; this one reads its own texts only.
     """
 
-    def __init__(self, texts, labels, split, classes, settings):
+    def __init__(self, texts, labels, split, classes, settings, group=None):
         self._texts, self._labels, self._split, self._settings = texts, labels, split, settings
         self._rows = np.eye(classes, dtype=np.float32)
-        self._steps, self._size = equal_batches(len(split["train"]), settings["batch_size"])
+        self._group = group or distributed.Alone()
+        self._steps, self._size = equal_batches(len(split["train"]), settings["batch_size"], self._group.multiple)
 
     def steps(self, epoch):
         return self._steps
@@ -31,16 +34,28 @@ class TextBatches:
     def batches(self, epoch):
         random = np.random.RandomState([self._settings["seed"], epoch])
         for chosen in self._texts.shuffled_batches(self._split["train"], self._size, random):
-            batch = word_dropout(self._texts.batch(chosen), self._settings["word_dropout"], random)
-            yield batch, smooth_labels(self._rows[self._labels[chosen]], self._settings["label_smoothing"])
+            begin, end = self._group.bounds(len(chosen))
+            batch = self._texts.batch(chosen, slice(begin, end))
+            batch = word_dropout(batch, self._settings["word_dropout"], random, (len(chosen), slice(begin, end)))
+            labels = smooth_labels(self._rows[self._labels[chosen[begin:end]]], self._settings["label_smoothing"])
+            yield distributed.share_of_batch((batch, labels), begin, len(chosen))
 
     def evaluate(self, model):
         chosen = self._split["validation"]
         if not len(chosen):
             return {}
-        predicted = predict_texts(model, self._texts, chosen, self._size)
+        predicted = predict_shared(model, self._texts, chosen, self._size, self._group)
         loss, accuracy = score(predicted, self._labels[chosen])
         return {"val_loss": loss, "val_accuracy": accuracy}
+
+
+def predict_shared(model, texts, chosen, size, group):
+    """Predict some texts, of which each process takes a part; arguments as :func:`predict_texts`."""
+
+    def part(begin, end):
+        return {"rows": predict_texts(model, texts, chosen[begin:end], size)}
+
+    return distributed.together(group, len(chosen), part)["rows"]
 
 
 def predict_texts(model, texts, chosen, size, stop=None, progress=None):

@@ -44,13 +44,16 @@ def fit(model, batches, stage, checkpointer, run):
     """
     if checkpointer.finished(stage.first) is not None:
         return checkpointer.finished(stage.first)
+    run.group.unite(model)
     state = TrainingState(model, batches, stage)
     checkpointer.enter(state)
     loop = _Loop(state, batches, stage, checkpointer, run)
     for record in state.reported:  # the host may have died before it got them
         run.events.emit("epoch", **record)
+    run.group.settle_stop()
     while loop.goes_on():
         loop.try_epoch()
+        run.group.settle_stop()
     checkpointer.leave(state)
     return state.epoch - stage.first
 
@@ -113,9 +116,10 @@ class _Loop:
             state.seconds = before + time.monotonic() - began
             self._report()
             self._enforce_limits()
+            due = self._run.group.after_step(self._checkpointer.due())
             if self._run.stop.asked:
                 break
-            if self._checkpointer.due():
+            if due:
                 self._checkpointer.save(state)
 
     def _evaluate(self):
@@ -140,11 +144,12 @@ class _Loop:
         state.rate = rate * state.scale * state.rate_factor()
         compat.set_learning_rate(state.model, state.rate)
         began = time.monotonic()
+        items = self._run.group.enter(batch)
         state.means.train(*batch)
         if not state.compiled:  # the first step is where frameworks trace and compile
             self._run.add("compile_s", time.monotonic() - began)
             state.compiled = True
-        state.count(batch)
+        state.count(items)
         if not math.isfinite(state.means.loss):
             problem = state.locate("the loss became %s" % state.means.loss)
             rate = self._settings["learning_rate"]
@@ -168,7 +173,7 @@ class _Loop:
         minutes, gigabytes = self._settings.get("max_minutes"), self._settings.get("max_memory_gb")
         stop = self._run.stop
         if minutes and time.monotonic() - self._began >= 60 * minutes and not stop.asked:
-            stop.asked, stop.reason = True, "max_minutes"
+            self._run.group.ask_to_stop(stop, "max_minutes")
         peak = memory.peak_bytes() if gigabytes else None
         if peak and peak > gigabytes * GIB:
             self._checkpointer.save(self._state)

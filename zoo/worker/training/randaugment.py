@@ -12,7 +12,7 @@ STRONGEST = 30.0
 GRAY = np.array([0.299, 0.587, 0.114], np.float32)
 
 
-def rand_augment(pixels, random, count, magnitude):
+def rand_augment(pixels, random, count, magnitude, of=None):
     """Alter a batch of images.
 
     Args:
@@ -20,14 +20,15 @@ def rand_augment(pixels, random, count, magnitude):
         random: a ``numpy.random.RandomState``.
         count: operations for each image.
         magnitude: their strength, 0 to 30.
+        of: (total, places) where these are some of a batch.
 
     Returns:
         uint8 of the same shape.
     """
-    share = magnitude / STRONGEST
+    share, (total, places) = magnitude / STRONGEST, of or (len(pixels), slice(None))
     for _ in range(count):
-        chosen = random.randint(len(OPERATIONS), size=len(pixels))
-        amounts = np.where(random.uniform(size=len(pixels)) < 0.5, -share, share).astype(np.float32)
+        chosen = random.randint(len(OPERATIONS), size=total)[places]
+        amounts = np.where(random.uniform(size=total)[places] < 0.5, -share, share).astype(np.float32)
         altered = pixels.copy()
         for number, operation in enumerate(OPERATIONS):
             rows = np.flatnonzero(chosen == number)

@@ -3,7 +3,7 @@
 import contextlib
 import time
 
-from zoo.worker import exporters
+from zoo.worker import distributed, exporters
 
 
 class Run:
@@ -15,6 +15,9 @@ class Run:
         stop: when asked to, training ends after the step in hand.
         phases: seconds by phase, filled in.
 
+    Attributes:
+        group: the processes that share the batches; this one alone, mostly.
+
     Raises:
         UserError: the model cannot be saved in a format of ``train.export``.
     """
@@ -22,6 +25,7 @@ class Run:
     def __init__(self, request, events, stop, phases):
         self.request, self.events, self.stop, self.phases = request, events, stop, phases
         self.settings, self.folder = request["train"], request["run_dir"]
+        self.group = distributed.current()
         # A format that cannot be written is refused here, not after hours of training.
         self.exporters = exporters.wanted(self.settings.get("export", ()))
 

@@ -84,9 +84,9 @@ class TrainingState:
         """Share of the learning rate while the moments of a new optimizer settle."""
         return 1.0 if self.frozen_at is None else min(1.0, (self.done - self.frozen_at + 1) / SETTLING)
 
-    def count(self, batch):
-        """Count a step that was taken on a batch."""
-        self.step, self.done, self.items = self.step + 1, self.done + 1, self.items + len(batch[1])
+    def count(self, items):
+        """Count a step that was taken on a batch of so many items."""
+        self.step, self.done, self.items = self.step + 1, self.done + 1, self.items + items
 
     def end_epoch(self, record):
         """Note the figures of an epoch and go on to the next."""

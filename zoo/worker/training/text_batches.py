@@ -27,10 +27,10 @@ class TokenizedTexts:
     def __len__(self):
         return len(self.sizes)
 
-    def batch(self, chosen):
-        """(texts, positions) int32 of some texts, padded with 0 behind."""
-        rows = np.zeros((len(chosen), self._width(chosen)), np.int32)
-        for row, number in zip(rows, chosen):
+    def batch(self, chosen, own=slice(None)):
+        """(texts, positions) int32 of some texts, padded with 0 behind; of ``own`` only, as wide as of all."""
+        rows = np.zeros((len(chosen[own]), self._width(chosen)), np.int32)
+        for row, number in zip(rows, chosen[own]):
             begin, end = self._offsets[number], self._offsets[number + 1]
             if end - begin > self._length:
                 first = self._length // 2
@@ -62,14 +62,16 @@ class TokenizedTexts:
         return [order[begin : begin + size] for begin in range(0, len(order), size)]
 
 
-def word_dropout(batch, share, random):
+def word_dropout(batch, share, random, of=None):
     """The same batch with a share of its tokens turned into padding, which is neither attended to nor pooled.
 
-    Turned into the unknown instead, they would make it far commoner in training than it is later.
+    Turned into the unknown instead, they would make it far commoner in training than it is later. Where the texts are
+    some of a batch, ``of`` says of how many, and which.
     """
     if not share:
         return batch
-    hidden = random.random_sample(batch.shape) < share
+    total, own = of or (len(batch), slice(None))
+    hidden = random.random_sample((total, batch.shape[1]))[own] < share
     hidden[:, 0] = False  # no text may become empty
     return np.where(hidden, np.int32(0), batch)
 

@@ -1,0 +1,180 @@
+"""A certification from the command line, with a worker that pretends: what is kept, told and gone on with."""
+
+import json
+import sys
+import zipfile
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from zoo.certification import endurance, intake, plan, results, session, steps
+from zoo.certification.plan import Step
+from zoo.certification.results import FAILED, PASSED, SKIPPED
+from zoo.certification.work import Findings, Work
+from zoo.cli.main import main
+from zoo.core.errors import ZooError
+from zoo.environments import power
+from zoo.environments.power import Power
+
+QUICK = ["certify", "--quick", "backend=cpu", "stack=tf-2.21"]
+
+
+def state(folder: Path) -> dict[str, Any]:
+    (path,) = (folder / "runs").glob("certify-*/certify.json")
+    content: dict[str, Any] = json.loads(path.read_text(encoding="utf-8"))
+    return content
+
+
+def only(monkeypatch: pytest.MonkeyPatch, *chosen: Step) -> None:
+    """Let a certification consist of these steps."""
+    monkeypatch.setattr(plan, "steps_of", lambda place, mode: list(chosen))
+
+
+DEVICE = Step("device", "proves the device", 8, steps.device, needed=True)
+TRAIN = Step("train mnist_dense", "trains", 9, steps.training("mnist_dense", "data=digits", minutes=1))
+EPOCH = Step("first epoch of mnist_dense", "compares losses", 9, steps.first_epoch("mnist_dense"))
+
+
+def test_passed_and_failed_steps_become_a_page_and_an_archive(
+    pretending: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    only(monkeypatch, DEVICE, EPOCH, TRAIN)
+    assert main(QUICK) == 1
+    said = capsys.readouterr()
+    by_name = {row["step"]: row for row in state(pretending)["steps"]}
+    assert {name: row["state"] for name, row in by_name.items()} == {
+        "device": PASSED, "first epoch of mnist_dense": FAILED, "train mnist_dense": PASSED,
+    }  # fmt: skip
+    assert "the losses differ from the golden ones" in by_name["first epoch of mnist_dense"]["problem"]
+    assert by_name["device"]["reference_gflop_per_s"] > 0
+    assert "[1/3] cpu with tf-2.21: proves the device" in said.err
+    assert "2 passed, 1 failed, 0 skipped" in said.out
+    (archive,) = pretending.glob("evidence-*.zip")
+    assert archive.with_suffix(".html").read_text(encoding="utf-8").startswith("<!DOCTYPE html>")
+    read = intake.read(archive)
+    assert [row.step for row in read.state.steps] == ["device", "first epoch of mnist_dense", "train mnist_dense"]
+    assert len(read.runs) == 3
+    with zipfile.ZipFile(archive) as file:
+        assert str(pretending) not in "".join(file.read(name).decode() for name in file.namelist())
+
+
+def test_the_same_command_goes_on_with_what_was_stopped(
+    pretending: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    done: list[str] = []
+
+    def count(name: str, stops: bool = False) -> Step:
+        def do(_: Work) -> Findings:
+            done.append(name)
+            if stops and done.count(name) == 1:
+                raise KeyboardInterrupt
+            return Findings([name])
+
+        return Step(name, name, 1, do)
+
+    only(monkeypatch, count("one"), count("two", stops=True), count("three"))
+    assert main(QUICK) == 130
+    assert "The same command goes on with it" in capsys.readouterr().err
+    assert [row["step"] for row in state(pretending)["steps"]] == ["one"]
+    assert main(QUICK) == 0
+    assert done == ["one", "two", "two", "three"]
+    assert state(pretending)["finished"]
+    assert main(QUICK) == 0  # a finished one is not gone on with
+    assert len(list((pretending / "runs").glob("certify-*"))) == 2
+
+
+def test_what_needs_a_device_is_skipped_without_one(pretending: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("FAKE_WORKER", "plugin")
+    only(monkeypatch, DEVICE, TRAIN)
+    assert main(QUICK) == 1
+    device, train = state(pretending)["steps"]
+    assert (device["state"], train["state"], train["problem"]) == (FAILED, SKIPPED, "device failed")
+    assert device["issues"] == ["metal-tf220-pywrap"]
+
+
+def test_a_killed_training_goes_on(pretending: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The training that is killed is a program that does what a training leaves behind, and then waits."""
+    folder = pretending / "killed"
+    leaving = (
+        "import json, pathlib, time\n"
+        f"folder = pathlib.Path({str(folder)!r}); folder.mkdir()\n"
+        "with (folder / 'events.jsonl').open('w') as log:\n"
+        "    for number in (1, 2, 3):\n"
+        "        print(json.dumps({'event': 'epoch', 'epoch': number}), file=log, flush=True)\n"
+        "time.sleep(60)\n"
+    )
+    assert endurance._killed_in_epoch(folder, [sys.executable, "-c", leaving]) == 3
+
+
+def test_a_machine_on_battery_is_waited_for(
+    pretending: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    answers = [Power(True, 40)] * 6
+    monkeypatch.setattr(power, "read", lambda: answers.pop(0) if answers else Power(False, 41))
+    monkeypatch.setattr(session, "BATTERY_POLL_S", 0.01)
+    only(monkeypatch, Step("one", "one", 1, lambda _: Findings(["done"])))
+    assert main(QUICK) == 0
+    assert "waiting until it is plugged in" in capsys.readouterr().err
+    assert not answers
+
+
+def test_throttling_is_noticed(
+    pretending: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    speeds = iter([100.0, 100.0, 60.0, 99.0])
+    monkeypatch.setattr(session.reference, "gflop_per_s", lambda: next(speeds))
+    monkeypatch.setattr(session, "_is_busy", lambda: False)
+    monkeypatch.setattr(session, "COOL_S", 0.01)
+    only(monkeypatch, *(Step(name, name, 1, lambda _: Findings()) for name in ("one", "two", "three")))
+    assert main(QUICK) == 0
+    assert "60 % of its first speed: this machine is throttled" in capsys.readouterr().err
+
+
+def test_steps_are_listed_with_their_time(pretending: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["certify", "--list", "backend=cpu", "stack=tf-2.21"]) == 0
+    shown = capsys.readouterr().out
+    assert "train transformer/lm" in shown
+    assert not list(pretending.glob("runs"))
+
+
+@pytest.mark.parametrize("word", ["bakend=cpu", "backend", "backend=nothing", "stack=nothing"])
+def test_a_wrong_setting_is_refused(pretending: Path, word: str, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["certify", word]) == 1
+    assert "Traceback" not in capsys.readouterr().err
+
+
+@pytest.mark.parametrize(
+    "words",
+    [["--tune"], ["--tune", "model=mobilenet"], ["--tune", "model=mnist_dense", "trials=x"], ["trials=3"]],
+)
+def test_a_search_without_what_it_needs_is_refused(pretending: Path, words: list[str]) -> None:
+    assert main(["certify", "backend=cpu", *words]) == 1
+    assert not list(pretending.glob("runs/certify-*"))
+
+
+def test_a_search_brings_back_a_proposed_recipe(pretending: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    asked: list[Any] = []
+    row = {"values": {"trainer.epochs": 4}, "confirmed_s": {"recipe": [2.0], "winner": [1.0]}, "times_as_fast": 2.0}
+
+    def search(wanted: Any) -> dict[str, Any]:
+        asked.append(wanted)
+        return {"winner": row}
+
+    monkeypatch.setattr(steps.tune, "run", search)
+    words = ["certify", "--tune", "model=mnist_dense", "trials=4", "backend=cpu", "stack=tf-2.21"]
+    assert main(words) == 0
+    last = state(pretending)["steps"][-1]
+    assert (last["step"], last["state"], last["proposal"]["values"]) == ("tune mnist_dense", PASSED, row["values"])
+    assert (asked[0].trials, asked[0].backend, asked[0].data) == (4, "cpu", "digits")
+
+
+def test_a_damaged_state_begins_anew(pretending: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    only(monkeypatch, Step("one", "one", 1, lambda _: Findings()))
+    broken = pretending / "runs" / "certify-quick-0"
+    broken.mkdir(parents=True)
+    (broken / results.STATE).write_text("{")
+    assert main(QUICK) == 0
+    assert (broken / results.STATE).read_text() == "{"
+    with pytest.raises(ZooError, match="no certification"):
+        results.of({"format": 9}, "x")

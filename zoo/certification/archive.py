@@ -1,0 +1,116 @@
+"""Write the archive that a certification leaves: ``evidence-HARDWARE-DATE.zip``, for anybody to read.
+
+==========================  ===============================================================================
+member                      content
+==========================  ===============================================================================
+``certify.json``            the certification: machine, places, every step with its figures or its failure
+``runs/NAME.json``          what is taken of the record of each run, its epochs and rows of benchmarks included
+``logs/NAME.txt``           the last lines of the worker's log of each run that failed
+``locks.json``              sha256 of the lock of each stack
+``page.html``               the page for people
+``SHA256SUMS``              sha256 of every other member
+==========================  ===============================================================================
+"""
+
+import dataclasses
+import hashlib
+import json
+import zipfile
+from pathlib import Path
+
+from zoo.certification import page, results
+from zoo.certification.privacy import Cleaner
+from zoo.certification.results import FAILED, Certification
+from zoo.core.errors import ZooError
+from zoo.core.files import atomic_file, file_sha256
+from zoo.environments import stacks
+from zoo.runs import diagnosis, event_log, records
+from zoo.runs.records import Json
+
+SUMS, CERTIFICATION, LOCKS, PAGE = "SHA256SUMS", "certify.json", "locks.json", "page.html"
+EPOCH_FIELDS = (
+    "epoch",
+    "loss",
+    "accuracy",
+    "val_loss",
+    "val_accuracy",
+    "epoch_s",
+    "items_per_s",
+    "peak_memory_bytes",
+)
+ROW_FIELDS = (
+    "operation", "size", "network", "mode", "batch_size", "implementation", "precision", "way", "device",
+    "device_kind", "median_ms", "q1_ms", "q3_ms", "median_s", "count", "items_per_s", "gflop_per_s", "share_of_peak",
+    "largest_error", "correct", "error", "grade",
+)  # fmt: skip
+# The time that members bear: that of the writing would tell nothing, and differ for the same content.
+TIME = (1980, 1, 1, 0, 0, 0)
+
+
+def name_of(state: Certification) -> str:
+    """Return the name of the archive."""
+    return f"evidence-{state.hardware or 'machine'}-{state.finished or state.date}.zip"
+
+
+def members(folder: Path, state: Certification, cleaner: Cleaner) -> dict[str, bytes]:
+    """Return the content of every member.
+
+    Args:
+        folder: of the certification.
+        state: the certification.
+        cleaner: takes out what tells of this machine.
+    """
+    cleaned = cleaner.value(dataclasses.asdict(state))
+    content = {CERTIFICATION: _json(cleaned), PAGE: page.page(results.of(cleaned, CERTIFICATION)).encode()}
+    for step in state.steps:
+        run = folder / "runs" / step.record
+        if not step.record or not (run / records.RECORD).is_file():
+            continue
+        content[f"runs/{step.record}.json"] = _json(run_record(run, cleaner))
+        if step.state == FAILED:
+            content[f"logs/{step.record}.txt"] = cleaner.text(diagnosis.log_tail(run, 60)).encode()
+    content[LOCKS] = _json(_locks(state))
+    return content
+
+
+def run_record(run: Path, cleaner: Cleaner) -> Json:
+    """Return what is taken of a run folder, for ``runs/NAME.json``."""
+    kept = cleaner.record(records.read(run))
+    epochs = [
+        {name: row[name] for name in EPOCH_FIELDS if name in row} for row in event_log.epochs(run / "events.jsonl")
+    ]
+    table = run / "results.json"
+    rows = json.loads(table.read_text(encoding="utf-8")) if table.is_file() else []
+    kept["epochs"] = epochs
+    kept["rows"] = cleaner.value(
+        [{name: row[name] for name in ROW_FIELDS if row.get(name) is not None} for row in rows]
+    )
+    return kept
+
+
+def _locks(state: Certification) -> dict[str, str]:
+    """Return the checksum of each stack's lock on this platform."""
+    locks = {}
+    for place in state.places:
+        try:
+            locks[place.stack] = file_sha256(stacks.lock_file(stacks.load(place.stack), state.platform))
+        except ZooError:  # without a lock, the step of the environment tells why
+            continue
+    return locks
+
+
+def write(path: Path, content: dict[str, bytes]) -> Path:
+    """Write an archive whole or not at all; the same content gives the same bytes.
+
+    Raises:
+        ZooError: it cannot be written.
+    """
+    sums = "".join(f"{hashlib.sha256(content[name]).hexdigest()}  {name}\n" for name in sorted(content))
+    with atomic_file(path) as part, zipfile.ZipFile(part, "w", zipfile.ZIP_DEFLATED) as archive:
+        for name, data in [*sorted(content.items()), (SUMS, sums.encode())]:
+            archive.writestr(zipfile.ZipInfo(name, TIME), data, zipfile.ZIP_DEFLATED)
+    return path
+
+
+def _json(value: object) -> bytes:
+    return (json.dumps(value, indent=1, sort_keys=True, ensure_ascii=False) + "\n").encode()

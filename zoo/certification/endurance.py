@@ -1,0 +1,79 @@
+"""The steps in which a training is killed, and in which it must not take more and more memory."""
+
+import os
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+from zoo.certification.work import Findings, Work, finished, train
+from zoo.core import processes
+from zoo.core.errors import ZooError
+from zoo.runs import event_log
+from zoo.tasks import registry
+
+# What starts a training that is to be killed, in a process of its own.
+ZOO = [sys.executable, "-m", "zoo"]
+# Of the training that is killed in its third epoch; enough that even a fast device has not finished by then.
+KILLED_EPOCHS = 61
+# A worker whose memory grows by more than this from the third epoch to the last leaks: what frameworks still take
+# for themselves by then stays below.
+GROWTH_SHARE, GROWTH_BYTES = 0.05, 30_000_000
+
+
+def memory(work: Work) -> Findings:
+    """Train for many epochs and see whether the worker's memory grows."""
+    run = train(
+        work, "model=mnist_dense", "data=digits", f"trainer.epochs={20 if work.quick else 80}", "backend.probes=false"
+    )
+    peaks = [row["peak_memory_bytes"] for row in run.history if row.get("peak_memory_bytes")]
+    if len(peaks) < 4:
+        return Findings(problem="the system does not tell how much memory a process takes", run=run)
+    grown = peaks[-1] - peaks[2]
+    words = [
+        f"{peaks[2] / 1e6:.0f} MB after the third epoch, {peaks[-1] / 1e6:.0f} MB after the last of {len(peaks)}"
+    ]
+    leaks = grown > GROWTH_BYTES and grown > GROWTH_SHARE * peaks[2]
+    problem = f"the worker's memory grew by {grown / 1e6:.0f} MB in {len(peaks) - 3} epochs" if leaks else ""
+    return Findings(words, {"peak_bytes": peaks[-1], "grown_bytes": grown}, problem, "Train in several runs.", run)
+
+
+def resume(work: Work) -> Findings:
+    """Kill a training in the middle, and go on with it to its end."""
+    folder = work.folder / f"{work.place.backend}-{work.place.stack}-killed-{time.time_ns() // 10**6}"
+    settings = [*work.place.overrides, "model=mnist_dense", "data=digits", f"trainer.epochs={KILLED_EPOCHS}",
+                "backend.probes=false", f"output.root={folder.parent}", f"output.name={folder.name}"]  # fmt: skip
+    after = _killed_in_epoch(folder, [*ZOO, "train", *settings])
+    run = finished(registry.train([f"resume={folder}"]))
+    epochs = [int(row["epoch"]) for row in run.history]
+    whole = epochs == list(range(1, KILLED_EPOCHS + 1))
+    words = [f"killed after epoch {after} of {KILLED_EPOCHS}, went on to {epochs[-1] if epochs else 0}"]
+    return Findings(words, {"killed_after": after}, "" if whole else f"epochs are missing: {epochs}", "", run)
+
+
+def _killed_in_epoch(folder: Path, command: list[str]) -> int:
+    """Start a training, kill it without warning once its third epoch has ended, and return the epochs it made."""
+    log = folder / "events.jsonl"
+    with processes.running(command, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE) as process:
+        while process.poll() is None and _epochs(log) < 3:
+            time.sleep(0.05)
+        if process.poll() is not None:
+            said = process.stderr.read()[-600:] if process.stderr else ""
+            raise ZooError(f"The training that was to be killed ended by itself: {said.strip()}")
+        os.killpg(process.pid, signal.SIGKILL)  # nothing of the training is told that it ends
+        process.wait()
+    _wait_for_worker(log)
+    return _epochs(log)
+
+
+def _wait_for_worker(log: Path) -> None:
+    """Wait until the worker, which sees that its host is gone, has written its last."""
+    size = -1
+    while log.stat().st_size != size:
+        size = log.stat().st_size
+        time.sleep(1.0)
+
+
+def _epochs(log: Path) -> int:
+    return len(event_log.epochs(log)) if log.is_file() else 0

@@ -1,0 +1,128 @@
+"""The page about a certification, for people: what was done on which device, what came out, what failed and why."""
+
+from zoo.certification import reference
+from zoo.certification.results import FAILED, PASSED, Certification, Place, StepResult
+from zoo.reports.html import Child, Html, join, link, pairs, table, tag
+from zoo.reports.page import document
+from zoo.reports.units import seconds
+from zoo.runs import known_issues
+
+BADGES = {PASSED: "completed", FAILED: "failed"}
+# Figures that are shown large, where a step has them: name, title, unit, step.
+CARDS = (
+    ("device", "device_gflop_per_s", "product of 1024 x 1024", "GFLOP/s"),
+    ("train mnist", "test_accuracy", "mnist, test accuracy", ""),
+    ("train mnist", "train_s", "mnist, training", "s"),
+    ("golden", "largest_error", "furthest from a golden answer", ""),
+    ("first epoch of mnist_dense", "off", "first epoch off by", ""),
+    ("memory", "peak_bytes", "memory of a worker", "MB"),
+)
+
+
+def page(state: Certification) -> str:
+    """Return the page as HTML: one file, nothing is loaded and no script runs."""
+    counted = [f"{state.count(name)} {name}" for name in ("passed", "failed", "skipped") if state.count(name)]
+    said = [
+        ", ".join(counted) or "nothing done",
+        f"{state.mode} certification",
+        state.finished or f"begun {state.date}",
+    ]
+    header = tag(
+        "header", tag("p", "zoo certify", class_="kicker"), tag("h1", state.hardware or "unknown hardware"),
+        tag("p", " · ".join(said), class_="subtitle"),
+    )  # fmt: skip
+    sections = [_section("machine", "Machine", _machine(state))]
+    sections += [_section(f"place-{number}", place.name, _place(state, place))
+                 for number, place in enumerate(state.places)]  # fmt: skip
+    sections.append(_section("speed", "Speed of the machine meanwhile", _speed(state)))
+    return document(f"Certification of {state.hardware}", join([header, tag("main", sections, id="main")]))
+
+
+def _section(anchor: str, title: str, body: Child) -> Html:
+    return tag("section", tag("h2", title, id=f"{anchor}-title"), body, id=anchor, aria_labelledby=f"{anchor}-title")
+
+
+def _machine(state: Certification) -> Html:
+    kinds = [f"{place.name} ({place.kind.upper()})" for place in state.places]
+    return pairs([
+        ("Machine", state.machine), ("Platform", state.platform), ("Power", state.power), ("Zoo", state.commit),
+        ("Backends", ", ".join(kinds)), ("Time", seconds(sum(row.seconds for row in state.steps))),
+    ])  # fmt: skip
+
+
+def _place(state: Certification, place: Place) -> Html:
+    rows = [row for row in state.steps if (row.backend, row.stack) == (place.backend, place.stack)]
+    if not rows:
+        return tag("p", "Nothing was done yet.")
+    return join([_failures(rows), _cards(rows), _busy(rows), _table(place, rows)])
+
+
+def _busy(rows: list[StepResult]) -> Html | None:
+    busy = sum(row.busy for row in rows)
+    text = f"Other work kept the machine busy during {busy} of {len(rows)} steps: their times are too long."
+    return tag("p", text) if busy else None
+
+
+def _cards(rows: list[StepResult]) -> Html | None:
+    shown = []
+    for step, name, title, unit in CARDS:
+        value = next((row.figures[name] for row in rows if row.step == step and name in row.figures), None)
+        if value is not None:
+            figure = f"{value / 1e6:.0f}" if unit == "MB" else f"{value:.3g}"
+            shown.append(tag("div", tag("dt", title), tag("dd", f"{figure} {unit}".strip()), class_="card"))
+    return tag("dl", shown, class_="cards") if shown else None
+
+
+def _table(place: Place, rows: list[StepResult]) -> Html:
+    cells: list[list[Child]] = [
+        [row.step, _badge(row.state), f"{row.seconds:.1f}", _lines(_outcome(row))] for row in rows
+    ]
+    return table(f"Steps on {place.name}", ["Step", "Result", "Seconds", "What came out"], cells, figures=[2])
+
+
+def _outcome(row: StepResult) -> list[str]:
+    return [*row.words, *filter(None, [row.problem])]
+
+
+def _lines(words: list[str]) -> Html:
+    return join([part for number, text in enumerate(words) for part in ([tag("br")] if number else []) + [text]])
+
+
+def _badge(state: str) -> Html:
+    return tag("span", state, class_=f"badge {BADGES.get(state, 'reported')}")
+
+
+def _failures(rows: list[StepResult]) -> Html | None:
+    failed = [row for row in rows if row.state == FAILED]
+    return join([tag("div", _failure(row), class_="failure") for row in failed]) if failed else None
+
+
+def _failure(row: StepResult) -> Html:
+    """Say what failed, why as far as that is known, and what to do."""
+    known = [issue for issue in known_issues.issues() if issue.id in row.issues]
+    explained = [
+        tag("li", f"{issue.cause} {issue.remedy} ", tag("code", issue.command) if issue.command else None,
+            " Source: ", link(issue.source), f" ({issue.id})")
+        for issue in known
+    ]  # fmt: skip
+    why = (
+        tag("ul", explained) if explained else tag("p", "No known issue explains it: it is new, and worth a report.")
+    )
+    return join(
+        [tag("h3", f"{row.step} failed"), tag("p", row.problem), tag("p", row.remedy) if row.remedy else None, why]
+    )
+
+
+def _speed(state: Certification) -> Html:
+    speeds = [
+        state.reference_gflop_per_s,
+        *(row.reference_gflop_per_s for row in state.steps if row.reference_gflop_per_s),
+    ]
+    share = reference.drift(speeds)
+    said = "" if share is None else f" At the end it had {100 * share:.0f} % of its first speed."
+    slow = min(speeds) / max(speeds[:3]) if max(speeds) > 0 else 1.0
+    verdict = ("It was throttled, or did other work." if slow < reference.THROTTLED
+               else "The machine kept its speed.")  # fmt: skip
+    text = (f"numpy's product of two 512 x 512 matrices on the processor took place between the steps: at best "
+            f"{max(speeds):.0f}, at worst {min(speeds):.0f} GFLOP/s.{said} {verdict}")  # fmt: skip
+    return tag("p", text)

@@ -1,0 +1,140 @@
+"""Which backends a machine has, and which steps are taken on each."""
+
+import dataclasses
+
+from zoo.certification import endurance, steps, timings
+from zoo.certification.results import QUICK, Place, tuning
+from zoo.certification.work import Do, has_operations
+from zoo.core.errors import ZooError
+from zoo.environments import machine, selection, stacks
+from zoo.environments.machine import Machine
+from zoo.environments.selection import Selection
+
+BEST, ALL = "best", "all"
+
+
+@dataclasses.dataclass(frozen=True)
+class Step:
+    """One step.
+
+    Attributes:
+        name: for people, files and ``steps=``.
+        about: what it does.
+        expected_s: seconds that it took on two cores of a Xeon with stack tf-2.21; what is left is estimated by them.
+        do: the function.
+        needed: whether the steps after it make no sense where it fails.
+    """
+
+    name: str
+    about: str
+    expected_s: float
+    do: Do
+    needed: bool = False
+
+
+def places(backend: str | None, stack: str) -> list[Place]:
+    """Return the backends of this machine, GPUs and the best ones first, each with its best stack.
+
+    Args:
+        backend: only this one; None: all that work here.
+        stack: ``best``; ``all``: every stack that works; or the name of one.
+
+    Raises:
+        ZooError: the backend or stack does not work here, or nothing does.
+    """
+    here = machine.probe()
+    if backend is not None:
+        chosen = [selection.select(backend, here, name) for name in _stacks(backend, stack, here)]
+    else:
+        available = {row.name: row for row in stacks.load_all()}
+        candidates = {row.name: selection.evaluate(row, here, available) for row in selection.load_all()}
+        names = [candidate.backend.name for candidate in selection.works_here(candidates)]
+        chosen = [selection.select(name, here, each) for name in names for each in _stacks(name, stack, here)]
+    if not chosen:
+        raise ZooError(f"No backend works on this machine with stack {stack!r}", "`python -m zoo doctor` says why.")
+    return [_place(row) for row in chosen]
+
+
+def _stacks(backend: str, wanted: str, here: Machine) -> list[str | None]:
+    """Return the stacks of a backend that are wanted and work here; None stands for its best."""
+    if wanted == BEST:
+        return [None]
+    available = {row.name: row for row in stacks.load_all()}
+    row = next((each for each in selection.load_all() if each.name == backend), None)
+    if row is None:
+        selection.select(backend, here)  # raises, with the names that there are
+        return []
+    names = row.stacks if wanted == ALL else [wanted]
+    return [name for name in names if selection.evaluate(row, here, available, name).stack]
+
+
+def _place(choice: Selection) -> Place:
+    stack = choice.stack
+    trains = choice.backend.trains and stack.trains
+    return Place(choice.backend.name, stack.name, choice.required_device, stack.framework, trains)
+
+
+def steps_of(place: Place, mode: str) -> list[Step]:
+    """Return the steps of a place, in their order; a stack that cannot train has fewer."""
+    begin = [
+        Step("environment", "builds the environment of the stack from its lock", 5, steps.environment, needed=True),
+        Step("device", "proves the device, probes operations, times a product", 8, steps.device, needed=True),
+    ]
+    times = [Step("golden", "compares the answers of networks with golden ones", 12, timings.golden)]
+    if has_operations(place):
+        about = "times matrix products and convolutions"
+        times.append(Step("matmul", about, 10 if mode == QUICK else 60, timings.matmul))
+    search = tuning(mode)
+    if search is not None:
+        model, data, trials = search
+        about = f"searches {trials} trials for a recipe of {model} on {data}"
+        return [*begin, Step(f"tune {model}", about, 12.0 * (trials + 6), steps.tuned(model, data, trials))]
+    if not place.trains:
+        return [*begin, *times]
+    times += [
+        Step("networks", "times training steps of networks", 10 if mode == QUICK else 60, timings.networks),
+        Step("encoder", "times the transformer's encoder", 8 if mode == QUICK else 60, timings.encoder),
+        Step("memory", "looks for memory that grows from epoch to epoch", 8, endurance.memory),
+        Step("resume", "kills a training and goes on with it", 16, endurance.resume),
+    ]
+    middle = _quick_training() if mode == QUICK else _whole_training()
+    last = [Step("device again", "times the same product once more", 6, steps.device)]
+    return [*begin, *middle, *times, *last]
+
+
+def _first_epochs(*models: str) -> list[Step]:
+    about = "compares the losses of a short first epoch with golden ones"
+    return [Step(f"first epoch of {model}", f"{about}: {model}", 9, steps.first_epoch(model)) for model in models]
+
+
+def _quick_training() -> list[Step]:
+    dense = steps.training("mnist_dense", "data=digits", minutes=1)
+    small = steps.training("mnist", "data=digits", "preset=smoke", minutes=1)
+    return [
+        *_first_epochs("mnist_dense", "mobilenet", "transformer/lm"),
+        Step("train mnist_dense", "trains mnist_dense on scikit-learn's digits by its recipe", 9, dense),
+        Step("train mnist", "trains mnist on scikit-learn's digits for an epoch", 8, small),
+    ]
+
+
+def _whole_training() -> list[Step]:
+    def trained(model: str, data: str, expected_s: float, *settings: str, minutes: float = 4) -> Step:
+        do = steps.training(model, *settings, minutes=minutes)
+        return Step(f"train {model}", f"trains {model} on {data} by its recipe", expected_s, do)
+
+    shapes = ("data=folder", "data.root={samples}/shapes", "model.input_size=64")
+    images = ("content={samples}/shapes/disc/000.bmp", "style={samples}/shapes/stripes/000.bmp")
+    return [
+        *_first_epochs("mnist_dense", "mnist", "mobilenet", "transformer/classifier", "transformer/lm"),
+        Step("train mnist", "trains mnist on MNIST by its recipe", 20, steps.mnist),
+        trained("mnist_dense", "scikit-learn's digits", 9, "data=digits"),
+        trained("mnist_conv5", "scikit-learn's digits", 60, "data=digits"),
+        trained("mobilenet", "drawn shapes", 60, *shapes, "model.alpha=0.25"),
+        trained("mobilenet_v2", "drawn shapes", 90, *shapes, "model.alpha=0.35"),
+        trained("transformer/classifier", "written texts", 20, "data=text_lines", "data.root={samples}/texts"),
+        trained("transformer/lm", "a written text", 200, "data=text_file", "data.root={samples}/sentences.txt",
+                "data.tokenizer=characters"),
+        trained("style_transfer", "two drawn pictures", 30, *images, "features=random", "size=128"),
+        trained("style_transfer/fast", "two photos", 60, "trainer.steps=60", "trainer.report=20", "features=random",
+                "photos={samples}/shapes/disc"),
+    ]  # fmt: skip

@@ -1,0 +1,171 @@
+"""Take out of records what tells of a person or of one machine: names, paths, addresses, serial numbers.
+
+Two things do it. Of a run record only the fields of :data:`FIELDS` are taken at all. And in every text that is taken,
+what this machine says of itself (user, full name, host, serial number, folders) is replaced, and so is whatever has
+the form of a path, an address or an identifier.
+"""
+
+import getpass
+import os
+import platform
+import re
+import socket
+import sys
+import tempfile
+from collections.abc import Iterable
+from pathlib import Path
+from typing import Any
+
+from zoo.core import paths
+from zoo.environments import machine
+from zoo.runs.records import Json
+
+# What is taken of a run record; fields of fields where only some are taken.
+FIELDS: dict[str, tuple[str, ...]] = {
+    "adjusted": (), "attempts": ("failed",), "backend": (), "bench": (), "command": (), "config": (),
+    "data": ("name", "sha256", "train_items", "validation_items", "test_items", "reason"),
+    "device": ("name", "kind", "proof", "description"), "error": (), "exit": (), "expected": (),
+    "expected_not_applicable": (), "finished": (), "format": (), "git_commit": (), "host_peak_memory_bytes": (),
+    "machine": ("os", "os_version", "os_build", "arch", "python_arch", "chip", "cores", "memory_bytes", "gpus",
+                "cpu_features", "glibc"),
+    "metrics": (), "model": (), "peak_memory_bytes": (), "phases": (), "probes": (), "probes_from": (), "promise": (),
+    "seconds": (), "stack": ("name", "framework", "keras", "platform", "stand_in_for", "lock_sha256", "python",
+                             "differences"),
+    "stopped": (), "verb": (), "versions": (), "zoo_version": (),
+}  # fmt: skip
+# Settings that say only where something lies here.
+PLACES = ("output", "launcher", "mlflow", "tensorboard")
+# Names that many machines have: they tell nothing of anybody, and mean other things in a log.
+COMMON = {
+    "root",
+    "user",
+    "admin",
+    "runner",
+    "localhost",
+    "home",
+    "ubuntu",
+    "debian",
+    "mac",
+    "test",
+    "zoo",
+    "cpu",
+    "gpu",
+}
+_SHORTEST = 3
+_IDENTIFIERS = (
+    (r"[\w.+-]+@[\w-]+(?:\.[\w-]+)+", "ADDRESS"),
+    (r"\b[0-9a-fA-F]{8}-(?:[0-9a-fA-F]{4}-){3}[0-9a-fA-F]{12}\b", "UUID"),
+    (r"\b(?:[0-9a-fA-F]{2}:){5}[0-9a-fA-F]{2}\b", "MAC"),
+    (r"(?<![\d.])(?!127\.)(?:\d{1,3}\.){3}\d{1,3}(?![\d.])", "IP"),
+    (r"(?i)(serial(?:[ _-]?(?:number|no))?\"?\s*[:=]?\s*\"?)[A-Z0-9]{8,}", r"\1SERIAL"),
+)
+_ROOTS = (
+    "home|Users|root|tmp|var|private|work|mnt|media|srv|opt|Volumes|usr|Library|Applications|System|data|export|nix"
+)
+# A path ends where a quote, a bracket or a blank does; "/job:localhost/replica:0" of TensorFlow is none.
+_PATH = re.compile(rf"(?<![\w.:/-])(?:/(?:{_ROOTS})(?=[/\s]|$)|~[\w-]*/|[A-Za-z]:\\)[^\s'\"`<>()\[\]{{}},;]*")
+
+
+def secrets() -> list[tuple[str, str]]:
+    """Return what this machine and its user are called, and what stands for it, longest first."""
+    named = {str(place): "FOLDER" for place in _folders()}
+    named |= dict.fromkeys(_user_names(), "USER") | dict.fromkeys(_host_names(), "HOST")
+    named |= dict.fromkeys(_serials(), "SERIAL")
+    kept = {text: word for text, word in named.items() if len(text) >= _SHORTEST and text.lower() not in COMMON}
+    return sorted(kept.items(), key=lambda pair: -len(pair[0]))
+
+
+def _folders() -> set[Path]:
+    known = [Path.home(), Path.cwd(), paths.ROOT, paths.cache_dir(), Path(sys.prefix), Path(tempfile.gettempdir())]
+    return {place for each in known for place in (each, each.resolve()) if len(place.parts) > 1}
+
+
+def _user_names() -> set[str]:
+    names = {getpass.getuser(), Path.home().name, os.environ.get("USER", ""), os.environ.get("LOGNAME", "")}
+    try:
+        import pwd
+
+        full = pwd.getpwuid(os.getuid()).pw_gecos.split(",")[0]
+    except (ImportError, KeyError):  # no such users here
+        full = ""
+    return names | {full, *(word for word in full.split() if len(word) > _SHORTEST)}
+
+
+def _host_names() -> set[str]:
+    whole = {platform.node(), socket.gethostname(), os.environ.get("HOSTNAME", "")}
+    return whole | {name.partition(".")[0] for name in whole}
+
+
+def _serials() -> set[str]:
+    """Return serial numbers and identifiers of this machine, read only to be taken out."""
+    listing = machine.run_tool("ioreg -rd1 -c IOPlatformExpertDevice", []) if platform.system() == "Darwin" else ""
+    serials = set(re.findall(r'"IOPlatform(?:SerialNumber|UUID)" = "([^"]+)"', listing or ""))
+    for name in ("/etc/machine-id", "/sys/class/dmi/id/product_serial", "/sys/class/dmi/id/product_uuid"):
+        try:
+            serials.add(Path(name).read_text(encoding="utf-8", errors="replace").strip())
+        except OSError:  # it is not there, or only for root
+            continue
+    return {text for text in serials if len(text) >= 8}
+
+
+class Cleaner:
+    """Replaces what tells of this machine and its user.
+
+    Args:
+        named: text -> what stands for it, in the order in which they are replaced; None: those of this machine.
+    """
+
+    def __init__(self, named: Iterable[tuple[str, str]] | None = None) -> None:
+        pairs = list(secrets() if named is None else named)
+        self._named = [(re.compile(_bounded(text), re.IGNORECASE), word) for text, word in pairs]
+
+    def text(self, text: str) -> str:
+        """Return a text without names, paths and identifiers."""
+        for pattern, word in self._named:
+            text = pattern.sub(word, text)
+        text = re.sub(r"FOLDER[^\s'\"`<>()\[\]{},;]*", "PATH", text)
+        text = _PATH.sub("PATH", text)
+        for identifier, word in _IDENTIFIERS:
+            text = re.sub(identifier, word, text)
+        return text
+
+    def value(self, value: Any) -> Any:
+        """Return a value of JSON with every text in it cleaned, keys included."""
+        if isinstance(value, str):
+            return self.text(value)
+        if isinstance(value, dict):
+            return {self.text(str(name)): self.value(part) for name, part in value.items()}
+        if isinstance(value, list | tuple):
+            return [self.value(part) for part in value]
+        return value
+
+    def record(self, record: Json) -> Json:
+        """Return what is taken of a run record."""
+        kept: Json = {}
+        for name, parts in FIELDS.items():
+            value = record.get(name)
+            if value is None:
+                continue
+            kept[name] = self.value(_parts(value, parts))
+        if "finished" in kept:
+            kept["finished"] = str(kept["finished"])[:10]  # the day tells enough
+        if isinstance(kept.get("config"), dict):
+            kept["config"] = {name: part for name, part in kept["config"].items() if name not in PLACES}
+        if isinstance(kept.get("command"), list):
+            kept["command"] = [word for word in kept["command"] if not word.startswith("output.")]
+        return kept
+
+
+def _parts(value: Any, parts: tuple[str, ...]) -> Any:
+    if not parts:
+        return value
+    if isinstance(value, list):
+        return [_parts(each, parts) for each in value]
+    return {name: value[name] for name in parts if name in value} if isinstance(value, dict) else value
+
+
+def _bounded(text: str) -> str:
+    """Return a pattern of a text that is no part of a longer word."""
+    begin = r"(?<![A-Za-z0-9])" if text[0].isalnum() else ""
+    end = r"(?![A-Za-z0-9])" if text[-1].isalnum() else ""
+    return f"{begin}{re.escape(text)}{end}"

@@ -1,0 +1,162 @@
+"""What a certification consists of and what became of it; kept in ``certify.json`` and carried in the archive."""
+
+import dataclasses
+import re
+from pathlib import Path
+from typing import Any
+
+from zoo.core import schema
+from zoo.core.errors import ZooError, bulleted
+from zoo.core.files import write_json
+from zoo.runs.records import Json
+
+FORMAT = 1
+STATE = "certify.json"
+PASSED, FAILED, SKIPPED = STATES = ("passed", "failed", "skipped")
+QUICK, WHOLE = "quick", "whole"
+# "tune MODEL DATA TRIALS" searches the recipe of one model instead.
+_TUNING = re.compile(r"tune ([\w/]{1,60}) (\w{1,40}) (\d{1,4})", re.ASCII)
+
+
+@dataclasses.dataclass(frozen=True)
+class Place:
+    """A backend with a stack, on which all steps are taken; ``kind`` is the device that it promises, cpu or gpu."""
+
+    backend: str
+    stack: str
+    kind: str
+    framework: str
+    trains: bool
+
+    @property
+    def name(self) -> str:
+        """Return a name for people and files: ``mps with torch``."""
+        return f"{self.backend} with {self.stack}"
+
+    @property
+    def overrides(self) -> list[str]:
+        """Return the settings that choose it."""
+        return [f"backend={self.backend}", f"stack={self.stack}"]
+
+
+@dataclasses.dataclass
+class StepResult:
+    """What became of one step.
+
+    Attributes:
+        backend: where it was taken; so is ``stack``.
+        step: its name.
+        about: what it does, in words.
+        state: passed, failed or skipped.
+        seconds: that it took.
+        words: what came out, a line each.
+        figures: numbers by name.
+        problem: why it failed or was skipped; empty where it passed.
+        remedy: what to do about that.
+        issues: ids of the known issues that explain it.
+        record: name of the run record that belongs to it; empty without one.
+        reference_gflop_per_s: speed of the reference product after it.
+        busy: other work kept the machine busy meanwhile.
+        proposal: settings of a recipe that a search found, with their evidence, as ``tune`` writes it.
+    """
+
+    backend: str
+    stack: str
+    step: str
+    about: str
+    state: str
+    seconds: float
+    words: list[str] = dataclasses.field(default_factory=list)
+    figures: dict[str, float] = dataclasses.field(default_factory=dict)
+    problem: str = ""
+    remedy: str = ""
+    issues: list[str] = dataclasses.field(default_factory=list)
+    record: str = ""
+    reference_gflop_per_s: float = 0.0
+    busy: bool = False
+    proposal: Json = dataclasses.field(default_factory=dict)
+
+
+@dataclasses.dataclass
+class Certification:
+    """A whole certification.
+
+    Attributes:
+        format: number of this format.
+        mode: quick, whole, or ``tune MODEL DATA TRIALS``.
+        hardware: chip and GPU, as the archive is named.
+        machine: in one line.
+        platform: such as ``macos-arm64``.
+        commit: of the zoo, with ``-dirty`` where files were changed, or its version.
+        date: UTC day on which it began.
+        finished: UTC day on which the last step ended; empty before that.
+        power: what fed the machine at the beginning.
+        reference_gflop_per_s: speed of the reference product before the first step.
+        places: backends with their stacks.
+        steps: what became of the steps so far.
+    """
+
+    mode: str
+    hardware: str
+    machine: str
+    platform: str
+    commit: str
+    date: str
+    power: str
+    reference_gflop_per_s: float
+    places: list[Place]
+    finished: str = ""
+    steps: list[StepResult] = dataclasses.field(default_factory=list)
+    format: int = FORMAT
+
+    def result(self, place: Place, step: str) -> StepResult | None:
+        """Return what became of a step of a place, None where it was not taken yet."""
+        key = (place.backend, place.stack, step)
+        return next((row for row in self.steps if (row.backend, row.stack, row.step) == key), None)
+
+    def count(self, state: str) -> int:
+        """Return how many steps ended so."""
+        return sum(row.state == state for row in self.steps)
+
+    def write(self, folder: Path) -> None:
+        """Write it into its folder.
+
+        Raises:
+            ZooError: it cannot be written.
+        """
+        write_json(folder / STATE, dataclasses.asdict(self))
+
+
+def tuning(mode: str) -> tuple[str, str, int] | None:
+    """Return model, data set and number of trials where the mode is a search, else None."""
+    match = _TUNING.fullmatch(mode)
+    return (match[1], match[2], int(match[3])) if match else None
+
+
+def problems(content: Any) -> list[str]:
+    """Return everything that is wrong with the form of a certification, which may be a stranger's."""
+    wrong = schema.violations(content, Certification)
+    if wrong:
+        return wrong
+    if content["format"] != FORMAT:
+        return [f"format: is {content['format']}, this zoo reads {FORMAT}"]
+    if content["mode"] not in (QUICK, WHOLE) and tuning(content["mode"]) is None:
+        wrong.append(f"mode: {content['mode']!r} is neither quick nor whole nor a search")
+    for number, row in enumerate(content["steps"]):
+        if row["state"] not in STATES:
+            wrong.append(f"steps.{number}.state: {row['state']!r} is not one of {', '.join(STATES)}")
+    return wrong
+
+
+def of(content: Any, where: str) -> Certification:
+    """Return a certification from the content of its file.
+
+    Raises:
+        ZooError: it is of another form; every problem is listed.
+    """
+    wrong = problems(content)
+    if wrong:
+        raise ZooError(f"{where} is no certification:\n{bulleted(wrong)}", "Certify again.")
+    places = [Place(**row) for row in content["places"]]
+    steps = [StepResult(**row) for row in content["steps"]]
+    return Certification(**{**content, "places": places, "steps": steps})

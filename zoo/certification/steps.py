@@ -1,0 +1,165 @@
+"""The steps of a certification: each is a function that does something public of the zoo and says what came out."""
+
+import json
+from pathlib import Path
+
+from zoo.certification.results import Place
+from zoo.certification.work import Do, Findings, Work, bench, has_operations, rows_of, train
+from zoo.config import search_space
+from zoo.core import paths
+from zoo.core.errors import INTERRUPTED, ZooError
+from zoo.environments import machine, stacks, store
+from zoo.runs.records import Json
+from zoo.tasks import search_settings, tune, validate
+
+FIRST_EPOCHS = Path(__file__).with_name("first_epoch.json")
+
+
+def environment(work: Work) -> Findings:
+    """Build the environment of the stack, or find it."""
+    here = machine.probe()
+    built = store.ensure(stacks.load(work.place.stack), here.platform)
+    names = [
+        f"{name} {built.versions[name]}" for name in ("keras", "tensorflow", "torch", "jax") if name in built.versions
+    ]
+    how = f"built in {built.build_s:.0f} s" if built.build_s else "was there already"
+    return Findings(
+        [f"Python {built.python_version}, {', '.join(names) or 'no Keras'}; {how}"], {"build_s": built.build_s}
+    )
+
+
+def device(work: Work) -> Findings:
+    """Prove on which device matrix products run, probe operations, and time a product there."""
+    if has_operations(work.place):
+        run = bench(work, "matmul", "operations=[square]", "square=[256,1024]", "count=5", "max_s=5")
+    else:
+        run = bench(
+            work, "networks", "networks=[mnist]", "modes=[inference]", "batch_sizes=[32]", "count=5", "max_s=5"
+        )
+    record = run.record
+    proven = record.get("device") or {}
+    rows = [row for row in rows_of(run) if row.get("size") == 1024 and row.get("device_kind") == work.place.kind]
+    speeds = [row["gflop_per_s"] for row in rows if row.get("gflop_per_s") and row["device"] != "numpy"]
+    probes = record.get("probes") or []
+    where = proven.get("description") or proven.get("name")
+    words = [f"{proven.get('proof')} ran on {where}, a {proven.get('kind')}",
+             f"{sum(bool(row['ok']) for row in probes)} of {len(probes)} probes right"
+             + (f" (probed on {record['probes_from']})" if record.get("probes_from") else "")]  # fmt: skip
+    figures = {"probes": len(probes), **({"device_gflop_per_s": max(speeds)} if speeds else {})}
+    return Findings(words, figures, _wrong_device(work.place, record), "", run)
+
+
+def _wrong_device(place: Place, record: Json) -> str:
+    problems = validate.problems_of({**record, "expected": {}})
+    return "; ".join(problems)
+
+
+def first_epoch(model: str) -> Do:
+    """Return the step that trains one short epoch in float32 and compares its losses with the golden ones."""
+
+    def do(work: Work) -> Findings:
+        run = train(work, *first_epoch_settings(model, work.samples))
+        losses = {name: float(run.history[0][name]) for name in ("loss", "val_loss")}
+        golden = json.loads(FIRST_EPOCHS.read_text(encoding="utf-8"))["losses"][model]
+        off = max(abs(losses[name] - golden[name]) / golden[name] for name in losses)
+        words = [
+            f"loss {losses['loss']:.6f}, validation {losses['val_loss']:.6f}: off by {off:.2g} of the golden ones"
+        ]
+        wrong = f"the losses differ from the golden ones by {off:.2g}, allowed are {golden['tolerance']:g}"
+        problem = "" if off <= golden["tolerance"] else wrong
+        return Findings(words, {**losses, "off": off}, problem, "Numbers of this device are wrong: use another.", run)
+
+    return do
+
+
+def first_epoch_settings(model: str, samples: Path) -> list[str]:
+    """Return the settings of the short epoch of a model: nothing in it is drawn by the framework."""
+    digits = ["data=digits", "data.train_limit=512", "trainer.batch_size=32", "trainer.learning_rate=0.001"]
+    settings = {
+        "mnist_dense": [*digits, "model.dropout=0"],
+        "mnist": [*digits, "model.dropout=0", "freeze.before=null"],
+        "mobilenet": ["data=folder", f"data.root={samples / 'shapes'}", "model.input_size=64", "model.alpha=0.25",
+                      "model.dropout=0", "augment.flip=false", "augment.crop=0", "trainer.batch_size=32"],
+        "transformer/classifier": ["data=text_lines", f"data.root={samples / 'texts'}", "model.length=32",
+                                   "model.pooled_dropout=0", "model.dropout=0", "trainer.word_dropout=0"],
+        "transformer/lm": ["data=text_file", f"data.root={samples / 'sentences.txt'}", "model.layers=2",
+                           "model.d_model=64", "model.d_ff=128", "model.length=32", "data.tokenizer=characters",
+                           "data.test_limit=2000", "data.train_limit=40000", "trainer.steps=20"],
+    }[model]  # fmt: skip
+    return [f"model={model}", *settings, "trainer.epochs=1", "trainer.precision=float32", "trainer.schedule=constant",
+            "trainer.warmup=0", "seed=1"]  # fmt: skip
+
+
+def training(model: str, *settings: str, minutes: float) -> Do:
+    """Return the step that trains a model by its recipe; one that takes longer than ``minutes`` is cut off then."""
+
+    def do(work: Work) -> Findings:
+        words = [text.format(samples=work.samples) for text in settings]
+        limit = [] if model.startswith("style_transfer") else [f"trainer.max_minutes={minutes}"]
+        run = train(work, f"model={model}", *words, *limit)
+        record = run.record
+        shown = {name: value for name, value in run.metrics.items() if isinstance(value, int | float)}
+        first = ("test_accuracy", "val_loss", "loss")
+        said = [f"{name} {shown[name]:.4g}" for name in first if name in shown]
+        said += [f"trained for {record['phases'].get('train_s', 0.0):.1f} s"]
+        if record.get("stopped"):
+            said.append(f"cut off after {minutes:g} minutes; no promise of the recipe is held against it")
+        problems = validate.problems_of(record)
+        figures = {name: float(value) for name, value in shown.items()} | {
+            "train_s": record["phases"].get("train_s", 0.0)
+        }
+        return Findings(said, figures, "; ".join(problems), "", run)
+
+    return do
+
+
+def mnist(work: Work) -> Findings:
+    """Train the small convolutional network by its recipe on MNIST; on scikit-learn's digits where it is not here."""
+    where = [] if work.mnist is None else [f"data.root={work.mnist}"]
+    try:
+        return training("mnist", "data=mnist", *where, minutes=10)(work)
+    except ZooError as error:
+        if error.exit_code == INTERRUPTED or "data.root=" not in error.remedy:
+            raise
+        findings = training("mnist", "data=digits", minutes=5)(work)
+        findings.words.insert(0, f"MNIST could not be had, so scikit-learn's digits: {error.message.splitlines()[0]}")
+        return findings
+
+
+def tuned(model: str, data: str, trials: int) -> Do:
+    """Return the step that searches the recipe's space for the settings that reach its target soonest here."""
+
+    def do(work: Work) -> Findings:
+        where = work.folder.parent / f"tune-{work.place.backend}-{work.place.stack}-{model.replace('/', '-')}-{data}"
+        words = [f"model={model}", f"data={data}", *work.place.overrides, f"trials={trials}", f"study={where}"]
+        words += [f"space={space_file(model, work.place.backend)}"]
+        words += [f"data.root={work.mnist}"] if data == "mnist" and work.mnist else []
+        search, _ = search_settings.read(words)
+        winner = tune.run(search)["winner"]
+        if winner is None:
+            remedy = "More trials may find one: trials=N."
+            return Findings(problem=f"no settings reach {search.target:g} from every seed", remedy=remedy)
+        times = winner["times_as_fast"]
+        said = [
+            f"proposed: {' '.join(search_space.overrides(winner['values']))}",
+            f"seconds: {winner['confirmed_s']}",
+        ]
+        said += [f"{times:.3g} times as fast as the recipe, median over seeds"] if times else []
+        return Findings(said, {"times_as_fast": times} if times else {}, proposal=winner)
+
+    return do
+
+
+def space_file(model: str, backend: str) -> Path:
+    """Return the file of the search space of a recipe; that of the processor where the backend has none of its own.
+
+    Raises:
+        ZooError: the model has none at all.
+    """
+    folder = paths.CONFIGS / "tune" / model
+    chosen = next((path for path in (folder / f"{backend}.yaml", folder / "cpu.yaml") if path.is_file()), None)
+    if chosen is None:
+        raise ZooError(
+            f"{model} declares no search space", f"Write {folder / 'cpu.yaml'}; that of mnist_dense shows how."
+        )
+    return chosen

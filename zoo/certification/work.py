@@ -1,0 +1,106 @@
+"""What the steps of a certification share: what they work with, what they return, how they run the zoo."""
+
+import dataclasses
+import json
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+from zoo.certification.results import QUICK, Place
+from zoo.core import paths
+from zoo.core.errors import ZooError
+from zoo.runs import known_issues, result
+from zoo.runs.records import Json
+from zoo.runs.result import Run
+from zoo.tasks import registry
+
+
+@dataclasses.dataclass(frozen=True)
+class Work:
+    """What a step works with.
+
+    Attributes:
+        place: backend and stack.
+        mode: quick or whole.
+        folder: of the run folders.
+        samples: drawn data, see :mod:`zoo.certification.samples`.
+        mnist: folder of the files of MNIST, None where the published ones are downloaded.
+    """
+
+    place: Place
+    mode: str
+    folder: Path
+    samples: Path
+    mnist: str | None
+
+    @property
+    def quick(self) -> bool:
+        """Whether short steps are wanted."""
+        return self.mode == QUICK
+
+
+@dataclasses.dataclass
+class Findings:
+    """What came out of a step; ``problem`` is empty where all is well, ``run`` belongs to it."""
+
+    words: list[str] = dataclasses.field(default_factory=list)
+    figures: dict[str, float] = dataclasses.field(default_factory=dict)
+    problem: str = ""
+    remedy: str = ""
+    run: Run | None = None
+    proposal: Json = dataclasses.field(default_factory=dict)
+
+
+Do = Callable[[Work], Findings]
+
+
+def train(work: Work, *settings: str) -> Run:
+    """Train as told, on the place of the work; raise as :func:`run_of`."""
+    return run_of("train", work, *settings)
+
+
+def bench(work: Work, name: str, *settings: str) -> Run:
+    """Run a benchmark, on the place of the work; raise as :func:`run_of`."""
+    return run_of("bench", work, f"bench={name}", *settings)
+
+
+def run_of(verb: str, work: Work, *settings: str) -> Run:
+    """Run a verb as told, on the place of the work.
+
+    Raises:
+        ZooError: it failed.
+        KeyboardInterrupt: it was interrupted.
+    """
+    overrides = [*settings, *work.place.overrides, f"output.root={work.folder}"]
+    return finished(registry.dispatch(verb, overrides))
+
+
+def finished(run: Run) -> Run:
+    """Return a run that ended by itself.
+
+    Raises:
+        KeyboardInterrupt: it was interrupted.
+    """
+    if run.exit == "interrupted":
+        raise KeyboardInterrupt
+    return result.open_run(run.folder)
+
+
+def rows_of(run: Run) -> list[dict[str, Any]]:
+    """Return the rows of a benchmark."""
+    path = run.folder / "results.json"
+    rows: list[dict[str, Any]] = json.loads(path.read_text(encoding="utf-8")) if path.is_file() else []
+    return rows
+
+
+def has_operations(place: Place) -> bool:
+    """Whether single operations of a place's framework can be timed."""
+    return place.framework in paths.worker_modules("devices/kernels")
+
+
+def explained(error: ZooError, backend: str) -> list[str]:
+    """Return the ids of the known issues in an error's text, or that its text names."""
+    text = str(error)
+    known = [finding.id for finding in known_issues.explain(text, backend) if not finding.harmless]
+    named = [issue.id for issue in known_issues.issues() if f"({issue.id})" in text or f"{issue.id}:" in text]
+    return list(dict.fromkeys([*named, *known]))

@@ -1,0 +1,114 @@
+"""`zoo certify`: try all that the zoo does on every backend of this machine, and leave evidence."""
+
+import argparse
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from zoo.cli.parser import add_verb
+from zoo.core import console
+from zoo.core.errors import ZooError, unknown
+
+if TYPE_CHECKING:
+    from zoo.certification.session import Session
+    from zoo.cli.parser import Verbs
+
+SETTINGS = {
+    "backend": "only this backend; otherwise all that work here",
+    "stack": "best, the default; all, every stack that works; or the name of one",
+    "data.root": "folder of MNIST's four files; otherwise they are downloaded",
+    "output.root": "folder of all run folders; runs by default",
+    "model": "with --tune: the model whose recipe is searched",
+    "data": "with --tune: the data set; digits by default",
+    "trials": "with --tune: trainings of the search; 15 by default",
+}
+
+
+def add_parser(verbs: "Verbs") -> None:
+    """Declare the verb."""
+    parser = add_verb(
+        verbs, "certify", run, "try all of the zoo on this machine; leave a page and a file of evidence"
+    )
+    lines = [f"  {key:<12} {about}" for key, about in SETTINGS.items()]
+    parser.end_of_help = lambda: "\n".join(["settings:", *lines])
+    parser.add_argument("overrides", nargs="*", metavar="KEY=VALUE", help="settings, see below")
+    parser.add_argument("--quick", action="store_true", help="short steps: minutes instead of most of an hour")
+    parser.add_argument("--on-battery", action="store_true", help="do not wait until the machine is plugged in")
+    parser.add_argument("--tune", action="store_true", help="search a recipe of one model for this machine instead")
+    parser.add_argument("--list", action="store_true", help="print the steps and how long they take, and exit")
+
+
+def run(parsed: argparse.Namespace) -> int:
+    """Certify; return 0 where every step passed, 1 where one failed."""
+    from zoo.certification import results, session
+
+    chosen = _settings(parsed.overrides)
+    root, mode = Path(chosen.get("output.root", "runs")), _mode(parsed, chosen)
+    stack, backend = chosen.get("stack", "best"), chosen.get("backend")
+    if parsed.list:
+        return _list(mode, backend, stack)
+    work = session.opened(root, mode, backend, stack, chosen.get("data.root"), parsed.on_battery)
+    work.run()
+    _finish(work)
+    return 1 if work.state.count(results.FAILED) else 0
+
+
+def _mode(parsed: argparse.Namespace, chosen: dict[str, str]) -> str:
+    """Return what is to be done: quick, whole, or a search; raise where settings of a search have none."""
+    from zoo.certification import results, steps
+
+    if not parsed.tune:
+        alone = [key for key in ("model", "data", "trials") if key in chosen]
+        if alone:
+            raise ZooError(f"{alone[0]}= belongs to a search", "Add --tune, or leave it out.")
+        return results.QUICK if parsed.quick else results.WHOLE
+    if "model" not in chosen:
+        raise ZooError("--tune needs the model whose recipe is searched", "For example: --tune model=mnist_dense")
+    mode = f"tune {chosen['model']} {chosen.get('data', 'digits')} {chosen.get('trials', '15')}"
+    if results.tuning(mode) is None:
+        raise ZooError(f"This is no search: {mode!r}", "For example: --tune model=mnist_dense data=digits trials=15")
+    steps.space_file(chosen["model"], chosen.get("backend", "cpu"))
+    return mode
+
+
+def _settings(words: list[str]) -> dict[str, str]:
+    settings = {}
+    for word in words:
+        key, equals, value = word.partition("=")
+        if not equals or not value:
+            raise ZooError(f"A setting is KEY=VALUE, got {word!r}", "`python -m zoo certify --help` lists them.")
+        if key not in SETTINGS:
+            raise unknown("setting of certify", key, list(SETTINGS))
+        settings[key] = value
+    return {key: value for key, value in settings.items() if (key, value) != ("backend", "auto")}
+
+
+def _list(mode: str, backend: str | None, stack: str) -> int:
+    from zoo.certification import plan, session
+
+    for place in plan.places(backend, stack):
+        steps = plan.steps_of(place, mode)
+        whole = session.words(sum(step.expected_s for step in steps))
+        rows = [{"step": step.name, "does": step.about, "seconds": f"{step.expected_s:g}"} for step in steps]
+        console.table_of(f"{place.name}, about {whole} on two cores of a Xeon", rows)
+    return 0
+
+
+def _finish(work: "Session") -> None:
+    """Write page and archive into the working folder, and say what is in them and what to do with them."""
+    from zoo.certification import archive, results
+    from zoo.certification.privacy import Cleaner
+
+    state = work.state
+    file = Path.cwd() / archive.name_of(state)
+    content = archive.members(work.folder, state, Cleaner())
+    archive.write(file, content)
+    shown = file.with_suffix(".html")
+    shown.write_bytes(content[archive.PAGE])
+    rows = [{"on": f"{row.backend} with {row.stack}", "step": row.step, "result": row.state,
+             "seconds": f"{row.seconds:.1f}", "what came out": row.problem.splitlines()[0] if row.problem
+             else "; ".join(row.words[:1])} for row in state.steps]  # fmt: skip
+    console.table_of("", rows)
+    counts = ", ".join(f"{state.count(name)} {name}" for name in results.STATES)
+    console.output(f"{state.hardware}: {counts}", f"Page: {shown}", f"Evidence: {file}")
+    console.say("The evidence holds no names, paths or serial numbers (docs/certify.md lists what it holds). "
+                "Attach it to an issue of the form \"It ran on my GPU\", failures too.")  # fmt: skip

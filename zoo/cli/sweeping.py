@@ -1,0 +1,56 @@
+"""Run sweeps from the command line, and print their tables."""
+
+from collections.abc import Callable
+from typing import TYPE_CHECKING
+
+from zoo.core import console
+
+if TYPE_CHECKING:
+    from zoo.runs.result import Run
+
+
+def is_meant(overrides: list[str]) -> bool:
+    """Whether a command without -m is about a sweep: one to go on with, or one run that is executed elsewhere."""
+    from zoo.tasks import sweeps
+
+    return sweeps.named(overrides) is not None or sweeps.is_elsewhere(overrides)
+
+
+def run(
+    verb: str,
+    execute: "Callable[[list[str]], Run]",
+    overrides: list[str],
+    shown: "Callable[[Run], int]",
+    as_json: bool,
+) -> int:
+    """Begin a sweep or go on with one, print its table, and return the exit code.
+
+    Args:
+        verb: of the runs.
+        execute: executes a run in this process.
+        overrides: as on the command line.
+        shown: prints a run that ended in this process.
+        as_json: print the record of each run instead of the table.
+    """
+    from zoo.runs.sweeps import table
+    from zoo.tasks import sweeps
+
+    folder = sweeps.named(overrides)
+    planned = sweeps.reopen(verb, folder, overrides) if folder else sweeps.begin(verb, overrides)
+    here: list[str] = []
+
+    def show(result: "Run") -> None:
+        here.append(str(result.folder))
+        shown(result)
+
+    code = sweeps.execute(planned, execute, show)
+    sweep = planned.sweep
+    if as_json:
+        records = [sweep.run_of(element) for element in sweep.elements]
+        for record in records:
+            if record is not None and record.pop("folder") not in here:
+                console.output_json(record)
+    else:
+        console.table(f"sweep {sweep.folder}", table.HEADINGS, table.rows(sweep))
+        console.say(f"To compare: python -m zoo report {sweep.folder}")
+    return code

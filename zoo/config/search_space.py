@@ -1,0 +1,100 @@
+"""What a search may change in a recipe, and what it is to reach: ``configs/tune/MODEL/BACKEND.yaml``, or a file."""
+
+import json
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import Any
+
+from zoo.core import paths, schema
+from zoo.core.errors import ZooError
+from zoo.core.paths import user_path
+
+
+@dataclass(frozen=True)
+class Range:
+    """The values that a setting may take: ``choices``, or all from ``low`` to ``high``, drawn by their ``log``."""
+
+    choices: list[Any] | None = None
+    low: int | float | None = None
+    high: int | float | None = None
+    log: bool = False
+
+
+@dataclass(frozen=True)
+class Space:
+    """A search space and its target.
+
+    Attributes:
+        metric: figure of every epoch that is to grow, such as ``val_accuracy``.
+        target: by data set, the value that it has to reach.
+        values: by setting, what it may be.
+    """
+
+    metric: str
+    target: dict[str, float]
+    values: dict[str, Range]
+
+    def as_json(self) -> dict[str, Any]:
+        """Return what its file would hold."""
+        return asdict(self)
+
+
+def load(model: str, backend: str, file: str | None = None) -> Space:
+    """Read the search space of a recipe, or one of the user's own.
+
+    Raises:
+        ZooError: there is none, or it is malformed.
+    """
+    path = user_path(file) if file else paths.CONFIGS / "tune" / model / f"{backend}.yaml"
+    if not path.is_file():
+        usual = "See configs/tune/mnist_dense/cpu.yaml, write one like it, and give space=FILE."
+        raise ZooError(
+            f"There is no file {path}" if file else f"{model} on {backend} declares no search space", usual
+        )
+    content = schema.read_yaml(path)
+    problems = schema.violations(content, Space)
+    if not problems:
+        problems = [
+            text for name, row in content["values"].items() for text in _range_problems(f"values.{name}", row)
+        ]
+        problems += [] if content["values"] else ["values: name at least one setting"]
+    schema.refuse("search space", path, problems)
+    return Space(
+        content["metric"], content["target"], {name: Range(**row) for name, row in content["values"].items()}
+    )
+
+
+def _range_problems(name: str, row: dict[str, Any]) -> list[str]:
+    problems = schema.violations(row, Range, f"{name}.")
+    if problems:
+        return problems
+    low, high = row.get("low"), row.get("high")
+    if row.get("choices"):
+        return [f"{name}: give choices, or low and high"] if low is not None or high is not None else []
+    if low is None or high is None:
+        return [f"{name}: give choices, or low and high"]
+    if not low < high or (row.get("log") and low <= 0):
+        return [f"{name}: low must be less than high, and more than 0 with log: true"]
+    return []
+
+
+def overrides(values: dict[str, Any]) -> list[str]:
+    """Return values as settings of the command line."""
+    return [f"{name}={json.dumps(value) if isinstance(value, bool) else value}" for name, value in values.items()]
+
+
+def existing(path: Path) -> list[dict[str, Any]]:
+    """Return the rows of a file of winners; none where there is no such file.
+
+    Raises:
+        ZooError: it is no such file.
+    """
+    if not path.is_file():
+        return []
+    try:
+        rows = json.loads(path.read_text(encoding="utf-8"))
+    except ValueError as error:
+        raise ZooError(f"{path} is no JSON: {error}", "Name another file: keep=FILE") from error
+    if not isinstance(rows, list) or not all(isinstance(row, dict) for row in rows):
+        raise ZooError(f"{path} holds no list of winners", "Name another file: keep=FILE")
+    return rows

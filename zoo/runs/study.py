@@ -1,0 +1,185 @@
+"""The journal of a search, kept by Optuna on a folder that all machines share.
+
+One process asks for trials and tells their ends, however many run at a time: none is lost and none is drawn twice. A
+trial that is running in the journal while nobody holds the lock of the folder was left by a process that is gone, and
+is taken over with its values.
+"""
+
+import contextlib
+import importlib
+import warnings
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from zoo.config.search_space import Range, Space
+from zoo.core.errors import ZooError
+
+JOURNAL = "journal.log"
+NAME = "zoo"
+# Trials of which nothing is known yet are drawn at random.
+RANDOM_TRIALS = 5
+# ASHA (Li et al. 2020): of the trials that came to epoch 2, 6, 18, ..., the best third goes on.
+FIRST_RUNG, REDUCTION = 2, 3
+
+
+@dataclass(frozen=True)
+class Trial:
+    """A trial as the journal holds it.
+
+    Attributes:
+        number: from 0 on.
+        state: ``running``, ``complete``, ``pruned`` or ``failed``.
+        values: of the settings.
+        seconds: to the target; None where it was not reached.
+        epochs: how many it had.
+    """
+
+    number: int
+    state: str
+    values: dict[str, Any]
+    seconds: float | None
+    epochs: int
+
+
+_STATES = {"RUNNING": "running", "WAITING": "running", "COMPLETE": "complete", "PRUNED": "pruned", "FAIL": "failed"}
+
+
+class Open:
+    """A trial that is being executed.
+
+    Args:
+        trial: Optuna's.
+        values: of its settings.
+    """
+
+    def __init__(self, trial: Any, values: dict[str, Any]) -> None:
+        self._trial, self.values, self.number = trial, values, int(trial.number)
+        self._seen: set[int] = set()
+
+    def note(self, key: str, value: str) -> None:
+        """Keep a word about it in the journal."""
+        self._trial.set_user_attr(key, value)
+
+    def noted(self, key: str) -> str | None:
+        """Return such a word."""
+        value = self._trial.user_attrs.get(key)
+        return None if value is None else str(value)
+
+    def is_hopeless(self, epoch: int, distance: float) -> bool:
+        """Report the distance to the target after an epoch; return whether others are so far ahead that it ends."""
+        if epoch in self._seen:
+            return False
+        self._seen.add(epoch)
+        with warnings.catch_warnings(action="ignore"):  # an attempt that failed may have reported this epoch
+            self._trial.report(distance, epoch)
+        return bool(self._trial.should_prune())
+
+
+class Study:
+    """A journal.
+
+    Args:
+        folder: for it.
+        question: what the trials have in common; a journal of another question is refused.
+        seed: of the sampler.
+        jobs: how many trials run at a time.
+
+    Raises:
+        ZooError: Optuna is not installed, or the folder holds the journal of another search.
+    """
+
+    def __init__(self, folder: Path, question: dict[str, Any], seed: int, jobs: int) -> None:
+        self._optuna = optuna = load_optuna()
+        optuna.logging.set_verbosity(optuna.logging.ERROR)
+        backend = importlib.import_module("optuna.storages.journal").JournalFileBackend
+        with warnings.catch_warnings(action="ignore"):  # of parts that Optuna calls experimental
+            storage = optuna.storages.JournalStorage(backend(str(folder / JOURNAL)))
+            self._study = optuna.create_study(
+                study_name=NAME, storage=storage, load_if_exists=True, direction="minimize",
+                pruner=optuna.pruners.SuccessiveHalvingPruner(min_resource=FIRST_RUNG, reduction_factor=REDUCTION),
+            )  # fmt: skip
+            before = self._study.user_attrs.get("question")
+            if before is not None and before != question:
+                raise ZooError(f"{folder} holds a search of other settings: {before}", "Name another: study=FOLDER")
+            self._study.set_user_attr("question", question)
+            # Another seed, so that a search that goes on does not repeat its draws.
+            self._study.sampler = optuna.samplers.TPESampler(
+                seed=seed + len(self._study.trials), n_startup_trials=RANDOM_TRIALS, constant_liar=jobs > 1
+            )
+
+    @property
+    def trials(self) -> list[Trial]:
+        """Return all trials, as the journal holds them now."""
+        return [
+            Trial(
+                each.number,
+                _STATES[each.state.name],
+                each.params,
+                each.value,
+                max(each.intermediate_values, default=0),
+            )
+            for each in self._study.get_trials(deepcopy=False)
+        ]
+
+    @property
+    def finished(self) -> list[Trial]:
+        """Return the trials that reached the target, the fastest first."""
+        reached = [trial for trial in self.trials if trial.seconds is not None]
+        return sorted(reached, key=lambda trial: trial.seconds or 0.0)
+
+    def ask(self, space: Space) -> Open:
+        """Draw the next trial."""
+        trial = self._study.ask()
+        return Open(trial, {name: _suggest(trial, name, row) for name, row in space.values.items()})
+
+    def left(self, space: Space) -> list[Open]:
+        """Return the trials that a process which is gone had begun."""
+        states = (self._optuna.trial.TrialState.RUNNING, self._optuna.trial.TrialState.WAITING)
+        rows = self._study.get_trials(deepcopy=False, states=states)
+        trials = [self._optuna.trial.Trial(self._study, row._trial_id) for row in rows]
+        # A process that was killed while it drew values had not drawn all of them.
+        return [
+            Open(each, {name: _suggest(each, name, row) for name, row in space.values.items()}) for each in trials
+        ]
+
+    def tell(self, trial: Open, seconds: float | None, failed: bool = False) -> None:
+        """Keep the end of a trial: seconds to the target, or None where it was pruned or failed."""
+        state = self._optuna.trial.TrialState
+        if seconds is not None:
+            self._study.tell(trial.number, seconds)
+        else:
+            self._study.tell(trial.number, state=state.FAIL if failed else state.PRUNED)
+
+    def importances(self) -> dict[str, float]:
+        """Return the share that each setting has in the differences of the seconds (fANOVA, Hutter et al. 2014).
+
+        Trials without seconds are not part of it; with fewer than four there is none.
+        """
+        if len(self.finished) < 4:
+            return {}
+        with warnings.catch_warnings(action="ignore"), contextlib.suppress(ValueError, RuntimeError):
+            evaluator = self._optuna.importance.FanovaImportanceEvaluator(seed=1)
+            shares = self._optuna.importance.get_param_importances(self._study, evaluator=evaluator)
+            return {str(name): round(float(share), 4) for name, share in shares.items()}
+        return {}  # all of the same value or the same seconds: nothing tells them apart
+
+
+def load_optuna() -> Any:
+    """Import Optuna, which the zoo does not require.
+
+    Raises:
+        ZooError: it is not installed.
+    """
+    try:
+        return importlib.import_module("optuna")
+    except ImportError as error:
+        raise ZooError(f"Tuning needs Optuna: {error}", "pip install 'keras-gpu-zoo[tune]'") from error
+
+
+def _suggest(trial: Any, name: str, row: Range) -> Any:
+    if row.choices is not None:
+        return trial.suggest_categorical(name, row.choices)
+    whole = isinstance(row.low, int) and isinstance(row.high, int)
+    ask = trial.suggest_int if whole else trial.suggest_float
+    return ask(name, row.low, row.high, log=row.log)

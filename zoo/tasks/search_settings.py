@@ -1,0 +1,126 @@
+"""Read the settings of a search from the command line, and say in words what it found."""
+
+import re
+from pathlib import Path
+from typing import Any
+
+from zoo.config import overrides as settings_of_command
+from zoo.config import search_space
+from zoo.config.overrides import value_of
+from zoo.config.search_space import Space
+from zoo.core.errors import ZooError
+from zoo.core.paths import user_path
+from zoo.environments import machine, selection
+from zoo.runs import launchers
+from zoo.runs.sweeps import record
+from zoo.tasks import registry
+from zoo.tasks.tune import Search
+
+OWN = ("trials", "target", "confirm", "seed", "space", "study", "keep")
+# The sweep's and the search's business.
+REFUSED = ("output.root", "output.name", "resume")
+
+
+def read(overrides: list[str]) -> tuple[Search, Path | None]:
+    """Return the search that overrides describe, and the file that its winner is added to, or None.
+
+    Raises:
+        ZooError: what is wrong or missing, before anything is executed.
+    """
+    own = {text.partition("=")[0]: text.partition("=")[2] for text in overrides if text.partition("=")[0] in OWN}
+    launcher, rest = record.separate([text for text in overrides if text.partition("=")[0] not in OWN])
+    _refuse(rest)
+    model, data = (_named(key, rest) for key in ("model", "data"))
+    stack = value_of("stack", rest)
+    backend = value_of("backend", rest)
+    probed = registry.compose_settings("train", [*rest, *launcher]).launcher
+    if not launchers.is_elsewhere(probed.name) or backend in (None, "auto"):
+        choice = selection.select(None if backend == "auto" else backend, machine.probe(), stack)
+        backend, stack = choice.backend.name, stack or choice.stack.name
+    fixed = [text for text in rest if text.partition("=")[0] not in ("backend", "stack")]
+    fixed += [f"backend={backend}", *([f"stack={stack}"] if stack else [])]
+    space = search_space.load(model, str(backend), own.get("space"))
+    _refuse_unknown(fixed, space)
+    search = Search(
+        model, str(backend), data, space, _target(own, space, model, data), fixed, probed,
+        _folder(own, model, str(backend), data),
+        trials=_whole(own, "trials", 50, 1), confirm=_whole(own, "confirm", 3, 0), seed=_whole(own, "seed", 1, 0),
+    )  # fmt: skip
+    return search, user_path(own["keep"]) if "keep" in own else None
+
+
+def _refuse(rest: list[str]) -> None:
+    taken = [text for text in rest if text.partition("=")[0] in REFUSED]
+    if taken:
+        raise ZooError(f"{taken[0]} has no use in a search", "study=FOLDER is where it is kept.")
+    several = [
+        text for text, parsed in zip(rest, settings_of_command.parse(rest), strict=True) if parsed.is_sweep_override()
+    ]
+    if several:
+        raise ZooError(
+            f"{several[0]!r} has several values", "What is searched stands in the search space: space=FILE"
+        )
+
+
+def _named(key: str, rest: list[str]) -> str:
+    value = value_of(key, rest)
+    if value is None:
+        raise ZooError(f"{key} is missing", "For example: python -m zoo tune model=mnist_dense data=digits")
+    return value
+
+
+def _folder(own: dict[str, str], model: str, backend: str, data: str) -> Path:
+    usual = Path("tune") / f"{model.replace('/', '_')}_{backend}_{data}"
+    return (user_path(own["study"]) if "study" in own else usual).absolute()
+
+
+def _target(own: dict[str, str], space: Space, model: str, data: str) -> float:
+    given = own.get("target")
+    if given is None and data not in space.target:
+        raise ZooError(f"The search space of {model} names no target for {data}", "Give target=VALUE.")
+    try:
+        return space.target[data] if given is None else float(given)
+    except ValueError as error:
+        raise ZooError(f"target must be a number, got {given!r}", f"It is a value of {space.metric}.") from error
+
+
+def _whole(own: dict[str, str], key: str, usual: int, least: int) -> int:
+    given = own.get(key, str(usual))
+    if not re.fullmatch(r"\d{1,6}", given, re.ASCII) or int(given) < least:
+        raise ZooError(f"{key} must be a whole number from {least} on, got {given!r}", f"For example {key}={usual}")
+    return int(given)
+
+
+def _refuse_unknown(fixed: list[str], space: Space) -> None:
+    """Compose the settings of trials at the ends of the space, so that mistakes come before any trial.
+
+    Raises:
+        ZooError: a setting of the space is unknown, or its range is too wide.
+    """
+    ends = {name: row.choices or [row.low, row.high] for name, row in space.values.items()}
+    for number in range(max(map(len, ends.values()))):
+        values = {name: each[min(number, len(each) - 1)] for name, each in ends.items()}
+        registry.compose_settings("train", [*fixed, *search_space.overrides(values)])
+
+
+def summary(search: Search, result: dict[str, Any]) -> list[str]:
+    """Return the lines that say what a search found."""
+    states = [trial["state"] for trial in result["trials"]]
+    counted = ", ".join(f"{states.count(state)} {state}" for state in dict.fromkeys(states))
+    shares = [f"{name} {share:.2f}" for name, share in result["importances"].items()]
+    lines = [f"{len(states)} trials ({counted}); picture: {search.folder / 'trials.png'}"]
+    lines += [f"Importance of the settings: {', '.join(shares)}"] if shares else []
+    winner = result["winner"]
+    if winner is None:
+        aim = f"{search.space.metric} {search.target:g}"
+        lines.append(
+            f"None of the fastest reaches {aim} from every new seed: there is no winner"
+            if "complete" in states
+            else f"No trial reached {aim}"
+        )
+    else:
+        lines.append(f"Winner, trial {winner['trial']}: {' '.join(search_space.overrides(winner['values']))}")
+        lines.append(f"Seconds to the target from new seeds: {winner['confirmed_s']}")
+        if winner["times_as_fast"]:
+            lines.append(f"Times as fast as the recipe, median over seeds: {winner['times_as_fast']}")
+    return [*lines, f"To see it: python -m zoo report {search.folder}"]

@@ -1,0 +1,198 @@
+"""Execute sweeps: here in this process, or by a launcher as processes here and elsewhere."""
+
+import shlex
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+
+from zoo.config.overrides import value_of
+from zoo.config.schemas.launching import LauncherSettings
+from zoo.core import console
+from zoo.core.errors import INTERRUPTED, ZooError, listed
+from zoo.core.paths import user_path
+from zoo.runs import launchers, lock, result, resume
+from zoo.runs.result import Run
+from zoo.runs.sweeps import attempts, drive, record, table
+from zoo.runs.sweeps.record import Element, Sweep
+from zoo.tasks import registry
+
+ENGINE = ".engine"
+# Settings of a launcher that a sweep's record is believed in; the others execute programs or contact addresses.
+INWARD = ("name", "jobs", "retries", "cpus", "gpus", "memory_gb", "minutes", "partition")
+Execute = Callable[[list[str]], Run]
+
+
+@dataclass(frozen=True)
+class Planned:
+    """A sweep that can be executed: it, and where."""
+
+    sweep: Sweep
+    launcher: LauncherSettings
+
+
+def is_elsewhere(overrides: list[str]) -> bool:
+    """Whether overrides name a launcher that executes runs with their host elsewhere.
+
+    Raises:
+        ZooError: there is no such launcher.
+    """
+    name = value_of("launcher", overrides) or value_of("launcher.name", overrides)
+    return name is not None and launchers.is_elsewhere(name)
+
+
+def begin(verb: str, overrides: list[str]) -> Planned:
+    """Check the settings of all elements and make the folder of a new sweep.
+
+    Raises:
+        ZooError: what is wrong with them.
+    """
+    own, rest = record.separate(overrides)
+    elements = record.elements_of([text for text in rest if text.partition("=")[0] not in record.OWN])
+    settings = _checked(verb, elements, own)
+    return Planned(record.create(verb, overrides), settings)
+
+
+def named(overrides: list[str]) -> Path | None:
+    """Return the folder of the sweep that ``resume=`` names, or None."""
+    given = resume.requested(overrides)
+    if given is None or given in ("last", resume.AUTO):
+        return None
+    folder = user_path(given)
+    return folder if record.is_sweep(folder) else None
+
+
+def reopen(verb: str, folder: Path, overrides: list[str]) -> Planned:
+    """Open a sweep to go on with what is missing.
+
+    Args:
+        verb: of the command.
+        folder: of the sweep, maybe a stranger's: what its record names outside of it has to be given again.
+        overrides: of the command.
+
+    Raises:
+        ZooError: it is a sweep of another verb, or the overrides would make another sweep of it.
+    """
+    sweep = record.load(folder)
+    if sweep.verb != verb:
+        raise ZooError(f"{folder} is a sweep of `{sweep.verb}`, not of `{verb}`", f"python -m zoo {sweep.verb} ...")
+    given, rest = record.separate([text for text in overrides if text.partition("=")[0] != resume.KEY])
+    needed = dict.fromkeys(text for each in sweep.elements for text in each.overrides if resume.reaches_out(text))
+    wrong = [text for text in rest if text not in needed]
+    if wrong:
+        raise ZooError(f"This would be another sweep: {listed(wrong)}", "Leave that out, or sweep anew.")
+    missing = [text for text in needed if text not in rest]
+    if missing:
+        raise ZooError(
+            f"{folder} names what lies outside of it: {listed(missing)}",
+            f"Give again what you trust: {verb} {shlex.join([f'{resume.KEY}={folder}', *missing])}",
+        )
+    return Planned(sweep, _checked(verb, sweep.elements, _launcher(sweep, given)))
+
+
+def _launcher(sweep: Sweep, given: list[str]) -> list[str]:
+    """Return the settings of the launcher: the sweep's own, with new ones laid over."""
+    inward = {"launcher", *(f"launcher.{name}" for name in INWARD)}
+    keys = {text.partition("=")[0] for text in given}
+    old = [text for text in sweep.launcher if text.partition("=")[0] not in keys]
+    outward = [text for text in old if text.partition("=")[0] not in inward]
+    if outward:
+        console.warn(f"Not taken from the sweep's record: {' '.join(outward)}. Give again what is to be used")
+    return [*(text for text in old if text not in outward), *given]
+
+
+def _checked(verb: str, elements: list[Element], launcher: list[str]) -> LauncherSettings:
+    """Compose the settings of all elements, so that mistakes come before anything is done.
+
+    Raises:
+        ZooError: those of the first element that has some.
+    """
+    settings = LauncherSettings()
+    for element in elements:
+        settings = registry.compose_settings(verb, [*element.overrides, *launcher]).launcher
+    launchers.load(settings.name)
+    return settings
+
+
+def execute(planned: Planned, run_one: Execute, shown: Callable[[Run], None]) -> int:
+    """Execute all elements without a complete run.
+
+    Args:
+        planned: the sweep.
+        run_one: executes a run in this process.
+        shown: called with every run that ended in this process.
+
+    Returns:
+        An exit code: 0 if all elements are complete, 1 if some failed, 130 after Ctrl-C.
+
+    Raises:
+        ZooError: another process is at work on the sweep, or no run can be started at all.
+    """
+    sweep, settings = planned.sweep, planned.launcher
+    words = ["python", "-m", "zoo", sweep.verb, f"{resume.KEY}={sweep.folder}"]
+    handle = lock.take(sweep.folder, words)
+    try:
+        if settings.name == "local" and (settings.jobs or 1) == 1:
+            _here(sweep, settings.retries, run_one, shown)
+        else:
+            _by_launcher(sweep, settings)
+    except KeyboardInterrupt:
+        console.say(f"Stopped. To go on: {shlex.join(words)}")
+        return INTERRUPTED
+    finally:
+        lock.release(handle)
+    return 1 if sweep.missing() else 0
+
+
+def _by_launcher(sweep: Sweep, settings: LauncherSettings) -> None:
+    if not sweep.missing():
+        return
+    with (
+        launchers.executor(settings, sweep.folder / ENGINE) as executor,
+        console.live_table(f"sweep {sweep.folder}", table.HEADINGS) as draw,
+    ):
+        drive.drive(sweep, executor, settings.name, settings.retries, table.Shown(sweep, draw))
+
+
+def _here(sweep: Sweep, retries: int, run_one: Execute, shown: Callable[[Run], None]) -> None:
+    """Execute one element after the other; one that fails is reported and does not stop the others.
+
+    Raises:
+        KeyboardInterrupt: the user asked to stop.
+    """
+    for element in sweep.missing():
+        for _ in range(retries + 1):
+            console.say(f"\n[{int(element.name)}/{len(sweep.elements)}] {' '.join(element.overrides)}")
+            try:
+                run = run_one(attempts.overrides(sweep, element))
+            except ZooError as error:
+                console.fail(error.message, error.remedy)
+                if error.exit_code == INTERRUPTED:
+                    raise KeyboardInterrupt from error
+                if not sweep.attempts(element):  # refused before it began: it would be again
+                    break
+                continue
+            shown(run)
+            if run.exit == "interrupted":
+                raise KeyboardInterrupt
+            break
+
+
+def single(verb: str, overrides: list[str]) -> Run:
+    """Execute one run elsewhere, as a sweep of one element.
+
+    Raises:
+        ZooError: it cannot be executed, or did not complete.
+    """
+    folder = named(overrides)
+    planned = reopen(verb, folder, overrides) if folder else begin(verb, overrides)
+    code = execute(planned, lambda _: _unused(), lambda _: None)
+    (element,) = planned.sweep.elements[:1]
+    run = planned.sweep.run_of(element)
+    if run is None or code:
+        words = drive.ending(planned.sweep, element, 1)
+        raise ZooError(words, f"Its log: {planned.sweep.log(element.name)}", code or 1)
+    return result.open_run(Path(run["folder"]))
+
+
+def _unused() -> Run:
+    raise AssertionError("a run elsewhere is not executed here")

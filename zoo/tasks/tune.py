@@ -1,0 +1,283 @@
+"""Search for the settings of a recipe that reach a target soonest.
+
+Each trial is a training of its own, executed by a launcher. It ends when its validation metric reaches the target,
+when it takes longer than the best so far, or when others are far ahead of it. What is searched for is the time in
+seconds from the worker's start (libraries loaded, device checked) to the end of that epoch, evaluation included; the
+test part is never used.
+"""
+
+import collections
+import datetime
+import statistics
+import time
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from zoo.config import search_space
+from zoo.config.schemas.launching import LauncherSettings
+from zoo.config.search_space import Space
+from zoo.core import console
+from zoo.core.errors import ZooError
+from zoo.core.files import write_json
+from zoo.environments import machine
+from zoo.runs import launchers, lock, plots, records, study, trainings
+from zoo.runs.launchers import Executor, Job
+from zoo.runs.study import Open, Study
+from zoo.runs.sweeps import attempts, drive
+from zoo.runs.sweeps.record import Element
+
+POLL_S = 0.1
+# Trials at a time with an engine that has no limit of its own: what the sampler learns from comes from earlier ones.
+AT_A_TIME = 4
+# Number of the fastest trials that are tried from new seeds, until one reaches the target from all.
+CANDIDATES = 3
+RESULT = "search.json"
+PICTURE = "trials.png"
+Times = dict[str, list[float | None]]
+
+
+@dataclass(frozen=True)
+class Search:
+    """What is searched for.
+
+    Attributes:
+        model: name of the model.
+        backend: name of the backend.
+        data: name of the data set.
+        space: what may be changed.
+        target: value that the metric has to reach.
+        fixed: settings of every trial, as on the command line.
+        launcher: where trials are executed.
+        folder: of the search: journal, runs, result.
+        trials: how many there are to be in all.
+        confirm: number of new seeds that the winner is trained from.
+        seed: of the sampler and of the trials.
+    """
+
+    model: str
+    backend: str
+    data: str
+    space: Space
+    target: float
+    fixed: list[str]
+    launcher: LauncherSettings
+    folder: Path
+    trials: int = 50
+    confirm: int = 3
+    seed: int = 1
+
+    @property
+    def jobs(self) -> int:
+        """Return how many trials run at a time."""
+        usual = 1 if self.launcher.name == "local" else AT_A_TIME
+        return min(self.launcher.jobs or usual, self.trials)
+
+    @property
+    def question(self) -> dict[str, Any]:
+        """Return what all trials have in common, as the journal keeps it."""
+        space = self.space.as_json()
+        return {"fixed": self.fixed, "target": self.target, "space": space, "seed": self.seed}
+
+
+@dataclass
+class _Attempt:
+    """A trial that is being executed: Optuna's, its training, and how often it has failed."""
+
+    trial: Open
+    training: trainings.Training
+    failures: int
+
+
+@dataclass
+class _State:
+    running: list[_Attempt] = field(default_factory=list)
+    waiting: "collections.deque[tuple[Open, int]]" = field(default_factory=collections.deque)
+
+
+def run(search: Search) -> dict[str, Any]:
+    """Search, check the winner from other seeds, and write result and picture into the folder of the search.
+
+    A search that was interrupted goes on where it stopped.
+
+    Returns:
+        The result: the trials, the importance of each setting, and under ``winner`` the settings with their evidence,
+        None where no trial reached the target from every seed.
+
+    Raises:
+        ZooError: it cannot be begun, another process is at work on it, or no trial can be executed.
+        KeyboardInterrupt: the user asked to stop; all trials are in the journal then.
+    """
+    search.folder.mkdir(parents=True, exist_ok=True)
+    handle = lock.take(search.folder, ["python", "-m", "zoo", "tune", f"study={search.folder}"])
+    try:
+        journal = Study(search.folder, search.question, search.seed, search.jobs)
+        with launchers.executor(search.launcher, search.folder / ".engine") as executor:
+            _search(search, journal, executor)
+            _write(search, journal, None)
+            row = _winner(search, journal, executor)
+        return _write(search, journal, row)
+    finally:
+        lock.release(handle)
+
+
+def _search(search: Search, journal: Study, executor: Executor) -> None:
+    state = _State(waiting=collections.deque((trial, 0) for trial in journal.left(search.space)))
+    if state.waiting:
+        console.say(f"{len(state.waiting)} trials that were under way are begun again with the same values")
+    if not state.waiting and len(journal.trials) >= search.trials:
+        return
+    drive.prepare(executor, attempts.preparations("train", [Element("", search.fixed)]), search.folder / "logs")
+    running: dict[str, Job] = {}
+    with drive.stopped_in_order(running):
+        while state.running or state.waiting or len(journal.trials) < search.trials:
+            _fill(search, journal, executor, state)
+            running.clear()
+            running.update({str(each.trial.number): each.training.job for each in state.running})
+            for attempt in list(state.running):
+                if not attempt.training.follow(_judge(search, journal, attempt.trial)):
+                    state.running.remove(attempt)
+                    _end(search, journal, attempt, state)
+            time.sleep(POLL_S)
+
+
+def _fill(search: Search, journal: Study, executor: Executor, state: _State) -> None:
+    """Begin trials until as many run as may."""
+    while len(state.running) < search.jobs and (state.waiting or len(journal.trials) < search.trials):
+        trial, failures = state.waiting.popleft() if state.waiting else (journal.ask(search.space), 0)
+        settings = [*search.fixed, *search_space.overrides(trial.values), f"seed={search.seed}"]
+        training = _begin(search, executor, settings, f"trial-{trial.number:04}")
+        trial.note("folder", training.folder.name)
+        state.running.append(_Attempt(trial, training, failures))
+
+
+def _begin(search: Search, executor: Executor, settings: list[str], name: str) -> trainings.Training:
+    """Begin a training in a folder of its own: an attempt that failed keeps its own one."""
+    runs = search.folder / "runs"
+    names = (name if number == 1 else f"{name}_{number}" for number in range(1, 10_000))
+    folder = next(runs / each for each in names if not (runs / each).exists())
+    log = search.folder / "logs" / f"{folder.name}.log"
+    return trainings.begin(executor, settings, folder.absolute(), log, search.space.metric, search.target)
+
+
+def _judge(search: Search, journal: Study, trial: Open) -> trainings.GoesOn:
+    best = journal.finished[:1]
+    limit = best[0].seconds if best and best[0].seconds is not None else float("inf")
+
+    def goes_on(epoch: int, value: float, seconds: float) -> bool:
+        # The journal minimizes: what is reported is the distance to the target.
+        hopeless = epoch > 0 and trial.is_hopeless(epoch, search.target - value)
+        return not hopeless and seconds < limit
+
+    return goes_on
+
+
+def _end(search: Search, journal: Study, attempt: _Attempt, state: _State) -> None:
+    """Take the end of a trial; one whose process died is executed again, with the same values."""
+    training, trial = attempt.training, attempt.trial
+    status = training.job.wait()
+    shown = " ".join(search_space.overrides(trial.values))
+    if status and not training.is_stopped:
+        words = drive.last_words(search.folder / "logs" / f"{training.folder.name}.log").splitlines()[0]
+        again = attempt.failures < search.launcher.retries
+        ended = "it is executed again" if again else "it is given up"
+        console.warn(f"trial {trial.number} ended with exit status {status} ({words}); {ended}")
+        if again:
+            state.waiting.append((trial, attempt.failures + 1))
+            return
+        journal.tell(trial, None, failed=True)
+        _refuse_hopeless(journal, words)
+        return
+    journal.tell(trial, training.reached_s)
+    outcome = "ended early" if training.reached_s is None else f"{training.reached_s:.2f} s"
+    console.say(f"[{_count(journal)}/{search.trials}] trial {trial.number}: {outcome}  {shown}")
+
+
+def _count(journal: Study) -> int:
+    return sum(trial.state != "running" for trial in journal.trials)
+
+
+def _refuse_hopeless(journal: Study, words: str) -> None:
+    """Stop where the first trials all failed: the others would too.
+
+    Raises:
+        ZooError: with the words of the last one.
+    """
+    ended = [trial.state for trial in journal.trials if trial.state != "running"]
+    if len(ended) >= 3 and set(ended) == {"failed"}:
+        raise ZooError(f"All {len(ended)} trials failed: {words}", "Try one by hand: python -m zoo train ...")
+
+
+def _winner(search: Search, journal: Study, executor: Executor) -> dict[str, Any] | None:
+    """Return the fastest trial that reaches the target from every new seed too, with its evidence; None if none does.
+
+    Recipe and candidate are trained in turns, one at a time, so that both meet the same machine.
+    """
+    for trial in journal.finished[:CANDIDATES]:
+        times: Times = {"recipe": [], "winner": []}
+        for number in range(1, search.confirm + 1):
+            for name, changed in (("recipe", []), ("winner", search_space.overrides(trial.values))):
+                settings = [*search.fixed, *changed, f"seed={search.seed + number}"]
+                label = f"{name}-{trial.number:04}-seed-{search.seed + number}"
+                times[name].append(_timed(search, executor, settings, label))
+        console.say(f"trial {trial.number}, from new seeds: {times}")
+        if None not in times["winner"]:
+            return _evidence(search, journal, trial, times)
+    return None
+
+
+def _timed(search: Search, executor: Executor, settings: list[str], name: str) -> float | None:
+    """Return the seconds of a training to the target, None where it does not reach it.
+
+    Raises:
+        ZooError: it failed.
+    """
+    training = _begin(search, executor, settings, name)
+    with drive.stopped_in_order({name: training.job}):
+        while training.follow(lambda *_: True):
+            time.sleep(POLL_S)
+    if training.job.wait() and not training.is_stopped:
+        log = search.folder / "logs" / f"{training.folder.name}.log"
+        raise ZooError(f"A training failed: {drive.last_words(log)}", f"Its folder is {training.folder}")
+    return None if training.reached_s is None else round(training.reached_s, 3)
+
+
+def _evidence(search: Search, journal: Study, trial: study.Trial, times: Times) -> dict[str, Any]:
+    states = collections.Counter(each.state for each in journal.trials)
+    pairs = zip(times["recipe"], times["winner"], strict=True)
+    ratios = [one / other for one, other in pairs if one and other]
+    stacks = [text.partition("=")[2] for text in search.fixed if text.startswith("stack=")]
+    return {
+        "model": search.model, "backend": search.backend, "stack": stacks[0] if stacks else None, "data": search.data,
+        "target": {search.space.metric: search.target}, "fixed": search.fixed, "values": trial.values,
+        "trial": trial.number, "search_s": round(trial.seconds or 0.0, 3), "confirmed_s": times,
+        "times_as_fast": round(statistics.median(ratios), 3) if ratios else None,
+        "trials": len(journal.trials), "pruned": states["pruned"], "failed": states["failed"], "jobs": search.jobs,
+        "launcher": search.launcher.name, "importances": journal.importances(), "seed": search.seed,
+        "machine": machine.describe(machine.probe()), "date": datetime.datetime.now(datetime.UTC).date().isoformat(),
+        "commit": records.git_commit(), "grade": "measured",
+        "note": "seconds from the worker's start to the end of the epoch that reached the target",
+    }  # fmt: skip
+
+
+def _write(search: Search, journal: Study, row: dict[str, Any] | None) -> dict[str, Any]:
+    """Write result and picture; return the result."""
+    trials = [vars(trial) for trial in journal.trials]
+    result = {"format": 1, **search.question, "metric": search.space.metric, "trials": trials,
+              "importances": journal.importances(), "winner": row}  # fmt: skip
+    write_json(search.folder / RESULT, result)
+    points = [(each.number, each.seconds, each.state) for each in journal.trials]
+    title = f"{search.model} on {search.data}: seconds to {search.space.metric} {search.target:g}"
+    plots.trials(points, result["importances"], title, search.folder / PICTURE)
+    return result
+
+
+def keep(path: Path, row: dict[str, Any]) -> None:
+    """Write a winner into a file of winners, replacing that of the same data, stack, machine and settings.
+
+    Raises:
+        ZooError: the file holds something else, or cannot be written.
+    """
+    key = ("data", "stack", "machine", "fixed")
+    rows = [other for other in search_space.existing(path) if any(other.get(name) != row[name] for name in key)]
+    write_json(path, [*rows, row], parents=True)

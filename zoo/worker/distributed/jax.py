@@ -1,0 +1,88 @@
+"""JAX: one program over all processes. Batches are sharded, weights are replicated, and XLA does the rest.
+
+So normalization, dropout and gradients are of the whole batch without more ado, and every process takes as many items
+as the others. Between CPUs it uses gloo.
+"""
+
+import weakref
+
+import numpy as np
+
+from zoo.worker.distributed import channel
+
+
+class Engine:
+    """Adds up over all processes.
+
+    Args:
+        group: the :class:`zoo.worker.distributed.group.Group`.
+    """
+
+    needs_equal_shares = True
+    describe = "jax.distributed"
+
+    def __init__(self, group):
+        self._group, self._predicting = group, weakref.WeakKeyDictionary()
+        self._trained = None
+
+    def start(self, device):
+        """Open the connections of the framework; after it was told its platform, before it computes."""
+        import jax
+
+        group = self._group
+        jax.config.update("jax_cpu_collectives_implementation", "gloo")
+        port = group.agree(channel.free_port())
+        jax.distributed.initialize("%s:%d" % (group.hosts[0], port), group.size, group.rank)
+        self._jax = jax
+
+    def prepare_keras(self):
+        """Shard batches and replicate weights from now on."""
+        import keras
+
+        keras.distribution.set_distribution(keras.distribution.DataParallel(auto_shard_dataset=False))
+        self._replicate_without_asking()
+
+    def _replicate_without_asking(self):
+        """Let a value that all processes have become one of all of them where it is.
+
+        ``jax.device_put`` has all processes compare it first: several exchanges a step, for the learning rate and
+        every metric, and no end where one process alone creates a variable, as in saving.
+        """
+        from keras.src.backend.jax import distribution_lib
+
+        jax, original = self._jax, distribution_lib.distribute_tensor
+
+        def distribute_tensor(tensor, layout):
+            sharding = getattr(layout, "backend_layout", layout)
+            is_local = not isinstance(tensor, jax.core.Tracer) and getattr(tensor, "is_fully_addressable", True)
+            if not is_local or not sharding.is_fully_replicated:
+                return original(tensor, layout)
+            here = np.asarray(tensor)
+            return jax.make_array_from_callback(here.shape, sharding, lambda index: here[index])
+
+        distribution_lib.distribute_tensor = distribute_tensor
+
+    def enter(self):
+        """Begin a step."""
+
+    @property
+    def bytes_per_step(self):
+        """Bytes of the gradients, which XLA adds up; statistics of normalization come on top."""
+        if self._trained is None:
+            return 0
+        return sum(int(np.prod(each.shape)) * 4 for each in self._trained.trainable_variables)
+
+    def watch(self, model):
+        """Take note of the model that is trained."""
+        self._trained = model
+
+    def outputs(self, model, x):
+        """Predict in this process alone: a program over all of them would have to be begun by all of them."""
+        if model not in self._predicting:
+            self._predicting[model] = self._jax.jit(
+                lambda weights, others, x: model.stateless_call(weights, others, x, training=False)[0]
+            )
+        own = [[np.asarray(each.value.addressable_data(0)) for each in variables]
+               for variables in (model.trainable_variables, model.non_trainable_variables)]  # fmt: skip
+        given = self._predicting[model](own[0], own[1], x)
+        return [np.asarray(each) for each in (given if isinstance(given, (list, tuple)) else [given])]

@@ -1,0 +1,83 @@
+"""Let Keras 3 compute over all items of a batch that is shared out, on PyTorch and TensorFlow.
+
+Gradients are averaged before the optimizer sees them, batch normalization normalizes by the statistics of the whole
+batch, and dropout draws for the whole batch and uses its own part. On JAX none of this is needed: there all processes
+compute one program on one batch.
+"""
+
+from zoo.models import compat
+from zoo.worker.errors import UserError
+
+# Layers that draw random numbers of which each process draws its own.
+OWN_DRAWS = ("Gaussian", "Alpha", "SpatialDropout", "Random")
+
+
+def install(group, engine):
+    """Change Keras in this process; once."""
+    keras = compat.keras
+    _reduce_gradients(keras.optimizers.Optimizer, engine)
+    _synchronize_normalization(keras.layers.BatchNormalization, group, engine)
+    _share_dropout(keras, group, engine)
+
+
+def _reduce_gradients(kind, engine):
+    original = kind.apply
+
+    def apply(self, grads, trainable_variables=None):
+        return original(self, engine.mean_gradients(list(grads)), trainable_variables)
+
+    kind.apply = apply
+
+
+def _synchronize_normalization(kind, group, engine):
+    """Mean and variance over all processes (Chan et al. 1979): from those of each, without cancellation."""
+    original, ops = kind._moments, compat.keras.ops
+
+    def _moments(self, inputs, mask):
+        if engine.is_symbolic(inputs):
+            return original(self, inputs, mask)
+        if mask is not None:
+            raise UserError("batch normalization of masked inputs cannot be shared by processes")
+        mean, variance = original(self, inputs, mask)
+        own = ops.stack([mean, variance])
+        before, after = group.rank, group.size - 1 - group.rank
+        rows = ops.pad(ops.expand_dims(own, 0), [[before, after], [0, 0], [0, 0]])
+        rows = engine.sum_through(rows)
+        shares = ops.convert_to_tensor(_weights(group), dtype=rows.dtype)
+        shares = ops.reshape(shares, (-1, 1))
+        whole = ops.sum(shares * rows[:, 0], axis=0)
+        spread = ops.sum(shares * (rows[:, 1] + ops.square(rows[:, 0] - whole)), axis=0)
+        return whole, spread
+
+    kind._moments = _moments
+
+
+def _weights(group):
+    """Share of the items of the present batch in every process."""
+    from zoo.worker import distributed
+
+    total = group.present[1]
+    shares = [distributed.bounds(rank, group.size, total) for rank in range(group.size)]
+    return [(end - begin) / float(total) for begin, end in shares]
+
+
+def _share_dropout(keras, group, engine):
+    from keras.src import backend
+
+    original, ops = backend.random.dropout, keras.ops
+
+    def dropout(inputs, rate, noise_shape=None, seed=None):
+        total = group.present[1]
+        first, last = group.bounds(total)
+        if engine.is_symbolic(inputs) or inputs.shape[0] != last - first or noise_shape is not None:
+            return original(inputs, rate, noise_shape, seed)
+        kept = original(engine.ones_like_batch(inputs, total), rate, None, seed)[first:last]
+        return ops.where(kept > 0, inputs / (1.0 - rate), ops.zeros_like(inputs))
+
+    backend.random.dropout = dropout
+
+
+def own_draws(model):
+    """Return the names of layers whose draws are not those of a single process."""
+    layers = model._flatten_layers() if hasattr(model, "_flatten_layers") else model.layers
+    return sorted({layer.name for layer in layers if type(layer).__name__.startswith(OWN_DRAWS)})

@@ -1,0 +1,122 @@
+"""TensorFlow: collective operations, in the cluster that MultiWorkerMirroredStrategy opens.
+
+The strategy itself does not place the model: ``fit`` of Keras 3 does not work under it, and with shares of different
+sizes its sums would be of the wrong weight. Its ring of workers and its operations are what is used here.
+"""
+
+import os
+
+import numpy as np
+
+from zoo.worker.distributed import channel
+
+# All operations are among the same processes.
+GROUP_KEY = 1
+
+
+class Engine:
+    """Adds up over all processes.
+
+    Args:
+        group: the :class:`zoo.worker.distributed.group.Group`.
+    """
+
+    needs_equal_shares = False
+    describe = "TensorFlow collective operations, MultiWorkerMirroredStrategy's cluster"
+
+    def __init__(self, group):
+        self._group, self._keys, self._bytes = group, 0, {}
+
+    def start(self, device):
+        """Open the connections of the framework; after it was imported, before it computes."""
+        import tensorflow
+
+        group = self._group
+        threads = group.settings["threads"]
+        tensorflow.config.threading.set_intra_op_parallelism_threads(threads)
+        tensorflow.config.threading.set_inter_op_parallelism_threads(threads)
+        os.environ.pop("TF_CONFIG", None)
+        places = ["%s:%d" % (group.hosts[group.rank], channel.free_port())]
+        workers = [each[0] for each in group.gather_values(places)]
+        distribute = tensorflow.distribute
+        resolver = distribute.cluster_resolver.SimpleClusterResolver(
+            tensorflow.train.ClusterSpec({"worker": workers}),
+            task_type="worker",
+            task_id=group.rank,
+            rpc_layer="grpc",
+        )
+        self._strategy = distribute.MultiWorkerMirroredStrategy(resolver)
+        self._tensorflow = tensorflow
+
+    def prepare_keras(self):
+        """Change Keras so that it computes over all items of a batch."""
+        from zoo.worker.distributed import keras_parts
+
+        tensorflow, group, reduce = self._tensorflow, self._group, self._sum
+
+        @tensorflow.custom_gradient
+        def sum_through(x):
+            """The sum over all processes; its gradient is that of the loss over all items."""
+            weight = group.weight
+            return reduce(x), lambda gradient: reduce(gradient * weight) / weight
+
+        self.sum_through = sum_through
+        self._sum_figures = tensorflow.function(lambda values: self._sum(values))
+        keras_parts.install(group, self)
+
+    def watch(self, model):
+        """Take note of the model that is trained."""
+
+    def enter(self):
+        """Begin a step."""
+
+    @property
+    def bytes_per_step(self):
+        """Bytes of the operations of the step that was traced last, and of the figures."""
+        return self._bytes.get(self._group.present, 0)
+
+    def _sum(self, tensor):
+        """Add up a tensor over all processes; in all of them the same operations come in the same order."""
+        self._keys += 1
+        size = int(np.prod(tensor.shape)) * tensor.dtype.size
+        place = self._group.present
+        self._bytes[place] = self._bytes.get(place, 0) + size
+        return self._tensorflow.raw_ops.CollectiveReduceV2(
+            input=tensor,
+            group_size=self._group.size,
+            group_key=GROUP_KEY,
+            instance_key=self._keys,
+            ordering_token=[],
+            merge_op="Add",
+            final_op="Id",
+            communication_hint="ring",
+        )
+
+    def mean_gradients(self, gradients):
+        """Average gradients over the items of the whole batch; None stays."""
+        tensorflow = self._tensorflow
+        dense = [None if each is None else tensorflow.convert_to_tensor(each) for each in gradients]
+        present = [each for each in dense if each is not None]
+        if not present:
+            return gradients
+        flat = tensorflow.concat([tensorflow.reshape(tensorflow.cast(each, "float32"), [-1]) for each in present], 0)
+        sizes = [int(np.prod(each.shape)) for each in present]
+        pieces = iter(tensorflow.split(self._sum(flat * self._group.weight), sizes))
+        return [
+            None if each is None else tensorflow.cast(tensorflow.reshape(next(pieces), each.shape), each.dtype)
+            for each in dense
+        ]
+
+    def sum_figures(self, values):
+        """Add up some numbers, (n,) float64."""
+        return self._sum_figures(self._tensorflow.constant(values, "float64")).numpy()
+
+    def is_symbolic(self, x):
+        """Whether Keras only finds out shapes now."""
+        from keras.src.backend.common import stateless_scope
+
+        return stateless_scope.in_stateless_scope() or not self._tensorflow.is_tensor(x)
+
+    def ones_like_batch(self, x, total):
+        """Ones of the shape of the whole batch."""
+        return self._tensorflow.ones([total, *x.shape[1:]], x.dtype)

@@ -1,0 +1,107 @@
+"""PyTorch: torch.distributed, with gloo between processors and NCCL between CUDA devices."""
+
+import datetime
+import os
+import sys
+
+import numpy as np
+
+
+class Engine:
+    """Adds up over all processes.
+
+    Args:
+        group: the :class:`zoo.worker.distributed.group.Group`.
+    """
+
+    needs_equal_shares = False
+
+    def __init__(self, group):
+        self._group, self.bytes_per_step = group, 0
+
+    def start(self, device):
+        """Open the connections of the framework; after it was imported, before it computes."""
+        import torch
+        from torch import distributed
+
+        group = self._group
+        torch.set_num_threads(group.settings["threads"])
+        on_cuda = os.environ.get("KERAS_TORCH_DEVICE", "cpu").startswith("cuda")
+        if group.settings["host"] == "127.0.0.1":
+            os.environ.setdefault("GLOO_SOCKET_IFNAME", "lo0" if sys.platform == "darwin" else "lo")
+        patience, store = datetime.timedelta(days=1), None
+        if group.rank == 0:
+            store = distributed.TCPStore(group.hosts[0], 0, is_master=True, timeout=patience, wait_for_workers=False)
+        port = group.agree(store.port if store else None)
+        store = store or distributed.TCPStore(group.hosts[0], port, is_master=False, timeout=patience)
+        backend = "nccl" if on_cuda else "gloo"
+        distributed.init_process_group(backend, store=store, rank=group.rank, world_size=group.size, timeout=patience)
+        self.describe = "torch.distributed %s" % backend
+        self._torch, self._distributed, self._on_cuda = torch, distributed, on_cuda
+
+    def prepare_keras(self):
+        """Change Keras so that it computes over all items of a batch."""
+        from zoo.worker.distributed import keras_parts
+
+        torch, reduce, group = self._torch, self._sum, self._group
+
+        class SumThrough(torch.autograd.Function):
+            """The sum over all processes; its gradient is that of the loss over all items."""
+
+            @staticmethod
+            def forward(ctx, x):
+                return reduce(x.clone())
+
+            @staticmethod
+            def backward(ctx, gradient):
+                return reduce(gradient * group.weight) / group.weight
+
+        self.sum_through = SumThrough.apply
+        keras_parts.install(group, self)
+
+    def watch(self, model):
+        """Take note of the model that is trained."""
+
+    def enter(self):
+        """Begin a step."""
+        self.bytes_per_step = 0
+
+    def _sum(self, tensor):
+        """Add up a tensor over all processes, in place where it lies where the processes meet."""
+        self.bytes_per_step += tensor.numel() * tensor.element_size()
+        if tensor.device.type == "mps":  # gloo knows the memory of processors only
+            there = tensor.cpu()
+            self._distributed.all_reduce(there)
+            return there.to(tensor.device)
+        tensor = tensor.contiguous()
+        self._distributed.all_reduce(tensor)
+        return tensor
+
+    def mean_gradients(self, gradients):
+        """Average gradients over the items of the whole batch; None stays."""
+        torch = self._torch
+        present = [each for each in gradients if each is not None]
+        if not present:
+            return gradients
+        with torch.no_grad():
+            flat = torch.cat([each.reshape(-1).to(torch.float32) for each in present]) * self._group.weight
+            pieces = iter(self._sum(flat).split([each.numel() for each in present]))
+            return [None if each is None else next(pieces).reshape(each.shape).to(each.dtype) for each in gradients]
+
+    def sum_figures(self, values):
+        """Add up some numbers, (n,) float64."""
+        tensor = self._torch.from_numpy(np.array(values, np.float64))
+        tensor = self._sum(tensor.cuda() if self._on_cuda else tensor)
+        return tensor.cpu().numpy()
+
+    @staticmethod
+    def is_symbolic(x):
+        """Whether this is a shape without numbers."""
+        return not hasattr(x, "device") or x.device.type == "meta"
+
+    def ones_like_batch(self, x, total):
+        """Ones of the shape of the whole batch, laid out in memory as its share is: draws follow that order."""
+        shape = (total, *x.shape[1:])
+        order = sorted(range(x.dim()), key=lambda axis: (-x.stride(axis), axis))
+        ones = self._torch.ones([shape[axis] for axis in order], dtype=x.dtype, device=x.device)
+        return ones.permute([order.index(axis) for axis in range(x.dim())])
