@@ -133,10 +133,10 @@ def style_section(work: Path, network: ZooNetwork) -> str:
     target = PICTURES / f"style_{card.name}.jpg"
     write(target, [row([opened(path) for path in results])])
     command = f"python -m zoo infer model={card.model} weights={network.source} input=photo.jpg save=out.png"
-    caption = f"After {card.painting.about}: {card.about}."
+    caption = f"{card.about[0].upper()}{card.about[1:]}; learned from {card.painting.about}."
     picture = f"![{caption}](gallery/{target.name})"
     return "\n\n".join(
-        [f"### {network.source}", f"```bash\n{command}\n```", picture, " ".join([caption, *card.limits]), ""]
+        [f"### {network.source}", f"```bash\n{command}\n```", picture, " ".join([caption, *card.limits]) + "\n"]
     )
 
 
