@@ -90,12 +90,13 @@ def load_part(model, path, own):
     Raises:
         UserError: the file is damaged, or weights are missing or of another shape; ten are named.
     """
-    arrays = _read(path)
-    wanted = compat.named_weights(model)
-    for (name, _), value in zip(wanted, model.get_weights()):
-        if name.split("/")[0] in own:
-            arrays[name] = value
-    model.set_weights(_fitting(arrays, wanted, []))
+    # Layer by layer, nothing is read back: Keras on OpenVINO cannot, in bfloat16.
+    wanted = [(name, shape) for name, shape in compat.named_weights(model) if name.split("/")[0] not in own]
+    layers, values = dict(compat.named_layers(model)), {}
+    for (name, _), value in zip(wanted, _fitting(_read(path), wanted, [])):
+        values.setdefault(name.rsplit("/", 1)[0], []).append(value)
+    for name, parts in values.items():
+        layers[name].set_weights(parts)
 
 
 def load_but_head(model, path, head):
