@@ -80,7 +80,8 @@ def test_the_same_command_goes_on_with_what_was_stopped(
     assert main(QUICK) == 0
     assert done == ["one", "two", "two", "three"]
     assert state(pretending)["finished"]
-    assert main(QUICK) == 0  # a finished one is not gone on with
+    assert main(QUICK) == 0  # a finished one is not gone on with, and its archive not overwritten
+    assert len(list(pretending.glob("evidence-*.zip"))) == 2
     assert len(list((pretending / "runs").glob("certify-*"))) == 2
 
 

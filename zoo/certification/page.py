@@ -68,7 +68,7 @@ def _cards(rows: list[StepResult]) -> Html | None:
     for step, name, title, unit in CARDS:
         value = next((row.figures[name] for row in rows if row.step == step and name in row.figures), None)
         if value is not None:
-            figure = f"{value / 1e6:.0f}" if unit == "MB" else f"{value:.3g}"
+            figure = f"{value / 1e6:.0f}" if unit == "MB" else f"{value:,.0f}" if value >= 100 else f"{value:.3g}"
             shown.append(tag("div", tag("dt", title), tag("dd", f"{figure} {unit}".strip()), class_="card"))
     return tag("dl", shown, class_="cards") if shown else None
 

@@ -20,7 +20,9 @@ def environment(work: Work) -> Findings:
     here = machine.probe()
     built = store.ensure(stacks.load(work.place.stack), here.platform)
     names = [
-        f"{name} {built.versions[name]}" for name in ("keras", "tensorflow", "torch", "jax") if name in built.versions
+        f"{name} {built.versions[name]}"
+        for name in ("keras", "tensorflow", "torch", "jax", "openvino", "plaidml")
+        if name in built.versions
     ]
     how = f"built in {built.build_s:.0f} s" if built.build_s else "was there already"
     return Findings(
@@ -101,10 +103,14 @@ def training(model: str, *settings: str, minutes: float) -> Do:
         shown = {name: value for name, value in run.metrics.items() if isinstance(value, int | float)}
         first = ("test_accuracy", "val_loss", "loss")
         said = [f"{name} {shown[name]:.4g}" for name in first if name in shown]
+        losses = [row["loss"] for row in run.history if row.get("loss") is not None]
+        said += [f"loss {losses[0]:.4g} to {losses[-1]:.4g} in {len(losses)} epochs"] if len(losses) > 1 else []
         said += [f"trained for {record['phases'].get('train_s', 0.0):.1f} s"]
         if record.get("stopped"):
             said.append(f"cut off after {minutes:g} minutes; no promise of the recipe is held against it")
         problems = validate.problems_of(record)
+        if len(losses) > 1 and losses[-1] >= losses[0]:
+            problems.append(f"it learnt nothing: the loss went from {losses[0]:.4g} to {losses[-1]:.4g}")
         figures = {name: float(value) for name, value in shown.items()} | {
             "train_s": record["phases"].get("train_s", 0.0)
         }

@@ -99,7 +99,7 @@ def _finish(work: "Session") -> None:
     from zoo.certification.privacy import Cleaner
 
     state = work.state
-    file = Path.cwd() / archive.name_of(state)
+    file = archive.free_path(Path.cwd(), state)
     content = archive.members(work.folder, state, Cleaner())
     archive.write(file, content)
     shown = file.with_suffix(".html")
