@@ -38,6 +38,14 @@ def page(folders: list[Path]) -> str:
     return document(title, body)
 
 
+def simple(title: str, subtitle: str, parts: list[tuple[str, str, Html | None]]) -> str:
+    """Return a page of sections: the anchor, heading and body of each."""
+    kicker, words = tag("p", "zoo report", class_="kicker"), tag("p", subtitle, class_="subtitle")
+    head = tag("header", kicker, tag("h1", title), words, _contents(parts))
+    sections = [_section(2, *part) for part in parts]
+    return document(title, join([_skip(), head, tag("main", sections, id="main"), _footer()]))
+
+
 def document(title: str, body: Html) -> str:
     """Return a whole page of a body; nothing is loaded from elsewhere, and no script runs."""
     style = STYLE.read_text(encoding="utf-8")

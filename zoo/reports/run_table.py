@@ -9,7 +9,7 @@ from zoo.core import files
 from zoo.core.errors import ZooError, unknown
 from zoo.core.paths import user_path
 from zoo.reports import page as report_page
-from zoo.reports import units
+from zoo.reports import search, units
 from zoo.reports.sections.provenance import device_name
 from zoo.runs import folder as run_folder
 from zoo.runs import records
@@ -59,7 +59,7 @@ def write(runs: list[str], root: str | None, output: str | None) -> Path:
     usual = (named[0] if len(named) == 1 else base) / PAGE
     path = user_path(output) if output else usual
     files.check_writable(path, "Choose a place you can write: --output FILE")
-    page = report_page.page(folders)
+    page = search.page(named[0]) if len(named) == 1 and search.is_search(named[0]) else report_page.page(folders)
     _write(path.absolute(), page)
     return path
 

@@ -21,6 +21,7 @@ NAME = "zoo"
 RANDOM_TRIALS = 5
 # ASHA (Li et al. 2020): of the trials that came to epoch 2, 6, 18, ..., the best third goes on.
 FIRST_RUNG, REDUCTION = 2, 3
+LEAST_TRIALS = 8
 
 
 @dataclass(frozen=True)
@@ -111,16 +112,7 @@ class Study:
     @property
     def trials(self) -> list[Trial]:
         """Return all trials, as the journal holds them now."""
-        return [
-            Trial(
-                each.number,
-                _STATES[each.state.name],
-                each.params,
-                each.value,
-                max(each.intermediate_values, default=0),
-            )
-            for each in self._study.get_trials(deepcopy=False)
-        ]
+        return [_trial(row) for row in self._study.get_trials(deepcopy=False)]
 
     @property
     def finished(self) -> list[Trial]:
@@ -152,17 +144,24 @@ class Study:
             self._study.tell(trial.number, state=state.FAIL if failed else state.PRUNED)
 
     def importances(self) -> dict[str, float]:
-        """Return the share that each setting has in the differences of the seconds (fANOVA, Hutter et al. 2014).
+        """Return the share of each setting in how far trials were from the target at the first rung.
 
-        Trials without seconds are not part of it; with fewer than four there is none.
+        That is known of nearly every trial, also of those that were ended early; seconds are not. The method is
+        fANOVA (Hutter et al. 2014). With fewer than eight such trials, or no difference, there are none.
         """
-        if len(self.finished) < 4:
+        rows = [each for each in self._study.get_trials(deepcopy=False) if FIRST_RUNG in each.intermediate_values]
+        if len(rows) < LEAST_TRIALS:
             return {}
+        apart = self._optuna.create_study()
+        for row in rows:
+            distance = row.intermediate_values[FIRST_RUNG]
+            kept = {"params": row.params, "distributions": row.distributions, "value": distance}
+            apart.add_trial(self._optuna.trial.create_trial(**kept))
         with warnings.catch_warnings(action="ignore"), contextlib.suppress(ValueError, RuntimeError):
             evaluator = self._optuna.importance.FanovaImportanceEvaluator(seed=1)
-            shares = self._optuna.importance.get_param_importances(self._study, evaluator=evaluator)
+            shares = self._optuna.importance.get_param_importances(apart, evaluator=evaluator)
             return {str(name): round(float(share), 4) for name, share in shares.items()}
-        return {}  # all of the same value or the same seconds: nothing tells them apart
+        return {}
 
 
 def load_optuna() -> Any:
@@ -175,6 +174,13 @@ def load_optuna() -> Any:
         return importlib.import_module("optuna")
     except ImportError as error:
         raise ZooError(f"Tuning needs Optuna: {error}", "pip install 'keras-gpu-zoo[tune]'") from error
+
+
+def _trial(row: Any) -> Trial:
+    state = _STATES[row.state.name]
+    # Optuna takes the last report of a pruned trial for its value.
+    seconds = float(row.value) if state == "complete" else None
+    return Trial(row.number, state, row.params, seconds, max(row.intermediate_values, default=0))
 
 
 def _suggest(trial: Any, name: str, row: Range) -> Any:

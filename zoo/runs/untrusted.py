@@ -2,6 +2,7 @@
 
 import csv
 import itertools
+import json
 import math
 import stat
 from collections.abc import Iterator
@@ -97,6 +98,19 @@ def read_record(folder: Path) -> Untrusted:
     if size > MOST_RECORD_BYTES:
         raise ZooError(f"{path} has {size:,} bytes: that is not the record of a run", "Name another run.")
     return Untrusted(records.as_written(folder))
+
+
+def read_json(folder: Path, name: str) -> Untrusted:
+    """Read a file of JSON in a folder.
+
+    Raises:
+        ZooError: it is no regular file of that kind, or far too large.
+    """
+    path = own_file(folder, name)
+    try:
+        return Untrusted(json.loads((path or folder / name).read_text(encoding="utf-8")) if path else None)
+    except (OSError, ValueError, RecursionError) as error:
+        raise ZooError(f"{folder / name} cannot be read: {error}", "Name another folder.") from error
 
 
 def own_file(folder: Path, name: str, most: int = MOST_FILE_BYTES) -> Path | None:

@@ -1,0 +1,38 @@
+"""`zoo completion`: what makes a shell complete verbs, options, groups and keys."""
+
+import argparse
+from typing import TYPE_CHECKING
+
+from zoo.cli.parser import add_verb
+from zoo.core import console
+
+if TYPE_CHECKING:
+    from zoo.cli.parser import Verbs
+
+EXAMPLES = """\
+  bash:  eval "$(python -m zoo completion bash)"       in ~/.bashrc
+  zsh:   eval "$(python -m zoo completion zsh)"        in ~/.zshrc, after compinit
+  fish:  python -m zoo completion fish | source        in ~/.config/fish/config.fish
+"""
+
+
+def add_parser(verbs: "Verbs") -> None:
+    """Declare the verb."""
+    parser = add_verb(verbs, "completion", run, "print what makes a shell complete commands", epilog=EXAMPLES)
+    parser.add_argument("shell", choices=["bash", "zsh", "fish", "words"], help="words: candidates for the last word")
+    parser.add_argument(
+        "words", nargs=argparse.REMAINDER, help="with `words`: the command line so far, after the program"
+    )
+
+
+def run(parsed: argparse.Namespace) -> int:
+    """Print the script of a shell, or candidates."""
+    from zoo.cli import completion
+
+    if parsed.shell == "words":
+        words = completion.candidates(parsed.words[parsed.words[:1] == ["--"] :])
+        if words:
+            console.output(*words)
+    else:
+        console.output(completion.SCRIPTS[parsed.shell].rstrip("\n"))
+    return 0

@@ -1,0 +1,125 @@
+"""Complete command lines: what may stand in the place of a word that is not finished."""
+
+import argparse
+from collections.abc import Iterator
+
+from zoo.cli import parser as command_line
+
+# What the shells source; each asks for candidates with the words so far and offers files where there are none.
+BASH = """\
+_zoo_words() {
+    local IFS=$'\\n' line="${COMP_LINE:0:COMP_POINT}" skip="$1" program="$2"
+    local -a words
+    IFS=' ' read -r -a words <<< "$line"
+    [[ "$line" == *' ' ]] && words+=("")
+    COMPREPLY=($($program completion words -- "${words[@]:$skip}" 2>/dev/null))
+    # The shell takes '=' for the end of a word, so only what follows it is replaced.
+    local last="${words[-1]}"
+    [[ "$last" == *=* ]] && COMPREPLY=("${COMPREPLY[@]#${last%%=*}=}")
+    [[ ${#COMPREPLY[@]} -eq 1 && "${COMPREPLY[0]}" == *[=.] ]] && compopt -o nospace
+}
+_zoo() { _zoo_words 1 zoo; }
+_zoo_python() {
+    if [[ "${COMP_WORDS[1]}" == -m && "${COMP_WORDS[2]}" == zoo ]]; then _zoo_words 3 "${COMP_WORDS[0]} -m zoo"; fi
+}
+complete -o default -o bashdefault -F _zoo zoo
+complete -o default -o bashdefault -F _zoo_python python python3
+"""
+ZSH = """\
+_zoo_words() {
+    local -a possible
+    possible=("${(@f)$("${(@)argv[2,-1]}" completion words -- "${(@)words[$1,CURRENT]}" 2>/dev/null)}")
+    possible=(${possible:#})
+    if (( $#possible )); then compadd -S '' -a -- possible; else _files; fi
+}
+_zoo() { _zoo_words 2 zoo; }
+_zoo_python() {
+    if [[ $words[2] == -m && $words[3] == zoo ]]; then _zoo_words 4 "$words[1]" -m zoo; else _files; fi
+}
+compdef _zoo zoo
+compdef _zoo_python python python3
+"""
+FISH = """\
+function __zoo_words
+    set -l words (commandline -opc) (commandline -ct)
+    if test "$words[2]" = -m -a "$words[3]" = zoo
+        $words[1] -m zoo completion words -- $words[4..] 2>/dev/null
+    else if test (basename $words[1]) = zoo
+        zoo completion words -- $words[2..] 2>/dev/null
+    end
+end
+complete -c zoo -a '(__zoo_words)'
+for program in python python3
+    complete -c $program -n 'string match -q -- "* -m zoo *" (commandline -pc)' -a '(__zoo_words)'
+end
+"""
+SCRIPTS = {"bash": BASH, "zsh": ZSH, "fish": FISH}
+# Verbs whose settings are those of another.
+SETTINGS_OF = {"tune": "train", "validate": "train", "serve": "infer"}
+
+
+def candidates(words: list[str]) -> list[str]:
+    """Return what may stand in the place of the last word.
+
+    Args:
+        words: after the name of the program; the last one is not finished, and empty where it is not begun.
+    """
+    *before, last = words or [""]
+    return sorted(word for word in dict.fromkeys(_possible(before, last)) if word.startswith(last))
+
+
+def _possible(before: list[str], last: str) -> Iterator[str]:
+    parser: argparse.ArgumentParser = command_line.build()
+    verb, used = "", 0
+    for word in before:
+        actions = _actions(parser)
+        if word not in actions:
+            break
+        parser, verb, used = actions[word], verb or word, used + 1
+    if last.startswith("-"):
+        yield from (option for action in parser._actions for option in action.option_strings)
+        return
+    yield from _actions(parser)
+    if not _actions(parser):
+        yield from _choices(parser, before[used:])
+        if any(action.dest == "overrides" for action in parser._actions):
+            yield from _settings(SETTINGS_OF.get(verb, verb), before[used:], last)
+
+
+def _actions(parser: argparse.ArgumentParser) -> dict[str, argparse.ArgumentParser]:
+    """Return the verbs, or the actions of a verb, with the parser of each."""
+    nested = [action for action in parser._actions if isinstance(action, argparse._SubParsersAction)]
+    return dict(nested[0].choices) if nested else {}
+
+
+def _choices(parser: argparse.ArgumentParser, before: list[str]) -> Iterator[str]:
+    """Yield the values of the option that was just named, or those of the first words that are no options."""
+    for action in parser._actions:
+        is_meant = before[-1] in action.option_strings if before else not action.option_strings
+        if is_meant and action.choices:
+            yield from map(str, action.choices)
+
+
+def _settings(verb: str, before: list[str], last: str) -> Iterator[str]:
+    """Yield groups and keys, or the values of the one that is being set."""
+    from zoo.config import config_files, documentation
+    from zoo.config.overrides import value_of
+    from zoo.runs import launchers
+    from zoo.tasks import discovery
+
+    key, is_value, _ = last.partition("=")
+    task = config_files.task_of(value_of("model", [word for word in before if word.startswith("model=")]))
+    commands = [each for each in discovery.commands() if each.verb == verb]
+    commands = [each for each in commands if each.task == task] or commands
+    values: dict[str, list[str]] = {"launcher": launchers.names()}
+    for command in commands:
+        values |= config_files.groups(command.file)
+        for name, default, _ in documentation.documented(command.schema):
+            values.setdefault(name, ["true", "false"] if default in ("true", "false") else [])
+    if verb == "bench":
+        values["bench"] = discovery.benchmarks()
+    if verb == "train":
+        values["resume"] = ["last", "auto"]
+    if "model" in values:
+        values["model"] = config_files.options("model")
+    yield from (f"{key}={value}" for value in values.get(key, [])) if is_value else (f"{name}=" for name in values)
