@@ -362,7 +362,10 @@ def test_without_its_library_an_engine_says_how_to_get_it(
 
 
 def test_a_command_ends_when_its_starter_is_killed(tmp_path: Path) -> None:
-    child = "import time; from zoo.core import processes as p; p.end_with_starter(); print('up', flush=True); time.sleep(60)"
+    child = (
+        "import time; from zoo.core import processes; processes.end_with_starter(); "
+        "print('up', flush=True); time.sleep(60)"
+    )
     parent = (
         "import sys, time; from pathlib import Path; from zoo.runs.launchers import Command, commands\n"
         f"command = Command('x', [sys.executable, '-c', {child!r}], Path.cwd(), Path({str(tmp_path / 'log')!r}))\n"

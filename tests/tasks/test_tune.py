@@ -1,0 +1,265 @@
+"""The search for settings that reach a target sooner."""
+
+import json
+import sys
+from collections import Counter
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.support import real_stacks
+from zoo.cli.main import main
+from zoo.config import search_space
+from zoo.config.schemas.launching import LauncherSettings
+from zoo.core import paths
+from zoo.core.errors import ZooError
+from zoo.runs import launchers, trainings
+from zoo.runs.study import Study
+from zoo.tasks import registry, search_settings, tune
+
+SPACE = search_space.Space("val_accuracy", {"digits": 0.95}, {
+    "trainer.batch_size": search_space.Range(choices=[16, 64]),
+    "trainer.learning_rate": search_space.Range(low=0.001, high=0.1, log=True),
+    "trainer.epochs": search_space.Range(low=2, high=9),
+})  # fmt: skip
+
+
+class Training:
+    """A job whose training takes as long as told; it begins far from the target and comes nearer with every look."""
+
+    def __init__(self, engine: "Engine", words: list[str]) -> None:
+        values = dict(word.partition("=")[::2] for word in words[4:])
+        self.ticket, self.place, self.values = values["output.name"], "here", values
+        self._file = Path(values["output.root"]) / self.ticket / "events.jsonl"
+        self._file.parent.mkdir(parents=True)
+        self._needs, self._epoch, self.ended = engine.does(values), 0, False
+        self._write({"event": "start", "t": 0.0})
+
+    def _write(self, event: dict[str, Any]) -> None:
+        with self._file.open("a") as out:
+            out.write(json.dumps(event) + "\n")
+
+    def is_running(self) -> bool:
+        if isinstance(self._needs, BaseException):
+            raise self._needs
+        if self._needs is None or self.ended or self._epoch >= 30:
+            return False
+        self._epoch += 1
+        value = 0.95 - (self._needs - self._epoch) / 100
+        self._write({"event": "epoch", "t": float(self._epoch), "epoch": self._epoch, "val_accuracy": value})
+        return True
+
+    def interrupt(self) -> None:
+        self.ended = True
+
+    kill = interrupt
+
+    def wait(self) -> int:
+        return -9 if self._needs is None else 0
+
+
+class Engine:
+    """An engine that pretends; ``does`` says how many epochs a training needs, or None: its process dies."""
+
+    jobs: int | None = None
+    places = ("here",)
+
+    def __init__(self, does: Any) -> None:
+        self.does, self.asked = does, []  # type: tuple[Any, list[Training]]
+
+    def submit(self, command: Any, place: str | None = None) -> Any:
+        if command.name.startswith("prepare"):
+            return Prepared()
+        self.asked.append(Training(self, command.words))
+        return self.asked[-1]
+
+    def find(self, ticket: str) -> None:
+        return None
+
+    def __enter__(self) -> "Engine":
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        return None
+
+
+class Prepared:
+    ticket = place = "here"
+
+    def is_running(self) -> bool:
+        return False
+
+    def wait(self) -> int:
+        return 0
+
+
+def search(
+    folder: Path, trials: int = 10, jobs: int = 1, confirm: int = 0, seed: int = 1, retries: int = 2
+) -> tune.Search:
+    settings = LauncherSettings(jobs=jobs, retries=retries)
+    return tune.Search(
+        "mnist_dense", "cpu", "digits", SPACE, 0.95, ["model=mnist_dense"], settings, folder, trials, confirm, seed
+    )
+
+
+def executed(monkeypatch: pytest.MonkeyPatch, wanted: tune.Search, does: Any) -> tuple[dict[str, Any], Engine]:
+    engine = Engine(does)
+    monkeypatch.setattr(launchers, "executor", lambda *_: engine)
+    monkeypatch.setattr(tune, "POLL_S", 0.0)
+    return tune.run(wanted), engine
+
+
+def by_batch(values: dict[str, str]) -> float:
+    return float(values["trainer.batch_size"]) / 4 + float(values["trainer.learning_rate"])
+
+
+@pytest.mark.draws
+def test_the_soonest_wins_and_the_slower_are_ended_early(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    result, engine = executed(monkeypatch, search(tmp_path, trials=12, jobs=3), by_batch)
+    assert len(engine.asked) == len(result["trials"]) == 12
+    assert result["winner"]["values"]["trainer.batch_size"] == 16
+    assert Counter(trial["state"] for trial in result["trials"])["pruned"] > 0
+    assert set(result["importances"]) == set(SPACE.values)
+    assert (tmp_path / "trials.png").read_bytes()[:4] == b"\x89PNG"
+    assert main(["report", str(tmp_path)]) == 0
+    assert "Settings of the winner" in (tmp_path / "report.html").read_text()
+
+
+def test_no_trial_is_lost_or_doubled_where_workers_die(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    deaths = iter([None, None])
+
+    def dies_twice(values: dict[str, str]) -> float | None:
+        return next(deaths, 4.0) if values["output.name"].startswith("trial-0002") else 4.0
+
+    result, engine = executed(monkeypatch, search(tmp_path, trials=8, jobs=4), dies_twice)
+    assert [trial["number"] for trial in result["trials"]] == list(range(8))
+    assert "failed" not in {trial["state"] for trial in result["trials"]}
+    again = [job.ticket for job in engine.asked if job.ticket.startswith("trial-0002")]
+    assert again == ["trial-0002", "trial-0002_2", "trial-0002_3"]
+    assert len({job.values["trainer.learning_rate"] for job in engine.asked if job.ticket in again}) == 1
+
+
+def test_a_trial_that_keeps_dying_is_given_up(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    result, _ = executed(monkeypatch, search(tmp_path, trials=3, retries=1),
+                         lambda values: None if "trial-0001" in values["output.name"] else 4.0)  # fmt: skip
+    assert [trial["state"] == "failed" for trial in result["trials"]] == [False, True, False]
+
+
+def test_where_every_trial_fails_the_search_ends_with_the_reason(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with pytest.raises(ZooError, match="All 3 trials failed"):
+        executed(monkeypatch, search(tmp_path, trials=50, retries=0), lambda _: None)
+
+
+def test_a_search_goes_on_where_it_was_stopped(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    answers = iter([5.0, 4.0, KeyboardInterrupt()])
+    with pytest.raises(KeyboardInterrupt):
+        executed(monkeypatch, search(tmp_path, trials=5), lambda _: next(answers))
+    left = Study(tmp_path, search(tmp_path).question, 1, 1)
+    assert [trial.state for trial in left.trials][-1] == "running"
+    result, engine = executed(monkeypatch, search(tmp_path, trials=5), lambda _: 3.0)
+    assert [trial["number"] for trial in result["trials"]] == [0, 1, 2, 3, 4]
+    assert "running" not in {trial["state"] for trial in result["trials"]}
+    assert engine.asked[0].ticket == "trial-0002_2"
+    assert len(executed(monkeypatch, search(tmp_path, trials=5), lambda _: 3.0)[1].asked) == 0
+    with pytest.raises(ZooError, match="other settings"):
+        executed(monkeypatch, search(tmp_path, seed=2), lambda _: 3.0)
+
+
+def test_the_winner_is_confirmed_in_turns_and_kept(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    wanted = search(tmp_path / "study", trials=2, confirm=2)
+    result, engine = executed(monkeypatch, wanted, lambda values: 2.0 if "trainer.batch_size" in values else 6.0)
+    row = result["winner"]
+    assert row["confirmed_s"] == {"recipe": [6.0, 6.0], "winner": [2.0, 2.0]}
+    assert (row["times_as_fast"], row["trials"], row["seed"], row["grade"]) == (3.0, 2, 1, "measured")
+    assert [job.values["seed"] for job in engine.asked[2:]] == ["2", "2", "3", "3"]
+    kept = tmp_path / "kept.json"
+    kept.write_text(json.dumps([{"data": "mnist"}]))
+    for _ in range(2):
+        tune.keep(kept, row)
+    assert [each["data"] for each in json.loads(kept.read_text())] == ["mnist", "digits"]
+    kept.write_text("{}")
+    with pytest.raises(ZooError, match="no list of winners"):
+        tune.keep(kept, row)
+
+
+def test_what_was_luck_is_no_winner(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    wanted = search(tmp_path, trials=2, confirm=1)
+    result, _ = executed(monkeypatch, wanted, lambda values: 2.0 if values["seed"] == "1" else 1000.0)
+    assert result["winner"] is None
+    assert "there is no winner" in "\n".join(search_settings.summary(wanted, result))
+
+
+@pytest.mark.parametrize(
+    ("words", "message"),
+    [
+        (["data=digits"], "model is missing"),
+        (["model=mobilenet", "data=digits"], "declares no search space"),
+        (["model=mnist_dense", "data=folder"], "names no target for folder"),
+        (["model=mnist_dense", "data=digits", "trials=0"], "trials must be a whole number"),
+        (["model=mnist_dense", "data=digits", "target=high"], "target must be a number"),
+        (["model=mnist_dense", "data=digits", "seed=1", "trainer.warmup=0.1,0.2"], "several values"),
+        (["model=mnist_dense", "data=digits", "output.root=x"], "study=FOLDER"),
+        (["model=mnist_dense", "data=digits", "space=nowhere.yaml"], "There is no file nowhere.yaml"),
+        (["model=mnist_dense", "data=digits", "trainer.epocs=3"], "trainer.epochs"),
+    ],
+)
+def test_mistakes_come_before_any_trial(
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+    words: list[str],
+    message: str,
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    assert main(["tune", *words]) == 1
+    assert message in capsys.readouterr().err
+    assert not list(tmp_path.iterdir())
+
+
+def test_without_optuna_it_says_how_to_get_it(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setitem(sys.modules, "optuna", None)
+    monkeypatch.chdir(tmp_path)
+    assert main(["tune", "model=mnist_dense", "data=digits"]) == 1
+    assert "keras-gpu-zoo[tune]" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize(
+    "row", ["{low: 1}", "{choices: [1], low: 2}", "{low: 3, high: 1}", "{low: 0, high: 1, log: true}"]
+)
+def test_a_malformed_space_is_refused(tmp_path: Path, row: str) -> None:
+    path = tmp_path / "space.yaml"
+    path.write_text(f"metric: val_accuracy\ntarget: {{}}\nvalues: {{trainer.epochs: {row}}}\n")
+    with pytest.raises(ZooError, match="low"):
+        search_space.load("mnist", "cpu", str(path))
+
+
+def test_every_space_names_settings_that_there_are() -> None:
+    files = sorted((paths.CONFIGS / "tune").rglob("*.yaml"))
+    assert files
+    for path in files:
+        model = path.parent.relative_to(paths.CONFIGS / "tune").as_posix()
+        space = search_space.load(model, path.stem)
+        for name, row in space.values.items():
+            for each in row.choices or [row.low, row.high]:
+                words = [f"model={model}", f"backend={path.stem}", "data=digits", f"{name}={each}"]
+                registry.compose_settings("train", words)
+
+
+@pytest.mark.slow
+@pytest.mark.stacks("tf-1.8")
+def test_a_training_ends_when_it_has_reached_the_target(tmp_path: Path) -> None:
+    real_stacks.environment("tf-1.8")
+    fixed = ["model=mnist_dense", "data=digits", "stack=tf-1.8", "backend=cpu", "backend.probes=false"]
+    with launchers.executor(LauncherSettings(), tmp_path) as executor:
+        settings = [*fixed, "trainer.epochs=2000"]
+        training = trainings.begin(executor, settings, tmp_path / "run", tmp_path / "log", "val_accuracy", 0.5)
+        while training.follow(lambda *_: True):
+            pass
+    assert training.reached_s is not None
+    assert training.reached_s > 0
+    assert json.loads((tmp_path / "run" / "run.json").read_text())["exit"] == "interrupted"
