@@ -12,7 +12,6 @@ from zoo.reports import page as report_page
 from zoo.reports import search, units
 from zoo.reports.sections.provenance import device_name
 from zoo.runs import folder as run_folder
-from zoo.runs import records
 from zoo.runs.result import HEADLINES
 from zoo.runs.sweeps import record as sweep_record
 from zoo.runs.untrusted import read_record
@@ -118,17 +117,17 @@ def _is_own(path: Path) -> bool:
 
 def summaries(root: Path) -> list[RunSummary]:
     """Return one row for each run folder under a root, damaged ones included."""
-    return [_summary(path.parent) for path in sorted(root.glob(f"*/{records.RECORD}"))]
+    return [_summary(folder, folder.relative_to(root).as_posix()) for folder in run_folder.run_folders(root)]
 
 
-def _summary(folder: Path) -> RunSummary:
+def _summary(folder: Path, name: str) -> RunSummary:
     try:
         record = read_record(folder)
     except ZooError:  # one damaged folder hides no other; its own report says what is wrong
-        return RunSummary(folder.name, "", exit="damaged")
+        return RunSummary(name, "", exit="damaged")
     metric = next((name for name in HEADLINES if record.number("metrics", name) is not None), "")
     return RunSummary(
-        folder.name, record.text("started"), record.text("verb"), record.text("model"), record.text("backend"),
+        name, record.text("started"), record.text("verb"), record.text("model"), record.text("backend"),
         record.text("stack", "name"), device_name(record), record.text("data", "name"), record.text("exit"), metric,
         record.number("metrics", metric) if metric else None, record.number("seconds"),
         record.number("peak_memory_bytes"),

@@ -10,6 +10,9 @@ from zoo.core.paths import user_path
 from zoo.runs import records
 from zoo.runs.records import Json
 
+# The record of a sweep, in whose folder run folders lie.
+SWEEP = "sweep.json"
+
 
 def new_folder(root: Path, name: str | None, words: list[str]) -> Path:
     """Create the folder of a new run: ``name``, else time and words; a number is added where that is taken.
@@ -94,6 +97,12 @@ def refuse_traps(folder: Path) -> None:
             )
 
 
+def run_folders(root: Path) -> list[Path]:
+    """Return all run folders under a root, those of sweeps included, in the order of their names."""
+    sweeps = [path.parent.name for path in root.glob(f"*/{SWEEP}")]
+    return sorted(path.parent for folder in (".", *sweeps) for path in (root / folder).glob(f"*/{records.RECORD}"))
+
+
 def latest(root: Path, verb: str, trained: bool = True) -> Path:
     """Return the newest run folder of a verb under a root.
 
@@ -106,13 +115,13 @@ def latest(root: Path, verb: str, trained: bool = True) -> Path:
         ZooError: there is none.
     """
     candidates = []
-    for path in user_path(root).resolve().glob(f"*/{records.RECORD}"):
+    for path in run_folders(user_path(root).resolve()):
         try:
-            record = records.read(path.parent)
+            record = records.read(path)
         except ZooError:  # a damaged record is not the newest good run; naming its folder still tells what is wrong
             continue
-        if record.get("verb") == verb and ((path.parent / "weights.npz").is_file() or not trained):
-            candidates.append((begun_ns(path.parent), path.parent))
+        if record.get("verb") == verb and ((path / "weights.npz").is_file() or not trained):
+            candidates.append((begun_ns(path), path))
     if not candidates:
         raise ZooError(f"There is no finished {verb} run under {root.absolute()}", "Train one, or give run=FOLDER.")
     return max(candidates)[-1]

@@ -31,14 +31,18 @@ class StoredItem:
 
 
 def runs(root: Path) -> list[StoredItem]:
-    """All run folders under a root, oldest first; a damaged one is listed as such."""
+    """All run folders and sweeps under a root, oldest first; a damaged one is listed as such."""
     root = user_path(root).resolve()
-    folders = [path.parent for path in sorted(root.glob(f"*/{records.RECORD}")) if not path.parent.is_symlink()]
+    files = sorted(path for name in (records.RECORD, run_folder.SWEEP) for path in root.glob(f"*/{name}"))
+    folders = list(dict.fromkeys(path.parent for path in files if not path.parent.is_symlink()))
     return [_run(folder) for folder in sorted(folders, key=run_folder.begun_ns)]
 
 
 def _run(folder: Path) -> StoredItem:
     size = folder_size(folder)
+    if (folder / run_folder.SWEEP).is_file():
+        count = len(list(folder.glob(f"*/{records.RECORD}")))
+        return StoredItem(folder.name, f"a sweep, {count} runs", "", size, folder)
     try:
         record = records.read(folder)
     except ZooError as error:

@@ -18,7 +18,7 @@ from zoo.runs import folder as run_folder
 from zoo.runs import records
 from zoo.runs.records import Json
 
-RECORD = "sweep.json"
+RECORD = run_folder.SWEEP
 JOBS = "jobs.jsonl"
 LOGS = "logs"
 FORMAT = 1
