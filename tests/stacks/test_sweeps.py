@@ -26,12 +26,12 @@ FAST = [
 HERE = os.environ | {"PYTHONPATH": str(CHECKOUT)}
 
 
-def sweep(folder: Path, name: str, *words: str, python: str = sys.executable, env: dict[str, str] = HERE) -> Path:
+def sweep(at: Path, name: str, *words: str, python: str = sys.executable, env: dict[str, str] = HERE) -> Path:
     command = [python, "-m", "zoo", "train", "-m", *FAST, "seed=1,2", f"output.name={name}", *words]
-    done = subprocess.run(command, cwd=folder, env=env | {"PYTHONPATH": str(CHECKOUT)}, capture_output=True, text=True,
+    done = subprocess.run(command, cwd=at, env=env | {"PYTHONPATH": str(CHECKOUT)}, capture_output=True, text=True,
                           check=False)  # fmt: skip
     assert done.returncode == 0, done.stderr
-    return folder / "runs" / name
+    return at / "runs" / name
 
 
 def weights(folder: Path) -> list[bytes]:
