@@ -21,7 +21,6 @@ from zoo.core.errors import ZooError, listed, nearest, unknown
 
 # Of all schemas.
 SHORTHANDS = {"launcher": "launcher.name"}
-LISTED = ("launcher.hosts", "launcher.options")
 
 
 def compose(command: Command[S], overrides: list[str]) -> S:
@@ -96,7 +95,7 @@ def _sort_overrides(
 def _in_full(schema: type[Settings], text: str) -> str:
     """Return an override with the whole name of its key, and brackets around a list."""
     key, equals, value = text.partition("=")
-    if equals and key in (*LISTED, *schema.listed) and not value.startswith(("[", "'[", '"[')):
+    if equals and key in schema.listed and not value.startswith(("[", "'[", '"[')):
         value = f"[{value}]"
     return f"{(SHORTHANDS | schema.shorthands).get(key, key)}{equals}{value}"
 

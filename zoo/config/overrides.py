@@ -19,6 +19,8 @@ from zoo.core.errors import ZooError, bulleted
 MAX_BRACKETS = 50
 # Keys that are no setting: they are replaced before settings are composed.
 RESUME = "resume"
+# Keys whose values are words with commas between.
+WORDS = ("launcher.hosts", "launcher.options")
 
 
 @dataclass(frozen=True)
@@ -42,6 +44,27 @@ class PathOverride:
         return None if inside in ("", "null") else inside
 
 
+@dataclass(frozen=True)
+class WordsOverride:
+    """Words with commas between, with or without brackets; they may hold equal signs and are no sweep."""
+
+    key: str
+    text: str
+
+    def get_key_element(self) -> str:
+        """Return the key, as Hydra's overrides do."""
+        return self.key
+
+    def is_sweep_override(self) -> bool:
+        """Return False: the words are one value."""
+        return False
+
+    def value(self) -> list[str]:
+        """Return the words without quotes."""
+        inside = self.text.strip().removeprefix("[").removesuffix("]")
+        return [word.strip().strip("'\"") for word in inside.split(",") if word.strip()]
+
+
 def parse(overrides: list[str]) -> list[Any]:
     """Parse overrides; old names of keys are replaced.
 
@@ -62,6 +85,8 @@ def _parse_one(text: str) -> Any:
     key, equals, value = text.partition("=")
     if equals and (key in path_keys() or _is_model_file(key, value)):
         return PathOverride(key, value)
+    if equals and key in WORDS:
+        return WordsOverride(key, value)
     if sum(map(text.count, "[{(")) > MAX_BRACKETS:
         return f"{key[:200]!r} is given a value of more than {MAX_BRACKETS} brackets"
     try:
