@@ -168,6 +168,8 @@ def test_a_search_brings_back_a_proposed_recipe(pretending: Path, monkeypatch: p
     last = state(pretending)["steps"][-1]
     assert (last["step"], last["state"], last["proposal"]["values"]) == ("tune mnist_dense", PASSED, row["values"])
     assert (asked[0].trials, asked[0].backend, asked[0].data) == (4, "cpu", "digits")
+    (folder,) = (pretending / "runs").iterdir()
+    assert folder.name.startswith("certify-tune-mnist_dense-digits-4-")
 
 
 def test_a_damaged_state_begins_anew(pretending: Path, monkeypatch: pytest.MonkeyPatch) -> None:

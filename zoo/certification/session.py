@@ -169,7 +169,8 @@ def opened(root: Path, mode: str, backend: str | None, stack: str, mnist: str | 
         if state and (state.mode, state.places, state.commit) == (mode, chosen, commit):
             return Session(folder.resolve(), state, mnist, on_battery)
     stamp = datetime.datetime.now().strftime("%Y-%m-%d_%H-%M-%S")
-    folder = (root / f"{PREFIX}{mode}-{stamp}").resolve()
+    named = re.sub(r"[^\w-]+", "-", mode)
+    folder = (root / f"{PREFIX}{named}-{stamp}").resolve()
     state = Certification(
         mode=mode, hardware=hardware(here), machine=machine.describe(here), platform=here.platform, commit=commit,
         date=_today(), power=str(power.read()), reference_gflop_per_s=round(reference.gflop_per_s(), 3),
