@@ -178,7 +178,8 @@ def _end(search: Search, journal: Study, attempt: _Attempt, state: _State) -> No
     status = training.job.wait()
     shown = " ".join(search_space.overrides(trial.values))
     if status and not training.is_stopped:
-        words = drive.last_words(search.folder / "logs" / f"{training.folder.name}.log").splitlines()[0]
+        log = search.folder / "logs" / f"{training.folder.name}.log"
+        words = f"killed by signal {-status}" if status < 0 else drive.last_words(log).splitlines()[0]
         again = attempt.failures < search.launcher.retries
         ended = "it is executed again" if again else "it is given up"
         console.warn(f"trial {trial.number} ended with exit status {status} ({words}); {ended}")
