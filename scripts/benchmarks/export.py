@@ -23,7 +23,7 @@ ROOT = Path(__file__).resolve().parent.parent.parent
 sys.path.insert(0, str(ROOT))
 
 from scripts.benchmarks.common import parser
-from zoo.config.exporters import formats
+from zoo.config.exporters import QUANTIZATIONS, formats
 
 SHORT = ["trainer.epochs=1"]
 HEADINGS = [
@@ -157,6 +157,7 @@ def main(argv: list[str]) -> int:
     options_of.add_argument("--photos", default="null", help="folder; otherwise two that come with scikit-learn")
     options_of.add_argument("--calibrate", help="folder; without it MobileNet is not converted to int8")
     options_of.add_argument("--only", default="", help="sources whose name has this, in small letters")
+    options_of.add_argument("--quantize", nargs="+", default=QUANTIZATIONS, help="only these")
     options_of.add_argument("--train-only", action="store_true", help="train what has to be trained, and end")
     options = options_of.parse_args(argv)
     texts, runs = options.runs.absolute() / "texts", options.runs.absolute()
@@ -175,7 +176,7 @@ def main(argv: list[str]) -> int:
         if options.train_only:
             print(_trained(source, runs, places) if source.train else "", file=sys.stderr)
             continue
-        for quantize in source.quantize:
+        for quantize in [each for each in source.quantize if each in options.quantize]:
             if quantize == "int8" and "calibrate={calibrate}" in source.export and not options.calibrate:
                 print(f"{source.name}, int8, is left out: --calibrate is not given", file=sys.stderr)
                 continue

@@ -1,6 +1,6 @@
 """Time `zoo serve` with MobileNet on OpenVINO beside its bare runtime in a loop, and beside LitServe.
 
-python scripts/benchmarks/serving.py                     all of it, in turns; about ten minutes
+python scripts/benchmarks/serving.py --rounds 2 --seconds 4      all of it, in turns; about eight minutes
 python scripts/benchmarks/serving.py --alphas 1.0 --seconds 10 --rounds 3 --without-litserve
 
 Load comes from wrk (https://github.com/wg/wrk; Debian: apt install wrk). Every request is one picture of 224 x 224
@@ -37,6 +37,8 @@ LITSERVE = "litserve==0.2.19"
 EDGE = 224
 SAVE = "import keras; keras.applications.MobileNet(alpha={}, weights=None).save_weights({!r})"
 START_S = 180
+BARE = "bare runtime"
+TITLES = {"zoo": "zoo, requests/s", "litserve": "LitServe, requests/s"}
 Row = dict[str, str | float]
 Served = tuple[str, psutil.Process]
 
@@ -177,23 +179,23 @@ def measure(options: argparse.Namespace, folder: Path) -> list[Row]:
     servers = {"zoo": zoo} if options.without_litserve else {"zoo": zoo, "litserve": litserve}
     scripts = {name: body(name, folder) for name in servers}
     rows: list[Row] = []
-    for alpha in options.alphas:
-        weights = weights_of(alpha, folder)
-        for precision in options.precisions:
-            for number in range(options.rounds):
-                about: Row = {"alpha": alpha, "precision": precision, "round": number}
-                alone = bare(alpha, precision, weights, options.seconds)
-                rows.append(about | {"server": "bare runtime"} | alone)
-                _show(rows[-1])
-                for name, server in servers.items():
-                    with server(alpha, precision, weights, folder) as served:
-                        load(served, scripts[name], 8, 2)
-                        for clients in options.clients:
-                            row = load(served, scripts[name], clients, options.seconds)
-                            share = {"share": float(row["requests_per_s"]) / float(alone["requests_per_s"])}
-                            share["cpu_share"] = float(alone["cpu_ms"]) / float(row["cpu_ms"])
-                            rows.append(about | {"server": name, "clients": clients} | row | share)
-                            _show(rows[-1])
+    networks = [(alpha, precision) for alpha in options.alphas for precision in options.precisions]
+    weights = {alpha: weights_of(alpha, folder) for alpha in options.alphas}
+    for number in range(options.rounds):
+        for alpha, precision in networks:
+            about: Row = {"alpha": alpha, "precision": precision, "round": number}
+            alone = bare(alpha, precision, weights[alpha], options.seconds)
+            rows.append(about | {"server": BARE} | alone)
+            _show(rows[-1])
+            for name, server in servers.items():
+                with server(alpha, precision, weights[alpha], folder) as served:
+                    load(served, scripts[name], 8, 2)
+                    for clients in options.clients:
+                        row = load(served, scripts[name], clients, options.seconds)
+                        share = {"share": float(row["requests_per_s"]) / float(alone["requests_per_s"])}
+                        share["cpu_share"] = float(alone["cpu_ms"]) / float(row["cpu_ms"])
+                        rows.append(about | {"server": name, "clients": clients} | row | share)
+                        _show(rows[-1])
     return rows
 
 
@@ -203,25 +205,29 @@ def _show(row: Row) -> None:
 
 
 def summary(rows: list[Row]) -> str:
-    """Return a table in Markdown with the medians of all rounds."""
-    lines = ["| network | server | clients | requests/s | share | p50 ms | p99 ms | CPU ms | CPU share |"]
-    lines.append("|---" * 9 + "|")
-    groups: dict[tuple[str, ...], list[Row]] = {}
-    for row in rows:
-        key = (f"{row['alpha']} {row['precision']}", str(row["server"]), str(row.get("clients", "-")))
-        groups.setdefault(key, []).append(row)
-    for names, group in groups.items():
-        cells = [_median(group, name, digits) for name, digits in _COLUMNS]
-        lines.append(f"| {' | '.join([*names, *cells])} |")
+    """Return the table of docs/serving.md, with the medians of all rounds."""
+    servers = [name for name in (*TITLES,) if any(row["server"] == name for row in rows)]
+    heads = ["MobileNet on OpenVINO", "clients", "bare runtime"]
+    heads += [f"{TITLES[name]} | share | p50, p99 ms | CPU share" for name in servers]
+    lines = [f"| {' | '.join(heads)} |", "|---" * (3 + 4 * len(servers)) + "|"]
+    networks = list(dict.fromkeys((row["alpha"], row["precision"]) for row in rows))
+    clients = sorted({int(row["clients"]) for row in rows if "clients" in row})
+    for alpha, precision in networks:
+        own = [row for row in rows if (row["alpha"], row["precision"]) == (alpha, precision)]
+        bare_speed = _median([row for row in own if row["server"] == BARE], "requests_per_s", 0)
+        for count in clients:
+            cells = [f"{alpha}, {precision}", str(count), bare_speed]
+            for name in servers:
+                group = [row for row in own if row["server"] == name and row["clients"] == count]
+                times = f"{_median(group, 'p50_ms', 0)}, {_median(group, 'p99_ms', 0)}"
+                cells += [_median(group, "requests_per_s", 0), _median(group, "share", 2), times]
+                cells.append(_median(group, "cpu_share", 2))
+            lines.append(f"| {' | '.join(cells)} |")
     return "\n".join(lines)
 
 
-_COLUMNS = (("requests_per_s", 0), ("share", 2), ("p50_ms", 1), ("p99_ms", 1), ("cpu_ms", 2), ("cpu_share", 2))
-
-
 def _median(group: list[Row], name: str, digits: int) -> str:
-    values = [float(row[name]) for row in group if name in row]
-    return f"{statistics.median(values):.{digits}f}" if values else "-"
+    return f"{statistics.median(float(row[name]) for row in group):,.{digits}f}"
 
 
 def main(argv: list[str]) -> int:

@@ -316,6 +316,18 @@ def test_what_is_in_hand_is_finished_after_sigterm(tmp_path: Path, monkeypatch: 
         assert not list(Path(tempfile.gettempdir()).glob("zoo-serve-*"))
 
 
+def test_a_server_whose_output_nobody_reads_goes_on_and_can_be_stopped(tmp_path: Path) -> None:
+    run = serving.make_runs(tmp_path / "runs")[1]
+    process, address = serving.started(tmp_path, [run])
+    assert process.stdout is not None
+    process.stdout.close()
+    url = f"{address}/v1/models/photos:predict"
+    assert requests.post(url, data=_raw(DIES), headers=RAW, timeout=20).status_code == 503
+    assert requests.post(url, data=_raw(2), headers=RAW, timeout=20).status_code == 200
+    process.send_signal(signal.SIGTERM)
+    process.wait(20)
+
+
 @pytest.mark.parametrize(
     ("settings", "words"),
     [

@@ -183,3 +183,44 @@ def test_a_full_disk_for_the_result_leaves_none_of_it(
     assert f"Cannot write {small_disk / 'mine'}: No space left on device" in said
     assert "output=FOLDER" in said
     assert [path.name for path in small_disk.iterdir()] == ["ballast"]
+
+
+OWN = """
+import keras
+
+
+def build(input_shape, classes, width=8):
+    image = keras.layers.Input(shape=input_shape)
+    x = keras.layers.Conv2D(width, 3, activation="relu")(image)
+    return keras.models.Model(inputs=image, outputs=keras.layers.Dense(classes)(keras.layers.Flatten()(x)))
+"""
+SAVE = """
+import keras
+from keras import layers
+keras.Sequential([layers.Input((32, 32, 3)), layers.Conv2D(4, 3), layers.BatchNormalization(),
+                  layers.GlobalAveragePooling2D(), layers.Dense(3)]).save("mine.keras")
+"""
+
+
+def test_a_model_of_ones_own_is_exported_when_it_is_named(place: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    file, where = place / "my_model.py", f"output.root={place / 'exports'}"
+    file.write_text(OWN)
+    trained = [f"model={file}", "data=digits", "trainer.epochs=1", "backend=cpu", f"output.root={place}"]
+    assert main(["train", *trained, "output.name=own"]) == 0
+    assert main(["export", f"run={place / 'own'}", "format=onnx", where]) == 1
+    assert "run only when you name it" in capsys.readouterr().err
+    words = [f"run={place / 'own'}", f"model={file}", "format=onnx,litert", f"output={place / 'own_exported'}", where]
+    assert main(["export", *words]) == 0
+    assert all(row["ran"] and row["difference"] < 1e-4 for row in _rows(place / "own_exported").values())
+
+
+def test_a_saved_model_is_exported(place: Path) -> None:
+    subprocess.run([str(real_stacks.python("export")), "-c", SAVE], cwd=place, check=True, capture_output=True)
+    (place / "names.txt").write_text("cat\ndog\nowl\n")
+    output = place / "saved_exported"
+    words = [f"model={place / 'mine.keras'}", f"classes={place / 'names.txt'}", "scale=-1..1", f"output={output}"]
+    assert main(["export", *words, "format=onnx,openvino", f"output.root={place / 'exports'}"]) == 0
+    assert all(row["ran"] and row["difference"] < 1e-4 for row in _rows(output).values())
+    facts = json.loads((output / "onnx" / "model.json").read_text())
+    assert facts["classes"] == ["cat", "dog", "owl"]
+    assert facts["preprocessing"]["subtract"] == pytest.approx([127.5] * 3)

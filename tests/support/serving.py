@@ -67,17 +67,29 @@ class Server:
         return requests.get(f"{self.address}{path}", timeout=60, **options)  # type: ignore[arg-type]
 
 
-@contextlib.contextmanager
-def serving(folder: Path, settings: list[str], stand_in: bool = True) -> Iterator[Server]:
-    """Run a server on a free port until the block is left."""
+def _launched(folder: Path, settings: list[str], stand_in: bool) -> "subprocess.Popen[str]":
     module = "tests.support.stand_in_server" if stand_in else "zoo"
     command = [sys.executable, "-m", module, *([] if stand_in else ["serve"]), *settings, "port=0"]
     variables = os.environ | {"PYTHONPATH": str(CHECKOUT)}
     if stand_in:
         variables |= {"ZOO_CACHE": str(folder / "cache"), "ZOO_WORKER_ENV": "FAKE_WORKER"}
-    process = subprocess.Popen(
+    return subprocess.Popen(
         command, cwd=folder, env=variables, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True
     )
+
+
+def started(folder: Path, settings: list[str]) -> tuple["subprocess.Popen[str]", str]:
+    """Start a server whose output the caller reads on; return its process and its address."""
+    process = _launched(folder, settings, True)
+    assert process.stdout is not None
+    line = next(line for line in process.stdout if line.startswith("Serving on "))
+    return process, line.split()[2].rstrip("/")
+
+
+@contextlib.contextmanager
+def serving(folder: Path, settings: list[str], stand_in: bool = True) -> Iterator[Server]:
+    """Run a server on a free port until the block is left."""
+    process = _launched(folder, settings, stand_in)
     server = Server(process)
     threading.Thread(target=_follow, args=(server,), daemon=True).start()
     try:

@@ -37,13 +37,19 @@ def test_output_names_the_folder_and_leaves_the_run_folder_alone() -> None:
         (["format=savedmodel,onnx", "quantize=int8"], "savedmodel takes quantize=none; int8 is for litert, onnx, "),
         (["format=onnx", "quantize=int9"], "did you mean 'int8'"),
         (["format=onnx", "items=0"], "items must be from 1"),
-        (["format=onnx", "weights=x.h5"], "run=r has its own weights"),
+        (["format=onnx", "weights=x.h5"], "run=r has its own model and weights"),
         (["format=onnx", "compare_to=nobody"], "compare_to must be one of"),
     ],
 )
 def test_wrong_settings_are_named(words: list[str], said: str) -> None:
     with pytest.raises(ZooError, match=said):
         settings(*words)
+
+
+def test_weights_of_the_zoo_are_named_among_those_that_can_be_exported() -> None:
+    for words in (["model=mnist"], []):
+        with pytest.raises(ZooError, match="weights=zoo"):
+            compose.compose(COMMAND, [*words, "format=onnx"])
 
 
 def test_the_host_reads_quantizations_where_exporters_declare_them() -> None:

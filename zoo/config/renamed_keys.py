@@ -19,15 +19,11 @@ RENAMED = {
     "text_column": "data.text_column",
     "trainer.final": "trainer.final_lr_ratio",
 }
-# Other names of keys, as good as these: ``weights`` is a value of its own, so nothing can stand below it.
-ALIASES = {"weights.checksum": "weights_checksum"}
 
 
 def rename_override(text: str) -> str:
     """Return an override such as ``colours=content`` with the present name of its key, and say so if it differs."""
     key, equals, value = text.partition("=")
-    if equals and key in ALIASES:
-        return f"{ALIASES[key]}={value}"
     if not equals or key not in RENAMED:
         return text
     _announce(key)

@@ -7,10 +7,10 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 from zoo.config.schemas.serving import ServeConfig
-from zoo.core import console
 from zoo.core.errors import ZooError
 from zoo.environments.store import Environment
 from zoo.runs.event_log import Event
+from zoo.serving import notices
 from zoo.serving.errors import RequestError, busy, unavailable
 from zoo.serving.metrics import Metrics
 from zoo.serving.models import Model
@@ -109,7 +109,7 @@ class Supervisor:
         self._life.reason = process.why()
         self._fail_running(unavailable(f"The worker of {self.model.name} was lost ({process.why()}); send it again"))
         if was_ready and not self._closing:
-            console.warn(f"{self.model.name}: the worker was lost ({process.why()}) and is started again")
+            notices.warn(f"{self.model.name}: the worker was lost ({process.why()}) and is started again")
             self._life.tasks = {asyncio.get_running_loop().create_task(self._restart())}
 
     async def _restart(self) -> None:
@@ -122,7 +122,7 @@ class Supervisor:
             except (ZooError, OSError) as error:
                 self._life.failures += 1
                 self._life.reason = str(error).partition("\n")[0]
-                console.warn(f"{self.model.name}: the worker cannot be started: {self._life.reason}")
+                notices.warn(f"{self.model.name}: the worker cannot be started: {self._life.reason}")
                 self._fail_waiting(unavailable(f"The worker of {self.model.name} cannot be started: {self.reason}"))
             await asyncio.sleep(min(LONGEST_PAUSE_S, 2.0**self._life.failures))
 

@@ -22,7 +22,7 @@ from zoo.core.errors import INTERRUPTED, ZooError
 from zoo.environments import store
 from zoo.environments.store import Environment
 from zoo.runs import execution
-from zoo.serving import guard, http, models, slots
+from zoo.serving import guard, http, models, notices, slots
 from zoo.serving.app import Application
 from zoo.serving.decoders import Decoders
 from zoo.serving.engine import Engine
@@ -161,7 +161,7 @@ class _Server:
         self._asked += 1
         self._app.draining = True
         if self._asked == 1:
-            console.say("\nStopping after the requests in hand. Ctrl-C again: stop at once.")
+            notices.say("\nStopping after the requests in hand. Ctrl-C again: stop at once.")
         if self._http is None:
             if task is not None:
                 task.cancel()

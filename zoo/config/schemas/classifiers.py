@@ -6,7 +6,7 @@ from typing import ClassVar
 
 from zoo.config import ranges
 from zoo.config.ranges import PRECISIONS, RESIZES, one_of, within, within_or_null
-from zoo.config.schemas.common import Arguments, Output, Settings, TestData, literal
+from zoo.config.schemas.common import CHECKSUM, Arguments, Output, Settings, TestData, literal
 
 SCALES = ("0..1", "-1..1", "imagenet", "none")
 KINDS = ("predictions", "features")
@@ -49,6 +49,8 @@ class ClassifierConfig(Settings):
         resize: how images get the network's size: stretch; crop, which keeps the middle; nearest, as Keras does.
         precision: float32; float16 or bfloat16, faster and less exact, where the processor supports them.
     """
+
+    shorthands: ClassVar[dict[str, str]] = CHECKSUM
 
     model: Arguments = field(default_factory=dict)
     run: str | None = literal()
@@ -123,7 +125,7 @@ class InferConfig(ClassifierConfig):
         probabilities: keep all of them, in probabilities.npy, and not only the best.
     """
 
-    shorthands: ClassVar[dict[str, str]] = {"output": "output.kind"}
+    shorthands: ClassVar[dict[str, str]] = CHECKSUM | {"output": "output.kind"}
 
     output: InferOutput = field(default_factory=InferOutput)
     input: str | None = literal()

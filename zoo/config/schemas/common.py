@@ -184,6 +184,10 @@ class Tracking:
     mlflow: str | None = literal()
 
 
+# ``weights`` is a value of its own, so nothing can stand below it.
+CHECKSUM = {"weights.checksum": "weights_checksum"}
+
+
 @dataclass
 class Settings:
     """What every task and verb has.

@@ -6,7 +6,7 @@ from typing import ClassVar
 from zoo.config import exporters, ranges
 from zoo.config.ranges import RESIZES, one_of, within, within_or_null
 from zoo.config.schemas.classifiers import ClassifierConfig
-from zoo.config.schemas.common import Output, TestData, literal
+from zoo.config.schemas.common import CHECKSUM, Output, TestData, literal
 
 # By quantization: most difference of a probability, or of a color as a share of 255, and most changed answers in a
 # thousand. Eight bits move single probabilities far where the network is in doubt: changed answers tell more there.
@@ -43,7 +43,7 @@ class ExportConfig(ClassifierConfig):
         stack: the stack that converts; there is one, export.
     """
 
-    shorthands: ClassVar[dict[str, str]] = {"output": "output.folder"}
+    shorthands: ClassVar[dict[str, str]] = CHECKSUM | {"output": "output.folder"}
     listed: ClassVar[tuple[str, ...]] = ("format",)
 
     format: list[str] = field(default_factory=list)
@@ -74,7 +74,7 @@ class ExportConfig(ClassifierConfig):
                 one_of("compare_to", self.compare_to, ("auto", "run", "rebuilt")),
                 *self.data.checks(),
                 ranges.checksum(self.weights_checksum, self.weights),
-                self._source_check(),
+                self._classifier_check(),
                 *ranges.model_problems(self.model),
             ]
         )
@@ -86,18 +86,3 @@ class ExportConfig(ClassifierConfig):
         given = {"difference": self.max_difference, "changed": self.max_changed}
         usual = {"difference": difference, "changed": changed}
         return usual | {name: value for name, value in given.items() if value is not None}
-
-    def _source_check(self) -> str | None:
-        if not self.run and not self.model:
-            return (
-                "run is missing: give run=RUN_FOLDER, run=last, or model=NAME with weights=imagenet or weights=PATH"
-            )
-        if self.run and self.weights != "none":
-            return f"run={self.run} has its own weights: remove weights= or run="
-        if self.run and self.model and "file" not in self.model:
-            return f"run={self.run} has its own model: remove model= or run="
-        if not self.run and "saved" not in self.model and self.weights == "none":
-            return "weights is missing: give weights=imagenet, or weights=PATH"
-        if "saved" in self.model and self.scale is None:
-            return f"scale is missing: {self.model['name']} does not tell how pixels were scaled in training"
-        return None

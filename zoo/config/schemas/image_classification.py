@@ -1,11 +1,11 @@
 """Settings for training and using classifiers of images."""
 
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, ClassVar
 
 from zoo.config import ranges
 from zoo.config.ranges import RESIZES, one_of, within, within_or_null
-from zoo.config.schemas.common import Arguments, Settings, Tracking, Trainer, TrainingOutput, literal
+from zoo.config.schemas.common import CHECKSUM, Arguments, Settings, Tracking, Trainer, TrainingOutput, literal
 from zoo.config.schemas.distributed import Shareable
 
 NORMALIZATIONS = ("model", "unit", "symmetric", "standard", "raw")
@@ -141,6 +141,8 @@ class TrainConfig(Shareable, Tracking, Settings):
         seed: random seed for the split, weight initialization, shuffling and the framework.
         expect: the result that the recipe promises, by data set.
     """
+
+    shorthands: ClassVar[dict[str, str]] = CHECKSUM
 
     model: Arguments = field(default_factory=dict)
     data: DataSettings = field(default_factory=DataSettings)

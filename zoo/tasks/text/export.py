@@ -1,6 +1,6 @@
 """Exporting models of texts: a classifier, and a language model as one step with its cache."""
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from pathlib import Path
 
 from zoo.config.schemas.common import TestData
@@ -15,6 +15,8 @@ from zoo.tasks import exporting, trained_run
 from zoo.tasks.text import inputs as text_inputs
 from zoo.tasks.text import predict, trained_text
 
+Write = Callable[[Run, TestData, str, Path, int], Json]
+
 
 def export_classifier(overrides: list[str]) -> Run:
     """Export a classifier of texts: token ids in, probabilities out.
@@ -22,20 +24,7 @@ def export_classifier(overrides: list[str]) -> Run:
     Raises:
         ZooError: anything that stops it, with what to do about it.
     """
-    source = _opened(CLASSIFIER, overrides, predict.NEEDED)
-    context = create_context(CLASSIFIER, overrides)
-    _refuse_other_items(context.settings)
-    subject = exporting.Subject(
-        kind="texts",
-        model=_model(source),
-        weights=source.folder / "weights.npz",
-        classes=[str(name) for name in source.record["data"]["class_names"]],
-        items=lambda folder, most: _texts(source, context.settings.data, "test", folder, most),
-        calibration=lambda folder, most: _texts(source, context.settings.data, "train", folder, most),
-        source=source,
-        beside=[source.folder / dataset.VOCABULARY],
-    )
-    return exporting.export(context, subject)
+    return _export(CLASSIFIER, overrides, predict.NEEDED, "texts", _texts, "test")
 
 
 def export_language_model(overrides: list[str]) -> Run:
@@ -44,16 +33,30 @@ def export_language_model(overrides: list[str]) -> Run:
     Raises:
         ZooError: anything that stops it, with what to do about it.
     """
-    source = _opened(LANGUAGE_MODEL, overrides, {"config.data": dict, "data.sha256": str})
-    context = create_context(LANGUAGE_MODEL, overrides)
+    needed = {"config.data": dict, "data.sha256": str}
+    return _export(LANGUAGE_MODEL, overrides, needed, "next_token", _tokens, "validation")
+
+
+def _export(
+    command: Command[ExportConfig],
+    overrides: list[str],
+    needed: Mapping[str, type],
+    kind: str,
+    write: Write,
+    part: str,
+) -> Run:
+    """Export a model of a run, compared on a part of its texts and calibrated on those it was trained with."""
+    source = _opened(command, overrides, needed)
+    context = create_context(command, overrides)
     _refuse_other_items(context.settings)
+    data = context.settings.data
     subject = exporting.Subject(
-        kind="next_token",
+        kind=kind,
         model=_model(source),
         weights=source.folder / "weights.npz",
-        classes=[],
-        items=lambda folder, most: _tokens(source, context.settings.data, "validation", folder, most),
-        calibration=lambda folder, most: _tokens(source, context.settings.data, "train", folder, most),
+        classes=[str(name) for name in source.record["data"].get("class_names", [])],
+        items=lambda folder, most: write(source, data, part, folder, most),
+        calibration=lambda folder, most: write(source, data, "train", folder, most),
         source=source,
         beside=[source.folder / dataset.VOCABULARY],
     )
