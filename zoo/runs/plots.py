@@ -173,7 +173,7 @@ def trials(points: list[tuple[int, float | None, str]], shares: dict[str, float]
     if shares:
         names = sorted(shares, key=lambda name: shares[name])
         panels[1].barh([_shown(name) for name in names], [shares[name] for name in names], color="tab:blue")
-        panels[1].set(xlabel="importance: share of the differences after epoch 2 (fANOVA)")
+        panels[1].set(xlabel="importance after epoch 2 (fANOVA)")
     figure.suptitle(_shown(title, 100))
     figure.savefig(path, dpi=120)
 
