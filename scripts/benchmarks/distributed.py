@@ -33,8 +33,8 @@ from scripts.benchmarks import common, finetune
 
 Settings = list[str]
 PLAIN = [
-    "trainer.precision=float32", "trainer.optimizer=adam", "trainer.learning_rate=0.001", "trainer.epochs=1",
-    "trainer.batch_size=64", "trainer.schedule=constant", "trainer.label_smoothing=0", "backend=cpu",
+    "trainer.precision=float32", "trainer.epochs=1", "trainer.batch_size=64", "trainer.schedule=constant",
+    "trainer.label_smoothing=0", "backend=cpu",
 ]  # fmt: skip
 
 
@@ -60,7 +60,9 @@ def networks(options: argparse.Namespace, folder: Path) -> dict[str, Settings]:
     if options.text and "language" in wanted:
         text = ["model=transformer/lm", "data=text_file", f"data.root={options.text}", "model.dropout=0.1"]
         chosen["language"] = [*text, f"trainer.steps={steps}", "data.validation=0.02"]
-    return chosen
+    rate = {"adam": 0.001, "momentum": 0.01, "sgd": 0.01}[options.optimizer]
+    learning = [f"trainer.optimizer={options.optimizer}", f"trainer.learning_rate={rate}"]
+    return {name: [*settings, *learning] for name, settings in chosen.items()}
 
 
 def train(settings: Settings, stack: str, folder: Path, processes: int, threads: int) -> dict[str, Any]:
@@ -73,9 +75,19 @@ def train(settings: Settings, stack: str, folder: Path, processes: int, threads:
 
 def difference(first: Path, second: Path) -> float:
     """Largest difference of any array of weights, relative to the largest value of that array."""
+    return max(float(np.abs(a - b).max() / max(1e-12, float(np.abs(a).max()))) for a, b in pairs(first, second))
+
+
+def distance(first: Path, second: Path) -> float:
+    """Euclidean distance of all weights, relative to their norm."""
+    rows = [(float(np.square(a - b).sum()), float(np.square(a).sum())) for a, b in pairs(first, second)]
+    return float(np.sqrt(sum(apart for apart, _ in rows) / sum(whole for _, whole in rows)))
+
+
+def pairs(first: Path, second: Path) -> list[tuple[Any, Any]]:
+    """The weights of two runs, array by array."""
     with np.load(first / "weights.npz") as one, np.load(second / "weights.npz") as other:
-        pairs = [(one[name], other[name]) for name in one.files]
-    return max(float(np.abs(a - b).max() / max(1e-12, float(np.abs(a).max()))) for a, b in pairs)
+        return [(one[name].astype(np.float64), other[name].astype(np.float64)) for name in one.files]
 
 
 def equal(options: argparse.Namespace, folder: Path) -> None:
@@ -87,7 +99,8 @@ def equal(options: argparse.Namespace, folder: Path) -> None:
             figures = [_figure(record["metrics"]) for record in (one, two)]
             reduced = two["processes"]["bytes_per_step"]
             accuracies = f"accuracy {figures[0]:.4f} and {figures[1]:.4f}"
-            print(f"{name:<11} {stack:<8} largest relative difference {difference(*places):.1e}, {accuracies}, "
+            apart = f"largest relative difference {difference(*places):.1e}, of all weights {distance(*places):.1e}"
+            print(f"{name:<11} {stack:<8} {options.steps} steps of {options.optimizer}: {apart}, {accuracies}, "
                   f"{reduced:,} bytes reduced a step", flush=True)  # fmt: skip
 
 
@@ -196,6 +209,7 @@ def main() -> int:
     parser.add_argument("--stacks", nargs="+", default=["torch", "jax", "tf-2.21"])
     parser.add_argument("--networks", nargs="+", default=["mnist", "mobilenet", "classifier", "language"])
     parser.add_argument("--steps", type=int, default=200)
+    parser.add_argument("--optimizer", choices=("adam", "momentum", "sgd"), default="adam")
     parser.add_argument("--rounds", type=int, default=3)
     parser.add_argument("--kills", type=int, default=10)
     options = parser.parse_args()

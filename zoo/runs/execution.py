@@ -1,7 +1,8 @@
 """Execution of a request: ensure the environment, run the worker, record the outcome."""
 
+import contextlib
 import shutil
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 from zoo import protocol
@@ -16,6 +17,7 @@ from zoo.runs import (
     diagnosis,
     event_display,
     known_issues,
+    launchers,
     probe_cache,
     process_group,
     resume,
@@ -121,13 +123,28 @@ def run_worker(
                 watch(event)
 
         def once(path: Path) -> Outcome:
-            limits, launcher = _limits(context), context.settings.launcher.name
+            limits, name = _limits(context), context.settings.launcher.name
+            launcher = name if others is None else "local"
             return worker_process.run(
-                environment.python, variables, path, handle, feed, limits, started, launcher, meeting
+                environment.python, variables, path, handle, feed, limits, started, launcher, meeting, others
             )
 
-        with store.in_use(environment):
+        with store.in_use(environment), _other_machines(context, meeting) as others:
             return retry.run_with_retries(context.folder, context.record, request, once)
+
+
+@contextlib.contextmanager
+def _other_machines(
+    context: RunContext[Settings], meeting: process_group.Meeting | None
+) -> Iterator[launchers.Executor | None]:
+    """Open what starts processes on other machines, where a training has some there."""
+    if meeting is None or meeting.nodes == 1:
+        yield None
+        return
+    folder = context.folder / "launcher"
+    folder.mkdir(exist_ok=True)
+    with launchers.executor(context.settings.launcher, folder) as executor:
+        yield executor
 
 
 def _meeting(context: RunContext[Settings]) -> process_group.Meeting | None:
@@ -136,8 +153,15 @@ def _meeting(context: RunContext[Settings]) -> process_group.Meeting | None:
     if not isinstance(settings, Shareable) or settings.distributed.processes == 1:
         return None
     wanted = settings.distributed
-    threads = wanted.threads or max(1, context.machine.cores // wanted.processes)
-    return process_group.Meeting(wanted.processes, threads, port=wanted.port, join_s=wanted.join_s)
+    if wanted.nodes > 1 and context.settings.launcher.name == "local":
+        raise ZooError(
+            f"distributed.nodes={wanted.nodes} needs other machines, and launcher is local",
+            "Add launcher=ssh launcher.hosts=[NAME,...], launcher=slurm or launcher=ray.",
+        )
+    here = -(-wanted.processes // wanted.nodes)
+    threads = wanted.threads or max(1, context.machine.cores // here)
+    host = "127.0.0.1" if wanted.nodes == 1 else None
+    return process_group.Meeting(wanted.processes, threads, host, wanted.port, wanted.join_s, wanted.nodes)
 
 
 def _cached_probes(

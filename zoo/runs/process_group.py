@@ -2,6 +2,7 @@
 
 import queue
 import secrets
+import sys
 import threading
 import time
 from collections.abc import Callable, Iterable
@@ -9,7 +10,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import IO
 
-from zoo.runs.launchers import Launcher, Process
+from zoo.core import paths
+from zoo.runs.launchers import Command, Executor, Job, Launcher, Process
 
 # Number of a process among those of its training.
 RANK = "ZOO_RANK"
@@ -28,6 +30,7 @@ class Meeting:
         host: name of the first one's machine for the others; None means what it calls itself.
         port: where it listens; None means any free one.
         join_s: how long they wait for each other.
+        nodes: on how many machines they are.
     """
 
     processes: int
@@ -35,6 +38,7 @@ class Meeting:
     host: str | None = "127.0.0.1"
     port: int | None = None
     join_s: float = 60.0
+    nodes: int = 1
 
     def requested(self) -> dict[str, object]:
         """Return the part ``distributed`` of a request; each call is for another start, with a key of its own."""
@@ -112,21 +116,70 @@ class ProcessGroup:
         return self._status or 0
 
 
+class RemoteProcess:
+    """A process on another machine, which an executor started; it tells the first process what it has to tell."""
+
+    stdin: IO[bytes] | None = None
+
+    def __init__(self, job: Job) -> None:
+        self._job = job
+
+    def events(self) -> Iterable[bytes]:
+        """Yield nothing."""
+        return ()
+
+    def interrupt(self) -> None:
+        """Leave it to the first process, which stops all."""
+
+    def terminate(self) -> None:
+        """End it."""
+        self._job.kill()
+
+    def kill(self) -> None:
+        """End it."""
+        self._job.interrupt()
+        self._job.kill()
+
+    def is_running(self) -> bool:
+        """Whether it has not ended."""
+        return self._job.is_running()
+
+    def wait(self) -> int:
+        """Wait for its end; return its exit status."""
+        return self._job.wait()
+
+
+def thread_variables(threads: int) -> dict[str, str]:
+    """Return the environment variables that limit a process to so many threads."""
+    return {name: str(threads) for name in ("OMP_NUM_THREADS", "MKL_NUM_THREADS", "NPROC")}
+
+
 @dataclass(frozen=True)
 class Starter:
-    """What starts one process; see :class:`zoo.runs.launchers.Launcher`."""
+    """What starts one process; see :class:`zoo.runs.launchers.Launcher`.
+
+    Attributes:
+        others: starts processes on other machines, where there are any.
+    """
 
     launcher: Launcher
     command: list[str]
     env: dict[str, str]
     cwd: Path
     lock: int | None
+    others: Executor | None = None
 
-    def start(self, rank: int, threads: int, stdin: bool) -> Process:
-        """Start the process of a number."""
-        own = {name: str(threads) for name in ("OMP_NUM_THREADS", "MKL_NUM_THREADS", "NPROC")}
-        variables = {**self.env, **own, RANK: str(rank)}
-        return self.launcher.start(self.command, variables, self.cwd, stdin=stdin, lock=self.lock)
+    def start(self, rank: int, meeting: Meeting, stdin: bool) -> Process:
+        """Start the process of a number, on its machine: the first ones are here."""
+        node = rank * meeting.nodes // meeting.processes
+        if node == 0 or self.others is None:
+            variables = {**self.env, **thread_variables(meeting.threads), RANK: str(rank)}
+            return self.launcher.start(self.command, variables, self.cwd, stdin=stdin, lock=self.lock)
+        words = [sys.executable, "-m", "zoo.runs.member", str(self.cwd), str(rank), str(meeting.threads)]
+        log, variables = self.cwd / f"worker_{rank}.log", {"PYTHONPATH": str(paths.PACKAGE.parent)}
+        command = Command(f"process-{rank}", words, Path.cwd(), log, variables)
+        places = self.others.places
+        return RemoteProcess(self.others.submit(command, places[(node - 1) % len(places)]))
 
 
 def start(starter: Starter, stdin: bool, meeting: Meeting, lost: Callable[[int, int], None]) -> ProcessGroup:
@@ -144,7 +197,7 @@ def start(starter: Starter, stdin: bool, meeting: Meeting, lost: Callable[[int, 
     started: list[Process] = []
     try:
         for rank in range(meeting.processes):
-            started.append(starter.start(rank, meeting.threads, stdin and rank == 0))
+            started.append(starter.start(rank, meeting, stdin and rank == 0))
     except BaseException:
         for process in started:
             process.kill()

@@ -92,6 +92,7 @@ def run(
     started: Callable[[], None] | None = None,
     launcher: str = "local",
     meeting: process_group.Meeting | None = None,
+    others: launchers.Executor | None = None,
 ) -> Outcome:
     """Run one request in the worker to its end.
 
@@ -105,13 +106,17 @@ def run(
         started: called once the worker runs; must return at once.
         launcher: name of the module that starts the process.
         meeting: where several processes share the request, how they find each other.
+        others: starts those on other machines.
 
     Raises:
         ZooError: there is no such launcher, or the process cannot be started.
     """
     outcome = Outcome()
     starter = launchers.load(launcher)
-    with _following(starter, python, environment, request, feed, limits, outcome, meeting) as (process, lines):
+    with _following(starter, python, environment, request, feed, limits, outcome, (meeting, others)) as (
+        process,
+        lines,
+    ):
         if feed and process.stdin:
             feed.begin(process.stdin)
         if started:
@@ -134,7 +139,7 @@ def _following(
     feed: Feed | None,
     limits: ProcessLimits,
     outcome: Outcome,
-    meeting: process_group.Meeting | None,
+    group: tuple[process_group.Meeting | None, launchers.Executor | None],
 ) -> Iterator[tuple[launchers.Process, Iterable[bytes]]]:
     """Start the process and yield it with the lines it writes, each kept in ``events.jsonl``; end it afterwards."""
 
@@ -148,10 +153,11 @@ def _following(
     with (folder / "events.jsonl").open("ab", buffering=0) as out:
         command, stdin = worker_command(python, request), feed is not None
         process: launchers.Process
+        meeting, others = group
         if meeting is None:
             process = launcher.start(command, environment, folder, stdin=stdin, lock=limits.lock)
         else:
-            starter = process_group.Starter(launcher, command, environment, folder, limits.lock)
+            starter = process_group.Starter(launcher, command, environment, folder, limits.lock, others)
             process = process_group.start(starter, stdin, meeting, outcome.lost)
         stopper = Stopper(process, asked)
         hangup = Hangup(folder / "host.log", None if limits.outlives_terminal else stopper)

@@ -37,6 +37,8 @@ def is_elsewhere(overrides: list[str]) -> bool:
         ZooError: there is no such launcher.
     """
     name = value_of("launcher", overrides) or value_of("launcher.name", overrides)
+    if (value_of("distributed.nodes", overrides) or "1") != "1":
+        return False  # its first processes are here, and the launcher starts the others
     return name is not None and launchers.is_elsewhere(name)
 
 

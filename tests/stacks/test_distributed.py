@@ -1,0 +1,71 @@
+"""One training on several real processes: the same weights as of one, and an end in order whatever happens."""
+
+import json
+import os
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from tests.support.trainings import SMALL, ready, record
+from zoo.cli.main import main
+
+pytestmark = [pytest.mark.stacks, pytest.mark.slow]
+
+
+def train(folder: Path, *overrides: str) -> dict[str, Any]:
+    assert main(["train", *SMALL, *overrides, f"output.root={folder.parent}", f"output.name={folder.name}"]) == 0
+    return record(folder)
+
+
+@pytest.mark.parametrize("stack", ["torch", "jax", "tf-2.21"])
+def test_two_processes_learn_what_one_learns(tmp_path: Path, stack: str) -> None:
+    """Weights of scikit-learn's digits; batches of 62, which do not have the size that was asked for."""
+    words = [*ready(stack), "trainer.epochs=2", "trainer.batch_size=64", "augment.crop=0.1", "model.dropout=0.2"]
+    words += ["trainer.learning_rate=0.002"]
+    one = train(tmp_path / "one", *words)
+    two = train(tmp_path / "two", *words, "distributed.processes=2")
+    assert [row["device"]["proof"] for row in two["processes"]["all"]] == ["matmul"] * 2
+    assert len(two["processes"]["peak_memory_bytes"]) == 2
+    assert two["processes"]["bytes_per_step"] > 4 * one["metrics"]["parameters"] - 100
+    assert two["metrics"]["test_accuracy"] == pytest.approx(one["metrics"]["test_accuracy"], abs=0.01)
+    with np.load(tmp_path / "one/weights.npz") as first, np.load(tmp_path / "two/weights.npz") as second:
+        for name in first.files:
+            assert np.abs(first[name] - second[name]).max() <= 1e-4 * np.abs(first[name]).max(), name
+
+
+def events(folder: Path) -> list[dict[str, Any]]:
+    path = folder / "events.jsonl"
+    lines = path.read_text().splitlines() if path.is_file() else []
+    return [json.loads(line) for line in lines if line.endswith("}")]
+
+
+def test_the_end_of_one_process_ends_all_and_one_process_goes_on(tmp_path: Path) -> None:
+    folder = tmp_path / "run"
+    words = [*SMALL, *ready("torch"), "trainer.epochs=500", "distributed.processes=2"]
+    command = [sys.executable, "-m", "zoo", "train", *words, f"output.root={tmp_path}", "output.name=run"]
+    with subprocess.Popen(command, stderr=subprocess.PIPE, stdout=subprocess.DEVNULL, text=True) as process:
+        while not any(event["event"] == "epoch" for event in events(folder)):
+            assert process.poll() is None
+            time.sleep(0.1)
+        pids = [row["process"] for row in events(folder)[0]["processes"]["all"]]
+        os.kill(pids[1], signal.SIGKILL)
+        began = time.monotonic()
+        assert "process 1 of 2" in process.communicate()[1]
+    assert time.monotonic() - began < 30
+    assert process.returncode == 1
+    kept = max(int(path.stem) for path in (folder / "checkpoints").glob("*.json"))
+    last = max(event["epoch"] for event in events(folder) if event["event"] == "epoch") + 2
+    assert main(["train", f"resume={folder}", "distributed.processes=1", f"trainer.epochs={last}"]) == 0
+    assert [event["done"] for event in events(folder) if event["event"] == "resume"] == [kept]
+
+
+def test_an_old_keras_is_refused_in_words(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    words = [*SMALL, *ready("tf-1.8"), "distributed.processes=2", f"output.root={tmp_path}"]
+    assert main(["train", *words]) == 1
+    assert "needs" in capsys.readouterr().err
