@@ -3,10 +3,11 @@
 python scripts/benchmarks/distributed.py equal --mnist FOLDER --reviews FILES --text FILE [--stacks torch jax tf-2.21]
 python scripts/benchmarks/distributed.py speed ...
 python scripts/benchmarks/distributed.py memory --mnist FOLDER [--stacks torch]
-python scripts/benchmarks/distributed.py kills --mnist FOLDER [--stacks torch] [--kills 10]
+python scripts/benchmarks/distributed.py kills --networks dense [--stacks torch] [--steps 2000] [--kills 10]
 
 ``equal`` trains in one process with batches of 64 and in two with shares of 32, 200 steps each, and compares weights:
-the largest difference in any array, divided by the largest value of that array. ``speed`` takes two processes of one
+the largest difference in any array, divided by the largest value of that array. ``rounding`` compares one process of
+one thread with one of two, which differ in the order of sums alone. ``speed`` takes two processes of one
 thread each and one of two threads in turns, and compares steps a second. ``memory`` takes 1, 2, 4 and 8 processes.
 ``kills`` ends a random process of two at a random time, and compares the resumed run with one that nobody disturbed.
 
@@ -43,6 +44,8 @@ def networks(options: argparse.Namespace, folder: Path) -> dict[str, Settings]:
     steps, wanted = options.steps, options.networks
     items = -(-options.steps * 64 * 10 // 9)  # a tenth is for validation
     chosen: dict[str, Settings] = {}
+    if "dense" in wanted:
+        chosen["dense"] = ["model=mnist_dense", "data=digits", f"trainer.epochs={max(1, steps // 20)}"]
     if options.mnist and "mnist" in wanted:
         pictures = ["data=mnist", f"data.root={options.mnist}", f"data.train_limit={items}", "data.test_limit=2000"]
         chosen["mnist"] = ["model=mnist", *pictures, "freeze.before=null"]
@@ -69,8 +72,14 @@ def train(settings: Settings, stack: str, folder: Path, processes: int, threads:
     """Train; return the record."""
     more = [f"output.root={folder.parent}", f"output.name={folder.name}", f"stack={stack}"]
     shared = [f"distributed.processes={processes}", f"distributed.threads={threads}"] if processes > 1 else []
-    record, _ = common.train([*PLAIN, *settings, *more, *shared])
+    record, _ = common.train([*_laid_over(settings), *more, *shared])
     return record
+
+
+def _laid_over(settings: Settings) -> Settings:
+    """The plain settings and those of a network, which outrank them."""
+    keys = {text.partition("=")[0] for text in settings}
+    return [*(text for text in PLAIN if text.partition("=")[0] not in keys), *settings]
 
 
 def difference(first: Path, second: Path) -> float:
@@ -102,6 +111,18 @@ def equal(options: argparse.Namespace, folder: Path) -> None:
             apart = f"largest relative difference {difference(*places):.1e}, of all weights {distance(*places):.1e}"
             print(f"{name:<11} {stack:<8} {options.steps} steps of {options.optimizer}: {apart}, {accuracies}, "
                   f"{reduced:,} bytes reduced a step", flush=True)  # fmt: skip
+
+
+def rounding(options: argparse.Namespace, folder: Path) -> None:
+    """Compare one process of one thread with one of two."""
+    for name, settings in networks(options, folder).items():
+        for stack in options.stacks:
+            places = [folder / f"rounding-{name}-{stack}-{count}" for count in (1, 2)]
+            for count, place in enumerate(places, 1):
+                train([*settings, f"distributed.threads={count}"], stack, place, 1, count)
+            apart = f"largest relative difference {difference(*places):.1e}, of all weights {distance(*places):.1e}"
+            print(f"{name:<11} {stack:<8} {options.steps} steps of {options.optimizer}, 1 thread or 2: {apart}",
+                  flush=True)  # fmt: skip
 
 
 def _figure(metrics: dict[str, float]) -> float:
@@ -141,7 +162,7 @@ def kills(options: argparse.Namespace, folder: Path) -> None:
     """Kill random processes of trainings, resume each, and compare with one that was not disturbed."""
     name, settings = next(iter(networks(options, folder).items()))
     chance = random.Random(1)  # noqa: S311  (no secret)
-    settings = [*settings, "trainer.checkpoint_minutes=0.01"]
+    settings = [*settings, "trainer.checkpoint_minutes=0.01", "backend.probes=false"]
     for stack in options.stacks:
         whole = folder / f"kills-{stack}-whole"
         train(settings, stack, whole, 2, 1)
@@ -164,20 +185,25 @@ def kills(options: argparse.Namespace, folder: Path) -> None:
 def _kill(settings: Settings, stack: str, place: Path, victim: int, share: float) -> tuple[float, str]:
     """Kill a process after a share of the steps; return how long the others lived, and what the user was told."""
     more = [f"output.root={place.parent}", f"output.name={place.name}", f"stack={stack}", "distributed.processes=2"]
-    command = [sys.executable, "-m", "zoo", "train", *PLAIN, *settings, *more]
+    command = [sys.executable, "-m", "zoo", "train", *_laid_over(settings), *more]
     with subprocess.Popen(command, env=_environment(), stdout=subprocess.DEVNULL, stderr=subprocess.PIPE) as process:
         pids: list[int] = []
         while process.poll() is None:
             for event in _events(place):
                 if event["event"] == "start":
                     pids = [row["process"] for row in event["processes"]["all"]]
-                if event["event"] == "step" and event["step"] >= share * event["steps"] and pids:
+                if event["event"] == "step" and pids and _progress(event) >= share:
                     os.kill(pids[victim], signal.SIGKILL)
                     began = time.monotonic()
                     _, output = process.communicate()
                     return time.monotonic() - began, output.decode().strip().splitlines()[0]
             time.sleep(0.05)
         raise SystemExit(f"{place} ended before it could be killed")
+
+
+def _progress(event: dict[str, Any]) -> float:
+    """Share of all steps that are done."""
+    return float(((event["epoch"] - 1) * event["steps"] + event["step"]) / (event["epochs"] * event["steps"]))
 
 
 def _environment() -> dict[str, str]:
@@ -199,10 +225,13 @@ def _resumed_at(place: Path) -> int:
     return int([event["done"] for event in _events(place) if event["event"] == "resume"][-1])
 
 
+ASKED = {"equal": equal, "rounding": rounding, "speed": speed, "memory": memory, "kills": kills}
+
+
 def main() -> int:
     """Do what was asked."""
     parser = common.parser(__doc__, output=False)
-    parser.add_argument("what", choices=("equal", "speed", "memory", "kills"))
+    parser.add_argument("what", choices=tuple(ASKED))
     parser.add_argument("--mnist", type=Path)
     parser.add_argument("--reviews", type=Path)
     parser.add_argument("--text", type=Path)
@@ -214,7 +243,7 @@ def main() -> int:
     parser.add_argument("--kills", type=int, default=10)
     options = parser.parse_args()
     with tempfile.TemporaryDirectory() as folder:
-        {"equal": equal, "speed": speed, "memory": memory, "kills": kills}[options.what](options, Path(folder))
+        ASKED[options.what](options, Path(folder))
     return 0
 
 

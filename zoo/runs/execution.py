@@ -113,6 +113,8 @@ def run_worker(
     """Run the worker to its end, and again where the settings ask for it; arguments as :func:`execute`."""
     variables = store.child_environment(context.choice.stack, context.choice.env)
     meeting = _meeting(context)
+    if isinstance(context.settings, Shareable) and context.settings.distributed.threads:
+        variables |= process_group.thread_variables(context.settings.distributed.threads)
     if meeting:
         request = request | {"distributed": meeting.requested()}
     with event_display.following(f"Starting {context.choice.stack.name}", context.command.figures, live) as show:

@@ -18,6 +18,8 @@ RANK = "ZOO_RANK"
 # So long the others may take to end by themselves, and to say why, once one of them has ended.
 GRACE_S = 5.0
 POLL_S = 0.1
+# PyTorch and numpy read the first two, TensorFlow the next two, JAX the last.
+THREAD_VARIABLES = ("OMP_NUM_THREADS", "MKL_NUM_THREADS", "TF_NUM_INTRAOP_THREADS", "TF_NUM_INTEROP_THREADS", "NPROC")
 
 
 @dataclass(frozen=True)
@@ -151,7 +153,7 @@ class RemoteProcess:
 
 def thread_variables(threads: int) -> dict[str, str]:
     """Return the environment variables that limit a process to so many threads."""
-    return {name: str(threads) for name in ("OMP_NUM_THREADS", "MKL_NUM_THREADS", "NPROC")}
+    return dict.fromkeys(THREAD_VARIABLES, str(threads))
 
 
 @dataclass(frozen=True)

@@ -11,7 +11,7 @@ class Distributed:
 
     Attributes:
         processes: how many; 1 trains in one process as ever.
-        threads: of each process; null divides the cores of this machine among its processes.
+        threads: of each process, one alone too; null divides the cores of this machine among its processes.
         port: where the processes meet on the first one's machine; null takes a free one.
         nodes: machines that share them evenly, this one included; the others are those of launcher=ssh, slurm or ray.
         join_s: how long they wait for each other at the beginning.
