@@ -196,9 +196,14 @@ def _kill(settings: Settings, stack: str, place: Path, victim: int, share: float
                     os.kill(pids[victim], signal.SIGKILL)
                     began = time.monotonic()
                     _, output = process.communicate()
-                    return time.monotonic() - began, output.decode().strip().splitlines()[0]
+                    return time.monotonic() - began, _error(output.decode())
             time.sleep(0.05)
         raise SystemExit(f"{place} ended before it could be killed")
+
+
+def _error(output: str) -> str:
+    """The line that says what went wrong."""
+    return next((line for line in output.splitlines() if line.startswith("error: ")), "no error was shown")
 
 
 def _progress(event: dict[str, Any]) -> float:
