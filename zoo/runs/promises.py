@@ -13,7 +13,7 @@ from zoo.runs.records import Json, RunRecord
 
 # Settings that say where, how monitored or how fast a training runs; a promise applies whatever they are.
 IGNORED_GROUPS = ("backend", "output", "expect", "launcher")
-IGNORED = {"stack", "seed", "tensorboard", "mlflow", "data.root", "trainer.jit", "trainer.export"}
+IGNORED = {"stack", "seed", "linear_baseline", "tensorboard", "mlflow", "data.root", "trainer.jit", "trainer.export"}
 IGNORED |= {f"trainer.{part.name}" for part in dataclasses.fields(FaultTolerance)}
 
 

@@ -110,6 +110,7 @@ class RunRecord:
     features: Json = field(init=False)
     trained_run: str | None = field(init=False)
     judgement: Json | None = field(init=False)
+    linear_baseline: Json | None = field(init=False)
     reference: Json = field(init=False)
     expected: Json = field(init=False)
     expected_not_applicable: Json = field(init=False)

@@ -35,6 +35,7 @@ def training(run: Run) -> list[str]:
         f"{where(record)}: {_result(run.metrics)}",
         _data(data),
         *_mistakes(run),
+        *_linear_baseline(record),
         *([f"  not MNIST: {data['reason']}"] if fallback else []),
         *_expectations(record),
         *record.get("reference", {}).get("compared", []),
@@ -94,6 +95,15 @@ def _mistakes(run: Run) -> list[str]:
     mistakes = f"Mistakes: {analysis['mistakes']:,} of {analysis['items']:,} ({file})"
     macro = f"; macro F1 {analysis['macro_f1']:.4f} (classes.csv)" if "macro_f1" in analysis else ""
     return [f"{mistakes}; lowest per-class accuracy: {shown} (confusion.png){macro}", *_duplicates(run)]
+
+
+def _linear_baseline(record: Json) -> list[str]:
+    """Say how a linear classifier does on the same texts."""
+    baseline = record.get("linear_baseline")
+    if not baseline:
+        return []
+    accuracy, seconds = baseline["test_accuracy"], baseline["seconds"]
+    return [f"Linear baseline ({baseline['name']}): test accuracy {accuracy:.4f} after {seconds:.1f} s"]
 
 
 def _duplicates(run: Run) -> list[str]:

@@ -408,3 +408,24 @@ def test_a_record_that_was_tampered_with_is_refused(
     saved["config"]["data"] |= change.get("config", {}).get("data", {})
     (run / "run.json").write_text(json.dumps(saved))
     assert words in refusal(capsys, "infer", f"run={run}", "input=texts.csv")
+
+
+def test_a_training_says_how_a_linear_classifier_does_on_the_same_texts(
+    folder: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    # No word tells the classes apart, pairs of neighbours do.
+    rows = "".join(f"film {n} dull not fine,good\nfilm {n} fine not dull,bad\n" for n in range(40))
+    (folder / "texts.csv").write_text("text,label\n" + rows)
+    run = trained(folder, *CLASSIFIER)
+    baseline = record(run)["linear_baseline"]
+    assert baseline["test_accuracy"] == 1
+    assert "Linear baseline (TF-IDF of words and pairs, linear SVM): test accuracy 1.0000" in capsys.readouterr().out
+
+
+def test_the_linear_baseline_can_be_left_out(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert record(trained(folder, *CLASSIFIER, "linear_baseline=false")).get("linear_baseline") is None
+    assert "Linear baseline" not in capsys.readouterr().out
+
+
+def test_a_vocabulary_too_large_for_pairs_is_refused(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert "pair_buckets" in refusal(capsys, "train", *CLASSIFIER, "model.pair_buckets=-1")

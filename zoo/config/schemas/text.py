@@ -162,9 +162,11 @@ class TextTrainConfig(TextTraining):
         stack: name of the stack to use; null means the backend's best for this machine.
         seed: random seed for the split, weight initialization, shuffling and the framework.
         expect: the result that the recipe promises, by data set.
+        linear_baseline: after the test, fit a linear classifier to the same texts and say how well it does.
     """
 
     data: LabelledData = field(default_factory=LabelledData)
+    linear_baseline: bool = True
 
 
 @dataclass

@@ -133,6 +133,11 @@ def take(table, indices):
     return K.gather(table, indices if K.dtype(indices) == "int32" else K.cast(indices, "int32"))
 
 
+def weighted_rows(table, indices, weights):
+    """Sum the rows of a table by their indices and weights, both (batch, count): (batch, columns)."""
+    return module.sum(take(table, indices) * module.expand_dims(weights, -1), axis=1)
+
+
 def first_rows(table, count):
     """Return the first rows of a table."""
     return weight(table)[:count]

@@ -21,6 +21,7 @@ def build(
     activation="gelu",
     norm_first=True,
     pooling="mean",
+    pair_buckets=0,
     fixed=False,
     probabilities=True,
 ):
@@ -37,6 +38,8 @@ def build(
             a CPU, where drawing takes longer than the products; ``trainer.word_dropout`` can replace the rest.
         d_model: width of embeddings and encoder.
         pooling: mean or max over the tokens, or first.
+        pair_buckets: numbers that pairs of neighbouring tokens are hashed to, for a linear classifier of tokens and
+            pairs beside the encoder; 0 is none. See :class:`zoo.models.transformer.embeddings.WordPairLogits`.
         fixed: all inputs have ``length`` tokens, which PlaidML requires; else any number up to it.
         probabilities: end in softmax; else in logits.
 
@@ -46,7 +49,7 @@ def build(
     Raises:
         ValueError: with the value received.
     """
-    from zoo.models import transformer
+    from zoo.models import transformer, word_pairs
     from zoo.models.transformer import embeddings
 
     embeddings.check(vocabulary, length, classes=classes)
@@ -62,4 +65,8 @@ def build(
     x = embeddings.Pooling(pooling, name="pooling")([x, keep])
     x = compat.dropout(dropout if pooled_dropout is None else pooled_dropout, name="dropout")(x)
     x = embeddings.CastFloat32(name="wide")(compat.keras.layers.Dense(classes, name="predictions")(x))
+    if pair_buckets:
+        word_pairs.check(vocabulary, pair_buckets)
+        pairs = embeddings.WordPairLogits(vocabulary, pair_buckets, classes, dtype="float32", name="pairs")
+        x = compat.keras.layers.add([x, pairs([tokens, keep])], name="sum")
     return embeddings.model(tokens, x, probabilities, "transformer_classifier")

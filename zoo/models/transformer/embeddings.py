@@ -1,6 +1,6 @@
 """What stands before and behind an encoder of text: embeddings, padding mask, pooling, logits."""
 
-from zoo.models import compat
+from zoo.models import compat, word_pairs
 from zoo.models.compat import tensors
 from zoo.models.transformer.layers import ZooLayer
 
@@ -99,6 +99,50 @@ class Pooling(ZooLayer):
 
     def get_config(self):
         return dict(super(Pooling, self).get_config(), kind=self.kind)
+
+
+@compat.registered("WordPairLogits")
+class WordPairLogits(ZooLayer):
+    """Linear classifier of the tokens of a text and of its pairs of neighbouring tokens, beside an encoder.
+
+    Called with [tokens, keep], both (batch, length), it returns logits (batch, classes): the sum, over tokens and
+    pairs that count, of the feature's log-count ratio in each class times a learnt gain, as in NBSVM (Wang and
+    Manning 2012, https://aclanthology.org/P12-2018). Pairs share ``buckets`` numbers by hashing. The ratios are
+    fixed, and all zero until a training has counted its texts, see :func:`zoo.models.word_pairs.log_count_ratios`.
+
+    Args:
+        vocabulary: number of tokens, at most 65,536.
+        buckets: numbers that pairs are hashed to.
+        classes: number of outputs.
+    """
+
+    # A gain starts at FIRST_GAIN and moves by GAIN_RATE times what the optimizer moves a weight by.
+    FIRST_GAIN, GAIN_RATE = 0.02, 0.5
+
+    def __init__(self, vocabulary, buckets, classes, **kwargs):
+        super(WordPairLogits, self).__init__(**kwargs)
+        self.settings = {"vocabulary": vocabulary, "buckets": buckets, "classes": classes}
+
+    def build(self, input_shape):
+        features = self.settings["vocabulary"] + self.settings["buckets"]
+        self._add_weights({"gains": ((features, 1), "zeros")})
+        self.ratios = self.add_weight(
+            name="ratios", shape=(features, self.settings["classes"]), initializer="zeros", trainable=False
+        )
+        super(WordPairLogits, self).build(input_shape)
+
+    def call(self, inputs):
+        tokens, keep = inputs
+        weights = self.ratios * (self.FIRST_GAIN + self.GAIN_RATE * self.gains)
+        pairs = self.settings["vocabulary"] + word_pairs.buckets(tokens, self.settings["buckets"])
+        both = keep[:, :-1] * keep[:, 1:]
+        return tensors.weighted_rows(weights, tokens, keep) + tensors.weighted_rows(weights, pairs, both)
+
+    def compute_output_shape(self, input_shape):
+        return (tensors.first_shape(input_shape)[0], self.settings["classes"])
+
+    def get_config(self):
+        return dict(super(WordPairLogits, self).get_config(), **self.settings)
 
 
 @compat.registered("Outputs")

@@ -18,7 +18,7 @@ from zoo.runs.records import Json
 from zoo.runs.result import Run
 from zoo.runs.worker_process import Request
 from zoo.tasks import error_analysis, few_items, summaries
-from zoo.tasks.text import export, predict, pretrained_text
+from zoo.tasks.text import export, linear_baseline, predict, pretrained_text
 
 T = TypeVar("T", bound=TextTraining)
 # Share of unknown tokens from which on a vocabulary is surely too small, or of another language.
@@ -58,6 +58,8 @@ def train(overrides: list[str]) -> Run:
         request["data"]["split"] = str(context.folder / "split.npz")
         train_and_judge(context, request)
         context.record.judgement = _judgement(context, texts, parts, known)
+        if settings.linear_baseline and context.result.metrics.get("test_accuracy") is not None:
+            context.record.linear_baseline = linear_baseline.measure(texts, parts)
     return context.result
 
 

@@ -2,6 +2,8 @@
 
 import numpy as np
 
+from zoo.models import word_pairs
+from zoo.models.transformer.embeddings import WordPairLogits
 from zoo.worker.metrics import likeliest
 from zoo.worker.training import evaluation
 from zoo.worker.training.checkpointing import Checkpointer
@@ -36,6 +38,9 @@ def run(request, events, stop, phases):
     labels = np.load(data["labels"], allow_pickle=False)
     with np.load(data["split"], allow_pickle=False) as stored:
         split = {name: stored[name] for name in stored.files}
+    if not request.get("weights"):
+        with training.timed("count_s"):
+            _count_pairs(model, texts, labels, split["train"])
     checkpointer = Checkpointer(model, training)
     batches = TextBatches(texts, labels, split, arguments["classes"], training.settings, training.group)
     fit(model, batches, Stage(training.settings), checkpointer, training)
@@ -47,3 +52,14 @@ def run(request, events, stop, phases):
 
     metrics = evaluate_best(model, checkpointer, training, evaluate)
     return save(model, training, metrics)
+
+
+def _count_pairs(model, texts, labels, chosen):
+    """Fill the fixed ratios of a model's linear classifier of tokens and pairs, if it has one, from some texts."""
+    together = word_pairs.TOGETHER
+    for layer in model.layers:
+        if isinstance(layer, WordPairLogits):
+            parts = [chosen[begin : begin + together] for begin in range(0, len(chosen), together)]
+            sizes = [layer.settings[name] for name in ("vocabulary", "buckets", "classes")]
+            ratios = word_pairs.log_count_ratios(((texts.batch(part), labels[part]) for part in parts), *sizes)
+            layer.set_weights([layer.get_weights()[0], ratios])

@@ -1,0 +1,53 @@
+"""Pairs of neighbouring tokens as features."""
+
+import numpy as np
+import pytest
+
+from zoo.models import word_pairs
+
+VOCABULARY, BUCKETS = 6, 1000
+
+
+def ratios(rows: list[list[int]], labels: list[int], classes: int = 2) -> np.ndarray:
+    batch = (np.array(rows, np.int32), np.array(labels))
+    given: np.ndarray = word_pairs.log_count_ratios([batch], VOCABULARY, BUCKETS, classes)
+    return given
+
+
+def bucket(first: int, second: int) -> int:
+    ((number,),) = word_pairs.buckets(np.array([[first, second]], np.int32), BUCKETS)
+    return VOCABULARY + int(number)
+
+
+def test_what_is_commoner_in_a_class_speaks_for_it() -> None:
+    given = ratios([[2, 3, 0], [2, 3, 4], [3, 2, 4], [3, 2, 0]], [0, 0, 1, 1])
+    assert given[bucket(2, 3)][0] == pytest.approx(np.log(3)) == -given[bucket(2, 3)][1]
+    assert given[bucket(3, 2)][1] == pytest.approx(np.log(3))
+    assert np.abs(given[[2, 3, 4, 5]]).max() < 1e-6, "as common in both classes"
+
+
+def test_a_text_counts_once_and_padding_never() -> None:
+    once, often = ratios([[2, 0, 0], [3, 0, 0]], [0, 1]), ratios([[2, 0, 0], [3, 3, 3]], [0, 1])
+    assert once[3][1] == pytest.approx(np.log(2))
+    assert often[2][0] == pytest.approx(np.log(2 / (1006 + 1)) - np.log(1 / (1006 + 2)))
+    assert not once[0].any()
+    assert not once[bucket(2, 0)].any()
+
+
+def test_several_batches_count_together() -> None:
+    rows, labels = np.array([[2, 3], [3, 4], [4, 5], [5, 2]], np.int32), np.array([0, 1, 2, 0])
+    parts = [(rows[:1], labels[:1]), (rows[1:], labels[1:])]
+    given = word_pairs.log_count_ratios(parts, VOCABULARY, BUCKETS, 3)
+    assert np.array_equal(given, ratios(rows.tolist(), labels.tolist(), 3))
+
+
+def test_the_largest_pair_stays_within_int32() -> None:
+    most = word_pairs.MOST_TOKENS - 1
+    ((number,),) = word_pairs.buckets(np.array([[most, most]], np.int32), 262_144)
+    assert number == (most * 31337 + most) % 262_144
+
+
+@pytest.mark.parametrize(("vocabulary", "count"), [(65_537, 10), (100, -1), (100, 1 << 24)])
+def test_sizes_beyond_it_are_refused(vocabulary: int, count: int) -> None:
+    with pytest.raises(ValueError, match="pair_buckets"):
+        word_pairs.check(vocabulary, count)

@@ -1,0 +1,65 @@
+"""Pairs of neighbouring tokens as features: their numbers, and how much commoner each is in one class."""
+
+import numpy as np
+
+# Beyond it the product in ``buckets`` leaves int32; PlaidML's float32 holds every bucket up to 2 to the 24th.
+MOST_TOKENS, MOST_BUCKETS = 65536, 1 << 23
+# Texts counted at a time: as many features of them are sorted together.
+TOGETHER = 1000
+
+
+def check(vocabulary, count):
+    """Check the sizes of a classifier of pairs.
+
+    Raises:
+        ValueError: with the value received.
+    """
+    if vocabulary > MOST_TOKENS:
+        message = "`pair_buckets` needs a vocabulary of at most %d tokens. Received vocabulary=%r"
+        raise ValueError(message % (MOST_TOKENS, vocabulary))
+    if not 1 <= count <= MOST_BUCKETS:
+        raise ValueError("`pair_buckets` should be from 0 to %d. Received pair_buckets=%r" % (MOST_BUCKETS, count))
+
+
+def buckets(tokens, count):
+    """Return the bucket, below ``count``, of each two neighbouring tokens: (n, length) to (n, length - 1).
+
+    ``tokens`` is int32, an array or a tensor.
+    """
+    return (tokens[:, :-1] * 31337 + tokens[:, 1:]) % count
+
+
+def log_count_ratios(batches, vocabulary, count, classes):
+    """Return how much commoner each token and each pair is in the texts of each class than in the others.
+
+    As Wang and Manning 2012 (https://aclanthology.org/P12-2018), section 2: the logarithm of the ratio of the shares
+    of texts that have the feature, each count raised by one; here of each class against all others.
+
+    Args:
+        batches: of (rows, labels): (n, length) int32 tokens, 0 for padding, and (n,) integer classes.
+        vocabulary: number of tokens.
+        count: number of buckets.
+        classes: number of classes.
+
+    Returns:
+        (vocabulary + count, classes) float32; 0 for padding.
+    """
+    counts = np.ones((vocabulary + count, classes))
+    for rows, labels in batches:
+        for kind in np.unique(labels):
+            counts[:, kind] += _texts_with(rows[labels == kind], vocabulary, count)
+    counts[0] = 1
+    others = counts.sum(axis=1, keepdims=True) - counts
+    ratios = np.log(counts / counts.sum(axis=0)) - np.log(others / others.sum(axis=0))
+    ratios[0] = 0
+    return ratios.astype(np.float32)
+
+
+def _texts_with(rows, vocabulary, count):
+    """(vocabulary + count,) number of texts, rows of tokens, that have each feature at least once."""
+    pairs = vocabulary + buckets(rows, count)
+    pairs[(rows[:, :-1] == 0) | (rows[:, 1:] == 0)] = 0
+    found = np.sort(np.concatenate([rows, pairs], axis=1), axis=1)
+    first = np.ones(found.shape, bool)
+    first[:, 1:] = found[:, 1:] != found[:, :-1]
+    return np.bincount(found[first], minlength=vocabulary + count)

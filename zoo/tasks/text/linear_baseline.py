@@ -1,0 +1,74 @@
+"""A linear classifier of the same texts, so that nobody trains a network where a line would do.
+
+TF-IDF of words and pairs of neighbouring words, and a linear support vector machine, both of scikit-learn with its
+defaults: a baseline of Wang and Manning 2012 (https://aclanthology.org/P12-2018).
+"""
+
+import time
+from typing import TYPE_CHECKING, Any
+
+from zoo.core import console
+from zoo.data.text.dataset import TextDataset
+from zoo.runs.records import Json
+
+if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
+
+NAME = "TF-IDF of words and pairs, linear SVM"
+# Pairs of tokens are numbered by a hash: collisions among so many numbers are rare.
+PAIRS = 1 << 20
+MULTIPLIER = 1_000_003
+# A table of more would take more than about 2 GB of memory.
+MOST_TOKENS = 50_000_000
+
+
+def measure(texts: TextDataset, parts: "dict[str, NDArray[np.int64]]") -> Json | None:
+    """Fit the baseline to the texts to train with and to choose the epoch by, and judge it by those to test on.
+
+    Args:
+        texts: the prepared texts.
+        parts: numbers of the texts, ``train``, ``validation`` and ``test``.
+
+    Returns:
+        For ``run.json``: ``name``, ``test_accuracy`` and ``seconds``; None without texts to test on, with more tokens
+        than fit into memory, or with one class alone.
+    """
+    import numpy as np
+    from sklearn.feature_extraction.text import TfidfTransformer
+    from sklearn.svm import LinearSVC
+
+    began, known = time.monotonic(), np.concatenate([parts["train"], parts["validation"]])
+    labels, offsets = np.load(texts.folder / "labels.npy"), np.load(texts.folder / "offsets.npy")
+    tokens = np.load(texts.folder / "tokens.npy", mmap_mode="r")
+    if len(tokens) > MOST_TOKENS:
+        console.say(f"No linear baseline: {len(tokens):,} tokens, it takes up to {MOST_TOKENS:,}")
+        return None
+    if not len(parts["test"]) or len(np.unique(labels[known])) < 2:
+        return None
+    weighting = TfidfTransformer(sublinear_tf=True)
+    rows = weighting.fit_transform(_counts(tokens, offsets, known, len(texts.tokenizer)))
+    classifier = LinearSVC(random_state=0).fit(rows, labels[known])
+    tested = weighting.transform(_counts(tokens, offsets, parts["test"], len(texts.tokenizer)))
+    accuracy = float((classifier.predict(tested) == labels[parts["test"]]).mean())
+    return {"name": NAME, "test_accuracy": accuracy, "seconds": round(time.monotonic() - began, 1)}
+
+
+def _counts(
+    tokens: "NDArray[np.int32]", offsets: "NDArray[np.int64]", chosen: "NDArray[np.int64]", vocabulary: int
+) -> Any:
+    """Count the tokens and pairs of some texts: a sparse (texts, vocabulary + PAIRS) matrix."""
+    import numpy as np
+    from scipy import sparse
+
+    sizes = np.diff(offsets)[chosen]
+    rows = np.repeat(np.arange(len(chosen)), sizes)
+    # Of each text the places from its beginning on.
+    places = np.arange(len(rows)) + np.repeat(offsets[:-1][chosen] - (np.cumsum(sizes) - sizes), sizes)
+    found = np.asarray(tokens[places], np.int64)
+    pairs = vocabulary + (found[:-1] * MULTIPLIER + found[1:]) % PAIRS
+    within = rows[1:] == rows[:-1]
+    columns = np.concatenate([found, pairs[within]])
+    rows = np.concatenate([rows, rows[:-1][within]])
+    shape = (len(chosen), vocabulary + PAIRS)
+    return sparse.csr_matrix((np.ones(len(rows), np.float32), (rows, columns)), shape=shape)
