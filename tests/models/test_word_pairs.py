@@ -41,13 +41,22 @@ def test_several_batches_count_together() -> None:
     assert np.array_equal(given, ratios(rows.tolist(), labels.tolist(), 3))
 
 
-def test_the_largest_pair_stays_within_int32() -> None:
-    most = word_pairs.MOST_TOKENS - 1
-    ((number,),) = word_pairs.buckets(np.array([[most, most]], np.int32), 262_144)
-    assert number == (most * 31337 + most) % 262_144
+def test_buckets_are_those_of_exact_arithmetic_with_numbers_that_float32_holds() -> None:
+    tokens = np.array([[999_999, 999_998, 7]])
+    for count in (262_144, word_pairs.MOST_BUCKETS):
+        exact = [(first * 15**4 + second) % count for first, second in zip(tokens[0], tokens[0][1:], strict=False)]
+        assert word_pairs.buckets(tokens, count)[0].tolist() == exact
+        assert word_pairs.buckets(tokens.astype(np.float32), count)[0].tolist() == exact
 
 
-@pytest.mark.parametrize(("vocabulary", "count"), [(65_537, 10), (100, -1), (100, 1 << 24)])
-def test_sizes_beyond_it_are_refused(vocabulary: int, count: int) -> None:
+def test_common_words_share_few_buckets() -> None:
+    first, second = np.divmod(np.arange(300 * 300), 300)
+    given = word_pairs.buckets(np.stack([first, second], axis=1), 262_144)
+    alone = len(np.unique(given)) / len(given)
+    assert alone > 0.84, "of as many random numbers 0.85 would differ"
+
+
+@pytest.mark.parametrize("count", [-1, 1 << 21])
+def test_other_numbers_of_buckets_are_refused(count: int) -> None:
     with pytest.raises(ValueError, match="pair_buckets"):
-        word_pairs.check(vocabulary, count)
+        word_pairs.buckets(np.zeros((1, 2), np.int32), count)

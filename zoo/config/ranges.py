@@ -24,7 +24,7 @@ _MODEL_RANGES: dict[str, tuple[float, float]] = {
     "alpha": (0.05, 4.0),
     "depth_multiplier": (1, 8),
     "input_size": (32, 1024),
-    "pair_buckets": (0, 1 << 23),
+    "pair_buckets": (0, 1 << 20),
 }
 
 

@@ -2,31 +2,26 @@
 
 import numpy as np
 
-# Beyond it the product in ``buckets`` leaves int32; PlaidML's float32 holds every bucket up to 2 to the 24th.
-MOST_TOKENS, MOST_BUCKETS = 65536, 1 << 23
+# A bucket times STEP stays below 2 to the 24th: OpenVINO and PlaidML compute with integers as float32.
+MOST_BUCKETS, STEP, STEPS = 1 << 20, 15, 4
 # Texts counted at a time: as many features of them are sorted together.
 TOGETHER = 1000
-
-
-def check(vocabulary, count):
-    """Check the sizes of a classifier of pairs.
-
-    Raises:
-        ValueError: with the value received.
-    """
-    if vocabulary > MOST_TOKENS:
-        message = "`pair_buckets` needs a vocabulary of at most %d tokens. Received vocabulary=%r"
-        raise ValueError(message % (MOST_TOKENS, vocabulary))
-    if not 1 <= count <= MOST_BUCKETS:
-        raise ValueError("`pair_buckets` should be from 0 to %d. Received pair_buckets=%r" % (MOST_BUCKETS, count))
 
 
 def buckets(tokens, count):
     """Return the bucket, below ``count``, of each two neighbouring tokens: (n, length) to (n, length - 1).
 
-    ``tokens`` is int32, an array or a tensor.
+    ``tokens`` is int32, an array or a tensor. The bucket is the second plus 15 ** 4 times the first, modulo ``count``.
+
+    Raises:
+        ValueError: there are too many buckets, or none.
     """
-    return (tokens[:, :-1] * 31337 + tokens[:, 1:]) % count
+    if not 1 <= count <= MOST_BUCKETS:
+        raise ValueError("`pair_buckets` should be from 0 to %d. Received pair_buckets=%r" % (MOST_BUCKETS, count))
+    first = tokens[:, :-1] % count
+    for _ in range(STEPS):
+        first = (first * STEP) % count
+    return (first + tokens[:, 1:]) % count
 
 
 def log_count_ratios(batches, vocabulary, count, classes):

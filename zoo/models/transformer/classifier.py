@@ -49,7 +49,7 @@ def build(
     Raises:
         ValueError: with the value received.
     """
-    from zoo.models import transformer, word_pairs
+    from zoo.models import transformer
     from zoo.models.transformer import embeddings
 
     embeddings.check(vocabulary, length, classes=classes)
@@ -66,7 +66,6 @@ def build(
     x = compat.dropout(dropout if pooled_dropout is None else pooled_dropout, name="dropout")(x)
     x = embeddings.CastFloat32(name="wide")(compat.keras.layers.Dense(classes, name="predictions")(x))
     if pair_buckets:
-        word_pairs.check(vocabulary, pair_buckets)
         pairs = embeddings.WordPairLogits(vocabulary, pair_buckets, classes, dtype="float32", name="pairs")
         x = compat.keras.layers.add([x, pairs([tokens, keep])], name="sum")
     return embeddings.model(tokens, x, probabilities, "transformer_classifier")

@@ -111,7 +111,7 @@ class WordPairLogits(ZooLayer):
     fixed, and all zero until a training has counted its texts, see :func:`zoo.models.word_pairs.log_count_ratios`.
 
     Args:
-        vocabulary: number of tokens, at most 65,536.
+        vocabulary: number of tokens.
         buckets: numbers that pairs are hashed to.
         classes: number of outputs.
     """
