@@ -11,7 +11,7 @@ TOGETHER = 1000
 def buckets(tokens, count):
     """Return the bucket, below ``count``, of each two neighbouring tokens: (n, length) to (n, length - 1).
 
-    ``tokens`` is int32, an array or a tensor. The bucket is the second plus 15 ** 4 times the first, modulo ``count``.
+    ``tokens`` is int32, an array or a tensor. A bucket is the second plus 15 ** 4 times the first, modulo the count.
 
     Raises:
         ValueError: there are too many buckets, or none.
@@ -54,7 +54,7 @@ def _texts_with(rows, vocabulary, count):
     """(vocabulary + count,) number of texts, rows of tokens, that have each feature at least once."""
     pairs = vocabulary + buckets(rows, count)
     pairs[(rows[:, :-1] == 0) | (rows[:, 1:] == 0)] = 0
-    found = np.sort(np.concatenate([rows, pairs], axis=1), axis=1)
-    first = np.ones(found.shape, bool)
-    first[:, 1:] = found[:, 1:] != found[:, :-1]
-    return np.bincount(found[first], minlength=vocabulary + count)
+    features = np.sort(np.concatenate([rows, pairs], axis=1), axis=1)
+    first = np.ones(features.shape, bool)
+    first[:, 1:] = features[:, 1:] != features[:, :-1]
+    return np.bincount(features[first], minlength=vocabulary + count)

@@ -65,10 +65,10 @@ def _counts(
     rows = np.repeat(np.arange(len(chosen)), sizes)
     # Of each text the places from its beginning on.
     places = np.arange(len(rows)) + np.repeat(offsets[:-1][chosen] - (np.cumsum(sizes) - sizes), sizes)
-    found = np.asarray(tokens[places], np.int64)
-    pairs = vocabulary + (found[:-1] * MULTIPLIER + found[1:]) % PAIRS
+    words = np.asarray(tokens[places], np.int64)
+    pairs = vocabulary + (words[:-1] * MULTIPLIER + words[1:]) % PAIRS
     within = rows[1:] == rows[:-1]
-    columns = np.concatenate([found, pairs[within]])
+    columns = np.concatenate([words, pairs[within]])
     rows = np.concatenate([rows, rows[:-1][within]])
     shape = (len(chosen), vocabulary + PAIRS)
     return sparse.csr_matrix((np.ones(len(rows), np.float32), (rows, columns)), shape=shape)

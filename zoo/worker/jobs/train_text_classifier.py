@@ -3,7 +3,6 @@
 import numpy as np
 
 from zoo.models import word_pairs
-from zoo.models.transformer.embeddings import WordPairLogits
 from zoo.worker.metrics import likeliest
 from zoo.worker.training import evaluation
 from zoo.worker.training.checkpointing import Checkpointer
@@ -38,7 +37,7 @@ def run(request, events, stop, phases):
     labels = np.load(data["labels"], allow_pickle=False)
     with np.load(data["split"], allow_pickle=False) as stored:
         split = {name: stored[name] for name in stored.files}
-    if not request.get("weights"):
+    if arguments.get("pair_buckets") and not request.get("weights"):
         with training.timed("count_s"):
             _count_pairs(model, texts, labels, split["train"])
     checkpointer = Checkpointer(model, training)
@@ -55,7 +54,9 @@ def run(request, events, stop, phases):
 
 
 def _count_pairs(model, texts, labels, chosen):
-    """Fill the fixed ratios of a model's linear classifier of tokens and pairs, if it has one, from some texts."""
+    """Fill the fixed ratios of a model's linear classifier of tokens and pairs from some texts."""
+    from zoo.models.transformer.embeddings import WordPairLogits
+
     together = word_pairs.TOGETHER
     for layer in model.layers:
         if isinstance(layer, WordPairLogits):
