@@ -56,7 +56,9 @@ class Session:
         drawn = samples.draw(self.folder / "samples")
         self._say_beginning()
         for place, step in self.left():
-            self._wait_for_mains()
+            if not self._blocker(place):
+                self._wait_for_mains()
+                self._heed_heat()
             work = Work(place, self.state.mode, self.folder / "runs", drawn, self._mnist)
             done, count = (
                 len(self.state.steps),
@@ -67,7 +69,6 @@ class Session:
             self.state.steps.append(result)
             self.state.write(self.folder)
             console.say(f"{result.state}: {'; '.join([*result.words[:2], *filter(None, [result.problem])])}")
-            self._heed_heat()
         self.state.finished = _today()
         self.state.write(self.folder)
 
@@ -107,7 +108,7 @@ class Session:
         """Let a machine cool down for a while whose reference product has become slower."""
         speeds = [row.reference_gflop_per_s for row in self.state.steps if row.reference_gflop_per_s]
         share = reference.drift([self.state.reference_gflop_per_s, *speeds])
-        if share is None or share >= reference.THROTTLED or self.state.steps[-1].busy:
+        if share is None or share >= reference.THROTTLED or (self.state.steps and self.state.steps[-1].busy):
             return
         console.warn(f"The reference product has {100 * share:.0f} % of its first speed: this machine is throttled, "
                      f"hot perhaps; resting {COOL_S:.0f} seconds")  # fmt: skip
