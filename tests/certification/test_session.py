@@ -132,6 +132,19 @@ def test_throttling_is_noticed(
     assert "60 % of its first speed: this machine is throttled" in capsys.readouterr().err
 
 
+def test_a_hot_machine_does_not_rest_before_steps_that_are_skipped(
+    pretending: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    speeds = iter([100.0, 60.0])
+    monkeypatch.setattr(session.reference, "gflop_per_s", lambda: next(speeds))
+    monkeypatch.setattr(session, "_is_busy", lambda: False)
+    monkeypatch.setattr(session, "COOL_S", 600.0)
+    broken = Step("one", "one", 1, lambda _: Findings(problem="broken"), needed=True)
+    only(monkeypatch, broken, *(Step(name, name, 1, lambda _: Findings()) for name in ("two", "three")))
+    assert main(QUICK) == 1
+    assert "throttled" not in capsys.readouterr().err
+
+
 def test_steps_are_listed_with_their_time(pretending: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["certify", "--list", "backend=cpu", "stack=tf-2.21"]) == 0
     shown = capsys.readouterr().out

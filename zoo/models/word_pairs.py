@@ -1,5 +1,7 @@
 """Pairs of neighbouring tokens as features: their numbers, and how much commoner each is in one class."""
 
+import operator
+
 import numpy as np
 
 # A bucket times STEP stays below 2 to the 24th: OpenVINO and PlaidML compute with integers as float32.
@@ -8,20 +10,21 @@ MOST_BUCKETS, STEP, STEPS = 1 << 20, 15, 4
 TOGETHER = 1000
 
 
-def buckets(tokens, count):
+def buckets(tokens, count, modulo=operator.mod):
     """Return the bucket, below ``count``, of each two neighbouring tokens: (n, length) to (n, length - 1).
 
     ``tokens`` is int32, an array or a tensor. A bucket is the second plus 15 ** 4 times the first, modulo the count.
+    ``modulo`` computes remainders of such tensors.
 
     Raises:
         ValueError: there are too many buckets, or none.
     """
     if not 1 <= count <= MOST_BUCKETS:
         raise ValueError("`pair_buckets` should be from 0 to %d. Received pair_buckets=%r" % (MOST_BUCKETS, count))
-    first = tokens[:, :-1] % count
+    first = modulo(tokens[:, :-1], count)
     for _ in range(STEPS):
-        first = (first * STEP) % count
-    return (first + tokens[:, 1:]) % count
+        first = modulo(first * STEP, count)
+    return modulo(first + tokens[:, 1:], count)
 
 
 def log_count_ratios(batches, vocabulary, count, classes):

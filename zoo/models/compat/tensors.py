@@ -133,6 +133,16 @@ def take(table, indices):
     return K.gather(table, indices if K.dtype(indices) == "int32" else K.cast(indices, "int32"))
 
 
+def modulo(x, divisor):
+    """Return the remainder of whole numbers from 0 on, below 2 to the 24th."""
+    if PLAIDML:
+        import plaidml.op
+
+        x = K.cast(x, "float32")
+        return x - plaidml.op.floor(x / float(divisor)) * float(divisor)
+    return x % divisor
+
+
 def weighted_rows(table, indices, weights):
     """Sum the rows of a table by their indices and weights, both (batch, count): (batch, columns)."""
     return module.sum(take(table, indices) * module.expand_dims(weights, -1), axis=1)

@@ -134,7 +134,7 @@ class WordPairLogits(ZooLayer):
     def call(self, inputs):
         tokens, keep = inputs
         weights = self.ratios * (self.FIRST_GAIN + self.GAIN_RATE * self.gains)
-        pairs = self.settings["vocabulary"] + word_pairs.buckets(tokens, self.settings["buckets"])
+        pairs = self.settings["vocabulary"] + word_pairs.buckets(tokens, self.settings["buckets"], tensors.modulo)
         both = keep[:, :-1] * keep[:, 1:]
         return tensors.weighted_rows(weights, tokens, keep) + tensors.weighted_rows(weights, pairs, both)
 
