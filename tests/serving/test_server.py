@@ -240,7 +240,7 @@ def test_no_request_is_lost_while_workers_are_killed(server: Server) -> None:
         for task in tasks:
             task.result()
     assert set(codes) <= {200, 429, 503}
-    assert codes.count(200) > 5  # on a busy machine most of the time goes into starting
+    assert codes.count(200) > 20
 
 
 def test_a_full_queue_is_answered_with_429(server: Server) -> None:

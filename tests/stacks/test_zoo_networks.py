@@ -41,7 +41,7 @@ def test_a_card_is_true(name: str, stack: str, shared_data: Path) -> None:
     module = scripts.load("maintenance/zoo_weights")
     (row,) = module.rows([name])
     value = module.figure(row, network, shared_data, stack, card.check.items)
-    assert value == pytest.approx(card.check.value, abs=module.tolerance(card.check.value))
+    assert value == pytest.approx(card.check.value, abs=module.tolerance(card.check))
 
 
 @pytest.mark.slow

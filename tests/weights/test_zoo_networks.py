@@ -44,7 +44,8 @@ def test_a_card_is_of_its_files(network: zoo_networks.ZooNetwork) -> None:
     assert (card.painting is not None) == (card.model == "style_transfer/fast")
     for stack, value in (pair for figures in card.figures.values() for pair in figures.items()):
         first = next(iter(next(iter(card.figures.values())).values()))
-        assert value == pytest.approx(first, abs=5e-5, rel=5e-5), stack
+        off = 5e-5 * first if card.model == "style_transfer/fast" else 5e-5
+        assert value == pytest.approx(first, abs=off, rel=0), stack
 
 
 @pytest.mark.parametrize("network", NETWORKS, ids=named)
