@@ -7,7 +7,7 @@ import subprocess
 import sys
 import threading
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator, Mapping
 from typing import Any
 
 # Names the file descriptor that a child watches: it can be read once the process that started it is gone.
@@ -75,6 +75,19 @@ def running(command: list[str], **options: Any) -> Iterator["subprocess.Popen[st
         for stream in (process.stdout, process.stderr):
             if stream:
                 stream.close()
+
+
+@contextlib.contextmanager
+def handling(handlers: Mapping[int, Callable[[int, Any], Any]]) -> Iterator[None]:
+    """Handle signals while inside, by their numbers; only the main thread of a process can."""
+    previous: dict[int, Any] = {}
+    if threading.current_thread() is threading.main_thread():
+        previous = {number: signal.signal(number, handler) for number, handler in handlers.items()}
+    try:
+        yield
+    finally:
+        for number, handler in previous.items():
+            signal.signal(number, handler)
 
 
 def end_with_starter() -> None:

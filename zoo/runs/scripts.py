@@ -5,11 +5,10 @@ import os
 import re
 import signal
 import subprocess
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from types import FrameType
-from typing import Any
 
-from zoo.core import console, uses
+from zoo.core import console, processes, uses
 from zoo.core.errors import ZooError
 from zoo.environments import store
 from zoo.runs import known_issues
@@ -86,14 +85,8 @@ def _forwarding(started: list["subprocess.Popen[bytes]"]) -> Iterator[None]:
                 started[0].send_signal(number)
 
     numbers = [getattr(signal, name) for name in FORWARDED]
-    previous: dict[int, Callable[..., Any] | int | None] = {
-        number: signal.signal(number, pass_on) for number in numbers if signal.getsignal(number) != signal.SIG_IGN
-    }
-    try:
+    with processes.handling({each: pass_on for each in numbers if signal.getsignal(each) != signal.SIG_IGN}):
         yield
-    finally:
-        for number, handler in previous.items():
-            signal.signal(number, handler)
 
 
 def _in_foreground() -> bool:

@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
-from zoo.core import console
+from zoo.core import console, processes
 from zoo.runs.launchers import Process
 
 INTERRUPT_GRACE_S = 30.0
@@ -78,17 +78,15 @@ class Hangup:
 @contextlib.contextmanager
 def stopping(process: Process, stopper: Stopper, hangup: Hangup) -> Iterator[None]:
     """Handle signals while inside; however the block is left, the process has ended afterwards."""
-    previous: dict[int, Any] = {}
-    if threading.current_thread() is threading.main_thread():
-        wanted = {"SIGINT": stopper.signalled, "SIGTERM": stopper.signalled, "SIGHUP": hangup.signalled}
-        numbers = {getattr(signal, name): act for name, act in wanted.items() if hasattr(signal, name)}
-        previous = {number: signal.signal(number, act) for number, act in numbers.items()}
+    wanted = {"SIGINT": stopper.signalled, "SIGTERM": stopper.signalled, "SIGHUP": hangup.signalled}
+    numbers = {getattr(signal, name): act for name, act in wanted.items() if hasattr(signal, name)}
     try:
-        yield
+        with processes.handling(numbers):
+            try:
+                yield
+            finally:
+                stopper.rest()
     finally:
-        stopper.rest()
-        for number, handler in previous.items():
-            signal.signal(number, handler)
         if process.is_running():
             process.kill()
         process.wait()

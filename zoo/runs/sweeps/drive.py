@@ -3,14 +3,13 @@
 import collections
 import contextlib
 import signal
-import threading
 import time
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from zoo.core import console
+from zoo.core import console, processes
 from zoo.core.errors import ZooError
 from zoo.runs.launchers import Executor, Job
 from zoo.runs.sweeps import attempts
@@ -197,17 +196,10 @@ def _stop(running: dict[str, Job], asked: bool) -> None:
 @contextlib.contextmanager
 def _terminated_as_interrupted() -> Iterator[None]:
     """Take SIGTERM and a closed terminal for Ctrl-C while inside."""
-    numbers = [getattr(signal, name) for name in ("SIGTERM", "SIGHUP") if hasattr(signal, name)]
-    if threading.current_thread() is not threading.main_thread():
-        yield
-        return
 
     def stop(_number: int, _frame: Any) -> None:
         raise KeyboardInterrupt
 
-    previous = {number: signal.signal(number, stop) for number in numbers}
-    try:
+    numbers = [getattr(signal, name) for name in ("SIGTERM", "SIGHUP") if hasattr(signal, name)]
+    with processes.handling(dict.fromkeys(numbers, stop)):
         yield
-    finally:
-        for number, handler in previous.items():
-            signal.signal(number, handler)
