@@ -18,23 +18,16 @@ POLL_S = 0.1
 
 
 @dataclass
-class LocalJob:
-    """A command that runs as a child process, and ends when this process ends.
+class Child:
+    """A child process, which ends when this process ends.
 
     Args:
         process: it.
-        pipe: our end of the pipe that tells it of our end.
-        place: name of the machine.
+        pipe: our end of the pipe that tells it of our end; nobody ever writes to it.
     """
 
     process: "subprocess.Popen[bytes]"
     pipe: int
-    place: str = "here"
-
-    @property
-    def ticket(self) -> str:
-        """Return the number of the process."""
-        return str(self.process.pid)
 
     def is_running(self) -> bool:
         """Whether it has not ended."""
@@ -43,6 +36,10 @@ class LocalJob:
     def interrupt(self) -> None:
         """Send SIGINT."""
         self.process.send_signal(signal.SIGINT)
+
+    def terminate(self) -> None:
+        """Send SIGTERM."""
+        self.process.terminate()
 
     def kill(self) -> None:
         """Send SIGKILL; its own children see the end of a pipe."""
@@ -55,6 +52,22 @@ class LocalJob:
             os.close(self.pipe)
             self.pipe = -1
         return status
+
+
+@dataclass
+class LocalJob(Child):
+    """A command that runs as a child process.
+
+    Args:
+        place: name of the machine.
+    """
+
+    place: str = "here"
+
+    @property
+    def ticket(self) -> str:
+        """Return the number of the process."""
+        return str(self.process.pid)
 
 
 def start(command: Command) -> LocalJob:
@@ -105,7 +118,7 @@ def execute(command: Command) -> int:
 def stop(job: LocalJob, grace_s: float = GRACE_S) -> None:
     """Ask a command to stop, and end it where it does not within the grace."""
     if job.is_running():
-        job.process.terminate()
+        job.terminate()
     deadline = time.monotonic() + grace_s
     while job.is_running() and time.monotonic() < deadline:
         time.sleep(POLL_S)

@@ -1,8 +1,6 @@
 """Start workers, and the runs of sweeps, as child processes on this machine."""
 
 import contextlib
-import os
-import signal
 import subprocess
 from collections.abc import Iterable, Iterator
 from pathlib import Path
@@ -16,46 +14,17 @@ from zoo.runs.launchers import Command, Job, commands
 NAME = "here"
 
 
-class LocalProcess:
-    """A child process.
+class LocalProcess(commands.Child):
+    """A worker as a child process."""
 
-    Args:
-        process: it.
-        death_pipe: our end of the pipe that tells it of the end of this process; nobody ever writes to it.
-    """
-
-    def __init__(self, process: "subprocess.Popen[bytes]", death_pipe: int) -> None:
-        self._process, self._death_pipe = process, death_pipe
-        self.stdin: IO[bytes] | None = process.stdin
-        self.pid = process.pid
+    @property
+    def stdin(self) -> IO[bytes] | None:
+        """Its standard input, where that was asked for."""
+        return self.process.stdin
 
     def events(self) -> Iterable[bytes]:
         """Yield the lines of its standard output until that is closed."""
-        return self._process.stdout or ()
-
-    def interrupt(self) -> None:
-        """Send SIGINT."""
-        self._process.send_signal(signal.SIGINT)
-
-    def terminate(self) -> None:
-        """Send SIGTERM."""
-        self._process.terminate()
-
-    def kill(self) -> None:
-        """Send SIGKILL."""
-        self._process.kill()
-
-    def is_running(self) -> bool:
-        """Whether it has not ended."""
-        return self._process.poll() is None
-
-    def wait(self) -> int:
-        """Wait for its end; return its exit status, negative for a signal."""
-        status = self._process.wait()
-        if self._death_pipe >= 0:
-            os.close(self._death_pipe)
-            self._death_pipe = -1
-        return status
+        return self.process.stdout or ()
 
 
 def start(command: list[str], env: dict[str, str], cwd: Path, stdin: bool, lock: int | None = None) -> LocalProcess:
