@@ -137,11 +137,12 @@ def join(request, rank, stop):
     settings = request.get("distributed")
     if not settings:
         return None
-    framework = request["device"]["framework"]
-    if framework not in ENGINES:
+    framework, keras = request["device"]["framework"], request["stack"]["keras"]
+    # Keras inside of TensorFlow is Keras 2.
+    if framework not in ENGINES or keras == "tf.keras":
         raise UserError(
             "distributed.processes=%d needs a stack of PyTorch, JAX or TensorFlow with Keras 3; this one computes"
-            " with %s" % (settings["processes"], framework)
+            " with %s and %s" % (settings["processes"], framework, keras)
         )
     from zoo.worker.distributed import channel
     from zoo.worker.distributed.group import Group

@@ -6,6 +6,7 @@ import importlib
 import io
 import json
 import os
+import queue
 import sys
 import threading
 import time
@@ -58,7 +59,7 @@ class Group:
         self._steps, self._plan, self._busy, self._longest, self._began = 0, {}, True, 0.0, None
         self._failing, self._over, self._late = threading.Lock(), threading.Event(), {}
         self.failure = None
-        self.report = lambda message: sys.stderr.write(message + "\n")
+        self.report = lambda message, _kind: sys.stderr.write(message + "\n")
         for link in links:
             threading.Thread(target=self._listen, args=(link,), daemon=True).start()
         threading.Thread(target=self._beat, daemon=True).start()
@@ -205,7 +206,7 @@ class Group:
 
     def _value(self, link):
         while True:
-            with contextlib.suppress(Exception):
+            with contextlib.suppress(queue.Empty):
                 return link.values.get(timeout=0.2)
             self._wait_if_failed()
 

@@ -8,9 +8,6 @@ compute one program on one batch.
 from zoo.models import compat
 from zoo.worker.errors import UserError
 
-# Layers that draw random numbers of which each process draws its own.
-OWN_DRAWS = ("Gaussian", "Alpha", "SpatialDropout", "Random")
-
 
 def install(group, engine):
     """Change Keras in this process; once."""
@@ -75,9 +72,3 @@ def _share_dropout(keras, group, engine):
         return ops.where(kept > 0, inputs / (1.0 - rate), ops.zeros_like(inputs))
 
     backend.random.dropout = dropout
-
-
-def own_draws(model):
-    """Return the names of layers whose draws are not those of a single process."""
-    layers = model._flatten_layers() if hasattr(model, "_flatten_layers") else model.layers
-    return sorted({layer.name for layer in layers if type(layer).__name__.startswith(OWN_DRAWS)})

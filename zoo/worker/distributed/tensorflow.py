@@ -9,11 +9,9 @@ import os
 import numpy as np
 
 from zoo.worker.distributed import channel
-from zoo.worker.errors import UserError
 
 # All operations are among the same processes.
 GROUP_KEY = 1
-FIRST_WITH_KERAS_3 = (2, 16)
 
 
 class Engine:
@@ -30,19 +28,10 @@ class Engine:
         self._group, self._keys, self._bytes = group, 0, {}
 
     def start(self, device):
-        """Open the connections of the framework; after it was imported, before it computes.
-
-        Raises:
-            UserError: this TensorFlow comes with Keras 2.
-        """
+        """Open the connections of the framework; after it was imported, before it computes."""
         import tensorflow
 
         group = self._group
-        if tuple(int(part) for part in tensorflow.__version__.split(".")[:2]) < FIRST_WITH_KERAS_3:
-            raise UserError(
-                "distributed.processes=%d needs Keras 3, TensorFlow %s has not: choose stack=torch, jax or tf-2.21"
-                % (group.size, tensorflow.__version__)
-            )
         threads = group.settings["threads"]
         tensorflow.config.threading.set_intra_op_parallelism_threads(threads)
         tensorflow.config.threading.set_inter_op_parallelism_threads(threads)
