@@ -27,6 +27,7 @@ from zoo.core.files import atomic_file, file_sha256
 from zoo.environments import stacks
 from zoo.runs import diagnosis, event_log, records
 from zoo.runs.records import Json
+from zoo.tasks.benchmarks import results as timings
 
 SUMS, CERTIFICATION, LOCKS, PAGE = "SHA256SUMS", "certify.json", "locks.json", "page.html"
 EPOCH_FIELDS = (
@@ -87,8 +88,7 @@ def run_record(run: Path, cleaner: Cleaner) -> Json:
     epochs = [
         {name: row[name] for name in EPOCH_FIELDS if name in row} for row in event_log.epochs(run / "events.jsonl")
     ]
-    table = run / "results.json"
-    rows = json.loads(table.read_text(encoding="utf-8")) if table.is_file() else []
+    rows = timings.read(run)
     kept["epochs"] = epochs
     kept["rows"] = cleaner.value(
         [{name: row[name] for name in ROW_FIELDS if row.get(name) is not None} for row in rows]

@@ -121,7 +121,7 @@ def _row(record: Json, step: StepResult, evidence: Evidence) -> Row:
 
 def _machine_row(place: Place, evidence: Evidence) -> CertifiedMachine:
     state = evidence.state
-    rows = [row for row in state.steps if (row.backend, row.stack) == (place.backend, place.stack)]
+    rows = state.taken(place)
     device, kind = _device(rows, evidence)
     count = {name: sum(row.state == name for row in rows) for name in (PASSED, FAILED, SKIPPED)}
     figures = {f"{row.step}: {name}": row.figures[name] for row in rows if row.state == PASSED

@@ -51,7 +51,7 @@ def _machine(state: Certification) -> Html:
 
 
 def _place(state: Certification, place: Place) -> Html:
-    rows = [row for row in state.steps if (row.backend, row.stack) == (place.backend, place.stack)]
+    rows = state.taken(place)
     if not rows:
         return tag("p", "Nothing was done yet.")
     return join([_failures(rows), _cards(rows), _busy(rows), _table(place, rows)])

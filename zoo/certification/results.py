@@ -111,8 +111,11 @@ class Certification:
 
     def result(self, place: Place, step: str) -> StepResult | None:
         """Return what became of a step of a place, None where it was not taken yet."""
-        key = (place.backend, place.stack, step)
-        return next((row for row in self.steps if (row.backend, row.stack, row.step) == key), None)
+        return next((row for row in self.taken(place) if row.step == step), None)
+
+    def taken(self, place: Place) -> list[StepResult]:
+        """Return what became of the steps of a place so far."""
+        return [row for row in self.steps if (row.backend, row.stack) == (place.backend, place.stack)]
 
     def count(self, state: str) -> int:
         """Return how many steps ended so."""

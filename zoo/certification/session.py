@@ -108,7 +108,7 @@ class Session:
         """Let a machine cool down for a while whose reference product has become slower."""
         speeds = [row.reference_gflop_per_s for row in self.state.steps if row.reference_gflop_per_s]
         share = reference.drift([self.state.reference_gflop_per_s, *speeds])
-        if share is None or share >= reference.THROTTLED or (self.state.steps and self.state.steps[-1].busy):
+        if share is None or share >= reference.THROTTLED or self.state.steps[-1].busy:
             return
         console.warn(f"The reference product has {100 * share:.0f} % of its first speed: this machine is throttled, "
                      f"hot perhaps; resting {COOL_S:.0f} seconds")  # fmt: skip

@@ -1,7 +1,6 @@
 """What the steps of a certification share: what they work with, what they return, how they run the zoo."""
 
 import dataclasses
-import json
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -13,6 +12,7 @@ from zoo.runs import known_issues, result
 from zoo.runs.records import Json
 from zoo.runs.result import Run
 from zoo.tasks import registry
+from zoo.tasks.benchmarks import results
 
 
 @dataclasses.dataclass(frozen=True)
@@ -88,9 +88,7 @@ def finished(run: Run) -> Run:
 
 def rows_of(run: Run) -> list[dict[str, Any]]:
     """Return the rows of a benchmark."""
-    path = run.folder / "results.json"
-    rows: list[dict[str, Any]] = json.loads(path.read_text(encoding="utf-8")) if path.is_file() else []
-    return rows
+    return results.read(run.folder)
 
 
 def has_operations(place: Place) -> bool:

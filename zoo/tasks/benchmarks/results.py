@@ -120,8 +120,9 @@ def share_of_peak(rows: list[Row]) -> None:
 
 
 def read(folder: Path) -> list[Row]:
-    """The rows that a run folder holds."""
-    rows: list[Row] = json.loads((folder / "results.json").read_text(encoding="utf-8"))
+    """The rows that a run folder holds, none where it is of no benchmark."""
+    table = folder / "results.json"
+    rows: list[Row] = json.loads(table.read_text(encoding="utf-8")) if table.is_file() else []
     return rows
 
 
