@@ -24,19 +24,24 @@ WORDS = ("launcher.hosts", "launcher.options")
 
 
 @dataclass(frozen=True)
-class PathOverride:
-    """A path, taken literally: its name may hold blanks, commas, brackets and equal signs."""
+class LiteralOverride:
+    """What Hydra's parser does not see, with the methods of its overrides."""
 
     key: str
     text: str
 
     def get_key_element(self) -> str:
-        """Return the key, as Hydra's overrides do."""
+        """Return the key."""
         return self.key
 
     def is_sweep_override(self) -> bool:
-        """Return False: a path is one value."""
+        """Return False: it is one value."""
         return False
+
+
+@dataclass(frozen=True)
+class PathOverride(LiteralOverride):
+    """A path, taken literally: its name may hold blanks, commas, brackets and equal signs."""
 
     def value(self) -> str | None:
         """Return the path without quotes, None for ``null`` and for nothing."""
@@ -45,19 +50,8 @@ class PathOverride:
 
 
 @dataclass(frozen=True)
-class WordsOverride:
+class WordsOverride(LiteralOverride):
     """Words with commas between, with or without brackets; they may hold equal signs and are no sweep."""
-
-    key: str
-    text: str
-
-    def get_key_element(self) -> str:
-        """Return the key, as Hydra's overrides do."""
-        return self.key
-
-    def is_sweep_override(self) -> bool:
-        """Return False: the words are one value."""
-        return False
 
     def value(self) -> list[str]:
         """Return the words without quotes."""

@@ -198,7 +198,7 @@ class _Training:
         if self._group.rank:
             return
         weights.save(self._model, path)
-        record = dict(zip(("loss", *TERMS), (float(value) for value in means)), step=step, learning_rate=rate)
+        record = dict(self.last, learning_rate=rate)
         record.update(epoch=-(-step // self._settings["report"]), epoch_s=took, steps=steps)
         record["items_per_s"] = steps * self._settings["batch_size"] / max(1e-9, took)
         record["peak_memory_bytes"] = memory.peak_bytes()

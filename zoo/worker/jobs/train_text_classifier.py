@@ -55,12 +55,8 @@ def run(request, events, stop, phases):
 
 def _count_pairs(model, texts, labels, chosen):
     """Fill the fixed ratios of a model's linear classifier of tokens and pairs from some texts."""
-    from zoo.models.transformer.embeddings import WordPairLogits
-
-    together = word_pairs.TOGETHER
-    for layer in model.layers:
-        if isinstance(layer, WordPairLogits):
-            parts = [chosen[begin : begin + together] for begin in range(0, len(chosen), together)]
-            sizes = [layer.settings[name] for name in ("vocabulary", "buckets", "classes")]
-            ratios = word_pairs.log_count_ratios(((texts.batch(part), labels[part]) for part in parts), *sizes)
-            layer.set_weights([layer.get_weights()[0], ratios])
+    layer, together = model.get_layer("pairs"), word_pairs.TOGETHER
+    parts = [chosen[begin : begin + together] for begin in range(0, len(chosen), together)]
+    sizes = [layer.settings[name] for name in ("vocabulary", "buckets", "classes")]
+    ratios = word_pairs.log_count_ratios(((texts.batch(part), labels[part]) for part in parts), *sizes)
+    layer.set_weights([layer.get_weights()[0], ratios])
