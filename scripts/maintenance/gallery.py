@@ -58,8 +58,7 @@ SHEET = """## One painting, four ways
 
 From left to right: the photo; optimized with SqueezeNet's features, 400 pixels; by a network that was trained for 400
 steps from `zoo/mosaic`, which another painting had taught (ten minutes on a busy processor); by `zoo/starry_night`,
-trained for 1,500 steps from drawn weights; by `style_transfer/any` in one pass. Below is the painting, by Vincent van
-Gogh.
+trained for 1,500 steps from drawn weights; by `style_transfer/any` in one pass.
 
 Which of them one would show: all three that were optimized, whose strokes follow the forms and turn in the sky; the
 pagoda and the flower in one pass, whose colors are richer than the painting's. Both networks of one painting have
@@ -162,33 +161,33 @@ def digits(work: Path, networks: list[ZooNetwork]) -> str:
     """Show ten of scikit-learn's digits, and what each network takes them for."""
     scans = array_datasets.prepare(array_datasets.load_row("digits"))
     images, labels = (np.load(path)[:10] for path in (scans.x_test, scans.y_test))
-    return answered(work / "digits", networks, list(images[..., 0]), [str(label) for label in labels], "digits",
-                    "Ten of scikit-learn's scans (CC BY 4.0), 8 x 8 scaled to 28 x 28: not of MNIST.")  # fmt: skip
+    about = "Ten of scikit-learn's scans (CC BY 4.0), 8 x 8 scaled to 28 x 28: not of MNIST."
+    strip = [Image.fromarray(each).convert("RGB") for each in images[..., 0]]
+    write(PICTURES / "digits.png", [row(strip, 56)])
+    table = answered(work / "digits", networks, list(images[..., 0]), [str(label) for label in labels])
+    return "\n".join([about, "", f"![{about}](gallery/digits.png)", "", table])
 
 
 def clothes(work: Path, networks: list[ZooNetwork], data: Path) -> str:
-    """Show the first ten pictures of Fashion-MNIST's test set, and what each network takes them for."""
+    """Say what each network takes the first ten pictures of Fashion-MNIST's test set for; they are not carried."""
     class_folders.write(data, work / "fashion", "test", 10)
     paths = sorted((work / "fashion" / "test").rglob("*.png"), key=lambda path: path.stem)
     images = [np.asarray(Image.open(path)) for path in paths]
-    return answered(work / "clothes", networks, images, [path.parent.name for path in paths], "clothes",
-                    "The first ten pictures of Fashion-MNIST's test set (MIT).")  # fmt: skip
+    table = answered(work / "clothes", networks, images, [path.parent.name for path in paths])
+    return f"The first ten pictures of Fashion-MNIST's test set, in their order.\n\n{table}"
 
 
-def answered(
-    folder: Path, networks: list[ZooNetwork], images: list[Any], labels: list[str], name: str, about: str
-) -> str:
-    """Ask networks about pictures; return a strip of the pictures and a table of the answers."""
+def answered(folder: Path, networks: list[ZooNetwork], images: list[Any], labels: list[str]) -> str:
+    """Ask networks about pictures; return a table of the answers."""
     (folder / "input").mkdir(parents=True)
     for number, pixels in enumerate(images):
         Image.fromarray(pixels).save(folder / "input" / f"{number}.png")
-    write(PICTURES / f"{name}.png", [row([Image.fromarray(each).convert("RGB") for each in images], 56)])
     columns = [asked(network, folder) for network in networks]
     head = "| | " + " | ".join(f"`{each.card.model} {each.source}`" for each in networks) + " |"
     rows = [head, "|---" * (len(networks) + 1) + "|"]
     for number, label in enumerate(labels):
         rows.append(f"| {label} | " + " | ".join(answer(each[number], label) for each in columns) + " |")
-    return "\n".join([about, "", f"![{about}](gallery/{name}.png)", "", *rows, ""])
+    return "\n".join([*rows, ""])
 
 
 def asked(network: ZooNetwork, folder: Path) -> list[dict[str, Any]]:
@@ -239,8 +238,6 @@ def sheet(work: Path, data: Path, painting: Path, runs: tuple[str, str], kept: P
     any_painting = ["model=style_transfer/any", f"weights={data / 'style_arbitrary'}"]
     ways.append(restyled(work / "any", any_painting, painting))
     rows = [row([opened(way[number]) for way in ways], 200) for number in range(len(shown))]
-    with Image.open(painting) as picture:
-        rows.append(row([picture.convert("RGB")], 200))
     write(PICTURES / "sheet.jpg", rows, quality=80)
 
 
