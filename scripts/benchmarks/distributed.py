@@ -1,14 +1,16 @@
 """One training on several processes: is it the same training, what does it cost, and does it survive?
 
-python scripts/benchmarks/distributed.py equal --mnist FOLDER --reviews FILES --text FILE [--stacks torch jax tf-2.21]
+python scripts/benchmarks/distributed.py equal --mnist FOLDER --reviews FILES --text FILE [--precision float64]
 python scripts/benchmarks/distributed.py speed ...
 python scripts/benchmarks/distributed.py memory --mnist FOLDER [--stacks torch]
 python scripts/benchmarks/distributed.py kills --networks dense [--stacks torch] [--steps 2000] [--kills 10]
 
-``equal`` trains in one process with batches of 64 and in two with shares of 32, 200 steps each, and compares weights:
-the largest difference in any array, divided by the largest value of that array. ``rounding`` compares one process of
-one thread with one of two, which differ in the order of sums alone. ``speed`` takes two processes of one
-thread each and one of two threads in turns, and compares steps a second. ``memory`` takes 1, 2, 4 and 8 processes.
+``equal`` trains in one process with batches of 64 and in two with shares of 32, 200 steps each, all of one thread,
+and compares weights: the largest difference in any array, divided by the largest value of that array. ``rounding``
+compares one process of one thread with one of two, which differ in the order of sums alone. ``--precision float64``
+makes rounding 2^29 times smaller: what is left then would be a mistake. ``speed`` takes two processes of one thread
+each and one of two threads in turns, and compares steps a second, and the last two as ``equal``. ``memory`` takes
+1, 2, 4 and 8 processes.
 ``kills`` ends a random process of two at a random time, and compares the resumed run with one that nobody disturbed.
 
 FILES are a folder for data.root of data=text_folder, FILE is a text; ``--steps`` shortens.
@@ -34,15 +36,15 @@ from scripts.benchmarks import common, finetune
 
 Settings = list[str]
 PLAIN = [
-    "trainer.precision=float32", "trainer.epochs=1", "trainer.batch_size=64", "trainer.schedule=constant",
-    "trainer.label_smoothing=0", "backend=cpu",
+    "trainer.epochs=1", "trainer.batch_size=64", "trainer.schedule=constant", "trainer.label_smoothing=0",
+    "backend=cpu", "backend.probes=false",
 ]  # fmt: skip
 
 
 def networks(options: argparse.Namespace, folder: Path) -> dict[str, Settings]:
     """Settings of each network for which data are given, by its name."""
     steps, wanted = options.steps, options.networks
-    items = -(-options.steps * 64 * 10 // 9)  # a tenth is for validation
+    items = options.steps * 64 * 10 // 9  # a tenth is for validation
     chosen: dict[str, Settings] = {}
     if "dense" in wanted:
         chosen["dense"] = ["model=mnist_dense", "data=digits", f"trainer.epochs={max(1, steps // 20)}"]
@@ -52,26 +54,30 @@ def networks(options: argparse.Namespace, folder: Path) -> dict[str, Settings]:
     if options.mnist and "mobilenet" in wanted:
         root = folder / "pictures"
         finetune.write_images(options.mnist, root, items + 1000)
-        small = ["model.alpha=0.25", "model.input_size=32", "augment.flip=true", "augment.crop=0.1",
-                 f"data.test={1000 / (items + 1000):.4f}"]  # fmt: skip
-        chosen["mobilenet"] = ["model=mobilenet", "data=folder", f"data.root={root}", "weights=none", *small]
+        size = (
+            ["model.alpha=1", "model.input_size=96"] if options.whole else ["model.alpha=0.25", "model.input_size=32"]
+        )
+        more = ["augment.flip=true", "augment.crop=0.1", f"data.test={1000 / (items + 1000):.4f}"]
+        chosen["mobilenet"] = ["model=mobilenet", "data=folder", f"data.root={root}", "weights=none", *size, *more]
     if options.reviews and "classifier" in wanted:
         chosen["classifier"] = [
-            "model=transformer/classifier", "data=text_folder", f"data.root={options.reviews}", "model.length=128",
-            f"data.train_limit={items}", "data.test_limit=1000", "data.validation=0.1",
+            "model=transformer/classifier", "data=text_folder", f"data.root={options.reviews}", "model.length=64",
+            f"data.train_limit={items}", "data.test_limit=2000", "data.validation=0.1",
         ]  # fmt: skip
     if options.text and "language" in wanted:
         text = ["model=transformer/lm", "data=text_file", f"data.root={options.text}", "model.dropout=0.1"]
-        chosen["language"] = [*text, f"trainer.steps={steps}", "data.validation=0.02"]
+        small = ["model.layers=2", "model.d_model=64", "model.d_ff=256", "model.length=32", "data.validation=0.02"]
+        chosen["language"] = [*text, *([] if options.whole else small), f"trainer.steps={steps}"]
     rate = {"adam": 0.001, "momentum": 0.01, "sgd": 0.01}[options.optimizer]
-    learning = [f"trainer.optimizer={options.optimizer}", f"trainer.learning_rate={rate}"]
+    learning = [f"trainer.optimizer={options.optimizer}", f"trainer.learning_rate={rate}", f"seed={options.seed}",
+                f"trainer.precision={options.precision}"]  # fmt: skip
     return {name: [*settings, *learning] for name, settings in chosen.items()}
 
 
 def train(settings: Settings, stack: str, folder: Path, processes: int, threads: int) -> dict[str, Any]:
     """Train; return the record."""
     more = [f"output.root={folder.parent}", f"output.name={folder.name}", f"stack={stack}"]
-    shared = [f"distributed.processes={processes}", f"distributed.threads={threads}"] if processes > 1 else []
+    shared = [f"distributed.processes={processes}", f"distributed.threads={threads}"]
     record, _ = common.train([*_laid_over(settings), *more, *shared])
     return record
 
@@ -104,13 +110,8 @@ def equal(options: argparse.Namespace, folder: Path) -> None:
     for name, settings in networks(options, folder).items():
         for stack in options.stacks:
             places = [folder / f"equal-{name}-{stack}-{count}" for count in (1, 2)]
-            one, two = (train(settings, stack, place, count, 1) for count, place in enumerate(places, 1))
-            figures = [_figure(record["metrics"]) for record in (one, two)]
-            reduced = two["processes"]["bytes_per_step"]
-            accuracies = f"accuracy {figures[0]:.4f} and {figures[1]:.4f}"
-            apart = f"largest relative difference {difference(*places):.1e}, of all weights {distance(*places):.1e}"
-            print(f"{name:<11} {stack:<8} {options.steps} steps of {options.optimizer}: {apart}, {accuracies}, "
-                  f"{reduced:,} bytes reduced a step", flush=True)  # fmt: skip
+            records = [train(settings, stack, place, count, 1) for count, place in enumerate(places, 1)]
+            print(f"{name:<11} {stack:<8} {_conditions(options)}: {_compared(places, records)}", flush=True)
 
 
 def rounding(options: argparse.Namespace, folder: Path) -> None:
@@ -118,11 +119,23 @@ def rounding(options: argparse.Namespace, folder: Path) -> None:
     for name, settings in networks(options, folder).items():
         for stack in options.stacks:
             places = [folder / f"rounding-{name}-{stack}-{count}" for count in (1, 2)]
-            for count, place in enumerate(places, 1):
-                train([*settings, f"distributed.threads={count}"], stack, place, 1, count)
-            apart = f"largest relative difference {difference(*places):.1e}, of all weights {distance(*places):.1e}"
-            print(f"{name:<11} {stack:<8} {options.steps} steps of {options.optimizer}, 1 thread or 2: {apart}",
-                  flush=True)  # fmt: skip
+            records = [train(settings, stack, place, 1, count) for count, place in enumerate(places, 1)]
+            print(
+                f"{name:<11} {stack:<8} {_conditions(options)}, 1 thread or 2: {_compared(places, records)}",
+                flush=True,
+            )
+
+
+def _compared(places: list[Path], records: list[dict[str, Any]]) -> str:
+    """What two trainings differ in."""
+    first, second = (_figure(record["metrics"]) for record in records)
+    words = f"largest relative difference {difference(*places):.1e}, of all weights {distance(*places):.1e}, "
+    return f"{words}accuracy {first:.4f} and {second:.4f}"
+
+
+def _conditions(options: argparse.Namespace) -> str:
+    """What the trainings of a line have in common."""
+    return f"{options.steps} steps of {options.optimizer} in {options.precision}, seed {options.seed}"
 
 
 def _figure(metrics: dict[str, float]) -> float:
@@ -136,13 +149,17 @@ def speed(options: argparse.Namespace, folder: Path) -> None:
         for stack in options.stacks:
             rates: dict[int, list[float]] = {1: [], 2: []}
             for turn in range(options.rounds):
-                for count in (1, 2):
-                    place = folder / f"speed-{name}-{stack}-{count}-{turn}"
-                    record = train(settings, stack, place, count, 1)
-                    rates[count].append(options.steps / record["phases"]["train_s"])
+                places = [folder / f"speed-{name}-{stack}-{count}-{turn}" for count in (1, 2)]
+                records = [train(settings, stack, place, count, 2 // count) for count, place in enumerate(places, 1)]
+                for count, record in enumerate(records, 1):
+                    # Without the first step, in which frameworks compile.
+                    rates[count].append((options.steps - 1) / record["phases"]["train_s"])
+            reduced = records[1]["processes"]["bytes_per_step"]
             best = {count: max(values) for count, values in rates.items()}
             print(f"{name:<11} {stack:<8} 1 x 2 threads {best[1]:.2f} steps/s, 2 x 1 thread {best[2]:.2f}: "
-                  f"{best[2] / best[1]:.2f}; load {os.getloadavg()[0]:.1f}", flush=True)  # fmt: skip
+                  f"{best[2] / best[1]:.2f}; {reduced:,} bytes reduced a step; load {os.getloadavg()[0]:.1f}; "
+                  f"all {[[round(each, 2) for each in values] for values in rates.values()]}; "
+                  f"{_conditions(options)}: {_compared(places, records)}", flush=True)  # fmt: skip
 
 
 def memory(options: argparse.Namespace, folder: Path) -> None:
@@ -244,6 +261,11 @@ def main() -> int:
     parser.add_argument("--networks", nargs="+", default=["mnist", "mobilenet", "classifier", "language"])
     parser.add_argument("--steps", type=int, default=200)
     parser.add_argument("--optimizer", choices=("adam", "momentum", "sgd"), default="adam")
+    parser.add_argument("--precision", choices=("float32", "float64"), default="float32")
+    parser.add_argument("--seed", type=int, default=1)
+    parser.add_argument(
+        "--whole", action="store_true", help="MobileNet of width 1 at 96 pixels, the language model whole"
+    )
     parser.add_argument("--rounds", type=int, default=3)
     parser.add_argument("--kills", type=int, default=10)
     options = parser.parse_args()

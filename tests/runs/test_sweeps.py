@@ -16,9 +16,9 @@ from zoo.cli.main import main
 from zoo.config import hydra_words
 from zoo.core import processes
 from zoo.core.errors import ZooError
-from zoo.runs import lock
+from zoo.runs import event_log, lock
 from zoo.runs.launchers import ssh
-from zoo.runs.sweeps import attempts, drive, record
+from zoo.runs.sweeps import attempts, drive, followed, record, table
 from zoo.runs.sweeps.record import Element, Sweep
 
 FAST = ["model=mnist_dense", "data=digits", "backend=cpu", "backend.probes=false", "trainer.epochs=2"]
@@ -416,3 +416,69 @@ def test_a_sweep_that_is_killed_goes_on_and_repeats_nothing(tmp_path: Path) -> N
     runs = [json.loads((folder / name / "run.json").read_text()) for name in ("001", "002", "003")]
     assert [run["exit"] for run in runs] == ["completed"] * 3
     assert {path.name for path in folder.glob("0*")} == {"001", "002", "003"}
+
+
+# -- the table
+
+
+def running(sweep: Sweep, *names: str) -> drive.Progress:
+    progress = drive.Progress(running={name: Job(name) for name in names})
+    progress.waiting.extend(each for each in sweep.elements if each.name not in names)
+    return progress
+
+
+def test_the_table_reads_again_only_what_changed(sweep: Sweep, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Of runs that wait, are complete, or stand still, nothing is read twice; of events what was added."""
+    for name in ("001", "002"):
+        finish(sweep, name)
+    finish(sweep, "003", "running")
+    log = sweep.folder / "003" / "events.jsonl"
+    log.write_text("".join(json.dumps({"event": "epoch", "epoch": epoch, "epochs": 9}) + "\n" for epoch in (1, 2)))
+    handle, known, reads = lock.take(sweep.folder / "003", ["x"]), followed.Followed(sweep), []
+    run_of, parse = Sweep.run_of, event_log.parse
+    monkeypatch.setattr(Sweep, "run_of", lambda self, each: reads.append(each.name) or run_of(self, each))
+    monkeypatch.setattr(event_log, "parse", lambda line: reads.append("event") or parse(line))
+    progress = running(sweep, "002", "003")
+    assert table.rows(sweep, progress, known)[2][4] == "epoch 2/9"
+    assert reads == ["001", "002", "003", "event", "event"]
+    reads.clear()
+    for _ in range(3):
+        table.rows(sweep, progress, known)
+    assert not reads
+    with log.open("a") as out:
+        out.write(json.dumps({"event": "epoch", "epoch": 3, "epochs": 9}) + '\n{"event": "ep')
+    assert table.rows(sweep, progress, known)[2][4] == "epoch 3/9"
+    assert reads == ["event"]
+    lock.release(handle)
+    finish(sweep, "003")
+    assert table.rows(sweep, progress, known)[2][2] == "completed"
+    assert reads == ["event", "003"]
+
+
+def test_a_run_whose_process_was_killed_is_not_shown_as_running(sweep: Sweep) -> None:
+    known = followed.Followed(sweep)
+    finish(sweep, "001", "running")
+    handle = lock.take(sweep.folder / "001", ["x"])
+    assert table.rows(sweep, running(sweep, "001"), known)[0][2] == "running"
+    lock.release(handle)
+    assert table.rows(sweep, drive.Progress(), known)[0][2] == "killed"
+
+
+def test_the_table_is_drawn_at_a_pace_that_a_slow_disk_bears_and_at_the_end(
+    sweep: Sweep, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    now, drawn = [100.0], []
+
+    def slow(*_: object) -> list[list[str]]:
+        now[0] += 2.0
+        return []
+
+    monkeypatch.setattr(table, "rows", slow)
+    monkeypatch.setattr(table.time, "monotonic", lambda: now[0])
+    shown = table.Shown(sweep, drawn.append)
+    for _ in range(60):
+        shown(running(sweep, "001"))
+        now[0] += 0.25
+    assert len(drawn) == 1  # 2 s of looking, then 20 s of rest
+    shown(drive.Progress())
+    assert len(drawn) == 2

@@ -39,6 +39,17 @@ def test_two_processes_learn_what_one_learns(tmp_path: Path, stack: str) -> None
             assert np.abs(first[name] - second[name]).max() <= 1e-4 * np.abs(first[name]).max(), name
 
 
+@pytest.mark.parametrize("stack", ["torch", "jax", "tf-2.21"])
+def test_in_float64_two_processes_differ_by_less_than_the_files_can_tell(tmp_path: Path, stack: str) -> None:
+    """Digits, a network with pools, dropout, and crops: what differs otherwise is rounding, and no mistake."""
+    words = [*ready(stack), "model=mnist", "model.dropout=0.2", "augment.crop=0.1", "trainer.precision=float64"]
+    for count in (1, 2):
+        train(tmp_path / str(count), *words, "trainer.epochs=1", f"distributed.processes={count}")
+    with np.load(tmp_path / "1/weights.npz") as first, np.load(tmp_path / "2/weights.npz") as second:
+        for name in first.files:
+            assert np.abs(first[name] - second[name]).max() <= 2.0**-23 * np.abs(first[name]).max(), name
+
+
 def events(folder: Path) -> list[dict[str, Any]]:
     path = folder / "events.jsonl"
     lines = path.read_text().splitlines() if path.is_file() else []

@@ -8,7 +8,7 @@ from zoo.core.errors import nearest
 
 OPTIMIZERS = ("adam", "momentum", "rmsprop", "sgd")
 SCHEDULES = ("constant", "cosine", "one_cycle")
-TRAINING_PRECISIONS = ("auto", "float32", "mixed_bfloat16", "mixed_float16")
+TRAINING_PRECISIONS = ("auto", "float32", "float64", "mixed_bfloat16", "mixed_float16")
 PRECISIONS = ("float32", "bfloat16", "float16")
 FEATURE_NETWORKS = ("auto", "vgg19", "vgg16", "squeezenet", "random")
 FEATURE_PRECISIONS = ("auto", "float32", "bfloat16")

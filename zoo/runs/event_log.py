@@ -39,11 +39,45 @@ def epochs(path: Path, heard: Iterable[Event] = ()) -> list[Event]:
     """
     rows: dict[int, Event] = {}
     for event in (*read(path), *heard):
-        number = event.get("epoch")
-        if not isinstance(number, int) or isinstance(number, bool):
-            continue
-        if event["event"] == "resume":
-            rows = {epoch: row for epoch, row in rows.items() if epoch < number}
-        elif event["event"] == "epoch":
-            rows[number] = event
+        _enter(rows, event)
     return [rows[number] for number in sorted(rows)]
+
+
+def _enter(rows: dict[int, Event], event: Event) -> None:
+    """Take an event into the epochs of a run so far, by number."""
+    number = event.get("epoch")
+    if not isinstance(number, int) or isinstance(number, bool):
+        return
+    if event["event"] == "resume":
+        for epoch in [epoch for epoch in rows if epoch >= number]:
+            del rows[epoch]
+    elif event["event"] == "epoch":
+        rows[number] = event
+
+
+class LastEpoch:
+    """The last epoch in a file that grows, of which only what was added is read.
+
+    Args:
+        path: ``events.jsonl``.
+    """
+
+    def __init__(self, path: Path) -> None:
+        self._path, self._read, self._rows = path, 0, dict[int, Event]()
+
+    def look(self) -> Event | None:
+        """Return the last epoch so far."""
+        size = self._path.stat().st_size if self._path.is_file() else 0
+        if size < self._read:  # another file
+            self._read, self._rows = 0, {}
+        if size > self._read:
+            with self._path.open("rb") as source:
+                source.seek(self._read)
+                for line in iter(lambda: source.readline(LONGEST + 1), b""):
+                    if not line.endswith(b"\n") and len(line) <= LONGEST:
+                        break  # it is being written
+                    self._read += len(line)
+                    event = parse(line)
+                    if event is not None:
+                        _enter(self._rows, event)
+        return self._rows[max(self._rows)] if self._rows else None

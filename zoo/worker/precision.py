@@ -26,7 +26,12 @@ def policy(wanted, promise):
     Args:
         wanted: ``auto`` or a policy of Keras.
         promise: the kind of device that was promised, such as ``cpu``.
+
+    Raises:
+        ValueError: the device cannot be relied on to have it.
     """
+    if wanted == "float64" and promise != "cpu":
+        raise ValueError("float64 is for comparisons on processors: choose backend=cpu")
     if wanted != "auto":
         return wanted
     gains = compat.MAJOR >= 3 and _gains("classifiers") and promise == "cpu"

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from zoo.worker.training.equal_batches import equal_batches, fill
+from zoo.worker.training.equal_batches import equal_batches, fill, tell_if_raised
 
 SETTINGS: dict[str, Any] = {"seed": 1, "label_smoothing": 0.0, "word_dropout": 0.0}
 
@@ -65,3 +65,15 @@ def test_an_epoch_uses_every_text(keras: types.ModuleType, batch_size: int) -> N
     dealt = [x[:, 0].tolist() for x, _ in batches.batches(1)]
     assert len(dealt) == batches.steps(1) == -(-22 // batch_size)
     assert {token for batch in dealt for token in batch} == set(range(3, 25))
+
+
+@pytest.mark.parametrize(("items", "multiple", "words"), [
+    (1000, 2, ["Batches have 64 items instead of 63"]),
+    (1000, 1, []),
+    (640, 2, []),
+])  # fmt: skip
+def test_the_user_is_told_where_batches_are_larger_to_be_shared(items: int, multiple: int, words: list[str]) -> None:
+    heard: list[str] = []
+    group = types.SimpleNamespace(multiple=multiple, size=2)
+    tell_if_raised(types.SimpleNamespace(settings={"batch_size": 64}, group=group, warn=heard.append), items)
+    assert [message[: len(begin)] for message, begin in zip(heard, words, strict=True)] == words

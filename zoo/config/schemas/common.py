@@ -86,7 +86,8 @@ class Trainer(FaultTolerance):
         ema: decay of a moving average of the weights, such as 0.999, which is what is validated and kept then; 0 for
             none.
         precision: float32; mixed_bfloat16 or mixed_float16 where the stack supports them; auto takes mixed_bfloat16
-            where it is known to be faster, else float32.
+            where it is known to be faster, else float32. float64, on processors with Keras 3, tells rounding from
+            mistakes where two trainings are compared.
         jit: compile with XLA where Keras 3 can. Slower for small networks on a CPU, impossible on Metal.
         export: formats that the training stack itself saves the model in besides weights.npz and the file of its
             Keras; output.export=[onnx] is for other runtimes.

@@ -72,7 +72,7 @@ def layer_norm(x, gamma, beta, epsilon):
     if TORCH:
         return torch.nn.functional.layer_norm(x, x.shape[-1:], weight(gamma), weight(beta), epsilon)
     if MAJOR >= 3:
-        wide = ops.cast(x, "float32")
+        wide = to_full_precision(x)
         offset = wide - ops.mean(wide, axis=-1, keepdims=True)
         scale = ops.rsqrt(ops.mean(ops.square(offset), axis=-1, keepdims=True) + epsilon)
         return ops.cast(offset * scale, x.dtype) * gamma + beta
@@ -167,9 +167,9 @@ def not_equal(x, number):
     return K.cast(K.not_equal(x, number), "float32")
 
 
-def to_float32(x):
-    """Convert to float32."""
-    return ops.cast(x, "float32") if MAJOR >= 3 else K.cast(x, "float32")
+def to_full_precision(x):
+    """Convert to float32, or to float64 where everything is."""
+    return ops.cast(x, keras.config.floatx()) if MAJOR >= 3 else K.cast(x, "float32")
 
 
 def pool(x, keep, kind):
@@ -182,7 +182,7 @@ def pool(x, keep, kind):
     """
     if kind == "first":
         return x[:, 0]
-    x, keep = to_float32(x), module.expand_dims(to_float32(keep), -1)
+    x, keep = to_full_precision(x), module.expand_dims(to_full_precision(keep), -1)
     if kind == "mean":
         return module.sum(x * keep, axis=1) / module.maximum(module.sum(keep, axis=1), 1.0)
     any_kept = module.max(keep, axis=1)

@@ -68,16 +68,19 @@ def uses_jit(requested):
 
 
 def set_precision(name):
-    """Choose the dtype that layers compute in. Weights are float32 in any case.
+    """Choose the dtype that layers compute in. Weights are float32, but for float64.
 
     Call it before a model is built.
 
     Args:
-        name: ``float32``, ``mixed_bfloat16`` or ``mixed_float16``.
+        name: ``float32``, ``mixed_bfloat16``, ``mixed_float16`` or ``float64``.
 
     Raises:
-        ValueError: this Keras has no mixed precision.
+        ValueError: this Keras does not have it.
     """
+    if name == "float64":
+        _use_float64()
+        return
     chooser = getattr(keras, "mixed_precision", None)
     if not hasattr(chooser, "set_global_policy"):
         if name == "float32":
@@ -86,9 +89,25 @@ def set_precision(name):
     chooser.set_global_policy(name)
 
 
+def _use_float64():
+    """Let all of Keras compute in float64, losses and metrics too."""
+    if MAJOR < 3:
+        raise ValueError("float64 needs Keras 3, this is %s" % version())
+    if backend_name() == "jax":
+        import jax
+
+        jax.config.update("jax_enable_x64", True)
+    from keras.src.backend.common import dtypes
+
+    # But for TensorFlow, Keras lets no operation give more than float32.
+    dtypes.BIT64_TO_BIT32_DTYPE["float64"] = "float64"
+    keras.config.set_floatx("float64")
+    keras.config.set_dtype_policy("float64")
+
+
 def full_precision():
-    """Return the keyword arguments of a layer that computes in float32 whatever the others compute in."""
-    return {"dtype": "float32"} if at_least(2, 4) else {}
+    """Return the keyword arguments of a layer that is not to compute in less than float32 where the others do."""
+    return {"dtype": keras.backend.floatx()} if at_least(2, 4) else {}
 
 
 @contextlib.contextmanager

@@ -178,7 +178,7 @@ class CastFloat32(ZooLayer):
     """Cast to float32, whatever dtype the layers compute in."""
 
     def call(self, inputs):
-        return tensors.to_float32(inputs)
+        return tensors.to_full_precision(inputs)
 
     def compute_output_shape(self, input_shape):
         return tuple(input_shape)
@@ -209,6 +209,7 @@ def logits(x, embedding, vocabulary, tied, deviation):
 def model(tokens, outputs, probabilities, name):
     """Create the model from tokens to logits, or to probabilities."""
     if probabilities:
-        softmax = compat.keras.layers.Activation("softmax", name="probabilities", dtype="float32")
+        kind = compat.keras.backend.floatx()
+        softmax = compat.keras.layers.Activation("softmax", name="probabilities", dtype=kind)
         outputs = softmax(outputs)
     return compat.keras.models.Model(inputs=tokens, outputs=outputs, name=name)

@@ -62,7 +62,9 @@ class Sweep:
     started: str = field(default_factory=records.now)
 
     def attempts(self, element: Element) -> list[Path]:
-        """Return the run folders that an element has so far, oldest first."""
+        """Return the run folders that an element has so far, oldest first; a training goes on in its only one."""
+        if self.verb == "train":  # no listing: there may be hundreds, on a network's disk
+            return [path for path in [self.folder / element.name] if path.is_dir()]
         folders = [self.folder / element.name, *self.folder.glob(f"{element.name}_*")]
         numbered = [path for path in folders if (path / records.RECORD).is_file() or path.name == element.name]
         return sorted((path for path in numbered if path.is_dir()), key=lambda path: (len(path.name), path.name))

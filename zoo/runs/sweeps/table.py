@@ -1,56 +1,61 @@
 """The table of a sweep: one row for each of its runs."""
 
+import time
 from pathlib import Path
 
 from zoo.core import console
-from zoo.runs import event_log
+from zoo.runs.event_log import Event
 from zoo.runs.records import Json
 from zoo.runs.result import HEADLINES
 from zoo.runs.sweeps.drive import Progress
+from zoo.runs.sweeps.followed import Followed
 from zoo.runs.sweeps.record import Element, Sweep
 
+# Between two looks at the runs; and as many times what a look took, on a disk that is slow.
+PACE_S, REST = 1.0, 10.0
 HEADINGS = ["run", "settings", "state", "where", "result", "seconds"]
 
 
-def rows(sweep: Sweep, progress: Progress | None = None) -> list[list[str]]:
+def rows(sweep: Sweep, progress: Progress | None = None, followed: Followed | None = None) -> list[list[str]]:
     """Return the cells of all runs.
 
     Args:
         sweep: of which.
         progress: while it is at work; else None.
+        followed: what was known of its runs before; None reads all of them.
     """
-    shown = progress or Progress(places=sweep.places())
-    return [_row(sweep, element, shown) for element in sweep.elements]
+    shown, followed = progress or Progress(places=sweep.places()), followed or Followed(sweep)
+    waiting = {each.name for each in shown.waiting}
+    followed.look(shown.running, waiting)
+    return [_row(element, shown, waiting, followed) for element in sweep.elements]
 
 
-def _row(sweep: Sweep, element: Element, progress: Progress) -> list[str]:
-    run = sweep.run_of(element)
-    state, place = _state(element, run, progress), progress.places.get(element.name, "")
-    result = _epochs(Path(run["folder"])) if run and state == "running" else _result(run or {})
+def _row(element: Element, progress: Progress, waiting: set[str], followed: Followed) -> list[str]:
+    run, place = followed.run(element), progress.places.get(element.name, "")
+    state = _state(element, run, progress, waiting)
+    result = _epoch(followed.last_epoch(Path(run["folder"]))) if run and state == "running" else _result(run or {})
     seconds = (run or {}).get("seconds")
     spent = f"{seconds:.1f}" if isinstance(seconds, int | float) else ""
     return [element.name, " ".join(element.chosen), state, place, result, spent]
 
 
-def _state(element: Element, run: Json | None, progress: Progress) -> str:
+def _state(element: Element, run: Json | None, progress: Progress, waiting: set[str]) -> str:
     ended = str(run["exit"]) if run else ""
     tried = f", attempt {progress.failures[element.name] + 1}" if progress.failures[element.name] else ""
     if ended == "completed":
         return ended
     if element.name in progress.running:
         return ("running" if ended == "running" else "queued") + tried
-    if any(element.name == each.name for each in progress.waiting):
+    if element.name in waiting:
         return "waiting" + tried
     return ended or ("failed" if progress.failures[element.name] else "missing")
 
 
-def _epochs(folder: Path) -> str:
-    rows = event_log.epochs(folder / "events.jsonl")
-    if not rows:
+def _epoch(row: Event | None) -> str:
+    if row is None:
         return ""
-    name = next((name for name in HEADLINES if isinstance(rows[-1].get(name), float)), "")
-    shown = f" {name} {rows[-1][name]:.4f}" if name else ""
-    return f"epoch {rows[-1]['epoch']}/{rows[-1].get('epochs', '?')}{shown}"
+    name = next((name for name in HEADLINES if isinstance(row.get(name), float)), "")
+    return f"epoch {row['epoch']}/{row.get('epochs', '?')}" + (f" {name} {row[name]:.4f}" if name else "")
 
 
 def _result(run: Json) -> str:
@@ -68,12 +73,17 @@ class Shown:
     """
 
     def __init__(self, sweep: Sweep, draw: "console.Draw | None") -> None:
-        self._sweep, self._draw = sweep, draw
+        self._sweep, self._draw, self._followed = sweep, draw, Followed(sweep)
         self._states: dict[str, str] = {}
+        self._next = 0.0
 
     def __call__(self, progress: Progress) -> None:
-        """Show where the sweep stands."""
-        table = rows(self._sweep, progress)
+        """Show where the sweep stands, unless that was shown a moment ago; the end is always shown."""
+        began = time.monotonic()
+        if began < self._next and (progress.running or progress.waiting):
+            return
+        table = rows(self._sweep, progress, self._followed)
+        self._next = time.monotonic() + max(PACE_S, REST * (time.monotonic() - began))
         if self._draw is not None:
             self._draw(table)
         else:

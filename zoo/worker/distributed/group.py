@@ -18,10 +18,11 @@ from zoo.worker import distributed
 from zoo.worker.errors import UserError
 
 BEAT_S = 1.0
-# A process whose threads send nothing for so long is stopped, or its machine or network is gone.
-SILENT_S = 8.0
+# A process whose threads send nothing for so long is stopped, or its machine or network is gone. On a machine with
+# six times as much work as cores, ones that were well sent nothing for 16 s.
+SILENT_S = 20.0
 # A process that begins no step for so long, or for so many steps' time, while another waits for it, hangs.
-LATE_S, LATE_STEPS = 12.0, 10.0
+LATE_S, LATE_STEPS = 15.0, 10.0
 # Frameworks report a lost neighbour before the channel does; so long the channel may take to say who it was.
 EXPLAIN_S = 4.0
 

@@ -70,7 +70,7 @@ class Engine:
         """Bytes of the gradients, which XLA adds up; statistics of normalization come on top."""
         if self._trained is None:
             return 0
-        return sum(int(np.prod(each.shape)) * 4 for each in self._trained.trainable_variables)
+        return sum(each.value.nbytes for each in self._trained.trainable_variables)
 
     def watch(self, model):
         """Take note of the model that is trained."""

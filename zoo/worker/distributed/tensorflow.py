@@ -99,7 +99,8 @@ class Engine:
         present = [each for each in dense if each is not None]
         if not present:
             return gradients
-        flat = tensorflow.concat([tensorflow.reshape(tensorflow.cast(each, "float32"), [-1]) for each in present], 0)
+        wide = max([tensorflow.float32] + [each.dtype for each in present], key=lambda kind: kind.size)
+        flat = tensorflow.concat([tensorflow.reshape(tensorflow.cast(each, wide), [-1]) for each in present], 0)
         sizes = [int(np.prod(each.shape)) for each in present]
         pieces = iter(tensorflow.split(self._sum(flat * self._group.weight), sizes))
         return [

@@ -1,6 +1,7 @@
 """PyTorch: torch.distributed, with gloo between processors and NCCL between CUDA devices."""
 
 import datetime
+import functools
 import os
 import sys
 
@@ -83,8 +84,9 @@ class Engine:
         present = [each for each in gradients if each is not None]
         if not present:
             return gradients
+        wide = functools.reduce(torch.promote_types, (each.dtype for each in present), torch.float32)
         with torch.no_grad():
-            flat = torch.cat([each.reshape(-1).to(torch.float32) for each in present]) * self._group.weight
+            flat = torch.cat([each.reshape(-1).to(wide) for each in present]) * self._group.weight
             pieces = iter(self._sum(flat).split([each.numel() for each in present]))
             return [None if each is None else next(pieces).reshape(each.shape).to(each.dtype) for each in gradients]
 

@@ -13,6 +13,7 @@ from zoo.worker.model import build
 from zoo.worker.training import evaluation, feature_extraction, image_batches
 from zoo.worker.training.augment import make_augmenter
 from zoo.worker.training.checkpointing import Checkpointer
+from zoo.worker.training.equal_batches import tell_if_raised
 from zoo.worker.training.finish import evaluate_best, save
 from zoo.worker.training.loop import fit
 from zoo.worker.training.run import Run
@@ -43,6 +44,7 @@ def run(request, events, stop, phases):
         frozen = _frozen(model, plan)
         leaving = _before(model, request["freeze"]["before"], "freeze.before")
     parts, checkpointer = image_batches.parts(request["data"]), Checkpointer(model, training)
+    tell_if_raised(training, len(parts["train"]))
     stages = _Stages(training, model, preprocess, parts, checkpointer)
     epochs = stages.train_head() if plan and plan["head_epochs"] else 0
     if settings["epochs"] and not stop.asked:

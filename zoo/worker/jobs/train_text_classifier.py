@@ -6,6 +6,7 @@ from zoo.models import word_pairs
 from zoo.worker.metrics import likeliest
 from zoo.worker.training import evaluation
 from zoo.worker.training.checkpointing import Checkpointer
+from zoo.worker.training.equal_batches import tell_if_raised
 from zoo.worker.training.finish import evaluate_best, save
 from zoo.worker.training.labelled_texts import TextBatches, predict_shared
 from zoo.worker.training.loop import fit
@@ -41,6 +42,7 @@ def run(request, events, stop, phases):
         with training.timed("count_s"):
             _count_pairs(model, texts, labels, split["train"])
     checkpointer = Checkpointer(model, training)
+    tell_if_raised(training, len(split["train"]))
     batches = TextBatches(texts, labels, split, arguments["classes"], training.settings, training.group)
     fit(model, batches, Stage(training.settings), checkpointer, training)
 

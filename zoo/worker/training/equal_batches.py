@@ -16,6 +16,17 @@ def equal_batches(items, most, multiple=1):
     return steps, -(-size // multiple) * multiple
 
 
+def tell_if_raised(run, items):
+    """Warn where the processes of a training cannot share batches of the size that one process would take."""
+    most, group = run.settings["batch_size"], run.group
+    (_, wanted), (_, size) = equal_batches(items, most), equal_batches(items, most, group.multiple)
+    if size != wanted:
+        run.warn(
+            "Batches have %d items instead of %d: on this framework every process takes as many as the others,"
+            " and there are %d" % (size, wanted, group.size)
+        )
+
+
 def fill(order, size, random):
     """The order, with as many of its items drawn once more at its end as the last batch lacks."""
     lacking = -len(order) % size
