@@ -58,6 +58,7 @@ class ProcessGroup:
     def __init__(self, processes: list[Process], lost: Callable[[int, int], None]) -> None:
         self._processes, self._lost = processes, lost
         self.stdin: IO[bytes] | None = processes[0].stdin
+        self.stdout: IO[bytes] | None = None
         self._lines: queue.SimpleQueue[bytes | None] = queue.SimpleQueue()
         self._status: int | None = None
         for process in processes:
@@ -122,6 +123,7 @@ class RemoteProcess:
     """A process on another machine, which an executor started; it tells the first process what it has to tell."""
 
     stdin: IO[bytes] | None = None
+    stdout: IO[bytes] | None = None
 
     def __init__(self, job: Job) -> None:
         self._job = job

@@ -9,11 +9,9 @@ from collections.abc import AsyncIterator, Awaitable, Callable
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from starlette.applications import Starlette
-from starlette.exceptions import HTTPException
-from starlette.requests import ClientDisconnect, Request
+from starlette.requests import Request
 from starlette.responses import JSONResponse, Response, StreamingResponse
-from starlette.routing import Route
+from starlette.routing import Route, Router
 from starlette.types import Receive, Scope, Send
 
 from zoo.runs.records import Json
@@ -33,6 +31,7 @@ PAGE = {"/": ("page.html", "text/html"), "/page.css": ("page.css", "text/css"),
         "/page.js": ("page.js", "text/javascript")}  # fmt: skip
 HERE = Path(__file__).parent
 _PREDICT = re.compile(r"/v1/models/(?P<name>[^/]+):predict")
+_ENCODER = json.JSONEncoder(separators=(",", ":"))
 Handler = Callable[[Request], Awaitable[Response]]
 
 
@@ -54,26 +53,16 @@ class Application:
         self._others = self._routed()
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Answer a request; what is asked most is not looked up among the routes."""
+        """Answer a request; what is asked most is not looked up among the routes. Errors are left to the guard."""
         name = _PREDICT.fullmatch(scope["path"]) if scope["type"] == "http" and scope["method"] == "POST" else None
         if name is None:
-            await self._others(scope, receive, send)
+            await self._others({**scope, "app": self}, receive, send)
             return
         scope["path_params"] = name.groupdict()
-        request = Request(scope, receive)
-        try:
-            answer = await self._predict(request)
-        except RequestError as error:
-            answer = await _refused(request, error)
-        except ClientDisconnect as error:
-            answer = await _gone(request, error)
-        except Exception as error:
-            await (await _broken(request, error))(scope, receive, send)
-            raise
-        await answer(scope, receive, send)
+        await (await self._predict(Request(scope, receive)))(scope, receive, send)
 
-    def _routed(self) -> Starlette:
-        """Return the application with its routes."""
+    def _routed(self) -> Router:
+        """Return the routes."""
         routes = [Route(path, _static(name, kind)) for path, (name, kind) in PAGE.items()]
         routes += [
             Route("/healthz", self._alive),
@@ -85,9 +74,7 @@ class Application:
             Route("/v1/models/{name}:predict", self._predict, methods=["POST"]),
             Route("/v1/models/{name}:generate", self._generate, methods=["POST"]),
         ]
-        return Starlette(routes=_most_special_first(routes), exception_handlers={
-            RequestError: _refused, HTTPException: _http_error, ClientDisconnect: _gone, Exception: _broken,
-        })  # fmt: skip
+        return Router(_most_special_first(routes))
 
     async def _alive(self, _: Request) -> Response:
         return JSONResponse({"status": "ok"})
@@ -206,13 +193,15 @@ def _event(content: Json) -> str:
 
 
 def _json(content: Json) -> Response:
-    return Response(json.dumps(content, separators=(",", ":")), media_type="application/json")
+    return Response(_ENCODER.encode(content), media_type="application/json")
 
 
 def _classes(model: Model, row: "NDArray[Any]", every: bool) -> Json:
     """Name the likeliest classes; with the probabilities of all where they are asked for."""
-    best = row.argsort()[::-1][: model.top]
-    top = [{"class": model.classes[each], "probability": round(float(row[each]), 6)} for each in best]
+    best = row.argpartition(-model.top)[-model.top :]  # a fourth of the time that sorting a thousand takes
+    best = best[row[best].argsort()[::-1]]
+    pairs = zip(best.tolist(), row[best].tolist(), strict=True)
+    top = [{"class": model.classes[place], "probability": round(value, 6)} for place, value in pairs]
     return {**top[0], "top": top, **({"probabilities": [float(value) for value in row]} if every else {})}
 
 
@@ -228,25 +217,3 @@ def _static(name: str, kind: str) -> Handler:
         return Response(content, media_type=kind)
 
     return answer
-
-
-async def _refused(_: Request, error: Exception) -> Response:
-    assert isinstance(error, RequestError)  # noqa: S101  (registered for it)
-    headers = {} if error.retry_after is None else {"retry-after": str(error.retry_after)}
-    return JSONResponse({"error": error.message}, error.status, headers=headers)
-
-
-async def _http_error(_: Request, error: Exception) -> Response:
-    assert isinstance(error, HTTPException)  # noqa: S101  (registered for it)
-    return JSONResponse({"error": error.detail}, error.status_code, headers=error.headers)
-
-
-async def _gone(_: Request, __: Exception) -> Response:
-    return Response(status_code=400)
-
-
-async def _broken(_: Request, error: Exception) -> Response:
-    """Say that it is a bug; what it is stands in the log of the server."""
-    return JSONResponse(
-        {"error": f"This is a bug in zoo ({type(error).__name__}); the log of the server says more"}, 500
-    )

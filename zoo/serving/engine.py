@@ -179,14 +179,13 @@ class Engine(Supervisor):
         loop = asyncio.get_running_loop()
         futures = [loop.create_future() for _ in items]
         self._waiting.extend(zip(items, futures, strict=True))
+        words = f"There was no answer within {self.limits.timeout_s:g} s"
+        timer = loop.call_later(self.limits.timeout_s, _fail, futures, RequestError(504, words, retry_after=1))
         self._pump()
         try:
-            async with asyncio.timeout(self.limits.timeout_s):
-                return [await future for future in futures]
-        except TimeoutError:
-            words = f"There was no answer within {self.limits.timeout_s:g} s"
-            raise RequestError(504, words, retry_after=1) from None
+            return [await future for future in futures]
         finally:
+            timer.cancel()
             _give_up(futures)
 
     async def drain(self) -> None:

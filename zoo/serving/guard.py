@@ -5,10 +5,11 @@ import functools
 import hmac
 import ipaddress
 import json
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping
 from urllib.parse import urlsplit
 
-from starlette.datastructures import Headers, MutableHeaders
+from starlette.exceptions import HTTPException
+from starlette.requests import ClientDisconnect
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from zoo.config.schemas.serving import LOOPBACK, ServeConfig
@@ -24,19 +25,19 @@ POLICY = (
     "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' blob: data:; connect-src 'self'; "
     "base-uri 'none'; form-action 'none'; frame-ancestors 'none'"
 )
-HEADERS = {
-    "content-security-policy": POLICY,
-    "x-content-type-options": "nosniff",
-    "referrer-policy": "no-referrer",
-    "cross-origin-resource-policy": "same-origin",
-    "cross-origin-opener-policy": "same-origin",
-    "cache-control": "no-store",
-}
+HEADERS = (
+    (b"content-security-policy", POLICY.encode()),
+    (b"x-content-type-options", b"nosniff"),
+    (b"referrer-policy", b"no-referrer"),
+    (b"cross-origin-resource-policy", b"same-origin"),
+    (b"cross-origin-opener-policy", b"same-origin"),
+    (b"cache-control", b"no-store"),
+)
 BODY_S = 60.0
 
 
 class Guard:
-    """Refuses what must not reach the application, and counts the bytes of bodies.
+    """Refuses what must not reach the application, counts the bytes of bodies, and tells every error to the client.
 
     Args:
         app: what answers.
@@ -62,12 +63,22 @@ class Guard:
             return
         body = _Body(receive, self._limits, self._reserve)
         answer = _Answer(send)
+        # Of several headers of a name the first counts.
+        headers = {name: value.decode("latin-1") for name, value in reversed(scope["headers"])}
         try:
-            self._check(scope)
-            body.announced(Headers(scope=scope).get("content-length"))
+            self._check(scope, headers)
+            body.announced(headers.get(b"content-length"))
             await self._app(scope, body.receive, answer.send)
         except RequestError as error:
-            await answer.refuse(error)
+            await answer.refuse(error, body.is_read)
+        except HTTPException as error:
+            await answer.refuse(RequestError(error.status_code, error.detail), body.is_read, error.headers)
+        except ClientDisconnect:
+            pass  # nobody is there to be told
+        except Exception as error:
+            words = f"This is a bug in zoo ({type(error).__name__}); the log of the server says more"
+            await answer.refuse(RequestError(500, words), body.is_read)
+            raise
         finally:
             self._pending -= body.size
 
@@ -76,19 +87,18 @@ class Guard:
             raise busy("There is no room for the body of another request now")
         self._pending += size
 
-    def _check(self, scope: Scope) -> None:
-        headers = Headers(scope=scope)
-        hosts = headers.getlist("host")
+    def _check(self, scope: Scope, headers: dict[bytes, str]) -> None:
+        hosts = [value.decode("latin-1") for name, value in scope["headers"] if name == b"host"]
         if len(hosts) != 1 or not self._is_own(hosts[0]):
             words = "The server is not called so: other names are given by hosts=NAME,NAME"
             raise RequestError(421, f"{words}. It was called {', '.join(hosts)[:200]!r}")
-        origin = headers.get("origin")
+        origin = headers.get(b"origin")
         if origin is not None and urlsplit_netloc(origin) != hosts[0].lower():
             raise RequestError(403, "Pages of other servers may not use this one")
-        if headers.get("sec-fetch-site") in ("cross-site", "same-site") and scope["path"] not in PAGE:
+        if headers.get(b"sec-fetch-site") in ("cross-site", "same-site") and scope["path"] not in PAGE:
             raise RequestError(403, "Pages of other servers may not use this one")
         if self._token is not None and scope["path"] not in (*OPEN, *PAGE):
-            self._check_token(headers.get("authorization", ""))
+            self._check_token(headers.get(b"authorization", ""))
 
     def _check_token(self, given: str) -> None:
         kind, _, token = given.partition(" ")
@@ -128,6 +138,11 @@ class _Body:
         self._receive, self._reserve = receive, reserve
         self._most, self._read, self.size = int(limits.max_body_mb * 1e6), 0, 0
 
+    @property
+    def is_read(self) -> bool:
+        """Whether all of it came."""
+        return self._read < 0
+
     def announced(self, length: str | None) -> None:
         """Take the length that the header tells."""
         if length is not None and length.isdecimal():
@@ -166,13 +181,17 @@ class _Answer:
         """Send a message."""
         if message["type"] == "http.response.start":
             self._begun = True
-            headers = MutableHeaders(scope=message)
-            for name, value in HEADERS.items():
-                headers.setdefault(name, value)
+            message["headers"] = [*message["headers"], *HEADERS]
         await self._send(message)
 
-    async def refuse(self, error: RequestError) -> None:
-        """Send an error, unless an answer has begun."""
+    async def refuse(self, error: RequestError, is_read: bool, more: Mapping[str, str] | None = None) -> None:
+        """Send an error, unless an answer has begun.
+
+        Args:
+            error: what to tell.
+            is_read: whether all of the request was read; else the connection may have to be closed.
+            more: headers.
+        """
         if self._begun:
             return
         body = json.dumps({"error": error.message}).encode()
@@ -181,7 +200,8 @@ class _Answer:
             headers.append((b"retry-after", str(error.retry_after).encode()))
         if error.status == 401:
             headers.append((b"www-authenticate", b"Bearer"))
-        if error.status in (408, 413, 429):  # the rest of the body is not read
+        headers += [(name.lower().encode(), value.encode()) for name, value in (more or {}).items()]
+        if error.status in (408, 413, 429) and not is_read:
             headers.append((b"connection", b"close"))
         await self.send({"type": "http.response.start", "status": error.status, "headers": headers})
         await self.send({"type": "http.response.body", "body": body})

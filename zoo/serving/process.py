@@ -51,7 +51,8 @@ class WorkerProcess:
         self._process = launchers.load(context.settings.launcher.name).start(
             command, variables, context.folder, stdin=True
         )
-        threading.Thread(target=self._follow, args=(self._process,), daemon=True).start()
+        output = self._process.stdout
+        await self._loop.connect_read_pipe(lambda: _Lines(self._heard, self._closed), output)
         await self._ready
         if not probed:
             probe_cache.keep(self._environment, context.machine, request["device"], self.outcome.start)
@@ -96,21 +97,15 @@ class WorkerProcess:
         code = self.outcome.returncode
         return f"signal {-code} ended it" if code < 0 else f"it ended with exit status {code}"
 
-    # -- in the thread that reads
+    def _closed(self) -> None:
+        """Wait for its end, in a thread: it has closed its output, and may take its time."""
+        threading.Thread(target=self._wait, daemon=True).start()
 
-    def _follow(self, process: launchers.Process) -> None:
-        for line in process.events():
-            event = event_log.parse(line)
-            if event is not None:
-                self._call(self._heard, event)
-        self.outcome.returncode = process.wait()
-        self._call(self._gone)
-
-    def _call(self, function: Callable[..., None], *arguments: Event) -> None:
+    def _wait(self) -> None:
+        assert self._process is not None  # noqa: S101  (its output was closed)
+        self.outcome.returncode = self._process.wait()
         with contextlib.suppress(RuntimeError):  # the loop is closed: the server has ended
-            self._loop.call_soon_threadsafe(function, *arguments)
-
-    # -- in the event loop
+            self._loop.call_soon_threadsafe(self._gone)
 
     def _heard(self, event: Event) -> None:
         if event["event"] in ("start", "error", "done"):
@@ -129,3 +124,26 @@ class WorkerProcess:
     def _failure(self) -> ZooError:
         context = self._model.context
         return diagnosis.failure(self.outcome, context.folder, context.choice.backend.name)
+
+
+class _Lines(asyncio.Protocol):
+    """Takes events from the lines that a worker writes, in the event loop: a thread would wait for the interpreter.
+
+    Args:
+        take: called with every event.
+        closed: called once nothing more comes.
+    """
+
+    def __init__(self, take: Callable[[Event], None], closed: Callable[[], None]) -> None:
+        self._take, self._closed, self._rest = take, closed, b""
+
+    def data_received(self, data: bytes) -> None:
+        """Take the lines that are whole."""
+        *lines, self._rest = (self._rest + data).split(b"\n")
+        for event in map(event_log.parse, lines):
+            if event is not None:
+                self._take(event)
+
+    def connection_lost(self, exc: Exception | None) -> None:
+        """Nothing more comes."""
+        self._closed()

@@ -27,6 +27,10 @@ class Process(Protocol):
     def stdin(self) -> IO[bytes] | None:
         """Its standard input, where that was asked for."""
 
+    @property
+    def stdout(self) -> IO[bytes] | None:
+        """Its standard output, where that comes here; :meth:`events` reads it."""
+
     def events(self) -> Iterable[bytes]:
         """Yield the lines of its standard output until that is closed."""
 

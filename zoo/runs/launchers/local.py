@@ -22,6 +22,11 @@ class LocalProcess(commands.Child):
         """Its standard input, where that was asked for."""
         return self.process.stdin
 
+    @property
+    def stdout(self) -> IO[bytes] | None:
+        """Its standard output."""
+        return self.process.stdout
+
     def events(self) -> Iterable[bytes]:
         """Yield the lines of its standard output until that is closed."""
         return self.process.stdout or ()

@@ -91,17 +91,20 @@ def predictor(predict, preprocess, shape):
     predict(preprocess(np.zeros((1, *shape[1:]), np.uint8)))
     few = FEW if shape[0] >= 2 * FEW else 1
     graph, takes_bytes = _with_preprocessing(_graphs[0].clone(), preprocess, (few, *shape[1:]))
-    queue, answers = _queue(graph, shape[0], few)
+    answers = np.empty((shape[0], *graph.output(0).shape[1:]), np.float32)
+    wish = "LATENCY" if shape[0] == 1 else "THROUGHPUT"
+    queues = {size: _queue(graph, size, wish, answers) for size in sorted({few, 1}, reverse=True)}
 
     def infer(pixels):
-        x = np.asarray(pixels if takes_bytes else preprocess(pixels))
-        count, missing = len(x), -len(x) % few
-        if missing:
-            x = np.concatenate([x, np.zeros((missing, *x.shape[1:]), x.dtype)])
-        for place in range(0, len(x), few):
-            queue.start_async([x[place : place + few]], place, share_inputs=True)
-        queue.wait_all()
-        return answers[:count].copy()
+        x, begin = np.asarray(pixels if takes_bytes else preprocess(pixels)), 0
+        for size, queue in queues.items():
+            end = len(x) - len(x) % size  # those that are left over go one by one, beside no empty places
+            for place in range(begin, end, size):
+                queue.start_async([x[place : place + size]], place, share_inputs=True)
+            begin = end
+        for queue in queues.values():
+            queue.wait_all()
+        return answers[: len(x)].copy()
 
     return infer
 
@@ -120,20 +123,20 @@ def _with_preprocessing(graph, preprocess, shape):
     return steps.build(), True
 
 
-def _queue(graph, batch, few):
-    """Compile a graph; return a queue of requests and the array that its answers are written to."""
+def _queue(graph, size, wish, answers):
+    """Compile a graph for ``size`` pictures at a time; return a queue of requests, which writes to ``answers``."""
     import openvino
 
-    wish = "LATENCY" if batch == 1 else "THROUGHPUT"
+    graph = graph.clone()
+    graph.reshape({graph.input(0): [size, *graph.input(0).shape[1:]]})
     compiled = openvino.Core().compile_model(graph, "CPU", dict(_settings, PERFORMANCE_HINT=wish))
-    answers = np.empty((-(-batch // few) * few, *compiled.output(0).shape[1:]), np.float32)
     queue = openvino.AsyncInferQueue(compiled)  # as many at once as OpenVINO holds for best
 
     def keep(request, place):
-        answers[place : place + few] = request.get_output_tensor(0).data
+        answers[place : place + size] = request.get_output_tensor(0).data
 
     queue.set_callback(keep)
-    return queue, answers
+    return queue
 
 
 def _straight_line(preprocess):
