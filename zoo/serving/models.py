@@ -118,6 +118,8 @@ def _slots(place: Path) -> Json:
 def _pictures(name: str, overrides: list[str], place: Path, limits: ServeConfig) -> Model:
     context, network, style = pictures_task.opened(overrides)
     context.folder, settings = place, context.settings
+    if settings.precision == "auto":
+        raise ZooError("precision=auto compares the first 600 images of a run", "For a server, name a precision.")
     shape = [SLOTS, limits.max_batch, *network.size, 3 if style is None else 1]
     serve = _slots(place) | {"kind": "pictures", "shape": shape, "classes": len(network.classes)}
     serve["precision"] = settings.precision

@@ -38,6 +38,22 @@ def policy(wanted, promise):
     return "mixed_bfloat16" if gains and _has_amx() else "float32"
 
 
+def lower(promise):
+    """Name a precision below float32 that may answer sooner on this device; None where none is known to.
+
+    On a processor it is bfloat16 where matrices of that are multiplied in hardware (AMX), on a GPU float16. Whether
+    it does gain, :mod:`zoo.worker.inference.lower_precision` finds out.
+
+    Args:
+        promise: the kind of device that was promised, such as ``cpu``.
+    """
+    if compat.MAJOR < 3:
+        return None
+    if promise != "cpu":
+        return "float16"
+    return "bfloat16" if _has_amx() else None
+
+
 def _gains(what):
     return what in devices.capabilities()["bfloat16_gains"]
 

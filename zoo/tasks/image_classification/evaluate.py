@@ -119,6 +119,7 @@ def _of_arrays(context: RunContext[EvaluateConfig], classifier: Classifier, inpu
     """Evaluate on small images that are ready as one array."""
     import numpy as np
 
+    predict.refuse_precision(context.settings)
     name, judging = str(classifier.model["name"]), Judging(classifier.classes)
     start_run(context, ["evaluate", name, context.choice.backend.name])
     with record_outcome(context):

@@ -53,6 +53,7 @@ def infer(overrides: list[str]) -> Run:
         return predict_photos.predict(_create_context(overrides), classifier_of(source, model))
     records.require(source.folder, source.record, NEEDED_FOR_ARRAYS)
     context = _create_context(overrides)
+    refuse_precision(context.settings)
     inputs = _inputs(context.settings, source)
     name = model["name"]
     start_run(context, ["infer", name, context.choice.backend.name])
@@ -241,6 +242,19 @@ def test_set(source: Run, limits: TestData) -> Inputs:
         np.save(path, pixels, allow_pickle=False)
 
     return Inputs(names, save, labels, record | {"class_names": material.class_names})
+
+
+def refuse_precision(settings: ClassifierConfig) -> None:
+    """Refuse a lower precision for images that are answered as one array, in float32.
+
+    Raises:
+        ZooError: another one is asked for.
+    """
+    if settings.precision != "float32":
+        raise ZooError(
+            f"precision={settings.precision} is for images that are read one by one from files",
+            "Arrays, the test part of a run, and grayscale images are answered in float32: remove precision=.",
+        )
 
 
 def _infer_request(context: RunContext[InferConfig], source: Run, inputs: Inputs, trained: Json) -> Request:

@@ -4,6 +4,7 @@ import itertools
 from typing import Any
 
 from zoo.config.tasks import Table
+from zoo.runs.records import Json
 from zoo.runs.result import Run
 from zoo.tasks import summaries
 from zoo.tasks.image_classification import feature_writer
@@ -46,6 +47,8 @@ def _photos(run: Run) -> list[str]:
     if data["skipped_items"]:
         summary.append(f"Skipped, with reasons in skipped.csv: {data['skipped_items']:,}")
     summary.append(f"{summaries.where(record)}, {metrics.get('precision', 'float32')}: {data['items']:,} images")
+    if "precision_tried" in metrics:
+        summary.append(_precision(metrics))
     if "end_to_end_items_per_s" in metrics:
         batch = f"a batch of {metrics['batch_size']} in {metrics['batch_ms_p50']:.1f} ms"
         summary.append(
@@ -53,3 +56,15 @@ def _photos(run: Run) -> list[str]:
             f"{metrics['items_per_s']:,.0f} images/s, {batch} (90th percentile {metrics['batch_ms_p90']:.1f} ms)"
         )
     return summary
+
+
+def _precision(metrics: Json) -> str:
+    """Say what precision=auto found."""
+    tried, compared = metrics["precision_tried"], metrics["precision_compared"]
+    if tried is None:
+        return "precision=auto: float32, this device is not known to be faster in another"
+    chosen = metrics["precision"] if metrics["precision"] == tried else f"float32 kept ({tried} tried)"
+    return (
+        f"precision=auto: {chosen}; of the first {compared:,} images {tried} gives "
+        f"{metrics['precision_changed']:,} another class, in {metrics['precision_time']:.2f} of the time"
+    )

@@ -10,8 +10,8 @@ import time
 
 import numpy as np
 
-from zoo.worker import weights
-from zoo.worker.inference import features, predictors
+from zoo.worker import precision, weights
+from zoo.worker.inference import features, lower_precision, predictors
 from zoo.worker.inference.outputs import finite
 from zoo.worker.input_queue import iter_commands
 from zoo.worker.model import build
@@ -23,8 +23,8 @@ def run(request, events, stop, phases):
     Args:
         request: its ``stream`` part names the files ``pixels`` (uint8) and ``probabilities`` (float32), their
             ``shape`` (slots, batch, height, width, channels) and ``classes``, how many ``items`` there are (None:
-            unknown), and the ``precision`` to compute in. With a part ``features`` (``layer``, or None, and ``path``)
-            the output of that layer is written to a file instead, and there are no ``probabilities``.
+            unknown), and the ``precision`` to compute in, or ``auto``. With a part ``features`` (``layer``, or None,
+            and ``path``) the output of that layer is written to a file instead, and there are no ``probabilities``.
         events: where to report.
         stop: when asked to, the slot in hand is the last.
         phases: seconds by phase, filled in.
@@ -36,7 +36,7 @@ def run(request, events, stop, phases):
     pixels = np.memmap(asked["pixels"], np.uint8, "r", shape=shape)
     began = time.monotonic()
     predict = _predictor(request, shape[1:], phases)
-    keeper = _keeper(request, predict(np.zeros(shape[1:], np.uint8)).shape[1:])
+    keeper = _keeper(request, predict.warm_up(np.zeros(shape[1:], np.uint8)).shape[1:])
     phases["compile_s"] = time.monotonic() - began - phases["build_s"]
     for note in request["model"].get("notes", ()):
         events.emit("warning", message=note)
@@ -45,7 +45,7 @@ def run(request, events, stop, phases):
     for filled in iter_commands(stop):
         slot, count = filled["slot"], filled["count"]
         began = time.monotonic()
-        keeper.keep(slot, predict(pixels[slot])[:count])
+        keeper.keep(slot, predict(pixels[slot], count))
         took.append((time.monotonic() - began, count))
         done += count
         events.emit("batch", slot=slot, count=count)
@@ -53,7 +53,7 @@ def run(request, events, stop, phases):
             events.step(step=done, steps=asked["items"], of="pictures")
     phases["infer_s"] = sum(seconds for seconds, _ in took)
     speed = _speed([seconds for seconds, count in took], done)
-    metrics = dict(speed, precision=asked["precision"], batch_size=shape[1])
+    metrics = dict(speed, **predict.described(), batch_size=shape[1])
     return dict(keeper.described(), metrics=metrics, stopped="interrupted" if stop.asked else None)
 
 
@@ -90,15 +90,27 @@ def _keeper(request, shape):
 
 
 def _predictor(request, shape, phases):
+    """What answers a batch of pixels, called with them and the number of those that count."""
+    began, wanted = time.monotonic(), request["stream"]["precision"]
+    if wanted != "auto":
+        answer = lower_precision.Fixed(_network(request, shape, wanted), wanted)
+    else:
+        lower = precision.lower(request["device"]["promise"])
+        answer = lower_precision.Comparison(
+            _network(request, shape, "float32"), lambda: _network(request, shape, lower), lower
+        )
+    phases["build_s"] = time.monotonic() - began
+    return answer
+
+
+def _network(request, shape, in_precision):
     """From a batch of pixels to probabilities, in the best way that the framework has."""
-    began = time.monotonic()
     device = importlib.import_module("zoo.worker.devices." + request["device"]["framework"])
-    predictors.prepare(device, request["stream"]["precision"])
+    predictors.prepare(device, in_precision)
     model, preprocess = build(request)
     if request["weights"]:
         weights.load_for(request, model)
     model = features.cut(request, model) if request.get("features") else model
-    phases["build_s"] = time.monotonic() - began
     return predictors.of(device, model, preprocess, shape)
 
 
