@@ -188,10 +188,10 @@ def test_a_promise_is_told_in_its_direction_or_why_it_does_not_apply(folder: Pat
     page = read(folder)
     assert "of at most" in " ".join(text for _, text in page.texts)
     assert 1.88 in page.values
-    because = ["trainer.epochs=1 (recipe: 40)"]
+    because = ["trainer.epochs=1 (recipe: 12)"]
     save(folder, record() | {"expected": {}, "expected_not_applicable": {"expected": {}, "because": because}})
     said = " ".join(text for _, text in read(folder).texts)
-    assert "The expected result of the recipe does not apply to this run: trainer.epochs=1 (recipe: 40)" in said
+    assert "The expected result of the recipe does not apply to this run: trainer.epochs=1 (recipe: 12)" in said
 
 
 def test_the_structure_is_one_that_screen_readers_follow(folder: Path) -> None:
