@@ -66,7 +66,7 @@ def networks(options: argparse.Namespace, folder: Path) -> dict[str, Settings]:
         ]  # fmt: skip
     if options.text and "language" in wanted:
         text = ["model=transformer/lm", "data=text_file", f"data.root={options.text}", "model.dropout=0.1"]
-        small = ["model.layers=2", "model.d_model=64", "model.d_ff=256", "model.length=32", "data.validation=0.02"]
+        small = ["model.layers=2", "model.d_model=32", "model.d_ff=128", "model.length=32", "data.validation=0.02"]
         chosen["language"] = [*text, *([] if options.whole else small), f"trainer.steps={steps}"]
     rate = {"adam": 0.001, "momentum": 0.01, "sgd": 0.01}[options.optimizer]
     learning = [f"trainer.optimizer={options.optimizer}", f"trainer.learning_rate={rate}", f"seed={options.seed}",
