@@ -93,7 +93,7 @@ def _cells(backend: str, row: evidence.Row) -> list[str]:
     preset = f", preset {row['preset']}" if row["preset"] not in ("full", None) else ""
     note = f"; {row['note']}" if row.get("note") and row["note"] not in evidence.figure(row) else ""
     source = f"`{row['command']}` at {_short(row['commit'])}" if row["source"] is None else row["source"]
-    where = f"{row['platform']}, {evidence.device(row)}"
+    where = f"{row['platform']}, {evidence.place(row)}"
     result = f"{evidence.figure(row)}{changed}{note}"
     return [backend, row["stack"], row["grade"], where, row["data"]["name"] + preset, result, row["date"], source]
 

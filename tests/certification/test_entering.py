@@ -39,9 +39,10 @@ def test_evidence_becomes_rows_of_grade_measured(checkout: Path) -> None:
     assert "max_minutes" not in row["command"]
     (known,) = [each for each in stacks.load("tf-2.19").evidence if each.grade == "measured"]
     assert (known.platform, known.device) == ("macos-arm64", "metal")
-    assert known.what.startswith("4 of 5 steps of certify passed on Apple M1; failed: golden (metal-fused-dense")
+    assert known.what.startswith("6 of 14 steps of certify passed on Apple M1; 6 were not run; failed: train mnist,")
     (machine,) = machines.read()
-    assert (machine.passed, machine.failed, machine.device) == (4, 1, "Apple M1")
+    assert (machine.passed, machine.failed, machine.not_run, machine.device) == (6, 2, 6, "Apple M1")
+    assert machines.table_rows([machine])[0][4].startswith("6 passed, 2 failed, 6 not run (quick); failed: train")
 
 
 def test_entering_twice_changes_nothing(checkout: Path) -> None:
@@ -63,6 +64,30 @@ def test_a_row_leaves_the_rest_of_a_stack_as_it_is(name: str) -> None:
     assert changed.removeprefix(kept).startswith("  - grade: measured\n")
     newer = dataclasses.replace(row, what="later", source="python -m zoo certify, 2026-12-01, x")
     assert entering.with_row(changed, StackRow(name, "x", newer)).count("python -m zoo certify") == 1
+
+
+def test_two_machines_with_the_same_device_keep_their_rows(checkout: Path) -> None:
+    """Every processor is called CPU:0; the hardware tells two of them apart."""
+    file = evidence.file("mnist", "cpu")
+    (row,) = [
+        each for each in evidence.read_file(file) if each["stack"] == "tf-2.21" and each["data"]["name"] == "mnist"
+    ]
+    other = row | {"hardware": "another-xeon-64gb", "value": 0.9921}
+    newer = row | {"value": 0.9931}
+    evidence.add(file, other)
+    rows = evidence.add(file, newer)
+    same = [each for each in rows if evidence.key(each)[:3] == evidence.key(row)[:3] and each["data"] == row["data"]]
+    assert sorted((each["hardware"], each["value"]) for each in same) == [
+        ("another-xeon-64gb", 0.9921), (row["hardware"], 0.9931),
+    ]  # fmt: skip
+    assert evidence.place(other).endswith(" of another-xeon-64gb")
+
+
+def test_what_a_row_takes_the_place_of_is_said(checkout: Path) -> None:
+    read = intake.read(sample.write(checkout / "e.zip"))
+    entering.write(entering.changes(read))
+    shown = entering.lines(entering.changes(read))
+    assert f"  in place of that of {sample.TODAY}: 6 passed, 2 failed, 6 not run (quick)" in shown
 
 
 def test_a_passed_training_that_misses_the_promise_gives_no_row(checkout: Path) -> None:
@@ -116,7 +141,7 @@ def test_two_machines_differ_by_machine_and_figures(tmp_path: Path, capsys: pyte
     state = sample.certification()
     state.hardware, state.machine = "apple-m4-16gb", "another Mac"
     state.steps[1].figures = {"device_gflop_per_s": 2147.4}
-    state.steps[4] = sample.step("golden")
+    state.steps[sample.number_of(state, "golden")] = sample.step("golden")
     other = sample.write(tmp_path / "b.zip", sample.members(state))
     rows = comparison.differences(intake.read(one), intake.read(other))
     assert ["metal with tf-2.19, device: device_gflop_per_s", "1074", "2147", "2"] in rows

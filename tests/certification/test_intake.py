@@ -12,8 +12,9 @@ import pytest
 
 from tests.support import evidence_sample as sample
 from zoo.certification import archive, intake, plausibility
-from zoo.certification.results import FAILED
+from zoo.certification.results import FAILED, NOT_RUN, SKIPPED
 from zoo.core.errors import ZooError
+from zoo.environments import machine
 
 TOMORROW_NEXT_YEAR = "2099-01-01"
 
@@ -22,7 +23,7 @@ def test_a_good_archive_is_taken_and_plausible(tmp_path: Path) -> None:
     evidence = intake.read(sample.write(tmp_path / "e.zip"))
     assert plausibility.problems(evidence) == []
     assert evidence.state.hardware == "apple-m1-8gb"
-    assert evidence.state.steps[-1].state == FAILED
+    assert (evidence.state.count(FAILED), evidence.state.count(NOT_RUN)) == (2, 6)
 
 
 def test_the_same_evidence_gives_the_same_bytes(tmp_path: Path) -> None:
@@ -34,8 +35,9 @@ def _state(**changed: Any) -> dict[str, bytes]:
     return sample.members(dataclasses.replace(sample.certification(), **changed))
 
 
-def _step(number: int, **changed: Any) -> dict[str, bytes]:
+def _step(name: str, **changed: Any) -> dict[str, bytes]:
     state = sample.certification()
+    number = sample.number_of(state, name)
     state.steps[number] = dataclasses.replace(state.steps[number], **changed)
     return sample.members(state)
 
@@ -46,6 +48,31 @@ def _run(name: str, **changed: Any) -> dict[str, bytes]:
     return sample.members(records=records)
 
 
+def _without(name: str) -> dict[str, bytes]:
+    state, records = sample.certification(), sample.runs()
+    del state.steps[sample.number_of(state, name)]
+    records.pop(name, None)
+    return sample.members(state, records)
+
+
+def _twice(name: str, **changed: Any) -> dict[str, bytes]:
+    state = sample.certification()
+    number = sample.number_of(state, name)
+    state.steps.insert(number, dataclasses.replace(state.steps[number], record="", **changed))
+    return sample.members(state)
+
+
+def _machine(**changed: Any) -> dict[str, bytes]:
+    """Everything of another machine that has the same backend."""
+    here = dataclasses.replace(sample.HERE, **changed)
+    described = {key: value for key, value in dataclasses.asdict(here).items() if key != "notes"}
+    records = {name: row | {"machine": described} for name, row in sample.runs().items()}
+    state = dataclasses.replace(
+        sample.certification(), hardware=machine.hardware(here), machine=machine.describe(here)
+    )
+    return sample.members(state, records)
+
+
 def _row(**changed: Any) -> dict[str, bytes]:
     row = sample.product()["rows"][0] | changed
     return _run("device", rows=[row])
@@ -53,7 +80,9 @@ def _row(**changed: Any) -> dict[str, bytes]:
 
 # What somebody forged, and a word of the reason for which it is refused.
 FORGED: dict[str, tuple[Callable[[], dict[str, bytes]], str]] = {
-    "a better accuracy in the step": (lambda: _step(3, figures={"test_accuracy": 0.999}), "in the step and"),
+    "a better accuracy in the step": (
+        lambda: _step("train mnist_dense", figures={"test_accuracy": 0.999}), "in the step and",
+    ),
     "a better accuracy everywhere": (
         lambda: _run("train-mnist_dense", metrics={"test_accuracy": 0.99}), "no whole number of 359",
     ),
@@ -82,7 +111,9 @@ FORGED: dict[str, tuple[Callable[[], dict[str, bytes]], str]] = {
         lambda: sample.members() | {archive.LOCKS: json.dumps({"tf-2.19": "0" * 64}).encode()}, "another lock",
     ),
     "a run of no step": (lambda: sample.members() | {"runs/extra.json": b"{}"}, "belongs to no step"),
-    "a step that there is not": (lambda: _step(3, step="train everything"), "there is no such step"),
+    "a step that there is not": (
+        lambda: _step("train mnist_dense", step="train everything"), "which is no such step",
+    ),
     "markup in the name of a device": (
         lambda: _run("device", device={"name": "<img src=x>", "kind": "gpu", "proof": "matmul"}), "no plain text",
     ),
@@ -90,7 +121,38 @@ FORGED: dict[str, tuple[Callable[[], dict[str, bytes]], str]] = {
         lambda: _run("train-mnist_dense", command=["python", "-m", "`rm -rf ~`"]), "none of the zoo's",
     ),
     "another commit": (lambda: _run("device", git_commit="f" * 40), "another commit"),
-    "no time at all": (lambda: _step(2, seconds=-1.0), "-1.0 seconds"),
+    "a failure left out": (lambda: _without("golden"), "lacks golden"),
+    "a failure and a better try": (lambda: _twice("golden", state="passed"), "has golden 2 times"),
+    "a failure that was not run": (
+        lambda: _step("train mnist", state=NOT_RUN, seconds=0.0, problem="", reference_gflop_per_s=0.0),
+        "after one that was not run",
+    ),
+    "a failure that was skipped": (
+        lambda: _step("train mnist", state=SKIPPED, seconds=0.0, reference_gflop_per_s=0.0), "no step failed that",
+    ),
+    "a figure without a run": (
+        lambda: _step("train mnist", state="passed", figures={"test_accuracy": 0.9}, problem=""), "no run belongs to",
+    ),
+    "the run of another step": (
+        lambda: _step("train mnist", state="passed", record="train-mnist_dense", problem=""), "belongs to 2 steps",
+    ),
+    "the run of another model": (lambda: _run("train-mnist_dense", model="mnist"), "its record is of train mnist"),
+    "the settings of another model": (
+        lambda: _run("train-mnist_dense", config=sample.first_epoch("mobilenet")["config"]), "has the settings of",
+    ),
+    "a speed that no row has": (
+        lambda: _step("device", figures={"probes": 1, "device_gflop_per_s": 9000.0}), "9000.0 in the step and",
+    ),
+    "a Mac that has no such GPU": (lambda: _machine(gpus=[], arch="x86_64"), "does not work on its machine"),
+    "a GPU that was not promised": (lambda: _run("device", promise="cpu"), "promises a cpu"),
+    "a device that was not probed": (lambda: _run("device", probes=[]), "nothing was probed"),
+    "a page with a script": (
+        lambda: sample.members() | {archive.PAGE: b"<!DOCTYPE html><script>alert(1)</script>"}, "page.html",
+    ),
+    "a page that loads": (
+        lambda: sample.members() | {archive.PAGE: b"<p>x</p><IMG\nsRC=//evil.example/x.png>"}, "page.html",
+    ),
+    "no time at all": (lambda: _step("first epoch of mnist_dense", seconds=-1.0), "seconds is -1.0, below zero"),
 }  # fmt: skip
 
 

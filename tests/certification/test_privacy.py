@@ -53,7 +53,7 @@ def test_names_paths_and_numbers_do_not_come_into_an_archive(tmp_path: Path) -> 
     state = sample.certification()
     state.steps[4].problem = PLANTED
     state.steps[4].words = [PLANTED]
-    state.steps[4].record = "broken"
+    state.steps[sample.number_of(state, "golden")].record = "broken"
     run = tmp_path / "runs" / "broken"
     run.mkdir(parents=True)
     record = sample.training() | {
@@ -71,7 +71,7 @@ def test_names_paths_and_numbers_do_not_come_into_an_archive(tmp_path: Path) -> 
     (run / "events.jsonl").write_text(json.dumps({"event": "epoch", "epoch": 1, "loss": 1.0, "note": PLANTED}) + "\n")
     (run / "results.json").write_text(json.dumps([{"network": "mnist", "error": PLANTED, "machine": PLANTED}]))
     path = archive.write(tmp_path / archive.name_of(state), archive.members(tmp_path, state, Cleaner()))
-    assert state.steps[4].state == FAILED
+    assert state.steps[sample.number_of(state, "golden")].state == FAILED
     with zipfile.ZipFile(path) as file:
         content = {name: file.read(name).decode("utf-8") for name in file.namelist()}
     assert {"runs/broken.json", "logs/broken.txt"} <= content.keys()
@@ -104,3 +104,11 @@ def test_only_listed_fields_of_a_record_are_taken() -> None:
 def test_this_machine_has_secrets() -> None:
     words = {word for _, word in privacy.secrets()}
     assert "FOLDER" in words
+
+
+def test_a_version_of_four_numbers_is_no_address() -> None:
+    cleaner = Cleaner([])
+    assert cleaner.text("jax 0.12.0.1 at 192.168.1.20") == "jax 0.12.0.1 at IP"
+    versions = {"opencv": "4.10.0.84", "jax": "0.12.0.1", "torch": "2.15.0+cpu", "odd": "/home/somebody/x"}
+    kept = cleaner.record({"versions": versions})["versions"]
+    assert kept == versions | {"odd": "PATH"}

@@ -18,6 +18,7 @@ OWN = {
     "stack": "tf-2.21",
     "platform": "linux-x86_64",
     "machine": "Linux, x86_64, 2 cores",
+    "hardware": "some-xeon-24gb",
     "os_build": None,
     "device": {"name": "/job:localhost/replica:0/task:0/device:CPU:0", "kind": "cpu", "proof": "matmul"},
     "data": {"name": "mnist", "sha256": "0" * 64, "train_items": 54000, "test_items": 10000},
@@ -61,6 +62,7 @@ def test_a_row_is_kept_as_it_is_and_another_of_its_kind_takes_its_place(tmp_path
         {"grade": "stand-in"},
         {"stack": "tf-2.5"},
         {"platform": "macos-arm64"},
+        {"hardware": "another-xeon-24gb"},
         {"data": OWN["data"] | {"name": "digits"}},
         {"preset": "smoke", "expected": None},
         {"device": {"name": "GPU:0", "kind": "gpu", "proof": "matmul", "description": "Apple M1"}},
@@ -80,6 +82,7 @@ def test_rows_that_stand_for_other_things_stay(tmp_path: Path, other: dict[str, 
         ({"grade": "mesured"}, "did you mean 'measured'"),
         ({"commit": None}, "needs commit"),
         ({"versions": {}}, "needs versions"),
+        ({"hardware": ""}, "needs hardware"),
         ({"command": None}, "needs command"),
         ({"value": None}, "needs value"),
         ({"value": float("nan")}, "value is nan"),
@@ -134,7 +137,7 @@ def test_words_name_grade_figure_place_and_what_was_changed() -> None:
     text = evidence.words(OWN)
     assert text == (
         "measured: test_accuracy 0.9912 (at least 0.99: reached), 120.5 s of training on mnist, "
-        "tf-2.21 on linux-x86_64, CPU:0"
+        "tf-2.21 on linux-x86_64, CPU:0 of some-xeon-24gb"
     )
     smoke = evidence.words(OWN | {"preset": "smoke", "expected": None, "changed": ["trainer.epochs=3"]})
     assert "shows only that it trains" in smoke

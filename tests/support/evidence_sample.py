@@ -8,13 +8,14 @@ from pathlib import Path
 from typing import Any
 
 from tests import machines
-from zoo.certification import archive, page, results, session, steps
-from zoo.certification.results import FAILED, PASSED, Certification, Place, StepResult
+from zoo.certification import archive, page, results, steps
+from zoo.certification.results import FAILED, NOT_RUN, PASSED, Certification, Place, StepResult
 from zoo.core.files import file_sha256
 from zoo.environments import machine, stacks
 from zoo.tasks import registry
 
 COMMIT = "0123456789abcdef0123456789abcdef01234567"
+FIRST_EPOCHS = ("mnist_dense", "mobilenet", "transformer/lm")
 PLACE = Place("metal", "tf-2.19", "gpu", "tensorflow", trains=True)
 HERE = machines.load("m1")
 TODAY = datetime.datetime.now(datetime.UTC).date().isoformat()
@@ -49,11 +50,13 @@ def training() -> dict[str, Any]:
                   metrics=metrics, epochs=epochs)  # fmt: skip
 
 
-def first_epoch() -> dict[str, Any]:
+def first_epoch(model: str) -> dict[str, Any]:
     """The record of a first epoch whose losses are the golden ones."""
-    golden = json.loads(steps.FIRST_EPOCHS.read_text(encoding="utf-8"))["losses"]["mnist_dense"]
+    golden = json.loads(steps.FIRST_EPOCHS.read_text(encoding="utf-8"))["losses"][model]
     losses = {name: golden[name] for name in ("loss", "val_loss")}
-    return training() | {"epochs": [{"epoch": 1, "epoch_s": 0.5, **losses}]}
+    words = [f"model={model}", "backend=metal", "stack=tf-2.19"]
+    settings = dataclasses.asdict(registry.compose_settings("train", words))
+    return training() | {"model": model, "config": settings, "epochs": [{"epoch": 1, "epoch_s": 0.5, **losses}]}
 
 
 def product(median_ms: float = 2.0) -> dict[str, Any]:
@@ -61,7 +64,14 @@ def product(median_ms: float = 2.0) -> dict[str, Any]:
     row = {"operation": "square", "size": 1024, "device": "/device:GPU:0", "device_kind": "gpu",
            "median_ms": median_ms, "gflop_per_s": 2 * 1024**3 / median_ms / 1e6, "largest_error": 1e-6,
            "correct": True}  # fmt: skip
-    return record("device", verb="bench", bench="matmul", rows=[row], command=["python", "-m", "zoo", "bench"])
+    probes = [{"name": "dense_relu", "ok": True}]
+    return record("device", verb="bench", bench="matmul", rows=[row], probes=probes,
+                  command=["python", "-m", "zoo", "bench"])  # fmt: skip
+
+
+def number_of(state: Certification, name: str) -> int:
+    """The place of a step among the steps."""
+    return [row.step for row in state.steps].index(name)
 
 
 def step(name: str, state: str = PASSED, **more: Any) -> StepResult:
@@ -70,21 +80,26 @@ def step(name: str, state: str = PASSED, **more: Any) -> StepResult:
     row = StepResult(
         PLACE.backend, PLACE.stack, name, "does something", state, 10.0, reference_gflop_per_s=90.0, record=run
     )
+    if state == NOT_RUN:
+        row = dataclasses.replace(row, seconds=0.0, reference_gflop_per_s=0.0, record="")
     return dataclasses.replace(row, **more)
 
 
 def certification() -> Certification:
-    """A certification in which one step failed."""
+    """A certification in which two steps failed, and which was ended after the second."""
     return Certification(
-        mode=results.QUICK, hardware=session.hardware(HERE), machine=machine.describe(HERE), platform=HERE.platform,
+        mode=results.QUICK, hardware=machine.hardware(HERE), machine=machine.describe(HERE), platform=HERE.platform,
         commit=COMMIT, date=TODAY, finished=TODAY, power="on mains, charged to 80 %", reference_gflop_per_s=91.0,
         places=[PLACE],
         steps=[
             step("environment"),
-            step("device", words=["matmul ran on Apple M1, a gpu"], figures={"device_gflop_per_s": 1073.7}),
-            step("first epoch of mnist_dense"),
+            step("device", words=["matmul ran on Apple M1, a gpu"],
+                 figures={"probes": 1, "device_gflop_per_s": product()["rows"][0]["gflop_per_s"]}),
+            *(step(f"first epoch of {model}", figures={"off": 0.0}) for model in FIRST_EPOCHS),
             step("train mnist_dense", figures={"test_accuracy": 349 / 359, "train_s": 2.5}),
+            step("train mnist", FAILED, problem="no memory left", record=""),
             step("golden", FAILED, problem="mobilenet is off by 0.2", issues=["metal-fused-dense-relu-wrong"]),
+            *(step(name, NOT_RUN) for name in ("matmul", "networks", "encoder", "memory", "resume", "device again")),
         ],
     )  # fmt: skip
 
@@ -105,7 +120,8 @@ def searched() -> Certification:
 def runs() -> dict[str, dict[str, Any]]:
     """The records by the names of their runs."""
     return {
-        "device": product(), "first-epoch-of-mnist_dense": first_epoch(), "train-mnist_dense": training(),
+        "device": product(), "train-mnist_dense": training(),
+        **{f"first-epoch-of-{model.replace('/', '-')}": first_epoch(model) for model in FIRST_EPOCHS},
         "golden": record("golden", verb="bench", bench="networks", exit="failed", command=["python", "-m", "zoo"]),
     }  # fmt: skip
 

@@ -9,7 +9,7 @@ from zoo.certification import machines, results
 from zoo.certification.intake import Evidence
 from zoo.certification.machines import CertifiedMachine
 from zoo.certification.record_checks import machine_of
-from zoo.certification.results import FAILED, PASSED, SKIPPED, Place, StepResult
+from zoo.certification.results import FAILED, NOT_RUN, PASSED, SKIPPED, STATES, Place, StepResult
 from zoo.config import config_files, search_space
 from zoo.core import paths
 from zoo.core.errors import ZooError
@@ -123,7 +123,7 @@ def _machine_row(place: Place, evidence: Evidence) -> CertifiedMachine:
     state = evidence.state
     rows = state.taken(place)
     device, kind = _device(rows, evidence)
-    count = {name: sum(row.state == name for row in rows) for name in (PASSED, FAILED, SKIPPED)}
+    count = {name: sum(row.state == name for row in rows) for name in STATES}
     figures = {f"{row.step}: {name}": row.figures[name] for row in rows if row.state == PASSED
                for name in SHOWN if name in row.figures}  # fmt: skip
     failures = [
@@ -134,7 +134,8 @@ def _machine_row(place: Place, evidence: Evidence) -> CertifiedMachine:
         hardware=state.hardware, machine=state.machine, platform=state.platform, backend=place.backend,
         stack=place.stack, device=device, kind=kind or place.kind, grade="stand-in" if stand_in else "measured",
         mode=state.mode, date=state.finished, commit=state.commit, passed=count[PASSED], failed=count[FAILED],
-        skipped=count[SKIPPED], failures=failures, figures=figures, archive_sha256=evidence.sha256,
+        skipped=count[SKIPPED], not_run=count[NOT_RUN], failures=failures, figures=figures,
+        archive_sha256=evidence.sha256,
     )  # fmt: skip
 
 
@@ -152,7 +153,9 @@ def _device(rows: list[StepResult], evidence: Evidence) -> tuple[str, str]:
 
 
 def _stack_row(place: Place, row: CertifiedMachine) -> StackRow:
-    said = [f"{row.passed} of {row.passed + row.failed + row.skipped} steps of certify passed on {row.device}"]
+    whole = row.passed + row.failed + row.skipped + row.not_run
+    said = [f"{row.passed} of {whole} steps of certify passed on {row.device}"]
+    said += [f"{row.not_run} were not run"] if row.not_run else []
     said += [f"failed: {', '.join(row.failures)}"] if row.failures else []
     said += [f"{name} {value:.4g}" for name, value in row.figures.items() if "accuracy" in name]
     source = f"python -m zoo certify{' --quick' if row.mode == 'quick' else ''}, {row.date}, {row.hardware}"
@@ -184,8 +187,12 @@ def lines(whole: Changes) -> list[str]:
         times = f", {row['times_as_fast']} times as fast as the recipe" if row["times_as_fast"] else ""
         said.append(f"{_shown(file)}: proposed {' '.join(search_space.overrides(row['values']))}{times}")
     said += [f"{_shown(_stack_file(each.stack))}: {each.row.grade}, {each.row.what}" for each in whole.stacks]
-    said += [f"{_shown(machines.file())}: {row.machine}, {row.backend} with {row.stack}: {row.passed} passed, "
-             f"{row.failed} failed, {row.skipped} skipped" for row in whole.machines]  # fmt: skip
+    certified = {row.key: row for row in machines.read()}
+    for machine in whole.machines:
+        place = f"{machine.backend} with {machine.stack}"
+        said.append(f"{_shown(machines.file())}: {machine.machine}, {place}: {machine.steps} ({machine.mode})")
+        before = certified.get(machine.key)
+        said += [f"  in place of that of {before.date}: {before.steps} ({before.mode})"] if before else []
     return [*said, *(f"not entered: {text}" for text in whole.remarks)]
 
 

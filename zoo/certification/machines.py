@@ -27,7 +27,7 @@ class CertifiedMachine:
         mode: quick or whole.
         date: UTC day on which it ended.
         commit: of the zoo.
-        passed: number of steps; so are ``failed`` and ``skipped``.
+        passed: number of steps; so are ``failed``, ``skipped`` and ``not_run``.
         failures: steps that failed, with the known issues that explain them.
         figures: a few numbers by name.
         archive_sha256: of the archive that it comes from.
@@ -47,6 +47,7 @@ class CertifiedMachine:
     passed: int
     failed: int
     skipped: int
+    not_run: int
     failures: list[str]
     figures: dict[str, float]
     archive_sha256: str
@@ -55,6 +56,12 @@ class CertifiedMachine:
     def key(self) -> tuple[str, str, str, str]:
         """Return what identifies a row: a newer one of the same takes its place."""
         return self.hardware, self.platform, self.backend, self.stack
+
+    @property
+    def steps(self) -> str:
+        """Return how many steps ended how, in words."""
+        ended = {"passed": self.passed, "failed": self.failed, "skipped": self.skipped, "not run": self.not_run}
+        return ", ".join(f"{count} {name}" for name, count in ended.items() if count or name == "passed")
 
 
 def file() -> Path:
@@ -100,7 +107,7 @@ def table_rows(rows: list[CertifiedMachine]) -> list[list[str]]:
     """Return cells for :data:`COLUMNS`."""
     return [
         [row.machine, f"{row.backend}, {row.stack}", f"{row.device} ({row.kind.upper()})", row.grade,
-         f"{row.passed} passed, {row.failed} failed, {row.skipped} skipped ({row.mode})"
+         f"{row.steps} ({row.mode})"
          + (f"; failed: {', '.join(row.failures)}" if row.failures else ""), row.date]
         for row in rows
     ]  # fmt: skip

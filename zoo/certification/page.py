@@ -21,9 +21,8 @@ CARDS = (
 
 def page(state: Certification) -> str:
     """Return the page as HTML: one file, nothing is loaded and no script runs."""
-    counted = [f"{state.count(name)} {name}" for name in ("passed", "failed", "skipped") if state.count(name)]
     said = [
-        ", ".join(counted) or "nothing done",
+        state.counts(),
         f"{state.mode} certification",
         state.finished or f"begun {state.date}",
     ]

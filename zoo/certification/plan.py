@@ -23,6 +23,7 @@ class Step:
         expected_s: seconds that it took on two cores of a Xeon with stack tf-2.21; what is left is estimated by them.
         do: the function.
         needed: whether the steps after it make no sense where it fails.
+        recorded: whether the record of a run belongs to it where it passed.
     """
 
     name: str
@@ -30,6 +31,7 @@ class Step:
     expected_s: float
     do: Do
     needed: bool = False
+    recorded: bool = True
 
 
 def places(backend: str | None, stack: str) -> list[Place]:
@@ -52,7 +54,7 @@ def places(backend: str | None, stack: str) -> list[Place]:
         chosen = [selection.select(name, here, each) for name in names for each in _stacks(name, stack, here)]
     if not chosen:
         raise ZooError(f"No backend works on this machine with stack {stack!r}", "`python -m zoo doctor` says why.")
-    return [_place(row) for row in chosen]
+    return [place(row) for row in chosen]
 
 
 def _stacks(backend: str, wanted: str, here: Machine) -> list[str | None]:
@@ -68,7 +70,8 @@ def _stacks(backend: str, wanted: str, here: Machine) -> list[str | None]:
     return [name for name in names if selection.evaluate(row, here, available, name).stack]
 
 
-def _place(choice: Selection) -> Place:
+def place(choice: Selection) -> Place:
+    """Return the place that a selected backend is."""
     stack = choice.stack
     trains = choice.backend.trains and stack.trains
     return Place(choice.backend.name, stack.name, choice.required_device, stack.framework, trains)
@@ -77,7 +80,7 @@ def _place(choice: Selection) -> Place:
 def steps_of(place: Place, mode: str) -> list[Step]:
     """Return the steps of a place, in their order; a stack that cannot train has fewer."""
     begin = [
-        Step("environment", "builds the environment of the stack from its lock", 5, steps.environment, needed=True),
+        Step("environment", "builds the environment of the stack from its lock", 5, steps.environment, True, False),
         Step("device", "proves the device, probes operations, times a product", 8, steps.device, needed=True),
     ]
     times = [Step("golden", "compares the answers of networks with golden ones", 12, timings.golden)]
@@ -88,7 +91,8 @@ def steps_of(place: Place, mode: str) -> list[Step]:
     if search is not None:
         model, data, trials = search
         about = f"searches {trials} trials for a recipe of {model} on {data}"
-        return [*begin, Step(f"tune {model}", about, 12.0 * (trials + 6), steps.tuned(model, data, trials))]
+        do = steps.tuned(model, data, trials)
+        return [*begin, Step(f"tune {model}", about, 12.0 * (trials + 6), do, recorded=False)]
     if not place.trains:
         return [*begin, *times]
     times += [

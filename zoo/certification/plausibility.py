@@ -4,16 +4,17 @@ A careful forger can pass all of it: evidence is as good as the word of who send
 damaged files, records that were edited by hand, and machines of another time or release.
 """
 
+import collections
 import datetime
-import math
 import re
+import statistics
 from collections.abc import Iterator
 from typing import Any
 
-from zoo.certification import plan, results, steps
+from zoo.certification import figures, foreign_page, plan, results, steps
 from zoo.certification.intake import Evidence
-from zoo.certification.record_checks import FRACTIONS, MOST_GFLOP_PER_S, PLAIN, date_of, is_number, record_problems
-from zoo.certification.results import StepResult
+from zoo.certification.record_checks import PLAIN, date_of, record_problems
+from zoo.certification.results import FAILED, NOT_RUN, PASSED, SKIPPED, Place, StepResult
 from zoo.config import search_space
 from zoo.core.errors import ZooError
 from zoo.core.files import file_sha256
@@ -33,8 +34,13 @@ def problems(evidence: Evidence, today: datetime.date | None = None) -> list[str
     """
     state = evidence.state
     wrong = [*_state_problems(evidence, today or datetime.datetime.now(datetime.UTC).date())]
-    used = {row.record for row in state.steps if row.record}
-    wrong += [f"runs/{name}.json belongs to no step" for name in sorted(evidence.runs.keys() - used)]
+    used = collections.Counter(row.record for row in state.steps if row.record)
+    wrong += [f"runs/{name}.json belongs to no step" for name in sorted(evidence.runs.keys() - used.keys())]
+    wrong += [f"the record {name} belongs to {count} steps" for name, count in sorted(used.items()) if count > 1]
+    states = [row.state for row in state.steps]
+    if NOT_RUN in states and set(states[states.index(NOT_RUN) :]) != {NOT_RUN}:
+        wrong.append("a step was taken after one that was not run")
+    wrong += [f"page.html {text}: no page of certify has that" for text in foreign_page.problems(evidence.page)[:5]]
     for row in state.steps[:MOST_STEPS]:
         where = f"{row.backend} with {row.stack}, {row.step}"
         wrong += [f"{where}: {text}" for text in _step_problems(row, evidence)]
@@ -51,8 +57,7 @@ def _state_problems(evidence: Evidence, today: datetime.date) -> Iterator[str]:
         yield "it finished before it began"
     if not _COMMIT.fullmatch(state.commit):
         yield f"{state.commit!r} is neither a commit nor a version"
-    if not 0 < state.reference_gflop_per_s < MOST_GFLOP_PER_S:
-        yield f"the reference product has a speed of {state.reference_gflop_per_s} GFLOP/s"
+    yield from figures.problems({"reference_gflop_per_s": state.reference_gflop_per_s})
     for name in ("hardware", "machine", "power"):
         if not PLAIN.fullmatch(getattr(state, name)):
             yield f"{name} is no plain text: {getattr(state, name)[:60]!r}"
@@ -67,6 +72,7 @@ def _state_problems(evidence: Evidence, today: datetime.date) -> Iterator[str]:
             yield f"stack {place.stack} does not exist on {state.platform}"
         else:
             yield from _lock_problems(place.stack, evidence)
+            yield from _plan_problems(place, evidence)
 
 
 def _lock_problems(stack: str, evidence: Evidence) -> Iterator[str]:
@@ -75,28 +81,39 @@ def _lock_problems(stack: str, evidence: Evidence) -> Iterator[str]:
         yield f"it was made with another lock of stack {stack}: check the zoo out at {evidence.state.commit}"
 
 
+def _plan_problems(place: Place, evidence: Evidence) -> Iterator[str]:
+    """Yield which steps of a place are not told of, or not in the order in which they are taken."""
+    state, planned = evidence.state, plan.steps_of(place, evidence.state.mode)
+    told, expected = [row.step for row in state.taken(place)], [step.name for step in planned]
+    if told != expected:
+        wrong = [f"lacks {name}" for name in expected if name not in told]
+        wrong += [f"has {name} {told.count(name)} times" for name in dict.fromkeys(told) if told.count(name) > 1]
+        wrong += [f"has {name}, which is no such step" for name in told if name not in expected]
+        yield f"{place.name} {', '.join(wrong[:5]) or 'has its steps in another order'}"
+        return
+    blocked = False
+    for step, row in zip(planned, state.taken(place), strict=True):
+        if row.state == SKIPPED and not blocked:
+            yield f"{place.name}, {step.name}: it was skipped, but no step failed that it needs"
+        if row.state in (PASSED, FAILED) and blocked:
+            yield f"{place.name}, {step.name}: it was taken, but a step failed that it needs"
+        if row.state == PASSED and step.recorded and not row.record:
+            yield f"{place.name}, {step.name}: it is said to have passed, but no run belongs to it"
+        blocked = blocked or (step.needed and row.state == FAILED)
+
+
 def _step_problems(row: StepResult, evidence: Evidence) -> Iterator[str]:
-    place = next(
-        (each for each in evidence.state.places if (each.backend, each.stack) == (row.backend, row.stack)), None
-    )
-    if place is None:
+    if evidence.state.place_of(row) is None:
         yield "no such place was certified"
-    elif row.step not in {step.name for step in plan.steps_of(place, evidence.state.mode)}:
-        yield "there is no such step"
     if row.proposal:
         yield from _proposal_problems(row, evidence)
     unknown = set(row.issues) - {issue.id for issue in known_issues.issues()}
     if unknown:
         yield f"there are no known issues {', '.join(sorted(map(repr, unknown)))}"
-    if not 0 <= row.seconds < 10**6:
-        yield f"it took {row.seconds} seconds"
-    if row.reference_gflop_per_s < 0 or row.reference_gflop_per_s > MOST_GFLOP_PER_S:
-        yield f"the reference product has a speed of {row.reference_gflop_per_s} GFLOP/s"
-    for name, value in row.figures.items():
-        if not math.isfinite(value) or (value < 0 and name != "grown_bytes"):
-            yield f"{name} is {value}"
-        elif name in FRACTIONS and value > 1:
-            yield f"{name} is {value}, more than all"
+    reference = {"reference_gflop_per_s": row.reference_gflop_per_s} if row.state in (PASSED, FAILED) else {}
+    yield from figures.problems({"seconds": row.seconds, **reference, **row.figures})
+    if row.state in (SKIPPED, NOT_RUN) and (row.seconds or row.figures or row.record):
+        yield f"it is {row.state}, and has figures"
     if not row.record:
         return
     record = evidence.runs.get(row.record)
@@ -122,18 +139,26 @@ def _proposal_problems(row: StepResult, evidence: Evidence) -> Iterator[str]:
         allowed = space.get(name)
         if allowed is None or not _is_in(value, allowed):
             yield f"its proposal has {name}={value!r}, which is not in the search space"
-    seconds = [each for name in ("recipe", "winner") for each in times.get(name) or [None]]
-    if not all(each is None or (is_number(each) and each > 0) for each in seconds) or None in times.get(
-        "winner", [None]
-    ):
+    recipe, winner = (times.get(name) for name in ("recipe", "winner"))
+    if not isinstance(recipe, list) or not isinstance(winner, list) or len(recipe) != len(winner) or not winner:
+        yield "its proposal was not confirmed"
+        return
+    # A recipe may miss the target from a seed, a winner may not.
+    seconds = [*winner, *(each for each in recipe if each is not None)]
+    if not all(figures.is_number(each) and each > 0 for each in seconds):
         yield "its proposal was not confirmed, or in no time"
+        return
+    ratios = [one / other for one, other in zip(recipe, winner, strict=True) if one]
+    said = proposal.get("times_as_fast")
+    if said != (round(statistics.median(ratios), 3) if ratios else None):
+        yield f"its proposal is said to be {said!r} times as fast, which its seconds do not say"
 
 
 def _is_in(value: Any, allowed: search_space.Range) -> bool:
     if allowed.choices is not None:
         return value in allowed.choices
     return (
-        is_number(value)
+        figures.is_number(value)
         and allowed.low is not None
         and allowed.high is not None
         and allowed.low <= value <= allowed.high

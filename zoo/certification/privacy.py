@@ -56,7 +56,8 @@ _IDENTIFIERS = (
     (r"[\w.+-]+@[\w-]+(?:\.[\w-]+)+", "ADDRESS"),
     (r"\b[0-9a-fA-F]{8}-(?:[0-9a-fA-F]{4}-){3}[0-9a-fA-F]{12}\b", "UUID"),
     (r"\b(?:[0-9a-fA-F]{2}:){5}[0-9a-fA-F]{2}\b", "MAC"),
-    (r"(?<![\d.])(?!127\.)(?:\d{1,3}\.){3}\d{1,3}(?![\d.])", "IP"),
+    # No host has an address that begins with 0; versions such as 0.12.0.1 do.
+    (r"(?<![\d.])(?!(?:127|0)\.)(?:\d{1,3}\.){3}\d{1,3}(?![\d.])", "IP"),
     (r"(?i)(serial(?:[ _-]?(?:number|no))?\"?\s*[:=]?\s*\"?)[A-Z0-9]{8,}", r"\1SERIAL"),
 )
 _ROOTS = (
@@ -64,6 +65,8 @@ _ROOTS = (
 )
 # A path ends where a quote, a bracket or a blank does; "/job:localhost/replica:0" of TensorFlow is none.
 _PATH = re.compile(rf"(?<![\w.:/-])(?:/(?:{_ROOTS})(?=[/\s]|$)|~[\w-]*/|[A-Za-z]:\\)[^\s'\"`<>()\[\]{{}},;]*")
+
+_VERSION = re.compile(r"\d{1,6}(?:\.\w{1,12}){1,5}(?:\+[\w.]{1,40})?")
 
 
 def secrets() -> list[tuple[str, str]]:
@@ -139,6 +142,10 @@ class Cleaner:
             return [self.value(part) for part in value]
         return value
 
+    def _version(self, version: Any) -> Any:
+        """Return a version as it is: four numbers are no address there."""
+        return version if _VERSION.fullmatch(str(version)) else self.value(version)
+
     def record(self, record: Json) -> Json:
         """Return what is taken of a run record."""
         kept: Json = {}
@@ -147,6 +154,10 @@ class Cleaner:
             if value is None:
                 continue
             kept[name] = self.value(_parts(value, parts))
+        if isinstance(record.get("versions"), dict):
+            kept["versions"] = {
+                self.text(str(name)): self._version(part) for name, part in record["versions"].items()
+            }
         if "finished" in kept:
             kept["finished"] = str(kept["finished"])[:10]  # the day tells enough
         if isinstance(kept.get("config"), dict):

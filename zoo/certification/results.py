@@ -12,7 +12,8 @@ from zoo.runs.records import Json
 
 FORMAT = 1
 STATE = "certify.json"
-PASSED, FAILED, SKIPPED = STATES = ("passed", "failed", "skipped")
+# Skipped: a step before it failed, without which it makes no sense. Not run: the certification was ended before it.
+PASSED, FAILED, SKIPPED, NOT_RUN = STATES = ("passed", "failed", "skipped", "not run")
 QUICK, WHOLE = "quick", "whole"
 # "tune MODEL DATA TRIALS" searches the recipe of one model instead.
 _TUNING = re.compile(r"tune ([\w/]{1,60}) (\w{1,40}) (\d{1,4})", re.ASCII)
@@ -47,7 +48,7 @@ class StepResult:
         backend: where it was taken; so is ``stack``.
         step: its name.
         about: what it does, in words.
-        state: passed, failed or skipped.
+        state: passed, failed, skipped or not run.
         seconds: that it took.
         words: what came out, a line each.
         figures: numbers by name.
@@ -113,6 +114,10 @@ class Certification:
         """Return what became of a step of a place, None where it was not taken yet."""
         return next((row for row in self.taken(place) if row.step == step), None)
 
+    def place_of(self, row: StepResult) -> Place | None:
+        """Return the place of a step; None where the certification has no such place."""
+        return next((each for each in self.places if (each.backend, each.stack) == (row.backend, row.stack)), None)
+
     def taken(self, place: Place) -> list[StepResult]:
         """Return what became of the steps of a place so far."""
         return [row for row in self.steps if (row.backend, row.stack) == (place.backend, place.stack)]
@@ -120,6 +125,10 @@ class Certification:
     def count(self, state: str) -> int:
         """Return how many steps ended so."""
         return sum(row.state == state for row in self.steps)
+
+    def counts(self) -> str:
+        """Say how many steps ended how: ``12 passed, 1 failed``."""
+        return ", ".join(f"{self.count(name)} {name}" for name in STATES if self.count(name)) or "nothing done"
 
     def write(self, folder: Path) -> None:
         """Write it into its folder.

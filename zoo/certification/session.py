@@ -1,5 +1,6 @@
 """Take the steps of a certification one after the other; what is done is kept, so that it can be stopped."""
 
+import dataclasses
 import datetime
 import json
 import os
@@ -10,13 +11,12 @@ from pathlib import Path
 
 from zoo.certification import plan, reference, samples
 from zoo.certification.plan import Step
-from zoo.certification.results import FAILED, PASSED, SKIPPED, STATE, Certification, Place, StepResult, of
+from zoo.certification.results import FAILED, NOT_RUN, PASSED, SKIPPED, STATE, Certification, Place, StepResult, of
 from zoo.certification.work import Findings, Work, explained
 from zoo.core import console
 from zoo.core.errors import INTERRUPTED, ZooError
 from zoo.core.files import locked, storage_error
 from zoo.environments import machine, power
-from zoo.environments.machine import Machine
 from zoo.runs import lifecycle, records
 
 PREFIX = "certify-"
@@ -31,35 +31,37 @@ class Session:
     Args:
         folder: holds the state, the run folders and the samples.
         state: what has been done.
-        mnist: folder of the files of MNIST, or None.
-        on_battery: take steps on battery, too.
     """
 
-    def __init__(self, folder: Path, state: Certification, mnist: str | None, on_battery: bool) -> None:
+    def __init__(self, folder: Path, state: Certification) -> None:
         self.folder, self.state = folder, state
-        self._mnist, self._on_battery = mnist, on_battery
 
-    def run(self) -> None:
+    def run(self, mnist: str | None, on_battery: bool) -> None:
         """Take all steps that have not been taken.
+
+        Args:
+            mnist: folder of the files of MNIST, or None.
+            on_battery: take steps on battery, too.
 
         Raises:
             ZooError: it was interrupted; the same command goes on.
         """
         try:
             with locked(self.folder / ".lock", "certifies this machine"):
-                self._take_all()
+                self._take_all(mnist, on_battery)
         except KeyboardInterrupt as error:
             message = f"Stopped; what was done is kept in {self.folder}"
-            raise ZooError(message, "The same command goes on with it.", INTERRUPTED) from error
+            remedy = "The same command goes on with it; with --finish it makes the evidence of what was done."
+            raise ZooError(message, remedy, INTERRUPTED) from error
 
-    def _take_all(self) -> None:
+    def _take_all(self, mnist: str | None, on_battery: bool) -> None:
         drawn = samples.draw(self.folder / "samples")
         self._say_beginning()
         for place, step in self.left():
             if not self._blocker(place):
-                self._wait_for_mains()
+                _wait_for_mains(on_battery)
                 self._heed_heat()
-            work = Work(place, self.state.mode, self.folder / "runs", drawn, self._mnist)
+            work = Work(place, self.state.mode, self.folder / "runs", drawn, mnist)
             done, count = (
                 len(self.state.steps),
                 sum(len(plan.steps_of(each, self.state.mode)) for each in self.state.places),
@@ -79,6 +81,20 @@ class Session:
                 if self.state.result(place, step.name) is None:
                     yield place, step
 
+    def as_it_is(self) -> Certification:
+        """Return the certification as one that ends here: steps that were not taken are named as not run.
+
+        What is kept in the folder stays as it is, so that the certification can still go on.
+
+        Raises:
+            ZooError: no step was taken.
+        """
+        if not self.state.steps:
+            raise ZooError(f"No step was taken yet in {self.folder}", "Certify first.")
+        missing = [StepResult(place.backend, place.stack, step.name, step.about, NOT_RUN, 0.0)
+                   for place, step in self.left()]  # fmt: skip
+        return dataclasses.replace(self.state, steps=[*self.state.steps, *missing], finished=_today())
+
     def seconds_left(self) -> float:
         """Estimate what is left: what was expected of these steps, times how much longer the others took."""
         expected = {(place.backend, place.stack, step.name): step.expected_s
@@ -95,14 +111,6 @@ class Session:
         console.say(f"Certifying {self.state.machine}\n{places}: {count} steps, about {words(self.seconds_left())}")
         console.say(f"This machine is {power.read()}. Ctrl-C stops; the same command goes on")
         console.say(f"All of it is in {self.folder}")
-
-    def _wait_for_mains(self) -> None:
-        """Wait while the machine runs on its battery: power saving slows it, and this takes long."""
-        if self._on_battery or not power.read().on_battery:
-            return
-        console.warn("This machine is on battery: waiting until it is plugged in. --on-battery does not wait.")
-        while power.read().on_battery:
-            time.sleep(BATTERY_POLL_S)
 
     def _heed_heat(self) -> None:
         """Let a machine cool down for a while whose reference product has become slower."""
@@ -149,37 +157,44 @@ class Session:
         return ""
 
 
-def opened(root: Path, mode: str, backend: str | None, stack: str, mnist: str | None, on_battery: bool) -> Session:
-    """Return the session that the same command left unfinished, or a new one.
+def unfinished(root: Path, mode: str, backend: str | None, stack: str) -> Session | None:
+    """Return the session that the same command left unfinished on this machine, None where there is none.
+
+    Raises:
+        ZooError: nothing works here.
+    """
+    wanted = mode, plan.places(backend, stack), identity(), machine.describe(machine.probe())
+    for folder in sorted(root.glob(f"{PREFIX}*"), reverse=True):
+        state = _unfinished(folder)
+        if state and (state.mode, state.places, state.commit, state.machine) == wanted:
+            return Session(folder.resolve(), state)
+    return None
+
+
+def begun(root: Path, mode: str, backend: str | None, stack: str) -> Session:
+    """Return a new session.
 
     Args:
         root: folder of all run folders.
         mode: quick or whole.
         backend: only this one, or None.
         stack: ``best``, ``all`` or a name.
-        mnist: folder of the files of MNIST, or None.
-        on_battery: do not wait until the machine is plugged in.
 
     Raises:
         ZooError: nothing works here, or nothing can be written there.
     """
     here, chosen = machine.probe(), plan.places(backend, stack)
-    commit = identity()
-    for folder in sorted(root.glob(f"{PREFIX}*"), reverse=True):
-        state = _unfinished(folder)
-        if state and (state.mode, state.places, state.commit) == (mode, chosen, commit):
-            return Session(folder.resolve(), state, mnist, on_battery)
     stamp = datetime.datetime.now().strftime("%Y-%m-%d_%H-%M-%S")
     named = re.sub(r"[^\w-]+", "-", mode)
     folder = (root / f"{PREFIX}{named}-{stamp}").resolve()
     state = Certification(
-        mode=mode, hardware=hardware(here), machine=machine.describe(here), platform=here.platform, commit=commit,
-        date=_today(), power=str(power.read()), reference_gflop_per_s=round(reference.gflop_per_s(), 3),
-        places=chosen,
+        mode=mode, hardware=machine.hardware(here), machine=machine.describe(here), platform=here.platform,
+        commit=identity(), date=_today(), power=str(power.read()), places=chosen,
+        reference_gflop_per_s=round(reference.gflop_per_s(), 3),
     )  # fmt: skip
     _make(folder)
     state.write(folder)
-    return Session(folder, state, mnist, on_battery)
+    return Session(folder, state)
 
 
 def _make(folder: Path) -> None:
@@ -203,17 +218,18 @@ def identity() -> str:
     return records.git_commit() or f"version {lifecycle.version()}"
 
 
-def hardware(here: Machine) -> str:
-    """Return what computes in a machine, as a part of a file's name: ``apple-m1-8gb``."""
-    gpus = [gpu.name for gpu in here.gpus if gpu.name != here.chip]
-    size = f"{round(here.memory_bytes / 2**30)}gb" if here.memory_bytes else ""
-    named = re.sub(r"\((?:R|TM|tm|r)\)|\bCPU\b|@.*", " ", " ".join([here.chip, *gpus]))
-    return re.sub(r"[^a-z0-9]+", "-", f"{named} {size}".lower()).strip("-")
-
-
 def words(seconds: float) -> str:
     """Return a time as it is said: ``40 seconds``, ``12 minutes``."""
     return f"{max(1, round(seconds))} seconds" if seconds < 90 else f"{round(seconds / 60)} minutes"
+
+
+def _wait_for_mains(on_battery: bool) -> None:
+    """Wait while the machine runs on its battery, unless it may: power saving slows it, and this takes long."""
+    if on_battery or not power.read().on_battery:
+        return
+    console.warn("This machine is on battery: waiting until it is plugged in. --on-battery does not wait.")
+    while power.read().on_battery:
+        time.sleep(BATTERY_POLL_S)
 
 
 def _newest(folder: Path) -> Path | None:

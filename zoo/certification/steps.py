@@ -79,26 +79,34 @@ def first_epoch_settings(model: str, samples: Path) -> list[str]:
 
     Whatever a recipe sets is set here, to what every stack can do, so that each backend takes the same steps.
     """
-    digits = ["data=digits", "data.train_limit=512", "model.dropout=0"]
-    pictures = ["data=folder", f"data.root={samples / 'shapes'}", "model.input_size=64", "model.alpha=0.25",
-                "model.dropout=0", "augment.flip=false", "augment.crop=0", "fine_tune.head_epochs=0",
-                "fine_tune.unfreeze_from=null"]  # fmt: skip
-    texts = ["trainer.clip=null", "trainer.weight_decay=0"]
-    settings = {
+    digits = {"data": "digits", "data.train_limit": 512, "model.dropout": 0}
+    texts = {"model.dropout": 0, "model.length": 32, "trainer.clip": "null", "trainer.weight_decay": 0}
+    own: dict[str, dict[str, object]] = {
         "mnist_dense": digits,
-        "mnist": [*digits, "freeze.before=null", "freeze.after=0.25"],
-        "mobilenet": pictures,
-        "transformer/classifier": ["data=text_lines", f"data.root={samples / 'texts'}", "data.validation=0.1",
-                                   "model.length=32", "model.pooled_dropout=0", "model.dropout=0",
-                                   "model.pair_buckets=0", "trainer.word_dropout=0", *texts],
-        "transformer/lm": ["data=text_file", f"data.root={samples / 'sentences.txt'}", "model.layers=2",
-                           "model.d_model=64", "model.d_ff=128", "model.length=32", "data.tokenizer=characters",
-                           "data.test_limit=2000", "data.train_limit=40000", "trainer.steps=20",
-                           "trainer.final_lr_ratio=0.01", *texts],
-    }[model]  # fmt: skip
-    adam = ["optimizer=adam", "learning_rate=0.001", "beta_2=0.999"]
-    steps = ["epochs=1", "batch_size=32", "precision=float32", "schedule=constant", "warmup=0", "label_smoothing=0"]
-    return [f"model={model}", *settings, *(f"trainer.{text}" for text in [*steps, *adam]), "seed=1"]
+        "mnist": {**digits, "freeze.before": "null", "freeze.after": 0.25},
+        "mobilenet": {
+            "data": "folder", "data.root": samples / "shapes", "model.input_size": 64, "model.alpha": 0.25,
+            "model.dropout": 0, "augment.flip": "false", "augment.crop": 0, "fine_tune.head_epochs": 0,
+            "fine_tune.unfreeze_from": "null", "trainer.learning_rate": 0.0005, "trainer.label_smoothing": 0.1,
+        },
+        # Adam of Keras 3 on TensorFlow moves only those rows of a table that a batch holds, Adam of the others all.
+        "transformer/classifier": {
+            **texts, "data": "text_lines", "data.root": samples / "texts", "data.validation": 0.1,
+            "model.pooled_dropout": 0, "model.pair_buckets": 0, "trainer.word_dropout": 0, "trainer.optimizer": "sgd",
+            "trainer.learning_rate": 0.01,
+        },
+        "transformer/lm": {
+            **texts, "data": "text_file", "data.root": samples / "sentences.txt", "data.tokenizer": "characters",
+            "data.test_limit": 2000, "data.train_limit": 40000, "model.layers": 2, "model.d_model": 64,
+            "model.d_ff": 128, "trainer.steps": 20, "trainer.final_lr_ratio": 0.01,
+        },
+    }  # fmt: skip
+    common = {
+        "trainer.epochs": 1, "trainer.batch_size": 32, "trainer.precision": "float32", "trainer.optimizer": "adam",
+        "trainer.learning_rate": 0.001, "trainer.beta_2": 0.999, "trainer.label_smoothing": 0,
+        "trainer.schedule": "constant", "trainer.warmup": 0, "seed": 1,
+    }  # fmt: skip
+    return [f"{name}={value}" for name, value in {"model": model, **common, **own[model]}.items()]
 
 
 def training(model: str, *settings: str, minutes: float) -> Do:

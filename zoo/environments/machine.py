@@ -127,6 +127,14 @@ def describe(machine: Machine) -> str:
     return ", ".join(part for part in parts if part)
 
 
+def hardware(machine: Machine) -> str:
+    """Name what computes in a machine, whatever system runs on it, as a part of a file's name: ``apple-m1-8gb``."""
+    graphics = [gpu.name for gpu in machine.gpus if gpu.name != machine.chip]
+    memory = f"{round(machine.memory_bytes / 2**30)}gb" if machine.memory_bytes else ""
+    named = re.sub(r"\((?:R|TM|tm|r)\)|\bCPU\b|@.*", " ", " ".join([machine.chip, *graphics]))
+    return re.sub(r"[^a-z0-9]+", "-", f"{named} {memory}".lower()).strip("-")
+
+
 # -- asking the system
 
 

@@ -54,6 +54,7 @@ class EvidenceRow:
 
     Attributes:
         machine: in one line.
+        hardware: what computes in it, as :func:`zoo.environments.machine.hardware` names it; of own rows.
         metric: what ``value`` is, such as ``test_accuracy``.
         expected: what the recipe promises; null where it promises nothing, or nothing of such a training.
         direction: whether ``value`` is to be ``at_least`` or ``at_most`` what is expected; rows without it: at least.
@@ -88,6 +89,7 @@ class EvidenceRow:
     differences: list[str] = dataclasses.field(default_factory=list)
     lock_sha256: str | None = None
     note: str = ""
+    hardware: str = ""
     probes: dict[str, dict[str, Any]] = dataclasses.field(default_factory=dict)
 
 
@@ -153,10 +155,10 @@ def add(path: Path, row: Row) -> list[Row]:
     return rows
 
 
-def key(row: Row) -> tuple[str, str, str, str, str, str, tuple[str, ...]]:
-    """Return what identifies a row: two devices of a platform, or two variants of a recipe, are two rows."""
+def key(row: Row) -> tuple[str | tuple[str, ...], ...]:
+    """Return what identifies a row: two machines, two devices of one, or two variants of a recipe, are two rows."""
     changed = tuple(sorted(row.get("changed", [])))
-    where = row["grade"], row["stack"], row["platform"], device(row)
+    where = row["grade"], row["stack"], row["platform"], row.get("hardware", ""), device(row)
     return *where, row["data"]["name"], str(row["preset"]), changed
 
 
@@ -196,8 +198,8 @@ def _reported_problems(row: Row) -> Iterator[str]:
 
 def _own_problems(row: Row) -> Iterator[str]:
     grade = row["grade"]
-    for name in ("commit", "versions", "command", "metric", "preset", "seconds"):
-        if not row[name]:
+    for name in ("commit", "versions", "command", "metric", "preset", "seconds", "hardware"):
+        if not row.get(name):
             yield f"a {grade} row needs {name}"
     if row["value"] is None:
         yield f"a {grade} row needs value"
@@ -249,6 +251,11 @@ def device(row: Row) -> str:
     return name.rpartition("device:")[2]
 
 
+def place(row: Row) -> str:
+    """Return the device, and the hardware that it belongs to: ``CPU:0 of amd-epyc-24gb``."""
+    return f"{device(row)} of {row['hardware']}" if row.get("hardware") else device(row)
+
+
 def figure(row: Row) -> str:
     """Return the value and what was expected: ``test_accuracy 0.9917 (at least 0.99: reached)``."""
     result = f"{row['metric']} {row['value']:.4g}" if row["value"] is not None else ""
@@ -264,7 +271,7 @@ def words(row: Row) -> str:
     data, stack = row["data"]["name"], row["stack"]
     short = "" if row["preset"] in ("full", None) else f" (preset {row['preset']}: shows only that it trains)"
     changed = f", with {' '.join(row['changed'])}" if row.get("changed") else ""
-    return f"{row['grade']}{short}: {figure(row)} on {data}, {stack} on {row['platform']}, {device(row)}{changed}"
+    return f"{row['grade']}{short}: {figure(row)} on {data}, {stack} on {row['platform']}, {place(row)}{changed}"
 
 
 def refuse_wrong_rows(path: Path, rows: list[Any], of_row: Callable[[Any], list[str]]) -> None:

@@ -115,6 +115,7 @@ def row_of(record: Json) -> evidence.Row:
         "stack": stack["name"],
         "platform": stack["platform"],
         "machine": machine.describe(here),
+        "hardware": machine.hardware(here),
         "os_build": here.os_build or None,
         "device": _device(record, here),
         "data": {name: record["data"][name] for name in _DATA},

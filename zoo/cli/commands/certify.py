@@ -9,7 +9,7 @@ from zoo.core import console
 from zoo.core.errors import ZooError, unknown
 
 if TYPE_CHECKING:
-    from zoo.certification.session import Session
+    from zoo.certification.results import Certification
     from zoo.cli.parser import Verbs
 
 SETTINGS = {
@@ -34,6 +34,7 @@ def add_parser(verbs: "Verbs") -> None:
     parser.add_argument("--quick", action="store_true", help="short steps: minutes instead of most of an hour")
     parser.add_argument("--on-battery", action="store_true", help="do not wait until the machine is plugged in")
     parser.add_argument("--tune", action="store_true", help="search a recipe of one model for this machine instead")
+    parser.add_argument("--finish", action="store_true", help="leave the evidence of what a stopped one has done")
     parser.add_argument("--list", action="store_true", help="print the steps and how long they take, and exit")
 
 
@@ -46,10 +47,18 @@ def run(parsed: argparse.Namespace) -> int:
     stack, backend = chosen.get("stack", "best"), chosen.get("backend")
     if parsed.list:
         return _list(mode, backend, stack)
-    work = session.opened(root, mode, backend, stack, chosen.get("data.root"), parsed.on_battery)
-    work.run()
-    _finish(work)
-    return 1 if work.state.count(results.FAILED) else 0
+    work = session.unfinished(root, mode, backend, stack)
+    if parsed.finish:
+        if work is None:
+            raise ZooError(f"No certification that this command began was stopped in {root}",
+                           "Give --finish with the settings of the command that was stopped.")  # fmt: skip
+        state = work.as_it_is()
+    else:
+        work = work or session.begun(root, mode, backend, stack)
+        work.run(chosen.get("data.root"), parsed.on_battery)
+        state = work.state
+    _leave(work.folder, state)
+    return 1 if state.count(results.FAILED) else 0
 
 
 def _mode(parsed: argparse.Namespace, chosen: dict[str, str]) -> str:
@@ -93,14 +102,13 @@ def _list(mode: str, backend: str | None, stack: str) -> int:
     return 0
 
 
-def _finish(work: "Session") -> None:
+def _leave(folder: Path, state: "Certification") -> None:
     """Write page and archive into the working folder, and say what is in them and what to do with them."""
-    from zoo.certification import archive, results
+    from zoo.certification import archive
     from zoo.certification.privacy import Cleaner
 
-    state = work.state
     file = archive.free_path(Path.cwd(), state)
-    content = archive.members(work.folder, state, Cleaner())
+    content = archive.members(folder, state, Cleaner())
     archive.write(file, content)
     shown = file.with_suffix(".html")
     shown.write_bytes(content[archive.PAGE])
@@ -108,7 +116,6 @@ def _finish(work: "Session") -> None:
              "seconds": f"{row.seconds:.1f}", "what came out": row.problem.splitlines()[0] if row.problem
              else "; ".join(row.words[:1])} for row in state.steps]  # fmt: skip
     console.table_of("", rows)
-    counts = ", ".join(f"{state.count(name)} {name}" for name in results.STATES)
-    console.output(f"{state.hardware}: {counts}", f"Page: {shown}", f"Evidence: {file}")
+    console.output(f"{state.hardware}: {state.counts()}", f"Page: {shown}", f"Evidence: {file}")
     console.say("The evidence holds no names, paths or serial numbers (docs/certify.md lists what it holds). "
                 "Attach it to an issue of the form \"It ran on my GPU\", failures too.")  # fmt: skip

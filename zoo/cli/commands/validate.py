@@ -94,7 +94,7 @@ def row_of(verdict: "Verdict") -> dict[str, str]:
         "recipe": verdict.recipe,
         "stack": row["stack"],
         "platform": row["platform"],
-        "device": evidence.device(row),
+        "device": evidence.place(row),
         "data": row["data"]["name"],
         "preset": str(row["preset"]),
         "figure": f"{row['metric']} {row['value']:.4f}",

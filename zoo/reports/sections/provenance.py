@@ -147,7 +147,7 @@ def _own_rows(rows: list[evidence.Row], model: str, backend: str) -> Html | None
     if not rows:
         return tag("p", "No evidence is recorded for this recipe yet.")
     cells: list[list[Child]] = [
-        [badge(row["grade"]), row["stack"], row["platform"], evidence.device(row), row["data"]["name"],
+        [badge(row["grade"]), row["stack"], row["platform"], evidence.place(row), row["data"]["name"],
          row["preset"] or "", evidence.figure(row), row["date"]]
         for row in rows
     ]  # fmt: skip
