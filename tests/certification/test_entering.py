@@ -11,6 +11,7 @@ from tests.support import CHECKOUT
 from tests.support import evidence_sample as sample
 from zoo.certification import comparison, entering, intake, machines, plausibility
 from zoo.certification.entering import StackRow
+from zoo.certification.results import NOT_RUN
 from zoo.cli.main import main
 from zoo.core import paths
 from zoo.environments import stacks
@@ -88,6 +89,22 @@ def test_what_a_row_takes_the_place_of_is_said(checkout: Path) -> None:
     entering.write(entering.changes(read))
     shown = entering.lines(entering.changes(read))
     assert f"  in place of that of {sample.TODAY}: 6 passed, 2 failed, 6 not run (quick)" in shown
+
+
+def test_a_backend_that_was_not_reached_gets_no_row(checkout: Path) -> None:
+    """A row without any step would take the place of one that has some."""
+    state = sample.certification()
+    for step in state.steps[1:]:
+        reached = {"state": NOT_RUN, "seconds": 0.0, "figures": {}, "record": "", "issues": [], "problem": ""}
+        vars(step).update(reached, reference_gflop_per_s=0.0)
+    members = sample.members(state)
+    read = intake.read(
+        sample.write(checkout / "e.zip", {name: members[name] for name in members if "runs/" not in name})
+    )
+    assert plausibility.problems(read) == []
+    changes = entering.changes(read)
+    assert (changes.machines, changes.stacks, changes.trainings) == ([], [], [])
+    assert changes.remarks == ["metal with tf-2.19: it was ended before the device was proven"]
 
 
 def test_a_passed_training_that_misses_the_promise_gives_no_row(checkout: Path) -> None:

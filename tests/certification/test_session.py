@@ -247,7 +247,7 @@ def test_every_backend_takes_the_same_first_epoch(model: str, tmp_path: Path) ->
     for backend in (row for row in backends.load_all() if row.runnable and row.trains):
         words = [*steps.first_epoch_settings(model, tmp_path), f"backend={backend.name}"]
         settings = dataclasses.asdict(registry.compose_settings("train", words))
-        told = {name: value for name, value in settings.items() if name not in ("backend", "stack", "expect")}
-        composed[backend.name] = told
+        chosen = {name: value for name, value in settings.items() if name not in ("backend", "stack", "expect")}
+        composed[backend.name] = chosen
     assert len(composed) > 5
-    assert {name: told for name, told in composed.items() if told != composed["cpu"]} == {}
+    assert {name: chosen for name, chosen in composed.items() if chosen != composed["cpu"]} == {}

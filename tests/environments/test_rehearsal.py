@@ -32,6 +32,8 @@ MACS = [
     ("gtx_750_ti", "x86_64", "cpu", "tf-1.8", None),
     ("rosetta", "x86_64", "mps", "torch", "Apple M2"),
 ]
+# Names a file that gets a line for every command of a rehearsal.
+TABLE = "ZOO_REHEARSAL"
 NAMES = [row[0] for row in MACS]
 
 
@@ -41,7 +43,7 @@ class Mac:
     def __init__(self, name: str, architecture: str, folder: Path) -> None:
         (folder / "private" / "Été à la mer").mkdir(parents=True)
         (folder / "tmp").symlink_to(folder / "private")
-        self.architecture, self.folder = architecture, folder / "tmp" / "Été à la mer"
+        self.name, self.architecture, self.folder = name, architecture, folder / "tmp" / "Été à la mer"
         tools = install_tools(FOLDER / f"{name}.txt", folder / "bin")
         self.variables = os.environ | {
             "PATH": f"{tools}{os.pathsep}{os.environ['PATH']}", "PWD": str(self.folder),
@@ -62,7 +64,15 @@ class Mac:
         process = self.start(*words, worker=worker)
         shown, _ = process.communicate(timeout=600)  # a certification has many steps
         assert "Traceback" not in shown
+        self.tell(words, worker, process.returncode, shown)
         return process.returncode, shown
+
+    def tell(self, words: tuple[str, ...], planted: str, code: int, shown: str) -> None:
+        """Keep what happened where somebody wants a table of it: scripts/maintenance/rehearsal_page.py."""
+        if os.environ.get(TABLE):
+            row = {"mac": self.name, "command": words, "planted": planted, "code": code, "shown": shown}
+            with Path(os.environ[TABLE]).open("a", encoding="utf-8") as file:
+                file.write(json.dumps(row) + "\n")
 
     def record(self) -> dict[str, Any]:
         """The record of the newest run."""
@@ -162,7 +172,8 @@ def test_out_of_memory_on_8_gb_goes_on_by_the_command_that_is_shown(mac: Mac) ->
 
 @pytest.mark.parametrize("mac", ["m1"], indirect=True)
 def test_a_laptop_that_slept_longer_than_a_hang_goes_on(mac: Mac) -> None:
-    process = mac.start("train", "model=mnist", "data=digits", "trainer.hang_minutes=0.05", worker="steady")
+    words = ("train", "model=mnist", "data=digits", "trainer.hang_minutes=0.05")
+    process = mac.start(*words, worker="steady")
     assert process.stdout is not None
     while "epoch   1/3" not in process.stdout.readline():
         pass
@@ -172,5 +183,6 @@ def test_a_laptop_that_slept_longer_than_a_hang_goes_on(mac: Mac) -> None:
     time.sleep(2)
     assert process.poll() is None
     process.send_signal(signal.SIGINT)
-    process.communicate(timeout=60)
+    shown, _ = process.communicate(timeout=60)
     assert mac.record()["exit"] == "interrupted"
+    mac.tell(words, "sleep", process.returncode, shown)

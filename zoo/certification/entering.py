@@ -71,6 +71,9 @@ def changes(evidence: Evidence) -> Changes:
     if results.tuning(evidence.state.mode):
         return whole
     for place in evidence.state.places:
+        if all(row.state == NOT_RUN for row in evidence.state.taken(place) if row.step == "device"):
+            whole.remarks.append(f"{place.name}: it was ended before the device was proven")
+            continue
         row = _machine_row(place, evidence)
         whole.machines.append(row)
         if row.passed and row.device:

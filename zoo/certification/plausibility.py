@@ -84,11 +84,11 @@ def _lock_problems(stack: str, evidence: Evidence) -> Iterator[str]:
 def _plan_problems(place: Place, evidence: Evidence) -> Iterator[str]:
     """Yield which steps of a place are not told of, or not in the order in which they are taken."""
     state, planned = evidence.state, plan.steps_of(place, evidence.state.mode)
-    told, expected = [row.step for row in state.taken(place)], [step.name for step in planned]
-    if told != expected:
-        wrong = [f"lacks {name}" for name in expected if name not in told]
-        wrong += [f"has {name} {told.count(name)} times" for name in dict.fromkeys(told) if told.count(name) > 1]
-        wrong += [f"has {name}, which is no such step" for name in told if name not in expected]
+    taken, expected = [row.step for row in state.taken(place)], [step.name for step in planned]
+    if taken != expected:
+        wrong = [f"lacks {name}" for name in expected if name not in taken]
+        wrong += [f"has {name} {taken.count(name)} times" for name in dict.fromkeys(taken) if taken.count(name) > 1]
+        wrong += [f"has {name}, which is no such step" for name in taken if name not in expected]
         yield f"{place.name} {', '.join(wrong[:5]) or 'has its steps in another order'}"
         return
     blocked = False

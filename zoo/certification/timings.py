@@ -55,7 +55,8 @@ def encoder(work: Work) -> Findings:
     rows = [row for row in rows_of(run) if row.get("implementation") == "zoo"]
     figures = {f"{row['mode']}_{row['precision']}_s": float(row["median_s"]) for row in rows if row.get("median_s")}
     wrong = [str(row["error"]) for row in rows if row.get("error")]
-    return Findings([f"{name}: {value:.3g}" for name, value in figures.items()], figures, "; ".join(wrong), "", run)
+    words = [f"{name.removesuffix('_s').replace('_', ', ')}: {value:.3g} s" for name, value in figures.items()]
+    return Findings(words, figures, "; ".join(wrong), "", run)
 
 
 def _networks(work: Work, names: tuple[str, ...], sizes: str, mode: str) -> Run:
