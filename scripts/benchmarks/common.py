@@ -114,16 +114,26 @@ class WorkerProcess:
         self._process.wait()
 
 
+def zoo(verb: str, settings: list[str]) -> dict[str, Any]:
+    """Run a command of the zoo and return the record of its run.
+
+    Raises:
+        subprocess.CalledProcessError: it failed, and has said why.
+    """
+    command = [sys.executable, "-m", "zoo", verb, *settings, "--json"]
+    process = subprocess.run(command, stdout=subprocess.PIPE, check=True, env={**os.environ, "PYTHONPATH": str(ROOT)})
+    record: dict[str, Any] = json.loads(process.stdout)
+    return record
+
+
 def train(settings: list[str]) -> tuple[dict[str, Any], float]:
     """Train by the command line; return the run's record and the wall time of the process in seconds.
 
     Raises:
-        subprocess.CalledProcessError: the training failed.
+        subprocess.CalledProcessError: the training failed, and has said why.
     """
-    command = [sys.executable, "-m", "zoo", "train", *settings, "--json"]
     began = time.monotonic()
-    process = subprocess.run(command, stdout=subprocess.PIPE, check=True, env={**os.environ, "PYTHONPATH": str(ROOT)})
-    return json.loads(process.stdout), time.monotonic() - began
+    return zoo("train", settings), time.monotonic() - began
 
 
 def training_s(record: dict[str, Any]) -> float:

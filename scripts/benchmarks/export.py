@@ -3,16 +3,14 @@
 python scripts/benchmarks/export.py --data ~/data --runs runs/exports
 python scripts/benchmarks/export.py --data ~/data --runs runs/exports --only mobilenet --photos a/ --calibrate b/
 
-The folder of --data holds mnist/ (the four files of MNIST), text/rt-polarity.pos and .neg, a text
+The folder of --data holds mnist/ and fashion/ (the four files each), text/rt-polarity.pos and .neg, a text
 text/tinyshakespeare_input.txt, mobilenet/mobilenet_v1_0.25_224.h5 and faststyle/wave. What is not there is left out,
 and said. --photos are what MobileNet is compared on, and --calibrate what its 8 bits are calibrated with: other
 photos. What has to be trained first stays in the folder of --runs, so that a second call only exports.
 """
 
 import dataclasses
-import json
 import re
-import subprocess
 import sys
 import tempfile
 from collections.abc import Mapping
@@ -22,7 +20,8 @@ from typing import Any
 ROOT = Path(__file__).resolve().parent.parent.parent
 sys.path.insert(0, str(ROOT))
 
-from scripts.benchmarks.common import parser
+from scripts.benchmarks.common import parser, train, zoo
+from scripts.maintenance import class_folders
 from zoo.config.exporters import QUANTIZATIONS, formats
 
 SHORT = ["trainer.epochs=1"]
@@ -30,6 +29,8 @@ HEADINGS = [
     "model", "format", "quantize", "KB", "largest difference", "changed in 1000", "accuracy before, after", "ms",
     "source ms", "",
 ]  # fmt: skip
+# Pictures of Fashion-MNIST by part.
+CLOTHES = {"train": 4000, "test": 1000}
 LAX = ["max_difference=1", "max_changed=1000"]
 
 
@@ -62,6 +63,8 @@ def _mnist(stack: str, *quantize: str) -> Source:
 
 
 _TEXTS = ("model=transformer/classifier", "data=text_lines", "data.root={texts}", "backend=cpu", "stack=torch")
+_CLOTHES = ("data=folder", "data.root={clothes}", "backend=cpu", "stack=tf-2.21", *SHORT)
+_SMALL = ("model.alpha=0.25", "model.input_size=32")
 _LETTERS = ("model=transformer/lm", "data=text_file", "data.root={data}/text/tinyshakespeare_input.txt")
 _MOBILENET = "model=mobilenet", "model.alpha=0.25", "weights={data}/mobilenet/mobilenet_v1_0.25_224.h5"
 _WAVE = "model=style_transfer/fast", "weights={data}/faststyle/wave"
@@ -73,6 +76,18 @@ SOURCES = (
     Source(
         "MobileNet 0.25, ImageNet weights", ("none", "float16", "dynamic", "int8"), ("mobilenet",),
         export=(*_MOBILENET, "input={photos}", "calibrate={calibrate}"),
+    ),
+    Source(
+        "MobileNet 0.25, 32 x 32, run of tf-2.21", ("none", "dynamic", "int8"), ("fashion",),
+        train=("model=mobilenet", *_SMALL, "weights=zoo", *_CLOTHES),
+    ),
+    Source(
+        "MobileNet v2 0.35, 32 x 32, run of tf-2.21", ("none", "int8"), ("fashion",),
+        train=("model=mobilenet_v2", "model.alpha=0.35", "model.input_size=32", *_CLOTHES),
+    ),
+    Source(
+        "keras/MobileNetV3Small, 32 x 32, run of tf-2.21", ("none", "int8"), ("fashion",),
+        train=("model=keras/MobileNetV3Small", "model.input_size=32", *_CLOTHES),
     ),
     Source(
         "transformer/classifier, run of torch", ("none", "float16", "dynamic", "int8"), ("text/rt-polarity.pos",),
@@ -87,20 +102,6 @@ SOURCES = (
         formats=("onnx", "litert", "openvino", "coreml"),
     ),
 )  # fmt: skip
-
-
-def zoo(verb: str, settings: list[str]) -> dict[str, Any]:
-    """Run a command of the zoo and return the record of its run.
-
-    Raises:
-        SystemExit: it failed; its last words are the message.
-    """
-    command = [sys.executable, "-m", "zoo", verb, *settings, "--json"]
-    process = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=False)
-    if process.returncode:
-        raise SystemExit(f"{' '.join(command)}\n{process.stderr[-3000:]}")
-    record: dict[str, Any] = json.loads(process.stdout)
-    return record
 
 
 def measure(source: Source, quantize: str, runs: Path, places: Mapping[str, str]) -> list[list[str]]:
@@ -122,7 +123,7 @@ def _trained(source: Source, runs: Path, places: Mapping[str, str]) -> Path:
     name = re.sub(r"[^A-Za-z0-9.]+", "-", source.name)
     if not (runs / name / "weights.npz").is_file():
         settings = [text.format(**places) for text in source.train]
-        zoo("train", [*settings, f"output.root={runs}", f"output.name={name}"])
+        train([*settings, f"output.root={runs}", f"output.name={name}"])
     return runs / name
 
 
@@ -149,6 +150,14 @@ def _texts(data: Path, folder: Path) -> Path:
     return folder
 
 
+def _clothes(data: Path, folder: Path) -> Path:
+    """Name a folder of pictures of Fashion-MNIST, with a folder for each class."""
+    for part, limit in CLOTHES.items():
+        if (data / "fashion").is_dir() and not (folder / part).is_dir():
+            class_folders.write(data / "fashion", folder, part, limit)
+    return folder
+
+
 def main(argv: list[str]) -> int:
     """Run the command line and return the exit status."""
     options_of = parser(__doc__, output=False)
@@ -165,6 +174,7 @@ def main(argv: list[str]) -> int:
     data = options.data.absolute()
     places = {"data": str(data), "texts": str(_texts(data, texts)), "photos": options.photos}
     places["calibrate"] = options.calibrate or "train"
+    places["clothes"] = str(_clothes(data, options.runs.absolute() / "clothes"))
     if not options.train_only:
         _show(HEADINGS)
         _show(["---"] * len(HEADINGS))
