@@ -25,9 +25,12 @@ FORMATS = ",".join([*RUN, "coreml"])
 TEXTS = (
     "data=text_lines data.root={texts} model.layers=1 model.d_model=16 model.heads=2 model.d_ff=32 model.length=16"
 )
+PICTURES = "data=folder data.root={pictures} model.input_size=32 trainer.epochs=1"
 TRAININGS = {
     "mnist_dense": "data=digits trainer.epochs=4",
     "mnist": "data=digits trainer.epochs=1",
+    "mobilenet_v2": f"{PICTURES} model.alpha=0.35",
+    "keras/MobileNetV3Small": PICTURES,
     "transformer/classifier": f"{TEXTS} trainer.epochs=1",
     "transformer/lm": "data=text_file data.root={text} trainer.epochs=1 trainer.steps=3 model.layers=1"
     " model.d_model=16 model.heads=2 model.length=12",
@@ -37,12 +40,18 @@ TRAININGS = {
 
 @pytest.fixture(scope="module")
 def place(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """Where the runs are, with texts to train on."""
+    """Where the runs are, with texts and pictures to train on."""
     folder = tmp_path_factory.mktemp("exports")
     (folder / "texts").mkdir()
     for name, word in (("good.txt", "fine"), ("bad.txt", "poor")):
         rows = [f"a {word} film number {number} with {word} people in it\n" for number in range(60)]
         (folder / "texts" / name).write_text("".join(rows))
+    for name, color in (("red", (200, 20, 20)), ("blue", (20, 20, 200))):
+        (folder / "pictures" / name).mkdir(parents=True)
+        for number in range(20):
+            Image.new("RGB", (32, 32), tuple(each + number for each in color)).save(
+                folder / "pictures" / name / f"{number}.png"
+            )
     (folder / "text.txt").write_text("to be or not to be that is the question\n" * 40)
     return folder
 
@@ -50,7 +59,8 @@ def place(tmp_path_factory: pytest.TempPathFactory) -> Path:
 def _trained(place: Path, model: str) -> Path:
     name = model.replace("/", "-")
     if not (place / name / "weights.npz").is_file():
-        settings = TRAININGS[model].format(texts=place / "texts", text=place / "text.txt").split()
+        places = {"texts": place / "texts", "text": place / "text.txt", "pictures": place / "pictures"}
+        settings = TRAININGS[model].format(**places).split()
         own = [f"model={model}", "backend=cpu", f"output.root={place}", f"output.name={name}"]
         assert main(["train", *own, *settings]) == 0
     return place / name
