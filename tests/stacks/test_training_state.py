@@ -1,4 +1,4 @@
-"""Another process goes on with a training to the bit, on every Keras."""
+"""A step is Keras's own, and another process goes on with a training to the bit, on every Keras."""
 
 import pytest
 
@@ -12,6 +12,28 @@ from zoo.core import paths
 def test_what_was_taken_and_taken_up_goes_on_to_the_bit(conformance: Answers, stack: str) -> None:
     differences = conformance.of(stack, "states")
     assert differences == dict.fromkeys(("adam", "momentum", "rmsprop", "sgd"), 0.0)
+
+
+@pytest.mark.stacks
+@pytest.mark.parametrize("stack", STACKS["steps"])
+def test_the_zoo_takes_the_steps_that_keras_takes(conformance: Answers, stack: str) -> None:
+    """Losses, accuracies and moments; weights whose gradient is zero but for rounding move by chance with Adam."""
+    differences = conformance.of(stack, "steps")
+    assert len(differences) == 7
+    for name, row in differences.items():
+        assert row["learnt"] > 0.01, name
+        assert row["loss"] < 1e-4 and row["accuracy"] == 0.0 and row["moments"] < 1e-3, (name, row)  # noqa: PT018
+
+
+@pytest.mark.stacks
+@pytest.mark.parametrize("stack", STACKS["maps"])
+def test_maps_that_stay_in_place_are_those_of_keras(conformance: Answers, stack: str) -> None:
+    """Outputs, gradients and statistics are as near to those in float64 as Keras's own."""
+    rows = conformance.of(stack, "maps")
+    assert len(rows) == 6
+    for name, row in rows.items():
+        assert row["zoo"] <= 3 * row["keras"] + 1e-6, (name, row)
+        assert row["zoo"] < 1e-3, (name, row)
 
 
 def test_models_drop_values_through_compat_alone() -> None:

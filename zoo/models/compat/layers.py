@@ -28,6 +28,8 @@ def _fix_batch_normalization_of_plaidml():
 
 if MAJOR < 3 and backend_name() == "plaidml":
     _fix_batch_normalization_of_plaidml()
+if MAJOR >= 3 and backend_name() in ("torch", "jax"):
+    importlib.import_module("zoo.models.compat.%s_maps" % backend_name()).install()
 
 
 def first_layer(input_shape):

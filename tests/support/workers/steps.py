@@ -1,0 +1,86 @@
+"""Trains networks by the zoo's steps and by Keras's own, from the same weights; runs inside a stack."""
+
+STEPS = 6
+
+
+def answer(request):
+    """For each case the largest differences of loss, accuracy and second moments, and whether Keras took the step."""
+    return {name: _differences(*case) for name, case in _cases().items()}
+
+
+def _cases():
+    from zoo.models import mnist, mnist_dense
+    from zoo.models.transformer import lm
+
+    def language(compat):
+        return lm.build(compat, 11, 8, layers=2, d_model=16, heads=2, probabilities=True)
+
+    def convolutions(compat):
+        return mnist.build(compat, input_shape=(16, 16, 1), dropout=0.3)
+
+    def dense(compat):
+        return mnist_dense.build(compat, input_shape=(16, 16, 1), dropout=0.3)
+
+    regularized = {"weight_decay": 0.1, "clip": 0.5, "beta_2": 0.99}
+    return {
+        "language model, clipped and shrunk": (language, "adam", regularized, False),
+        "language model, clipped by nothing": (language, "adam", {"clip": 1e3}, False),
+        "convolutions": (convolutions, "adam", {}, False),
+        "convolutions, weighted items": (convolutions, "adam", {"clip": 1.0}, True),
+        "dense, softmax in the last layer": (dense, "adam", {}, True),
+        "another rule": (dense, "momentum", {"clip": 1.0}, False),
+        "regularized": (_regularized, "adam", {"clip": 1.0}, True),
+    }
+
+
+def _regularized(compat):
+    layers = compat.keras.layers
+    return compat.keras.Sequential([
+        layers.Flatten(name="flatten", input_shape=(16, 16, 1)),
+        layers.Dense(10, kernel_regularizer="l2", kernel_constraint="non_neg", name="hidden"),
+        layers.Activation("softmax", name="predictions"),
+    ])  # fmt: skip
+
+
+def _differences(build, optimizer, settings, weighted):
+    import numpy as np
+
+    from zoo.models import compat
+
+    own, keras = (_train(build, optimizer, settings, weighted, by_keras) for by_keras in (False, True))
+    rows = {name: float(np.abs(own[name] - keras[name]).max()) for name in ("loss", "accuracy")}
+    apart = [
+        np.abs(a - b).max() / (1e-6 + np.abs(b).max()) for a, b in zip(own["moments"], keras["moments"], strict=True)
+    ]
+    compat.keras.backend.clear_session()
+    return dict(rows, moments=float(max(apart)), learnt=float(keras["loss"][0] - keras["loss"][-1]))
+
+
+def _train(build, optimizer, settings, weighted, by_keras):
+    import numpy as np
+
+    from zoo.models import compat
+    from zoo.worker import weights
+
+    compat.seed(3)
+    model = build(compat)
+    weights.initialise(model, 3)
+    compat.compile_classifier(model, optimizer, 1e-2, False, **settings)
+    draw, figures = np.random.RandomState(0), []
+    if len(model.inputs[0].shape) == 2:
+        x = draw.randint(0, 11, (16, 8)).astype(np.int32)
+        y = np.eye(11, dtype=np.float32)[draw.randint(0, 11, (16, 8))]
+    else:
+        x = draw.rand(16, *model.inputs[0].shape[1:]).astype(np.float32)
+        y = np.eye(10, dtype=np.float32)[draw.randint(0, 10, 16)]
+    batch = (x, y, draw.rand(16).astype(np.float32)) if weighted else (x, y)
+    for _ in range(STEPS):
+        if by_keras:
+            figures.append(model.train_on_batch(*batch)[:2])
+        else:
+            means = compat.RunningMeans(model)
+            means.train(*batch)
+            figures.append([means.loss, means.accuracy])
+    moments = [np.array(each) for each in model.optimizer.variables if "velocity" in each.path]
+    columns = np.array(figures, float).T
+    return {"loss": columns[0], "accuracy": columns[1], "moments": moments or [np.zeros(1)]}
