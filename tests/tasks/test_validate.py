@@ -90,13 +90,13 @@ def test_a_broken_promise_leaves_the_recipe_s_evidence_alone(check: Check, monke
 def test_without_a_promise_the_figure_is_recorded_and_not_judged(
     check: Check, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    verdict = check("data.train_limit=500", "trainer.epochs=3")
+    verdict = check("data.train_limit=1200", "trainer.epochs=3")
     evidence_row = row(verdict)
     assert verdict.passed
     assert (evidence_row["value"], evidence_row["expected"]) == (0.93, None)
-    assert evidence_row["changed"] == ["data.train_limit=500", "trainer.epochs=3"]
+    assert evidence_row["changed"] == ["data.train_limit=1200", "trainer.epochs=3"]
     (remark,) = [text for text in verdict.remarks if "not judged" in text]
-    assert "data.train_limit=500 (recipe: null), trainer.epochs=3 (recipe: 12)" in remark
+    assert "data.train_limit=1200 (recipe: null), trainer.epochs=3 (recipe: 12)" in remark
 
 
 def test_a_promise_on_a_loss_is_recorded_as_an_upper_bound(check: Check, monkeypatch: pytest.MonkeyPatch) -> None:
