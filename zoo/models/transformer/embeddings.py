@@ -175,7 +175,7 @@ class VocabularyProjection(ZooLayer):
 
 @compat.registered("Wide")
 class CastFloat32(ZooLayer):
-    """Cast to float32, whatever dtype the layers compute in."""
+    """Cast to float32, or to float64 where all layers compute in that."""
 
     def call(self, inputs):
         return tensors.to_full_precision(inputs)
