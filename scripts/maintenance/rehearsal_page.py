@@ -4,6 +4,7 @@ python scripts/maintenance/rehearsal_page.py            run the tests (minutes) 
 python scripts/maintenance/rehearsal_page.py --print    run them and print the table only
 """
 
+import argparse
 import json
 import os
 import re
@@ -35,8 +36,11 @@ ENDS = (
 SAID = r"Rosetta translates|command-line tools: none|was downloaded by|Update macOS|is on battery|^[a-z0-9-]+: "
 
 
-def main(arguments: list[str]) -> int:
+def main() -> int:
     """Run the tests, and print or write the table; return the exit code."""
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--print", action="store_true", dest="prints", help="print the table only")
+    prints = parser.parse_args().prints
     with tempfile.TemporaryDirectory() as folder:
         log = Path(folder) / "told.jsonl"
         command = [sys.executable, "-m", "pytest", "-q", "--all-stacks", *TESTS]
@@ -45,7 +49,7 @@ def main(arguments: list[str]) -> int:
             return done.returncode
         rows = [json.loads(line) for line in log.read_text(encoding="utf-8").splitlines()]
     text = table(rows)
-    if arguments == ["--print"]:
+    if prints:
         sys.stdout.write(text)
         return 0
     page = PAGE.read_text(encoding="utf-8")
@@ -93,4 +97,4 @@ def _short(text: str) -> str:
 
 
 if __name__ == "__main__":
-    sys.exit(main(sys.argv[1:]))
+    sys.exit(main())

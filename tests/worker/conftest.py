@@ -12,7 +12,9 @@ import pytest
 def keras() -> Iterator[types.ModuleType]:
     """A stub for Keras, which the host does not have; modules of the worker are forgotten afterwards."""
     stub = types.ModuleType("keras")
-    stub.__dict__.update(__version__="3.15.1", ops=np, layers=types.SimpleNamespace(Layer=object))
+    backend = types.SimpleNamespace(backend=lambda: "numpy")
+    layers = types.SimpleNamespace(Layer=object)
+    stub.__dict__.update(__version__="3.15.1", ops=np, layers=layers, backend=backend)
     known = set(sys.modules)
     with pytest.MonkeyPatch.context() as patch:
         patch.setitem(sys.modules, "keras", stub)
