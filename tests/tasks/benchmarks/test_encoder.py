@@ -178,10 +178,14 @@ def test_both_implementations_are_timed_and_what_cannot_be_is_a_row(tmp_path: Pa
     for precision in ("float32", "bfloat16"):
         for mode in ("evaluation", "training"):
             assert {("torch", "zoo", mode, precision), ("torch", "torch", mode, precision)} <= done
-        assert ("openvino", "zoo", "evaluation", precision) in done
+    assert ("openvino", "zoo", "evaluation", "float32") in done
     assert ("torch", "torch", "as published", "float32") in done
     assert all(each["repeats"] == 4 and each["median_s"] > 0 for each in rows if not each["error"])
     failed = [each for each in rows if each["error"]]
+    if ("openvino", "zoo", "evaluation", "bfloat16") not in done:  # not all processors have it
+        refused = next(each for each in failed if (each["mode"], each["precision"]) == ("evaluation", "bfloat16"))
+        assert "this processor does not multiply bf16" in refused["error"]
+        failed.remove(refused)
     assert {(each["stack"], each["mode"]) for each in failed} == {("openvino", "training"), ("openvino", "")}
     assert all(each["machine"] and each["python"] and each["framework"] for each in rows)
     assert not any(each["grade"] == "reported" for each in rows)  # these are of other sizes
