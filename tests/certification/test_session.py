@@ -167,21 +167,35 @@ def test_a_machine_on_battery_is_waited_for(
 def test_throttling_is_noticed(
     pretending: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    speeds = iter([100.0, 100.0, 60.0, 99.0])
+    speeds = iter([100.0, 100.0, 55.0, 60.0, 99.0])
     monkeypatch.setattr(session.reference, "gflop_per_s", lambda: next(speeds))
     monkeypatch.setattr(session, "_is_busy", lambda: False)
+    monkeypatch.setattr(session, "SETTLE_S", 0.01)
     monkeypatch.setattr(session, "COOL_S", 0.01)
     only(monkeypatch, *(Step(name, name, 1, lambda _: Findings()) for name in ("one", "two", "three")))
     assert main(QUICK) == 0
     assert "60 % of its first speed: this machine is throttled" in capsys.readouterr().err
 
 
+def test_work_that_passes_is_no_throttling(
+    pretending: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    speeds = iter([100.0, 60.0, 98.0, 99.0])
+    monkeypatch.setattr(session.reference, "gflop_per_s", lambda: next(speeds))
+    monkeypatch.setattr(session, "_is_busy", lambda: False)
+    monkeypatch.setattr(session, "SETTLE_S", 0.01)
+    only(monkeypatch, *(Step(name, name, 1, lambda _: Findings()) for name in ("one", "two")))
+    assert main(QUICK) == 0
+    assert "throttled" not in capsys.readouterr().err
+
+
 def test_a_hot_machine_does_not_rest_before_steps_that_are_skipped(
     pretending: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    speeds = iter([100.0, 60.0])
+    speeds = iter([100.0, 60.0, 60.0])
     monkeypatch.setattr(session.reference, "gflop_per_s", lambda: next(speeds))
     monkeypatch.setattr(session, "_is_busy", lambda: False)
+    monkeypatch.setattr(session, "SETTLE_S", 0.01)
     monkeypatch.setattr(session, "COOL_S", 600.0)
     broken = Step("one", "one", 1, lambda _: Findings(problem="broken"), needed=True)
     only(monkeypatch, broken, *(Step(name, name, 1, lambda _: Findings()) for name in ("two", "three")))
