@@ -1,5 +1,6 @@
 """Processes that meet, agree, stop together, and miss one that is gone: here threads, which connect just the same."""
 
+import os
 import threading
 import time
 import types
@@ -103,6 +104,12 @@ def test_one_that_does_not_come_is_named(keras: types.ModuleType, tmp_path: Path
     first, _ = at_once(lambda: channel.meet(few, str(tmp_path), 0), lambda: channel.meet(few, str(tmp_path), 1))
     assert "2 of 3 processes came" in str(first)
     assert "missing: 2" in str(first)
+
+
+def test_each_knows_the_process_of_the_other(keras: types.ModuleType, tmp_path: Path) -> None:
+    pair = groups(tmp_path, 2)
+    assert [link.pid for group in pair for link in group._links] == [os.getpid()] * 2
+    at_once(*(g.close for g in pair))
 
 
 def test_a_port_that_is_taken_and_a_folder_that_is_not_shared(keras: types.ModuleType, tmp_path: Path) -> None:

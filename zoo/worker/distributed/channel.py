@@ -106,7 +106,7 @@ def _gather(settings, folder):
     remove(_path(folder, settings))
     hosts = [host] + [links[number].host for number in sorted(links)]
     for link in links.values():
-        link.send("welcome", hosts=hosts)
+        link.send("welcome", hosts=hosts, pid=os.getpid())
     return [links[number] for number in sorted(links)], hosts
 
 
@@ -166,7 +166,9 @@ def _connect(settings, folder, rank):
         about = {"rank": rank, "host": settings["host"] or socket.gethostname(), "pid": os.getpid()}
         conn.send_bytes(json.dumps(dict(about, time=time.time())).encode("utf-8"))
         link = Link(conn, 0, host, 0)
-        return link, link.receive()[0]["hosts"]
+        welcome = link.receive()[0]
+        link.pid = welcome["pid"]
+        return link, welcome["hosts"]
     except AuthenticationError as error:
         raise UserError(
             "at %s:%d another training listens, with another key: two trainings use one address. Give each its own"

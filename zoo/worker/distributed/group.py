@@ -251,7 +251,7 @@ class Group:
         if self._over.is_set():
             return
         self.fail("process %d of %d (process id %s on %s) ended without a word" % (
-            link.rank, self.size, link.pid or "unknown", link.host))  # fmt: skip
+            link.rank, self.size, link.pid, link.host))  # fmt: skip
 
     def _beat(self):
         while not self._over.is_set():
