@@ -60,7 +60,7 @@ def test_latest_is_the_one_with_weights_that_began_last_by_the_disk(tmp_path: Pa
             (folder / "weights.npz").touch()
     (tmp_path / "before_the_clock_went_back" / "run.json").touch()  # as resuming it does
     assert run_folder.latest(tmp_path, "train").name == "newest"
-    names = [item.name for item in storage.runs(tmp_path)]
+    names = [folder.name for folder in storage.folders(tmp_path)]
     assert names == ["before_the_clock_went_back", "a_stranger_s", "newest", "without_weights"]
 
 

@@ -33,7 +33,7 @@ def runs(tmp_path: Path) -> Path:
 
 
 def test_runs_are_listed_as_they_stand(runs: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    listed = {row.name: row.about for row in storage.runs(runs)}
+    listed = {row.name: row.about for row in storage.runs(storage.folders(runs))}
     assert set(listed) == {"a", "b", "c"}
     assert listed["a"].endswith("completed")
     assert listed["b"].startswith("damaged")
@@ -42,12 +42,30 @@ def test_runs_are_listed_as_they_stand(runs: Path, capsys: pytest.CaptureFixture
     assert {row["name"] for row in json.loads(capsys.readouterr().out)} == {"a", "b", "c"}
 
 
+def test_a_table_of_very_many_runs_has_the_newest(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    for number in range(103):
+        folder = tmp_path / f"run_{number:03}"
+        folder.mkdir()
+        (folder / "run.json").write_text(json.dumps({"exit": "completed", "verb": "train"}))
+        os.utime(folder / "run.json", (number, number))
+    for command in (["runs", "list"], ["report", "--list"]):
+        arguments = [*command, "--root", str(tmp_path)]
+        assert main(arguments) == 0
+        printed = capsys.readouterr()
+        assert "run_002" not in printed.out
+        assert "run_003" in printed.out and "run_102" in printed.out  # noqa: PT018
+        assert "3 of 103 runs are left out; --all shows them" in printed.err
+        for every in ("--all", "--json"):
+            assert main([*arguments, every]) == 0
+            assert "run_000" in capsys.readouterr().out
+
+
 def test_a_killed_run_is_killed_wherever_it_is_shown(runs: Path, capsys: pytest.CaptureFixture[str]) -> None:
     folder, root = str(runs / "c"), ["--root", str(runs)]
     for is_writing, state in ((False, "killed"), (True, "running")):
         lock_file = lock.take(runs / "c", ["zoo"]) if is_writing else None
         assert result.open_run(runs / "c").exit == state
-        assert {row.name: row.about.split()[-1] for row in storage.runs(runs)}["c"] == state
+        assert {row.name: row.about.split()[-1] for row in storage.runs(storage.folders(runs))}["c"] == state
         capsys.readouterr()
         assert main(["report", "--list", "--json", *root]) == 0
         assert {row["run"]: row["exit"] for row in json.loads(capsys.readouterr().out)}["c"] == state

@@ -7,6 +7,9 @@ from zoo.core import console
 if TYPE_CHECKING:
     from zoo.runs.storage import StoredItem
 
+# Rows of a table of runs: to read all of many thousands takes seconds, and nobody looks at them.
+NEWEST = 100
+
 
 def show(title: str, rows: "list[StoredItem]", as_json: bool) -> None:
     """Print run folders or parts of the cache as a table or as JSON."""
@@ -19,3 +22,9 @@ def show(title: str, rows: "list[StoredItem]", as_json: bool) -> None:
             {"name": row.name, "what": row.about, "size": f"{row.size_bytes / 1e6:,.1f} MB", "started": row.started}
             for row in rows
         ])  # fmt: skip
+
+
+def say_left_out(total: int, shown: int) -> None:
+    """Say how many runs a table leaves out, if any."""
+    if shown < total:
+        console.say(f"{total - shown:,} of {total:,} runs are left out; --all shows them")

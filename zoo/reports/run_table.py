@@ -91,10 +91,10 @@ def _folder(name: str, root: Path) -> Path:
 
 
 def _newest(root: Path) -> Path:
-    started = [line for line in summaries(root) if line.started]
-    if not started:
-        raise ZooError(f"There is no run under {root.absolute()}", "Give the folder of a run, or --root FOLDER.")
-    return (root / max(started, key=lambda line: run_folder.begun_ns(root / line.run)).run).resolve()
+    for folder in run_folder.newest_first(run_folder.run_folders(root)):
+        if _summary(folder, folder.name).started:
+            return folder.resolve()
+    raise ZooError(f"There is no run under {root.absolute()}", "Give the folder of a run, or --root FOLDER.")
 
 
 def _write(path: Path, page: str) -> None:
@@ -115,9 +115,9 @@ def _is_own(path: Path) -> bool:
         return f'name="generator" content="{report_page.GENERATOR}"' in source.read(4096)
 
 
-def summaries(root: Path) -> list[RunSummary]:
-    """Return one row for each run folder under a root, damaged ones included."""
-    return [_summary(folder, folder.relative_to(root).as_posix()) for folder in run_folder.run_folders(root)]
+def summaries(root: Path, folders: list[Path]) -> list[RunSummary]:
+    """Return one row for each of some run folders under a root, damaged ones included."""
+    return [_summary(folder, folder.relative_to(root).as_posix()) for folder in folders]
 
 
 def _summary(folder: Path, name: str) -> RunSummary:

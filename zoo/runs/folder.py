@@ -2,6 +2,7 @@
 
 import contextlib
 import datetime
+from collections.abc import Iterable
 from pathlib import Path
 
 from zoo.core.errors import ZooError
@@ -114,17 +115,19 @@ def latest(root: Path, verb: str, trained: bool = True) -> Path:
     Raises:
         ZooError: there is none.
     """
-    candidates = []
-    for path in run_folders(user_path(root).resolve()):
+    for path in newest_first(run_folders(user_path(root).resolve())):
         try:
             record = records.read(path)
         except ZooError:  # a damaged record is not the newest good run; naming its folder still tells what is wrong
             continue
         if record.get("verb") == verb and ((path / "weights.npz").is_file() or not trained):
-            candidates.append((begun_ns(path), path))
-    if not candidates:
-        raise ZooError(f"There is no finished {verb} run under {root.absolute()}", "Train one, or give run=FOLDER.")
-    return max(candidates)[-1]
+            return path
+    raise ZooError(f"There is no finished {verb} run under {root.absolute()}", "Train one, or give run=FOLDER.")
+
+
+def newest_first(folders: Iterable[Path]) -> list[Path]:
+    """Sort run folders by when they were begun, and then by name, the newest first."""
+    return sorted(folders, key=lambda folder: (begun_ns(folder), folder), reverse=True)
 
 
 def begun_ns(folder: Path) -> int:

@@ -30,12 +30,17 @@ class StoredItem:
     folder: Path
 
 
-def runs(root: Path) -> list[StoredItem]:
-    """All run folders and sweeps under a root, oldest first; a damaged one is listed as such."""
+def runs(chosen: list[Path]) -> list[StoredItem]:
+    """Describe run folders and sweeps; a damaged one is described as such."""
+    return [_run(folder) for folder in chosen]
+
+
+def folders(root: Path) -> list[Path]:
+    """Return the folders of all runs and sweeps under a root, oldest first."""
     root = user_path(root).resolve()
     files = sorted(path for name in (records.RECORD, run_folder.SWEEP) for path in root.glob(f"*/{name}"))
-    folders = list(dict.fromkeys(path.parent for path in files if not path.parent.is_symlink()))
-    return [_run(folder) for folder in sorted(folders, key=run_folder.begun_ns)]
+    own = dict.fromkeys(path.parent for path in files if not path.parent.is_symlink())
+    return run_folder.newest_first(own)[::-1]
 
 
 def _run(folder: Path) -> StoredItem:
@@ -57,15 +62,15 @@ def remove_runs(root: Path, names: list[str]) -> list[Path]:
     Raises:
         ZooError: one of them is not there, or is being written; then none is deleted.
     """
-    present = {row.name: row for row in runs(root)}
+    present = {folder.name: folder for folder in folders(root)}
     for name in names:
         if name not in present:
             raise unknown("run", name, sorted(present))
-        if lock.is_held(present[name].folder):
-            raise ZooError(f"{present[name].folder} is being written", "Stop that run first, or let it end.")
+        if lock.is_held(present[name]):
+            raise ZooError(f"{present[name]} is being written", "Stop that run first, or let it end.")
     for name in names:
-        remove(present[name].folder)
-    return [present[name].folder for name in names]
+        remove(present[name])
+    return [present[name] for name in names]
 
 
 def cache() -> list[StoredItem]:

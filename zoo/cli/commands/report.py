@@ -4,6 +4,7 @@ import argparse
 from typing import TYPE_CHECKING
 
 from zoo.cli.parser import add_json, add_verb
+from zoo.cli.storage_table import NEWEST, say_left_out
 from zoo.core import console
 from zoo.core.errors import ZooError
 
@@ -20,6 +21,7 @@ def add_parser(verbs: "Verbs") -> None:
     parser.add_argument("--list", action="store_true", help="print a table of all runs instead of writing a page")
     parser.add_argument("--sort", metavar="KEY", help="with --list: run, started (the default), model, value, ...")
     parser.add_argument("--reverse", action="store_true", help="with --list: largest first")
+    parser.add_argument("--all", action="store_true", help=f"with --list: more than {NEWEST} rows")
     add_json(parser, "with --list: print as JSON")
 
 
@@ -29,23 +31,29 @@ def run(parsed: argparse.Namespace) -> int:
 
     if parsed.list:
         return _print_table(parsed)
-    if parsed.sort or parsed.reverse or parsed.json:
-        raise ZooError("--sort, --reverse and --json belong to the table of all runs", "Add --list.")
+    if parsed.sort or parsed.reverse or parsed.all or parsed.json:
+        raise ZooError("--sort, --reverse, --all and --json belong to the table of all runs", "Add --list.")
     console.output(run_table.write(parsed.runs, parsed.root, parsed.output))
     return 0
 
 
 def _print_table(parsed: argparse.Namespace) -> int:
     from zoo.reports import run_table
+    from zoo.runs import folder as run_folder
 
     if parsed.runs or parsed.output:
         raise ZooError("--list shows all runs and writes no page", "Leave out the runs and --output.")
     root = run_table.root_folder(parsed.root)
-    rows = run_table.ordered(run_table.summaries(root), parsed.sort or "started", parsed.reverse)
+    folders = run_folder.run_folders(root)
+    limit = None if parsed.all or parsed.json else NEWEST
+    # In an order of its own, any run may be among the first: then all are read.
+    chosen = folders if parsed.sort or parsed.reverse else run_folder.newest_first(folders)[:limit]
+    rows = run_table.ordered(run_table.summaries(root, chosen), parsed.sort or "started", parsed.reverse)
     if parsed.json:
         console.output_json(rows, indent=2)
     elif not rows:
         console.output(f"There are no runs under {root.absolute()}")
     else:
-        console.table(f"runs under {root}", run_table.HEADINGS, [run_table.cells(row) for row in rows])
+        console.table(f"runs under {root}", run_table.HEADINGS, [run_table.cells(row) for row in rows[:limit]])
+        say_left_out(len(folders), len(rows[:limit]))
     return 0

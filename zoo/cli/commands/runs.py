@@ -18,6 +18,9 @@ def add_parser(verbs: "Verbs") -> None:
     actions = add_actions(add_verb(verbs, "runs", None, "list and remove run folders"))
     listing = add_verb(actions, "list", run, "list run folders and their sizes")
     add_json(listing)
+    listing.add_argument(
+        "--all", action="store_true", help=f"not only the newest {storage_table.NEWEST}; --json has all of them"
+    )
     remove = add_verb(actions, "remove", _remove, "remove the named run folders")
     remove.add_argument("name", nargs="*", help="as `python -m zoo runs list` shows it")
     for parser in (listing, remove):
@@ -28,7 +31,10 @@ def run(parsed: argparse.Namespace) -> int:
     """List the run folders."""
     from zoo.runs import storage
 
-    storage_table.show("runs", storage.runs(Path(parsed.root)), parsed.json)
+    folders = storage.folders(Path(parsed.root))
+    shown = folders if parsed.all or parsed.json else folders[-storage_table.NEWEST :]
+    storage_table.show("runs", storage.runs(shown), parsed.json)
+    storage_table.say_left_out(len(folders), len(shown))
     return 0
 
 
