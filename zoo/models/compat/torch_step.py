@@ -1,0 +1,160 @@
+"""One optimizer step of a classifier in PyTorch's own terms, the same step that Keras would take.
+
+Keras computes the loss from probabilities, a figure by a dozen small operations, and Adam by a dozen passes over the
+weights. Here the loss comes from the logits, as it does with TensorFlow, and one fused operation clips, shrinks and
+moves all weights. Weights and moments stay the variables of Keras: checkpoints, freezing and averages know no
+difference.
+"""
+
+import torch
+from torch.optim.adamw import adamw
+
+from zoo.models.compat.version import keras
+
+# What a model of the user's own may compute in another way.
+OVERRIDABLE = ("train_step", "compute_loss", "compute_metrics")
+# What an optimizer of Keras may do beside its rule.
+UNFUSED = (
+    "amsgrad", "clipnorm", "clipvalue", "gradient_accumulation_steps", "loss_scale_factor", "use_ema",
+)  # fmt: skip
+
+
+class Step:
+    """Takes optimizer steps of a compiled model; see :func:`can_take`.
+
+    Args:
+        model: compiled by :func:`zoo.models.compat.training.compile_classifier`.
+    """
+
+    def __init__(self, model):
+        self._logits = _before_softmax(model)
+        self._variables = list(model.trainable_variables)
+        self._values = [variable.value for variable in self._variables]
+        if self._variables and not model.optimizer.built:
+            model.optimizer.build(self._variables)
+        self._adam = _Adam(model.optimizer, self._variables) if _fuses(model.optimizer, self._variables) else None
+
+    def take(self, model, average, x, y, weights=None):
+        """Take one step.
+
+        Args:
+            model: the model that this was made for.
+            average: makes gradients of this process those of the whole batch; None where they are.
+            x: input, a numpy array.
+            y: (batch, ..., classes) labels.
+            weights: (batch,) how much each item counts; None if all count the same.
+
+        Returns:
+            Loss and accuracy.
+        """
+        y = keras.ops.convert_to_tensor(y)
+        for value in self._values:
+            value.grad = None
+        loss, predicted = self._loss(model, x, y, weights)
+        if self._values:
+            loss.backward()
+            gradients = [value.grad for value in self._values]
+            if self._adam is None:
+                with torch.no_grad():
+                    model.optimizer.apply(gradients, self._variables)  # averages them itself
+            else:
+                self._adam.move(gradients if average is None else average(gradients))
+        with torch.no_grad():
+            right = (predicted.argmax(-1) == y.argmax(-1)).to(loss.dtype).mean()
+            return torch.stack([loss.detach(), right]).tolist()
+
+    def _loss(self, model, x, y, weights):
+        if self._logits is not None:
+            predicted = _at_least_float32(self._logits(x, training=True))
+            log = torch.log_softmax(predicted, -1)
+        else:  # as Keras computes it
+            predicted = _at_least_float32(model(x, training=True))
+            smallest = keras.config.epsilon()
+            log = torch.log(torch.clip(predicted / predicted.sum(-1, keepdim=True), smallest, 1.0 - smallest))
+        losses = -(y * log).sum(-1)
+        if weights is not None:
+            weights = keras.ops.convert_to_tensor(weights, dtype=losses.dtype)
+            losses = losses * weights.reshape(-1, *[1] * (losses.dim() - 1))
+        return sum(model.losses, losses.mean()), predicted  # the others are of regularization
+
+
+def _at_least_float32(tensor):
+    return tensor.to(torch.promote_types(tensor.dtype, torch.float32))
+
+
+class _Adam:
+    """Adam on the processor, in one pass over all weights.
+
+    PyTorch adds epsilon to the root of the second moment after correcting its bias, Keras before it: Keras's epsilon
+    over the root of the correction is PyTorch's.
+    """
+
+    def __init__(self, optimizer, variables):
+        self._optimizer = optimizer
+        places = [optimizer._get_variable_index(variable) for variable in variables]
+        rows = [
+            (variable.value, optimizer._momentums[place].value, optimizer._velocities[place].value)
+            for variable, place in zip(variables, places)
+        ]
+        shrinks = [bool(optimizer.weight_decay) and optimizer._use_weight_decay(each) for each in variables]
+        self._rows, self._shrinks = rows, shrinks
+
+    @torch.no_grad()
+    def move(self, gradients):
+        """Move all weights by the gradients of a step; None is the gradient of a weight that had no part in it."""
+        optimizer = self._optimizer
+        done, rate = int(optimizer.iterations.value), float(optimizer._learning_rate.value)
+        scale = self._scale([each for each in gradients if each is not None], optimizer.global_clipnorm)
+        for shrinking in (True, False):
+            rows = [
+                (value, gradient, first, second)
+                for (value, first, second), gradient, shrinks in zip(self._rows, gradients, self._shrinks)
+                if gradient is not None and shrinks is shrinking
+            ]
+            if not rows:
+                continue
+            values, present, first, second = (list(column) for column in zip(*rows))
+            steps = list(torch.full((len(rows),), float(done)).unbind())
+            adamw(
+                values, present, first, second, [], steps, fused=True, grad_scale=scale, amsgrad=False,
+                beta1=optimizer.beta_1, beta2=optimizer.beta_2, lr=rate, maximize=False,
+                weight_decay=float(optimizer.weight_decay) if shrinking else 0.0,
+                eps=optimizer.epsilon / (1.0 - optimizer.beta_2 ** (done + 1)) ** 0.5,
+            )  # fmt: skip
+        optimizer.iterations.assign_add(1)
+
+    @staticmethod
+    def _scale(gradients, most):
+        """What to divide the gradients by, so that their norm is within bounds; None where there are none."""
+        if not most or not gradients:
+            return None
+        return (torch.nn.utils.get_total_norm(gradients) / most).clamp_(min=1.0)
+
+
+def can_take(model):
+    """Whether a :class:`Step` is all that Keras would do: neither the model nor its optimizer does more."""
+    if model.loss != "categorical_crossentropy" or len(getattr(model, "outputs", None) or []) != 1:
+        return False
+    if any(getattr(type(model), name) is not getattr(keras.Model, name) for name in OVERRIDABLE):
+        return False
+    masks = any(getattr(layer, "mask_zero", False) or type(layer) is keras.layers.Masking
+                for layer in model._flatten_layers())  # fmt: skip
+    return not masks and not isinstance(model.optimizer, keras.optimizers.LossScaleOptimizer)
+
+
+def _fuses(optimizer, variables):
+    """Measured on processors only; elsewhere, and for other rules, Keras moves the weights."""
+    if not isinstance(optimizer, keras.optimizers.Adam) or any(getattr(optimizer, name) for name in UNFUSED):
+        return False
+    values = [variable.value for variable in variables if variable.constraint is None]
+    plain = all(value.device.type == "cpu" and value.dtype == torch.float32 for value in values)
+    return plain and len(values) == len(variables)
+
+
+def _before_softmax(model):
+    """The model that ends before the last layer, where that is nothing but a softmax; else None."""
+    last = model.outputs[0]._keras_history.operation
+    if type(last) is not keras.layers.Activation or last.activation is not keras.activations.softmax:
+        return None
+    inputs = model.inputs[0] if len(model.inputs) == 1 else model.inputs
+    return keras.Model(inputs, last.input, name="logits_of_" + model.name)
