@@ -73,7 +73,7 @@ def optimizer_of(model: Any, rate: float) -> Any:
     wide = [value for value in model.parameters() if value.dim() >= 2]
     narrow = [value for value in model.parameters() if value.dim() < 2]
     groups = [{"params": wide, "weight_decay": 0.1}, {"params": narrow, "weight_decay": 0.0}]
-    return torch.optim.AdamW(groups, lr=rate, betas=(0.9, 0.99))
+    return torch.optim.AdamW(groups, lr=rate, betas=(0.9, 0.99), fused=True)
 
 
 def batches(tokens: Any, epochs: int) -> Iterator[tuple[Any, Any]]:
