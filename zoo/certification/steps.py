@@ -140,7 +140,7 @@ def mnist(work: Work) -> Findings:
     """Train the small convolutional network by its recipe on MNIST; on scikit-learn's digits where it is not here."""
     where = [] if work.mnist is None else [f"data.root={work.mnist}"]
     try:
-        return training("mnist", "data=mnist", *where, minutes=10)(work)
+        return training("mnist", "data=mnist", *where, minutes=4)(work)
     except ZooError as error:
         if error.exit_code == INTERRUPTED or "data.root=" not in error.remedy:
             raise
