@@ -94,6 +94,11 @@ def test_a_batch_size_of_the_user_decides_the_number_of_passes() -> None:
     assert values["fine_tune.head_epochs"] == few_items.STEPS // 2
 
 
+def test_who_asks_for_few_passes_gets_no_more_of_them_for_the_last_layer() -> None:
+    assert derived(*TUNED, "trainer.epochs=1", train=50)["fine_tune.head_epochs"] == 1
+    assert derived(*TUNED, "trainer.epochs=9999", train=50)["fine_tune.head_epochs"] == 58
+
+
 def test_a_run_names_what_was_changed_and_keeps_it_when_it_is_resumed(
     pretending: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:

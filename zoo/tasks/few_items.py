@@ -79,6 +79,8 @@ def derived(settings: Training, recipe: Training, own: set[str], sizes: dict[str
     steps = -(-items // size)
     values = _tuning(steps) if tuned else _from_scratch(recipe, steps, size / usual)
     values["trainer.batch_size"] = size
+    if tuned and "trainer.epochs" in own:  # who asks for few passes wants no more of them before
+        values["fine_tune.head_epochs"] = min(values["fine_tune.head_epochs"], settings.trainer.epochs)
     if isinstance(settings, TrainConfig):
         values["freeze.before"] = None  # it saves time, of which few items take little
         if steps * MANY_PASSES <= STEPS and "dropout" in settings.model:
