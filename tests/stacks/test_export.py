@@ -78,8 +78,12 @@ def _rows(folder: Path) -> dict[str, Any]:
 
 
 @pytest.mark.parametrize("model", TRAININGS)
-def test_every_model_runs_in_every_format_and_its_readme_works(place: Path, model: str) -> None:
+def test_every_model_runs_in_every_format_and_its_readme_works(
+    place: Path, model: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("TMPDIR", str(tmp_path))
     folder = _exported(place, model, f"format={FORMATS}")
+    assert not list(tmp_path.glob("*.mlpackage"))
     rows = _rows(folder)
     assert set(rows) == {*RUN, "coreml"}
     assert all(rows[name]["ran"] and rows[name]["difference"] < 1e-4 and not rows[name]["changed"] for name in RUN)

@@ -32,8 +32,13 @@ DENSE_LOSSES = (1.2359, 0.4071)
 
 
 @pytest.mark.parametrize("stack", STACKS)
-def test_it_trains_and_proves_its_device(root: Path, stack: str) -> None:
+def test_it_trains_proves_its_device_and_leaves_no_temporary_files(
+    root: Path, stack: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "temporary").mkdir()
+    monkeypatch.setenv("TMPDIR", str(tmp_path / "temporary"))
     run = record(short(root, stack))
+    assert not list((tmp_path / "temporary").iterdir())
     assert run["exit"] == "completed"
     assert run["metrics"]["test_accuracy"] > 0.85
     assert run["metrics"]["parameters"] == 34_826

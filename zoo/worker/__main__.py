@@ -4,6 +4,7 @@
 host. Events go to standard output, everything else to standard error. Exit 0 after ``done``, 1 after ``error``.
 """
 
+import contextlib
 import importlib
 import json
 import os
@@ -249,8 +250,17 @@ def _job(name):
 
 def leave(code):
     """End at once: frameworks take most of a second to tidy up what ends with the process anyway."""
+    _remove_generated()
     sys.stderr.flush()
     os._exit(code)
+
+
+def _remove_generated():
+    """Remove the sources that TensorFlow writes into the temporary folder, which it does only at the usual end."""
+    for name, module in list(sys.modules.items()):
+        if name.startswith("__autograph_generated_file"):
+            with contextlib.suppress(OSError):  # it may be gone already
+                os.remove(module.__file__)
 
 
 if __name__ == "__main__":

@@ -4,7 +4,9 @@ One item at a time: Core ML wants a fixed batch. Classifiers of images take an i
 scale pixels by themselves. ``dynamic`` keeps the weights in 8 bits.
 """
 
+import contextlib
 import sys
+import tempfile
 
 import numpy as np
 
@@ -46,6 +48,21 @@ for (name, output) in model.modelDescription.outputDescriptionsByName { print("a
 SIZES = {"pictures": (64, 256, 2048), "texts": (1, 64, 512)}
 
 
+@contextlib.contextmanager
+def _own_temporary_folder():
+    """Have temporary files in a folder that is gone afterwards: coremltools removes its copies of models only when
+    Python ends in the usual way, which a worker does not.
+    """
+    usual = tempfile.gettempdir()
+    with tempfile.TemporaryDirectory() as folder:
+        tempfile.tempdir = folder
+        try:
+            yield
+        finally:
+            tempfile.tempdir = usual
+
+
+@_own_temporary_folder()
 def export(subject, path, quantize, calibration, facts):
     """Write ``model.mlpackage``; arguments as of the exporter for ONNX."""
     import coremltools as ct
