@@ -117,6 +117,15 @@ def test_a_passed_training_that_misses_the_promise_gives_no_row(checkout: Path) 
     assert "the recipe promises at least 0.99" in changes.remarks[0]
 
 
+@pytest.mark.parametrize("name", ["folder", "text_lines", "PATH", "photos"])
+def test_a_training_on_data_that_nobody_else_has_gives_no_row(checkout: Path, name: str) -> None:
+    records = sample.runs()
+    records["train-mnist_dense"]["data"]["name"] = name
+    changes = entering.changes(intake.read(sample.write(checkout / "e.zip", sample.members(records=records))))
+    assert changes.trainings == []
+    assert changes.remarks[0].startswith("train mnist_dense: it trained on data of certify's own")
+
+
 def test_a_proposed_recipe_is_kept_with_its_evidence(checkout: Path) -> None:
     records = {"device": sample.runs()["device"]}
     read = intake.read(sample.write(checkout / "e.zip", sample.members(sample.searched(), records)))
