@@ -12,6 +12,7 @@ from PIL import Image
 from tests.support import serving
 
 webdriver = pytest.importorskip("selenium.webdriver", reason="selenium is not installed")
+exceptions = pytest.importorskip("selenium.common.exceptions", reason="selenium is not installed")
 THEMES = ("light", "dark")
 SIZES = {"desk": (1100, 850), "phone": (390, 844)}
 DROP = """
@@ -47,9 +48,12 @@ class Page:
         self.until(lambda: self.all("#tabs button"))
 
     def all(self, selector: str) -> list[Any]:
-        """Find all that can be seen."""
+        """Find all that can be seen; nothing where the page replaces one of them meanwhile."""
         elements = self.browser.find_elements("css selector", selector)
-        return [element for element in elements if element.is_displayed()]
+        try:
+            return [element for element in elements if element.is_displayed()]
+        except exceptions.StaleElementReferenceException:
+            return []
 
     def one(self, selector: str) -> Any:
         """Find the first that can be seen."""
