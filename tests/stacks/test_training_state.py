@@ -30,7 +30,8 @@ def test_the_zoo_takes_the_steps_that_keras_takes(conformance: Answers, stack: s
 def test_a_word_that_a_batch_has_often_takes_the_same_step_everywhere(conformance: Answers, stack: str) -> None:
     """Adam divides by the root of squared gradients: those of a word's places are to be added up before."""
     first, *others = conformance.of(stack, "embedding")
-    assert first == pytest.approx(0.0894, abs=1e-3)  # 0.1804 where each place is squared by itself; PlaidML 0.0898
+    expected = 0.0898 if stack == "plaidml-0.7" else 0.0894  # 0.1804 where each place is squared by itself
+    assert first == pytest.approx(expected, abs=2e-4)
     assert all(0.066 < each < 0.068 for each in others)
 
 
