@@ -116,8 +116,7 @@ class Session:
 
     def _heed_heat(self) -> None:
         """Let a machine cool down for a while whose reference product has become slower."""
-        speeds = [row.reference_gflop_per_s for row in self.state.steps if row.reference_gflop_per_s]
-        share = reference.drift([self.state.reference_gflop_per_s, *speeds])
+        share = self._drift()
         if share is None or share >= reference.THROTTLED or self.state.steps[-1].busy:
             return
         console.warn(f"The reference product has {100 * share:.0f} % of its first speed: this machine is throttled, "
@@ -152,13 +151,17 @@ class Session:
 
     def _reference(self) -> float:
         """Time the reference product; where it is slow, once more after a while: work passes, heat stays."""
-        speeds = [row.reference_gflop_per_s for row in self.state.steps if row.reference_gflop_per_s]
         speed = reference.gflop_per_s()
-        share = reference.drift([self.state.reference_gflop_per_s, *speeds, speed])
+        share = self._drift(speed)
         if share is None or share >= reference.THROTTLED:
             return speed
         time.sleep(SETTLE_S)
         return max(speed, reference.gflop_per_s())
+
+    def _drift(self, *newest: float) -> float | None:
+        """Return the last speed of the reference product as a share of its first; None where there is only one."""
+        speeds = [row.reference_gflop_per_s for row in self.state.steps if row.reference_gflop_per_s]
+        return reference.drift([self.state.reference_gflop_per_s, *speeds, *newest])
 
     def _blocker(self, place: Place) -> str:
         """Return the name of a step that failed and without which the others make no sense."""

@@ -198,8 +198,10 @@ def _train_on_batch(model, *batch, names=("accuracy",)):
     ``train_on_batch`` of Keras 3.6 hands TensorFlow a new generator each time, which is traced anew: a step of the
     small MNIST network took ten times as long as in ``fit``.
     """
-    if MAJOR >= 3 and backend_name() == "torch":
-        return _step_of_torch(model, *batch, names=names)
+    own = _step_of_torch(model, names) if MAJOR >= 3 and backend_name() == "torch" else None
+    if own is not None:
+        group = _sharing["group"]
+        return own.take(model, group and group.engine.mean_gradients, *batch)
     if MAJOR < 3 or backend_name() != "tensorflow":
         return model.train_on_batch(*batch)[: 1 + len(names)]
     steps = _traced_steps.setdefault(model, {})
@@ -215,17 +217,14 @@ def _train_on_batch(model, *batch, names=("accuracy",)):
     return [logs[name] for name in ("loss", *names)]
 
 
-def _step_of_torch(model, *batch, names):
-    """Take the step without Keras where that is the same step."""
+def _step_of_torch(model, names):
+    """Return what takes the steps of a model without Keras; None where they would not be the same steps."""
     from zoo.models.compat import torch_step
 
     if model not in _traced_steps:
         fits = names == ("accuracy",) and torch_step.can_take(model)
         _traced_steps[model] = torch_step.Step(model) if fits else None
-    step, group = _traced_steps[model], _sharing["group"]
-    if step is None:
-        return model.train_on_batch(*batch)[: 1 + len(names)]
-    return step.take(model, group and group.engine.mean_gradients, *batch)
+    return _traced_steps[model]
 
 
 def forget_compiled(model):
