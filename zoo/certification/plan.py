@@ -122,8 +122,8 @@ def _quick_training() -> list[Step]:
 
 
 def _whole_training() -> list[Step]:
-    def trained(model: str, data: str, expected_s: float, *settings: str, minutes: float = 4) -> Step:
-        do = steps.training(model, *settings, minutes=minutes)
+    def trained(model: str, data: str, expected_s: float, *settings: str) -> Step:
+        do = steps.training(model, *settings)
         return Step(f"train {model}", f"trains {model} on {data} by its recipe", expected_s, do)
 
     shapes = ("data=folder", "data.root={samples}/shapes", "model.input_size=64")
@@ -139,6 +139,6 @@ def _whole_training() -> list[Step]:
         trained("transformer/lm", "a written text", 200, "data=text_file", "data.root={samples}/sentences.txt",
                 "data.tokenizer=characters"),
         trained("style_transfer", "two drawn pictures", 30, *images, "features=random", "size=128"),
-        trained("style_transfer/fast", "two photos", 60, "trainer.steps=60", "trainer.report=20", "features=random",
-                "photos={samples}/shapes/disc"),
+        trained("style_transfer/fast", "two photos", 60, "trainer.steps=60", "trainer.report=20", "trainer.size=64",
+                "trainer.batch_size=2", "features=random", "photos={samples}/shapes/disc"),
     ]  # fmt: skip

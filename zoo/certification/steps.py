@@ -13,6 +13,8 @@ from zoo.runs.records import Json
 from zoo.tasks import search_settings, tune, validate
 
 FIRST_EPOCHS = Path(__file__).with_name("first_epoch.json")
+# A training that takes longer on slow hardware is cut off: all steps of a machine should end within an hour.
+LONGEST_MINUTES = 3.0
 
 
 def environment(work: Work) -> Findings:
@@ -109,7 +111,7 @@ def first_epoch_settings(model: str, samples: Path) -> list[str]:
     return [f"{name}={value}" for name, value in {"model": model, **common, **own[model]}.items()]
 
 
-def training(model: str, *settings: str, minutes: float) -> Do:
+def training(model: str, *settings: str, minutes: float = LONGEST_MINUTES) -> Do:
     """Return the step that trains a model by its recipe; one that takes longer than ``minutes`` is cut off then."""
 
     def do(work: Work) -> Findings:
@@ -140,11 +142,11 @@ def mnist(work: Work) -> Findings:
     """Train the small convolutional network by its recipe on MNIST; on scikit-learn's digits where it is not here."""
     where = [] if work.mnist is None else [f"data.root={work.mnist}"]
     try:
-        return training("mnist", "data=mnist", *where, minutes=4)(work)
+        return training("mnist", "data=mnist", *where)(work)
     except ZooError as error:
         if error.exit_code == INTERRUPTED or "data.root=" not in error.remedy:
             raise
-        findings = training("mnist", "data=digits", minutes=5)(work)
+        findings = training("mnist", "data=digits")(work)
         findings.words.insert(0, f"MNIST could not be had, so scikit-learn's digits: {error.message.splitlines()[0]}")
         return findings
 
