@@ -64,6 +64,31 @@ def test_a_smaller_batch_takes_smaller_steps() -> None:
 
 
 @pytest.mark.parametrize(
+    ("words", "train", "left"),
+    [
+        (("model=mobilenet",), 147, 1e-5),
+        (("model=mobilenet_v2",), 147, 1e-5),
+        (("model=mobilenet_v2",), 4860, 1e-5),
+        (("model=mobilenet_v2", "trainer.epochs=50"), 4860, 1e-5),
+        (("model=mobilenet", "trainer.epochs=1", "trainer.batch_size=32"), 200, 0.25),
+    ],
+)
+def test_normalization_forgets_its_first_averages_in_the_steps_that_there_are(
+    words: tuple[str, ...], train: int, left: float
+) -> None:
+    words = (*words, "data=folder")
+    values, usual = derived(*words, train=train), settings_and_recipe(PICTURES, ("backend=cpu", *words))[0]
+    epochs = values.get("trainer.epochs", usual.trainer.epochs)
+    size = values.get("trainer.batch_size", usual.trainer.batch_size)
+    assert values["model.bn_momentum"] ** (epochs * -(-train // size)) < left
+
+
+def test_normalization_of_learnt_weights_and_of_long_trainings_stays_as_it_is() -> None:
+    assert "model.bn_momentum" not in derived(*TUNED, train=94)
+    assert derived("model=mobilenet", "data=folder", train=54_000) == {}
+
+
+@pytest.mark.parametrize(
     ("words", "train", "command"),
     [
         (("model=mnist", "data=mnist"), 54_000, PICTURES),

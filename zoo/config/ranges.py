@@ -24,6 +24,7 @@ _MODEL_RANGES: dict[str, tuple[float, float]] = {
     "units": (1, 65_536),
     "alpha": (0.05, 4.0),
     "depth_multiplier": (1, 8),
+    "bn_momentum": (0.0, 0.9999),
     "input_size": (32, 1024),
     "pair_buckets": (0, 1 << 20),
 }

@@ -12,6 +12,8 @@ BLOCKS = ((64, 1), (128, 2), (128, 1), (256, 2), (256, 1), (512, 2), *((512, 1),
 
 _ALPHA_NAMES = {1.0: "1_0", 0.75: "7_5", 0.5: "5_0", 0.25: "2_5"}
 
+MOMENTUM = 0.99
+
 PUBLISHED = blocks.Published(
     address="https://storage.googleapis.com/tensorflow/keras-applications/mobilenet/",
     sizes=(128, 160, 192, 224),
@@ -31,6 +33,7 @@ def build(
     dropout=0.001,
     input_size=224,
     activation="relu6",
+    bn_momentum=MOMENTUM,
 ):
     """Build the network with its top, for pictures with the channels last.
 
@@ -43,6 +46,7 @@ def build(
         dropout: share of features dropped before the last layer, 0 <= dropout < 1.
         input_size: height and width of the pictures in pixels; None takes them as they are.
         activation: after every normalization: relu6, as published, or relu, which others trained with.
+        bn_momentum: share of the moving averages of batch normalization that a training step keeps.
 
     Returns:
         A model from (batch, height, width, channels) float32 in -1..1 to (batch, classes) probabilities.
@@ -52,7 +56,7 @@ def build(
     """
     shape = blocks.fixed_input_shape(input_shape, input_size)
     inputs = compat.keras.layers.Input(shape=shape)
-    x = _trunk(compat, inputs, alpha, depth_multiplier, classes, _activation_layer(compat, activation))
+    x = _trunk(compat, inputs, alpha, depth_multiplier, classes, _activation_layer(compat, activation), bn_momentum)
     x = _top(compat, x, alpha, classes, dropout, "softmax")
     return compat.keras.models.Model(inputs=inputs, outputs=x, name="mobilenet")
 
@@ -124,25 +128,25 @@ def _activation_layer(compat, activation):
     return lambda name: compat.keras.layers.Activation("relu", name=name)
 
 
-def _trunk(compat, x, alpha, depth_multiplier, classes, activation):
+def _trunk(compat, x, alpha, depth_multiplier, classes, activation, momentum=MOMENTUM):
     blocks.check_width(alpha, classes)
     x = blocks.conv(compat, x, int(32 * alpha), "conv1", size=3, stride=2)
-    x = blocks.batch_norm(compat, x, "conv1_bn")
+    x = blocks.batch_norm(compat, x, "conv1_bn", momentum)
     x = activation("conv1_relu")(x)
     for number, (filters, stride) in enumerate(BLOCKS, 1):
-        x = _separable(compat, x, number, int(filters * alpha), stride, depth_multiplier, activation)
+        x = _separable(compat, x, number, int(filters * alpha), stride, depth_multiplier, activation, momentum)
     return x
 
 
-def _separable(compat, x, number, filters, stride, depth_multiplier, activation):
+def _separable(compat, x, number, filters, stride, depth_multiplier, activation, momentum):
     """Apply a depthwise and a 1x1 convolution, each with batch normalization and the activation."""
     if stride != 1:
         x = compat.keras.layers.ZeroPadding2D(((0, 1), (0, 1)), name="conv_pad_%d" % number)(x)
     x = blocks.depthwise_conv(compat, x, "conv_dw_%d" % number, stride, depth_multiplier)
-    x = blocks.batch_norm(compat, x, "conv_dw_%d_bn" % number)
+    x = blocks.batch_norm(compat, x, "conv_dw_%d_bn" % number, momentum)
     x = activation("conv_dw_%d_relu" % number)(x)
     x = blocks.conv(compat, x, filters, "conv_pw_%d" % number)
-    x = blocks.batch_norm(compat, x, "conv_pw_%d_bn" % number)
+    x = blocks.batch_norm(compat, x, "conv_pw_%d_bn" % number, momentum)
     return activation("conv_pw_%d_relu" % number)(x)
 
 

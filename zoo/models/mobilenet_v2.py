@@ -29,7 +29,7 @@ PUBLISHED = blocks.Published(
 )
 
 
-def build(compat, input_shape=None, classes=1000, alpha=1.0, input_size=224):
+def build(compat, input_shape=None, classes=1000, alpha=1.0, input_size=224, bn_momentum=MOMENTUM):
     """Build the network with its top, for pictures with the channels last.
 
     Args:
@@ -38,6 +38,7 @@ def build(compat, input_shape=None, classes=1000, alpha=1.0, input_size=224):
         classes: number of outputs.
         alpha: share of the filters of the paper's network, rounded to multiples of eight.
         input_size: height and width of the pictures in pixels; None takes them as they are.
+        bn_momentum: share of the moving averages of batch normalization that a training step keeps.
 
     Returns:
         A model from (batch, height, width, channels) float32 in -1..1 to (batch, classes) probabilities.
@@ -47,7 +48,7 @@ def build(compat, input_shape=None, classes=1000, alpha=1.0, input_size=224):
     """
     shape = blocks.fixed_input_shape(input_shape, input_size)
     inputs = compat.keras.layers.Input(shape=shape)
-    x = _trunk(compat, inputs, alpha, classes)
+    x = _trunk(compat, inputs, alpha, classes, bn_momentum)
     x = _top(compat, x, classes, "softmax")
     return compat.keras.models.Model(inputs=inputs, outputs=x, name="mobilenet_v2")
 
@@ -116,19 +117,19 @@ def _tensor_shape(compat, input_tensor, input_shape):
     return shape
 
 
-def _trunk(compat, x, alpha, classes):
+def _trunk(compat, x, alpha, classes, momentum=MOMENTUM):
     blocks.check_width(alpha, classes)
     x = blocks.conv(compat, x, rounded(32 * alpha), "Conv1", size=3, stride=2)
-    x = blocks.batch_norm(compat, x, "bn_Conv1", MOMENTUM)
+    x = blocks.batch_norm(compat, x, "bn_Conv1", momentum)
     x = compat.relu6("Conv1_relu")(x)
     channels, number = rounded(32 * alpha), 0
     for expansion, filters, repeats, first_stride in STAGES:
         for repeat in range(repeats):
             outputs, stride = rounded(int(filters * alpha)), first_stride if repeat == 0 else 1
-            x = _bottleneck(compat, x, number, channels, outputs, expansion, stride)
+            x = _bottleneck(compat, x, number, channels, outputs, expansion, stride, momentum)
             channels, number = outputs, number + 1
     x = blocks.conv(compat, x, rounded(1280 * max(1.0, alpha)), "Conv_1")
-    x = blocks.batch_norm(compat, x, "Conv_1_bn", MOMENTUM)
+    x = blocks.batch_norm(compat, x, "Conv_1_bn", momentum)
     return compat.relu6("out_relu")(x)
 
 
@@ -138,20 +139,20 @@ def rounded(filters):
     return nearest if nearest >= 0.9 * filters else nearest + 8
 
 
-def _bottleneck(compat, x, number, channels, filters, expansion, stride):
+def _bottleneck(compat, x, number, channels, filters, expansion, stride, momentum):
     """Expand, convolve depthwise, project; add the input if the shapes agree."""
     before, prefix = x, "block_%d_" % number if number else "expanded_conv_"
     if number:
         x = blocks.conv(compat, x, expansion * channels, prefix + "expand")
-        x = blocks.batch_norm(compat, x, prefix + "expand_BN", MOMENTUM)
+        x = blocks.batch_norm(compat, x, prefix + "expand_BN", momentum)
         x = compat.relu6(prefix + "expand_relu")(x)
     if stride != 1:
         x = compat.keras.layers.ZeroPadding2D(_padding(compat, x), name=prefix + "pad")(x)
     x = blocks.depthwise_conv(compat, x, prefix + "depthwise", stride)
-    x = blocks.batch_norm(compat, x, prefix + "depthwise_BN", MOMENTUM)
+    x = blocks.batch_norm(compat, x, prefix + "depthwise_BN", momentum)
     x = compat.relu6(prefix + "depthwise_relu")(x)
     x = blocks.conv(compat, x, filters, prefix + "project")
-    x = blocks.batch_norm(compat, x, prefix + "project_BN", MOMENTUM)
+    x = blocks.batch_norm(compat, x, prefix + "project_BN", momentum)
     if stride == 1 and channels == filters:
         x = compat.keras.layers.Add(name=prefix + "add")([before, x])
     return x

@@ -3,6 +3,10 @@
 A recipe counts passes. Over few items its passes are too few optimizer steps to learn anything in, so the batches
 become smaller and the passes more. The rates follow the size of the batches (Malladi et al. 2022,
 https://arxiv.org/abs/2205.10287).
+
+The moving averages of batch normalization begin at a mean of 0 and a variance of 1. Where a training has too few
+steps to forget these, each layer of a deep network shrinks what it passes on, and all pictures get the same answer,
+however well the network learnt: Keras's momentum of 0.99 or 0.999 needs thousands of steps.
 """
 
 import dataclasses
@@ -28,6 +32,8 @@ SMALLEST_BATCH, BATCHES = 8, 8
 MANY_PASSES, DROPOUT = 10, 0.5
 # Adam's usual decay of squared gradients: with a longer memory, the large ones of the beginning stay for all steps.
 LONG_MEMORY = 0.999
+# So many times a training's moving averages forget all but 1/e of their first values: a millionth is left at its end.
+FORGETTING, LEAST_MOMENTUM = 14, 0.8
 # Of fewer items to validate by, one more that is right may be chance: the loss says more.
 FEW_TO_VALIDATE = 200
 
@@ -74,11 +80,16 @@ def derived(settings: Training, recipe: Training, own: set[str], sizes: dict[str
     items, usual = sizes["train"], recipe.trainer.batch_size
     tuned = isinstance(settings, TrainConfig) and settings.weights != "none"
     if _passes(recipe, tuned) * -(-items // usual) >= LEAST_STEPS:
-        return {}
+        return (
+            {} if tuned else _forgetting(settings, settings.trainer.epochs * -(-items // settings.trainer.batch_size))
+        )
     size = settings.trainer.batch_size if "trainer.batch_size" in own else batch_size(items, usual)
     steps = -(-items // size)
     values = _tuning(steps) if tuned else _from_scratch(recipe, steps, size / usual)
     values["trainer.batch_size"] = size
+    if not tuned:
+        epochs = settings.trainer.epochs if "trainer.epochs" in own else values["trainer.epochs"]
+        values |= _forgetting(settings, epochs * steps)
     if tuned and "trainer.epochs" in own:  # who asks for few passes wants no more of them before
         values["fine_tune.head_epochs"] = min(values["fine_tune.head_epochs"], settings.trainer.epochs)
     if isinstance(settings, TrainConfig):
@@ -111,6 +122,13 @@ def _tuning(steps: int) -> dict[str, Any]:
         "trainer.schedule": "cosine",
         "trainer.warmup": 0.1,
     }
+
+
+def _forgetting(settings: Training, steps: int) -> dict[str, Any]:
+    """Return the momentum with which moving averages forget their first values in these optimizer steps."""
+    usual = settings.model.get("bn_momentum") if isinstance(settings, TrainConfig) else None
+    needed = float(f"{max(LEAST_MOMENTUM, 1 - FORGETTING / steps):.4g}")
+    return {"model.bn_momentum": needed} if usual is not None and needed < usual else {}
 
 
 def _from_scratch(recipe: Training, steps: int, share: float) -> dict[str, Any]:

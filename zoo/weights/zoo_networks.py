@@ -241,8 +241,8 @@ def start_from(model: str, source: str, given: dict[str, Any]) -> tuple[ZooNetwo
 
 
 def _is_of_training(argument: str) -> bool:
-    """Return whether an argument regularizes a training and leaves the network as it is."""
-    return argument.endswith("dropout") or argument == "l2"
+    """Return whether an argument is of a training and leaves the network as it is."""
+    return argument.endswith("dropout") or argument in ("l2", "bn_momentum")
 
 
 def as_dict(card: Card) -> dict[str, Any]:
