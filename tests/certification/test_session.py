@@ -1,6 +1,7 @@
 """A certification from the command line, with a worker that pretends: what is kept, told and gone on with."""
 
 import dataclasses
+import itertools
 import json
 import sys
 import zipfile
@@ -164,17 +165,30 @@ def test_a_machine_on_battery_is_waited_for(
     assert not answers
 
 
-def test_throttling_is_noticed(
+def test_throttling_is_noticed_and_rested_until_it_ends(
     pretending: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    speeds = iter([100.0, 100.0, 55.0, 60.0, 99.0])
+    speeds = iter([100.0, 100.0, 55.0, 60.0, 70.0, 98.0, 99.0])  # at the end of a step, twice in the rest, and again
     monkeypatch.setattr(session.reference, "gflop_per_s", lambda: next(speeds))
     monkeypatch.setattr(session, "_is_busy", lambda: False)
     monkeypatch.setattr(session, "SETTLE_S", 0.01)
-    monkeypatch.setattr(session, "COOL_S", 0.01)
     only(monkeypatch, *(Step(name, name, 1, lambda _: Findings()) for name in ("one", "two", "three")))
     assert main(QUICK) == 0
     assert "60 % of its first speed: this machine is throttled" in capsys.readouterr().err
+    assert list(speeds) == []
+
+
+def test_a_rest_ends_on_a_machine_that_stays_hot(
+    pretending: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    speeds = itertools.chain([100.0], itertools.repeat(60.0))
+    monkeypatch.setattr(session.reference, "gflop_per_s", lambda: next(speeds))
+    monkeypatch.setattr(session, "_is_busy", lambda: False)
+    monkeypatch.setattr(session, "SETTLE_S", 0.01)
+    monkeypatch.setattr(session, "COOL_S", 0.05)
+    only(monkeypatch, *(Step(name, name, 1, lambda _: Findings()) for name in ("one", "two")))
+    assert main(QUICK) == 0
+    assert "resting up to 0 seconds" in capsys.readouterr().err
 
 
 def test_work_that_passes_is_no_throttling(

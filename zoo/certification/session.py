@@ -21,7 +21,7 @@ from zoo.runs import lifecycle, records
 
 PREFIX = "certify-"
 BATTERY_POLL_S = 20.0
-# Seconds to cool down once the reference product shows that the machine is throttled.
+# Seconds to cool down at most, once the reference product shows that the machine is throttled.
 COOL_S = 30.0
 # Seconds after which what a step left behind has ended, and heat has not.
 SETTLE_S = 3.0
@@ -115,13 +115,16 @@ class Session:
         console.say(f"All of it is in {self.folder}")
 
     def _heed_heat(self) -> None:
-        """Let a machine cool down for a while whose reference product has become slower."""
+        """Let a machine whose reference product is slower cool down, until it is as fast again or for a while."""
         share = self._drift()
         if share is None or share >= reference.THROTTLED or self.state.steps[-1].busy:
             return
         console.warn(f"The reference product has {100 * share:.0f} % of its first speed: this machine is throttled, "
-                     f"hot perhaps; resting {COOL_S:.0f} seconds")  # fmt: skip
-        time.sleep(COOL_S)
+                     f"hot perhaps; resting up to {COOL_S:.0f} seconds")  # fmt: skip
+        end = time.monotonic() + COOL_S
+        while share is not None and share < reference.THROTTLED and time.monotonic() < end:
+            time.sleep(SETTLE_S)
+            share = self._drift(reference.gflop_per_s())
 
     def _take(self, step: Step, work: Work) -> StepResult:
         """Take one step; its failure is a result like any other."""
