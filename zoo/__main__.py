@@ -23,5 +23,10 @@ def leave(code: int) -> None:
     os._exit(code)
 
 
-if __name__ == "__main__":
+def run() -> None:
+    """Run the command line of this process to its end; the installed command ``zoo``."""
     leave(main())
+
+
+if __name__ == "__main__":
+    run()

@@ -19,6 +19,7 @@ if __name__ == "__main__":  # before anything asks
     platform.machine = lambda: sys.argv[1]
     sys.platform = "darwin"
 
+from zoo.__main__ import leave  # noqa: E402
 from zoo.certification import endurance  # noqa: E402
 from zoo.cli.main import main  # noqa: E402
 from zoo.core import paths  # noqa: E402
@@ -60,4 +61,4 @@ if __name__ == "__main__":
     store.ensure = ensure
     endurance.ZOO = [sys.executable, __file__, sys.argv[1]]
     paths.WORKER = SUPPORT / "fake_worker.py"
-    sys.exit(main(sys.argv[2:]))
+    leave(main(sys.argv[2:]))

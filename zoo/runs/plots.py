@@ -203,8 +203,11 @@ def _figure(width: float, height: float, **margins: float) -> Any:
 
 
 def make_ready() -> None:
-    """Begin to load what plots, fonts included, beside whatever happens next: nobody waits for it then."""
-    threading.Thread(target=_warm_up, daemon=True).start()
+    """Begin to load what plots, fonts included, beside whatever happens next: nobody waits for it then.
+
+    No daemon: Python aborts where it unloads modules while such a thread is within their C++.
+    """
+    threading.Thread(target=_warm_up).start()
 
 
 def _warm_up() -> None:
