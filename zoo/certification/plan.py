@@ -139,6 +139,6 @@ def _whole_training() -> list[Step]:
         trained("transformer/lm", "a written text", 200, "data=text_file", "data.root={samples}/sentences.txt",
                 "data.tokenizer=characters"),
         trained("style_transfer", "two drawn pictures", 30, *images, "features=random", "size=128"),
-        trained("style_transfer/fast", "two photos", 60, "trainer.steps=60", "trainer.report=20", "trainer.size=64",
+        trained("style_transfer/fast", "two photos", 60, "trainer.steps=30", "trainer.report=10", "trainer.size=64",
                 "trainer.batch_size=2", "features=random", "photos={samples}/shapes/disc"),
     ]  # fmt: skip

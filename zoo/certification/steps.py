@@ -14,7 +14,7 @@ from zoo.tasks import search_settings, tune, validate
 
 FIRST_EPOCHS = Path(__file__).with_name("first_epoch.json")
 # A training that takes longer on slow hardware is cut off: all steps of a machine should end within an hour.
-LONGEST_MINUTES = 3.0
+LONGEST_MINUTES = 1.5
 
 
 def environment(work: Work) -> Findings:
