@@ -24,7 +24,7 @@ def channel_axis(compat):
     return 1 if compat.keras.backend.image_data_format() == "channels_first" else -1
 
 
-def batch_norm(compat, x, name, momentum):
+def batch_norm(compat, x, name, momentum=0.99):
     """Apply batch normalization over the channels."""
     layer = compat.keras.layers.BatchNormalization
     return layer(axis=channel_axis(compat), momentum=momentum, epsilon=1e-3, name=name)(x)
