@@ -4,11 +4,10 @@ import json
 from pathlib import Path
 
 from zoo.certification.results import Place
-from zoo.certification.work import Do, Findings, Work, bench, has_operations, rows_of, train
+from zoo.certification.work import Do, Findings, Work, bench, environment_of, has_operations, rows_of, train
 from zoo.config import search_space
 from zoo.core import paths
 from zoo.core.errors import INTERRUPTED, ZooError
-from zoo.environments import machine, stacks, store
 from zoo.runs.records import Json
 from zoo.tasks import search_settings, tune, validate
 
@@ -19,8 +18,7 @@ LONGEST_MINUTES = 1.5
 
 def environment(work: Work) -> Findings:
     """Build the environment of the stack, or find it."""
-    here = machine.probe()
-    built = store.ensure(stacks.load(work.place.stack), here.platform)
+    built = environment_of(work)
     names = [
         f"{name} {built.versions[name]}"
         for name in ("keras", "tensorflow", "torch", "jax", "openvino", "plaidml")

@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from zoo.certification.work import Findings, Work, bench, rows_of, run_of
+from zoo.certification.work import Findings, Work, bench, environment_of, rows_of, run_of
 from zoo.runs.result import Run
 
 GOLDEN = ("mnist", "mnist_dense", "mnist_conv5", "mobilenet")
@@ -52,12 +52,19 @@ def matmul(work: Work) -> Findings:
 def encoder(work: Work) -> Findings:
     """Time the transformer's encoder."""
     short = ("length=128", "passes=2", "repeats=2", "compiled=false", "modes=[evaluation]", "precisions=[float32]")
-    run = run_of("bench", work, "model=transformer", *(short if work.quick else ("repeats=1", "compiled=false")))
+    long = ("repeats=1", "compiled=false", f"precisions=[{','.join(_precisions(work))}]")
+    run = run_of("bench", work, "model=transformer", *(short if work.quick else long))
     rows = [row for row in rows_of(run) if row.get("implementation") == "zoo"]
     figures = {f"{row['mode']}_{row['precision']}_s": float(row["median_s"]) for row in rows if row.get("median_s")}
     wrong = [str(row["error"]) for row in rows if row.get("error")]
     words = [f"{name.removesuffix('_s').replace('_', ', ')}: {value:.3g} s" for name, value in figures.items()]
     return Findings(words, figures, "; ".join(wrong), "", run)
+
+
+def _precisions(work: Work) -> list[str]:
+    """Return what the encoder of a stack can compute in; Keras 2 has float32 alone."""
+    keras = environment_of(work).versions.get("keras", "")
+    return ["float32", "bfloat16"] if keras.startswith("3.") else ["float32"]
 
 
 def _networks(work: Work, names: tuple[str, ...], sizes: str, mode: str) -> Run:

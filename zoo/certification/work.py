@@ -8,6 +8,7 @@ from typing import Any
 from zoo.certification.results import QUICK, Place
 from zoo.core import paths
 from zoo.core.errors import ZooError
+from zoo.environments import machine, stacks, store
 from zoo.runs import known_issues, result
 from zoo.runs.records import Json
 from zoo.runs.result import Run
@@ -52,6 +53,11 @@ class Findings:
 
 
 Do = Callable[[Work], Findings]
+
+
+def environment_of(work: Work) -> store.Environment:
+    """Return the environment of the place's stack; build it where it is not there."""
+    return store.ensure(stacks.load(work.place.stack), machine.probe().platform)
 
 
 def train(work: Work, *settings: str) -> Run:
