@@ -91,6 +91,16 @@ def test_a_general_issue_is_told_only_without_a_special_one() -> None:
     assert [finding.id for finding in known_issues.explain(general)] == ["build-wheel-failed"]
 
 
+def test_a_package_index_that_is_out_of_reach_is_no_matter_of_data_sets() -> None:
+    log = """Cannot build the environment of stack tf-2.21: Request failed after 3 retries
+      Caused by: Failed to fetch: `https://packages.example.org/simple/keras/`
+      Caused by: error sending request for url (https://packages.example.org/simple/keras/)
+      Caused by: client error (Connect)
+      Caused by: dns error: failed to lookup address information: Temporary failure in name resolution
+    """
+    assert [finding.id for finding in known_issues.explain(log)] == ["pip-network"]
+
+
 def test_nothing_known_is_nothing_said() -> None:
     assert known_issues.explain("") == []
     assert known_issues.explain("KeyError: 'a problem nobody has written down'") == []
