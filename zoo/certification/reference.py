@@ -31,3 +31,8 @@ def gflop_per_s() -> float:
 def drift(speeds: Sequence[float]) -> float | None:
     """Return the last speed as a share of the best among the first three; None where there is only one."""
     return speeds[-1] / max(speeds[:3]) if len(speeds) > 1 else None
+
+
+def is_throttled(share: float | None) -> bool:
+    """Whether such a share of the first speed shows a machine that is throttled; None shows nothing."""
+    return share is not None and share < THROTTLED

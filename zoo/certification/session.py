@@ -117,12 +117,12 @@ class Session:
     def _heed_heat(self) -> None:
         """Let a machine whose reference product is slower cool down, until it is as fast again or for a while."""
         share = self._drift()
-        if share is None or share >= reference.THROTTLED or self.state.steps[-1].busy:
+        if share is None or not reference.is_throttled(share) or self.state.steps[-1].busy:
             return
         console.warn(f"The reference product has {100 * share:.0f} % of its first speed: this machine is throttled, "
                      f"hot perhaps; resting up to {COOL_S:.0f} seconds")  # fmt: skip
         end = time.monotonic() + COOL_S
-        while share is not None and share < reference.THROTTLED and time.monotonic() < end:
+        while reference.is_throttled(share) and time.monotonic() < end:
             time.sleep(SETTLE_S)
             share = self._drift(reference.gflop_per_s())
 
@@ -155,8 +155,7 @@ class Session:
     def _reference(self) -> float:
         """Time the reference product; where it is slow, once more after a while: work passes, heat stays."""
         speed = reference.gflop_per_s()
-        share = self._drift(speed)
-        if share is None or share >= reference.THROTTLED:
+        if not reference.is_throttled(self._drift(speed)):
             return speed
         time.sleep(SETTLE_S)
         return max(speed, reference.gflop_per_s())

@@ -77,19 +77,24 @@ def derived(settings: Training, recipe: Training, own: set[str], sizes: dict[str
         own: keys that the user set.
         sizes: number of items by part.
     """
-    items, usual = sizes["train"], recipe.trainer.batch_size
-    tuned = isinstance(settings, TrainConfig) and settings.weights != "none"
-    if _passes(recipe, tuned) * -(-items // usual) >= LEAST_STEPS:
-        return (
-            {} if tuned else _forgetting(settings, settings.trainer.epochs * -(-items // settings.trainer.batch_size))
-        )
+    tuned = _is_tuned(settings)
+    fits = _passes(recipe, tuned) * -(-sizes["train"] // recipe.trainer.batch_size) >= LEAST_STEPS
+    values = {} if fits else _for_few(settings, recipe, own, sizes)
+    return values if tuned else values | _forgetting(settings, own, values, sizes["train"])
+
+
+def _is_tuned(settings: Training) -> bool:
+    """Return whether layers have learnt already."""
+    return isinstance(settings, TrainConfig) and settings.weights != "none"
+
+
+def _for_few(settings: Training, recipe: Training, own: set[str], sizes: dict[str, int]) -> dict[str, Any]:
+    """Return the settings for a recipe that takes too few steps."""
+    items, usual, tuned = sizes["train"], recipe.trainer.batch_size, _is_tuned(settings)
     size = settings.trainer.batch_size if "trainer.batch_size" in own else batch_size(items, usual)
     steps = -(-items // size)
     values = _tuning(steps) if tuned else _from_scratch(recipe, steps, size / usual)
     values["trainer.batch_size"] = size
-    if not tuned:
-        epochs = settings.trainer.epochs if "trainer.epochs" in own else values["trainer.epochs"]
-        values |= _forgetting(settings, epochs * steps)
     if tuned and "trainer.epochs" in own:  # who asks for few passes wants no more of them before
         values["fine_tune.head_epochs"] = min(values["fine_tune.head_epochs"], settings.trainer.epochs)
     if isinstance(settings, TrainConfig):
@@ -124,11 +129,16 @@ def _tuning(steps: int) -> dict[str, Any]:
     }
 
 
-def _forgetting(settings: Training, steps: int) -> dict[str, Any]:
-    """Return the momentum with which moving averages forget their first values in these optimizer steps."""
+def _forgetting(settings: Training, own: set[str], changed: dict[str, Any], items: int) -> dict[str, Any]:
+    """Return the momentum with which moving averages forget their first values in the steps of a training."""
     usual = settings.model.get("bn_momentum") if isinstance(settings, TrainConfig) else None
+    if usual is None:
+        return {}
+    kept = "trainer.epochs" in own or "trainer.epochs" not in changed
+    epochs = settings.trainer.epochs if kept else changed["trainer.epochs"]
+    steps = epochs * -(-items // changed.get("trainer.batch_size", settings.trainer.batch_size))
     needed = float(f"{max(LEAST_MOMENTUM, 1 - FORGETTING / steps):.4g}")
-    return {"model.bn_momentum": needed} if usual is not None and needed < usual else {}
+    return {"model.bn_momentum": needed} if needed < usual else {}
 
 
 def _from_scratch(recipe: Training, steps: int, share: float) -> dict[str, Any]:
