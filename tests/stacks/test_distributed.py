@@ -12,6 +12,7 @@ from typing import Any
 import numpy as np
 import pytest
 
+from tests.support.pictures import stripes
 from tests.support.trainings import SMALL, ready, record
 from zoo.cli.main import main
 
@@ -48,6 +49,19 @@ def test_in_float64_two_processes_differ_by_less_than_the_files_can_tell(tmp_pat
     with np.load(tmp_path / "1/weights.npz") as first, np.load(tmp_path / "2/weights.npz") as second:
         for name in first.files:
             assert np.abs(first[name] - second[name]).max() <= 2.0**-23 * np.abs(first[name]).max(), name
+
+
+@pytest.mark.parametrize("stack", ["torch", "tf-2.21"])
+def test_in_float64_two_processes_normalize_by_the_statistics_of_all(tmp_path: Path, stack: str) -> None:
+    """MobileNet on batches of 25, 25 and 10 drawn pictures, of which one process has an item less."""
+    words = [*ready(stack), "model=mobilenet", "model.alpha=0.25", "model.input_size=32", "weights=none"]
+    words += ["data=folder", f"data.root={stripes(tmp_path / 'pictures')}", "trainer.batch_size=25"]
+    words += ["trainer.precision=float64", "trainer.epochs=2", "trainer.patience=null"]
+    for count in (1, 2):
+        train(tmp_path / str(count), *words, f"distributed.processes={count}")
+    with np.load(tmp_path / "1/weights.npz") as first, np.load(tmp_path / "2/weights.npz") as second:
+        for name in first.files:
+            assert np.abs(first[name] - second[name]).max() <= 2.0**-22 * np.abs(first[name]).max(), name
 
 
 def events(folder: Path) -> list[dict[str, Any]]:

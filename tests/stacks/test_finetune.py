@@ -9,10 +9,10 @@ from typing import Any
 
 import numpy as np
 import pytest
-from PIL import Image
 
 from tests.support import CHECKOUT, real_stacks
 from tests.support.conformance import Answers
+from tests.support.pictures import stripes
 from tests.support.questions import FROZEN, PUBLISHED, STACKS
 from tests.support.trainings import history, record
 from zoo.cli.main import main
@@ -36,22 +36,9 @@ def test_a_frozen_normalisation_uses_its_statistics_and_keeps_them(conformance: 
                 assert distance > 1e-3
 
 
-def pictures(root: Path, count: int = 24, size: int = 40) -> Path:
-    """Stripes and checks of three widths and random colours, as PNG in class folders."""
-    random = np.random.default_rng(0)
-    for number, name in enumerate(("coarse", "middle", "fine ü")):
-        (root / name).mkdir(parents=True)
-        for index in range(count):
-            stripes = (np.arange(size) // (2 + 4 * (2 - number)) + random.integers(2)) % 2
-            picture = np.where(stripes[None, :, None], *random.integers(0, 256, (2, 3))).repeat(size, 0)
-            Image.fromarray(picture.astype(np.uint8)).save(root / name / f"{index}.png")
-    (root / "coarse" / "broken.jpg").write_text("no picture")
-    return root
-
-
 @pytest.fixture(scope="session")
 def root(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    return pictures(tmp_path_factory.mktemp("stripes") / "pictures").parent
+    return stripes(tmp_path_factory.mktemp("stripes") / "pictures").parent
 
 
 def train(root: Path, name: str, *settings: str, code: int = 0) -> dict[str, Any]:

@@ -9,7 +9,7 @@ import torch
 
 from zoo.models.compat.version import keras
 
-DTYPES = (torch.float32, torch.bfloat16)
+DTYPES = (torch.float32, torch.float64, torch.bfloat16)
 
 
 def install():
@@ -52,12 +52,12 @@ def _multiply_pointwise(nn):
 
 
 def _normalize_at_once(kind):
-    original, moments = kind.call, kind._moments
+    original = kind.call
 
     def call(self, inputs, training=None, mask=None):
-        # Where processes share a batch, other moments are computed.
-        plain = mask is None and not self.renorm and self.axis in (-1, 3) and kind._moments is moments
-        if not plain or not applies(inputs) or inputs.numel() <= inputs.shape[-1]:
+        plain = mask is None and not self.renorm and self.axis in (-1, 3)
+        single = _by["normalize"] is _normalize_alone and inputs.numel() <= inputs.shape[-1]
+        if not plain or single or not applies(inputs):
             return original(self, inputs, training=training, mask=mask)
         return _normalized(self, inputs.permute(0, 3, 1, 2), training and self.trainable).permute(0, 2, 3, 1)
 
@@ -69,10 +69,30 @@ def _normalized(layer, maps, learns):
     mean, variance = layer.moving_mean.value, layer.moving_variance.value
     if not learns:
         return torch.nn.functional.batch_norm(maps, mean, variance, gamma, beta, False, 0.0, layer.epsilon)
-    own = torch.zeros_like(mean), torch.zeros_like(variance)
-    normalized = torch.nn.functional.batch_norm(maps, *own, gamma, beta, True, 1.0, layer.epsilon)
-    count, share = maps.numel() // maps.shape[1], 1.0 - layer.momentum
-    with torch.no_grad():  # PyTorch's variance is that of a sample, Keras's that of the batch.
-        mean.mul_(layer.momentum).add_(own[0], alpha=share)
-        variance.mul_(layer.momentum).add_(own[1], alpha=share * (count - 1) / count)
+    normalized, *own = _by["normalize"](maps, gamma, beta, layer.epsilon)
+    with torch.no_grad():
+        for moving, new in zip((mean, variance), own):
+            moving.mul_(layer.momentum).add_(new, alpha=1.0 - layer.momentum)
     return normalized
+
+
+def _normalize_alone(maps, gamma, beta, epsilon):
+    wide = torch.promote_types(maps.dtype, torch.float32)
+    mean, variance = (torch.zeros(maps.shape[1], dtype=wide) for _ in range(2))
+    normalized = torch.nn.functional.batch_norm(maps, mean, variance, gamma, beta, True, 1.0, epsilon)
+    count = maps.numel() // maps.shape[1]
+    # PyTorch's variance is that of a sample, Keras's that of the batch.
+    return normalized, mean, variance * ((count - 1) / count)
+
+
+_by = {"normalize": _normalize_alone}
+
+
+def normalize_by(function):
+    """Normalize maps of training otherwise from now on: where processes share a batch.
+
+    Args:
+        function: from maps (N, C, H, W), gamma, beta (C,) or None, and epsilon to normalized maps, and mean and
+            variance (C,) of the batch.
+    """
+    _by["normalize"] = function

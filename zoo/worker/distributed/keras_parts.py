@@ -27,8 +27,7 @@ def _reduce_gradients(kind, engine):
 
 
 def _synchronize_normalization(kind, group, engine):
-    """Mean and variance over all processes (Chan et al. 1979): from those of each, without cancellation."""
-    original, ops = kind._moments, compat.keras.ops
+    original = kind._moments
 
     def _moments(self, inputs, mask):
         if engine.is_symbolic(inputs):
@@ -36,17 +35,26 @@ def _synchronize_normalization(kind, group, engine):
         if mask is not None:
             raise UserError("batch normalization of masked inputs cannot be shared by processes")
         mean, variance = original(self, inputs, mask)
-        own = ops.stack([mean, variance])
-        before, after = group.rank, group.size - 1 - group.rank
-        rows = ops.pad(ops.expand_dims(own, 0), [[before, after], [0, 0], [0, 0]])
-        rows = engine.sum_through(rows)
-        shares = ops.convert_to_tensor(_weights(group), dtype=rows.dtype)
-        shares = ops.reshape(shares, (-1, 1))
-        whole = ops.sum(shares * rows[:, 0], axis=0)
-        spread = ops.sum(shares * (rows[:, 1] + ops.square(rows[:, 0] - whole)), axis=0)
-        return whole, spread
+        return moments_of_all(group, engine.sum_through, mean, variance)
 
     kind._moments = _moments
+
+
+def moments_of_all(group, add_up, mean, variance):
+    """Mean and variance over all processes (Chan et al. 1979): from those of each, without cancellation.
+
+    Args:
+        group: the processes.
+        add_up: adds up an array over all processes.
+        mean: of the maps that are here, (channels,).
+        variance: of these, (channels,).
+    """
+    ops = compat.keras.ops
+    before, after = group.rank, group.size - 1 - group.rank
+    rows = add_up(ops.pad(ops.stack([mean, variance])[None], [[before, after], [0, 0], [0, 0]]))
+    shares = ops.reshape(ops.convert_to_tensor(_weights(group), dtype=rows.dtype), (-1, 1))
+    whole = ops.sum(shares * rows[:, 0], axis=0)
+    return whole, ops.sum(shares * (rows[:, 1] + ops.square(rows[:, 0] - whole)), axis=0)
 
 
 def _weights(group):

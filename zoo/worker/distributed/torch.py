@@ -42,7 +42,8 @@ class Engine:
 
     def prepare_keras(self):
         """Change Keras so that it computes over all items of a batch."""
-        from zoo.worker.distributed import keras_parts
+        from zoo.models.compat import torch_maps
+        from zoo.worker.distributed import keras_parts, torch_normalization
 
         torch, reduce, group = self._torch, self._sum, self._group
 
@@ -59,6 +60,7 @@ class Engine:
 
         self.sum_through = SumThrough.apply
         keras_parts.install(group, self)
+        torch_maps.normalize_by(torch_normalization.of_all(group, reduce))
 
     def watch(self, model):
         """Take note of the model that is trained."""
