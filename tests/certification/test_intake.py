@@ -220,6 +220,17 @@ def test_a_certification_that_is_none_is_refused(content: bytes, tmp_path: Path)
         intake.read(path)
 
 
+@pytest.mark.parametrize(("share", "refused"), [(1.2, False), (1.3, True)])
+def test_more_than_the_peak_is_believed_as_far_as_the_speed_of_the_machine_varied(
+    share: float, refused: bool, tmp_path: Path
+) -> None:
+    state, records = sample.certification(), sample.runs()
+    state.steps[-1].reference_gflop_per_s = 1.25 * state.reference_gflop_per_s
+    records["device"]["rows"][0]["share_of_peak"] = share
+    evidence = intake.read(sample.write(tmp_path / "e.zip", sample.members(state, records)))
+    assert any("of the peak" in each for each in plausibility.problems(evidence)) == refused
+
+
 def test_a_busy_machine_may_have_more_than_its_peak(tmp_path: Path) -> None:
     state, records = sample.certification(), sample.runs()
     state.steps[1].busy = True

@@ -16,7 +16,7 @@ from zoo.core.files import file_sha256
 from zoo.environments import gpus, machine, selection, stacks
 from zoo.runs.records import Json
 
-# Other work may slow the machine while the peak is taken, so that a share of it can come out above 1.
+# Other work or heat may slow the machine while the peak is taken, so that a share of it can come out above 1.
 BUSY_SHARE = 1.5
 FIRST_EPOCH = "first epoch of "
 # What goes into pages as it is must not be markup, nor anything but a line of text.
@@ -47,7 +47,7 @@ def record_problems(row: StepResult, record: Json, evidence: Evidence) -> Iterat
     yield from _time_problems(row, record)
     yield from _version_problems(record)
     yield from _figure_problems(row, record)
-    yield from _row_problems(record["rows"], row.busy)
+    yield from _row_problems(record["rows"], BUSY_SHARE if row.busy else _steadiness(evidence))
     if row.state == PASSED:
         yield from _passed_problems(row, record)
 
@@ -211,11 +211,19 @@ def _numbers(rows: list[Json], name: str) -> list[float]:
     return [float(row[name]) for row in rows if figures.is_number(row.get(name))]
 
 
-def _row_problems(rows: list[Json], busy: bool) -> Iterator[str]:
+def _steadiness(evidence: Evidence) -> float:
+    """How many times as fast the reference product was at its fastest as at its slowest."""
+    state = evidence.state
+    speeds = [state.reference_gflop_per_s, *(step.reference_gflop_per_s for step in state.steps)]
+    known = [speed for speed in speeds if speed > 0]
+    return min(BUSY_SHARE, max(known) / min(known)) if known else 1.0
+
+
+def _row_problems(rows: list[Json], most: float) -> Iterator[str]:
     for number, row in enumerate(rows, 1):
         where = f"row {number} of its results"
         share, speed, size = (row.get(name) for name in ("share_of_peak", "gflop_per_s", "size"))
-        if figures.is_number(share) and share > (BUSY_SHARE if busy else 1.0):
+        if figures.is_number(share) and share > most:
             yield f"{where}: {share:.3g} of the peak, more than all of it"
         if row.get("operation") == "square" and figures.is_number(row.get("median_ms")) and figures.is_number(size):
             expected = 2 * size**3 / row["median_ms"] / 1e6 if row["median_ms"] > 0 else 0.0
