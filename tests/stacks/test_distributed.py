@@ -64,6 +64,23 @@ def test_in_float64_two_processes_normalize_by_the_statistics_of_all(tmp_path: P
             assert np.abs(first[name] - second[name]).max() <= 2.0**-22 * np.abs(first[name]).max(), name
 
 
+@pytest.mark.parametrize("stack", ["torch", "jax", "tf-2.21"])
+def test_in_float64_two_processes_learn_pairs_of_words_as_one_does(tmp_path: Path, stack: str) -> None:
+    """All of the network is of float64: on TensorFlow no optimizer can bound gradients of two kinds together."""
+    for word, name in (("good", "for.txt"), ("bad", "against.txt")):
+        lines = [f"a {word} film number {number}, {'very ' * (number % 4)}{word}" for number in range(60)]
+        (tmp_path / "texts").mkdir(exist_ok=True)
+        (tmp_path / "texts" / name).write_text("\n".join(lines))
+    words = [*ready(stack), "model=transformer/classifier", "data=text_lines", f"data.root={tmp_path / 'texts'}"]
+    words += ["model.layers=1", "model.d_model=16", "model.heads=2", "model.d_ff=32", "model.length=16"]
+    words += ["model.pair_buckets=500", "trainer.precision=float64", "trainer.epochs=2", "trainer.batch_size=12"]
+    for count in (1, 2):
+        train(tmp_path / str(count), *words, f"distributed.processes={count}")
+    with np.load(tmp_path / "1/weights.npz") as first, np.load(tmp_path / "2/weights.npz") as second:
+        for name in first.files:
+            assert np.abs(first[name] - second[name]).max() <= 2.0**-22 * np.abs(first[name]).max(), name
+
+
 def events(folder: Path) -> list[dict[str, Any]]:
     path = folder / "events.jsonl"
     lines = path.read_text().splitlines() if path.is_file() else []

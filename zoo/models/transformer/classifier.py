@@ -66,6 +66,6 @@ def build(
     x = compat.dropout(dropout if pooled_dropout is None else pooled_dropout, name="dropout")(x)
     x = embeddings.CastFloat32(name="wide")(compat.keras.layers.Dense(classes, name="predictions")(x))
     if pair_buckets:
-        pairs = embeddings.WordPairLogits(vocabulary, pair_buckets, classes, dtype="float32", name="pairs")
+        pairs = embeddings.WordPairLogits(vocabulary, pair_buckets, classes, name="pairs", **compat.full_precision())
         x = compat.keras.layers.add([x, pairs([tokens, keep])], name="sum")
     return embeddings.model(tokens, x, probabilities, "transformer_classifier")
