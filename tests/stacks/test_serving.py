@@ -2,6 +2,7 @@
 
 import signal
 import time
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import numpy as np
@@ -40,6 +41,30 @@ def test_a_real_worker_is_replaced_when_it_is_killed_and_ends_at_ctrl_c(tmp_path
         server.process.send_signal(signal.SIGINT)
         assert server.process.wait(30) == 0
     assert not psutil.pid_exists(second.pid)
+
+
+@pytest.mark.slow
+@pytest.mark.stacks
+def test_requests_that_come_together_get_each_its_own_answer(tmp_path: Path) -> None:
+    """OpenVINO computes several batches at once, in requests of four pictures and of one."""
+    real_stacks.environment("openvino")
+    pictures = list(np.random.default_rng(0).integers(0, 256, (48, 28, 28), np.uint8))
+    with serving.serving(
+        tmp_path, ["model=mnist", "weights=zoo", "stack=openvino", "backend=openvino"], stand_in=False
+    ) as server:
+        alone = [_top(server, picture) for picture in pictures]
+        with ThreadPoolExecutor(len(pictures)) as clients:
+            for _ in range(5):
+                together = list(clients.map(lambda picture: _top(server, picture), pictures))
+                assert [dict(answer) for answer in together] == [pytest.approx(dict(answer)) for answer in alone]
+    assert len({answer[0] for answer in alone}) > 1
+
+
+def _top(server: Server, picture: "np.ndarray[tuple[int, ...], np.dtype[np.uint8]]") -> list[tuple[str, float]]:
+    answer = server.post("mnist", data=picture.tobytes(), headers=RAW)
+    assert answer.status_code == 200, answer.text
+    (prediction,) = answer.json()["predictions"]
+    return [(each["class"], each["probability"]) for each in prediction["top"]]
 
 
 def _digit() -> bytes:

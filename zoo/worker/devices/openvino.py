@@ -1,5 +1,7 @@
 """Keras 3 on OpenVINO: predictions on the processor. It cannot train."""
 
+import threading
+
 import numpy as np
 
 from zoo.worker.errors import UserError
@@ -20,6 +22,8 @@ CAPABILITIES = {
 HINTS = {"float32": "f32", "bfloat16": "bf16", "float16": "f16"}
 # Pictures at a time on each core: 1, 4 and 16 are equally fast, and with 1 a small network waits for Python.
 FEW = 4
+# After so long without an answer the requests are asked whether one has failed.
+DOUBT_S = 5.0
 
 # On processors that multiply bfloat16 or float16 by themselves OpenVINO would round every weight to that.
 _settings = {"INFERENCE_PRECISION_HINT": "f32"}
@@ -86,25 +90,32 @@ def predictor(predict, preprocess, shape):
         shape: (batch, height, width, channels) of every batch to come.
 
     Returns:
-        The function from pixels, uint8 of that shape or of fewer pictures, to probabilities.
+        The function from pixels, uint8 of that shape or of fewer pictures, to probabilities. Threads may call it at
+        once: the pictures of one follow those of the other, and no core waits for the last of a batch.
     """
     predict(preprocess(np.zeros((1, *shape[1:]), np.uint8)))
     few = FEW if shape[0] >= 2 * FEW else 1
     graph, takes_bytes = _with_preprocessing(_graphs[0].clone(), preprocess, (few, *shape[1:]))
-    answers = np.empty((shape[0], *graph.output(0).shape[1:]), np.float32)
     wish = "LATENCY" if shape[0] == 1 else "THROUGHPUT"
-    queues = {size: _queue(graph, size, wish, answers) for size in sorted({few, 1}, reverse=True)}
+    queues = {size: _queue(graph, size, wish, shape[0] // size) for size in sorted({few, 1}, reverse=True)}
+    turn = threading.Lock()
 
     def infer(pixels):
         x, begin = np.asarray(pixels if takes_bytes else preprocess(pixels)), 0
-        for size, queue in queues.items():
-            end = len(x) - len(x) % size  # those that are left over go one by one, beside no empty places
-            for place in range(begin, end, size):
-                queue.start_async([x[place : place + size]], place, share_inputs=True)
-            begin = end
-        for queue in queues.values():
-            queue.wait_all()
-        return answers[: len(x)].copy()
+        answers, answered = np.empty((len(x), *graph.output(0).shape[1:]), np.float32), threading.Semaphore(0)
+        started = 0
+        with turn:  # a queue finds a free request in two steps
+            for size, queue in queues.items():
+                end = len(x) - len(x) % size  # those that are left over go one by one, beside no empty places
+                for place in range(begin, end, size):
+                    queue.start_async([x[place : place + size]], (answers, place, answered), share_inputs=True)
+                    started += 1
+                begin = end
+        for _ in range(started):
+            while not answered.acquire(timeout=DOUBT_S):
+                for queue in queues.values():
+                    queue.wait_all()  # raises what a request failed with, which then never answers
+        return answers
 
     return infer
 
@@ -123,17 +134,19 @@ def _with_preprocessing(graph, preprocess, shape):
     return steps.build(), True
 
 
-def _queue(graph, size, wish, answers):
-    """Compile a graph for ``size`` pictures at a time; return a queue of requests, which writes to ``answers``."""
+def _queue(graph, size, wish, most):
+    """Compile a graph for ``size`` pictures; return a queue with room for two calls of ``most`` requests each."""
     import openvino
 
     graph = graph.clone()
     graph.reshape({graph.input(0): [size, *graph.input(0).shape[1:]]})
     compiled = openvino.Core().compile_model(graph, "CPU", dict(_settings, PERFORMANCE_HINT=wish))
-    queue = openvino.AsyncInferQueue(compiled)  # as many at once as OpenVINO holds for best
+    queue = openvino.AsyncInferQueue(compiled, 2 * most)  # more than are computed at once: the others wait inside
 
-    def keep(request, place):
+    def keep(request, call):
+        answers, place, answered = call
         answers[place : place + size] = request.get_output_tensor(0).data
+        answered.release()
 
     queue.set_callback(keep)
     return queue

@@ -34,7 +34,7 @@ def pictures(request):
     }
     for size, predict in by_size.items():
         predict(np.zeros((size, *shape[2:]), np.uint8))
-    return _Slots(settings, np.uint8, lambda rows: _predicted(by_size, rows, partial))
+    return _Slots(settings, np.uint8, lambda rows: _predicted(by_size, rows, partial), shape[0] if partial else 1)
 
 
 def texts(request):
@@ -59,10 +59,17 @@ def texts(request):
 
 
 class _Slots:
-    """Answers what lies in a slot with what is written into the slot of the same number."""
+    """Answers what lies in a slot with what is written into the slot of the same number.
 
-    def __init__(self, settings, kind, predict):
-        shape = tuple(settings["shape"])
+    Args:
+        settings: the ``serve`` part of the request.
+        kind: of the numbers in a slot.
+        predict: from the items of a slot to rows of numbers.
+        at_once: how many slots may be asked for at once, by threads.
+    """
+
+    def __init__(self, settings, kind, predict, at_once=1):
+        shape, self.at_once = tuple(settings["shape"]), at_once
         self._inputs = np.memmap(settings["inputs"], kind, "r", shape=shape)
         self._outputs = np.memmap(settings["outputs"], np.float32, "r+", shape=(*shape[:2], settings["classes"]))
         self._predict = predict
