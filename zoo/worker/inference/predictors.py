@@ -36,7 +36,8 @@ def of(device, model, preprocess, shape):
         shape: (batch, height, width, channels).
 
     Returns:
-        The function from uint8 of that shape to float32 (batch, classes).
+        The function from uint8 of that shape to float32 (batch, classes). As many threads as its ``at_once`` says, by
+        default one, may call it at once, and should: the device then never waits.
     """
     if hasattr(device, "predictor"):
         return device.predictor(lambda x: compat.predict(model, x), preprocess, shape)
