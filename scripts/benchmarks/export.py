@@ -65,9 +65,8 @@ def _mnist(stack: str, *quantize: str) -> Source:
 _TEXTS = ("model=transformer/classifier", "data=text_lines", "data.root={texts}", "backend=cpu", "stack=torch")
 _CLOTHES = ("data=folder", "data.root={clothes}", "backend=cpu", "stack=tf-2.21", *SHORT)
 _SMALL = ("model.alpha=0.25", "model.input_size=32")
-# From scratch. The normalization of Keras's own network, of momentum 0.999, knows the pictures after 5,000 steps.
+# From scratch.
 _LONGER = ("trainer.epochs=4", "trainer.batch_size=32")
-_LONGEST = ("trainer.epochs=12", "trainer.batch_size=8")
 _LETTERS = ("model=transformer/lm", "data=text_file", "data.root={data}/text/tinyshakespeare_input.txt")
 _MOBILENET = "model=mobilenet", "model.alpha=0.25", "weights={data}/mobilenet/mobilenet_v1_0.25_224.h5"
 _WAVE = "model=style_transfer/fast", "weights={data}/faststyle/wave"
@@ -90,7 +89,7 @@ SOURCES = (
     ),
     Source(
         "keras/MobileNetV3Small, 32 x 32, run of tf-2.21", ("none", "int8"), ("fashion",),
-        train=("model=keras/MobileNetV3Small", "model.input_size=32", *_CLOTHES, *_LONGEST),
+        train=("model=keras/MobileNetV3Small", "model.input_size=32", *_CLOTHES, *_LONGER),
     ),
     Source(
         "transformer/classifier, run of torch", ("none", "float16", "dynamic", "int8"), ("text/rt-polarity.pos",),

@@ -69,6 +69,7 @@ def test_a_smaller_batch_takes_smaller_steps() -> None:
         (("model=mobilenet",), 147, 1e-5),
         (("model=mobilenet_v2",), 147, 1e-5),
         (("model=mobilenet_v2",), 4860, 1e-5),
+        (("model=keras/MobileNetV3Small",), 4860, 1e-5),
         (("model=mobilenet_v2", "trainer.epochs=50"), 4860, 1e-5),
         (("model=mobilenet", "trainer.epochs=1", "trainer.batch_size=32"), 200, 0.25),
     ],

@@ -70,7 +70,7 @@ def is_application(model: object) -> bool:
 
 def application_row(model: str) -> Json:
     """Return what a file under ``configs/model`` would hold for an architecture; the stack checks the name."""
-    return {"name": model, "about": "of keras.applications", "input_size": None}
+    return {"name": model, "about": "of keras.applications", "input_size": None, "bn_momentum": None}
 
 
 def saved_row(model: str) -> Json:

@@ -34,6 +34,8 @@ MANY_PASSES, DROPOUT = 10, 0.5
 LONG_MEMORY = 0.999
 # So many times a training's moving averages forget all but 1/e of their first values: a millionth is left at its end.
 FORGETTING, LEAST_MOMENTUM = 14, 0.8
+# The longest moving averages of keras.applications, those of MobileNetV3.
+LONGEST_MOMENTUM = 0.999
 # Of fewer items to validate by, one more that is right may be chance: the loss says more.
 FEW_TO_VALIDATE = 200
 
@@ -131,9 +133,9 @@ def _tuning(steps: int) -> dict[str, Any]:
 
 def _forgetting(settings: Training, own: set[str], changed: dict[str, Any], items: int) -> dict[str, Any]:
     """Return the momentum with which moving averages forget their first values in the steps of a training."""
-    usual = settings.model.get("bn_momentum") if isinstance(settings, TrainConfig) else None
-    if usual is None:
+    if not isinstance(settings, TrainConfig) or "bn_momentum" not in settings.model:
         return {}
+    usual = settings.model["bn_momentum"] or LONGEST_MOMENTUM
     kept = "trainer.epochs" in own or "trainer.epochs" not in changed
     epochs = settings.trainer.epochs if kept else changed["trainer.epochs"]
     steps = epochs * -(-items // changed.get("trainer.batch_size", settings.trainer.batch_size))

@@ -58,7 +58,8 @@ def build(model, load):
     """Build a network.
 
     Args:
-        model: ``name``, such as ``keras/EfficientNetB0``, and ``args``: ``input_shape``, ``classes`` and ``weights``.
+        model: ``name``, such as ``keras/EfficientNetB0``, and ``args``: ``input_shape``, ``classes``, ``weights`` and
+            ``bn_momentum``, the most that moving averages of batch normalization keep in a step, or None.
         load: whether weights=imagenet are loaded; else the network is built for them and keeps its first numbers.
 
     Returns:
@@ -74,13 +75,32 @@ def build(model, load):
     shape, classes = tuple(arguments["input_shape"]), arguments["classes"]
     compat.prepare_for_foreign_code()
     try:
-        if arguments.get("weights") == "imagenet":
-            network = _published(function, shape, classes, load)
-        else:
-            network = function(weights=None, input_shape=shape, classes=classes)
+        with _forgetting(arguments.get("bn_momentum")):
+            if arguments.get("weights") == "imagenet":
+                network = _published(function, shape, classes, load)
+            else:
+                network = function(weights=None, input_shape=shape, classes=classes)
     except Exception as error:
         raise UserError("Keras %s cannot build %s: %s" % (compat.version(), name, _said(error))) from error
     return network, _preprocessing(_module(function)["preprocess_input"])
+
+
+@contextlib.contextmanager
+def _forgetting(most):
+    """Let moving averages of what is built keep at most this share in a step; None: what the architecture says."""
+    kind = compat.keras.layers.BatchNormalization
+    original = kind.__init__
+
+    def init(self, *args, **named):
+        original(self, *args, **named)
+        self.momentum = min(self.momentum, most)
+
+    if most is not None:
+        kind.__init__ = init
+    try:
+        yield
+    finally:
+        kind.__init__ = original
 
 
 def _said(error):
