@@ -90,8 +90,8 @@ def predictor(predict, preprocess, shape):
         shape: (batch, height, width, channels) of every batch to come.
 
     Returns:
-        The function from pixels, uint8 of that shape or of fewer pictures, to probabilities. Two threads may call
-        it at once: the pictures of one follow those of the other, and no core waits for the last of a batch.
+        The function from pixels, uint8 of that shape or of fewer pictures, to probabilities. Threads may call it at
+        once: the pictures of one follow those of the other, and no core waits for the last of a batch.
     """
     predict(preprocess(np.zeros((1, *shape[1:]), np.uint8)))
     few = FEW if shape[0] >= 2 * FEW else 1
@@ -117,7 +117,6 @@ def predictor(predict, preprocess, shape):
                     queue.wait_all()  # raises what a request failed with, which then never answers
         return answers
 
-    infer.at_once = 2
     return infer
 
 

@@ -1,6 +1,5 @@
 """Compute in a lower precision where that leaves the answers for the user's own pictures as they are."""
 
-import threading
 import time
 
 # So many pictures are answered in both precisions, and less than this share of them may get another likeliest class.
@@ -18,7 +17,6 @@ class Fixed:
 
     def __init__(self, predict, precision):
         self._predict, self._precision = predict, precision
-        self.at_once = getattr(predict, "at_once", 1)
 
     def warm_up(self, pixels):
         """Answer a batch of no meaning: the first one compiles."""
@@ -50,7 +48,6 @@ class Comparison:
         self._lower, self._chosen = None, exact if name is None else None
         self._compared = self._changed = 0
         self._seconds = {"exact": 0.0, "lower": 0.0}
-        self._deciding, self.at_once = threading.Lock(), getattr(exact, "at_once", 1)
 
     def warm_up(self, pixels):
         """Answer a batch of no meaning in float32: the first one compiles."""
@@ -58,13 +55,8 @@ class Comparison:
 
     def __call__(self, pixels, count):
         """Answer the first ``count`` pictures of a batch."""
-        if self._chosen is None:
-            with self._deciding:  # what is timed has the device to itself
-                if self._chosen is None:
-                    return self._compare(pixels, count)
-        return self._chosen(pixels)[:count]
-
-    def _compare(self, pixels, count):
+        if self._chosen is not None:
+            return self._chosen(pixels)[:count]
         if self._lower is None:
             self._lower = self._make()
             self._lower(pixels)  # the first one compiles

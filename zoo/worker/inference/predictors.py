@@ -36,8 +36,7 @@ def of(device, model, preprocess, shape):
         shape: (batch, height, width, channels).
 
     Returns:
-        The function from uint8 of that shape to float32 (batch, classes). As many threads as its ``at_once`` says, by
-        default one, may call it at once, and should: the device then never waits.
+        The function from uint8 of that shape to float32 (batch, classes).
     """
     if hasattr(device, "predictor"):
         return device.predictor(lambda x: compat.predict(model, x), preprocess, shape)

@@ -13,7 +13,7 @@ import numpy as np
 from zoo.worker import precision, weights
 from zoo.worker.inference import features, lower_precision, predictors
 from zoo.worker.inference.outputs import finite
-from zoo.worker.input_queue import answer_commands
+from zoo.worker.input_queue import iter_commands
 from zoo.worker.model import build
 
 
@@ -41,26 +41,18 @@ def run(request, events, stop, phases):
     for note in request["model"].get("notes", ()):
         events.emit("warning", message=note)
     events.emit("ready")
-    took, done, last = [], 0, 0.0
-
-    def answer(filled):
-        began = time.monotonic()
-        return predict(pixels[filled["slot"]], filled["count"]), began
-
-    def tell(filled, answered):
-        nonlocal done, last
+    took, done = [], 0
+    for filled in iter_commands(stop):
         slot, count = filled["slot"], filled["count"]
-        rows, began = answered
-        keeper.keep(slot, rows)
-        took.append(time.monotonic() - max(began, last))  # of batches that overlap, what the later one added
-        done, last = done + count, time.monotonic()
+        began = time.monotonic()
+        keeper.keep(slot, predict(pixels[slot], count))
+        took.append((time.monotonic() - began, count))
+        done += count
         events.emit("batch", slot=slot, count=count)
         if asked["items"]:
             events.step(step=done, steps=asked["items"], of="pictures")
-
-    answer_commands(stop, answer, tell, predict.at_once)
-    phases["infer_s"] = sum(took)
-    speed = _speed(took, done)
+    phases["infer_s"] = sum(seconds for seconds, _ in took)
+    speed = _speed([seconds for seconds, count in took], done)
     metrics = dict(speed, **predict.described(), batch_size=shape[1])
     return dict(keeper.described(), metrics=metrics, stopped="interrupted" if stop.asked else None)
 

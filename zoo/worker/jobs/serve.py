@@ -5,10 +5,12 @@ line such as ``{"slot": 0, "count": 3}`` to standard input for every slot that i
 with a ``batch`` event. A language model gets its prompts in the lines themselves and answers with ``text`` events.
 """
 
+import threading
 import time
+from concurrent.futures import ThreadPoolExecutor
 
 from zoo.worker.errors import UserError
-from zoo.worker.input_queue import answer_commands
+from zoo.worker.input_queue import iter_commands
 from zoo.worker.serving import classifiers, restyling, writing
 
 KINDS = {
@@ -36,12 +38,40 @@ def run(request, events, stop, phases):
     answer = KINDS[settings["kind"]](request)
     phases["build_s"] = time.monotonic() - began
     events.emit("ready")
-
-    def tell(asked, told):
-        events.emit("batch", slot=asked["slot"], **told)
-
-    count = answer_commands(stop, lambda asked: _answered(answer, asked), tell, getattr(answer, "at_once", 1))
+    at_once = getattr(answer, "at_once", 1)
+    count = _in_threads(answer, events, stop, at_once) if at_once > 1 else _one_by_one(answer, events, stop)
     return {"metrics": {"batches": count}, "stopped": "interrupted" if stop.asked else None}
+
+
+def _one_by_one(answer, events, stop):
+    """Answer in the main thread, the only one in which TensorFlow 1 finds its graph; return how many."""
+    count = 0
+    for asked in iter_commands(stop):
+        events.emit("batch", slot=asked["slot"], **_answered(answer, asked))
+        count += 1
+    return count
+
+
+def _in_threads(answer, events, stop, at_once):
+    """Answer several slots at once, so that a device has the next before it has done the last; return how many."""
+    line, failures, count = threading.Lock(), [], 0
+
+    def handle(asked):
+        try:
+            told = _answered(answer, asked)
+            with line:
+                events.emit("batch", slot=asked["slot"], **told)
+        except BaseException as error:  # raised again in the main thread, where it ends the worker
+            failures.append(error)
+            stop.asked = True
+
+    with ThreadPoolExecutor(at_once) as pool:
+        for asked in iter_commands(stop):
+            pool.submit(handle, asked)
+            count += 1
+    if failures:
+        raise failures[0]
+    return count
 
 
 def _answered(answer, asked):

@@ -34,7 +34,7 @@ def pictures(request):
     }
     for size, predict in by_size.items():
         predict(np.zeros((size, *shape[2:]), np.uint8))
-    return _Slots(settings, np.uint8, lambda rows: _predicted(by_size, rows, partial), getattr(predict, "at_once", 1))
+    return _Slots(settings, np.uint8, lambda rows: _predicted(by_size, rows, partial), shape[0] if partial else 1)
 
 
 def texts(request):
@@ -65,7 +65,7 @@ class _Slots:
         settings: the ``serve`` part of the request.
         kind: of the numbers in a slot.
         predict: from the items of a slot to rows of numbers.
-        at_once: how many threads may ask at once.
+        at_once: how many slots may be asked for at once, by threads.
     """
 
     def __init__(self, settings, kind, predict, at_once=1):
