@@ -42,7 +42,7 @@ STACKS: dict[str, tuple[str, ...]] = {
     "frozen": ("tf-2.21", "tf-1.8", "plaidml-0.7", "torch"),
     "features": ("torch", "tf-2.21", "tf-1.8", "tf-2.12", "tf-2.5", "plaidml-0.7", "jax", "openvino"),
     "states": ("torch", "tf-2.21", "tf-1.8", "tf-2.5", "tf-2.12", "plaidml-0.7", "jax"),
-    "steps": ("tf-2.21", "torch"),
+    "steps": ("tf-2.21", "torch", "jax"),
     "embedding": ("tf-2.21", "torch", "jax", "tf-1.8", "tf-2.5", "tf-2.12", "plaidml-0.7"),
     "maps": ("torch", "jax"),
     "style": ("tf-2.21", "tf-1.8", "tf-2.5", "torch", "jax", "openvino", "plaidml-0.7"),

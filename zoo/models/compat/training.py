@@ -116,9 +116,6 @@ class RunningMeans:
         Args:
             batch: x, y and, where its items do not count the same, their weights.
         """
-        if MAJOR >= 3:
-            # Some versions of Keras 3 return means since the last reset, others the batch's own values.
-            self.model.reset_metrics()
         random_state.advance()
         values, count = _means(_train_on_batch(self.model, *batch), len(batch[1]))
         self._sums += np.array(values) * count
@@ -172,8 +169,6 @@ def compile_terms(model, names, optimizer_name, learning_rate):
 
 def train_terms(model, names, x):
     """Take one optimizer step of a model from :func:`compile_terms` and return its loss and terms as numbers."""
-    if MAJOR >= 3:
-        model.reset_metrics()
     y = np.zeros((len(x), 1 + len(names)), np.float32)
     return _means(_train_on_batch(model, x, y, names=names), len(x))[0]
 
@@ -187,8 +182,6 @@ def compile_mse(model, optimizer_name, learning_rate):
 
 def train_mse(model, x, y):
     """Take one optimizer step of a model from :func:`compile_mse` and return its loss."""
-    if MAJOR >= 3:
-        model.reset_metrics()
     return float(_train_on_batch(model, x, y, names=())[0])
 
 
@@ -202,6 +195,11 @@ def _train_on_batch(model, *batch, names=("accuracy",)):
     if own is not None:
         group = _sharing["group"]
         return own.take(model, group and group.engine.mean_gradients, *batch)
+    if MAJOR >= 3 and backend_name() == "jax":
+        return _step_of_jax(model, names, batch).take(*batch)
+    if MAJOR >= 3:
+        # Some versions of Keras 3 return means since the last reset, others the batch's own values.
+        model.reset_metrics()
     if MAJOR < 3 or backend_name() != "tensorflow":
         return model.train_on_batch(*batch)[: 1 + len(names)]
     steps = _traced_steps.setdefault(model, {})
@@ -224,6 +222,14 @@ def _step_of_torch(model, names):
     if model not in _traced_steps:
         fits = names == ("accuracy",) and torch_step.can_take(model)
         _traced_steps[model] = torch_step.Step(model) if fits else None
+    return _traced_steps[model]
+
+
+def _step_of_jax(model, names, batch):
+    from zoo.models.compat import jax_step
+
+    if model not in _traced_steps:
+        _traced_steps[model] = jax_step.Step(model, names, batch)
     return _traced_steps[model]
 
 

@@ -58,9 +58,9 @@ def _in_threads(answer, events, stop, at_once):
 
     def handle(asked):
         try:
-            told = _answered(answer, asked)
+            outcome = _answered(answer, asked)
             with line:
-                events.emit("batch", slot=asked["slot"], **told)
+                events.emit("batch", slot=asked["slot"], **outcome)
         except BaseException as error:  # raised again in the main thread, where it ends the worker
             failures.append(error)
             stop.asked = True
