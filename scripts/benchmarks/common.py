@@ -3,6 +3,7 @@
 import argparse
 import json
 import os
+import statistics
 import subprocess
 import sys
 import tempfile
@@ -112,6 +113,30 @@ class WorkerProcess:
         assert self._process.stdin is not None  # noqa: S101
         self._process.stdin.close()
         self._process.wait()
+
+
+def in_turns(processes: dict[str, WorkerProcess], rounds: int, steps: int) -> dict[str, list[float]]:
+    """Let workers of training_step.py take turns, step by step; end them.
+
+    Returns:
+        Seconds of the least step of each round, for each worker.
+    """
+    least: dict[str, list[float]] = {name: [] for name in processes}
+    for process in processes.values():
+        process.ask(steps=2)  # compiles, and gets its memory
+    for _ in range(rounds):
+        taken = [[process.ask(steps=1)["seconds"][0] for process in processes.values()] for _ in range(steps)]
+        for name, seconds in zip(least, zip(*taken, strict=True), strict=True):
+            least[name].append(min(seconds))
+    for process in processes.values():
+        process.close()
+    return least
+
+
+def times_as_fast(ours: list[float], theirs: list[float]) -> tuple[list[float], str]:
+    """Return how many times as fast ours is in each round, and that in words: median and extremes."""
+    ratios = [their / our for our, their in zip(ours, theirs, strict=True)]
+    return ratios, f"{statistics.median(ratios):.2f} times as fast ({min(ratios):.2f} to {max(ratios):.2f})"
 
 
 def zoo(verb: str, settings: list[str]) -> dict[str, Any]:

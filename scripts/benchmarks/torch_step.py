@@ -1,10 +1,12 @@
-"""A training step on PyTorch: the zoo's against plain PyTorch, in turns, step by step in one process.
+"""A training step on PyTorch: the zoo's against plain PyTorch, each in a process of its own, in turns.
 
-python scripts/benchmarks/torch_step.py [--networks language mobilenet] [--threads 2] [--rounds 5]
+python scripts/benchmarks/torch_step.py [--networks language mobilenet] [--against plain compiled] [--rounds 5]
 
 The language model has the sizes and the optimizer of shakespeare.py (batches of 12 times 64 characters). MobileNet is
 v1 at alpha 1 and 224 pixels in batches of 32, by Adam; plain PyTorch keeps its maps with channels last. Plain PyTorch
-is as a good user writes it: fused attention and fused optimizer. Inputs are random, they do not change the time.
+is as a good user writes it, fused attention and fused optimizer, and starts it: with no environment variables of the
+zoo's, or with them (`--variables`). `compiled` is `torch.compile` of it and needs a C++ compiler. Inputs are random,
+they do not change the time.
 """
 
 import statistics
@@ -16,27 +18,35 @@ sys.path.insert(0, str(Path(__file__).resolve().parent.parent.parent))
 from scripts.benchmarks import common
 
 STEPS = {"language": 30, "mobilenet": 2}  # of a round
+OF_THE_ZOO = ("GLIBC_TUNABLES", "GOMP_SPINCOUNT")
 
 
 def main() -> int:
-    """Time both; print medians and ratios."""
+    """Time all; print medians and ratios."""
     parser = common.parser(__doc__)
     parser.add_argument("--networks", nargs="+", choices=tuple(STEPS), default=list(STEPS))
+    parser.add_argument("--against", nargs="+", choices=("plain", "compiled"), default=["plain"])
+    parser.add_argument("--variables", action="store_true", help="give plain PyTorch the zoo's variables too")
     parser.add_argument("--threads", type=int, default=2)
     parser.add_argument("--rounds", type=int, default=5)
     parser.add_argument("--precision", choices=("float32", "bfloat16"), default="float32")
     options = parser.parse_args()
+    none = {} if options.variables else dict.fromkeys(OF_THE_ZOO)
     rows = []
     for name in options.networks:
-        settings = (name, options.precision, options.threads, options.rounds, STEPS[name])
-        times = common.run_in_stack("torch", "torch_step.py", *settings)
-        ratios = [theirs / ours for ours, theirs in zip(times["zoo"], times["plain"], strict=True)]
-        ours, theirs = (1000 * statistics.median(times[way]) for way in ("zoo", "plain"))
-        speed = f"{statistics.median(ratios):.2f} times as fast ({min(ratios):.2f} to {max(ratios):.2f})"
-        print(f"{name}, {options.precision}, {options.threads} threads: zoo {ours:.1f} ms a step, plain PyTorch "
-              f"{theirs:.1f} ms; {speed}", flush=True)  # fmt: skip
+        processes = {
+            way: common.WorkerProcess("torch", "training_step.py", name, way, options.precision, options.threads,
+                                      variables={} if way == "zoo" else none)
+            for way in ("zoo", *options.against)
+        }  # fmt: skip
+        times = common.in_turns(processes, options.rounds, STEPS[name])
         about = f"{name}, training step, {options.threads} threads"
-        rows.append((about, f"torch, {options.precision}", "plain PyTorch", ratios))
+        for way in options.against:
+            peer = {"plain": "plain PyTorch", "compiled": "torch.compile"}[way]
+            ratios, words = common.times_as_fast(times["zoo"], times[way])
+            ours, theirs = (1000 * statistics.median(times[each]) for each in ("zoo", way))
+            print(f"{about}, {options.precision}: zoo {ours:.1f} ms, {peer} {theirs:.1f} ms; {words}", flush=True)
+            rows.append((about, f"torch, {options.precision}", peer, ratios))
     common.write_ratios(options.output, rows)
     return 0
 

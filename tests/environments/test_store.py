@@ -331,6 +331,7 @@ PASSED_ON = (
     "CUDA_VISIBLE_DEVICES",
     "OMP_NUM_THREADS",
     "LC_ALL",
+    "GLIBC_TUNABLES",
     "https_proxy",
     "TF_FORCE_GPU_ALLOW_GROWTH",
     "OF_MINE",
@@ -348,6 +349,7 @@ def test_a_worker_gets_the_variables_of_a_list_and_no_others(
     assert not set(HARMFUL) & set(variables)
     assert {variables[name] for name in PASSED_ON} == {"x"}
     assert variables["KERAS_BACKEND"] == "tensorflow"
+    assert variables["GLIBC_TUNABLES"] == "x", "the user's own, not the zoo's"
     assert (variables["EXTRA"], variables["TF_CPP_MIN_LOG_LEVEL"], variables["PYTHONNOUSERSITE"]) == ("1", "0", "1")
 
 

@@ -144,14 +144,14 @@ def child_environment(stack: Stack, extra: dict[str, str] | None = None) -> dict
     Its home is a folder of the zoo's: old libraries read settings there (``~/.keras/keras.json``, ``~/.plaidml``).
 
     Args:
-        stack: its ``env`` overrides the user's.
-        extra: overrides both; what the device needs.
+        stack: its ``env`` overrides the user's, which override the zoo's own choice of a memory allocator.
+        extra: overrides all; what the device needs.
     """
     home = paths.cache_dir() / "homes" / stack.name
     with suppress(OSError):  # a cache shared read-only
         home.mkdir(parents=True, exist_ok=True)
     own = {"PYTHONNOUSERSITE": "1", "HOME": str(home), "KERAS_HOME": str(home / ".keras")}
-    return {**variables.passed_on(), **own, **stack.env, **(extra or {})}
+    return {**variables.ALLOCATOR, **variables.passed_on(), **own, **stack.env, **(extra or {})}
 
 
 def environments_dir() -> Path:

@@ -12,10 +12,16 @@ from collections.abc import Mapping
 
 MORE = "ZOO_WORKER_ENV"
 
+# By default glibc gives the maps of a large network back to the system after each step, and the next step faults
+# gigabytes in again, 4 kB at a time: a third of the time of a training (docs/benchmarks.md, "Memory of a step"). Here
+# memory is kept, and asked for in huge pages. Other systems, and a glibc that is too old, ignore it.
+_TUNABLES = ("hugetlb=1", f"mmap_threshold={1 << 32}", f"trim_threshold={1 << 33}")
+ALLOCATOR = {"GLIBC_TUNABLES": ":".join(f"glibc.malloc.{each}" for each in _TUNABLES)}
+
 _SYSTEM = {
     "PATH", "USER", "LOGNAME", "SHELL", "TERM", "TZ", "LANG", "LANGUAGE", "TMPDIR", "TEMP", "TMP", "LD_LIBRARY_PATH",
     "LD_PRELOAD", "DYLD_LIBRARY_PATH", "DYLD_FALLBACK_LIBRARY_PATH", "SSL_CERT_FILE", "SSL_CERT_DIR",
-    "REQUESTS_CA_BUNDLE", "HTTP_PROXY", "HTTPS_PROXY", "ALL_PROXY", "NO_PROXY",
+    "REQUESTS_CA_BUNDLE", "HTTP_PROXY", "HTTPS_PROXY", "ALL_PROXY", "NO_PROXY", "GLIBC_TUNABLES",
 }  # fmt: skip
 _SYSTEM_PREFIXES = ("LC_",)
 
@@ -46,14 +52,15 @@ def for_script(own: Mapping[str, str]) -> tuple[dict[str, str], list[str]]:
     """Return the variables of a script: the user's, with a stack's own in the place of those that do harm.
 
     Args:
-        own: the stack's, which win except for the verbosity of TensorFlow and what ``ZOO_WORKER_ENV`` names.
+        own: the stack's, which win except for the verbosity of TensorFlow, glibc's tunables and what
+            ``ZOO_WORKER_ENV`` names.
 
     Returns:
         All variables, and the names of the user's that were left out or replaced.
     """
     kept = {name: value for name, value in os.environ.items() if name not in _HARMFUL - _named()}
-    chosen = ({"TF_CPP_MIN_LOG_LEVEL"} | _named()) & set(kept)
-    variables = kept | {name: value for name, value in own.items() if name not in chosen}
+    chosen = ({"TF_CPP_MIN_LOG_LEVEL", *ALLOCATOR} | _named()) & set(kept)
+    variables = ALLOCATOR | kept | {name: value for name, value in own.items() if name not in chosen}
     dropped = [name for name in sorted(_HARMFUL & set(os.environ)) if os.environ[name] != variables.get(name)]
     return variables, dropped
 

@@ -1,0 +1,123 @@
+"""Training steps for torch_step.py and allocator.py: ``python training_step.py NETWORK WAY PRECISION THREADS``.
+
+WAY is zoo, on any stack, or plain or compiled: PyTorch without Keras. THREADS 0 leaves their number to the stack. A
+line of input, ``{"steps": N}``, is answered by ``{"seconds": [...]}``, one for each step.
+"""
+
+import importlib
+import json
+import os
+import runpy
+import sys
+import time
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+HERE = Path(__file__).resolve().parent
+CHARACTERS, LENGTH, TEXTS = 65, 64, 12
+EDGE, PICTURES, CLASSES = 224, 32, 1000
+DIGITS = 64
+# Channels and strides of the blocks of MobileNet v1.
+BLOCKS = [(64, 1), (128, 2), (128, 1), (256, 2), (256, 1), (512, 2), *[(512, 1)] * 5, (1024, 2), (1024, 1)]
+Step = Callable[[], object]
+
+
+def zoo(network: str, precision: str) -> Step:
+    """Return a step of a network by the zoo."""
+    os.environ.setdefault("KERAS_TORCH_DEVICE", "cpu")
+    runpy.run_path(str(HERE.parents[2] / "zoo" / "worker" / "bootstrap.py"))
+    compat: Any = importlib.import_module("zoo.models.compat")
+    compat.seed(1)
+    compat.set_precision("mixed_bfloat16" if precision == "bfloat16" else precision)
+    rate, settings = 1e-4, {}
+    if network == "language":
+        model = importlib.import_module("zoo.models.transformer.lm").build(
+            compat, CHARACTERS, LENGTH, probabilities=True
+        )
+        rate, settings = 1e-3, {"clip": 1.0, "beta_2": 0.99, "weight_decay": 0.1}
+    else:
+        model = importlib.import_module(f"zoo.models.{network}").build(compat)
+    importlib.import_module("zoo.worker.weights").initialise(model, 1)
+    compat.compile_classifier(model, "adam", rate, False, **settings)
+    x, labels = batch(network)
+    classes = CHARACTERS if network == "language" else int(labels.max()) + 1 if network == "mnist" else CLASSES
+    y, means = np.eye(classes, dtype=np.float32)[labels], compat.RunningMeans(model)
+    return lambda: means.train(x, y)
+
+
+def batch(network: str) -> tuple[Any, Any]:
+    """Return random inputs and labels; what they are does not change the time."""
+    draw = np.random.RandomState(0)
+    if network == "language":
+        tokens = draw.randint(0, CHARACTERS, (TEXTS, LENGTH + 1))
+        return tokens[:, :-1].astype(np.int32), tokens[:, 1:]
+    if network == "mnist":
+        return draw.rand(DIGITS, 28, 28, 1).astype(np.float32), np.arange(DIGITS) % 10
+    return draw.rand(PICTURES, EDGE, EDGE, 3).astype(np.float32), draw.randint(0, CLASSES, PICTURES)
+
+
+def plain(network: str, precision: str, compiled: bool) -> Step:
+    """Return a step of plain PyTorch as a good user writes it: fused attention and optimizer, channels last."""
+    torch: Any = importlib.import_module("torch")
+    torch.manual_seed(1)
+    x, labels = (torch.from_numpy(each) for each in batch(network))
+    model: Any
+    if network == "language":
+        sys.path.insert(0, str(HERE))
+        peer: Any = importlib.import_module("shakespeare_torch")
+        model = peer.Model(CHARACTERS)
+        peer.initialize(model)
+        optimizer, clip, x = peer.optimizer_of(model, 1e-3), 1.0, x.long()
+    else:
+        model = mobilenet(torch.nn).to(memory_format=torch.channels_last).train()
+        optimizer, clip = torch.optim.Adam(model.parameters(), 1e-4, fused=True), 0.0
+        x = x.permute(0, 3, 1, 2)  # NHWC in memory is what PyTorch calls channels last
+    call = torch.compile(model) if compiled else model
+
+    def step() -> None:
+        with torch.autocast("cpu", torch.bfloat16, enabled=precision == "bfloat16"):
+            logits = call(x)
+        loss = torch.nn.functional.cross_entropy(logits.float().flatten(0, -2), labels.flatten())
+        optimizer.zero_grad(set_to_none=True)
+        loss.backward()
+        if clip:
+            torch.nn.utils.clip_grad_norm_(model.parameters(), clip)
+        optimizer.step()
+        float(loss.detach())
+
+    return step
+
+
+def mobilenet(nn: Any) -> Any:
+    """Return MobileNet v1 of width 1 (https://arxiv.org/abs/1704.04861, table 1)."""
+
+    def convolution(inner: int, outer: int, edge: int, stride: int, groups: int = 1) -> list[Any]:
+        weights = nn.Conv2d(inner, outer, edge, stride, edge // 2, groups=groups, bias=False)
+        return [weights, nn.BatchNorm2d(outer, eps=1e-3, momentum=0.01), nn.ReLU6()]
+
+    layers, inner = convolution(3, 32, 3, 2), 32
+    for outer, stride in BLOCKS:
+        layers += convolution(inner, inner, 3, stride, inner) + convolution(inner, outer, 1, 1)
+        inner = outer
+    return nn.Sequential(*layers, nn.AdaptiveAvgPool2d(1), nn.Flatten(), nn.Linear(inner, CLASSES))
+
+
+def main(network: str, way: str, precision: str, threads: int) -> None:
+    """Answer until standard input ends."""
+    if threads:
+        importlib.import_module("torch").set_num_threads(threads)
+    step = zoo(network, precision) if way == "zoo" else plain(network, precision, way == "compiled")
+    for line in sys.stdin:
+        seconds = []
+        for _ in range(json.loads(line)["steps"]):
+            begin = time.perf_counter()
+            step()
+            seconds.append(time.perf_counter() - begin)
+        print(json.dumps({"seconds": seconds}), flush=True)
+
+
+if __name__ == "__main__":
+    main(sys.argv[1], sys.argv[2], sys.argv[3], int(sys.argv[4]))
