@@ -116,18 +116,19 @@ class WorkerProcess:
 
 
 def in_turns(processes: dict[str, WorkerProcess], rounds: int, steps: int) -> dict[str, list[float]]:
-    """Let workers of training_step.py take turns, step by step; end them.
+    """Let workers of training_step.py take turns of several steps each; end them.
+
+    Threads of OpenMP spin for milliseconds after the last step of a turn: the first step of the next is disturbed.
 
     Returns:
         Seconds of the least step of each round, for each worker.
     """
-    least: dict[str, list[float]] = {name: [] for name in processes}
     for process in processes.values():
         process.ask(steps=2)  # compiles, and gets its memory
+    least: dict[str, list[float]] = {name: [] for name in processes}
     for _ in range(rounds):
-        taken = [[process.ask(steps=1)["seconds"][0] for process in processes.values()] for _ in range(steps)]
-        for name, seconds in zip(least, zip(*taken, strict=True), strict=True):
-            least[name].append(min(seconds))
+        for name, process in processes.items():
+            least[name].append(min(process.ask(steps=steps)["seconds"]))
     for process in processes.values():
         process.close()
     return least

@@ -188,23 +188,25 @@ def train_mse(model, x, y):
 def _train_on_batch(model, *batch, names=("accuracy",)):
     """Take one optimizer step and return loss and metrics.
 
-    ``train_on_batch`` of Keras 3.6 hands TensorFlow a new generator each time, which is traced anew: a step of the
-    small MNIST network took ten times as long as in ``fit``.
+    On PyTorch and JAX without what Keras does around a step, see ``torch_step`` and ``jax_step``. On TensorFlow
+    ``train_on_batch`` of Keras 3.6 hands a new generator over each time, which is traced anew: a step of the small
+    MNIST network took ten times as long as in ``fit``.
     """
-    own = _step_of_torch(model, names) if MAJOR >= 3 and backend_name() == "torch" else None
-    if own is not None:
-        group = _sharing["group"]
-        return own.take(model, group and group.engine.mean_gradients, *batch)
-    if MAJOR >= 3 and backend_name() == "jax":
-        return _step_of_jax(model, names, batch).take(*batch)
-    if MAJOR >= 3:
-        # Some versions of Keras 3 return means since the last reset, others the batch's own values.
-        model.reset_metrics()
-    if MAJOR < 3 or backend_name() != "tensorflow":
+    if MAJOR < 3:
         return model.train_on_batch(*batch)[: 1 + len(names)]
-    steps = _traced_steps.setdefault(model, {})
-    # Its place in the batch becomes part of the step.
-    share = _sharing["group"].present if _sharing["group"] else None
+    backend, group = backend_name(), _sharing["group"]
+    if backend == "jax":
+        return _kept_step(model, lambda: _jax_step(model, names, batch)).take(*batch)
+    if backend == "torch":
+        own = _kept_step(model, lambda: _torch_step(model, names))
+        if own is not None:
+            return own.take(model, group and group.engine.mean_gradients, *batch)
+    # Some versions of Keras 3 return means since the last reset, others the batch's own values.
+    model.reset_metrics()
+    if backend != "tensorflow":
+        return model.train_on_batch(*batch)[: 1 + len(names)]
+    steps = _kept_step(model, dict)
+    share = group.present if group else None  # its place in the batch becomes part of the step
     if share not in steps:
         import tensorflow
 
@@ -215,22 +217,25 @@ def _train_on_batch(model, *batch, names=("accuracy",)):
     return [logs[name] for name in ("loss", *names)]
 
 
-def _step_of_torch(model, names):
-    """Return what takes the steps of a model without Keras; None where they would not be the same steps."""
+def _kept_step(model, make):
+    """Return what takes the steps of a model; it is made for the first of them."""
+    if model not in _traced_steps:
+        _traced_steps[model] = make()
+    return _traced_steps[model]
+
+
+def _torch_step(model, names):
+    """Return what takes steps without Keras; None where they would not be the same steps."""
     from zoo.models.compat import torch_step
 
-    if model not in _traced_steps:
-        fits = names == ("accuracy",) and torch_step.can_take(model)
-        _traced_steps[model] = torch_step.Step(model) if fits else None
-    return _traced_steps[model]
+    return torch_step.Step(model) if names == ("accuracy",) and torch_step.can_take(model) else None
 
 
-def _step_of_jax(model, names, batch):
+def _jax_step(model, names, batch):
+    """Return what takes steps like the one with this batch, compiled whole."""
     from zoo.models.compat import jax_step
 
-    if model not in _traced_steps:
-        _traced_steps[model] = jax_step.Step(model, names, batch)
-    return _traced_steps[model]
+    return jax_step.Step(model, names, batch)
 
 
 def forget_compiled(model):
