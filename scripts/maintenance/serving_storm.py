@@ -98,7 +98,10 @@ def memory(server: psutil.Process) -> str:
 
 def is_worker(process: psutil.Process) -> bool:
     """Whether a child of the server is a worker."""
-    return any(word.endswith("request.json") for word in process.cmdline())
+    try:
+        return any(word.endswith("request.json") for word in process.cmdline())
+    except psutil.NoSuchProcess:  # it has just ended
+        return False
 
 
 def kill_workers(address: str, model: str, server: psutil.Process, kills: int, pixels: bytes) -> int:

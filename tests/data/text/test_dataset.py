@@ -1,5 +1,6 @@
 """Texts prepared once: arrays by content, splits that stay the same, folds that cover everything."""
 
+import tracemalloc
 from pathlib import Path
 
 import numpy as np
@@ -8,7 +9,7 @@ import pytest
 from zoo.config.schemas.language_modelling import LanguageData
 from zoo.config.schemas.text import LabelledData
 from zoo.core.errors import ZooError
-from zoo.data.text import dataset, labelled_texts, tokenization
+from zoo.data.text import dataset, labelled_texts, pieces, tokenization
 
 
 @pytest.fixture(autouse=True)
@@ -102,6 +103,32 @@ def test_one_text_is_cut_near_its_end(tmp_path: Path) -> None:
     assert dataset.split_tokens(texts, row) == {"train": [0, 171], "validation": [171, 190]}
     row.validation = 0.0
     assert dataset.split_tokens(texts, row) == {"train": [0, 190], "validation": [190, 190]}
+
+
+def test_so_much_of_a_long_text_is_validated_by(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(dataset, "MOST_VALIDATED", 5)
+    (tmp_path / "play.txt").write_text("to be or not to be\n" * 10)
+    row = LanguageData(name="text_file", root=str(tmp_path / "play.txt"))
+    texts = dataset.prepare(row)
+    assert dataset.split_tokens(texts, row) == {"train": [0, 171], "validation": [171, 176]}
+    row.test_limit = 10
+    assert dataset.split_tokens(texts, row) == {"train": [0, 171], "validation": [171, 181]}
+
+
+@pytest.mark.parametrize("tokenizer", ["characters", "words", "bpe"])
+def test_memory_does_not_grow_with_a_text(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, tokenizer: str) -> None:
+    monkeypatch.setattr(pieces, "PIECE", 1 << 16)
+    peaks = []
+    for lines_of_it in (10_000, 80_000):
+        path = tmp_path / f"{lines_of_it}.txt"
+        path.write_text("".join(f"line {number % 97} of it, to be or not\n" for number in range(lines_of_it)))
+        tracemalloc.start()
+        texts = dataset.prepare(LanguageData(name="text_file", root=str(path), tokenizer=tokenizer, vocabulary=400))
+        peaks.append(tracemalloc.get_traced_memory()[1])
+        tracemalloc.stop()
+        tokens = np.load(texts.folder / "tokens.npy")
+        assert tokens.tolist() == texts.tokenizer.encode(path.read_text())
+    assert peaks[1] < 1.5 * peaks[0]
 
 
 @pytest.mark.parametrize(("text", "words"), [("", "is empty"), (" \n\n", "is empty"), ("ab", "only 2 tokens")])

@@ -52,6 +52,15 @@ def test_what_words_add_to_a_text() -> None:
     assert written == " The naïve film."
 
 
+def test_characters_of_a_long_text_are_counted_as_those_of_a_short_one() -> None:
+    text = "Ab\u4e2d\U0001f600\n" * 20_000
+    for lowercase in (False, True):
+        long = tokenization.learn("characters", [text], 6, lowercase)
+        assert long == tokenization.learn("characters", [text[:5]] * 20_000, 6, lowercase)
+        assert long.encode_all([text])[0].tolist() == long.encode(text)
+        assert tokenization.UNKNOWN in long.encode(text)
+
+
 @pytest.mark.parametrize("kind", TOKENIZERS)
 def test_a_vocabulary_is_read_back(tmp_path: Path, kind: str) -> None:
     tokenizer = tokenization.learn(kind, TEXTS, 300, True)

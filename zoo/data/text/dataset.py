@@ -6,7 +6,8 @@ A prepared folder is named by the content of its source and by every setting tha
 import dataclasses
 import hashlib
 import json
-from collections.abc import Callable, Sequence, Sized
+import tempfile
+from collections.abc import Callable, Iterable, Sequence, Sized
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, BinaryIO
 
@@ -14,9 +15,9 @@ from zoo.config.schemas.language_modelling import LanguageData
 from zoo.config.schemas.text import LabelledData, TextData
 from zoo.core import console, paths
 from zoo.core.errors import ZooError
-from zoo.core.files import atomic_folder, file_sha256, locked
+from zoo.core.files import atomic_folder, file_sha256, locked, storage_error
 from zoo.data import npy_images
-from zoo.data.text import files, labelled_texts, sources, tokenization
+from zoo.data.text import files, labelled_texts, pieces, sources, tokenization
 
 if TYPE_CHECKING:
     import numpy as np
@@ -31,6 +32,8 @@ ABOUT = "about.json"
 TEXTS = "texts.bin"
 # Texts are assigned to folds in the order of this seed, whatever the seed of a run.
 FOLD_SEED = 1
+# Tokens of one long text that are read after each epoch, unless the settings say how many.
+MOST_VALIDATED = 1_000_000
 
 
 @dataclasses.dataclass(frozen=True)
@@ -189,13 +192,32 @@ def _same(texts: list[str]) -> "NDArray[np.int64]":
 
 
 def _one_text(row: TextData, path: Path, vocabulary: tokenization.Tokenizer | None) -> _Content:
-    text, encoding = files.read_and_tell(path, row.encoding)
-    if not text.strip():
+    read, encoding = pieces.read_and_tell(path, row.encoding)
+    if not any(piece.strip() for piece in read()):
         raise ZooError(f"{path} is empty", "data=text_file needs a text.")
     notes = [] if row.encoding != "auto" or encoding.startswith("utf-8") else [f"{path} was read as {encoding}"]
-    tokenizer = vocabulary or tokenization.learn(row.tokenizer, [text], row.vocabulary, row.lowercase)
-    tokens = tokenizer.encode_all([text])[0].astype(_dtype(tokenizer))
-    return _Content({"tokens": tokens}, TextInfo([], 0, False, _unknown_share(tokens), [], notes, []), tokenizer)
+    tokenizer = vocabulary or tokenization.learn(row.tokenizer, read(), row.vocabulary, row.lowercase)
+    tokens, unknown = _encoded(tokenizer, read())
+    return _Content({"tokens": tokens}, TextInfo([], 0, False, unknown, [], notes, []), tokenizer)
+
+
+def _encoded(tokenizer: tokenization.Tokenizer, texts: Iterable[str]) -> "tuple[NDArray[Any], float]":
+    """Return the tokens of a text in pieces, kept in a file, not in memory, and the share that is unknown."""
+    import numpy as np
+
+    kind, unknown, folder = np.dtype(_dtype(tokenizer)), 0, paths.cache_dir() / "texts"
+    try:
+        with tempfile.TemporaryFile(dir=folder) as file:
+            for piece in texts:
+                numbers = tokenizer.encode_all([piece])[0]
+                unknown += int(np.count_nonzero(numbers == tokenization.UNKNOWN))
+                file.write(numbers.astype(kind).tobytes())
+            count = file.tell() // kind.itemsize
+            file.flush()
+            tokens: NDArray[Any] = np.memmap(file, kind, "r", shape=(count,)) if count else np.zeros(0, kind)
+    except OSError as error:
+        raise storage_error("write", folder, error) from error
+    return tokens, unknown / max(1, count)
 
 
 def _unknown_share(tokens: "NDArray[Any]") -> float:
@@ -273,6 +295,8 @@ def _read_text(source: BinaryIO, begin: int, end: int) -> str:
 def split_tokens(prepared: TextDataset, row: LanguageData) -> dict[str, list[int]]:
     """Return where in one long text the parts to train with and to validate by begin and end.
 
+    After each epoch all of the second part is read: unless the settings say how much, a million tokens at most.
+
     Raises:
         ZooError: one of them would be empty.
     """
@@ -281,7 +305,7 @@ def split_tokens(prepared: TextDataset, row: LanguageData) -> dict[str, list[int
     count = len(np.load(prepared.folder / "tokens.npy", mmap_mode="r"))
     border = int(count * (1 - row.validation))
     train = [0, min(border, row.train_limit or border)]
-    validation = [border, min(count, border + (row.test_limit or count))]
+    validation = [border, min(count, border + (row.test_limit or MOST_VALIDATED))]
     if train[1] < 2 or 0 < validation[1] - validation[0] < 2:
         raise ZooError(f"{prepared.source} has only {count} tokens", "Give a longer text.")
     return {"train": train, "validation": validation}

@@ -101,9 +101,18 @@ def read_and_tell(path: Path, encoding: str) -> tuple[str, str]:
 
 
 def _whole(path: Path) -> bytes:
+    require_size(path)
+    return path.read_bytes()
+
+
+def require_size(path: Path) -> None:
+    """Refuse a file that is too large.
+
+    Raises:
+        ZooError: it is.
+    """
     if path.stat().st_size > MOST_BYTES:
         raise ZooError(f"{path} has {path.stat().st_size:,} bytes", f"The most is {MOST_BYTES:,}: cut it.")
-    return path.read_bytes()
 
 
 def _unpacked(path: Path) -> bytes:

@@ -6,6 +6,7 @@ Number 0 is padding and 1 stands for what the vocabulary lacks. A vocabulary is 
 import dataclasses
 import json
 import re
+import sys
 from collections import Counter
 from collections.abc import Iterable, Sequence
 from pathlib import Path
@@ -18,6 +19,8 @@ if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
 
+# From so many characters on they are counted together.
+_LONG = 1 << 16
 SPECIAL = ("<pad>", "<unknown>")
 UNKNOWN = 1
 FORMAT = 1
@@ -45,6 +48,7 @@ class Tokenizer:
     def __post_init__(self) -> None:
         self._numbers = {token: number for number, token in enumerate(self.tokens)}
         self._engine: Any = None
+        self._table: Any = None
 
     def __len__(self) -> int:
         return len(self.tokens)
@@ -61,6 +65,8 @@ class Tokenizer:
         """Encode many texts."""
         import numpy as np
 
+        if self.kind == "characters":
+            return [self._by_code_point()[_code_points(_plain(text, self.lowercase))] for text in texts]
         if self.kind != "bpe":
             return [np.array(self.encode(text), np.int32) for text in texts]
         encodings = self._bpe().encode_batch([_plain(text, self.lowercase) for text in texts])
@@ -91,6 +97,18 @@ class Tokenizer:
         }
         path.write_text(json.dumps(content, ensure_ascii=False, indent=1), encoding="utf-8")
 
+    def _by_code_point(self) -> "NDArray[np.int32]":
+        """Return the number of each character, by its code point."""
+        if self._table is None:
+            import numpy as np
+
+            self._table = np.full(sys.maxunicode + 1, UNKNOWN, np.int32)
+            for token, number in self._numbers.items():
+                if len(token) == 1:
+                    self._table[ord(token)] = number
+        table: NDArray[np.int32] = self._table
+        return table
+
     def _bpe(self) -> Any:
         if self._engine is None:
             from tokenizers import Tokenizer as Engine
@@ -106,6 +124,12 @@ class Tokenizer:
 
 def _spaced(token: str) -> bool:
     return bool(re.match(r"\w", token))
+
+
+def _code_points(text: str) -> "NDArray[np.uint32]":
+    import numpy as np
+
+    return np.frombuffer(text.encode("utf-32-le", "surrogatepass"), "<u4")
 
 
 def _plain(text: str, lowercase: bool) -> str:
@@ -124,7 +148,7 @@ def is_blank(kind: str, text: str) -> bool:
     return not text.strip()
 
 
-def learn(kind: str, texts: Sequence[str], size: int, lowercase: bool) -> Tokenizer:
+def learn(kind: str, texts: Iterable[str], size: int, lowercase: bool) -> Tokenizer:
     """Learn a vocabulary: the most frequent tokens, those of equal frequency in their own order.
 
     Args:
@@ -142,12 +166,23 @@ def learn(kind: str, texts: Sequence[str], size: int, lowercase: bool) -> Tokeni
         return _learn_bpe(texts, size, lowercase)
     counts: Counter[str] = Counter()
     for text in texts:
-        counts.update(_cut(kind, text, lowercase))
+        if kind == "characters" and len(text) > _LONG:
+            counts.update(_characters(_plain(text, lowercase)))
+        else:
+            counts.update(_cut(kind, text, lowercase))
     ranked = sorted(counts, key=lambda token: (-counts[token], token))[: size - len(SPECIAL)]
     return Tokenizer(kind, lowercase, [*SPECIAL, *(sorted(ranked) if kind == "characters" else ranked)])
 
 
-def _learn_bpe(texts: Sequence[str], size: int, lowercase: bool) -> Tokenizer:
+def _characters(text: str) -> dict[str, int]:
+    """Count the characters of a long text, in a tenth of the time of a Counter."""
+    import numpy as np
+
+    counts = np.bincount(_code_points(text))
+    return {chr(point): int(counts[point]) for point in counts.nonzero()[0]}
+
+
+def _learn_bpe(texts: Iterable[str], size: int, lowercase: bool) -> Tokenizer:
     """Sennrich et al. 2016, https://arxiv.org/abs/1508.07909, on bytes as in GPT-2: no text has unknown tokens."""
     from tokenizers import Tokenizer as Engine
     from tokenizers import decoders, models, pre_tokenizers, trainers

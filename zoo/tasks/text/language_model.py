@@ -35,6 +35,9 @@ def train(overrides: list[str]) -> Run:
     prepared = dataset.prepare(settings.data, start.tokenizer)
     train_classifier.remark(prepared)
     parts = dataset.split_tokens(prepared, settings.data)
+    validated, most = parts["validation"][1] - parts["validation"][0], dataset.MOST_VALIDATED
+    if settings.data.test_limit is None and validated == most:
+        console.say(f"Validation reads the first {most:,} tokens of those set aside; data.test_limit=N reads N")
     if parts["train"][1] <= settings.model["length"]:
         raise ZooError(
             f"The model reads {settings.model['length']} tokens, and there are {parts['train'][1]} to train with",

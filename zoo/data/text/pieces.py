@@ -1,0 +1,93 @@
+"""Read a long text piece by piece, so that memory does not grow with it; no token goes over the end of a piece."""
+
+import codecs
+import functools
+from collections.abc import Callable, Iterable, Iterator
+from pathlib import Path
+
+from zoo.core.files import storage_error
+from zoo.data.text import encodings, files
+
+# Bytes or characters of a piece, about.
+PIECE = 1 << 22
+_BLANKS = " \t\r\n"
+# Longer than any tag that `tokenization` leaves out.
+_TAG = 256
+
+
+def read_and_tell(path: Path, encoding: str) -> tuple[Callable[[], Iterator[str]], str]:
+    """As :func:`zoo.data.text.files.read_and_tell`, but a long file in UTF-8 is never whole in memory.
+
+    Returns:
+        What reads the text, from its beginning each time it is called, and the encoding.
+
+    Raises:
+        ZooError: as there.
+    """
+    named = encoding.lower() in (encodings.AUTO, "utf-8", "utf8")
+    try:
+        if named and path.suffix.lower() != files.PACKED and path.stat().st_size > PIECE:
+            files.require_size(path)
+            for _ in _decoded(path):
+                pass
+            return functools.partial(_cut, functools.partial(_decoded, path)), "utf-8"
+    except UnicodeError:
+        pass  # in another encoding, or no text: the whole of it tells
+    except OSError as error:
+        raise storage_error("read", path, error) from error
+    text, chosen = files.read_and_tell(path, encoding)
+    return functools.partial(_cut, lambda: [text]), chosen
+
+
+def _decoded(path: Path) -> Iterator[str]:
+    """Decode a file in UTF-8.
+
+    Raises:
+        UnicodeError: it is in another encoding, or holds a NUL byte.
+    """
+    decoder, begins = codecs.getincrementaldecoder("utf-8-sig")("strict"), True
+    with path.open("rb") as source:
+        while content := source.read(PIECE):
+            text = decoder.decode(content)
+            if "\0" in text:
+                raise UnicodeError("a NUL byte")
+            yield text.removeprefix("\ufeff") if begins else text
+            begins = False
+    decoder.decode(b"", final=True)
+
+
+def _cut(read: Callable[[], Iterable[str]]) -> Iterator[str]:
+    """Cut a text, read as it comes, where no token goes on."""
+    parts: list[str] = []
+    size, wanted = 0, PIECE
+    for part in read():
+        parts.append(part)
+        size += len(part)
+        if size < wanted:
+            continue
+        text, begin = "".join(parts), 0
+        while len(text) - begin >= PIECE and (place := _place(text, begin, min(len(text), begin + 2 * PIECE))):
+            yield text[begin:place]
+            begin = place
+        parts = [text[begin:]]
+        size = len(parts[0])
+        wanted = max(PIECE, 2 * size)  # there may be no blank for long
+    if size:
+        yield "".join(parts)
+
+
+def _place(text: str, begin: int, end: int) -> int:
+    """Return the last place before ``end`` where blanks begin that hold the end of a line, else any; 0: nowhere.
+
+    BPE joins a blank to the word behind it, and tags, which tokens of words leave out, hold blanks but no line's end.
+    """
+    for sign in "\n ":
+        last = end
+        while (place := text.rfind(sign, begin + 1, last)) > begin:
+            while place > begin and text[place - 1] in _BLANKS:
+                place -= 1
+            in_tag = sign == " " and "<" in text[max(begin, place - _TAG) : place]
+            if place > begin and not text[place - 1].isspace() and not in_tag:
+                return place
+            last = place
+    return 0
