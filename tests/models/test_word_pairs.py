@@ -1,5 +1,7 @@
 """Pairs of neighbouring tokens as features."""
 
+import itertools
+
 import numpy as np
 import pytest
 
@@ -54,6 +56,27 @@ def test_common_words_share_few_buckets() -> None:
     given = word_pairs.buckets(np.stack([first, second], axis=1), 262_144)
     alone = len(np.unique(given)) / len(given)
     assert alone > 0.84, "of as many random numbers 0.85 would differ"
+
+
+@pytest.mark.parametrize("times", [1, 20])
+def test_first_logits_spread_alike_for_short_and_for_long_texts(times: int) -> None:
+    rows, labels = np.tile([[2, 3], [3, 4], [4, 5], [5, 2]], times).astype(np.int32), [0, 1, 1, 0]
+    given = ratios(rows.tolist(), labels)
+    gain = word_pairs.first_gain([rows[:1], rows[1:]], given, BUCKETS)
+    features = [[*row, *(bucket(*pair) for pair in itertools.pairwise(row))] for row in rows.tolist()]
+    assert np.std([gain * given[each].sum(axis=0) for each in features]) == pytest.approx(word_pairs.FIRST_SPREAD)
+
+
+def test_padding_adds_nothing_to_the_first_gain() -> None:
+    rows = np.array([[2, 3], [4, 5]], np.int32)
+    given = ratios(rows.tolist(), [0, 1])
+    padded = np.array([[2, 3, 0, 0], [4, 5, 0, 0]], np.int32)
+    assert word_pairs.first_gain([padded], given, BUCKETS) == word_pairs.first_gain([rows], given, BUCKETS) > 0
+
+
+def test_where_nothing_tells_the_classes_apart_no_gain_is_given() -> None:
+    given = ratios([[2, 3], [2, 3]], [0, 1])
+    assert word_pairs.first_gain([np.array([[2, 3]], np.int32)], np.zeros_like(given), BUCKETS) == 0
 
 
 @pytest.mark.parametrize("count", [-1, 1 << 21])

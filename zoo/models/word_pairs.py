@@ -8,6 +8,8 @@ import numpy as np
 MOST_BUCKETS, STEP, STEPS = 1 << 20, 15, 4
 # Texts counted at a time: as many features of them are sorted together.
 TOGETHER = 1000
+# How far apart the first logits of the texts that were counted are, as a standard deviation.
+FIRST_SPREAD = 0.5
 
 
 def buckets(tokens, count, modulo=operator.mod):
@@ -53,11 +55,35 @@ def log_count_ratios(batches, vocabulary, count, classes):
     return ratios.astype(np.float32)
 
 
-def _texts_with(rows, vocabulary, count):
-    """(vocabulary + count,) number of texts, rows of tokens, that have each feature at least once."""
+def first_gain(batches, ratios, count):
+    """Return the gain with which the logits of some texts spread by ``FIRST_SPREAD``.
+
+    The sums of ratios of long texts are many times larger than those of short ones.
+
+    Args:
+        batches: of rows, (n, length) int32 tokens, 0 for padding.
+        ratios: (vocabulary + count, classes), see :func:`log_count_ratios`.
+        count: number of buckets.
+
+    Returns:
+        A number; 0 where nothing tells the classes apart.
+    """
+    vocabulary = len(ratios) - count
+    sums = [ratios[rows].sum(axis=1) + ratios[_pairs(rows, vocabulary, count)].sum(axis=1) for rows in batches]
+    spread = float(np.concatenate(sums).std())
+    return FIRST_SPREAD / spread if spread else 0.0
+
+
+def _pairs(rows, vocabulary, count):
+    """(n, length - 1) the feature of each two neighbours; that of padding where one is padding."""
     pairs = vocabulary + buckets(rows, count)
     pairs[(rows[:, :-1] == 0) | (rows[:, 1:] == 0)] = 0
-    features = np.sort(np.concatenate([rows, pairs], axis=1), axis=1)
+    return pairs
+
+
+def _texts_with(rows, vocabulary, count):
+    """(vocabulary + count,) number of texts, rows of tokens, that have each feature at least once."""
+    features = np.sort(np.concatenate([rows, _pairs(rows, vocabulary, count)], axis=1), axis=1)
     first = np.ones(features.shape, bool)
     first[:, 1:] = features[:, 1:] != features[:, :-1]
     return np.bincount(features[first], minlength=vocabulary + count)

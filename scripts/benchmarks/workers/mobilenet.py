@@ -1,4 +1,4 @@
-"""Worker of mobilenet_inference.py in a stack's interpreter: ``python mobilenet.py KIND FRAMEWORK PRECISION``.
+"""Worker in a stack's interpreter: ``python mobilenet.py KIND FRAMEWORK PRECISION [WIDTH]``.
 
 Reads questions as lines of JSON and answers each with ``{"rate": NUMBER}``: images a second, or GFLOP/s of a matrix
 product.
@@ -33,10 +33,10 @@ def rate(act: Act, items: float, seconds: float) -> float:
 class Stock:
     """keras.applications, as its documentation uses it."""
 
-    def __init__(self) -> None:
+    def __init__(self, alpha: float) -> None:
         import keras  # type: ignore[import-not-found]
 
-        self.keras, self.model = keras, keras.applications.MobileNet(weights=None)
+        self.keras, self.model = keras, keras.applications.MobileNet(alpha=alpha, weights=None)
 
     def pictures(self, batch: int) -> Act:
         """Return the function that predicts one batch."""
@@ -56,14 +56,14 @@ class Stock:
 class Zoo:
     """The zoo's own definition, and the way its worker predicts."""
 
-    def __init__(self, framework: str, precision: str) -> None:
+    def __init__(self, framework: str, precision: str, alpha: float) -> None:
         device = importlib.import_module("zoo.worker.devices." + framework)
         device.start({"promise": "cpu", "id": None, "backend": "cpu", "framework": framework})
         prepare: Any = importlib.import_module("zoo.worker.inference.predictors").prepare
         prepare(device, precision)
         build: Any = importlib.import_module("zoo.worker.model").build
         self.device = device
-        self.model, self.preprocess = build({"model": {"name": "mobilenet", "args": {"alpha": 1.0}}})
+        self.model, self.preprocess = build({"model": {"name": "mobilenet", "args": {"alpha": alpha}}})
         self.ready: dict[int, Any] = {}
 
     def predictor(self, batch: int) -> Any:
@@ -95,12 +95,12 @@ def peak(size: int, precision: str) -> tuple[Act, float]:
     return lambda: compiled([x]), 2e-9 * size**3
 
 
-def main(kind: str, framework: str, precision: str) -> None:
+def main(kind: str, framework: str, precision: str, width: str = "1.0") -> None:
     """Answer questions until the input ends."""
     runpy.run_path(str(Path(__file__).resolve().parents[3] / "zoo" / "worker" / "bootstrap.py"))
     answers = os.fdopen(os.dup(1), "w")
     os.dup2(2, 1)  # Keras prints what it likes.
-    way: Any = Stock() if kind == "stock" else Zoo(framework, precision)
+    way: Any = Stock(float(width)) if kind == "stock" else Zoo(framework, precision, float(width))
     known: dict[str, tuple[Act, float]] = {}
     for line in sys.stdin:
         question = json.loads(line)

@@ -1,5 +1,7 @@
 """Texts of all lengths in batches: nothing is lost, nothing is mixed up, little is padding."""
 
+from pathlib import Path
+
 import numpy as np
 import pytest
 
@@ -74,3 +76,25 @@ def test_tokens_are_hidden_but_never_all_of_a_text() -> None:
     assert hidden[0, 0] == 5
     assert not hidden[0, 500:].any()
     assert text_batches.word_dropout(batch, 0.0, np.random.RandomState(1)) is batch
+
+
+def test_a_part_of_a_long_text_is_read_where_it_is_asked_for(tmp_path: Path) -> None:
+    np.save(tmp_path / "tokens.npy", np.arange(100, 200, dtype=np.uint16))
+    part = text_batches.TokenRange(tmp_path / "tokens.npy", 10, 30)
+    assert len(part) == 20
+    assert part[:].tolist() == list(range(110, 130))
+    assert part[np.array([[0, 1], [18, 19]])].tolist() == [[110, 111], [128, 129]]
+    assert part[-2:].tolist() == [128, 129]
+    with pytest.raises(IndexError):
+        part[np.array([20])]
+
+
+def test_what_was_read_of_a_long_text_does_not_stay_mapped(tmp_path: Path) -> None:
+    np.save(tmp_path / "tokens.npy", np.zeros(1 << 20, np.uint16))
+    part = text_batches.TokenRange(tmp_path / "tokens.npy", 0, 1 << 20)
+    windows = part[np.arange(0, 1 << 20, 512)]
+    maps = Path("/proc/self/maps")
+    if not maps.exists():
+        pytest.skip("the system does not list what a process has mapped")
+    assert "tokens.npy" not in maps.read_text()
+    assert windows.base is None

@@ -6,7 +6,6 @@ A prepared folder is named by the content of its source and by every setting tha
 import dataclasses
 import hashlib
 import json
-import tempfile
 from collections.abc import Callable, Iterable, Sequence, Sized
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, BinaryIO
@@ -15,7 +14,7 @@ from zoo.config.schemas.language_modelling import LanguageData
 from zoo.config.schemas.text import LabelledData, TextData
 from zoo.core import console, paths
 from zoo.core.errors import ZooError
-from zoo.core.files import atomic_folder, file_sha256, locked, storage_error
+from zoo.core.files import atomic_folder, file_sha256, locked
 from zoo.data import npy_images
 from zoo.data.text import files, labelled_texts, pieces, sources, tokenization
 
@@ -30,6 +29,7 @@ CACHE_VERSION = 2
 VOCABULARY = "vocabulary.json"
 ABOUT = "about.json"
 TEXTS = "texts.bin"
+TOKENS = "tokens.npy"
 # Texts are assigned to folds in the order of this seed, whatever the seed of a run.
 FOLD_SEED = 1
 # Tokens of one long text that are read after each epoch, unless the settings say how many.
@@ -85,7 +85,7 @@ class TextDataset:
 
 @dataclasses.dataclass(frozen=True)
 class _Content:
-    """What a prepared folder holds, before it is written."""
+    """What a prepared folder holds, beside the tokens of one long text, which are written as they are found."""
 
     arrays: "Arrays"
     info: TextInfo
@@ -106,18 +106,20 @@ def prepare(row: TextData, vocabulary: tokenization.Tokenizer | None = None) -> 
     if isinstance(row, LabelledData):
         source = sources.source_of(row)
         read = source.read
-        return _cached(row, source.sha256, source.text, lambda: _labelled(row, read(), vocabulary), vocabulary)
+        return _cached(row, source.sha256, source.text, lambda _: _labelled(row, read(), vocabulary), vocabulary)
     path = files.data_root(row.root, "a text file")
     if not path.is_file():
         raise ZooError(f"data.root={row.root} is a folder", "data=text_file takes one text file.")
-    return _cached(row, file_sha256(path), str(row.root), lambda: _one_text(row, path, vocabulary), vocabulary)
+    return _cached(
+        row, file_sha256(path), str(row.root), lambda part: _one_text(row, path, vocabulary, part), vocabulary
+    )
 
 
 def _cached(
     row: TextData,
     sha256: str,
     source: str,
-    build: Callable[[], _Content],
+    build: Callable[[Path], _Content],
     vocabulary: tokenization.Tokenizer | None,
 ) -> TextDataset:
     """Read a prepared folder, built first where it is not there."""
@@ -126,7 +128,7 @@ def _cached(
         with locked(folder.parent / f".{folder.name}.lock", f"prepares {row.name}"):
             if not (folder / ABOUT).is_file():
                 with console.bar(f"Preparing {source}"):
-                    _write(folder, build())
+                    _write(folder, build)
     info = TextInfo(**json.loads((folder / ABOUT).read_text(encoding="utf-8")))
     return TextDataset(folder, row.name, sha256, source, info, tokenization.load(folder / VOCABULARY))
 
@@ -142,9 +144,10 @@ def _key(row: TextData, sha256: str, vocabulary: tokenization.Tokenizer | None) 
     return hashlib.sha256(json.dumps(parts, sort_keys=True).encode()).hexdigest()
 
 
-def _write(folder: Path, content: _Content) -> None:
+def _write(folder: Path, build: Callable[[Path], _Content]) -> None:
     """Write everything or nothing. The caller holds the lock."""
     with atomic_folder(folder) as part:
+        content = build(part)
         npy_images.save_arrays(part, content.arrays)
         content.tokenizer.save(part / VOCABULARY)
         (part / TEXTS).write_bytes(content.texts)
@@ -170,7 +173,7 @@ def _labelled(
     plain = [text.encode("utf-8", "replace") for text in source.texts]
     arrays = {"tokens": tokens, "offsets": _offsets(encoded), "labels": labels, "test": test}
     arrays |= {"same": _same(source.texts), "places": _offsets(plain)}
-    has_split, unknown = source.parts is not None, _unknown_share(tokens)
+    has_split, unknown = source.parts is not None, _unknown(tokens) / max(1, len(tokens))
     info = TextInfo(
         source.class_names, source.blank, has_split, unknown, source.skipped, source.notes, source.dialect
     )
@@ -191,37 +194,45 @@ def _same(texts: list[str]) -> "NDArray[np.int64]":
     return np.array([numbers.setdefault(" ".join(text.split()).casefold(), len(numbers)) for text in texts], np.int64)
 
 
-def _one_text(row: TextData, path: Path, vocabulary: tokenization.Tokenizer | None) -> _Content:
+def _one_text(row: TextData, path: Path, vocabulary: tokenization.Tokenizer | None, folder: Path) -> _Content:
+    """Write the tokens of one text into a folder, piece by piece."""
     read, encoding = pieces.read_and_tell(path, row.encoding)
     if not any(piece.strip() for piece in read()):
         raise ZooError(f"{path} is empty", "data=text_file needs a text.")
     notes = [] if row.encoding != "auto" or encoding.startswith("utf-8") else [f"{path} was read as {encoding}"]
     tokenizer = vocabulary or tokenization.learn(row.tokenizer, read(), row.vocabulary, row.lowercase)
-    tokens, unknown = _encoded(tokenizer, read())
-    return _Content({"tokens": tokens}, TextInfo([], 0, False, unknown, [], notes, []), tokenizer)
+    unknown = _write_tokens(folder / TOKENS, tokenizer, read())
+    return _Content({}, TextInfo([], 0, False, unknown, [], notes, []), tokenizer)
 
 
-def _encoded(tokenizer: tokenization.Tokenizer, texts: Iterable[str]) -> "tuple[NDArray[Any], float]":
-    """Return the tokens of a text in pieces, kept in a file, not in memory, and the share that is unknown."""
+def _write_tokens(path: Path, tokenizer: tokenization.Tokenizer, texts: Iterable[str]) -> float:
+    """Write the tokens of a text that comes in pieces, and return the share that is unknown."""
     import numpy as np
 
-    kind, unknown, folder = np.dtype(_dtype(tokenizer)), 0, paths.cache_dir() / "texts"
-    try:
-        with tempfile.TemporaryFile(dir=folder) as file:
-            for piece in texts:
-                numbers = tokenizer.encode_all([piece])[0]
-                unknown += int(np.count_nonzero(numbers == tokenization.UNKNOWN))
-                file.write(numbers.astype(kind).tobytes())
-            count = file.tell() // kind.itemsize
-            file.flush()
-            tokens: NDArray[Any] = np.memmap(file, kind, "r", shape=(count,)) if count else np.zeros(0, kind)
-    except OSError as error:
-        raise storage_error("write", folder, error) from error
-    return tokens, unknown / max(1, count)
+    kind, unknown, count = np.dtype(_dtype(tokenizer)), 0, 0
+    with path.open("w+b") as file:
+        _write_header(file, kind, count)
+        for piece in texts:
+            (numbers,) = tokenizer.encode_all([piece])
+            unknown, count = unknown + _unknown(numbers), count + len(numbers)
+            file.write(numbers.astype(kind).data)
+        file.seek(0)
+        _write_header(file, kind, count)
+    return unknown / max(1, count)
 
 
-def _unknown_share(tokens: "NDArray[Any]") -> float:
-    return float((tokens == tokenization.UNKNOWN).mean()) if len(tokens) else 0.0
+def _write_header(file: BinaryIO, kind: "np.dtype[Any]", count: int) -> None:
+    """Write the beginning of a .npy file of so many numbers; it is as long for any count, numpy leaves room."""
+    import numpy as np
+
+    about = {"descr": np.lib.format.dtype_to_descr(kind), "fortran_order": False, "shape": (count,)}
+    np.lib.format.write_array_header_1_0(file, about)
+
+
+def _unknown(tokens: "NDArray[Any]") -> int:
+    import numpy as np
+
+    return int(np.count_nonzero(tokens == tokenization.UNKNOWN))
 
 
 def _dtype(tokenizer: tokenization.Tokenizer) -> Any:

@@ -1,5 +1,7 @@
 """What stands before and behind an encoder of text: embeddings, padding mask, pooling, logits."""
 
+import numpy as np
+
 from zoo.models import compat, word_pairs
 from zoo.models.compat import tensors
 from zoo.models.transformer.layers import ZooLayer
@@ -116,8 +118,10 @@ class WordPairLogits(ZooLayer):
         classes: number of outputs.
     """
 
-    # A gain starts at FIRST_GAIN and moves by GAIN_RATE times what the optimizer moves a weight by.
+    # A weight of zero is a gain of FIRST_GAIN; a gain moves by GAIN_RATE times what the optimizer moves a weight by.
     FIRST_GAIN, GAIN_RATE = 0.02, 0.5
+    # Ratios are kept so many times as large, which lets gains learn so many times as fast as other weights do.
+    SCALE = 3.0
 
     def __init__(self, vocabulary, buckets, classes, **kwargs):
         super(WordPairLogits, self).__init__(**kwargs)
@@ -130,6 +134,11 @@ class WordPairLogits(ZooLayer):
             name="ratios", shape=(features, self.settings["classes"]), initializer="zeros", trainable=False
         )
         super(WordPairLogits, self).build(input_shape)
+
+    def start(self, ratios, gain):
+        """Set the ratios, (vocabulary + buckets, classes), and the gain that all features start with."""
+        gains = np.full((len(ratios), 1), (gain / self.SCALE - self.FIRST_GAIN) / self.GAIN_RATE, np.float32)
+        self.set_weights([gains, self.SCALE * ratios])
 
     def call(self, inputs):
         tokens, keep = inputs

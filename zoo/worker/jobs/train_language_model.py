@@ -13,6 +13,7 @@ from zoo.worker.training.run import Run
 from zoo.worker.training.schedules import smooth_labels
 from zoo.worker.training.setup import build_and_compile
 from zoo.worker.training.state import Stage
+from zoo.worker.training.text_batches import TokenRange
 
 # Windows predicted at a time while evaluating: as much as gives a good product, little enough for any memory.
 TOKENS_AT_ONCE = 8192
@@ -36,8 +37,7 @@ def run(request, events, stop, phases):
     """
     training, data, arguments = Run(request, events, stop, phases), request["data"], request["model"]["args"]
     model = build_and_compile(training)
-    tokens = np.load(data["tokens"], mmap_mode="r", allow_pickle=False)
-    parts = {name: tokens[begin:end] for name, (begin, end) in data["parts"].items()}
+    parts = {name: TokenRange(data["tokens"], begin, end) for name, (begin, end) in data["parts"].items()}
     checkpointer = Checkpointer(model, training)
     batches = WindowBatches(parts, arguments["length"], arguments["vocabulary"], training.settings, training.group)
     fit(model, batches, Stage(training.settings), checkpointer, training)
@@ -72,18 +72,18 @@ class WindowBatches:
 
     def batches(self, epoch):
         random, text = np.random.RandomState([self._settings["seed"], epoch]), self._parts["train"]
-        places = np.arange(self._length)
+        places = np.arange(self._length + 1)
         for _ in range(self.steps(epoch)):
             begins = random.randint(0, len(text) - self._length, self._settings["batch_size"])
             first, last = self._group.bounds(len(begins))
-            chosen = begins[first:last, None] + places
-            labels = smooth_labels(self._rows[text[chosen + 1]], self._settings["label_smoothing"])
-            yield distributed.share_of_batch((text[chosen].astype(np.int32), labels), first, len(begins))
+            windows = text[begins[first:last, None] + places]
+            labels = smooth_labels(self._rows[windows[:, 1:]], self._settings["label_smoothing"])
+            yield distributed.share_of_batch((windows[:, :-1].astype(np.int32), labels), first, len(begins))
 
     def evaluate(self, model):
         if not len(self._parts["validation"]):
             return {}
-        loss, accuracy = evaluate(model, self._parts["validation"], self._length, self._group)
+        loss, accuracy = evaluate(model, self._parts["validation"][:], self._length, self._group)
         return {"val_loss": loss, "val_token_accuracy": accuracy}
 
 

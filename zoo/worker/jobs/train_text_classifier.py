@@ -56,9 +56,10 @@ def run(request, events, stop, phases):
 
 
 def _count_pairs(model, texts, labels, chosen):
-    """Fill the fixed ratios of a model's linear classifier of tokens and pairs from some texts."""
+    """Set a model's linear classifier of tokens and pairs to what some texts say: its fixed ratios, and a gain."""
     layer, together = model.get_layer("pairs"), word_pairs.TOGETHER
     parts = [chosen[begin : begin + together] for begin in range(0, len(chosen), together)]
-    sizes = [layer.settings[name] for name in ("vocabulary", "buckets", "classes")]
-    ratios = word_pairs.log_count_ratios(((texts.batch(part), labels[part]) for part in parts), *sizes)
-    layer.set_weights([layer.get_weights()[0], ratios])
+    vocabulary, count, classes = (layer.settings[name] for name in ("vocabulary", "buckets", "classes"))
+    batches = ((texts.batch(part), labels[part]) for part in parts)
+    ratios = word_pairs.log_count_ratios(batches, vocabulary, count, classes)
+    layer.start(ratios, word_pairs.first_gain((texts.batch(part) for part in parts), ratios, count))

@@ -80,3 +80,26 @@ def open_texts(data, length, fixed):
     """The texts of a request, mapped into memory."""
     tokens = np.load(data["tokens"], mmap_mode="r", allow_pickle=False)
     return TokenizedTexts(tokens, np.load(data["offsets"], allow_pickle=False), length, fixed)
+
+
+class TokenRange:
+    """Tokens of a part of a long text, read in slices or by places.
+
+    The file is mapped only while something of it is read: what was read of a map counts as memory until it is closed.
+
+    Args:
+        path: of a .npy file, (tokens,).
+        begin: where the part begins.
+        end: where it ends.
+    """
+
+    def __init__(self, path, begin, end):
+        self._path, self._begin, self._size = path, begin, end - begin
+
+    def __len__(self):
+        return self._size
+
+    def __getitem__(self, places):
+        """Copy the tokens at some places of the part: a slice, or an array of numbers from 0."""
+        tokens = np.load(self._path, mmap_mode="r", allow_pickle=False)
+        return np.array(tokens[self._begin : self._begin + self._size][places])

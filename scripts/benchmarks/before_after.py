@@ -1,0 +1,297 @@
+"""The zoo of an earlier commit, the zoo of this one, and a peer, in turns: one table.
+
+python scripts/benchmarks/before_after.py BEFORE DATA [--rows NAME ...] [--rounds 5] [--log FILE] [--output FILE]
+
+BEFORE is a checkout of the earlier commit. DATA is a folder with ``mnist`` (the four files), ``text`` (the archive
+``aclImdb_labelled.tar.xz``, ``rt-polarity.pos`` and ``.neg``, ``tinyshakespeare_input.txt``), ``imagenet/photos``
+and ``mobilenet/mobilenet_v1_0.25_224.h5``. Each measurement is a command of its own, such as ``python -m zoo train``,
+in the folder of its checkout; which of the three begins changes from round to round. A first command of each checkout
+prepares environments and texts and is not counted. --log keeps each measurement when it is there: a run that was
+stopped goes on where it was.
+"""
+
+import functools
+import json
+import os
+import shutil
+import statistics
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any, NamedTuple
+
+sys.path.insert(0, str(Path(__file__).resolve().parent.parent.parent))
+
+from scripts.benchmarks import common, imdb, mnist, torch_step
+from scripts.benchmarks.workers import training_step
+
+BEFORE, NOW, PEER = "before", "now", "peer"
+COPIES, WIDTH = 64, 0.25  # of ten photos, of MobileNet
+Figures = dict[str, float]
+
+
+class Row(NamedTuple):
+    """One line of the table.
+
+    Attributes:
+        what: what is measured.
+        unit: of ``speed``; a rate, or ``s``, of which less is better.
+        ours: measures a checkout: (folder of the checkout, number of the round, folder to write to).
+        peer: its name, or nothing.
+        theirs: measures the peer: (number of the round).
+    """
+
+    what: str
+    unit: str
+    ours: Callable[[Path, int, Path], Figures]
+    peer: str = ""
+    theirs: Callable[[int], Figures] | None = None
+
+
+def main() -> int:
+    """Measure, print the table, write rows for ratios.py."""
+    parser = common.parser(__doc__)
+    parser.add_argument("before", type=Path)
+    parser.add_argument("data", type=Path)
+    parser.add_argument("--rows", nargs="+")
+    parser.add_argument("--rounds", type=int, default=5)
+    parser.add_argument("--log", type=Path, help="file to keep measurements in, a line each")
+    options = parser.parse_args()
+    with tempfile.TemporaryDirectory() as folder:
+        rows = table(options.data.resolve(), Path(folder))
+        unknown = sorted(set(options.rows or ()) - set(rows))
+        if unknown:
+            parser.error(f"there is no row called {', '.join(unknown)}; choose from {', '.join(rows)}")
+        chosen = {name: rows[name] for name in options.rows or rows}
+        trees = {BEFORE: options.before.resolve(), NOW: common.ROOT}
+        log = options.log or Path(folder) / "log.jsonl"
+        measure(chosen, trees, options.rounds, log, Path(folder))
+        measured = [json.loads(line) for line in log.read_text(encoding="utf-8").splitlines()]
+    show(chosen, measured)
+    commit = subprocess.run(
+        ["git", "rev-parse", "--short", "HEAD"], cwd=trees[BEFORE], capture_output=True, text=True
+    )
+    common.write_ratios(options.output, compared(chosen, measured, commit.stdout.strip()))
+    return 0
+
+
+def table(data: Path, folder: Path) -> dict[str, Row]:
+    """Return all lines by their names."""
+    text, photos = data / "text", folder / "photos"
+    snippets, play = folder / "snippets", text / "tinyshakespeare_input.txt"
+    snippets.mkdir()
+    for kind in ("pos", "neg"):
+        shutil.copy(text / f"rt-polarity.{kind}", snippets)
+    photos.mkdir()
+    for number in range(COPIES):
+        for photo in sorted((data / "imagenet" / "photos").iterdir()):
+            shutil.copy(photo, photos / f"{number}-{photo.name}")
+    digits, reviews = mnist.pack(data / "mnist", folder), text / "aclImdb_labelled.tar.xz"
+    weights = data / "mobilenet" / "mobilenet_v1_0.25_224.h5"
+    on_cpu, classifier, seed = ["backend=cpu"], ["train", "model=transformer/classifier"], ["seed={round}"]
+    language = ["train", "model=transformer/lm", "stack=torch", "data=text_file", f"data.root={play}"]
+    of_reviews = [*classifier, "stack=torch", "data=text_folder", f"data.root={reviews}"]
+    of_snippets = [*classifier, "data=text_lines", f"data.root={snippets}", "data.fold={round}"]
+    of_mnist = ["train", "model=mnist", "data=mnist", f"data.root={data / 'mnist'}", "data.validation=0"]
+    infer = ["infer", "model=mobilenet", f"model.alpha={WIDTH}", f"weights={weights}", f"input={photos}", "sheets=0"]
+    with_keras = "Keras's example, tf-2.21"
+    rows = {
+        "language": Row(
+            "language model, 500 steps on torch, float32", "s",
+            functools.partial(trained, [*language, "trainer.epochs=1", *on_cpu, *seed]),
+            "plain PyTorch", functools.partial(plain_language, play),
+        ),
+        "reviews": Row(
+            "film reviews, whole command on torch", "s", functools.partial(whole, [*of_reviews, *on_cpu, *seed]),
+            with_keras, functools.partial(keras_reviews, reviews, folder),
+        ),
+        "mnist": Row(
+            "MNIST to 0.99, whole command on tf-2.21", "s",
+            functools.partial(whole, [*of_mnist, "stack=tf-2.21", *on_cpu, *seed]),
+            with_keras, functools.partial(keras_digits, digits),
+        ),
+        "digits": Row(
+            "train model=mnist data=digits, whole command", "s",
+            functools.partial(whole, ["train", "model=mnist", "data=digits", *seed]),
+        ),
+        "files": Row(
+            "MobileNet 0.25 over 640 photos in files, openvino, float32", "images/s",
+            functools.partial(predicted, [*infer, "backend=openvino"]),
+            "keras.applications on tf-2.21", functools.partial(stock_files, photos),
+        ),
+    }  # fmt: skip
+    for stack in ("torch", "jax"):
+        arguments = [*of_snippets, f"stack={stack}", *on_cpu]
+        rows[f"snippets-{stack}"] = Row(
+            f"film snippets, training on {stack}", "s", functools.partial(trained, arguments)
+        )
+    for stack, precision in (("torch", "float32"), ("torch", "bfloat16"), ("tf-2.21", "float32"), ("jax", "float32")):
+        plain = ("plain PyTorch", functools.partial(plain_steps, precision)) if stack == "torch" else ()
+        rows[f"mobilenet-{stack}-{precision}"] = Row(
+            f"MobileNet, training, batches of 32, {stack}, {precision}", "images/s",
+            functools.partial(steps, stack, precision), *plain,
+        )  # fmt: skip
+    return rows
+
+
+def measure(rows: dict[str, Row], trees: dict[str, Path], rounds: int, log: Path, folder: Path) -> None:
+    """Take all rounds that the log lacks, a line for each measurement."""
+    log.touch()
+    known = {tuple(json.loads(line)[key] for key in ("row", "way", "round")) for line in log.open(encoding="utf-8")}
+    for number in range(rounds + 1):  # the first is not counted
+        for name, row in rows.items():
+            ways = [BEFORE, NOW, *([PEER] if row.theirs else [])]
+            turn = number % len(ways)
+            for way in [*ways[turn:], *ways[:turn]]:
+                if (name, way, number) in known or (number == 0 and way == PEER):
+                    continue
+                with tempfile.TemporaryDirectory(dir=folder) as to:
+                    if way == PEER:
+                        assert row.theirs is not None  # noqa: S101  (see above)
+                        taken = row.theirs(number)
+                    else:
+                        taken = row.ours(trees[way], number, Path(to))
+                line = {"row": name, "way": way, "round": number, **taken}
+                print(json.dumps(line), file=sys.stderr, flush=True)
+                with log.open("a", encoding="utf-8") as out:
+                    out.write(json.dumps(line) + "\n")
+
+
+def zoo(arguments: list[str], tree: Path, number: int, folder: Path) -> dict[str, Any]:
+    """Run a command of a checkout; return its run's record, with ``wall``, the seconds of the process.
+
+    Raises:
+        subprocess.CalledProcessError: it failed; `python -m zoo` with the same arguments says why.
+    """
+    words = [word.replace("{round}", str(number)) for word in arguments]
+    command = [sys.executable, "-m", "zoo", *words, f"output.root={folder}", "output.name=run"]
+    began = time.monotonic()
+    subprocess.run(command, cwd=tree, env={**os.environ, "PYTHONPATH": str(tree)}, stdout=subprocess.DEVNULL,
+                   stderr=subprocess.DEVNULL, check=True)  # fmt: skip
+    wall = time.monotonic() - began
+    return {**json.loads((folder / "run" / "run.json").read_text(encoding="utf-8")), "wall": wall}
+
+
+def figures(speed: float, record: dict[str, Any]) -> Figures:
+    """Return a speed, with the test accuracy of a run that has one."""
+    accuracy = record["metrics"].get("test_accuracy")
+    return {"speed": speed, **({} if accuracy is None else {"accuracy": accuracy})}
+
+
+def whole(arguments: list[str], tree: Path, number: int, folder: Path) -> Figures:
+    """Seconds of a whole command."""
+    record = zoo(arguments, tree, number, folder)
+    return figures(record["wall"], record)
+
+
+def trained(arguments: list[str], tree: Path, number: int, folder: Path) -> Figures:
+    """Seconds of training and compiling."""
+    record = zoo(arguments, tree, number, folder)
+    return figures(common.training_s(record), record)
+
+
+def predicted(arguments: list[str], tree: Path, number: int, folder: Path) -> Figures:
+    """Images a second from the first file to the last answer."""
+    return {"speed": zoo(arguments, tree, number, folder)["metrics"]["end_to_end_items_per_s"]}
+
+
+def steps(stack: str, precision: str, tree: Path, number: int, folder: Path) -> Figures:
+    """Images a second of training steps of MobileNet, alpha 1, 224 pixels."""
+    settings = [f"stack={stack}", "network=mobilenet", "modes=[training]", f"precisions=[{precision}]", "rounds=3"]
+    zoo(["bench", "bench=stacks", *settings], tree, number, folder)
+    (row,) = json.loads((folder / "run" / "results.json").read_text(encoding="utf-8"))["rows"]
+    return {"speed": row["items_per_s"]}
+
+
+def plain_language(text: Path, _: int) -> Figures:
+    """Seconds of plain PyTorch for the same 500 steps."""
+    return {"speed": common.run_in_stack("torch", "shakespeare_torch.py", text, 1, 1e-3)["train_s"]}
+
+
+def plain_steps(precision: str, _: int) -> Figures:
+    """Images a second of plain PyTorch, as its user starts it, see torch_step.py."""
+    none: dict[str, str | None] = dict.fromkeys(torch_step.OF_THE_ZOO)
+    process = common.WorkerProcess("torch", "training_step.py", "mobilenet", "plain", precision, 0, variables=none)
+    process.ask(steps=2)
+    seconds = process.ask(steps=5)["seconds"]
+    process.close()
+    return {"speed": training_step.PICTURES / statistics.median(seconds)}
+
+
+def keras_reviews(archive: Path, folder: Path, _: int) -> Figures:
+    """Seconds and accuracy of Keras's example for film reviews, its tokens prepared before."""
+    arrays = folder / "example.npz"
+    if not arrays.exists():
+        imdb.prepare(str(archive), folder)
+    answer = imdb.keras_example(arrays)
+    return {"speed": answer["process_s"], "accuracy": answer["accuracy"][-1]}
+
+
+def keras_digits(digits: Path, number: int) -> Figures:
+    """Seconds of Keras's example to an accuracy of 0.99."""
+    answer = mnist.plain("tf-2.21", "keras", digits, number, 0.99)
+    return {"speed": answer["seconds"], "accuracy": answer["accuracy"][-1]}
+
+
+def stock_files(photos: Path, _: int) -> Figures:
+    """Images a second of Keras's ``predict`` from files."""
+    process = common.WorkerProcess("tf-2.21", "mobilenet.py", "stock", "tensorflow", "float32", WIDTH)
+    process.ask(photos=str(photos))  # compiles
+    rate = float(process.ask(photos=str(photos))["rate"])
+    process.close()
+    return {"speed": rate}
+
+
+def rounds_of(measured: list[dict[str, Any]], name: str, way: str, key: str = "speed") -> list[float]:
+    """Return the figures of a line by round, the first left out."""
+    lines = [
+        line for line in measured if line["row"] == name and line["way"] == way and line["round"] and key in line
+    ]
+    return [line[key] for line in sorted(lines, key=lambda line: line["round"])]
+
+
+def times(row: Row, ours: list[float], theirs: list[float]) -> list[float]:
+    """Return how many times as fast ours is in each round."""
+    pairs = zip(ours, theirs, strict=True)
+    return [their / our if row.unit == "s" else our / their for our, their in pairs]
+
+
+def compared(rows: dict[str, Row], measured: list[dict[str, Any]], commit: str) -> list[tuple[Any, ...]]:
+    """Return rows for ratios.py: this commit against the earlier one, and against the peer."""
+    result: list[tuple[Any, ...]] = []
+    for name, row in rows.items():
+        for way, against in ((BEFORE, f"the zoo at {commit}"), (PEER, row.peer)):
+            if theirs := rounds_of(measured, name, way):
+                result.append((row.what, "", against, times(row, rounds_of(measured, name, NOW), theirs)))
+    return result
+
+
+def show(rows: dict[str, Row], measured: list[dict[str, Any]]) -> None:
+    """Print the table in Markdown: medians and extremes."""
+    print("| what | before | now | peer | now, times as fast as before | now, times as fast as the peer |")
+    print("|---|---|---|---|---|---|")
+    for name, row in rows.items():
+        cells = [f"{row.what} ({row.unit})" + (f"; {row.peer}" if row.peer else "")]
+        for way in (BEFORE, NOW, PEER):
+            accuracy = rounds_of(measured, name, way, "accuracy")
+            right = f", right {spread(accuracy, 4)}" if accuracy else ""
+            cells.append(spread(rounds_of(measured, name, way), 1) + right)
+        ours = rounds_of(measured, name, NOW)
+        for way in (BEFORE, PEER):
+            theirs = rounds_of(measured, name, way)
+            cells.append(spread(times(row, ours, theirs), 2) if theirs else "")
+        print(f"| {' | '.join(cells)} |")
+
+
+def spread(figures: list[float], digits: int) -> str:
+    """Return median and extremes in words."""
+    if not figures:
+        return ""
+    return f"{statistics.median(figures):.{digits}f} ({min(figures):.{digits}f} to {max(figures):.{digits}f})"
+
+
+if __name__ == "__main__":
+    sys.exit(main())
