@@ -1,11 +1,11 @@
-"""The zoo of an earlier commit, the zoo of this one, and a peer, in turns: one table.
+"""The zoo of an earlier commit, the zoo of this one, and peers, in turns: one table.
 
 python scripts/benchmarks/before_after.py BEFORE DATA [--rows NAME ...] [--rounds 5] [--log FILE] [--output FILE]
 
 BEFORE is a checkout of the earlier commit. DATA is a folder with ``mnist`` (the four files), ``text`` (the archive
-``aclImdb_labelled.tar.xz``, ``rt-polarity.pos`` and ``.neg``, ``tinyshakespeare_input.txt``), ``imagenet/photos``
-and ``mobilenet/mobilenet_v1_0.25_224.h5``. Each measurement is a command of its own, such as ``python -m zoo train``,
-in the folder of its checkout; which of the three begins changes from round to round. A first command of each checkout
+``aclImdb_labelled.tar.xz``, ``rt-polarity.pos`` and ``.neg``), ``imagenet/photos`` and
+ ``mobilenet/mobilenet_v1_0.25_224.h5``. Each measurement is a command of its own, such as ``python -m zoo train``,
+in the folder of its checkout; which one begins changes from round to round. A first command of each checkout
 prepares environments and texts and is not counted. --log keeps each measurement when it is there: a run that was
 stopped goes on where it was.
 """
@@ -26,10 +26,11 @@ from typing import Any, NamedTuple
 sys.path.insert(0, str(Path(__file__).resolve().parent.parent.parent))
 
 from scripts.benchmarks import common, imdb, mnist, torch_step
-from scripts.benchmarks.workers import training_step
 
-BEFORE, NOW, PEER = "before", "now", "peer"
+BEFORE, NOW = "before", "now"
 COPIES, WIDTH = 64, 0.25  # of ten photos, of MobileNet
+NAMES = {"language": "the language model", "mobilenet": "MobileNet"}
+UNITS = {"language": "tokens/s", "mobilenet": "images/s"}
 Figures = dict[str, float]
 
 
@@ -40,15 +41,15 @@ class Row(NamedTuple):
         what: what is measured.
         unit: of ``speed``; a rate, or ``s``, of which less is better.
         ours: measures a checkout: (folder of the checkout, number of the round, folder to write to).
-        peer: its name, or nothing.
-        theirs: measures the peer: (number of the round).
+        peers: by name, what measures each: (number of the round).
+        prepares: a first measurement of each checkout prepares something, and does not count.
     """
 
     what: str
     unit: str
     ours: Callable[[Path, int, Path], Figures]
-    peer: str = ""
-    theirs: Callable[[int], Figures] | None = None
+    peers: dict[str, Callable[[int], Figures]]
+    prepares: bool = True
 
 
 def main() -> int:
@@ -81,7 +82,7 @@ def main() -> int:
 def table(data: Path, folder: Path) -> dict[str, Row]:
     """Return all lines by their names."""
     text, photos = data / "text", folder / "photos"
-    snippets, play = folder / "snippets", text / "tinyshakespeare_input.txt"
+    snippets = folder / "snippets"
     snippets.mkdir()
     for kind in ("pos", "neg"):
         shutil.copy(text / f"rt-polarity.{kind}", snippets)
@@ -92,48 +93,44 @@ def table(data: Path, folder: Path) -> dict[str, Row]:
     digits, reviews = mnist.pack(data / "mnist", folder), text / "aclImdb_labelled.tar.xz"
     weights = data / "mobilenet" / "mobilenet_v1_0.25_224.h5"
     on_cpu, classifier, seed = ["backend=cpu"], ["train", "model=transformer/classifier"], ["seed={round}"]
-    language = ["train", "model=transformer/lm", "stack=torch", "data=text_file", f"data.root={play}"]
     of_reviews = [*classifier, "stack=torch", "data=text_folder", f"data.root={reviews}"]
     of_snippets = [*classifier, "data=text_lines", f"data.root={snippets}", "data.fold={round}"]
     of_mnist = ["train", "model=mnist", "data=mnist", f"data.root={data / 'mnist'}", "data.validation=0"]
     infer = ["infer", "model=mobilenet", f"model.alpha={WIDTH}", f"weights={weights}", f"input={photos}", "sheets=0"]
     with_keras = "Keras's example, tf-2.21"
     rows = {
-        "language": Row(
-            "language model, 500 steps on torch, float32", "s",
-            functools.partial(trained, [*language, "trainer.epochs=1", *on_cpu, *seed]),
-            "plain PyTorch", functools.partial(plain_language, play),
-        ),
         "reviews": Row(
             "film reviews, whole command on torch", "s", functools.partial(whole, [*of_reviews, *on_cpu, *seed]),
-            with_keras, functools.partial(keras_reviews, reviews, folder),
+            {with_keras: functools.partial(keras_reviews, reviews, folder)},
         ),
         "mnist": Row(
             "MNIST to 0.99, whole command on tf-2.21", "s",
             functools.partial(whole, [*of_mnist, "stack=tf-2.21", *on_cpu, *seed]),
-            with_keras, functools.partial(keras_digits, digits),
+            {with_keras: functools.partial(keras_digits, digits)},
         ),
         "digits": Row(
             "train model=mnist data=digits, whole command", "s",
-            functools.partial(whole, ["train", "model=mnist", "data=digits", *seed]),
+            functools.partial(whole, ["train", "model=mnist", "data=digits", *seed]), {},
         ),
         "files": Row(
             "MobileNet 0.25 over 640 photos in files, openvino, float32", "images/s",
             functools.partial(predicted, [*infer, "backend=openvino"]),
-            "keras.applications on tf-2.21", functools.partial(stock_files, photos),
+            {"keras.applications on tf-2.21": functools.partial(stock_files, photos)},
         ),
     }  # fmt: skip
     for stack in ("torch", "jax"):
         arguments = [*of_snippets, f"stack={stack}", *on_cpu]
         rows[f"snippets-{stack}"] = Row(
-            f"film snippets, training on {stack}", "s", functools.partial(trained, arguments)
+            f"film snippets, training on {stack}", "s", functools.partial(trained, arguments), {}
         )
     for stack, precision in (("torch", "float32"), ("torch", "bfloat16"), ("tf-2.21", "float32"), ("jax", "float32")):
-        plain = ("plain PyTorch", functools.partial(plain_steps, precision)) if stack == "torch" else ()
-        rows[f"mobilenet-{stack}-{precision}"] = Row(
-            f"MobileNet, training, batches of 32, {stack}, {precision}", "images/s",
-            functools.partial(steps, stack, precision), *plain,
-        )  # fmt: skip
+        peers = {"plain PyTorch": "plain", "torch.compile": "compiled"} if stack == "torch" else {}
+        for network in torch_step.STEPS:
+            rows[f"{network}-{stack}-{precision}"] = Row(
+                f"training steps of {NAMES[network]}, {stack}, {precision}", UNITS[network],
+                functools.partial(steps, network, stack, precision),
+                {name: functools.partial(plain_steps, network, way, precision) for name, way in peers.items()}, False,
+            )  # fmt: skip
     return rows
 
 
@@ -143,17 +140,14 @@ def measure(rows: dict[str, Row], trees: dict[str, Path], rounds: int, log: Path
     known = {tuple(json.loads(line)[key] for key in ("row", "way", "round")) for line in log.open(encoding="utf-8")}
     for number in range(rounds + 1):  # the first is not counted
         for name, row in rows.items():
-            ways = [BEFORE, NOW, *([PEER] if row.theirs else [])]
+            ways = [*trees, *row.peers]
             turn = number % len(ways)
             for way in [*ways[turn:], *ways[:turn]]:
-                if (name, way, number) in known or (number == 0 and way == PEER):
+                if (name, way, number) in known or (number == 0 and (way in row.peers or not row.prepares)):
                     continue
                 with tempfile.TemporaryDirectory(dir=folder) as to:
-                    if way == PEER:
-                        assert row.theirs is not None  # noqa: S101  (see above)
-                        taken = row.theirs(number)
-                    else:
-                        taken = row.ours(trees[way], number, Path(to))
+                    peer = row.peers.get(way)
+                    taken = peer(number) if peer else row.ours(trees[way], number, Path(to))
                 line = {"row": name, "way": way, "round": number, **taken}
                 print(json.dumps(line), file=sys.stderr, flush=True)
                 with log.open("a", encoding="utf-8") as out:
@@ -198,27 +192,22 @@ def predicted(arguments: list[str], tree: Path, number: int, folder: Path) -> Fi
     return {"speed": zoo(arguments, tree, number, folder)["metrics"]["end_to_end_items_per_s"]}
 
 
-def steps(stack: str, precision: str, tree: Path, number: int, folder: Path) -> Figures:
-    """Images a second of training steps of MobileNet, alpha 1, 224 pixels."""
-    settings = [f"stack={stack}", "network=mobilenet", "modes=[training]", f"precisions=[{precision}]", "rounds=3"]
-    zoo(["bench", "bench=stacks", *settings], tree, number, folder)
-    (row,) = json.loads((folder / "run" / "results.json").read_text(encoding="utf-8"))["rows"]
-    return {"speed": row["items_per_s"]}
+def steps(network: str, stack: str, precision: str, tree: Path, number: int, folder: Path) -> Figures:
+    """Items a second of training steps of a network of training_step.py."""
+    return rate(torch_step.process(network, "zoo", precision, stack=stack, tree=tree), network)
 
 
-def plain_language(text: Path, _: int) -> Figures:
-    """Seconds of plain PyTorch for the same 500 steps."""
-    return {"speed": common.run_in_stack("torch", "shakespeare_torch.py", text, 1, 1e-3)["train_s"]}
+def plain_steps(network: str, way: str, precision: str, _: int) -> Figures:
+    """Items a second of plain PyTorch, as its user starts it, see torch_step.py."""
+    return rate(torch_step.process(network, way, precision), network)
 
 
-def plain_steps(precision: str, _: int) -> Figures:
-    """Images a second of plain PyTorch, as its user starts it, see torch_step.py."""
-    none: dict[str, str | None] = dict.fromkeys(torch_step.OF_THE_ZOO)
-    process = common.WorkerProcess("torch", "training_step.py", "mobilenet", "plain", precision, 0, variables=none)
-    process.ask(steps=2)
-    seconds = process.ask(steps=5)["seconds"]
+def rate(process: common.WorkerProcess, network: str) -> Figures:
+    """Take steps of a worker, and end it."""
+    process.ask(steps=2)  # compiles, and gets its memory
+    seconds = process.ask(steps=torch_step.STEPS[network])["seconds"]
     process.close()
-    return {"speed": training_step.PICTURES / statistics.median(seconds)}
+    return {"speed": torch_step.ITEMS[network] / statistics.median(seconds)}
 
 
 def keras_reviews(archive: Path, folder: Path, _: int) -> Figures:
@@ -263,7 +252,7 @@ def compared(rows: dict[str, Row], measured: list[dict[str, Any]], commit: str) 
     """Return rows for ratios.py: this commit against the earlier one, and against the peer."""
     result: list[tuple[Any, ...]] = []
     for name, row in rows.items():
-        for way, against in ((BEFORE, f"the zoo at {commit}"), (PEER, row.peer)):
+        for way, against in ((BEFORE, f"the zoo at {commit}"), *((peer, peer) for peer in row.peers)):
             if theirs := rounds_of(measured, name, way):
                 result.append((row.what, "", against, times(row, rounds_of(measured, name, NOW), theirs)))
     return result
@@ -271,25 +260,22 @@ def compared(rows: dict[str, Row], measured: list[dict[str, Any]], commit: str) 
 
 def show(rows: dict[str, Row], measured: list[dict[str, Any]]) -> None:
     """Print the table in Markdown: medians and extremes."""
-    print("| what | before | now | peer | now, times as fast as before | now, times as fast as the peer |")
+    print("| what | before | now | peers | now, times as fast as before | now, times as fast as peers |")
     print("|---|---|---|---|---|---|")
     for name, row in rows.items():
-        cells = [f"{row.what} ({row.unit})" + (f"; {row.peer}" if row.peer else "")]
-        for way in (BEFORE, NOW, PEER):
-            accuracy = rounds_of(measured, name, way, "accuracy")
-            right = f", right {spread(accuracy, 4)}" if accuracy else ""
-            cells.append(spread(rounds_of(measured, name, way), 1) + right)
-        ours = rounds_of(measured, name, NOW)
-        for way in (BEFORE, PEER):
-            theirs = rounds_of(measured, name, way)
-            cells.append(spread(times(row, ours, theirs), 2) if theirs else "")
+        ours, figures_by, ratios_by = rounds_of(measured, name, NOW), {}, {}
+        for way in (BEFORE, NOW, *row.peers):
+            accuracy, theirs = rounds_of(measured, name, way, "accuracy"), rounds_of(measured, name, way)
+            figures_by[way] = spread(theirs, 1) + (f", right {spread(accuracy, 4)}" if accuracy else "")
+            ratios_by[way] = spread(times(row, ours, theirs), 2)
+        cells = [f"{row.what}, {row.unit}", figures_by[BEFORE], figures_by[NOW]]
+        cells += ["; ".join(f"{peer} {figures_by[peer]}" for peer in row.peers), ratios_by[BEFORE]]
+        cells += ["; ".join(ratios_by[peer] for peer in row.peers)]
         print(f"| {' | '.join(cells)} |")
 
 
 def spread(figures: list[float], digits: int) -> str:
     """Return median and extremes in words."""
-    if not figures:
-        return ""
     return f"{statistics.median(figures):.{digits}f} ({min(figures):.{digits}f} to {max(figures):.{digits}f})"
 
 

@@ -18,6 +18,7 @@ sys.path.insert(0, str(Path(__file__).resolve().parent.parent.parent))
 from scripts.benchmarks import common
 
 STEPS = {"language": 30, "mobilenet": 3}  # of a round
+ITEMS = {"language": 12 * 64, "mobilenet": 32}  # of a step: tokens, images
 OF_THE_ZOO = ("GLIBC_TUNABLES", "GOMP_SPINCOUNT")
 
 
@@ -31,14 +32,12 @@ def main() -> int:
     parser.add_argument("--rounds", type=int, default=5)
     parser.add_argument("--precision", choices=("float32", "bfloat16"), default="float32")
     options = parser.parse_args()
-    none = {} if options.variables else dict.fromkeys(OF_THE_ZOO)
     rows = []
     for name in options.networks:
         processes = {
-            way: common.WorkerProcess("torch", "training_step.py", name, way, options.precision, options.threads,
-                                      variables={} if way == "zoo" else none)
+            way: process(name, way, options.precision, options.threads, with_variables=options.variables)
             for way in ("zoo", *options.against)
-        }  # fmt: skip
+        }
         times = common.in_turns(processes, options.rounds, STEPS[name])
         about = f"{name}, training step, {options.threads} threads"
         for way in options.against:
@@ -49,6 +48,35 @@ def main() -> int:
             rows.append((about, f"torch, {options.precision}", peer, ratios))
     common.write_ratios(options.output, rows)
     return 0
+
+
+def process(
+    network: str,
+    way: str,
+    precision: str,
+    threads: int = 0,
+    stack: str = "torch",
+    tree: Path | None = None,
+    with_variables: bool = False,
+) -> common.WorkerProcess:
+    """Start a worker that takes steps.
+
+    Args:
+        network: see workers/training_step.py, as for the next three.
+        way: zoo, plain or compiled.
+        precision: float32 or bfloat16.
+        threads: 0 leaves their number to the stack.
+        stack: whose interpreter it runs in.
+        tree: another checkout, whose zoo it is.
+        with_variables: give plain PyTorch the zoo's environment variables.
+    """
+    variables: dict[str, str | None] = {}
+    if way != "zoo" and not with_variables:
+        variables = dict.fromkeys(OF_THE_ZOO)
+    elif tree and not (tree / "scripts" / "benchmarks" / "allocator.py").exists():
+        variables = {"GLIBC_TUNABLES": None}  # the commit did not set it yet
+    words = (network, way, precision, threads, tree or common.ROOT)
+    return common.WorkerProcess(stack, "training_step.py", *words, variables=variables)
 
 
 if __name__ == "__main__":

@@ -1,10 +1,16 @@
 """Classifiers and language models of text on real stacks: they learn, agree with each other, and write."""
 
+from pathlib import Path
+
 import numpy as np
 import pytest
 
 from tests.support.conformance import Answers
 from tests.support.questions import FIRST, STACKS
+from tests.support.trainings import ready
+from zoo.cli.main import main
+from zoo.data.text import tokenization
+from zoo.models import word_pairs
 
 pytestmark = pytest.mark.stacks
 
@@ -34,3 +40,31 @@ def test_language_models_learn_and_write_past_their_memory(conformance: Answers,
     assert scored["metrics"]["items"] == 59
     assert generated["written"] == "abcdefabcdefabcdefabcd"
     assert generated["text"] == generated["written"][2:]
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("stack", ["torch", "tf-1.8"])
+def test_the_classifier_of_pairs_begins_with_logits_of_one_spread(tmp_path: Path, stack: str) -> None:
+    kinds = {
+        name: [f"a {name} film, {'very ' * (number % 4)}{name}" for number in range(60)] for name in ("bad", "good")
+    }
+    texts = [text for name in kinds for text in kinds[name]]
+    (tmp_path / "texts").mkdir()
+    for name, lines in kinds.items():
+        (tmp_path / "texts" / f"{name}.txt").write_text("\n".join(lines))
+    words = [*ready(stack), "model=transformer/classifier", "data=text_lines", f"data.root={tmp_path / 'texts'}"]
+    words += ["model.layers=1", "model.d_model=16", "model.heads=2", "model.d_ff=32", "model.length=16"]
+    words += ["model.pair_buckets=500", "trainer.learning_rate=1e-9", "trainer.epochs=1"]
+    assert main(["train", *words, f"output.root={tmp_path}", "output.name=run"]) == 0
+    with np.load(tmp_path / "run" / "weights.npz") as weights:
+        gains, scaled = (weights[f"pairs/{name}"] for name in ("gains", "ratios"))
+    effective = scaled * (0.02 + 0.5 * gains)
+    tokens = tokenization.load(tmp_path / "run" / "vocabulary.json").encode_all(texts)
+    rows = np.zeros((len(texts), 16), np.int32)
+    for row, text in zip(rows, tokens, strict=True):
+        row[: len(text)] = text
+    pairs = len(scaled) - 500 + word_pairs.buckets(rows, 500)
+    pairs[(rows[:, :-1] == 0) | (rows[:, 1:] == 0)] = 0
+    logits = effective[rows].sum(axis=1) + effective[pairs].sum(axis=1)
+    assert logits.std() == pytest.approx(word_pairs.FIRST_SPREAD, rel=0.03), "a tenth and more was not counted"
+    assert (logits.argmax(axis=1) == np.repeat([0, 1], 60)).all()

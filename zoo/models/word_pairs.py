@@ -9,7 +9,7 @@ MOST_BUCKETS, STEP, STEPS = 1 << 20, 15, 4
 # Texts counted at a time: as many features of them are sorted together.
 TOGETHER = 1000
 # How far apart the first logits of the texts that were counted are, as a standard deviation.
-FIRST_SPREAD = 0.5
+FIRST_SPREAD = 0.75
 
 
 def buckets(tokens, count, modulo=operator.mod):

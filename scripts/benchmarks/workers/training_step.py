@@ -1,7 +1,9 @@
-"""Training steps for torch_step.py and allocator.py: ``python training_step.py NETWORK WAY PRECISION THREADS``.
+"""Training steps in a stack's interpreter: ``python training_step.py NETWORK WAY PRECISION THREADS [TREE]``.
 
-WAY is zoo, on any stack, or plain or compiled: PyTorch without Keras. THREADS 0 leaves their number to the stack. A
-line of input, ``{"steps": N}``, is answered by ``{"seconds": [...]}``, one for each step.
+WAY is zoo, on any stack, or plain or compiled: PyTorch without Keras. THREADS 0 leaves their number to the stack. The
+zoo is that of TREE, another checkout, or the one that this file belongs to. A line of input, ``{"steps": N}``, is
+answered by ``{"seconds": [...]}``, one for each step; ``{"profile": N}``, on PyTorch, by ``{"operations": {...}}``:
+milliseconds of a step by the name of the operation, and ``step``, all of it.
 """
 
 import importlib
@@ -25,10 +27,10 @@ BLOCKS = [(64, 1), (128, 2), (128, 1), (256, 2), (256, 1), (512, 2), *[(512, 1)]
 Step = Callable[[], object]
 
 
-def zoo(network: str, precision: str) -> Step:
+def zoo(network: str, precision: str, tree: Path) -> Step:
     """Return a step of a network by the zoo."""
     os.environ.setdefault("KERAS_TORCH_DEVICE", "cpu")
-    runpy.run_path(str(HERE.parents[2] / "zoo" / "worker" / "bootstrap.py"))
+    runpy.run_path(str(tree / "zoo" / "worker" / "bootstrap.py"))
     compat: Any = importlib.import_module("zoo.models.compat")
     compat.seed(1)
     compat.set_precision("mixed_bfloat16" if precision == "bfloat16" else precision)
@@ -105,14 +107,30 @@ def mobilenet(nn: Any) -> Any:
     return nn.Sequential(*layers, nn.AdaptiveAvgPool2d(1), nn.Flatten(), nn.Linear(inner, CLASSES))
 
 
-def main(network: str, way: str, precision: str, threads: int) -> None:
+def profile(step: Step, count: int) -> dict[str, float]:
+    """Return milliseconds a step that PyTorch's operations took themselves, by their names, and ``step``, of all."""
+    profiler: Any = importlib.import_module("torch.profiler")
+    begin = time.perf_counter()
+    with profiler.profile(activities=[profiler.ProfilerActivity.CPU]) as taken:
+        for _ in range(count):
+            step()
+        spent = time.perf_counter() - begin
+    operations = {each.key: each.self_cpu_time_total / 1e3 / count for each in taken.key_averages()}
+    return {**operations, "step": 1e3 * spent / count}
+
+
+def main(network: str, way: str, precision: str, threads: int, tree: Path) -> None:
     """Answer until standard input ends."""
     if threads:
         importlib.import_module("torch").set_num_threads(threads)
-    step = zoo(network, precision) if way == "zoo" else plain(network, precision, way == "compiled")
+    step = zoo(network, precision, tree) if way == "zoo" else plain(network, precision, way == "compiled")
     for line in sys.stdin:
+        question = json.loads(line)
+        if "profile" in question:
+            print(json.dumps({"operations": profile(step, question["profile"])}), flush=True)
+            continue
         seconds = []
-        for _ in range(json.loads(line)["steps"]):
+        for _ in range(question["steps"]):
             begin = time.perf_counter()
             step()
             seconds.append(time.perf_counter() - begin)
@@ -120,4 +138,4 @@ def main(network: str, way: str, precision: str, threads: int) -> None:
 
 
 if __name__ == "__main__":
-    main(sys.argv[1], sys.argv[2], sys.argv[3], int(sys.argv[4]))
+    main(sys.argv[1], sys.argv[2], sys.argv[3], int(sys.argv[4]), Path([*sys.argv, str(HERE.parents[2])][5]))

@@ -121,7 +121,7 @@ class WordPairLogits(ZooLayer):
     # A weight of zero is a gain of FIRST_GAIN; a gain moves by GAIN_RATE times what the optimizer moves a weight by.
     FIRST_GAIN, GAIN_RATE = 0.02, 0.5
     # Ratios are kept so many times as large, which lets gains learn so many times as fast as other weights do.
-    SCALE = 3.0
+    SCALE = 7.0
 
     def __init__(self, vocabulary, buckets, classes, **kwargs):
         super(WordPairLogits, self).__init__(**kwargs)
