@@ -80,6 +80,29 @@ def test_published_weights_are_fine_tuned_in_stages(root: Path, capsys: pytest.C
     assert "conv_preds" in names
 
 
+@pytest.mark.parametrize("stack", ["torch", "jax"])
+def test_every_framework_fine_tunes_in_stages(root: Path, stack: str) -> None:
+    """The stage of the last layer trains a model that shares its layers with the whole one."""
+    real_stacks.python(stack)
+    small = ["model=mobilenet", "model.alpha=0.25", "model.input_size=32", "backend=cpu", "trainer.batch_size=16"]
+    if not (root / "small" / "weights.npz").is_file():
+        train(root, "small", *small, "stack=tf-2.21", "weights=none", "trainer.epochs=1")
+    words = [
+        *TUNED,
+        f"stack={stack}",
+        f"weights={root / 'small' / 'weights.npz'}",
+        "fine_tune.unfreeze_from=conv_pw_12",
+    ]
+    run = train(root, f"tuned-{stack}", *words)
+    rows = [(row["epoch"], row["stage"]) for row in history(root / f"tuned-{stack}")]
+    assert rows == [("1", "1"), ("2", "1"), ("3", "1"), ("4", "2")]
+    assert run["stack"]["name"] == stack
+    with np.load(root / "small" / "weights.npz") as before, np.load(root / f"tuned-{stack}" / "weights.npz") as after:
+        moved = {name for name in before.files if not np.array_equal(before[name], after[name])}
+    assert {"conv_preds/kernel", "conv_preds/bias"} <= moved
+    assert "conv_pw_11/kernel" not in moved
+
+
 @pytest.mark.parametrize(("backend", "stack"), [("cpu", "tf-1.8"), ("plaidml", "plaidml-0.7")])
 def test_old_kerases_fine_tune_what_a_new_one_learnt(root: Path, backend: str, stack: str) -> None:
     real_stacks.python(stack)

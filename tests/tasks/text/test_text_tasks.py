@@ -64,9 +64,9 @@ def test_a_run_keeps_its_vocabulary_and_tells_its_split(folder: Path, capsys: py
 
 
 def test_texts_longer_than_the_model_reads_are_counted(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    (folder / "texts.csv").write_text(TABLE + "word " * 600 + ",good\n")
+    (folder / "texts.csv").write_text(TABLE + "word " * 1100 + ",good\n")
     trained(folder, *CLASSIFIER)
-    assert "1 of 61 texts have more than 512 tokens: their beginning and end are read" in capsys.readouterr().err
+    assert "1 of 61 texts have more than 1024 tokens: their beginning and end are read" in capsys.readouterr().err
 
 
 def test_sentences_files_and_tables_are_told_apart(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:

@@ -153,8 +153,10 @@ def _fuses(optimizer, variables):
 
 def _before_softmax(model):
     """The model that ends before the last layer, where that is nothing but a softmax; else None."""
-    last = model.outputs[0]._keras_history.operation
+    last, node, _ = model.outputs[0]._keras_history
     if type(last) is not keras.layers.Activation or last.activation is not keras.activations.softmax:
         return None
     inputs = model.inputs[0] if len(model.inputs) == 1 else model.inputs
-    return keras.Model(inputs, last.input, name="logits_of_" + model.name)
+    # Not `last.input`: a layer that several models share has one for each of them.
+    (logits,) = last._inbound_nodes[node].input_tensors
+    return keras.Model(inputs, logits, name="logits_of_" + model.name)

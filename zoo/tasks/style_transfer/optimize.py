@@ -4,17 +4,16 @@ import contextlib
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from zoo.config.overrides import value_of
 from zoo.config.schemas.style_transfer import StyleConfig
 from zoo.config.tasks import Command, Task
 from zoo.core.files import file_sha256
 from zoo.data.images import files
-from zoo.environments import machine, selection, stacks
 from zoo.runs import plots, worker_process
 from zoo.runs.context import RunContext, create_training_context
 from zoo.runs.execution import execute, raise_if_failed, request_of
 from zoo.runs.lifecycle import record_outcome, start_run
 from zoo.runs.result import Run
+from zoo.tasks import fastest_stack
 from zoo.tasks.style_transfer import images, inputs
 from zoo.weights import feature_networks
 
@@ -24,8 +23,6 @@ if TYPE_CHECKING:
 
     Bytes = NDArray[np.uint8]
 
-# On processors PyTorch's convolutions are the fastest of all stacks (scripts/benchmarks/style_transfer.py).
-FASTEST_ON_CPU = "torch"
 # Settings that the worker takes as they are.
 KEPT = ("optimizer", "rate", "every", "seed", "checkpoint_minutes")
 
@@ -50,23 +47,6 @@ def train(overrides: list[str]) -> Run:
         outcome = execute(context, _request(context, settings, job, features))
         _finish(context, settings, job, outcome, features)
     return context.result
-
-
-def add_fastest_stack(overrides: list[str], here: machine.Machine) -> list[str]:
-    """Name the stack that is fastest at this, where the user named none and the processor computes.
-
-    Args:
-        overrides: as on the command line.
-        here: the machine to choose for.
-    """
-    if any(value_of(key, overrides) for key in ("stack", "backend.python", "reference")):
-        return overrides
-    wanted = value_of("backend", overrides)
-    if wanted in (None, "auto"):
-        wanted = selection.select(None, here).backend.name
-    if wanted != "cpu" or here.platform not in stacks.load(FASTEST_ON_CPU).platforms:
-        return overrides
-    return [*(text for text in overrides if text != "backend=auto"), "backend=cpu", f"stack={FASTEST_ON_CPU}"]
 
 
 def _request(
@@ -199,7 +179,7 @@ TRAIN = Command(
     "style",
     StyleConfig,
     train,
-    add_defaults=add_fastest_stack,
+    add_defaults=fastest_stack.add,
     figures=("loss", "content", "style", "roughness"),
 )
 TASK = Task("stylize", (TRAIN,))

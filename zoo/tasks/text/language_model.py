@@ -14,7 +14,7 @@ from zoo.runs.execution import execute, raise_if_failed, request_of
 from zoo.runs.lifecycle import record_outcome, start_run
 from zoo.runs.records import Json
 from zoo.runs.result import Run
-from zoo.tasks import summaries, trained_run
+from zoo.tasks import fastest_stack, summaries, trained_run
 from zoo.tasks.text import export, pretrained_text, scored_text, train_classifier
 
 GENERATED = "generated.txt"
@@ -135,6 +135,7 @@ TRAIN = Command(
     LanguageTrainConfig,
     train,
     figures=("loss", "accuracy", "val_loss", "val_accuracy", "val_token_accuracy"),
+    add_defaults=fastest_stack.add_to_training,
     summary=summaries.training,
 )
 INFER = Command(

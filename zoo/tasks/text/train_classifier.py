@@ -17,7 +17,7 @@ from zoo.runs.lifecycle import record_outcome, start_run
 from zoo.runs.records import Json
 from zoo.runs.result import Run
 from zoo.runs.worker_process import Request
-from zoo.tasks import error_analysis, few_items, summaries
+from zoo.tasks import error_analysis, fastest_stack, few_items, summaries
 from zoo.tasks.text import export, linear_baseline, predict, pretrained_text
 
 T = TypeVar("T", bound=TextTraining)
@@ -176,6 +176,7 @@ TRAIN = Command(
     train,
     figures=("loss", "accuracy", "val_loss", "val_accuracy"),
     columns=("val_top5",),
+    add_defaults=fastest_stack.add_to_training,
     summary=summaries.training,
 )
 # Benchmarks build networks of the sizes of film reviews.

@@ -1,0 +1,47 @@
+"""Which stack trains where the user names none and a processor computes."""
+
+import dataclasses
+
+import pytest
+
+from zoo.environments import machine
+from zoo.tasks import registry
+
+
+def stack_of(platform: str, *words: str) -> str | None:
+    """The stack that the defaults of `train` name on a machine without a GPU; None where they name none."""
+    system, _, processor = platform.partition("-")
+    here = dataclasses.replace(machine.probe(), os=system, arch=processor, gpus=[])
+    command = registry.command_of("train", list(words))
+    overrides = command.add_defaults(list(words), here) if command.add_defaults else list(words)
+    named = [word.partition("=")[2] for word in overrides if word.startswith("stack=")]
+    return named[-1] if named else None
+
+
+TEXTS = ("model=transformer/classifier", "data=text_lines")
+
+
+@pytest.mark.parametrize(
+    ("words", "stack"),
+    [
+        (("model=mobilenet", "backend=cpu"), "torch"),
+        (("model=mobilenet_v2", "model.alpha=0.5"), "torch"),
+        (("model=mobilenet", "model.alpha=0.25"), None),
+        (("model=mobilenet", "model.alpha=wide"), None),
+        (("model=mnist", "data=digits"), None),
+        (TEXTS, "torch"),
+        (("model=transformer/lm", "backend=auto"), "torch"),
+        (("model=style_transfer",), "torch"),
+        ((*TEXTS, "stack=tf-2.12"), "tf-2.12"),
+        ((*TEXTS, "backend=jax"), None),
+        ((*TEXTS, "backend.python=/usr/bin/python3"), None),
+        (("model=mobilenet", "tensorboard=true"), None),
+    ],
+)
+def test_the_stack_that_trains_fastest_is_named(words: tuple[str, ...], stack: str | None) -> None:
+    assert stack_of("linux-x86_64", *words) == stack
+
+
+def test_where_nothing_was_measured_the_order_of_the_backend_holds() -> None:
+    assert stack_of("macos-arm64", *TEXTS, "backend=cpu") is None
+    assert stack_of("macos-arm64", "model=style_transfer", "backend=cpu") == "torch"

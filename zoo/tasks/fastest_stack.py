@@ -1,0 +1,36 @@
+"""PyTorch's stack for what it computes fastest on a processor, where the user names no stack.
+
+Measured by scripts/benchmarks/style_transfer.py and before_after.py, see docs/benchmarks.md.
+"""
+
+from zoo.config.overrides import value_of
+from zoo.environments import selection, stacks
+from zoo.environments.machine import Machine
+
+STACK = "torch"
+# Where trainings were timed on several stacks; elsewhere the order of the backend's stacks holds.
+MEASURED = ("linux-x86_64",)
+# What names a stack already, or what TensorFlow alone can do.
+DECIDED = ("stack", "backend.python", "reference", "trainer.jit", "trainer.export", "tensorboard")
+
+
+def add(overrides: list[str], here: Machine) -> list[str]:
+    """Name the stack, where the user named none and the processor computes.
+
+    Args:
+        overrides: as on the command line.
+        here: the machine to choose for.
+    """
+    if any(value_of(key, overrides) for key in DECIDED):
+        return overrides
+    wanted = value_of("backend", overrides)
+    if wanted in (None, "auto"):
+        wanted = selection.select(None, here).backend.name
+    if wanted != "cpu" or here.platform not in stacks.load(STACK).platforms:
+        return overrides
+    return [*(text for text in overrides if text != "backend=auto"), "backend=cpu", f"stack={STACK}"]
+
+
+def add_to_training(overrides: list[str], here: Machine) -> list[str]:
+    """As :func:`add`, for trainings of texts and of wide networks of pictures (docs/benchmarks.md)."""
+    return add(overrides, here) if here.platform in MEASURED else overrides
