@@ -25,10 +25,10 @@ from typing import Any, NamedTuple
 
 sys.path.insert(0, str(Path(__file__).resolve().parent.parent.parent))
 
-from scripts.benchmarks import common, imdb, mnist, torch_step
+from scripts.benchmarks import common, imdb, mnist, mobilenet_inference, torch_step
 
 BEFORE, NOW = "before", "now"
-COPIES, WIDTH = 64, 0.25  # of ten photos, of MobileNet
+COPIES = 64  # of ten photos
 NAMES = {"language": "the language model", "mobilenet": "MobileNet"}
 UNITS = {"language": "tokens/s", "mobilenet": "images/s"}
 Figures = dict[str, float]
@@ -91,12 +91,12 @@ def table(data: Path, folder: Path) -> dict[str, Row]:
         for photo in sorted((data / "imagenet" / "photos").iterdir()):
             shutil.copy(photo, photos / f"{number}-{photo.name}")
     digits, reviews = mnist.pack(data / "mnist", folder), text / "aclImdb_labelled.tar.xz"
-    weights = data / "mobilenet" / "mobilenet_v1_0.25_224.h5"
+    weights = {0.25: data / "mobilenet" / "mobilenet_v1_0.25_224.h5", 1.0: Path(mobilenet_inference.draw(folder))}
     on_cpu, classifier, seed = ["backend=cpu"], ["train", "model=transformer/classifier"], ["seed={round}"]
     of_reviews = [*classifier, "stack=torch", "data=text_folder", f"data.root={reviews}"]
     of_snippets = [*classifier, "data=text_lines", f"data.root={snippets}", "data.fold={round}"]
     of_mnist = ["train", "model=mnist", "data=mnist", f"data.root={data / 'mnist'}", "data.validation=0"]
-    infer = ["infer", "model=mobilenet", f"model.alpha={WIDTH}", f"weights={weights}", f"input={photos}", "sheets=0"]
+    infer = ["infer", "model=mobilenet", f"input={photos}", "sheets=0", "backend=openvino"]
     with_keras = "Keras's example, tf-2.21"
     rows = {
         "reviews": Row(
@@ -112,12 +112,16 @@ def table(data: Path, folder: Path) -> dict[str, Row]:
             "train model=mnist data=digits, whole command", "s",
             functools.partial(whole, ["train", "model=mnist", "data=digits", *seed]), {},
         ),
-        "files": Row(
-            "MobileNet 0.25 over 640 photos in files, openvino, float32", "images/s",
-            functools.partial(predicted, [*infer, "backend=openvino"]),
-            {"keras.applications on tf-2.21": functools.partial(stock_files, photos)},
+        "first": Row(
+            "the same on a machine with empty caches, from its clone on", "s", first_run, {}, False,
         ),
     }  # fmt: skip
+    for width, file in weights.items():
+        rows[f"files-{width}"] = Row(
+            f"MobileNet {width} over 640 photos in files, openvino, float32", "images/s",
+            functools.partial(predicted, [*infer, f"model.alpha={width}", f"weights={file}"]),
+            {"keras.applications on tf-2.21": functools.partial(stock_files, photos, width)},
+        )  # fmt: skip
     for stack in ("torch", "jax"):
         arguments = [*of_snippets, f"stack={stack}", *on_cpu]
         rows[f"snippets-{stack}"] = Row(
@@ -187,6 +191,22 @@ def trained(arguments: list[str], tree: Path, number: int, folder: Path) -> Figu
     return figures(common.training_s(record), record)
 
 
+def first_run(tree: Path, _: int, folder: Path) -> Figures:
+    """Seconds of the README's first command in a new clone, with an empty home: all is downloaded and built."""
+    (folder / "home").mkdir()
+    pip = Path.home() / ".config" / "pip"
+    if pip.is_dir():  # where packages come from
+        shutil.copytree(pip, folder / "home" / ".config" / "pip")
+    kept = {name: value for name, value in os.environ.items() if name not in ("VIRTUAL_ENV", "UV_CACHE_DIR")}
+    home = {"HOME": str(folder / "home"), "XDG_CACHE_HOME": str(folder / "home" / ".cache")}
+    began = time.monotonic()
+    subprocess.run(["git", "clone", "-q", str(tree), str(folder / "zoo")], check=True)
+    command = ["python3", "scripts/run.py", "zoo", "train", "model=mnist", "data=digits"]
+    subprocess.run(command, cwd=folder / "zoo", env=kept | home, stdout=subprocess.DEVNULL,
+                   stderr=subprocess.DEVNULL, check=True)  # fmt: skip
+    return {"speed": time.monotonic() - began}
+
+
 def predicted(arguments: list[str], tree: Path, number: int, folder: Path) -> Figures:
     """Images a second from the first file to the last answer."""
     return {"speed": zoo(arguments, tree, number, folder)["metrics"]["end_to_end_items_per_s"]}
@@ -225,9 +245,9 @@ def keras_digits(digits: Path, number: int) -> Figures:
     return {"speed": answer["seconds"], "accuracy": answer["accuracy"][-1]}
 
 
-def stock_files(photos: Path, _: int) -> Figures:
+def stock_files(photos: Path, width: float, _: int) -> Figures:
     """Images a second of Keras's ``predict`` from files."""
-    process = common.WorkerProcess("tf-2.21", "mobilenet.py", "stock", "tensorflow", "float32", WIDTH)
+    process = common.WorkerProcess("tf-2.21", "mobilenet.py", "stock", "tensorflow", "float32", width)
     process.ask(photos=str(photos))  # compiles
     rate = float(process.ask(photos=str(photos))["rate"])
     process.close()

@@ -94,7 +94,7 @@ def first_epoch_settings(model: str, samples: Path) -> list[str]:
         "transformer/classifier": {
             **texts, "data": "text_lines", "data.root": samples / "texts", "data.validation": 0.1,
             "model.pooled_dropout": 0, "model.pair_buckets": 0, "trainer.word_dropout": 0, "trainer.optimizer": "sgd",
-            "trainer.learning_rate": 0.01,
+            "trainer.best_by": "accuracy", "trainer.learning_rate": 0.01,
         },
         "transformer/lm": {
             **texts, "data": "text_file", "data.root": samples / "sentences.txt", "data.tokenizer": "characters",
