@@ -126,7 +126,7 @@ def prepare(wanted: str, find_python: Callable[[], str]) -> None:
     """Make .venv hold exactly what requirements.lock names, and this checkout itself."""
     if os.path.exists(VENV) and read_mark() is None:
         raise RunError(f"{VENV} exists but was not made by this script. Move it away, or use it yourself.")
-    say("Preparing .venv from requirements.lock (once; about a minute) ...")
+    say("Preparing .venv from requirements.lock (once; about ten seconds) ...")
     if not runs(program("python")):
         create(find_python())
     write_mark("")
@@ -140,13 +140,22 @@ def create(python: str) -> None:
     shutil.rmtree(VENV, ignore_errors=True)
     os.makedirs(VENV)
     write_mark("")
-    call([python, "-m", "venv", VENV], "an empty environment could not be made")
+    # Installing pip takes longer than all that follows, so that of the other Python works in .venv where it can.
+    borrowed = lends_pip(python)
+    call([python, "-m", "venv", *(["--without-pip"] if borrowed else []), VENV], "an empty environment could not be made")
+    pip = [python, "-m", "pip", "--python", program("python")] if borrowed else [program("python"), "-m", "pip"]
     with tempfile.TemporaryDirectory() as scratch:
         path = os.path.join(scratch, "uv.lock")
         with open(path, "w", encoding="utf-8") as target:
             target.write(locked("uv"))
-        pip = [program("python"), "-m", "pip", "install", "-q", "--disable-pip-version-check", "--no-input"]
-        call([*pip, "--no-deps", "--require-hashes", "-r", path], "the installer uv could not be installed")
+        install = ["install", "-q", "--disable-pip-version-check", "--no-input", "--no-deps", "--require-hashes"]
+        call([*pip, *install, "-r", path], "the installer uv could not be installed")
+
+
+def lends_pip(python: str) -> bool:
+    """Return whether a Python has a pip that can install for another one, as it can since 22.3."""
+    test = "import pip, sys; sys.exit(int(pip.__version__.partition('.')[0]) < 23)"
+    return subprocess.call([python, "-c", test], stderr=subprocess.DEVNULL, env=environment()) == 0
 
 
 def locked(name: str) -> str:
@@ -161,8 +170,10 @@ def locked(name: str) -> str:
 def sync() -> None:
     """Install what the lock names, remove what it does not, and add the checkout itself."""
     pip = [program("uv"), "--no-config", "--color", "never", "pip"]
-    # uv compiles itself: PYTHONDONTWRITEBYTECODE, where it is set, would leave that to every later start.
-    options = ["-q", "--python", program("python"), "--compile-bytecode"]
+    options = ["-q", "--python", program("python")]
+    if os.environ.get("PYTHONDONTWRITEBYTECODE"):
+        # Else Python keeps the byte code of what it imports, a small part of all that is installed.
+        options.append("--compile-bytecode")
     hashed = ["--require-hashes", "--index-strategy", "unsafe-best-match", LOCK]
     call([*pip, "sync", *options, *hashed], "the libraries could not be installed")
     own = ["--no-deps", "--no-build-isolation", "-e", ROOT]

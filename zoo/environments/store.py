@@ -10,6 +10,7 @@ import json
 import os
 import re
 import subprocess
+import sys
 import tempfile
 from collections.abc import Iterator, Sequence
 from contextlib import AbstractContextManager, ExitStack, contextmanager, suppress
@@ -134,8 +135,8 @@ def ask(stack: Stack, python: Path, request: dict[str, object]) -> "subprocess.C
 
 
 def worker_command(python: Path, request: Path) -> list[str]:
-    """Return the command that runs a request in the worker: isolated, and without writing bytecode."""
-    return [str(python), "-I", "-B", str(paths.WORKER), str(request)]
+    """Return the command that runs a request in the worker: isolated, and keeping byte code as this program does."""
+    return [str(python), "-I", *(["-B"] if sys.dont_write_bytecode else []), str(paths.WORKER), str(request)]
 
 
 def child_environment(stack: Stack, extra: dict[str, str] | None = None) -> dict[str, str]:

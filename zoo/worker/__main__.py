@@ -1,6 +1,6 @@
 """The worker: runs one request inside a stack's own interpreter, Python 3.6 or newer.
 
-``python -I -B zoo/worker/__main__.py request.json``. Started by path, never installed, and it never imports the
+``python -I zoo/worker/__main__.py request.json``. Started by path, never installed, and it never imports the
 host. Events go to standard output, everything else to standard error. Exit 0 after ``done``, 1 after ``error``.
 """
 
