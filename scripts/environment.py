@@ -142,7 +142,10 @@ def create(python: str) -> None:
     write_mark("")
     # Installing pip takes longer than all that follows, so that of the other Python works in .venv where it can.
     borrowed = lends_pip(python)
-    call([python, "-m", "venv", *(["--without-pip"] if borrowed else []), VENV], "an empty environment could not be made")
+    call(
+        [python, "-m", "venv", *(["--without-pip"] if borrowed else []), VENV],
+        "an empty environment could not be made",
+    )
     pip = [python, "-m", "pip", "--python", program("python")] if borrowed else [program("python"), "-m", "pip"]
     with tempfile.TemporaryDirectory() as scratch:
         path = os.path.join(scratch, "uv.lock")

@@ -136,6 +136,34 @@ def test_the_lines_that_pin_uv_are_taken_with_their_hashes(script: ModuleType) -
         script.locked("pip")
 
 
+@pytest.mark.parametrize("lent", [True, False])
+def test_the_installer_comes_by_the_pip_that_there_is(
+    script: ModuleType, monkeypatch: pytest.MonkeyPatch, lent: bool
+) -> None:
+    commands: list[list[str]] = []
+    monkeypatch.setattr(script, "lends_pip", lambda python: lent)
+    monkeypatch.setattr(script, "call", lambda command, failure: commands.append(command))
+    script.create("base")
+    made, installed = commands
+    assert ("--without-pip" in made) == lent
+    inside = script.program("python")
+    assert installed[:5] == (
+        ["base", "-m", "pip", "--python", inside] if lent else [inside, "-m", "pip", *installed[3:5]]
+    )
+    assert "--require-hashes" in installed
+
+
+def test_byte_code_is_made_at_once_only_where_python_would_keep_none(
+    script: ModuleType, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    commands: list[list[str]] = []
+    monkeypatch.setattr(script, "call", lambda command, failure: commands.append(command))
+    for value in ("", "1"):
+        monkeypatch.setenv("PYTHONDONTWRITEBYTECODE", value)
+        script.sync()
+    assert ["--compile-bytecode" in command for command in commands] == [False, False, True, True]
+
+
 def test_the_real_lock_pins_uv(script: ModuleType) -> None:
     script.LOCK = str(CHECKOUT / "requirements.lock")
     assert script.locked("uv").count("--hash=sha256:") > 1
