@@ -19,7 +19,7 @@ def test_what_was_taken_and_taken_up_goes_on_to_the_bit(conformance: Answers, st
 def test_the_zoo_takes_the_steps_that_keras_takes(conformance: Answers, stack: str) -> None:
     """Losses, accuracies and moments; weights whose gradient is zero but for rounding move by chance with Adam."""
     differences = conformance.of(stack, "steps")
-    assert len(differences) == 7
+    assert len(differences) == 8
     for name, row in differences.items():
         assert row["learnt"] > 0.01, name
         assert row["loss"] < 1e-4 and row["accuracy"] == 0.0 and row["moments"] < 1e-3, (name, row)  # noqa: PT018
@@ -43,10 +43,10 @@ def test_maps_that_stay_in_place_are_those_of_keras(conformance: Answers, stack:
     PyTorch adds up the gradients of a normalization one after the other, on one thread above all, Keras in pairs.
     """
     rows = conformance.of(stack, "maps")
-    assert len(rows) == 6
+    assert len(rows) in (6, 8)
     for name, row in rows.items():
         assert row["zoo"] <= 5 * row["keras"] + 1e-6, (name, row)
-        assert row["zoo"] < 1e-3, (name, row)
+        assert row["zoo"] < (2e-2 if "bfloat16" in name else 1e-3), (name, row)
 
 
 def test_models_drop_values_through_compat_alone() -> None:

@@ -32,7 +32,31 @@ def answer(request):
                 who: float(np.abs(own[name] - right).max() / most) for who, own in (("zoo", zoo), ("keras", keras))
             }
             rows[("training, " if training else "inference, ") + name] = errors
-    return rows
+    return dict(rows, **_leaping())
+
+
+def _leaping():
+    """The same of the gradients of a depthwise convolution with a stride, in bfloat16."""
+    import numpy as np
+    import torch
+    from keras.src.backend.torch import nn
+
+    draw = np.random.RandomState(0)
+    arrays = [draw.standard_normal(shape) for shape in ((3, 12, 15, 6), (3, 3, 6, 1), (3, 5, 7, 6))]
+
+    def gradients(kind):
+        x, kernel, outer = (torch.from_numpy(each).to(kind).requires_grad_() for each in arrays)
+        return torch.autograd.grad(nn.depthwise_conv(x, kernel, 2, "valid", "channels_last"), (x, kernel), outer)
+
+    exact, zoo = gradients(torch.float64), gradients(torch.bfloat16)
+    with _as_keras_computes():
+        keras = gradients(torch.bfloat16)
+    names = ("bfloat16, gradient of the maps", "bfloat16, gradient of the kernel")
+    return {
+        name: {who: float((own.double() - right).abs().max() / right.abs().max()) for who, own in
+               (("zoo", zoo[place]), ("keras", keras[place]))}
+        for place, (name, right) in enumerate(zip(names, exact, strict=True))
+    }  # fmt: skip
 
 
 @contextlib.contextmanager

@@ -3,8 +3,13 @@
 Keras computes the loss from probabilities, a figure by a dozen small operations, and Adam by a dozen passes over the
 weights. Here the loss comes from the logits, as it does with TensorFlow, and one fused operation clips, shrinks and
 moves all weights. Weights and moments stay the variables of Keras: checkpoints, freezing and averages know no
-difference.
+difference. Networks of layers of the zoo alone, such as the language model, are run without what Keras does around
+each layer, and by halves of the batch where the processor has two threads.
 """
+
+import functools
+import inspect
+from concurrent.futures import ThreadPoolExecutor
 
 import torch
 from torch.optim.adamw import adamw
@@ -28,6 +33,8 @@ class Step:
 
     def __init__(self, model):
         self._logits = _before_softmax(model)
+        self._calls = _direct_calls(self._logits)
+        self._divides = self._calls is not None and _learns_each_item_alone(model)
         self._variables = list(model.trainable_variables)
         self._values = [variable.value for variable in self._variables]
         if self._variables and not model.optimizer.built:
@@ -48,24 +55,46 @@ class Step:
             Loss and accuracy.
         """
         y = keras.ops.convert_to_tensor(y)
-        for value in self._values:
-            value.grad = None
-        loss, predicted = self._loss(model, x, y, weights)
+        figures, gradients = self._in_halves(model, x, y, weights) or self._part(model, x, y, weights)
         if self._values:
-            loss.backward()
-            gradients = [value.grad for value in self._values]
+            gradients = [_in_layout_of(value, each) for value, each in zip(self._values, gradients)]
             if self._adam is None:
                 with torch.no_grad():
                     model.optimizer.apply(gradients, self._variables)  # averages them itself
             else:
                 self._adam.move(gradients if average is None else average(gradients))
+        return figures.tolist()
+
+    def _in_halves(self, model, x, y, weights):
+        """Two halves of a batch at once, a thread each: operations of one thread wait for no other.
+
+        Measured with two threads; with more, or where the items of a batch have to do with each other, None.
+        """
+        if not self._divides or torch.get_num_threads() != 2 or len(y) < 2:
+            return None
+        middle = len(y) // 2
+        halves = [
+            _threads().submit(self._part, model, x[cut], y[cut], None if weights is None else weights[cut])
+            for cut in (slice(middle), slice(middle, None))
+        ]
+        (figures, gradients), (others, added) = (half.result() for half in halves)
+        share = middle / len(y)
+        with torch.no_grad():
+            torch._foreach_mul_(gradients, share)
+            torch._foreach_add_(gradients, added, alpha=1.0 - share)
+        return figures * share + others * (1.0 - share), gradients
+
+    def _part(self, model, x, y, weights):
+        """Loss and accuracy as a tensor, and a gradient for each weight, None where it had no part."""
+        loss, predicted = self._loss(model, x, y, weights)
+        gradients = list(torch.autograd.grad(loss, self._values, allow_unused=True)) if self._values else []
         with torch.no_grad():
             right = (predicted.argmax(-1) == y.argmax(-1)).to(loss.dtype).mean()
-            return torch.stack([loss.detach(), right]).tolist()
+            return torch.stack([loss.detach(), right]), gradients
 
     def _loss(self, model, x, y, weights):
         if self._logits is not None:
-            predicted = _at_least_float32(self._logits(x, training=True))
+            predicted = _at_least_float32(self._run(x))
             log = torch.log_softmax(predicted, -1)
         else:  # as Keras computes it
             predicted = _at_least_float32(model(x, training=True))
@@ -76,6 +105,60 @@ class Step:
             weights = keras.ops.convert_to_tensor(weights, dtype=losses.dtype)
             losses = losses * weights.reshape(-1, *[1] * (losses.dim() - 1))
         return sum(model.losses, losses.mean()), predicted  # the others are of regularization
+
+    def _run(self, x):
+        if self._calls is None:
+            return self._logits(x, training=True)
+        kind = self._logits.inputs[0].dtype
+        return self._logits._run_through_graph([keras.ops.convert_to_tensor(x, kind)], self._calls.__getitem__)
+
+
+def _in_layout_of(value, gradient):
+    """A gradient with the strides of its weight: the fused operation takes both as they lie in memory."""
+    if gradient is None or gradient.stride() == value.stride():
+        return gradient
+    return torch.empty_like(value).copy_(gradient)
+
+
+@functools.cache
+def _threads():
+    return ThreadPoolExecutor(2, initializer=torch.set_num_threads, initargs=(1,))
+
+
+def _direct_calls(model):
+    """Functions that call the layers of a model in training; None where one wants what Keras does around a call."""
+    if model is None or len(model.inputs) != 1:
+        return None
+    layers = [layer for layer in model.operations if not isinstance(layer, keras.layers.InputLayer)]
+    if not all(getattr(layer, "plain", False) and layer.activity_regularizer is None for layer in layers):
+        return None
+    return {layer: _direct_call(layer) for layer in layers}
+
+
+def _direct_call(layer):
+    scope = keras.src.backend.AutocastScope
+    learns = {"training": True} if "training" in inspect.signature(layer.call).parameters else {}
+    kind, mixed = getattr(torch, layer.compute_dtype), layer.compute_dtype != layer.variable_dtype
+
+    def call(x):
+        x = [_as(kind, each) for each in x] if isinstance(x, (list, tuple)) else _as(kind, x)
+        if not mixed:
+            return layer.call(x, **learns)
+        with scope(layer.compute_dtype):
+            return layer.call(x, **learns)
+
+    return call
+
+
+def _as(kind, tensor):
+    return tensor.to(kind) if tensor.is_floating_point() else tensor
+
+
+def _learns_each_item_alone(model):
+    """Whether nothing is drawn or counted while a model learns from a batch."""
+    draws = any(getattr(layer, "seed_generator", None) is not None for layer in model.layers)
+    on_processor = all(weight.value.device.type == "cpu" for weight in model.weights)
+    return on_processor and not draws and not model.losses and not model.non_trainable_variables
 
 
 def _at_least_float32(tensor):
