@@ -144,8 +144,8 @@ def test_the_installer_comes_by_the_pip_that_there_is(
     monkeypatch.setattr(script, "lends_pip", lambda python: lent)
     monkeypatch.setattr(script, "call", lambda command, failure: commands.append(command))
     script.create("base")
-    made, installed = commands
-    assert ("--without-pip" in made) == lent
+    creation, installed = commands
+    assert ("--without-pip" in creation) == lent
     inside = script.program("python")
     assert installed[:5] == (
         ["base", "-m", "pip", "--python", inside] if lent else [inside, "-m", "pip", *installed[3:5]]

@@ -8,6 +8,7 @@ import os
 import re
 import shutil
 import subprocess
+import sys
 import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -106,7 +107,8 @@ def _fill(plan: Plan, part: Path, bar: console.Bar) -> None:
     _create(plan, part, follow)
     _install(plan, part, follow)
     follow("checking that it works")
-    with _compiling(part):
+    # Where byte code is kept, the check and whoever imports more later write theirs, a part of all there is.
+    with _compiling(part) if sys.dont_write_bytecode else contextlib.nullcontext():
         words = plan.healthy(plan.stack, marker.python_of(part))
     if words is not None:
         raise ZooError(

@@ -9,23 +9,26 @@ from zoo.worker import devices
 def settle(wanted):
     """Turn ``auto`` into ``bfloat16`` where it is known to gain, else ``float32``.
 
-    It gains with PyTorch on processors that multiply matrices of bfloat16 in hardware (AMX): a step of VGG19 took a
-    fifth of the time. On others it is computed in float32 with conversions around it.
+    It gains with PyTorch on processors that multiply matrices of bfloat16 in hardware: a step of VGG19 took a fifth
+    of the time with AMX. On others it is computed in float32 with conversions around it.
     """
     if wanted != "auto":
         return wanted
-    return "bfloat16" if _gains("style") and _on_processor() and _has_amx() else "float32"
+    return "bfloat16" if _gains("style") and _on_processor() and _multiplies("amx_bf16") else "float32"
 
 
-def policy(wanted, promise):
+def policy(wanted, promise, network=""):
     """What Keras calls the precision to train a classifier in; ``auto`` is ``mixed_bfloat16`` where that gains.
 
-    It gains with TensorFlow 2.21 and PyTorch 2.13 on processors that multiply matrices of bfloat16 in hardware (AMX):
-    a step of the MNIST network took half the time. On others it is computed in float32 with conversions around it.
+    It gains with TensorFlow 2.21 and PyTorch 2.13 on processors that multiply matrices of bfloat16 in hardware: a
+    step of the MNIST network took half the time with AMX, and three quarters with AVX-512; one of MobileNet three
+    fifths with PyTorch and AVX-512, and no less with TensorFlow. On others it is computed in float32 with conversions
+    around it.
 
     Args:
         wanted: ``auto`` or a policy of Keras.
         promise: the kind of device that was promised, such as ``cpu``.
+        network: name of the model.
 
     Raises:
         ValueError: the device cannot be relied on to have it.
@@ -34,14 +37,15 @@ def policy(wanted, promise):
         raise ValueError("float64 is for comparisons on processors: choose backend=cpu")
     if wanted != "auto":
         return wanted
-    gains = compat.MAJOR >= 3 and _gains("classifiers") and promise == "cpu"
-    return "mixed_bfloat16" if gains and _has_amx() else "float32"
+    what = "mobilenets" if network.startswith("mobilenet") else "classifiers"
+    gains = compat.MAJOR >= 3 and _gains(what) and promise == "cpu"
+    return "mixed_bfloat16" if gains and _multiplies("amx_bf16", "avx512_bf16") else "float32"
 
 
 def lower(promise):
     """Name a precision below float32 that may answer sooner on this device; None where none is known to.
 
-    On a processor it is bfloat16 where matrices of that are multiplied in hardware (AMX), on a GPU float16. Whether
+    On a processor it is bfloat16 where matrices of that are multiplied in hardware, on a GPU float16. Whether
     it does gain, :mod:`zoo.worker.inference.lower_precision` finds out.
 
     Args:
@@ -51,7 +55,7 @@ def lower(promise):
         return None
     if promise != "cpu":
         return "float16"
-    return "bfloat16" if _has_amx() else None
+    return "bfloat16" if _multiplies("amx_bf16", "avx512_bf16") else None
 
 
 def _gains(what):
@@ -62,10 +66,11 @@ def _on_processor():
     return os.environ.get("KERAS_TORCH_DEVICE", "cpu") == "cpu"
 
 
-def _has_amx():
-    """Linux lists what the processor can; elsewhere nothing is known, and float32 is right everywhere."""
+def _multiplies(*instructions):
+    """Whether the processor has one of these; Linux lists what it can, elsewhere float32 is right everywhere."""
     try:
         with open("/proc/cpuinfo") as listing:
-            return "amx_bf16" in listing.read(100000)
+            has = set(listing.read(100000).split())
     except OSError:
         return False
+    return not has.isdisjoint(instructions)

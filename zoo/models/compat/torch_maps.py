@@ -60,7 +60,7 @@ def _choose_convolutions(nn):
     nn.conv = conv
 
 
-@functools.cache
+@functools.lru_cache(maxsize=None)
 def _multiplies_fast(kind):
     """Whether a product is as fast as the convolution: MKL, which multiplies float32, favours Intel's processors.
 

@@ -74,7 +74,9 @@ class Step:
             return None
         middle = len(y) // 2
         halves = [
-            _threads().submit(self._part, model, x[cut], y[cut], None if weights is None else weights[cut])
+            _threads().submit(
+                _on_one_thread, self._part, model, x[cut], y[cut], None if weights is None else weights[cut]
+            )
             for cut in (slice(middle), slice(middle, None))
         ]
         (figures, gradients), (others, added) = (half.result() for half in halves)
@@ -120,9 +122,14 @@ def _in_layout_of(value, gradient):
     return torch.empty_like(value).copy_(gradient)
 
 
-@functools.cache
+@functools.lru_cache(maxsize=None)
 def _threads():
-    return ThreadPoolExecutor(2, initializer=torch.set_num_threads, initargs=(1,))
+    return ThreadPoolExecutor(2)
+
+
+def _on_one_thread(function, *arguments):
+    torch.set_num_threads(1)  # of those that this thread may start
+    return function(*arguments)
 
 
 def _direct_calls(model):

@@ -63,7 +63,8 @@ def _model(request, events):
     """Build the model and fill it: with random numbers, then with the weights to start from."""
     settings = request["train"]
     try:
-        settings["precision"] = precision.policy(settings["precision"], request["device"]["promise"])
+        promise, network = request["device"]["promise"], request["model"].get("name") or ""
+        settings["precision"] = precision.policy(settings["precision"], promise, network)
         compat.set_precision(settings["precision"])
     except ValueError as error:
         raise UserError("trainer.precision: %s" % error) from error
