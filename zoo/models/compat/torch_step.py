@@ -9,6 +9,7 @@ each layer, and by halves of the batch where the processor has two threads.
 
 import functools
 import inspect
+import threading
 from concurrent.futures import ThreadPoolExecutor
 
 import torch
@@ -74,9 +75,7 @@ class Step:
             return None
         middle = len(y) // 2
         halves = [
-            _threads().submit(
-                _on_one_thread, self._part, model, x[cut], y[cut], None if weights is None else weights[cut]
-            )
+            _threads().submit(self._part, model, x[cut], y[cut], None if weights is None else weights[cut])
             for cut in (slice(middle), slice(middle, None))
         ]
         (figures, gradients), (others, added) = (half.result() for half in halves)
@@ -124,12 +123,17 @@ def _in_layout_of(value, gradient):
 
 @functools.lru_cache(maxsize=None)
 def _threads():
-    return ThreadPoolExecutor(2)
+    """Two threads whose operations start no others."""
+    pool, both = ThreadPoolExecutor(2), threading.Barrier(2)
 
+    def begin():
+        torch.set_num_threads(1)
+        both.wait()  # so that each thread runs this once
 
-def _on_one_thread(function, *arguments):
-    torch.set_num_threads(1)  # of those that this thread may start
-    return function(*arguments)
+    for begun in [pool.submit(begin) for _ in range(2)]:
+        begun.result()
+    torch.set_num_threads(2)  # it is also what threads begin with that come later
+    return pool
 
 
 def _direct_calls(model):
