@@ -128,6 +128,7 @@ def _threads():
 
     def begin():
         torch.set_num_threads(1)
+        torch.get_num_threads()  # a thread settles its number when it is first asked for
         both.wait()  # so that each thread runs this once
 
     for begun in [pool.submit(begin) for _ in range(2)]:
