@@ -25,10 +25,11 @@ from typing import Any, NamedTuple
 
 sys.path.insert(0, str(Path(__file__).resolve().parent.parent.parent))
 
-from scripts.benchmarks import common, imdb, mnist, mobilenet_inference, torch_step
+from scripts.benchmarks import common, imdb, large_inputs, mnist, mobilenet_inference, torch_step
 
 BEFORE, NOW = "before", "now"
 COPIES = 64  # of ten photos
+RUNS, EPOCHS, PICTURES = 10_000, 10_000, 100_000
 NAMES = {"language": "the language model", "mobilenet": "MobileNet"}
 UNITS = {"language": "tokens/s", "mobilenet": "images/s"}
 Figures = dict[str, float]
@@ -122,6 +123,16 @@ def table(data: Path, folder: Path) -> dict[str, Row]:
             functools.partial(predicted, [*infer, f"model.alpha={width}", f"weights={file}"]),
             {"keras.applications on tf-2.21": functools.partial(stock_files, photos, width)},
         )  # fmt: skip
+    rows["files-auto"] = Row(
+        "MobileNet 0.25 over 640 photos in files, openvino, precision=auto, before float32", "images/s",
+        functools.partial(predicted_by_choice, [*infer, "model.alpha=0.25", f"weights={weights[0.25]}"]), {},
+    )  # fmt: skip
+    rows["list"] = Row(f"list {RUNS:,} runs", "s", functools.partial(listed, folder), {})
+    rows["report"] = Row(f"report of a run of {EPOCHS:,} epochs", "s", functools.partial(reported, folder), {})
+    rows["pictures"] = Row(
+        f"an epoch of {PICTURES:,} pictures in a folder, whole command on tf-2.21", "s",
+        functools.partial(of_pictures, folder), {},
+    )  # fmt: skip
     for stack in ("torch", "jax"):
         arguments = [*of_snippets, f"stack={stack}", *on_cpu]
         rows[f"snippets-{stack}"] = Row(
@@ -165,12 +176,20 @@ def zoo(arguments: list[str], tree: Path, number: int, folder: Path) -> dict[str
         subprocess.CalledProcessError: it failed; `python -m zoo` with the same arguments says why.
     """
     words = [word.replace("{round}", str(number)) for word in arguments]
-    command = [sys.executable, "-m", "zoo", *words, f"output.root={folder}", "output.name=run"]
-    began = time.monotonic()
-    subprocess.run(command, cwd=tree, env={**os.environ, "PYTHONPATH": str(tree)}, stdout=subprocess.DEVNULL,
-                   stderr=subprocess.DEVNULL, check=True)  # fmt: skip
-    wall = time.monotonic() - began
+    wall = command([*words, f"output.root={folder}", "output.name=run"], tree)
     return {**json.loads((folder / "run" / "run.json").read_text(encoding="utf-8")), "wall": wall}
+
+
+def command(arguments: list[str], tree: Path) -> float:
+    """Run a command of a checkout; return the seconds of its process.
+
+    Raises:
+        subprocess.CalledProcessError: it failed; `python -m zoo` with the same arguments says why.
+    """
+    began = time.monotonic()
+    subprocess.run([sys.executable, "-m", "zoo", *arguments], cwd=tree, env={**os.environ, "PYTHONPATH": str(tree)},
+                   stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, check=True)  # fmt: skip
+    return time.monotonic() - began
 
 
 def figures(speed: float, record: dict[str, Any]) -> Figures:
@@ -210,6 +229,44 @@ def first_run(tree: Path, _: int, folder: Path) -> Figures:
 def predicted(arguments: list[str], tree: Path, number: int, folder: Path) -> Figures:
     """Images a second from the first file to the last answer."""
     return {"speed": zoo(arguments, tree, number, folder)["metrics"]["end_to_end_items_per_s"]}
+
+
+def predicted_by_choice(arguments: list[str], tree: Path, number: int, folder: Path) -> Figures:
+    """As :func:`predicted`, in a precision that the commit chooses itself where it can."""
+    can = (tree / "zoo" / "worker" / "inference" / "lower_precision.py").exists()
+    return predicted([*arguments, *(["precision=auto"] if can else [])], tree, number, folder)
+
+
+def listed(folder: Path, tree: Path, _: int, to: Path) -> Figures:
+    """Seconds to list many runs."""
+    root = folder / f"runs-of-{tree.name}"
+    if not root.exists():
+        large_inputs.many_runs(digits_run(tree, to), root, RUNS)
+    return {"speed": command(["report", "--root", str(root), "--list"], tree)}
+
+
+def reported(folder: Path, tree: Path, _: int, to: Path) -> Figures:
+    """Seconds to write the page of a run of many epochs."""
+    run = folder / f"epochs-of-{tree.name}"
+    if not run.exists():
+        large_inputs.many_epochs(digits_run(tree, to), run, EPOCHS)
+    return {"speed": command(["report", str(run)], tree)}
+
+
+def of_pictures(folder: Path, tree: Path, number: int, to: Path) -> Figures:
+    """Seconds of a command that trains on a folder of many pictures for an epoch."""
+    root = folder / "pictures"
+    if not root.exists():
+        large_inputs.many_pictures(root, PICTURES)
+    sizes = ["model.alpha=0.25", f"model.input_size={large_inputs.EDGE}", f"data.size={large_inputs.EDGE}"]
+    settings = ["train", "model=mobilenet", "data=folder", f"data.root={root}", "trainer.epochs=1", *sizes]
+    return whole([*settings, "weights=none", "stack=tf-2.21", "backend=cpu"], tree, number, to)
+
+
+def digits_run(tree: Path, folder: Path) -> Path:
+    """Train on digits; return the run folder."""
+    zoo(["train", "model=mnist", "data=digits"], tree, 0, folder)
+    return folder / "run"
 
 
 def steps(network: str, stack: str, precision: str, tree: Path, number: int, folder: Path) -> Figures:
