@@ -1,4 +1,4 @@
-"""What the benchmarks of large inputs are made of: runs and epochs that the commands take, pictures of all classes."""
+"""What is made for benchmarks of large inputs: runs, epochs, and pictures of all classes."""
 
 import csv
 import json

@@ -22,6 +22,24 @@ def _cases():
     def convolutions(compat):
         return mnist.build(compat, input_shape=(16, 16, 1), dropout=0.3)
 
+    def shared(compat):
+        from zoo.models.compat import tensors
+        from zoo.models.transformer.layers import ZooLayer
+
+        class Sum(ZooLayer):
+            """Two tables with one gradient, and one that has no part in it."""
+
+            def build(self, _):
+                self._add_weights({name: ((11, 11), 0.1) for name in ("one", "two", "unused")})
+                self.built = True
+
+            def call(self, tokens):
+                return tensors.take(tensors.weight(self.one) + tensors.weight(self.two), tokens)
+
+        tokens = compat.keras.Input((8,), dtype="int32")
+        softmax = compat.keras.layers.Activation("softmax", name="probabilities")
+        return compat.keras.Model(tokens, softmax(Sum(name="sum")(tokens)))
+
     def points(compat):
         layers = compat.keras.layers
         return compat.keras.Sequential([
@@ -36,6 +54,7 @@ def _cases():
     return {
         "language model, clipped and shrunk": (language, "adam", regularized, False),
         "language model, clipped by nothing": (language, "adam", {"clip": 1e3}, False),
+        "two tables with one gradient": (shared, "adam", {"clip": 1e-3}, False),
         "convolutions": (convolutions, "adam", {}, False),
         "convolutions, weighted items": (convolutions, "adam", {"clip": 1.0}, True),
         "a convolution of single points of one point": (points, "adam", {}, False),

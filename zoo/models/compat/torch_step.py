@@ -58,7 +58,7 @@ class Step:
         y = keras.ops.convert_to_tensor(y)
         figures, gradients = self._in_halves(model, x, y, weights) or self._part(model, x, y, weights)
         if self._values:
-            gradients = [_in_layout_of(value, each) for value, each in zip(self._values, gradients)]
+            gradients = _laid_out(self._values, gradients)
             if self._adam is None:
                 with torch.no_grad():
                     model.optimizer.apply(gradients, self._variables)  # averages them itself
@@ -80,9 +80,11 @@ class Step:
         ]
         (figures, gradients), (others, added) = (half.result() for half in halves)
         share = middle / len(y)
-        with torch.no_grad():
-            torch._foreach_mul_(gradients, share)
-            torch._foreach_add_(gradients, added, alpha=1.0 - share)
+        learn = [place for place, each in enumerate(gradients) if each is not None]
+        means = torch._foreach_mul([gradients[place] for place in learn], share)
+        torch._foreach_add_(means, [added[place] for place in learn], alpha=1.0 - share)
+        for place, mean in zip(learn, means):
+            gradients[place] = mean
         return figures * share + others * (1.0 - share), gradients
 
     def _part(self, model, x, y, weights):
@@ -114,11 +116,16 @@ class Step:
         return self._logits._run_through_graph([keras.ops.convert_to_tensor(x, kind)], self._calls.__getitem__)
 
 
-def _in_layout_of(value, gradient):
-    """A gradient with the strides of its weight: the fused operation takes both as they lie in memory."""
-    if gradient is None or gradient.stride() == value.stride():
-        return gradient
-    return torch.empty_like(value).copy_(gradient)
+def _laid_out(values, gradients):
+    """Gradients in memory of their own, with the strides of their weights: the fused operation changes them there."""
+    taken, rows = set(), []
+    for value, gradient in zip(values, gradients):
+        if gradient is not None:
+            if gradient.stride() != value.stride() or gradient.data_ptr() in taken:
+                gradient = torch.empty_like(value).copy_(gradient)
+            taken.add(gradient.data_ptr())
+        rows.append(gradient)
+    return rows
 
 
 @functools.lru_cache(maxsize=None)
@@ -238,7 +245,9 @@ def can_take(model):
 
 
 def _fuses(optimizer, variables):
-    """Measured on processors only; elsewhere, and for other rules, Keras moves the weights."""
+    """Measured on processors only; elsewhere, with an older PyTorch, and for other rules, Keras moves the weights."""
+    if not hasattr(torch.nn.utils, "get_total_norm"):  # the fused operation came to processors before it
+        return False
     if not isinstance(optimizer, keras.optimizers.Adam) or any(getattr(optimizer, name) for name in UNFUSED):
         return False
     values = [variable.value for variable in variables if variable.constraint is None]
