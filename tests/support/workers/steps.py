@@ -30,7 +30,7 @@ def _cases():
             """Two tables with one gradient, and one that has no part in it."""
 
             def build(self, _):
-                self._add_weights({name: ((11, 11), 0.1) for name in ("one", "two", "unused")})
+                self._add_weights(dict.fromkeys(("one", "two", "unused"), ((11, 11), 0.1)))
                 self.built = True
 
             def call(self, tokens):
