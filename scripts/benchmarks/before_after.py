@@ -216,7 +216,8 @@ def first_run(tree: Path, _: int, folder: Path) -> Figures:
     pip = Path.home() / ".config" / "pip"
     if pip.is_dir():  # where packages come from
         shutil.copytree(pip, folder / "home" / ".config" / "pip")
-    kept = {name: value for name, value in os.environ.items() if name not in ("VIRTUAL_ENV", "UV_CACHE_DIR")}
+    of_here = ("VIRTUAL_ENV", "UV_CACHE_DIR", "PYTHONDONTWRITEBYTECODE")
+    kept = {name: value for name, value in os.environ.items() if name not in of_here}
     home = {"HOME": str(folder / "home"), "XDG_CACHE_HOME": str(folder / "home" / ".cache")}
     began = time.monotonic()
     subprocess.run(["git", "clone", "-q", str(tree), str(folder / "zoo")], check=True)
