@@ -216,7 +216,7 @@ def first_run(tree: Path, _: int, folder: Path) -> Figures:
     pip = Path.home() / ".config" / "pip"
     if pip.is_dir():  # where packages come from
         shutil.copytree(pip, folder / "home" / ".config" / "pip")
-    of_here = ("VIRTUAL_ENV", "UV_CACHE_DIR", "PYTHONDONTWRITEBYTECODE")
+    of_here = ("VIRTUAL_ENV", "UV_CACHE_DIR", "PIP_CACHE_DIR", "ZOO_CACHE", "PYTHONDONTWRITEBYTECODE")
     kept = {name: value for name, value in os.environ.items() if name not in of_here}
     home = {"HOME": str(folder / "home"), "XDG_CACHE_HOME": str(folder / "home" / ".cache")}
     began = time.monotonic()
@@ -240,7 +240,7 @@ def predicted_by_choice(arguments: list[str], tree: Path, number: int, folder: P
 
 def listed(folder: Path, tree: Path, _: int, to: Path) -> Figures:
     """Seconds to list many runs."""
-    root = folder / f"runs-of-{tree.name}"
+    root = folder / f"runs-of-{_named(tree)}"
     if not root.exists():
         large_inputs.many_runs(digits_run(tree, to), root, RUNS)
     return {"speed": command(["report", "--root", str(root), "--list"], tree)}
@@ -248,7 +248,7 @@ def listed(folder: Path, tree: Path, _: int, to: Path) -> Figures:
 
 def reported(folder: Path, tree: Path, _: int, to: Path) -> Figures:
     """Seconds to write the page of a run of many epochs."""
-    run = folder / f"epochs-of-{tree.name}"
+    run = folder / f"epochs-of-{_named(tree)}"
     if not run.exists():
         large_inputs.many_epochs(digits_run(tree, to), run, EPOCHS)
     return {"speed": command(["report", str(run)], tree)}
@@ -262,6 +262,10 @@ def of_pictures(folder: Path, tree: Path, number: int, to: Path) -> Figures:
     sizes = ["model.alpha=0.25", f"model.input_size={large_inputs.EDGE}", f"data.size={large_inputs.EDGE}"]
     settings = ["train", "model=mobilenet", "data=folder", f"data.root={root}", "trainer.epochs=1", *sizes]
     return whole([*settings, "weights=none", "stack=tf-2.21", "backend=cpu"], tree, number, to)
+
+
+def _named(tree: Path) -> str:
+    return str(tree).strip("/").replace("/", "-")
 
 
 def digits_run(tree: Path, folder: Path) -> Path:

@@ -2,9 +2,9 @@
 
 python scripts/benchmarks/step_profile.py BEFORE [--networks language mobilenet] [--precision float32] [--steps 5]
 
-BEFORE is a checkout of the earlier commit. The networks are those of torch_step.py. Each step is profiled by
-torch.profiler; printed are milliseconds a step that the operations of each kind took themselves. "Outside of
-operations" is the rest of the step: Python, and what the profiler itself takes.
+BEFORE is a checkout of the earlier commit. The networks are those of torch_step.py, on one thread: torch.profiler
+does not see the two threads that compute halves of a batch. Printed are milliseconds a step that the operations of
+each kind took themselves. "Outside of operations" is the rest: Python, and what the profiler itself takes.
 """
 
 import sys
@@ -39,7 +39,7 @@ def main() -> int:
     for network in options.networks:
         columns = {}
         for name, tree in (("before", options.before.resolve()), ("now", common.ROOT), ("plain PyTorch", None)):
-            process = torch_step.process(network, "zoo" if tree else "plain", options.precision, tree=tree)
+            process = torch_step.process(network, "zoo" if tree else "plain", options.precision, 1, tree=tree)
             process.ask(steps=3)
             columns[name] = by_kind(process.ask(profile=options.steps)["operations"])
             process.close()

@@ -107,8 +107,7 @@ def _fill(plan: Plan, part: Path, bar: console.Bar) -> None:
     _create(plan, part, follow)
     _install(plan, part, follow)
     follow("checking that it works")
-    # Where byte code is kept, the check and whoever imports more later write theirs, a part of all there is.
-    with _compiling(part) if sys.dont_write_bytecode else contextlib.nullcontext():
+    with contextlib.nullcontext() if _is_compiled_by_use() else _compiling(part):
         words = plan.healthy(plan.stack, marker.python_of(part))
     if words is not None:
         raise ZooError(
@@ -178,6 +177,11 @@ def _failed(plan: Plan, what: str, outcome: uv_client.CompletedCommand) -> ZooEr
     words = f"The installer's own words:\n{outcome.tail()}"
     kind = UnreachableIndexError if uv_client.is_unreachable(outcome) else ZooError
     return kind(f"{what} for stack {plan.stack.name}: {why}.\n{words}", remedy)
+
+
+def _is_compiled_by_use() -> bool:
+    """Whether Python keeps the byte code of what is imported; a cache that is named may be shared by users."""
+    return not sys.dont_write_bytecode and not os.environ.get("ZOO_CACHE")
 
 
 @contextlib.contextmanager

@@ -9,6 +9,7 @@ import hashlib
 import json
 import os
 import re
+import shutil
 import subprocess
 import sys
 import tempfile
@@ -30,6 +31,7 @@ from zoo.environments.interpreters import Interpreter
 from zoo.environments.stacks import Stack
 
 HEALTH_S = 600.0
+ROOM_FOR_BYTE_CODE = 500 * 10**6  # bytes free on the disk; a large stack has 200 MB of it
 
 
 @dataclasses.dataclass(frozen=True)
@@ -135,8 +137,12 @@ def ask(stack: Stack, python: Path, request: dict[str, object]) -> "subprocess.C
 
 
 def worker_command(python: Path, request: Path) -> list[str]:
-    """Return the command that runs a request in the worker: isolated, and keeping byte code as this program does."""
-    return [str(python), "-I", *(["-B"] if sys.dont_write_bytecode else []), str(paths.WORKER), str(request)]
+    """Return the command that runs a request in the worker: isolated, and keeping byte code as this program does.
+
+    On a disk that is nearly full Python could leave byte code that is cut short, and never look at it again.
+    """
+    keeps = not sys.dont_write_bytecode and shutil.disk_usage(python.parent).free > ROOM_FOR_BYTE_CODE
+    return [str(python), "-I", *([] if keeps else ["-B"]), str(paths.WORKER), str(request)]
 
 
 def child_environment(stack: Stack, extra: dict[str, str] | None = None) -> dict[str, str]:

@@ -9,6 +9,7 @@ from pathlib import Path
 
 from zoo.config import config_files, model_files, references
 from zoo.config.overrides import leaves, value_of
+from zoo.config.ranges import TRAINING_PRECISIONS
 from zoo.config.schemas.common import Output, Settings
 from zoo.core import console
 from zoo.core.errors import ZooError, listed
@@ -31,6 +32,7 @@ FREE = (
     "trainer.export", "tensorboard", "mlflow", "save", "overwrite",
     "checkpoint_minutes", "every",
 )  # fmt: skip
+PRECISION = "trainer.precision"
 # Settings that a record is not believed in: what they name lies outside of the run folder.
 OUTWARD = (
     "backend.python", "mlflow", "save", "overwrite",
@@ -130,6 +132,9 @@ def _first_overrides(record: RunRecord, folder: Path, keys: set[str]) -> list[st
         first.append(f"stack={record.stack['name']}")
     adjusted = {key: value for key in ADJUSTABLE if isinstance(value := record.get("adjusted", {}).get(key), int)}
     kept = [f"{key}={value}" for key, value in adjusted.items() if key not in keys]
+    precision = dict(leaves(record.config)).get(PRECISION)
+    if precision in TRAINING_PRECISIONS and PRECISION not in keys and value_of(PRECISION, first) is None:
+        kept.append(f"{PRECISION}={precision}")  # the recipe may name another one by now
     return [*(text for text in first if text.partition("=")[0] not in adjusted), *kept]
 
 

@@ -21,9 +21,9 @@ def policy(wanted, promise, network=""):
     """What Keras calls the precision to train a classifier in; ``auto`` is ``mixed_bfloat16`` where that gains.
 
     It gains with TensorFlow 2.21 and PyTorch 2.13 on processors that multiply matrices of bfloat16 in hardware: a
-    step of the MNIST network took half the time with AMX, and three quarters with AVX-512; one of MobileNet three
-    fifths with PyTorch and AVX-512, and no less with TensorFlow. On others it is computed in float32 with conversions
-    around it.
+    step of the MNIST network took half the time with AMX, and three quarters with AVX-512. With PyTorch and AVX-512
+    one of MobileNet took three fifths, one of the language model four fifths; with TensorFlow MobileNet took no less.
+    On others it is computed in float32 with conversions around it.
 
     Args:
         wanted: ``auto`` or a policy of Keras.
@@ -37,7 +37,8 @@ def policy(wanted, promise, network=""):
         raise ValueError("float64 is for comparisons on processors: choose backend=cpu")
     if wanted != "auto":
         return wanted
-    what = "mobilenets" if network.startswith("mobilenet") else "classifiers"
+    name = network.lower()
+    what = "mobilenets" if "mobilenet" in name else "language models" if name == "transformer/lm" else "classifiers"
     gains = compat.MAJOR >= 3 and _gains(what) and promise == "cpu"
     return "mixed_bfloat16" if gains and _multiplies("amx_bf16", "avx512_bf16") else "float32"
 

@@ -145,11 +145,14 @@ def _threads():
 
 
 def _direct_calls(model):
-    """Functions that call the layers of a model in training; None where one wants what Keras does around a call."""
+    """Functions that call the layers of a model in training; None where one wants what Keras does around a call.
+
+    The transformer's layers want none of it: they have no layers, masks or losses of their own.
+    """
     if model is None or len(model.inputs) != 1:
         return None
     layers = [layer for layer in model.operations if not isinstance(layer, keras.layers.InputLayer)]
-    if not all(getattr(layer, "plain", False) and layer.activity_regularizer is None for layer in layers):
+    if not all(type(layer).__module__.startswith("zoo.models.transformer") for layer in layers):
         return None
     return {layer: _direct_call(layer) for layer in layers}
 

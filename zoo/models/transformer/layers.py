@@ -12,10 +12,7 @@ class ZooLayer(compat.keras.layers.Layer):
 
     Attributes:
         initial_deviations: weights drawn at random, as name -> standard deviation, None for Glorot uniform.
-        plain: ``call`` is all there is to a call: no other layers, masks or further arguments.
     """
-
-    plain = True
 
     def _add_weights(self, table):
         """Create weights as attributes: name -> (shape, value for :func:`zoo.models.compat.initializer`)."""

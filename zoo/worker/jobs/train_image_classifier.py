@@ -7,7 +7,7 @@ import tempfile
 
 from zoo.models import compat
 from zoo.models.saved_weights import listed
-from zoo.worker import precision, weights
+from zoo.worker import weights
 from zoo.worker.errors import UserError
 from zoo.worker.model import build
 from zoo.worker.training import evaluation, feature_extraction, image_batches
@@ -17,6 +17,7 @@ from zoo.worker.training.equal_batches import tell_if_raised
 from zoo.worker.training.finish import evaluate_best, save
 from zoo.worker.training.loop import fit
 from zoo.worker.training.run import Run
+from zoo.worker.training.setup import settled_precision
 from zoo.worker.training.state import ProgressiveFreezing, Stage
 
 
@@ -40,7 +41,7 @@ def run(request, events, stop, phases):
     settings, plan = training.settings, request["fine_tune"]
     compat.seed(settings["seed"])
     with training.timed("build_s"):
-        model, preprocess = _model(request, events)
+        model, preprocess = _model(training)
         frozen = _frozen(model, plan)
         leaving = _before(model, request["freeze"]["before"], "freeze.before")
     parts, checkpointer = image_batches.parts(request["data"]), Checkpointer(model, training)
@@ -59,12 +60,11 @@ def run(request, events, stop, phases):
     return save(model, training, metrics)
 
 
-def _model(request, events):
+def _model(training):
     """Build the model and fill it: with random numbers, then with the weights to start from."""
-    settings = request["train"]
+    request, events, settings = training.request, training.events, training.settings
     try:
-        promise, network = request["device"]["promise"], request["model"].get("name") or ""
-        settings["precision"] = precision.policy(settings["precision"], promise, network)
+        settings["precision"] = settled_precision(training)
         compat.set_precision(settings["precision"])
     except ValueError as error:
         raise UserError("trainer.precision: %s" % error) from error

@@ -44,6 +44,7 @@ def run(request, events, stop, phases):
     metrics = evaluate_best(model, checkpointer, training)
     if "val_loss" in metrics:
         metrics["val_perplexity"] = math.exp(min(700.0, metrics["val_loss"]))
+    metrics["precision"] = training.settings["precision"]
     return save(model, training, metrics)
 
 

@@ -52,6 +52,7 @@ def run(request, events, stop, phases):
         return evaluation.keep(likeliest(predicted, labels[split["test"]]), "test", training)
 
     metrics = evaluate_best(model, checkpointer, training, evaluate)
+    metrics["precision"] = training.settings["precision"]
     return save(model, training, metrics)
 
 

@@ -127,7 +127,7 @@ class Checkpointer:
         if self._run.group.rank:
             return
         saved = {"best": self.best, "finished": self._finished, "steps_before": self._steps}
-        saved.update(stack=_stack(), course=state.capture())
+        saved.update(stack=_stack(), course=state.capture(), precision=self._settings.get("precision"))
         try:
             self._files.save(self._steps + state.done, arrays, saved)
             self._write_best()
@@ -200,6 +200,15 @@ class Checkpointer:
         """Give the model its best weights back."""
         if self._arrays is not None:
             self._model.set_weights(self._arrays)
+
+
+def precision_before(run):
+    """Name the precision that the checkpoint of a resumed training was computed in; None where it names none."""
+    if not run.settings.get("resume"):
+        return None
+    loaded = Checkpoints(run.folder, run_id=run.request.get("run_id", "")).load(lambda _: None)
+    precision = loaded[1].get("precision") if loaded else None
+    return precision if precision in ("float32", "mixed_bfloat16") else None
 
 
 @contextlib.contextmanager

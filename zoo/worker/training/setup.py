@@ -5,6 +5,7 @@ from zoo.worker import devices, precision, weights
 from zoo.worker.errors import UserError
 from zoo.worker.model import build
 from zoo.worker.training import feature_extraction
+from zoo.worker.training.checkpointing import precision_before
 
 
 def build_and_compile(run):
@@ -16,7 +17,8 @@ def build_and_compile(run):
     settings, request = run.settings, run.request
     with run.timed("build_s"):
         try:
-            compat.set_precision(precision.policy(settings["precision"], request["device"]["promise"]))
+            settings["precision"] = settled_precision(run)
+            compat.set_precision(settings["precision"])
             compat.seed(settings["seed"])
             model = build_for_texts(request)
             weights.initialise(model, settings["seed"])
@@ -28,6 +30,18 @@ def build_and_compile(run):
         if request.get("weights"):
             _start_from(model, request["weights"], run)
     return model
+
+
+def settled_precision(run):
+    """What Keras calls the precision of a training; a resumed one goes on in that of its checkpoint.
+
+    Raises:
+        ValueError: the device cannot be relied on to have it.
+    """
+    wanted, network = run.settings["precision"], run.request["model"].get("name") or ""
+    if wanted == "auto":
+        wanted = precision_before(run) or wanted
+    return precision.policy(wanted, run.request["device"]["promise"], network)
 
 
 def _start_from(model, path, run):
