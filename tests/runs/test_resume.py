@@ -58,6 +58,16 @@ def test_a_killed_run_goes_on_in_its_own_folder(zoo: Zoo, capsys: pytest.Capture
     assert len(list(Path("runs").iterdir())) == 1
 
 
+def test_a_run_goes_on_in_the_precision_that_its_recipe_named_when_it_began(zoo: Zoo) -> None:
+    assert zoo("trainer.epochs=7", script="dies-once") == 1
+    content = record()
+    assert content["config"]["trainer"]["precision"] == "auto"
+    content["config"]["trainer"]["precision"] = "float32"
+    Path(FOLDER, "run.json").write_text(json.dumps(content))
+    assert zoo(f"resume={FOLDER}") == 0
+    assert record()["config"]["trainer"]["precision"] == "float32"
+
+
 def test_a_run_keeps_its_id_and_another_has_another(zoo: Zoo) -> None:
     def ids() -> list[str]:
         return [json.loads(Path(FOLDER, name).read_text())["run_id"] for name in ("run.json", "request.json")]
