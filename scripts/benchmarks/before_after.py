@@ -114,7 +114,7 @@ def table(data: Path, folder: Path) -> dict[str, Row]:
             functools.partial(whole, ["train", "model=mnist", "data=digits", *seed]), {},
         ),
         "first": Row(
-            "the same on a machine with empty caches, from its clone on", "s", first_run, {}, False,
+            "train model=mnist data=digits with empty caches, from the clone on", "s", first_run, {}, False,
         ),
     }  # fmt: skip
     for width, file in weights.items():
