@@ -101,6 +101,13 @@ def test_ratios_of_several_scripts_are_one_table(
     assert ratios.main() == 1
 
 
+@pytest.mark.stacks("tf-2.21")
+def test_a_recipes_steps_are_measured_in_products() -> None:
+    measured = regression.measure("mnist_dense", "tf-2.21", ["trainer.batch_size=8"], seconds=0.1)
+    assert 0 < measured.q1 <= measured.ratio <= measured.q3
+    assert measured.count >= 8
+
+
 @pytest.mark.slow
 @pytest.mark.timing
 @pytest.mark.stacks("tf-2.21")

@@ -123,15 +123,16 @@ def train(request, altered=lambda model: None):
     loop.prefetch = iter  # batches are made and used in turn: a product must have the machine to itself
     settings = request["train"]
     compat.seed(settings["seed"])
-    model, preprocess = training._model(dict(request, weights=None, device={"promise": "cpu"}), Silent())
-    training._compile(model, settings)
-    altered(model)
     with tempfile.TemporaryDirectory() as folder:
+        promised = dict(request, weights=None, device={"promise": "cpu"}, run_dir=folder)
+        shared = run.Run(promised, Silent(), Silent(), {})
+        model, preprocess = training.build_and_fill(shared)
+        training.compile_model(model, settings)
+        altered(model)
         part = _pictures(image_batches, folder, request, settings["batch_size"])
         both = {"train": part, "validation": part}
         batches = image_batches.ImageBatches(both, preprocess, settings, request["classes"])
         meter = Meter(batches, request["seconds"])
-        shared = run.Run({"train": settings, "run_dir": folder}, Silent(), Silent(), {})
         loop.fit(model, meter, state.Stage(settings), checkpointing.Checkpointer(model, shared), shared)
     return meter.figures()
 

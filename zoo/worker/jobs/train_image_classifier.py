@@ -41,7 +41,7 @@ def run(request, events, stop, phases):
     settings, plan = training.settings, request["fine_tune"]
     compat.seed(settings["seed"])
     with training.timed("build_s"):
-        model, preprocess = _model(training)
+        model, preprocess = build_and_fill(training)
         frozen = _frozen(model, plan)
         leaving = _before(model, request["freeze"]["before"], "freeze.before")
     parts, checkpointer = image_batches.parts(request["data"]), Checkpointer(model, training)
@@ -60,8 +60,15 @@ def run(request, events, stop, phases):
     return save(model, training, metrics)
 
 
-def _model(training):
-    """Build the model and fill it: with random numbers, then with the weights to start from."""
+def build_and_fill(training):
+    """Build the model and fill it: with random numbers, then with the weights to start from.
+
+    Returns:
+        The model, and what prepares pixels for it.
+
+    Raises:
+        UserError: the stack cannot compute in the precision asked for, or build the model.
+    """
     request, events, settings = training.request, training.events, training.settings
     try:
         settings["precision"] = settled_precision(training)
@@ -127,7 +134,7 @@ class _Stages:
                 parts = {name: self._features(trunk, name, scratch) for name in ("train", "validation")}
             if self._training.stop.asked:
                 return 0
-            _compile(head, settings)
+            compile_model(head, settings)
             batches = self._batches(parts, _as_they_are)
             return self._fit(
                 head, batches, Stage(settings, last=self._last, number=self._number(1)), "only the last layer learns"
@@ -150,7 +157,7 @@ class _Stages:
 
         def prepare(left):
             model = compat.freeze(self._model, frozen | leaving if left else frozen)
-            _compile(model, settings)
+            compile_model(model, settings)
             return model
 
         share = self._training.request["freeze"]["after"]
@@ -177,7 +184,12 @@ class _Stages:
         return image_batches.ImageBatches(parts, preprocess, settings, classes, augment, balance, mixup, group)
 
 
-def _compile(model, settings):
+def compile_model(model, settings):
+    """Compile a classifier with the optimizer of the settings.
+
+    Raises:
+        ValueError: the stack has no such optimizer.
+    """
     chosen = [settings[name] for name in ("optimizer", "learning_rate", "jit")]
     compat.compile_classifier(model, *chosen, beta_2=settings["beta_2"])
 
