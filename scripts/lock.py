@@ -5,9 +5,9 @@ python scripts/lock.py tf-2.21 tf-1.8       rebuild those of these stacks
 python scripts/lock.py host                 rebuild requirements.lock, this checkout's own environment
 python scripts/lock.py --check              resolve again, print differences, exit 1 if a lock does not hold
 
-Each lock is resolved as of a date (end of that day, UTC), so that it is the same on any later day. An index that lists
-a release later than its date of publication (a mirror does) makes a difference which is printed; the lock holds as
-long as its own versions are there and answer the requirements.
+Each lock is resolved as of a date (end of that day, UTC), so that it is the same on any later day. A mirror that
+lists a release later than it was published makes a difference, which is printed; the lock holds as long as its own
+versions are there and answer the requirements.
 """
 
 import argparse
@@ -163,7 +163,7 @@ def main(argv: list[str]) -> int:
     try:
         wanted = list(jobs(options.names, options.platform, options.date))
         if options.check:
-            return int(not all([check(job) for job in wanted]))
+            return int(sum(not check(job) for job in wanted) > 0)
         for job in wanted:
             rebuild(job)
             print(f"wrote {job.lock.relative_to(ROOT)}", flush=True)

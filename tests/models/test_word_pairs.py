@@ -1,7 +1,5 @@
 """Pairs of neighbouring tokens as features."""
 
-import itertools
-
 import numpy as np
 import pytest
 
@@ -11,8 +9,8 @@ VOCABULARY, BUCKETS = 6, 1000
 
 
 def ratios(rows: list[list[int]], labels: list[int], classes: int = 2) -> np.ndarray:
-    batch = (np.array(rows, np.int32), np.array(labels))
-    given: np.ndarray = word_pairs.log_count_ratios([batch], VOCABULARY, BUCKETS, classes)
+    batch = (word_pairs.features(np.array(rows, np.int32), VOCABULARY, BUCKETS), np.array(labels))
+    given: np.ndarray = word_pairs.log_count_ratios([batch], VOCABULARY + BUCKETS, classes)
     return given
 
 
@@ -38,8 +36,9 @@ def test_a_text_counts_once_and_padding_never() -> None:
 
 def test_several_batches_count_together() -> None:
     rows, labels = np.array([[2, 3], [3, 4], [4, 5], [5, 2]], np.int32), np.array([0, 1, 2, 0])
-    parts = [(rows[:1], labels[:1]), (rows[1:], labels[1:])]
-    given = word_pairs.log_count_ratios(parts, VOCABULARY, BUCKETS, 3)
+    numbers = word_pairs.features(rows, VOCABULARY, BUCKETS)
+    parts = [(numbers[:1], labels[:1]), (numbers[1:], labels[1:])]
+    given = word_pairs.log_count_ratios(parts, VOCABULARY + BUCKETS, 3)
     assert np.array_equal(given, ratios(rows.tolist(), labels.tolist(), 3))
 
 
@@ -58,25 +57,9 @@ def test_common_words_share_few_buckets() -> None:
     assert alone > 0.84, "of as many random numbers 0.85 would differ"
 
 
-@pytest.mark.parametrize("times", [1, 20])
-def test_first_logits_spread_alike_for_short_and_for_long_texts(times: int) -> None:
-    rows, labels = np.tile([[2, 3], [3, 4], [4, 5], [5, 2]], times).astype(np.int32), [0, 1, 1, 0]
-    given = ratios(rows.tolist(), labels)
-    gain = word_pairs.first_gain([rows[:1], rows[1:]], given, BUCKETS)
-    features = [[*row, *(bucket(*pair) for pair in itertools.pairwise(row))] for row in rows.tolist()]
-    assert np.std([gain * given[each].sum(axis=0) for each in features]) == pytest.approx(word_pairs.FIRST_SPREAD)
-
-
-def test_padding_adds_nothing_to_the_first_gain() -> None:
-    rows = np.array([[2, 3], [4, 5]], np.int32)
-    given = ratios(rows.tolist(), [0, 1])
-    padded = np.array([[2, 3, 0, 0], [4, 5, 0, 0]], np.int32)
-    assert word_pairs.first_gain([padded], given, BUCKETS) == word_pairs.first_gain([rows], given, BUCKETS) > 0
-
-
-def test_where_nothing_tells_the_classes_apart_no_gain_is_given() -> None:
-    given = ratios([[2, 3], [2, 3]], [0, 1])
-    assert word_pairs.first_gain([np.array([[2, 3]], np.int32)], np.zeros_like(given), BUCKETS) == 0
+def test_features_are_tokens_and_pairs_and_padding_is_none() -> None:
+    (numbers,) = word_pairs.features(np.array([[2, 3, 0]], np.int32), VOCABULARY, BUCKETS)
+    assert numbers.tolist() == [2, 3, 0, bucket(2, 3), 0]
 
 
 @pytest.mark.parametrize("count", [-1, 1 << 21])

@@ -4,13 +4,14 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from sklearn.linear_model import LogisticRegression
 
 from tests.support.conformance import Answers
 from tests.support.questions import FIRST, STACKS
 from tests.support.trainings import ready
 from zoo.cli.main import main
 from zoo.data.text import tokenization
-from zoo.models import word_pairs
+from zoo.models import logistic_regression, word_pairs
 
 pytestmark = pytest.mark.stacks
 
@@ -44,7 +45,7 @@ def test_language_models_learn_and_write_past_their_memory(conformance: Answers,
 
 @pytest.mark.slow
 @pytest.mark.parametrize("stack", ["torch", "tf-1.8"])
-def test_the_classifier_of_pairs_begins_with_logits_of_one_spread(tmp_path: Path, stack: str) -> None:
+def test_the_classifier_of_pairs_begins_as_a_logistic_regression(tmp_path: Path, stack: str) -> None:
     kinds = {
         name: [f"a {name} film, {'very ' * (number % 4)}{name}" for number in range(60)] for name in ("bad", "good")
     }
@@ -56,15 +57,18 @@ def test_the_classifier_of_pairs_begins_with_logits_of_one_spread(tmp_path: Path
     words += ["model.layers=1", "model.d_model=16", "model.heads=2", "model.d_ff=32", "model.length=16"]
     words += ["model.pair_buckets=500", "trainer.learning_rate=1e-9", "trainer.epochs=1"]
     assert main(["train", *words, f"output.root={tmp_path}", "output.name=run"]) == 0
-    with np.load(tmp_path / "run" / "weights.npz") as weights:
-        gains, scaled = (weights[f"pairs/{name}"] for name in ("gains", "ratios"))
-    effective = scaled * (0.02 + 0.5 * gains)
+    with np.load(tmp_path / "run" / "weights.npz") as weights, np.load(tmp_path / "run" / "split.npz") as split:
+        gains, scaled, chosen = weights["pairs/gains"], weights["pairs/ratios"], split["train"]
+        assert np.abs(weights["predictions/kernel"]).max() < 1e-6, "the encoder has nothing to say yet"
+    ratios = scaled / 7
     tokens = tokenization.load(tmp_path / "run" / "vocabulary.json").encode_all(texts)
     rows = np.zeros((len(texts), 16), np.int32)
     for row, text in zip(rows, tokens, strict=True):
         row[: len(text)] = text
-    pairs = len(scaled) - 500 + word_pairs.buckets(rows, 500)
-    pairs[(rows[:, :-1] == 0) | (rows[:, 1:] == 0)] = 0
-    logits = effective[rows].sum(axis=1) + effective[pairs].sum(axis=1)
-    assert logits.std() == pytest.approx(word_pairs.FIRST_SPREAD, rel=0.03), "a tenth and more was not counted"
-    assert (logits.argmax(axis=1) == np.repeat([0, 1], 60)).all()
+    numbers, labels = word_pairs.features(rows, len(ratios) - 500, 500), np.repeat([0, 1], 60)
+    counts = np.stack([np.bincount(features, minlength=len(ratios)) for features in numbers])
+    expected = LogisticRegression(C=4 * logistic_regression.STRENGTH, fit_intercept=False, tol=1e-8, max_iter=1000)
+    expected.fit((counts * ratios[:, 1])[chosen], labels[chosen])
+    logits = counts @ (scaled * (0.02 + 0.5 * gains))
+    assert logits[:, 1] - logits[:, 0] == pytest.approx(expected.decision_function(counts * ratios[:, 1]), rel=0.02)
+    assert (logits.argmax(axis=1) == labels).all()

@@ -8,8 +8,6 @@ import numpy as np
 MOST_BUCKETS, STEP, STEPS = 1 << 20, 15, 4
 # Texts counted at a time: as many features of them are sorted together.
 TOGETHER = 1000
-# How far apart the first logits of the texts that were counted are, as a standard deviation.
-FIRST_SPREAD = 0.75
 
 
 def buckets(tokens, count, modulo=operator.mod):
@@ -29,25 +27,40 @@ def buckets(tokens, count, modulo=operator.mod):
     return modulo(first + tokens[:, 1:], count)
 
 
-def log_count_ratios(batches, vocabulary, count, classes):
-    """Return how much commoner each token and each pair is in the texts of each class than in the others.
+def features(rows, vocabulary, count):
+    """Return the features of some texts: their tokens, and their pairs, numbered after the vocabulary.
+
+    Args:
+        rows: (n, length) int32 tokens, 0 for padding.
+        vocabulary: number of tokens.
+        count: number of buckets.
+
+    Returns:
+        (n, 2 length - 1) integers; 0 where a token of the feature is padding.
+    """
+    pairs = vocabulary + buckets(rows, count)
+    pairs[(rows[:, :-1] == 0) | (rows[:, 1:] == 0)] = 0
+    return np.concatenate([rows, pairs], axis=1)
+
+
+def log_count_ratios(batches, total, classes):
+    """Return how much commoner each feature is in the texts of each class than in the others.
 
     As Wang and Manning 2012 (https://aclanthology.org/P12-2018), section 2: the logarithm of the ratio of the shares
     of texts that have the feature, each count raised by one; here of each class against all others.
 
     Args:
-        batches: of (rows, labels): (n, length) int32 tokens, 0 for padding, and (n,) integer classes.
-        vocabulary: number of tokens.
-        count: number of buckets.
+        batches: of (features, labels): what :func:`features` returns, and (n,) integer classes.
+        total: number of features that there are: the vocabulary, and the buckets.
         classes: number of classes.
 
     Returns:
-        (vocabulary + count, classes) float32; 0 for padding.
+        (total, classes) float32; 0 for padding.
     """
-    counts = np.ones((vocabulary + count, classes))
-    for rows, labels in batches:
+    counts = np.ones((total, classes))
+    for numbers, labels in batches:
         for kind in np.unique(labels):
-            counts[:, kind] += _texts_with(rows[labels == kind], vocabulary, count)
+            counts[:, kind] += _texts_with(numbers[labels == kind], total)
     counts[0] = 1
     others = counts.sum(axis=1, keepdims=True) - counts
     ratios = np.log(counts / counts.sum(axis=0)) - np.log(others / others.sum(axis=0))
@@ -55,35 +68,9 @@ def log_count_ratios(batches, vocabulary, count, classes):
     return ratios.astype(np.float32)
 
 
-def first_gain(batches, ratios, count):
-    """Return the gain with which the logits of some texts spread by ``FIRST_SPREAD``.
-
-    The sums of ratios of long texts are many times larger than those of short ones.
-
-    Args:
-        batches: of rows, (n, length) int32 tokens, 0 for padding.
-        ratios: (vocabulary + count, classes), see :func:`log_count_ratios`.
-        count: number of buckets.
-
-    Returns:
-        A number; 0 where nothing tells the classes apart.
-    """
-    vocabulary = len(ratios) - count
-    sums = [ratios[rows].sum(axis=1) + ratios[_pairs(rows, vocabulary, count)].sum(axis=1) for rows in batches]
-    spread = float(np.concatenate(sums).std())
-    return FIRST_SPREAD / spread if spread else 0.0
-
-
-def _pairs(rows, vocabulary, count):
-    """(n, length - 1) the feature of each two neighbours; that of padding where one is padding."""
-    pairs = vocabulary + buckets(rows, count)
-    pairs[(rows[:, :-1] == 0) | (rows[:, 1:] == 0)] = 0
-    return pairs
-
-
-def _texts_with(rows, vocabulary, count):
-    """(vocabulary + count,) number of texts, rows of tokens, that have each feature at least once."""
-    features = np.sort(np.concatenate([rows, _pairs(rows, vocabulary, count)], axis=1), axis=1)
-    first = np.ones(features.shape, bool)
-    first[:, 1:] = features[:, 1:] != features[:, :-1]
-    return np.bincount(features[first], minlength=vocabulary + count)
+def _texts_with(numbers, total):
+    """(total,) number of texts, rows of features, that have each feature at least once."""
+    numbers = np.sort(numbers, axis=1)
+    first = np.ones(numbers.shape, bool)
+    first[:, 1:] = numbers[:, 1:] != numbers[:, :-1]
+    return np.bincount(numbers[first], minlength=total)

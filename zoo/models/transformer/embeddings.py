@@ -111,6 +111,7 @@ class WordPairLogits(ZooLayer):
     pairs that count, of the feature's log-count ratio in each class times a learnt gain, as in NBSVM (Wang and
     Manning 2012, https://aclanthology.org/P12-2018). Pairs share ``buckets`` numbers by hashing. The ratios are
     fixed, and all zero until a training has counted its texts, see :func:`zoo.models.word_pairs.log_count_ratios`.
+    The gains are a logistic regression's before the first step, see :func:`zoo.models.logistic_regression.gains`.
 
     Args:
         vocabulary: number of tokens.
@@ -135,10 +136,10 @@ class WordPairLogits(ZooLayer):
         )
         super(WordPairLogits, self).build(input_shape)
 
-    def start(self, ratios, gain):
-        """Set the ratios, (vocabulary + buckets, classes), and the gain that all features start with."""
-        gains = np.full((len(ratios), 1), (gain / self.SCALE - self.FIRST_GAIN) / self.GAIN_RATE, np.float32)
-        self.set_weights([gains, self.SCALE * ratios])
+    def start(self, ratios, gains):
+        """Set the ratios, (vocabulary + buckets, classes), and the gains, (vocabulary + buckets,)."""
+        gains = (gains[:, np.newaxis] / self.SCALE - self.FIRST_GAIN) / self.GAIN_RATE
+        self.set_weights([gains.astype(np.float32), self.SCALE * ratios])
 
     def call(self, inputs):
         tokens, keep = inputs

@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from zoo.models import word_pairs
+from zoo.models import logistic_regression, word_pairs
 from zoo.worker.metrics import likeliest
 from zoo.worker.training import evaluation
 from zoo.worker.training.checkpointing import Checkpointer
@@ -39,8 +39,8 @@ def run(request, events, stop, phases):
     with np.load(data["split"], allow_pickle=False) as stored:
         split = {name: stored[name] for name in stored.files}
     if arguments.get("pair_buckets") and not request.get("weights"):
-        with training.timed("count_s"):
-            _count_pairs(model, texts, labels, split["train"])
+        with training.timed("fit_linear_s"):
+            _fit_linear(model, texts, labels, split["train"])
     checkpointer = Checkpointer(model, training)
     tell_if_raised(training, len(split["train"]))
     batches = TextBatches(texts, labels, split, arguments["classes"], training.settings, training.group)
@@ -56,11 +56,24 @@ def run(request, events, stop, phases):
     return save(model, training, metrics)
 
 
-def _count_pairs(model, texts, labels, chosen):
-    """Set a model's linear classifier of tokens and pairs to what some texts say: its fixed ratios, and a gain."""
-    layer, together = model.get_layer("pairs"), word_pairs.TOGETHER
-    parts = [chosen[begin : begin + together] for begin in range(0, len(chosen), together)]
-    vocabulary, count, classes = (layer.settings[name] for name in ("vocabulary", "buckets", "classes"))
-    batches = ((texts.batch(part), labels[part]) for part in parts)
-    ratios = word_pairs.log_count_ratios(batches, vocabulary, count, classes)
-    layer.start(ratios, word_pairs.first_gain((texts.batch(part) for part in parts), ratios, count))
+def _fit_linear(model, texts, labels, chosen):
+    """Fit a model's linear classifier of tokens and pairs to some texts.
+
+    The encoder beside it starts with nothing to say: what its last layer draws would drown what is known already.
+    """
+    layer, last = model.get_layer("pairs"), model.get_layer("predictions")
+    vocabulary, buckets, classes = (layer.settings[name] for name in ("vocabulary", "buckets", "classes"))
+
+    def batches(numbers):
+        for begin in range(0, len(numbers), word_pairs.TOGETHER):
+            part = numbers[begin : begin + word_pairs.TOGETHER]
+            yield word_pairs.features(texts.batch(part), vocabulary, buckets), labels[part]
+
+    ratios = word_pairs.log_count_ratios(batches(chosen), vocabulary + buckets, classes)
+    # Texts of one class may stand together: those that are left out are spread over all.
+    features = 2 * int(texts.sizes[chosen].sum())
+    fitted = chosen[:: -(-features // logistic_regression.MOST_FEATURES)]
+    layer.start(
+        ratios, logistic_regression.gains((numbers for numbers, _ in batches(fitted)), ratios, labels[fitted])
+    )
+    last.set_weights([np.zeros_like(values) for values in last.get_weights()])

@@ -1,0 +1,62 @@
+"""How much features count, by logistic regression."""
+
+import numpy as np
+import pytest
+from sklearn.linear_model import LogisticRegression
+
+from zoo.models import logistic_regression
+
+TOTAL = 50
+
+
+def texts(classes: int, count: int = 300) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """Features of texts, of which each class has its own, common to half of its texts; labels; ratios."""
+    random = np.random.default_rng(classes)
+    labels = random.integers(0, classes, count)
+    numbers = random.integers(0, TOTAL, (count, 8))
+    numbers[::2, 0] = 1 + labels[::2]
+    ratios = random.normal(size=(TOTAL, classes)).astype(np.float32)
+    ratios[0] = 0
+    return numbers, labels, ratios
+
+
+def loss(gains: np.ndarray, numbers: np.ndarray, labels: np.ndarray, ratios: np.ndarray) -> float:
+    logits = (ratios * gains[:, np.newaxis])[numbers].sum(axis=1)
+    likelihood = logits - np.log(np.exp(logits).sum(axis=1, keepdims=True))
+    penalty = (gains**2).sum() / (2 * logistic_regression.STRENGTH * len(labels))
+    return float(penalty - likelihood[np.arange(len(labels)), labels].mean())
+
+
+def test_two_classes_are_told_apart_as_by_scikit_learn() -> None:
+    numbers, labels, ratios = texts(2)
+    ratios[:, 0] = -ratios[:, 1]
+    given = logistic_regression.gains([numbers[:100], numbers[100:]], ratios, labels)
+    rows = np.stack([np.bincount(features, minlength=TOTAL) for features in numbers]) * ratios[:, 1]
+    same = LogisticRegression(C=4 * logistic_regression.STRENGTH, fit_intercept=False, tol=1e-10).fit(rows, labels)
+    assert rows @ (2 * given) == pytest.approx(same.decision_function(rows), abs=0.05)
+
+
+@pytest.mark.parametrize("classes", [2, 5])
+def test_no_other_gains_are_better(classes: int) -> None:
+    numbers, labels, ratios = texts(classes)
+    given = logistic_regression.gains([numbers], ratios, labels)
+    best, random = loss(given, numbers, labels, ratios), np.random.default_rng(0)
+    assert best < loss(np.zeros(TOTAL), numbers, labels, ratios)
+    for _ in range(50):
+        other = given + random.normal(size=TOTAL) * 0.1
+        assert loss(other, numbers, labels, ratios) > best
+
+
+def test_texts_without_features_and_padding_count_nothing() -> None:
+    numbers, labels, ratios = texts(2)
+    padded = np.concatenate([numbers, np.zeros((3, 8), int)])
+    numbers = np.concatenate([padded, np.zeros_like(padded)], axis=1)
+    given = logistic_regression.gains([numbers], ratios, np.concatenate([labels, [0, 1, 1]]))
+    assert np.isfinite(given).all()
+    assert given[0] == 0
+    assert given.any()
+
+
+def test_where_all_texts_are_of_one_class_nothing_is_learnt_from_ratios_of_zero() -> None:
+    numbers, labels, ratios = texts(2)
+    assert not logistic_regression.gains([numbers], np.zeros_like(ratios), np.zeros_like(labels)).any()
