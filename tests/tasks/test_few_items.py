@@ -109,9 +109,12 @@ def test_few_items_to_validate_by_are_judged_by_the_loss() -> None:
     assert "trainer.best_by" not in derived(*TUNED, train=500, validation=500)
 
 
-def test_texts_are_adapted_too() -> None:
-    values = derived("model=transformer/classifier", "data=text_folder", train=60, command=TEXTS)
+@pytest.mark.parametrize("without", ["model.pair_buckets=0", "weights=zoo"])
+def test_texts_are_adapted_too_but_where_a_classifier_is_fitted_to_all_of_them_first(without: str) -> None:
+    words = ("model=transformer/classifier", "data=text_folder")
+    values = derived(*words, without, train=60, command=TEXTS)
     assert values["trainer.epochs"] * -(-60 // values["trainer.batch_size"]) >= few_items.STEPS
+    assert derived(*words, train=60, command=TEXTS) == {}
 
 
 def test_a_batch_size_of_the_user_decides_the_number_of_passes() -> None:

@@ -80,14 +80,21 @@ def derived(settings: Training, recipe: Training, own: set[str], sizes: dict[str
         sizes: number of items by part.
     """
     tuned = _is_tuned(settings)
-    fits = _passes(recipe, tuned) * -(-sizes["train"] // recipe.trainer.batch_size) >= LEAST_STEPS
-    values = {} if fits else _for_few(settings, recipe, own, sizes)
+    steps = _passes(recipe, tuned) * -(-sizes["train"] // recipe.trainer.batch_size)
+    values = {} if steps >= LEAST_STEPS or _is_fitted(settings) else _for_few(settings, recipe, own, sizes)
     return values if tuned else values | _forgetting(settings, own, values, sizes["train"])
 
 
 def _is_tuned(settings: Training) -> bool:
     """Return whether layers have learnt already."""
     return isinstance(settings, TrainConfig) and settings.weights != "none"
+
+
+def _is_fitted(settings: Training) -> bool:
+    """Return whether a classifier of texts is fitted to all of them before the first step, whatever their number."""
+    if not isinstance(settings, TextTrainConfig) or settings.weights != "none":
+        return False
+    return bool(settings.model.get("pair_buckets"))
 
 
 def _for_few(settings: Training, recipe: Training, own: set[str], sizes: dict[str, int]) -> dict[str, Any]:
