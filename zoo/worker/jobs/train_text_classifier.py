@@ -71,7 +71,7 @@ def _fit_linear(model, texts, labels, chosen):
 
     ratios = word_pairs.log_count_ratios(batches(chosen), vocabulary + buckets, classes)
     # Texts of one class may stand together: those that are left out are spread over all.
-    features = 2 * int(texts.sizes[chosen].sum())
+    features = 2 * int(texts.sizes[chosen].sum()) * max(1, classes - 1)
     fitted = chosen[:: -(-features // logistic_regression.MOST_FEATURES)]
     layer.start(
         ratios, logistic_regression.gains((numbers for numbers, _ in batches(fitted)), ratios, labels[fitted])
