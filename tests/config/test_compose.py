@@ -50,7 +50,7 @@ def test_a_model_without_a_recipe_gets_the_defaults() -> None:
 
 
 def test_data_is_laid_over_the_recipe_and_the_preset_over_both() -> None:
-    assert train("data=digits").trainer.epochs == 12
+    assert train("data=digits").trainer.epochs == 8
     smoke = train("data=digits", "preset=smoke")
     assert (smoke.trainer.epochs, smoke.data.train_limit) == (1, 2000)
 

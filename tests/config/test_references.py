@@ -157,7 +157,7 @@ def test_a_preset_or_data_set_of_the_user_s_outranks_the_reference() -> None:
     assert (smoke.trainer.epochs, smoke.trainer.batch_size) == (1, 32)
     digits = registry.compose_settings("train", references.expand(["reference=cuda-gtx750ti", "data=digits"]))
     assert isinstance(digits, schemas.TrainConfig)
-    assert digits.trainer.epochs == 12
+    assert digits.trainer.epochs == 8
     assert digits.trainer.learning_rate == 0.01
 
 

@@ -96,7 +96,7 @@ def test_without_a_promise_the_figure_is_recorded_and_not_judged(
     assert (evidence_row["value"], evidence_row["expected"]) == (0.93, None)
     assert evidence_row["changed"] == ["data.train_limit=1200", "trainer.epochs=3"]
     (remark,) = [text for text in verdict.remarks if "not judged" in text]
-    assert "data.train_limit=1200 (recipe: null), trainer.epochs=3 (recipe: 12)" in remark
+    assert "data.train_limit=1200 (recipe: null), trainer.epochs=3 (recipe: 8)" in remark
 
 
 def test_a_promise_on_a_loss_is_recorded_as_an_upper_bound(check: Check, monkeypatch: pytest.MonkeyPatch) -> None:
