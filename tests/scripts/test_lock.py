@@ -3,6 +3,7 @@
 import os
 from pathlib import Path
 from types import ModuleType
+from typing import Any
 
 import pytest
 
@@ -36,6 +37,15 @@ def calls(monkeypatch: pytest.MonkeyPatch) -> list[tuple[list[str], dict[str, st
 
     monkeypatch.setattr(uv_client, "run", run)
     return seen
+
+
+@pytest.fixture
+def job(lock: ModuleType, calls: list, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Any:
+    """The only lock there is, of six alone; it is not yet made."""
+    only = lock.Job(tmp_path / "a.lock", "# heading\n", ["-"], ["six"], {})
+    monkeypatch.setattr(lock, "ROOT", tmp_path)
+    monkeypatch.setattr(lock, "jobs", lambda *_: [only])
+    return only
 
 
 def after(arguments: list[str], option: str) -> str:
@@ -74,11 +84,8 @@ def test_the_hosts_lock_keeps_its_date_until_it_is_moved(lock: ModuleType, calls
 
 
 def test_drift_is_printed_line_by_line_and_fails(
-    lock: ModuleType, calls: list, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+    lock: ModuleType, job: Any, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    job = lock.Job(tmp_path / "a.lock", "# heading\n", ["-"], ["six"], {})
-    monkeypatch.setattr(lock, "ROOT", tmp_path)
-    monkeypatch.setattr(lock, "jobs", lambda *_: [job])
     assert lock.main(["--check"]) == 1
     assert not job.lock.exists()
     assert lock.main([]) == 0
@@ -93,11 +100,8 @@ def test_drift_is_printed_line_by_line_and_fails(
 
 
 def test_a_release_that_the_index_lists_late_is_told_and_the_lock_holds(
-    lock: ModuleType, calls: list, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+    lock: ModuleType, job: Any, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    job = lock.Job(tmp_path / "a.lock", "# heading\n", ["-"], ["six"], {})
-    monkeypatch.setattr(lock, "ROOT", tmp_path)
-    monkeypatch.setattr(lock, "jobs", lambda *_: [job])
     lock.main([])
     job.lock.write_text(job.lock.read_text().replace("1.16.0", "1.15.0"))
     capsys.readouterr()

@@ -48,9 +48,10 @@ def _loss(numbers, sizes, ratios, labels):
         sums = [np.add.reduceat((column * gains)[numbers], begins) for column in ratios.T]
         logits = np.stack([*sums, np.zeros(texts)], axis=1)
         logits -= logits.max(axis=1, keepdims=True)
-        total = np.exp(logits).sum(axis=1, keepdims=True)
+        powers = np.exp(logits)
+        total = powers.sum(axis=1, keepdims=True)
         value = (np.log(total)[:, 0] - (logits * chosen).sum(axis=1)).mean() + penalty / 2 * gains.dot(gains)
-        errors = (np.exp(logits) / total - chosen)[:, :-1] / texts
+        errors = (powers / total - chosen)[:, :-1] / texts
         gradient = penalty * gains
         for column, error in zip(ratios.T, errors.T):
             gradient += column * np.bincount(numbers, np.repeat(error, sizes), len(gains))
