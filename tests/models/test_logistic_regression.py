@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from sklearn.linear_model import LogisticRegression
 
-from zoo.models import logistic_regression
+from zoo.models import logistic_regression, word_parts
 
 TOTAL = 50
 
@@ -60,3 +60,21 @@ def test_texts_without_features_and_padding_count_nothing() -> None:
 def test_where_all_texts_are_of_one_class_nothing_is_learnt_from_ratios_of_zero() -> None:
     numbers, labels, ratios = texts(2)
     assert not logistic_regression.gains([numbers], np.zeros_like(ratios), np.zeros_like(labels)).any()
+
+
+def test_parts_of_tokens_are_features_of_the_texts_that_have_the_tokens() -> None:
+    numbers, labels, ratios = texts(2)
+    words = ["", *(f"{number % 7}{number % 5}" for number in range(1, 20))]  # tokens; what follows are combinations
+    parts = word_parts.Parts(words)
+    of_parts = np.random.default_rng(0).normal(size=(parts.count, 2)).astype(np.float32)
+    given = logistic_regression.gains([numbers], np.concatenate([ratios, of_parts]), labels, parts)
+
+    def rows(features: np.ndarray) -> np.ndarray:
+        own = np.bincount(features, minlength=TOTAL)
+        return np.concatenate([own, parts.sum_by_part(own[: len(words)])])
+
+    both = np.concatenate([ratios, of_parts])
+    difference = (both[:, 1] - both[:, 0]) * np.stack([rows(features) for features in numbers])
+    same = LogisticRegression(C=logistic_regression.STRENGTH, fit_intercept=False, tol=1e-10, max_iter=1000)
+    same.fit(difference, labels)
+    assert difference @ given == pytest.approx(same.decision_function(difference), abs=0.05)

@@ -11,7 +11,7 @@ from tests.support.questions import FIRST, STACKS
 from tests.support.trainings import ready
 from zoo.cli.main import main
 from zoo.data.text import tokenization
-from zoo.models import logistic_regression, word_pairs
+from zoo.models import logistic_regression, text_features
 
 pytestmark = pytest.mark.stacks
 
@@ -55,7 +55,7 @@ def test_the_classifier_of_pairs_begins_as_a_logistic_regression(tmp_path: Path,
         (tmp_path / "texts" / f"{name}.txt").write_text("\n".join(lines))
     words = [*ready(stack), "model=transformer/classifier", "data=text_lines", f"data.root={tmp_path / 'texts'}"]
     words += ["model.layers=1", "model.d_model=16", "model.heads=2", "model.d_ff=32", "model.length=16"]
-    words += ["model.pair_buckets=500", "trainer.learning_rate=1e-9", "trainer.epochs=1"]
+    words += ["model.pair_buckets=500", "model.spelling=false", "trainer.learning_rate=1e-9", "trainer.epochs=1"]
     assert main(["train", *words, f"output.root={tmp_path}", "output.name=run"]) == 0
     with np.load(tmp_path / "run" / "weights.npz") as weights, np.load(tmp_path / "run" / "split.npz") as split:
         gains, scaled, chosen = weights["pairs/gains"], weights["pairs/ratios"], split["train"]
@@ -65,7 +65,7 @@ def test_the_classifier_of_pairs_begins_as_a_logistic_regression(tmp_path: Path,
     rows = np.zeros((len(texts), 16), np.int32)
     for row, text in zip(rows, tokens, strict=True):
         row[: len(text)] = text
-    numbers, labels = word_pairs.features(rows, len(ratios) - 500, 500), np.repeat([0, 1], 60)
+    numbers, labels = text_features.features(rows, None, len(ratios) - 500, 500), np.repeat([0, 1], 60)
     counts = np.stack([np.bincount(features, minlength=len(ratios)) for features in numbers])
     expected = LogisticRegression(C=4 * logistic_regression.STRENGTH, fit_intercept=False, tol=1e-8, max_iter=1000)
     expected.fit((counts * ratios[:, 1])[chosen], labels[chosen])

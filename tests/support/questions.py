@@ -62,7 +62,8 @@ VOCABULARY, LENGTH = 12, 16
 SMALL = {"vocabulary": VOCABULARY, "length": LENGTH, "layers": 1, "d_model": 16, "heads": 2, "d_ff": 24,
          "activation": "gelu", "norm_first": True, "probabilities": True}  # fmt: skip
 LANGUAGE = SMALL | {"length": 8, "dropout": 0.0, "tied": True}
-CLASSIFIER = SMALL | {"classes": 2, "pair_buckets": 97, "dropout": 0.1, "attention_dropout": 0.0, "pooling": "mean"}
+CLASSIFIER = SMALL | {"classes": 2, "pair_buckets": 97, "spelling": True, "dropout": 0.1, "attention_dropout": 0.0,
+                      "pooling": "mean"}  # fmt: skip
 
 # Arguments that both must take, or refuse for the value that is named.
 GOOD: list[dict[str, Any]] = [

@@ -2,28 +2,28 @@
 
 import numpy as np
 
-# Of the penalty, inverse: with two classes four times as much is scikit-learn's C. Between 0.075, best for short film
-# reviews, and 0.025, best for long ones, among 0.0025 to 0.25.
-STRENGTH = 0.05
+# Of the penalty, inverse: with two classes four times as much is scikit-learn's C. Half and twice it are no better.
+STRENGTH = 0.025
 MOST_ITERATIONS, MEMORY, TOLERANCE = 60, 6, 1e-4
 # Of more features, times one less than classes, texts are left out: so many take about 1.5 GB and half a minute.
 MOST_FEATURES = 50_000_000
 
 
-def gains(batches, ratios, labels):
+def gains(batches, ratios, labels, parts=None):
     """Return how much each feature counts, so that texts are told apart.
 
-    The logits of a text are the sum over its features of ratio times gain. The mean cross-entropy plus half the sum
-    of squared gains, over ``STRENGTH`` times the number of texts, is minimized by L-BFGS (Nocedal and Wright,
-    Numerical Optimization, algorithm 7.5).
+    The logits of a text are the sum over its features, and ``parts`` of its tokens, of ratio times gain. The mean
+    cross-entropy plus half the sum of squared gains, over ``STRENGTH`` times the number of texts, is minimized by
+    L-BFGS (Nocedal and Wright, Numerical Optimization, algorithm 7.5).
 
     Args:
-        batches: of features, (n, width) integers, 0 for none, as :func:`zoo.models.word_pairs.features` returns them.
-        ratios: (features, classes).
+        batches: of features, (n, width) integers, 0 for none, from :func:`zoo.models.text_features.features`.
+        ratios: (features, classes); with ``parts``, theirs stand after those of the features.
         labels: (n,) integer classes of all texts.
+        parts: :class:`zoo.models.word_parts.Parts` of the tokens, which are the first features.
 
     Returns:
-        (features,) float64.
+        One gain, float64, of each row of ``ratios``.
     """
     numbers, sizes = [], []
     for batch in batches:
@@ -33,19 +33,30 @@ def gains(batches, ratios, labels):
         kept[:, 0] = True
         numbers.append(batch[kept].astype(np.int32))
         sizes.append(kept.sum(axis=1))
-    loss = _loss(np.concatenate(numbers), np.concatenate(sizes), ratios, labels)
+    loss = _loss(np.concatenate(numbers), np.concatenate(sizes), ratios, labels, parts)
     return _minimum(loss, np.zeros(len(ratios)))
 
 
-def _loss(numbers, sizes, ratios, labels):
+def _loss(numbers, sizes, ratios, labels, parts):
     """The function of the gains that is minimized; it returns its value and its gradient."""
     # The same probabilities with one column less: the logits of the last class are 0.
     ratios = ratios[:, :-1] - ratios[:, -1:]
     begins, texts = np.concatenate([[0], np.cumsum(sizes)[:-1]]), len(sizes)
     penalty, chosen = 1 / (STRENGTH * texts), np.eye(ratios.shape[1] + 1)[labels]
+    features = len(ratios) - (parts.count if parts else 0)
+
+    def of_features(weights):
+        if parts is None:
+            return weights
+        own = weights[:features].copy()
+        own[: parts.words] += parts.sum_by_word(weights[features:])
+        return own
+
+    def of_all(sums):
+        return sums if parts is None else np.concatenate([sums, parts.sum_by_part(sums[: parts.words])])
 
     def loss(gains):
-        sums = [np.add.reduceat((column * gains)[numbers], begins) for column in ratios.T]
+        sums = [np.add.reduceat(of_features(column * gains)[numbers], begins) for column in ratios.T]
         logits = np.stack([*sums, np.zeros(texts)], axis=1)
         logits -= logits.max(axis=1, keepdims=True)
         powers = np.exp(logits)
@@ -54,7 +65,7 @@ def _loss(numbers, sizes, ratios, labels):
         errors = (powers / total - chosen)[:, :-1] / texts
         gradient = penalty * gains
         for column, error in zip(ratios.T, errors.T):
-            gradient += column * np.bincount(numbers, np.repeat(error, sizes), len(gains))
+            gradient += column * of_all(np.bincount(numbers, np.repeat(error, sizes), features))
         return value, gradient
 
     return loss

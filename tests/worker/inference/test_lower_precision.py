@@ -75,6 +75,14 @@ def test_after_the_decision_one_network_answers(clock: Clock) -> None:
     assert comparison.described()["precision_compared"] == 600
 
 
+def test_the_comparison_ends_as_soon_as_too_many_have_another_class(clock: Clock) -> None:
+    lower = clock.network(5.0, frozenset({1, 60, 61}))
+    comparison = lower_precision.Comparison(clock.network(10.0), lambda: lower, "bfloat16")
+    assert answered(comparison, 600) == [number % CLASSES for number in range(600)]
+    described = comparison.described()
+    assert (described["precision"], described["precision_compared"]) == ("float32", 2 * BATCH)
+
+
 def test_few_pictures_are_answered_in_float32(clock: Clock) -> None:
     comparison = lower_precision.Comparison(clock.network(10.0), lambda: clock.network(5.0), "bfloat16")
     assert len(answered(comparison, 130)) == 130

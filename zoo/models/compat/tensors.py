@@ -127,9 +127,10 @@ def is_inference(training):
 
 
 def take(table, indices):
-    """Return rows of a table by their indices."""
+    """Return rows of a table, or the values of a list, by their indices."""
     if TORCH:
-        return torch.nn.functional.embedding(indices.long(), weight(table) if hasattr(table, "value") else table)
+        table = weight(table) if hasattr(table, "value") else table
+        return torch.nn.functional.embedding(indices.long(), table) if table.dim() == 2 else table[indices.long()]
     if MAJOR >= 3:
         return ops.take(table, indices, axis=0)
     return K.gather(table, indices if K.dtype(indices) == "int32" else K.cast(indices, "int32"))

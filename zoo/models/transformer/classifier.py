@@ -22,6 +22,7 @@ def build(
     norm_first=True,
     pooling="mean",
     pair_buckets=0,
+    spelling=False,
     fixed=False,
     probabilities=True,
 ):
@@ -40,6 +41,7 @@ def build(
         pooling: mean or max over the tokens, or first.
         pair_buckets: numbers that pairs of neighbouring tokens are hashed to, for a linear classifier of tokens and
             pairs beside the encoder; 0 is none. See :class:`zoo.models.transformer.embeddings.WordPairLogits`.
+        spelling: that classifier knows combinations of stems too, and is fitted to the parts of words besides.
         fixed: all inputs have ``length`` tokens, which PlaidML requires; else any number up to it.
         probabilities: end in softmax; else in logits.
 
@@ -66,6 +68,8 @@ def build(
     x = compat.dropout(dropout if pooled_dropout is None else pooled_dropout, name="dropout")(x)
     x = embeddings.CastFloat32(name="wide")(compat.keras.layers.Dense(classes, name="predictions")(x))
     if pair_buckets:
-        pairs = embeddings.WordPairLogits(vocabulary, pair_buckets, classes, name="pairs", **compat.full_precision())
+        pairs = embeddings.WordPairLogits(
+            vocabulary, pair_buckets, classes, spelling, name="pairs", **compat.full_precision()
+        )
         x = compat.keras.layers.add([x, pairs([tokens, keep])], name="sum")
     return embeddings.model(tokens, x, probabilities, "transformer_classifier")

@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from zoo.models import compat, word_pairs
+from zoo.models import compat, text_features
 from zoo.models.compat import tensors
 from zoo.models.transformer.layers import ZooLayer
 
@@ -105,18 +105,20 @@ class Pooling(ZooLayer):
 
 @compat.registered("WordPairLogits")
 class WordPairLogits(ZooLayer):
-    """Linear classifier of the tokens of a text and of its pairs of neighbouring tokens, beside an encoder.
+    """Linear classifier of the tokens of a text and of combinations of them, beside an encoder.
 
     Called with [tokens, keep], both (batch, length), it returns logits (batch, classes): the sum, over tokens and
-    pairs that count, of the feature's log-count ratio in each class times a learnt gain, as in NBSVM (Wang and
-    Manning 2012, https://aclanthology.org/P12-2018). Pairs share ``buckets`` numbers by hashing. The ratios are
-    fixed, and all zero until a training has counted its texts, see :func:`zoo.models.word_pairs.log_count_ratios`.
-    The gains are a logistic regression's before the first step, see :func:`zoo.models.logistic_regression.gains`.
+    combinations that count, of the feature's log-count ratio in each class times a learnt gain, as in NBSVM (Wang and
+    Manning 2012, https://aclanthology.org/P12-2018). Combinations share ``buckets`` numbers by hashing, see
+    :func:`zoo.models.text_features.combinations`. The ratios are fixed, and all zero until a training has counted its
+    texts, see :func:`zoo.models.text_features.log_count_ratios`. The gains are a logistic regression's before the
+    first step, see :func:`zoo.models.logistic_regression.gains`.
 
     Args:
         vocabulary: number of tokens.
-        buckets: numbers that pairs are hashed to.
+        buckets: numbers that combinations are hashed to.
         classes: number of outputs.
+        spelling: combine the stems of tokens too. Each token has the number of one, 0 until a training has set them.
     """
 
     # A weight of zero is a gain of FIRST_GAIN; a gain moves by GAIN_RATE times what the optimizer moves a weight by.
@@ -124,29 +126,35 @@ class WordPairLogits(ZooLayer):
     # Ratios are kept so many times as large, which lets gains learn so many times as fast as other weights do.
     SCALE = 7.0
 
-    def __init__(self, vocabulary, buckets, classes, **kwargs):
+    def __init__(self, vocabulary, buckets, classes, spelling=False, **kwargs):
         super(WordPairLogits, self).__init__(**kwargs)
-        self.settings = {"vocabulary": vocabulary, "buckets": buckets, "classes": classes}
+        self.settings = {"vocabulary": vocabulary, "buckets": buckets, "classes": classes, "spelling": spelling}
 
     def build(self, input_shape):
-        features = self.settings["vocabulary"] + self.settings["buckets"]
+        vocabulary, classes = self.settings["vocabulary"], self.settings["classes"]
+        features = vocabulary + self.settings["buckets"]
         self._add_weights({"gains": ((features, 1), "zeros")})
-        self.ratios = self.add_weight(
-            name="ratios", shape=(features, self.settings["classes"]), initializer="zeros", trainable=False
-        )
+        fixed = {"initializer": "zeros", "trainable": False}
+        self.ratios = self.add_weight(name="ratios", shape=(features, classes), **fixed)
+        if self.settings["spelling"]:
+            # Whole numbers stay what they are where files are written in half the precision.
+            self.stems = self.add_weight(name="stems", shape=(vocabulary,), dtype="int32", **fixed)
         super(WordPairLogits, self).build(input_shape)
 
-    def start(self, ratios, gains):
-        """Set the ratios, (vocabulary + buckets, classes), and the gains, (vocabulary + buckets,)."""
+    def start(self, ratios, gains, stems=None):
+        """Set ratios, (vocabulary + buckets, classes), gains, (vocabulary + buckets,), and stems, (vocabulary,)."""
         gains = (gains[:, np.newaxis] / self.SCALE - self.FIRST_GAIN) / self.GAIN_RATE
-        self.set_weights([gains.astype(np.float32), self.SCALE * ratios])
+        self.set_weights([gains.astype(np.float32), self.SCALE * ratios] + ([] if stems is None else [stems]))
 
     def call(self, inputs):
         tokens, keep = inputs
+        vocabulary, buckets = self.settings["vocabulary"], self.settings["buckets"]
         weights = self.ratios * (self.FIRST_GAIN + self.GAIN_RATE * self.gains)
-        pairs = self.settings["vocabulary"] + word_pairs.buckets(tokens, self.settings["buckets"], tensors.modulo)
-        both = keep[:, :-1] * keep[:, 1:]
-        return tensors.weighted_rows(weights, tokens, keep) + tensors.weighted_rows(weights, pairs, both)
+        stems = tensors.take(self.stems, tokens) if self.settings["spelling"] else None
+        logits = tensors.weighted_rows(weights, tokens, keep)
+        for numbers, kept in text_features.combinations(tokens, keep, stems, vocabulary, buckets, tensors.modulo):
+            logits = logits + tensors.weighted_rows(weights, vocabulary + numbers, kept)
+        return logits
 
     def compute_output_shape(self, input_shape):
         return (tensors.first_shape(input_shape)[0], self.settings["classes"])

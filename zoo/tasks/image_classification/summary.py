@@ -63,7 +63,12 @@ def _precision(metrics: Json) -> str:
     tried, compared = metrics["precision_tried"], metrics["precision_compared"]
     if tried is None:
         return "precision=auto: float32, this device is not known to be faster in another"
-    chosen = metrics["precision"] if metrics["precision"] == tried else f"float32 kept ({tried} tried)"
+    if metrics["precision"] == tried:
+        chosen = tried
+    elif metrics["precision_changed"] * 200 < compared and metrics["precision_time"] < 1:
+        chosen = f"float32 kept: so few images do not tell whether {tried} serves"
+    else:
+        chosen = f"float32 kept ({tried} tried)"
     return (
         f"precision=auto: {chosen}; of the first {compared:,} images {tried} gives "
         f"{metrics['precision_changed']:,} another class, in {metrics['precision_time']:.2f} of the time"

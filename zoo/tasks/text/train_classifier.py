@@ -53,7 +53,8 @@ def train(overrides: list[str]) -> Run:
         known = dataset.duplicates(texts, parts)
         context.record.data["duplicates"] = _tell_duplicates(known)
         context.record.weights = start.record
-        request = request_for(context, texts, "train_text_classifier") | {"weights": start.npz}
+        request = request_for(context, texts, "train_text_classifier")
+        request |= {"weights": start.npz, "pieces": texts.tokenizer.token_bytes()}
         request["model"]["args"]["classes"] = len(texts.info.class_names)
         request["data"]["split"] = str(context.folder / "split.npz")
         train_and_judge(context, request)

@@ -35,11 +35,11 @@ class Comparison:
     """Answers the first pictures in float32 and in a lower precision, and the others in the one that serves better.
 
     The lower one is taken where it gave less than MOST_CHANGED of SAMPLE pictures another likeliest class, and took
-    less time. The answers for those pictures are float32's.
+    less time; the comparison ends as soon as too many have another. The answers for those pictures are float32's.
 
     Args:
         exact: from pixels, (n, height, width, channels) uint8, to probabilities, (n, classes) float32.
-        lower: makes the same in the lower precision, when there are pictures to compare.
+        lower: makes the same in the lower precision, when it is warmed up.
         name: of the lower precision; None where the device has none.
     """
 
@@ -50,21 +50,21 @@ class Comparison:
         self._seconds = {"exact": 0.0, "lower": 0.0}
 
     def warm_up(self, pixels):
-        """Answer a batch of no meaning in float32: the first one compiles."""
+        """Answer a batch of no meaning in float32, and in the lower precision: the first ones compile."""
+        if self._chosen is None:
+            self._lower = self._make()
+            self._lower(pixels)
         return self._exact(pixels)
 
     def __call__(self, pixels, count):
         """Answer the first ``count`` pictures of a batch."""
         if self._chosen is not None:
             return self._chosen(pixels)[:count]
-        if self._lower is None:
-            self._lower = self._make()
-            self._lower(pixels)  # the first one compiles
         answers = self._timed("exact", self._exact, pixels)[:count]
         others = self._timed("lower", self._lower, pixels)[:count]
         self._compared += count
         self._changed += int((answers.argmax(axis=1) != others.argmax(axis=1)).sum())
-        if self._compared >= SAMPLE:
+        if self._compared >= SAMPLE or self._changed >= MOST_CHANGED * SAMPLE:
             self._chosen = self._lower if self._serves() else self._exact
         return answers
 

@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from zoo.models import logistic_regression, word_pairs
+from zoo.models import logistic_regression, text_features, word_parts
 from zoo.worker.metrics import likeliest
 from zoo.worker.training import evaluation
 from zoo.worker.training.checkpointing import Checkpointer
@@ -14,6 +14,9 @@ from zoo.worker.training.run import Run
 from zoo.worker.training.setup import build_and_compile
 from zoo.worker.training.state import Stage
 from zoo.worker.training.text_batches import open_texts
+
+# What parts of words count, of what they would if they were features like others.
+PART_WEIGHT = 0.7
 
 
 def run(request, events, stop, phases):
@@ -40,7 +43,7 @@ def run(request, events, stop, phases):
         split = {name: stored[name] for name in stored.files}
     if arguments.get("pair_buckets") and not request.get("weights"):
         with training.timed("fit_linear_s"):
-            _fit_linear(model, texts, labels, split["train"])
+            _fit_linear(model, texts, labels, split["train"], request["pieces"])
     checkpointer = Checkpointer(model, training)
     tell_if_raised(training, len(split["train"]))
     batches = TextBatches(texts, labels, split, arguments["classes"], training.settings, training.group)
@@ -56,24 +59,43 @@ def run(request, events, stop, phases):
     return save(model, training, metrics)
 
 
-def _fit_linear(model, texts, labels, chosen):
-    """Fit a model's linear classifier of tokens and pairs to some texts.
+def _fit_linear(model, texts, labels, chosen, pieces):
+    """Fit a model's linear classifier of tokens and combinations to some texts.
 
     The encoder beside it starts with nothing to say: what its last layer draws would drown what is known already.
     """
     layer, last = model.get_layer("pairs"), model.get_layer("predictions")
     vocabulary, buckets, classes = (layer.settings[name] for name in ("vocabulary", "buckets", "classes"))
+    stems = parts = None
+    if layer.settings["spelling"]:
+        words = [piece.encode("latin-1").decode("utf-8", "replace").strip() for piece in pieces]
+        stems, parts = word_parts.stems(words), word_parts.Parts(words)
 
     def batches(numbers):
-        for begin in range(0, len(numbers), word_pairs.TOGETHER):
-            part = numbers[begin : begin + word_pairs.TOGETHER]
-            yield word_pairs.features(texts.batch(part), vocabulary, buckets), labels[part]
+        for begin in range(0, len(numbers), text_features.TOGETHER):
+            part = numbers[begin : begin + text_features.TOGETHER]
+            yield text_features.features(texts.batch(part), stems, vocabulary, buckets), labels[part]
 
-    ratios = word_pairs.log_count_ratios(batches(chosen), vocabulary + buckets, classes)
+    counts = text_features.counts(batches(chosen), vocabulary + buckets, classes)
+    ratios = text_features.log_count_ratios(counts)
+    if parts:
+        of_parts = np.stack([parts.sum_by_part(column) for column in counts[:vocabulary].T], axis=1)
+        ratios = np.concatenate([ratios, PART_WEIGHT * text_features.log_count_ratios(of_parts)])
     # Texts of one class may stand together: those that are left out are spread over all.
-    features = 2 * int(texts.sizes[chosen].sum()) * max(1, classes - 1)
+    features = (5 if layer.settings["spelling"] else 2) * int(texts.sizes[chosen].sum()) * max(1, classes - 1)
     fitted = chosen[:: -(-features // logistic_regression.MOST_FEATURES)]
-    layer.start(
-        ratios, logistic_regression.gains((numbers for numbers, _ in batches(fitted)), ratios, labels[fitted])
-    )
+    gains = logistic_regression.gains((numbers for numbers, _ in batches(fitted)), ratios, labels[fitted], parts)
+    if parts:
+        ratios, gains = _folded(ratios, gains, parts, vocabulary + buckets)
+    layer.start(ratios, gains, stems)
     last.set_weights([np.zeros_like(values) for values in last.get_weights()])
+
+
+def _folded(ratios, gains, parts, features):
+    """Return ratios and gains of features alone: those of tokens are what they and their parts count, and 1."""
+    counting = ratios * gains[:, np.newaxis]
+    ratios, gains = ratios[:features].copy(), gains[:features].copy()
+    of_parts = [parts.sum_by_word(column) for column in counting[features:].T]
+    ratios[: parts.words] = counting[: parts.words] + np.stack(of_parts, axis=1)
+    gains[: parts.words] = 1
+    return ratios, gains

@@ -1,0 +1,30 @@
+"""Stems and parts of words."""
+
+import numpy as np
+
+from zoo.models import word_parts
+
+
+def test_words_of_the_same_first_four_letters_have_one_stem() -> None:
+    stems = word_parts.stems(["", "", "wonder", "won", "wonderful", "\u0447\u0443\u0434\u043e", "won"])
+    assert stems.tolist() == [0, 1, 2, 3, 2, 5, 3]
+    assert stems.dtype == np.int32
+
+
+def test_parts_are_runs_of_letters_with_the_ends_marked() -> None:
+    parts = word_parts.Parts(["", "cat", "at"])
+    # <ca cat at> <cat cat> <cat>, and <at at> <at>
+    assert (parts.words, parts.count) == (3, 8)
+    assert parts.sum_by_word(np.ones(8)).tolist() == [0, 6, 3]
+    assert sorted(parts.sum_by_part(np.array([5, 1, 2]))) == [1, 1, 1, 1, 1, 2, 2, 3]
+
+
+def test_a_part_counts_as_often_as_it_is_in_a_word() -> None:
+    parts = word_parts.Parts(["aaaaa"])
+    assert parts.sum_by_part(np.array([1.0])).max() == 3
+
+
+def test_where_no_word_has_letters_there_are_none() -> None:
+    parts = word_parts.Parts(["", ""])
+    assert parts.count == 0
+    assert parts.sum_by_word(np.zeros(0)).tolist() == [0, 0]

@@ -1,0 +1,50 @@
+"""Stems and parts of words, by their letters alone."""
+
+import numpy as np
+
+STEM = 4
+SHORTEST, LONGEST = 3, 6
+
+
+def stems(words):
+    """Return the number of each word's stem, its first four letters: (words,) int32.
+
+    Words of the same stem have the number of the first of them. What has no letters is a stem of its own.
+    """
+    numbers = {}
+    return np.array(
+        [numbers.setdefault(word[:STEM] or number, number) for number, word in enumerate(words)], np.int32
+    )
+
+
+class Parts:
+    """The runs of three to six letters in words whose ends are marked, as in Bojanowski et al. 2017.
+
+    https://aclanthology.org/Q17-1010, section 3.2. Each run in a word counts as often as it is there.
+
+    Args:
+        words: texts; what is empty has no parts.
+
+    Attributes:
+        words: number of words.
+        count: number of different parts.
+    """
+
+    def __init__(self, words):
+        numbers, words_of, parts = {}, [], []
+        for number, word in enumerate(words):
+            marked = "<" + word + ">" if word else ""
+            for size in range(SHORTEST, LONGEST + 1):
+                for begin in range(len(marked) - size + 1):
+                    words_of.append(number)
+                    parts.append(numbers.setdefault(marked[begin : begin + size], len(numbers)))
+        self.words, self.count = len(words), len(numbers)
+        self._words_of, self._parts = np.array(words_of, np.int32), np.array(parts, np.int32)
+
+    def sum_by_word(self, values):
+        """Add up what the parts of each word have: (parts,) to (words,)."""
+        return np.bincount(self._words_of, values[self._parts], self.words)
+
+    def sum_by_part(self, values):
+        """Add up what the words of each part have: (words,) to (parts,)."""
+        return np.bincount(self._parts, values[self._words_of], self.count)
