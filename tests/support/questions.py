@@ -183,7 +183,8 @@ def text(row: Stack, out: Path, root: Path) -> dict[str, Any]:
     pieces = ["", "\u00ef\u00bf\u00bd", *"abcdefghij"]
     return {"requests": [
         {"job": "train_text_classifier", "model": {"name": "transformer/classifier", "args": dict(CLASSIFIER)},
-         "data": data, "train": _text_settings(epochs=6, clip=clip), "run_dir": str(out / "classifier")},
+         "data": data, "train": _text_settings(epochs=6, clip=clip), "pieces": pieces,
+         "run_dir": str(out / "classifier")},
         {"job": "predict_text", "model": {"name": "transformer/classifier", "args": dict(CLASSIFIER)}, "data": data,
          "weights": str(weights), "infer": {"batch_size": 20}, "run_dir": str(out / "asked")},
         {"job": "train_language_model", "model": {"name": "transformer/lm", "args": dict(LANGUAGE)},

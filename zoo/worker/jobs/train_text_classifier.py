@@ -23,7 +23,8 @@ def run(request, events, stop, phases):
     """Train, keep the best weights, evaluate once on the test texts.
 
     Args:
-        request: the request; its ``train`` and ``data`` parts are used here.
+        request: the request; its ``train`` and ``data`` parts are used here, and ``pieces``: what each token adds to
+            a text, as bytes written as one character each.
         events: where to report.
         stop: when asked to, training ends after the step in hand and what was learnt is kept.
         phases: seconds by phase, filled in.
