@@ -159,6 +159,23 @@ def test_the_figures_are_those_of_the_record(folder: Path) -> None:
     assert shown == ["0.9861"]
 
 
+def test_figures_of_the_training_data_are_called_so_beside_those_of_others(folder: Path) -> None:
+    content = record()
+    content["metrics"] |= {"loss": 0.125, "accuracy": 0.96875}
+    (folder / "run.json").write_text(json.dumps(content))
+    names = read(folder).text("dt")
+    assert {"Training loss", "Training accuracy"} <= set(names)
+    assert not {"Loss", "Accuracy"} & set(names)
+
+
+def test_a_linear_classifier_of_the_same_texts_is_told(folder: Path) -> None:
+    content = record() | {"linear_baseline": {"name": "a linear SVM", "seconds": 1.0, "test_accuracy": 0.8125}}
+    (folder / "run.json").write_text(json.dumps(content))
+    page = read(folder)
+    assert any("a linear SVM" in text for text in page.text("p"))
+    assert 0.8125 in page.values
+
+
 def test_the_curves_mark_where_a_stage_begins(folder: Path) -> None:
     assert "stage 2" not in read(folder).text("text")
     rows(folder / "history.csv", [row | {"stage": stage} for row, stage in zip(HISTORY, (1, 1, 2), strict=True)])

@@ -20,7 +20,7 @@ DRAWN = {"curves.png", "confusion.png"}
 PICTURES = {
     "mistakes": "Misclassified test images with true and predicted class",
     "contact": "Input images with their predictions",
-    "sheet": "Input images with their predictions",
+    "sheet": "Content, style and result",
     "content": "Content image",
     "style": "Style image",
     "result": "Result",
@@ -34,20 +34,36 @@ Row = dict[str, str]
 def headline(record: Untrusted) -> Html:
     """Show the metrics of the run, and whether they reach what the recipe expects."""
     shown = _ordered(record)
+    names = [name for name, _ in shown]
     cards = [
-        tag("div", tag("dt", title(name)), tag("dd", named(name, value)), class_="card")
+        tag("div", tag("dt", _of_training(name, names)), tag("dd", named(name, value)), class_="card")
         for name, value in shown[:MOST_CARDS]
     ]
     words = [tag("li", text) for text in record.words("told")]
     return join([
-        tag("dl", cards, class_="cards") if cards else None, tag("ul", words) if words else None, *_promises(record),
-        *_failure(record),
+        tag("dl", cards, class_="cards") if cards else None, tag("ul", words) if words else None,
+        *_linear_baseline(record), *_promises(record), *_failure(record),
     ])  # fmt: skip
 
 
 def title(name: str) -> str:
     """Return the name of a metric, as cards and headings show it."""
     return capitalized(TITLES.get(name, label(name)))
+
+
+def _of_training(name: str, names: list[str]) -> str:
+    """Return the name of a metric; of one beside that of other data, that it is of the training data."""
+    return f"Training {name}" if f"val_{name}" in names or f"test_{name}" in names else title(name)
+
+
+def _linear_baseline(record: Untrusted) -> list[Html]:
+    """Say how a linear classifier does on the same texts."""
+    accuracy = record.number("linear_baseline", "test_accuracy")
+    if accuracy is None:
+        return []
+    name = record.text("linear_baseline", "name")
+    said = named("test_accuracy", accuracy)
+    return [tag("p", f"A linear classifier of the same texts ({name}): test accuracy ", said)]
 
 
 def _ordered(record: Untrusted) -> list[tuple[str, float]]:
