@@ -422,6 +422,14 @@ def test_a_line_goes_through_its_points(log: bool) -> None:
     assert 0 < y2 < y0 < charts.HEIGHT
 
 
+@pytest.mark.parametrize(("low", "high"), [(2.1, 3.4), (0.18, 0.58), (0.991, 0.999), (1.0, 90.0)])
+def test_a_logarithmic_axis_has_numbers_enough_to_read_values_by(low: float, high: float) -> None:
+    series = [charts.Series("s", [(0.0, low), (1.0, high)])]
+    page = Page(str(charts.lines(series, charts.Axis("x"), charts.Axis("y", log=True), "words")))
+    numbers = [float(text) for text in page.text("text") if re.fullmatch(r"[\d.]+", text)]
+    assert len([number for number in numbers if low / 1.15 <= number <= high * 1.15 and number not in (0.0, 1.0)]) >= 2
+
+
 @settings(max_examples=100, deadline=None)
 @given(
     values=st.lists(st.tuples(*[st.floats(-1e30, 1e30, allow_nan=False)] * 2), max_size=6),

@@ -116,7 +116,11 @@ def _scale(axis: Axis, values: list[float], start: float, length: float) -> _Sca
     low, high = min(values), max(values)
     if axis.log:
         low, high = low / 1.15, high * 1.15
-        return _Scale(axis, low, high, start, length, _decades(low, high))
+        ticks = _decades(low, high)
+        # Of numbers that are written as powers of ten only the first digit is shown.
+        if len(ticks) < 3 and low >= 0.001 and high < 10_000:
+            ticks = _steps(low, high, axis.whole)
+        return _Scale(axis, low, high, start, length, ticks)
     room = 0.06 * (high - low) or 0.5 * abs(high) or 0.5
     low, high = low - room, high + room
     return _Scale(axis, low, high, start, length, _steps(low, high, axis.whole))
