@@ -427,7 +427,9 @@ def test_a_logarithmic_axis_has_numbers_enough_to_read_values_by(low: float, hig
     series = [charts.Series("s", [(0.0, low), (1.0, high)])]
     page = Page(str(charts.lines(series, charts.Axis("x"), charts.Axis("y", log=True), "words")))
     numbers = [float(text) for text in page.text("text") if re.fullmatch(r"[\d.]+", text)]
-    assert len([number for number in numbers if low / 1.15 <= number <= high * 1.15 and number not in (0.0, 1.0)]) >= 2
+    assert (
+        len([number for number in numbers if low / 1.15 <= number <= high * 1.15 and number not in (0.0, 1.0)]) >= 2
+    )
 
 
 @settings(max_examples=100, deadline=None)
