@@ -194,6 +194,13 @@ def test_a_promise_is_told_in_its_direction_or_why_it_does_not_apply(folder: Pat
     assert "The expected result of the recipe does not apply to this run: trainer.epochs=1 (recipe: 12)" in said
 
 
+def test_the_linear_baseline_of_a_text_run_is_told(folder: Path) -> None:
+    save(folder, record() | {"linear_baseline": {"name": "TF-IDF", "test_accuracy": 0.82334, "seconds": 1.5}})
+    page = read(folder)
+    assert "Linear baseline (TF-IDF): test accuracy 0.8233 after 1.50 s" in "".join(text for _, text in page.texts)
+    assert 0.82334 in page.values
+
+
 def test_the_structure_is_one_that_screen_readers_follow(folder: Path) -> None:
     for page in (read(folder), read(folder, folder)):
         assert page.all("html") == [{"lang": "en"}]

@@ -40,9 +40,20 @@ def headline(record: Untrusted) -> Html:
     ]
     words = [tag("li", text) for text in record.words("told")]
     return join([
-        tag("dl", cards, class_="cards") if cards else None, tag("ul", words) if words else None, *_promises(record),
-        *_failure(record),
+        tag("dl", cards, class_="cards") if cards else None, tag("ul", words) if words else None,
+        _linear_baseline(record), *_promises(record), *_failure(record),
     ])  # fmt: skip
+
+
+def _linear_baseline(record: Untrusted) -> Html | None:
+    """Say how a linear classifier does on the same texts."""
+    baseline = record.part("linear_baseline")
+    accuracy, spent = baseline.number("test_accuracy"), baseline.number("seconds")
+    if accuracy is None:
+        return None
+    after = [" after ", data(spent, seconds(spent))] if spent is not None else None
+    figure = data(accuracy, f"{accuracy:.4f}")
+    return tag("p", f"Linear baseline ({baseline.text('name')}): test accuracy ", figure, after)
 
 
 def title(name: str) -> str:
