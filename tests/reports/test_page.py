@@ -201,6 +201,14 @@ def test_the_linear_baseline_of_a_text_run_is_told(folder: Path) -> None:
     assert 0.82334 in page.values
 
 
+def test_figures_of_the_training_data_are_told_from_others(folder: Path) -> None:
+    save(folder, record() | {"metrics": {"accuracy": 1.0, "loss": 0.08, "val_loss": 0.5}})
+    assert {"Training accuracy", "Training loss", "Validation loss"} <= set(read(folder).text("dt"))
+    assert {"Training accuracy", "Training loss", "Validation loss"} <= set(read(folder, folder).text("th"))
+    save(folder, record() | {"metrics": {"loss": 0.08, "perplexity": 1.1}})
+    assert {"Loss", "Perplexity"} <= set(read(folder).text("dt"))
+
+
 def test_the_structure_is_one_that_screen_readers_follow(folder: Path) -> None:
     for page in (read(folder), read(folder, folder)):
         assert page.all("html") == [{"lang": "en"}]

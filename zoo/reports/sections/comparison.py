@@ -36,7 +36,8 @@ def figures(runs: Runs) -> Html:
         [name, *(facts[what][at] for what in apart), *(_figure(run, where, key) for where, key in names)]
         for at, (name, run) in enumerate(runs)
     ]
-    headings = ["Run", *map(capitalized, apart), *(results.title(key) for _, key in names)]
+    training = any(results.of_training(run) for _, run in runs)
+    headings = ["Run", *map(capitalized, apart), *(results.title(key, training) for _, key in names)]
     drawn = table("Metrics of the runs", headings, cells, range(1 + len(apart), len(headings)))
     return join([tag("p", f"Common to all runs: {', '.join(same)}.") if same else None, drawn])
 

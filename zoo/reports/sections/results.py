@@ -33,9 +33,9 @@ Row = dict[str, str]
 
 def headline(record: Untrusted) -> Html:
     """Show the metrics of the run, and whether they reach what the recipe expects."""
-    shown = _ordered(record)
+    shown, training = _ordered(record), of_training(record)
     cards = [
-        tag("div", tag("dt", title(name)), tag("dd", named(name, value)), class_="card")
+        tag("div", tag("dt", title(name, training)), tag("dd", named(name, value)), class_="card")
         for name, value in shown[:MOST_CARDS]
     ]
     words = [tag("li", text) for text in record.words("told")]
@@ -56,9 +56,20 @@ def _linear_baseline(record: Untrusted) -> Html | None:
     return tag("p", f"Linear baseline ({baseline.text('name')}): test accuracy ", figure, after)
 
 
-def title(name: str) -> str:
-    """Return the name of a metric, as cards and headings show it."""
-    return capitalized(TITLES.get(name, label(name)))
+def title(name: str, training: bool = False) -> str:
+    """Return the name of a metric, as cards and headings show it.
+
+    Args:
+        name: of the metric.
+        training: whether ``loss`` and ``accuracy`` are those of the training data.
+    """
+    words = TITLES.get(name, label(name))
+    return capitalized(f"training {words}" if training and name in ("loss", "accuracy") else words)
+
+
+def of_training(record: Untrusted) -> bool:
+    """Return whether loss and accuracy are those of the training data: style transfer and scored texts have a loss alone."""
+    return record.number("metrics", "accuracy") is not None
 
 
 def _ordered(record: Untrusted) -> list[tuple[str, float]]:
