@@ -165,6 +165,11 @@ def test_the_curves_mark_where_a_stage_begins(folder: Path) -> None:
     assert read(folder).text("text").count("stage 2") == 2  # of the losses and of the accuracies
 
 
+def test_shares_stand_on_an_axis_that_is_not_logarithmic(folder: Path) -> None:
+    rows(folder / "history.csv", [row | {"val_top5": 0.5 + row["epoch"] / 10} for row in HISTORY])
+    assert "0.65" in read(folder).text("text")
+
+
 def test_every_known_fact_has_its_name(folder: Path) -> None:
     """What the record lacks is left out, so a key that is read under a wrong name shows as a missing fact."""
     names = set(read(folder).text("dt"))
@@ -418,6 +423,15 @@ def test_a_line_goes_through_its_points(log: bool) -> None:
     assert (x1 - x0) / (x2 - x0) == pytest.approx(share, abs=0.01)
     assert (y1 - y0) / (y2 - y0) == pytest.approx(0.5 if log else 99 / 9999, abs=0.01)
     assert 0 < y2 < y0 < charts.HEIGHT
+
+
+@pytest.mark.parametrize(("low", "high"), [(1.6, 2.6), (0.05, 0.06), (0.9, 8.0), (1.3, 900.0), (11_000.0, 14_000.0)])
+def test_a_logarithmic_axis_has_some_different_numbers(low: float, high: float) -> None:
+    series = [charts.Series("s", [(1.0, low), (2.0, high)])]
+    page = Page(str(charts.lines(series, charts.Axis("x", whole=True), charts.Axis("y", log=True), "words")))
+    ends = [each.get("text-anchor") == "end" for each in page.all("text")]
+    beside = [text for text, end in zip(page.text("text"), ends, strict=True) if end]
+    assert 3 <= len(set(beside)) == len(beside) <= 12
 
 
 @settings(max_examples=100, deadline=None)

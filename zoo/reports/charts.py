@@ -116,24 +116,27 @@ def _scale(axis: Axis, values: list[float], start: float, length: float) -> _Sca
     low, high = min(values), max(values)
     if axis.log:
         low, high = low / 1.15, high * 1.15
-        return _Scale(axis, low, high, start, length, _decades(low, high))
+        ticks = _decades(low, high)
+        if len(ticks) < 3 and high - low > 1e-300:  # below that, its parts are no numbers
+            ticks = _steps(low, high, axis.whole, parts=7)
+        return _Scale(axis, low, high, start, length, ticks)
     room = 0.06 * (high - low) or 0.5 * abs(high) or 0.5
     low, high = low - room, high + room
     return _Scale(axis, low, high, start, length, _steps(low, high, axis.whole))
 
 
-def _steps(low: float, high: float, whole: bool) -> list[float]:
-    rough = (high - low) / 5
+def _steps(low: float, high: float, whole: bool, parts: int = 5) -> list[float]:
+    rough = (high - low) / parts
     power = 10.0 ** math.floor(math.log10(rough))
     step = next(power * factor for factor in (1, 2, 2.5, 5, 10) if power * factor >= rough * 0.99)
     step = max(1.0, math.ceil(step)) if whole else step
     first = math.ceil(low / step)
-    return [round(step * (first + number), 12) for number in range(8) if step * (first + number) <= high]
+    return [step * (first + number) for number in range(8) if step * (first + number) <= high]
 
 
 def _decades(low: float, high: float) -> list[float]:
     first, last = math.floor(math.log10(low)), math.ceil(math.log10(high))
-    factors = (1, 2, 5) if high / low < 500 else (1,)
+    factors = (1, 2, 5) if high / low < 2000 else (1,)
     apart = max(1, math.ceil((last - first) / 8))
     values = [10.0**power * factor for power in range(first, last + 1, apart) for factor in factors]
     return [value for value in values if low <= value <= high]
@@ -165,8 +168,8 @@ def tick(value: float, axis: Axis) -> str:
     """Format a number for an axis: ``0.97``, ``2,000``, ``10⁶``."""
     if axis.log and value > 0 and (value >= 10_000 or value < 0.001):
         power = math.floor(math.log10(value) + 1e-9)
-        head = round(value / 10.0**power)
-        return ("" if head == 1 else f"{head}·") + "10" + str(power).translate(_POWERS)
+        head = f"{value / 10.0**power:.3g}"
+        return ("" if head == "1" else f"{head}·") + "10" + str(power).translate(_POWERS)
     return f"{value:,.0f}" if abs(value) >= 1000 else f"{value:g}"
 
 

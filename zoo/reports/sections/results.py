@@ -155,12 +155,14 @@ KNOWN = {
     "peak_memory_bytes", "best", "steps", "stage",
 }  # fmt: skip
 
+SHARES = ("accuracy", "top5")
+
 
 def _terms(rows: list[Row]) -> Html:
     """Draw the other metrics by epoch, such as the terms of a loss."""
     terms = {name: points(rows, name) for name in list(rows[0])[:20] if name not in KNOWN}
     terms = {name: each for name, each in terms.items() if len({y for _, y in each}) > 1}
-    log = all(y > 0 for each in terms.values() for _, y in each)
+    log = all(y > 0 and not name.endswith(SHARES) for name, each in terms.items() for _, y in each)
     series = [Series(label(name), each) for name, each in terms.items()]
     return lines(series, Axis("epoch", whole=True), Axis("value", log=log), "Other metrics by epoch")
 
