@@ -9,6 +9,7 @@ from zoo.reports.units import short
 
 WIDTH, HEIGHT = 440, 280
 LEFT, RIGHT, TOP, BOTTOM = 58, 16, 12, 44
+DIGIT = 8.0  # no figure of the page's fonts is wider
 MARKED = 48
 COLOURS = 8
 Point = tuple[float, float]
@@ -70,8 +71,9 @@ def lines(series: Sequence[Series], x: Axis, y: Axis, caption: str, marks: Seque
     if not kept:
         return Html("")
     points = [point for each in kept.values() for point in each.points]
-    across = _scale(x, [point[0] for point in points], LEFT, WIDTH - LEFT - RIGHT)
     up = _scale(y, [point[1] for point in points], HEIGHT - BOTTOM, TOP + BOTTOM - HEIGHT)
+    left = _left(up)
+    across = _scale(x, [point[0] for point in points], left, WIDTH - left - RIGHT)
     drawn = [
         *_grid(across, up),
         *(_line(number, each, across, up) for number, each in kept.items()),
@@ -125,6 +127,12 @@ def _scale(axis: Axis, values: list[float], start: float, length: float) -> _Sca
     return _Scale(axis, low, high, start, length, _steps(low, high, axis.whole))
 
 
+def _left(up: _Scale) -> float:
+    """Return where the numbers of the vertical axis end: they stand right of its label."""
+    longest = max((len(tick(value, up.axis)) for value in up.ticks), default=0)
+    return min(max(LEFT, 28 + DIGIT * longest), WIDTH / 2)
+
+
 def _steps(low: float, high: float, whole: bool, parts: int = 5) -> list[float]:
     rough = (high - low) / parts
     power = 10.0 ** math.floor(math.log10(rough))
@@ -143,12 +151,12 @@ def _decades(low: float, high: float) -> list[float]:
 
 
 def _grid(across: _Scale, up: _Scale) -> list[Html]:
-    right, floor = WIDTH - RIGHT, HEIGHT - BOTTOM
+    left, right, floor = across.start, WIDTH - RIGHT, HEIGHT - BOTTOM
     drawn = []
     for value in up.ticks:
         y = up(value)
-        drawn.append(tag("line", x1=LEFT, y1=y, x2=right, y2=y, class_="grid"))
-        drawn.append(tag("text", tick(value, up.axis), x=LEFT - 6, y=y + 4, text_anchor="end"))
+        drawn.append(tag("line", x1=left, y1=y, x2=right, y2=y, class_="grid"))
+        drawn.append(tag("text", tick(value, up.axis), x=left - 6, y=y + 4, text_anchor="end"))
     for value in across.ticks:
         x = across(value)
         drawn.append(tag("line", x1=x, y1=TOP, x2=x, y2=floor, class_="grid"))
@@ -156,7 +164,7 @@ def _grid(across: _Scale, up: _Scale) -> list[Html]:
     middle = (TOP + floor) / 2
     return [
         *drawn,
-        tag("text", across.axis.label, x=(LEFT + right) / 2, y=HEIGHT - 6, text_anchor="middle"),
+        tag("text", across.axis.label, x=(left + right) / 2, y=HEIGHT - 6, text_anchor="middle"),
         tag("text", up.axis.label, x=0, y=0, text_anchor="middle", transform=f"translate(12 {middle}) rotate(-90)"),
     ]
 
