@@ -170,6 +170,25 @@ def test_shares_stand_on_an_axis_that_is_not_logarithmic(folder: Path) -> None:
     assert "0.65" in read(folder).text("text")
 
 
+def test_the_accuracy_of_a_language_model_has_its_validation(folder: Path) -> None:
+    names = {"val_accuracy": "val_token_accuracy"}
+    rows(folder / "history.csv", [{names.get(name, name): value for name, value in row.items()} for row in HISTORY])
+    for page in (read(folder), read(folder, folder)):
+        drawn = [str(svg["aria-label"]) for svg in page.all("svg") if "aria-label" in svg]
+        (accuracy,) = {label for label in drawn if label.startswith("Accuracy")}
+        assert "validation: from 0.875 to 0.9062" in accuracy
+        assert not any(label.startswith("Other metrics") for label in drawn)
+    assert any(label.startswith("Validation accuracy") for label in drawn)
+
+
+def test_a_style_run_shows_the_picture_before_the_curve(folder: Path) -> None:
+    (folder / "mistakes.png").unlink()
+    for name in ("losses.png", "sheet.jpg"):
+        Image.new("RGB", (40, 30), "red").save(folder / name)
+    shown = [str(image["alt"]) for image in read(folder).all("img") if image.get("class") != "tiny"]
+    assert shown == ["Content, style and result", "Losses by step"]
+
+
 def test_every_known_fact_has_its_name(folder: Path) -> None:
     """What the record lacks is left out, so a key that is read under a wrong name shows as a missing fact."""
     names = set(read(folder).text("dt"))
@@ -409,6 +428,13 @@ def test_reported_figures_stand_apart(folder: Path) -> None:
     page = read(folder)
     assert any("not repeated" in text for text in page.text("caption"))
     assert "reported" in page.text("span")
+    save(folder, record() | {"model": "transformer"})
+    assert any("not repeated" in text for text in read(folder).text("caption"))
+
+
+def test_figures_of_one_network_are_not_shown_beside_another(folder: Path) -> None:
+    save(folder, record() | {"model": "transformer/classifier"})
+    assert not any("not repeated" in text for text in read(folder).text("caption"))
 
 
 @pytest.mark.parametrize("log", [False, True])
@@ -432,6 +458,15 @@ def test_a_logarithmic_axis_has_some_different_numbers(low: float, high: float) 
     ends = [each.get("text-anchor") == "end" for each in page.all("text")]
     beside = [text for text, end in zip(page.text("text"), ends, strict=True) if end]
     assert 3 <= len(set(beside)) == len(beside) <= 12
+
+
+@pytest.mark.parametrize(("low", "high"), [(0.5, 0.9), (0.904, 0.911), (0.99, 0.9999), (1e6, 2e6)])
+def test_long_numbers_leave_room_for_the_label_of_their_axis(low: float, high: float) -> None:
+    series = [charts.Series("s", [(1.0, low), (2.0, high)])]
+    page = Page(str(charts.lines(series, charts.Axis("epoch"), charts.Axis("accuracy"), "words")))
+    for text, each in zip(page.text("text"), page.all("text"), strict=True):
+        if each.get("text-anchor") == "end":
+            assert float(str(each["x"])) - 7.7 * len(text) > 16  # the label ends at 16; a figure is 7.6 wide
 
 
 @settings(max_examples=100, deadline=None)

@@ -92,8 +92,8 @@ def curves(folders: list[tuple[str, Path]]) -> Html | None:
     """Draw validation loss and accuracy of all runs by epoch."""
     histories = [(name, results.history(folder)) for name, folder in folders]
     drawn = []
-    for key, axis in (("val_loss", Axis("validation loss", log=True)), ("val_accuracy", Axis("validation accuracy"))):
-        series = [Series(name, results.points(rows, key)) for name, rows in histories]
+    for key, axis in (("loss", Axis("validation loss", log=True)), ("accuracy", Axis("validation accuracy"))):
+        series = [Series(name, results.validation(rows, key)) for name, rows in histories]
         drawn.append(lines(series, Axis("epoch", whole=True), axis, f"{axis.label.capitalize()} by epoch"))
     return tag("div", drawn, class_="pair") if any(drawn) else None
 

@@ -20,7 +20,8 @@ DRAWN = {"curves.png", "confusion.png"}
 PICTURES = {
     "mistakes": "Misclassified test images with true and predicted class",
     "contact": "Input images with their predictions",
-    "sheet": "Input images with their predictions",
+    "sheet": "Content, style and result",
+    "losses": "Losses by step",
     "content": "Content image",
     "style": "Style image",
     "result": "Result",
@@ -139,6 +140,11 @@ def points(rows: Iterable[Row], name: str) -> list[tuple[float, float]]:
     return [(x, y) for x, y in pairs if x is not None and y is not None]
 
 
+def validation(rows: list[Row], name: str) -> list[tuple[float, float]]:
+    """Return ``loss`` or ``accuracy`` of the validation data by epoch; a language model's is that of its tokens."""
+    return points(rows, f"val_{name}") or points(rows, f"val_token_{name}")
+
+
 def curves(folder: Path) -> Html | None:
     """Draw loss and accuracy by epoch with the best epoch marked, above a table of the numbers."""
     rows = history(folder)
@@ -151,8 +157,8 @@ def curves(folder: Path) -> Html | None:
 
 # Drawn in panels of their own, or not useful as a curve.
 KNOWN = {
-    "epoch", "loss", "accuracy", "val_loss", "val_accuracy", "learning_rate", "epoch_s", "items_per_s",
-    "peak_memory_bytes", "best", "steps", "stage",
+    "epoch", "loss", "accuracy", "val_loss", "val_accuracy", "val_token_accuracy", "learning_rate", "epoch_s",
+    "items_per_s", "peak_memory_bytes", "best", "steps", "stage",
 }  # fmt: skip
 
 SHARES = ("accuracy", "top5")
@@ -170,10 +176,10 @@ def _terms(rows: list[Row]) -> Html:
 def _panel(rows: list[Row], name: str, axis: Axis) -> Html:
     series = [
         Series("training (mean over the epoch)", points(rows, name)),
-        Series("validation", points(rows, f"val_{name}")),
+        Series("validation", validation(rows, name)),
     ]
     kept = [row for row in rows if row.get("best") == "True"][-1:]
-    marks = [Mark(x, y, "best epoch") for x, y in points(kept, f"val_{name}")]
+    marks = [Mark(x, y, "best epoch") for x, y in validation(kept, name)]
     stages = points(rows, "stage")
     marks += [Mark(x - 0.5, None, f"stage {y:g}") for (_, before), (x, y) in pairwise(stages) if y != before]
     return lines(series, Axis("epoch", whole=True), axis, f"{name.capitalize()} by epoch", marks)
@@ -269,6 +275,7 @@ def _share(value: float, total: float, right: bool) -> Html:
 def pictures(folder: Path) -> Html | None:
     """Show the images in the run folder."""
     files = [name for name in untrusted.names(folder, *images.SUFFIXES) if name not in DRAWN][:24]
+    files.sort(key=lambda name: name == "losses.png")  # the picture first
     return join(images.shown(folder, name, _words(name)) for name in files) if files else None
 
 
