@@ -509,6 +509,26 @@ def test_a_browser_shows_it_without_a_complaint(chromium: str, folder: Path, tmp
         assert len(shot.convert("RGB").getcolors(1 << 24) or []) > 50, "the style or the charts are missing"
 
 
+def test_tables_fit_on_a_printed_page(chromium: str, folder: Path, tmp_path: Path) -> None:
+    """A4 has 718 pixels between the usual margins; a window stands for it, where the rules of print always count."""
+    likeliest = {"input": "holiday/DSC_2026-11-21.jpg", "class": "soft-coated_wheaten_terrier", "probability": 0.7}
+    others = {"class_2": "Norwegian_elkhound", "probability_2": 0.2, "class_3": "Bouvier_des_Flandres", "probability_3": 0.1}
+    rows(folder / "predictions.csv", [likeliest | others | {"class_4": "Sneaker"}])
+    page = re.sub("<meta http-equiv[^>]*>", "", report_page.page([folder])).replace("@media print", "@media all")
+    right_edge = "(each) => Math.ceil(each.getBoundingClientRect().right)"
+    script = f"document.title = Math.max(...[...document.querySelectorAll('table')].map({right_edge}))"
+    file = tmp_path / "page.html"
+    file.write_text(page.replace("</body>", f"<script>{script}</script></body>"), encoding="utf-8")
+    command = [
+        chromium, "--headless", "--no-sandbox", "--disable-gpu", "--hide-scrollbars", "--window-size=718,1000",
+        f"--user-data-dir={tmp_path / 'profile'}", "--dump-dom", file.as_uri(),
+    ]  # fmt: skip
+    answer = subprocess.run(command, capture_output=True, text=True, timeout=120, check=False)
+    right = re.search(r"<title>(\d+)</title>", answer.stdout)
+    assert right, answer.stderr
+    assert 100 < int(right[1]) <= 718
+
+
 def luminance(colour: str) -> float:
     """Relative luminance of ``#rrggbb`` as WCAG 2 defines it."""
     parts = [int(colour[at : at + 2], 16) / 255 for at in (1, 3, 5)]
