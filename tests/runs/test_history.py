@@ -61,15 +61,15 @@ def test_they_are_drawn_once_when_the_last_epoch_is_told(tmp_path: Path, drawn: 
 @pytest.fixture
 def figures(monkeypatch: pytest.MonkeyPatch) -> list[Any]:
     """The figures that are drawn."""
-    made: list[Any] = []
+    drawn_figures: list[Any] = []
     plain = plots._figure
 
     def figure(*size: float, **margins: float) -> Any:
-        made.append(plain(*size, **margins))
-        return made[-1]
+        drawn_figures.append(plain(*size, **margins))
+        return drawn_figures[-1]
 
     monkeypatch.setattr(plots, "_figure", figure)
-    return made
+    return drawn_figures
 
 
 @pytest.mark.parametrize("last", [0.6, 0.9, 0.1, 0.01, 0.00001])

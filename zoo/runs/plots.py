@@ -72,7 +72,7 @@ def stage_starts(history: list[dict[str, float]]) -> list[dict[str, float]]:
 
 
 def _plain_numbers(axes: Any) -> None:
-    """Write ``0.5`` and ``2`` beside a logarithmic axis, some of them between the powers of ten where those are few."""
+    """Write ``0.5`` and ``2`` beside a logarithmic axis, also between the powers of ten where those are few."""
     from matplotlib.ticker import LogLocator, MaxNLocator, NullFormatter
 
     low, high = axes.get_ylim()

@@ -69,7 +69,7 @@ def title(name: str, training: bool = False) -> str:
 
 
 def of_training(record: Untrusted) -> bool:
-    """Return whether loss and accuracy are those of the training data: style transfer and scored texts have a loss alone."""
+    """Return whether loss and accuracy are of the training data; style and scored texts have a loss alone."""
     return record.number("metrics", "accuracy") is not None
 
 
