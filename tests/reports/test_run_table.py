@@ -62,6 +62,23 @@ def test_the_table_shows_all_runs_and_says_which_is_damaged(runs: Path, capsys: 
     assert "damaged" in shown
 
 
+def test_the_name_of_a_run_stands_in_one_line(runs: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    name = "2026-11-22_03-26-29_transformer-classifier_cpu"
+    save(runs / name, {"exit": "completed", "verb": "train", "model": "transformer/classifier", "backend": "cpu",
+                       "started": "2026-11-22T03:26:29", "metrics": {"test_accuracy": 0.8233}, "seconds": 123.4,
+                       "stack": {"name": "tf-2.21"}, "data": {"name": "text_folder"},
+                       "peak_memory_bytes": 1_234_000_000})  # fmt: skip
+    assert main(["report", "--list"]) == 0
+    assert f" {name} " in capsys.readouterr().out
+
+
+def test_a_language_model_is_judged_by_its_validation(runs: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    metrics = {"accuracy": 0.33, "loss": 1.9, "val_loss": 1.75, "val_perplexity": 5.75}
+    save(runs / "lm", {"exit": "completed", "model": "transformer/lm", "metrics": metrics})
+    (row,) = [row for row in listed(capsys) if row["run"] == "lm"]
+    assert (row["metric"], row["value"]) == ("val_loss", 1.75)
+
+
 def test_a_run_cannot_steer_the_terminal(runs: Path, capsys: pytest.CaptureFixture[str]) -> None:
     save(runs / "odd", {"exit": "completed", "model": "\x1b[2Jmnist\x9b31m", "started": "x\n\x1b]0;y\x07"})
     assert main(["report", "--list"]) == 0

@@ -58,6 +58,48 @@ def test_they_are_drawn_once_when_the_last_epoch_is_told(tmp_path: Path, drawn: 
     assert drawn == [3]
 
 
+@pytest.fixture
+def figures(monkeypatch: pytest.MonkeyPatch) -> list[Any]:
+    """The figures that are drawn."""
+    drawn_figures: list[Any] = []
+    plain = plots._figure
+
+    def figure(*size: float, **margins: float) -> Any:
+        drawn_figures.append(plain(*size, **margins))
+        return drawn_figures[-1]
+
+    monkeypatch.setattr(plots, "_figure", figure)
+    return drawn_figures
+
+
+@pytest.mark.parametrize("last", [0.6, 0.9, 0.1, 0.01, 0.00001])
+def test_the_numbers_beside_the_losses_are_plain_and_some(tmp_path: Path, figures: list[Any], last: float) -> None:
+    rows = [{"epoch": number, "loss": loss, "accuracy": 0.5} for number, loss in ((1, 1.0), (2, last))]
+    plots.curves(rows, "title", tmp_path / "curves.png")
+    axes = figures[0].axes[0]
+    low, high = axes.get_ylim()
+    ticks = zip(axes.get_yticks(), axes.get_yticklabels(), strict=True)
+    beside = [label.get_text() for value, label in ticks if low <= value <= high]
+    assert 3 <= len(beside) <= 9
+    assert all(float(text) > 0 for text in beside)
+    assert not any(label.get_text() for label in axes.get_yticklabels(minor=True))
+
+
+def test_the_accuracy_of_tokens_is_drawn_as_that_of_the_validation(tmp_path: Path, figures: list[Any]) -> None:
+    rows = [{"epoch": 1.0, "loss": 1.0, "accuracy": 0.5, "val_token_accuracy": 0.4, "best": 1.0}]
+    plots.curves(rows, "title", tmp_path / "curves.png")
+    assert [line.get_label() for line in figures[0].axes[1].lines] == ["training (epoch mean)", "validation", "kept"]
+
+
+def test_the_words_beside_the_losses_of_a_style_stay_within_them(tmp_path: Path, figures: list[Any]) -> None:
+    names = "step,height,width,loss,style,content,roughness"
+    (tmp_path / "losses.csv").write_text(f"{names}\n1,64,64,4,2,1,1\n2,128,128,2,1,0.5,0.5\n")
+    plots.losses(tmp_path / "losses.csv", "title", tmp_path / "losses.png")
+    axes = figures[0].axes[0]
+    assert axes.texts[0].get_text() == " 128 px wide"
+    assert axes.texts[0].get_window_extent().y1 < axes.get_window_extent().y1
+
+
 def test_the_table_and_the_curves_know_where_a_stage_begins(tmp_path: Path) -> None:
     history = History(context(tmp_path))
     for number in (1, 2, 3):

@@ -151,6 +151,7 @@ def _draw(page: Page) -> None:
 def _paint(page: Page, picture: Path) -> None:
     """Restyle a photo, move the slider, and take the other painting."""
     page.tab("Paint")
+    assert not page.all(".paintings label > :not(input, span)"), "no picture is there yet, and no place for it"
     page.files(picture)
     page.until(lambda: len(page.all(".paintings img")) == 2)
     slider = page.browser.find_element("css selector", ".compare input")

@@ -254,16 +254,27 @@ def live_table(title: str, headings: list[str]) -> Iterator[Draw | None]:
         yield lambda rows: live.update(_table(title, headings, rows))
 
 
-def table(title: str, headings: list[str], rows: list[list[str]]) -> None:
-    """Print a table on standard output."""
+def table(title: str, headings: list[str], rows: list[list[str]], whole: str = "") -> None:
+    """Print a table on standard output.
+
+    Args:
+        title: printed above.
+        headings: of the columns.
+        rows: the cells.
+        whole: heading of a column of names to copy, which are not folded where others still have room.
+    """
     from rich.console import Console
 
     # Where nobody looks (a pipe, a file), a narrow guess at the width would fold every cell.
     width = None if sys.stdout.isatty() else 160
-    Console(highlight=False, width=width).print(_table(title, headings, rows))
+    screen = Console(highlight=False, width=width)
+    if whole:
+        longest = max((len(row[headings.index(whole)]) for row in rows), default=0)
+        whole = whole if screen.width - longest >= 11 * (len(headings) - 1) else ""
+    screen.print(_table(title, headings, rows, whole))
 
 
-def _table(title: str, headings: list[str], rows: list[list[str]]) -> Any:
+def _table(title: str, headings: list[str], rows: list[list[str]], whole: str = "") -> Any:
     from rich.table import Table
     from rich.text import Text
 
@@ -274,7 +285,7 @@ def _table(title: str, headings: list[str], rows: list[list[str]]) -> Any:
         highlight=False,
     )
     for heading in headings:
-        drawn.add_column(heading, overflow="fold")
+        drawn.add_column(heading, overflow="fold", no_wrap=heading == whole)
     for row in rows:
         drawn.add_row(*(Text(escape_controls(cell, keep="")) for cell in row))
     return drawn

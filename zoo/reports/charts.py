@@ -9,6 +9,7 @@ from zoo.reports.units import short
 
 WIDTH, HEIGHT = 440, 280
 LEFT, RIGHT, TOP, BOTTOM = 58, 16, 12, 44
+DIGIT = 8.0  # no figure of the page's fonts is wider
 MARKED = 48
 COLOURS = 8
 Point = tuple[float, float]
@@ -70,8 +71,9 @@ def lines(series: Sequence[Series], x: Axis, y: Axis, caption: str, marks: Seque
     if not kept:
         return Html("")
     points = [point for each in kept.values() for point in each.points]
-    across = _scale(x, [point[0] for point in points], LEFT, WIDTH - LEFT - RIGHT)
     up = _scale(y, [point[1] for point in points], HEIGHT - BOTTOM, TOP + BOTTOM - HEIGHT)
+    left = _left(up)
+    across = _scale(x, [point[0] for point in points], left, WIDTH - left - RIGHT)
     drawn = [
         *_grid(across, up),
         *(_line(number, each, across, up) for number, each in kept.items()),
@@ -117,39 +119,44 @@ def _scale(axis: Axis, values: list[float], start: float, length: float) -> _Sca
     if axis.log:
         low, high = low / 1.15, high * 1.15
         ticks = _decades(low, high)
-        # Of numbers that are written as powers of ten only the first digit is shown.
-        if len(ticks) < 3 and low >= 0.001 and high < 10_000:
-            ticks = _steps(low, high, axis.whole)
+        if len(ticks) < 3 and high - low > 1e-300:  # below that, its parts are no numbers
+            ticks = _steps(low, high, axis.whole, parts=7)
         return _Scale(axis, low, high, start, length, ticks)
     room = 0.06 * (high - low) or 0.5 * abs(high) or 0.5
     low, high = low - room, high + room
     return _Scale(axis, low, high, start, length, _steps(low, high, axis.whole))
 
 
-def _steps(low: float, high: float, whole: bool) -> list[float]:
-    rough = (high - low) / 5
+def _left(up: _Scale) -> float:
+    """Return where the numbers of the vertical axis end: they stand right of its label."""
+    longest = max((len(tick(value, up.axis)) for value in up.ticks), default=0)
+    return min(max(LEFT, 28 + DIGIT * longest), WIDTH / 2)
+
+
+def _steps(low: float, high: float, whole: bool, parts: int = 5) -> list[float]:
+    rough = (high - low) / parts
     power = 10.0 ** math.floor(math.log10(rough))
     step = next(power * factor for factor in (1, 2, 2.5, 5, 10) if power * factor >= rough * 0.99)
     step = max(1.0, math.ceil(step)) if whole else step
     first = math.ceil(low / step)
-    return [round(step * (first + number), 12) for number in range(8) if step * (first + number) <= high]
+    return [step * (first + number) for number in range(8) if step * (first + number) <= high]
 
 
 def _decades(low: float, high: float) -> list[float]:
     first, last = math.floor(math.log10(low)), math.ceil(math.log10(high))
-    factors = (1, 2, 5) if high / low < 500 else (1,)
+    factors = (1, 2, 5) if high / low < 2000 else (1,)
     apart = max(1, math.ceil((last - first) / 8))
     values = [10.0**power * factor for power in range(first, last + 1, apart) for factor in factors]
     return [value for value in values if low <= value <= high]
 
 
 def _grid(across: _Scale, up: _Scale) -> list[Html]:
-    right, floor = WIDTH - RIGHT, HEIGHT - BOTTOM
+    left, right, floor = across.start, WIDTH - RIGHT, HEIGHT - BOTTOM
     drawn = []
     for value in up.ticks:
         y = up(value)
-        drawn.append(tag("line", x1=LEFT, y1=y, x2=right, y2=y, class_="grid"))
-        drawn.append(tag("text", tick(value, up.axis), x=LEFT - 6, y=y + 4, text_anchor="end"))
+        drawn.append(tag("line", x1=left, y1=y, x2=right, y2=y, class_="grid"))
+        drawn.append(tag("text", tick(value, up.axis), x=left - 6, y=y + 4, text_anchor="end"))
     for value in across.ticks:
         x = across(value)
         drawn.append(tag("line", x1=x, y1=TOP, x2=x, y2=floor, class_="grid"))
@@ -157,7 +164,7 @@ def _grid(across: _Scale, up: _Scale) -> list[Html]:
     middle = (TOP + floor) / 2
     return [
         *drawn,
-        tag("text", across.axis.label, x=(LEFT + right) / 2, y=HEIGHT - 6, text_anchor="middle"),
+        tag("text", across.axis.label, x=(left + right) / 2, y=HEIGHT - 6, text_anchor="middle"),
         tag("text", up.axis.label, x=0, y=0, text_anchor="middle", transform=f"translate(12 {middle}) rotate(-90)"),
     ]
 
@@ -169,8 +176,8 @@ def tick(value: float, axis: Axis) -> str:
     """Format a number for an axis: ``0.97``, ``2,000``, ``10⁶``."""
     if axis.log and value > 0 and (value >= 10_000 or value < 0.001):
         power = math.floor(math.log10(value) + 1e-9)
-        head = round(value / 10.0**power)
-        return ("" if head == 1 else f"{head}·") + "10" + str(power).translate(_POWERS)
+        head = f"{value / 10.0**power:.3g}"
+        return ("" if head == "1" else f"{head}·") + "10" + str(power).translate(_POWERS)
     return f"{value:,.0f}" if abs(value) >= 1000 else f"{value:g}"
 
 

@@ -44,13 +44,16 @@ def curves(history: list[dict[str, float]], title: str, path: Path) -> None:
             color="tab:blue",
             label="training (epoch mean)",
         )
-        if f"val_{name}" in history[0]:
-            values = [row[f"val_{name}"] for row in history]
+        # A language model's accuracy is that of its tokens.
+        judged = next((key for key in (f"val_{name}", f"val_token_{name}") if key in history[0]), None)
+        if judged:
+            values = [row[judged] for row in history]
             axes.plot(epochs, values, "s-", ms=4, color="tab:orange", label="validation")
-            _mark_best(axes, history, f"val_{name}")
+            _mark_best(axes, history, judged)
         axes.set(xlabel="epoch", ylabel=label)
         if name == "loss" and all(row[name] > 0 for row in history):
             axes.set_yscale("log")  # the last epochs would lie on the axis otherwise
+            _plain_numbers(axes)
         axes.xaxis.set_major_locator(MaxNLocator(integer=True, min_n_ticks=1))
         axes.grid(alpha=0.3)
         for row in stage_starts(history):
@@ -66,6 +69,18 @@ def curves(history: list[dict[str, float]], title: str, path: Path) -> None:
 def stage_starts(history: list[dict[str, float]]) -> list[dict[str, float]]:
     """Return the first epoch of each stage but the first."""
     return [row for before, row in pairwise(history) if row.get("stage", 1) > before.get("stage", 1)]
+
+
+def _plain_numbers(axes: Any) -> None:
+    """Write ``0.5`` and ``2`` beside a logarithmic axis, also between the powers of ten where those are few."""
+    from matplotlib.ticker import LogLocator, MaxNLocator, NullFormatter
+
+    low, high = axes.get_ylim()
+    if high < 1000 * low:
+        steps, parts = MaxNLocator(6, steps=[1, 2, 5, 10]), LogLocator(subs=(1, 2, 5))
+        axes.yaxis.set_major_locator(steps if high < 8 * low else parts)
+    axes.yaxis.set_major_formatter(lambda value, _: f"{value:g}")
+    axes.yaxis.set_minor_formatter(NullFormatter())
 
 
 def _mark_best(axes: "object", history: list[dict[str, float]], name: str) -> None:
@@ -133,8 +148,10 @@ def losses(history: Path, title: str, path: Path) -> None:
     for before, after in pairwise(rows):
         if before["width"] != after["width"]:
             axes.axvline(after["step"], color="grey", ls=":")
-            axes.annotate(f" {after['width']:.0f} px wide", (after["step"], 0.97), xycoords=("data", "axes fraction"))
+            place = {"xycoords": ("data", "axes fraction"), "va": "top"}
+            axes.annotate(f" {after['width']:.0f} px wide", (after["step"], 0.97), **place)
     axes.set(xlabel="step", ylabel="loss, weighted", yscale="log", title=title)
+    _plain_numbers(axes)
     axes.grid(alpha=0.3)
     axes.legend()
     figure.savefig(path, dpi=120)

@@ -16,8 +16,8 @@ class Figure:
     """A row of ``recipes/reported.yaml``: a published figure of other work than the recipes.
 
     Attributes:
-        about: the models whose own figures it may stand beside, by name or by the folder of their names; or the
-            benchmarks that need no model, such as ``matmul``.
+        about: the models whose own figures it may stand beside; or the benchmarks that need no model, such as
+            ``matmul``.
     """
 
     what: str
@@ -51,7 +51,7 @@ def read() -> list[evidence.Row]:
 
 def about(name: str) -> list[evidence.Row]:
     """Return the published figures about a model or a benchmark; raise as :func:`read`."""
-    return [row for row in read() if any(f"{name}/".startswith(f"{each}/") for each in row.get("about", []))]
+    return [row for row in read() if name in row.get("about", [])]
 
 
 def _figure_problems(row: Any) -> list[str]:

@@ -13,8 +13,8 @@ from zoo.runs import folder as run_folder
 from zoo.runs import records, tables
 from zoo.runs.records import Json
 
-# The figure that stands for a run where there is room for one only: the first that it has.
-HEADLINES = ("test_accuracy", "val_accuracy", "val_perplexity", "accuracy", "test_loss", "loss", "items_per_s")
+# The figure that stands for a run where there is room for one only: the first that it has; of the training data last.
+HEADLINES = ("test_accuracy", "val_accuracy", "test_loss", "val_loss", "accuracy", "loss", "items_per_s")
 # Columns of predictions.csv that hold probabilities: of the best classes, or of every class.
 _PROBABILITY = re.compile(r"probability(_\d+)?$|p_")
 

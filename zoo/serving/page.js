@@ -133,18 +133,19 @@ const panels = {
         if (error.name !== "AbortError") busy.replaceChildren(failed(error));
       }
     };
-    const preview = async (model, place) => {
+    const preview = async (model, label) => {
       const form = new FormData();
       form.append("file", photo);
       form.append("side", "128");
       const headers = { accept: "image/jpeg" };
       const blob = await (await ask(address(model), { method: "POST", body: form, headers })).blob();
-      place.replaceWith(make("img", { src: URL.createObjectURL(blob), alt: "" }));
+      find("img", label)?.remove();
+      label.prepend(make("img", { src: URL.createObjectURL(blob), alt: "" }));
     };
     for (const model of models) {
       const choice = make("input", { type: "radio", name: "painting", checked: model === chosen });
       choice.addEventListener("change", () => { chosen = model; paint(); });
-      list.append(make("label", {}, choice, make("div", { className: "blank" }), make("span", { textContent: words(model.name) })));
+      list.append(make("label", {}, choice, make("span", { textContent: words(model.name) })));
     }
     slider.addEventListener("input", () => compare.style.setProperty("--at", `${slider.value}%`));
     takesFiles(panel, async ([file]) => {
@@ -153,8 +154,7 @@ const panels = {
       await paint();
       if (models.length === 1) return;
       for (const [place, label] of [...list.querySelectorAll("label")].entries()) {
-        const old = find("img, .blank", label);
-        await preview(models[place], old).catch(() => {});  // a small picture is missing; the large one tells why
+        await preview(models[place], label).catch(() => {});  // a small picture is missing; the large one tells why
       }
     });
   },

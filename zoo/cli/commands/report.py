@@ -54,6 +54,7 @@ def _print_table(parsed: argparse.Namespace) -> int:
     elif not rows:
         console.output(f"There are no runs under {root.absolute()}")
     else:
-        console.table(f"runs under {root}", run_table.HEADINGS, [run_table.cells(row) for row in rows[:limit]])
+        cells = [run_table.cells(row) for row in rows[:limit]]
+        console.table(f"runs under {root}", run_table.HEADINGS, cells, whole="run")
         say_left_out(len(folders), len(rows[:limit]))
     return 0

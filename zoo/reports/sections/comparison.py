@@ -36,7 +36,8 @@ def figures(runs: Runs) -> Html:
         [name, *(facts[what][at] for what in apart), *(_figure(run, where, key) for where, key in names)]
         for at, (name, run) in enumerate(runs)
     ]
-    headings = ["Run", *map(capitalized, apart), *(results.title(key) for _, key in names)]
+    training = any(results.of_training(run) for _, run in runs)
+    headings = ["Run", *map(capitalized, apart), *(results.title(key, training) for _, key in names)]
     drawn = table("Metrics of the runs", headings, cells, range(1 + len(apart), len(headings)))
     return join([tag("p", f"Common to all runs: {', '.join(same)}.") if same else None, drawn])
 
@@ -91,8 +92,8 @@ def curves(folders: list[tuple[str, Path]]) -> Html | None:
     """Draw validation loss and accuracy of all runs by epoch."""
     histories = [(name, results.history(folder)) for name, folder in folders]
     drawn = []
-    for key, axis in (("val_loss", Axis("validation loss", log=True)), ("val_accuracy", Axis("validation accuracy"))):
-        series = [Series(name, results.points(rows, key)) for name, rows in histories]
+    for key, axis in (("loss", Axis("validation loss", log=True)), ("accuracy", Axis("validation accuracy"))):
+        series = [Series(name, results.validation(rows, key)) for name, rows in histories]
         drawn.append(lines(series, Axis("epoch", whole=True), axis, f"{axis.label.capitalize()} by epoch"))
     return tag("div", drawn, class_="pair") if any(drawn) else None
 

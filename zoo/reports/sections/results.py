@@ -21,6 +21,7 @@ PICTURES = {
     "mistakes": "Misclassified test images with true and predicted class",
     "contact": "Input images with their predictions",
     "sheet": "Content, style and result",
+    "losses": "Losses by step",
     "content": "Content image",
     "style": "Style image",
     "result": "Result",
@@ -33,37 +34,43 @@ Row = dict[str, str]
 
 def headline(record: Untrusted) -> Html:
     """Show the metrics of the run, and whether they reach what the recipe expects."""
-    shown = _ordered(record)
-    names = [name for name, _ in shown]
+    shown, training = _ordered(record), of_training(record)
     cards = [
-        tag("div", tag("dt", _of_training(name, names)), tag("dd", named(name, value)), class_="card")
+        tag("div", tag("dt", title(name, training)), tag("dd", named(name, value)), class_="card")
         for name, value in shown[:MOST_CARDS]
     ]
     words = [tag("li", text) for text in record.words("told")]
     return join([
         tag("dl", cards, class_="cards") if cards else None, tag("ul", words) if words else None,
-        *_linear_baseline(record), *_promises(record), *_failure(record),
+        _linear_baseline(record), *_promises(record), *_failure(record),
     ])  # fmt: skip
 
 
-def title(name: str) -> str:
-    """Return the name of a metric, as cards and headings show it."""
-    return capitalized(TITLES.get(name, label(name)))
-
-
-def _of_training(name: str, names: list[str]) -> str:
-    """Return the name of a metric; of one beside that of other data, that it is of the training data."""
-    return f"Training {name}" if f"val_{name}" in names or f"test_{name}" in names else title(name)
-
-
-def _linear_baseline(record: Untrusted) -> list[Html]:
+def _linear_baseline(record: Untrusted) -> Html | None:
     """Say how a linear classifier does on the same texts."""
-    accuracy = record.number("linear_baseline", "test_accuracy")
+    baseline = record.part("linear_baseline")
+    accuracy, spent = baseline.number("test_accuracy"), baseline.number("seconds")
     if accuracy is None:
-        return []
-    name = record.text("linear_baseline", "name")
-    said = named("test_accuracy", accuracy)
-    return [tag("p", f"A linear classifier of the same texts ({name}): test accuracy ", said)]
+        return None
+    after = [" after ", data(spent, seconds(spent))] if spent is not None else None
+    figure = data(accuracy, f"{accuracy:.4f}")
+    return tag("p", f"Linear baseline ({baseline.text('name')}): test accuracy ", figure, after)
+
+
+def title(name: str, training: bool = False) -> str:
+    """Return the name of a metric, as cards and headings show it.
+
+    Args:
+        name: of the metric.
+        training: whether ``loss`` and ``accuracy`` are those of the training data.
+    """
+    words = TITLES.get(name, label(name))
+    return capitalized(f"training {words}" if training and name in ("loss", "accuracy") else words)
+
+
+def of_training(record: Untrusted) -> bool:
+    """Return whether loss and accuracy are of the training data; style and scored texts have a loss alone."""
+    return record.number("metrics", "accuracy") is not None
 
 
 def _ordered(record: Untrusted) -> list[tuple[str, float]]:
@@ -133,6 +140,11 @@ def points(rows: Iterable[Row], name: str) -> list[tuple[float, float]]:
     return [(x, y) for x, y in pairs if x is not None and y is not None]
 
 
+def validation(rows: list[Row], name: str) -> list[tuple[float, float]]:
+    """Return ``loss`` or ``accuracy`` of the validation data by epoch; a language model's is that of its tokens."""
+    return points(rows, f"val_{name}") or points(rows, f"val_token_{name}")
+
+
 def curves(folder: Path) -> Html | None:
     """Draw loss and accuracy by epoch with the best epoch marked, above a table of the numbers."""
     rows = history(folder)
@@ -145,16 +157,18 @@ def curves(folder: Path) -> Html | None:
 
 # Drawn in panels of their own, or not useful as a curve.
 KNOWN = {
-    "epoch", "loss", "accuracy", "val_loss", "val_accuracy", "learning_rate", "epoch_s", "items_per_s",
-    "peak_memory_bytes", "best", "steps", "stage",
+    "epoch", "loss", "accuracy", "val_loss", "val_accuracy", "val_token_accuracy", "learning_rate", "epoch_s",
+    "items_per_s", "peak_memory_bytes", "best", "steps", "stage",
 }  # fmt: skip
+
+SHARES = ("accuracy", "top5")
 
 
 def _terms(rows: list[Row]) -> Html:
     """Draw the other metrics by epoch, such as the terms of a loss."""
     terms = {name: points(rows, name) for name in list(rows[0])[:20] if name not in KNOWN}
     terms = {name: each for name, each in terms.items() if len({y for _, y in each}) > 1}
-    log = all(y > 0 for each in terms.values() for _, y in each)
+    log = all(y > 0 and not name.endswith(SHARES) for name, each in terms.items() for _, y in each)
     series = [Series(label(name), each) for name, each in terms.items()]
     return lines(series, Axis("epoch", whole=True), Axis("value", log=log), "Other metrics by epoch")
 
@@ -162,10 +176,10 @@ def _terms(rows: list[Row]) -> Html:
 def _panel(rows: list[Row], name: str, axis: Axis) -> Html:
     series = [
         Series("training (mean over the epoch)", points(rows, name)),
-        Series("validation", points(rows, f"val_{name}")),
+        Series("validation", validation(rows, name)),
     ]
     kept = [row for row in rows if row.get("best") == "True"][-1:]
-    marks = [Mark(x, y, "best epoch") for x, y in points(kept, f"val_{name}")]
+    marks = [Mark(x, y, "best epoch") for x, y in validation(kept, name)]
     stages = points(rows, "stage")
     marks += [Mark(x - 0.5, None, f"stage {y:g}") for (_, before), (x, y) in pairwise(stages) if y != before]
     return lines(series, Axis("epoch", whole=True), axis, f"{name.capitalize()} by epoch", marks)
@@ -261,6 +275,7 @@ def _share(value: float, total: float, right: bool) -> Html:
 def pictures(folder: Path) -> Html | None:
     """Show the images in the run folder."""
     files = [name for name in untrusted.names(folder, *images.SUFFIXES) if name not in DRAWN][:24]
+    files.sort(key=lambda name: name == "losses.png")  # the picture first
     return join(images.shown(folder, name, _words(name)) for name in files) if files else None
 
 
