@@ -18,7 +18,7 @@ import pytest
 from tests.support import SUPPORT
 from zoo.cli.main import main
 from zoo.config.overrides import leaves
-from zoo.runs import event_log, lock, promises, result, resume, retry, watchdog
+from zoo.runs import event_log, lock, promises, records, result, resume, watchdog
 from zoo.tasks import discovery
 
 Zoo = Callable[..., int]
@@ -79,6 +79,23 @@ def test_a_run_keeps_its_id_and_another_has_another(zoo: Zoo) -> None:
     assert len({*first}) == 1
     zoo("output.name=b")
     assert json.loads(Path("runs/b/run.json").read_text())["run_id"] not in first
+
+
+def test_a_run_that_was_cut_off_is_no_source_of_weights_and_names_what_goes_on_with_it(
+    zoo: Zoo, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert zoo() == 0
+    content = {key: value for key, value in record().items() if key != "data"}
+    held = lock.take(Path(FOLDER), ["zoo", "train"])
+    for is_writing, words in ((True, "the run has not ended yet"), (False, "the run was cut off (killed)")):
+        Path(FOLDER, "run.json").write_text(json.dumps(content | {"exit": "running"}))
+        if not is_writing:
+            lock.release(held)
+        capsys.readouterr()
+        assert main(["infer", f"run={FOLDER}", "input=test"]) == 1
+        said = capsys.readouterr().err
+        assert f"has no data.class_names: {words}" in said
+        assert (f"python -m zoo train resume={Path(FOLDER).resolve()}" in said) == (not is_writing)
 
 
 def test_a_host_that_had_no_time_to_speak_is_told_as_killed(zoo: Zoo) -> None:
@@ -333,5 +350,5 @@ def test_a_line_that_a_full_disk_cut_spoils_no_other(tmp_path: Path) -> None:
 
 
 def test_the_command_that_goes_on_can_be_pasted_whatever_the_folder_is_called() -> None:
-    command = retry.resume_command(Path("runs/Été à la mer"), {"model": {"file": "my model.py"}})
+    command = records.resume_command(Path("runs/Été à la mer"), {"model": {"file": "my model.py"}})
     assert shlex.split(command)[3:] == ["train", "resume=runs/Été à la mer", "model=my model.py"]

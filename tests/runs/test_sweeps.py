@@ -356,6 +356,16 @@ def test_without_its_library_an_engine_says_how_to_get_it(
         monkeypatch.setitem(sys.modules, library, None)
         assert main(["train", "data=digits", f"launcher={name}", f"output.name={name}"]) == 1
         assert f"keras-gpu-zoo[{name}]" in capsys.readouterr().err
+    assert not list((pretending / "runs").iterdir())
+
+
+def test_a_sweep_that_no_engine_takes_leaves_no_folder(
+    pretending: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setenv("PATH", "")
+    assert main(["train", "-m", "data=digits", "seed=1,2,3", "launcher=slurm"]) == 1
+    assert "Slurm is not here" in capsys.readouterr().err
+    assert not list((pretending / "runs").iterdir())
 
 
 # -- real processes

@@ -15,7 +15,7 @@ from zoo.core.errors import StorageError, ZooError
 from zoo.core.paths import user_path
 from zoo.runs import folder as run_folder
 from zoo.runs import lock as run_lock
-from zoo.runs import mlflow_tracking, records, resume, retry, worker_process
+from zoo.runs import mlflow_tracking, records, resume
 from zoo.runs.context import RunContext
 from zoo.runs.records import Json, RunRecord
 
@@ -155,7 +155,8 @@ def _disk_error(folder: Path, error: BaseException) -> OSError | None:
 
 
 def _storage_failure(context: RunContext[Settings], error: OSError) -> ZooError:
-    hints = retry.recovery_hints(context.folder, worker_process.Outcome(), context.record)
+    command = records.resume_command(context.folder, context.record.config)
+    hints = [f"To go on once there is room: {command}"] if context.verb == "train" else []
     return ZooError(f"Cannot write the run folder {context.folder}: {error.strerror}", "\n".join([ROOM, *hints]))
 
 

@@ -8,6 +8,7 @@ import dataclasses
 import datetime
 import json
 import re
+import shlex
 import shutil
 import subprocess
 from collections.abc import Mapping
@@ -260,8 +261,24 @@ def require(folder: Path, record: Json, needed: Mapping[str, type]) -> None:
         ZooError: with every key that is missing or of another type.
     """
     wrong = [key for key, kind in needed.items() if not isinstance(_within(record, key), kind)]
-    if wrong:
-        raise ZooError(f"{folder / RECORD} has no {', no '.join(wrong)}", "Give another run, or train again.")
+    if not wrong:
+        return
+    missing, state = f"{folder / RECORD} has no {', no '.join(wrong)}", record.get("exit")
+    # What the data are is written when a run ends.
+    if record.get("verb") != "train" or state == "completed" or not all(key.startswith("data.") for key in wrong):
+        raise ZooError(missing, "Give another run, or train again.")
+    if state == "running":
+        raise ZooError(f"{missing}: the run has not ended yet", "Wait for its end, or give another run.")
+    command = resume_command(folder, record.get("config"))
+    raise ZooError(f"{missing}: the run was cut off ({state})", f"To go on with it: {command}")
+
+
+def resume_command(folder: Path, config: object) -> str:
+    """Return the command that resumes a run with such settings; a model file has to be named again."""
+    model = config.get("model") if isinstance(config, dict) else None
+    file = model.get("file") if isinstance(model, dict) else None
+    words = [f"resume={folder}", *([f"model={file}"] if file else [])]
+    return shlex.join(["python", "-m", "zoo", "train", *words])
 
 
 def _within(record: Any, key: str) -> Any:

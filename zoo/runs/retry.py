@@ -1,7 +1,6 @@
 """Retries of a worker that failed, and hints for the user where no retry helps."""
 
 import copy
-import shlex
 from collections.abc import Callable
 from pathlib import Path
 
@@ -74,7 +73,7 @@ def recovery_hints(folder: Path, outcome: Outcome, record: RunRecord) -> list[st
     size = record.config.get("trainer", {}).get("batch_size")
     size = record.get("adjusted", {}).get("trainer.batch_size", size)
     smaller = f" trainer.batch_size={size // 2}" if isinstance(size, int) and size > 1 else ""
-    resume = resume_command(folder, record.config)
+    resume = records.resume_command(folder, record.config)
     if outcome.error.get("type") == protocol.OUT_OF_MEMORY:
         return [f"To go on with smaller batches: {resume}{smaller}"]
     if not any((folder / "checkpoints").glob("*.json")):
@@ -82,11 +81,3 @@ def recovery_hints(folder: Path, outcome: Outcome, record: RunRecord) -> list[st
     died = outcome.returncode < 0 and not outcome.silent_s
     hint = [f"If memory ran out, with smaller batches: add{smaller}"] if died and smaller else []
     return [f"To go on from the last checkpoint: {resume}", *hint]
-
-
-def resume_command(folder: Path, config: object) -> str:
-    """Return the command that resumes a run with such settings; a model file has to be named again."""
-    model = config.get("model") if isinstance(config, dict) else None
-    file = model.get("file") if isinstance(model, dict) else None
-    words = [f"resume={folder}", *([f"model={file}"] if file else [])]
-    return shlex.join(["python", "-m", "zoo", "train", *words])

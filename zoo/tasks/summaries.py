@@ -4,7 +4,7 @@ import itertools
 from typing import Any
 
 from zoo.config import bounds
-from zoo.runs import promises, retry
+from zoo.runs import promises, records
 from zoo.runs.records import Json
 from zoo.runs.result import Run
 
@@ -50,7 +50,7 @@ def _interrupted(run: Run) -> list[str]:
 
 
 def _resume(run: Run) -> str:
-    return retry.resume_command(run.folder, run.record.get("config"))
+    return records.resume_command(run.folder, run.record.get("config"))
 
 
 def _expectations(record: Json) -> list[str]:

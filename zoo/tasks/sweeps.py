@@ -1,6 +1,8 @@
 """Execute sweeps: here in this process, or by a launcher as processes here and elsewhere."""
 
+import contextlib
 import shlex
+import shutil
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
@@ -24,10 +26,11 @@ Execute = Callable[[list[str]], Run]
 
 @dataclass(frozen=True)
 class Planned:
-    """A sweep that can be executed: it, and where."""
+    """A sweep that can be executed: it, where, and whether its folder was made just now."""
 
     sweep: Sweep
     launcher: LauncherSettings
+    is_new: bool = False
 
 
 def is_elsewhere(overrides: list[str]) -> bool:
@@ -51,7 +54,7 @@ def begin(verb: str, overrides: list[str]) -> Planned:
     own, rest = record.separate(overrides)
     elements = record.elements_of([text for text in rest if text.partition("=")[0] not in record.OWN])
     settings = _checked(verb, elements, own)
-    return Planned(record.create(verb, overrides), settings)
+    return Planned(record.create(verb, overrides), settings, is_new=True)
 
 
 def named(overrides: list[str]) -> Path | None:
@@ -136,7 +139,7 @@ def execute(planned: Planned, run_one: Execute, shown: Callable[[Run], None]) ->
         if settings.name == "local" and (settings.jobs or 1) == 1:
             _here(sweep, settings.retries, run_one, shown)
         else:
-            _by_launcher(sweep, settings)
+            _by_launcher(planned)
     except KeyboardInterrupt:
         console.say(f"Stopped. To go on: {shlex.join(words)}")
         return INTERRUPTED
@@ -145,13 +148,18 @@ def execute(planned: Planned, run_one: Execute, shown: Callable[[Run], None]) ->
     return 1 if sweep.missing() else 0
 
 
-def _by_launcher(sweep: Sweep, settings: LauncherSettings) -> None:
+def _by_launcher(planned: Planned) -> None:
+    sweep, settings = planned.sweep, planned.launcher
     if not sweep.missing():
         return
-    with (
-        launchers.executor(settings, sweep.folder / ENGINE) as executor,
-        console.live_table(f"sweep {sweep.folder}", table.HEADINGS) as draw,
-    ):
+    with contextlib.ExitStack() as opened:
+        try:
+            executor = opened.enter_context(launchers.executor(settings, sweep.folder / ENGINE))
+        except ZooError:
+            if planned.is_new:  # nothing began, and without the engine nothing can
+                shutil.rmtree(sweep.folder, ignore_errors=True)
+            raise
+        draw = opened.enter_context(console.live_table(f"sweep {sweep.folder}", table.HEADINGS))
         drive.drive(sweep, executor, settings.name, settings.retries, table.Shown(sweep, draw))
 
 
