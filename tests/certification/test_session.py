@@ -10,7 +10,8 @@ from typing import Any
 
 import pytest
 
-from zoo.certification import endurance, intake, plan, results, session, steps
+from tests.support import evidence_sample as sample
+from zoo.certification import endurance, intake, page, plan, reference, results, session, steps
 from zoo.certification.plan import Step
 from zoo.certification.results import FAILED, NOT_RUN, PASSED, SKIPPED
 from zoo.certification.work import Findings, Work
@@ -176,6 +177,29 @@ def test_throttling_is_noticed_and_rested_until_it_ends(
     assert main(QUICK) == 0
     assert "60 % of its first speed: this machine is throttled" in capsys.readouterr().err
     assert list(speeds) == []
+
+
+@pytest.mark.parametrize(
+    ("last", "verdict"),
+    [(100.0, "kept its speed"), (130.0, "did other work at the beginning"), (70.0, "It was throttled")],
+)
+def test_the_page_tells_how_the_speed_changed(last: float, verdict: str) -> None:
+    state = sample.certification()
+    for step in state.steps:
+        step.reference_gflop_per_s = 100.0
+    state.reference_gflop_per_s, state.steps[-1].reference_gflop_per_s = 100.0, last
+    shown = page.page(state)
+    assert verdict in shown
+    assert ("kept its speed" in shown) == (last == 100.0)
+
+
+def test_the_reference_product_is_computed_by_one_thread(monkeypatch: pytest.MonkeyPatch) -> None:
+    count = "import os; print(sum(os.environ[name] == '1' for name in ('OPENBLAS_NUM_THREADS', 'OMP_NUM_THREADS')))"
+    for name in reference.ONE_THREAD:
+        monkeypatch.setenv(name, "8")
+    assert 0 < reference.gflop_per_s() < 1e5
+    monkeypatch.setattr(reference, "CODE", count)
+    assert reference.gflop_per_s() == 2
 
 
 def test_a_rest_ends_on_a_machine_that_stays_hot(

@@ -86,11 +86,11 @@ def test_a_run_that_was_cut_off_is_no_source_of_weights_and_names_what_goes_on_w
 ) -> None:
     assert zoo() == 0
     content = {key: value for key, value in record().items() if key != "data"}
-    own = lock.take(Path(FOLDER), ["zoo", "train"])
+    taken = lock.take(Path(FOLDER), ["zoo", "train"])
     for is_writing, words in ((True, "the run has not ended yet"), (False, "the run was cut off (killed)")):
         Path(FOLDER, "run.json").write_text(json.dumps(content | {"exit": "running"}))
         if not is_writing:
-            lock.release(own)
+            lock.release(taken)
         capsys.readouterr()
         assert main(["infer", f"run={FOLDER}", "input=test"]) == 1
         said = capsys.readouterr().err

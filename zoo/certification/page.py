@@ -120,8 +120,12 @@ def _speed(state: Certification) -> Html:
     share = reference.drift(speeds)
     said = "" if share is None else f" At the end it had {100 * share:.0f} % of its first speed."
     slow = min(speeds) / max(speeds[:3]) if max(speeds) > 0 else 1.0
-    verdict = ("It was throttled, or did other work." if slow < reference.THROTTLED
-               else "The machine kept its speed.")  # fmt: skip
+    if slow < reference.THROTTLED:
+        verdict = "It was throttled, or did other work."
+    elif share is not None and share > reference.FASTER:
+        verdict = "It did other work at the beginning: the first speeds are too low."
+    else:
+        verdict = "The machine kept its speed."
     text = (f"numpy's product of two 512 x 512 matrices on the processor took place between the steps: at best "
             f"{max(speeds):.0f}, at worst {min(speeds):.0f} GFLOP/s.{said} {verdict}")  # fmt: skip
     return tag("p", text)

@@ -44,7 +44,8 @@ def words(slower_start: Mapping[float, float], challenger: Mapping[float, float]
     gain = slower_start[largest] / challenger[largest]
     start_size = crossover(slower_start, challenger)
     if start_size is None:
-        slower = f"at n = {scientific(largest)} it takes {scientific(1 / gain)} times as long"
+        longer = scientific(1 / gain)
+        slower = f"at n = {scientific(largest)} it takes {'' if longer == '1' else f'{longer} times '}as long"
         return f"Up to n = {scientific(largest)} {names[1]} does not win over {names[0]}: {slower}."
     start = "At every size" if start_size == 0.0 else f"From n = {scientific(start_size)} on"
     return f"{start} {names[1]} wins over {names[0]}: {scientific(gain)} times as fast at n = {scientific(largest)}."
