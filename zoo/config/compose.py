@@ -184,6 +184,8 @@ def _lay_on(tree: Any, parsed: Any) -> str | None:
         if inside:
             return f"{key!r} is a group of keys: set {listed(inside)}"
         return f"there is no key {key!r}{nearest(key, list(valid))}"
+    if value is None and valid[key] == "":
+        value = ""  # KEY= of a text that may be empty
     problem = _wrong_type(key, valid[key], value) if key.startswith("model.") else None
     if problem:
         return problem

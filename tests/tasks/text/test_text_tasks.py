@@ -206,7 +206,7 @@ def test_what_is_written_is_shown_as_it_comes_and_kept(folder: Path, capsys: pyt
         (("top_p=0",), "top_p must be from"),
         (("top_p=1.5",), "top_p must be from"),
         (("input=some text", "prompt=To"), "give one"),
-        (("input=t",), "has 1 tokens"),
+        (("input=t",), "has 1 token"),
         (("input=nowhere.txt",), "nowhere.txt"),
         (("input=.",), "is a folder"),
         (("input=test", "data.root=texts.csv"), "no longer the one"),
@@ -260,6 +260,11 @@ def test_weights_that_texts_cannot_start_from_are_told(folder: Path, capsys: pyt
     assert "weights must be zoo, zoo/NAME or none" in refusal(capsys, "train", *LANGUAGE, "weights=imagenet")
     assert "Leave model.layers out" in refusal(capsys, "train", *LANGUAGE, "weights=zoo", "model.layers=2")
     assert "no weights=zoo/x of transformer/lm" in refusal(capsys, "train", *LANGUAGE, "weights=zoo/x")
+
+
+def test_an_empty_prompt_is_none(folder: Path) -> None:
+    run = trained(folder, *LANGUAGE)
+    assert main(["infer", f"run={run}", "prompt="]) == 0
 
 
 def test_a_long_prompt_is_said_to_be_cut(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
