@@ -30,6 +30,7 @@ from zoo.cli.main import main
         (["env", "remove"], "--all"),
         (["env", "create", "tf-9"], "tf-2.19"),
         (["train", "stack=tf-9"], "did you mean"),
+        (["serve", "model=nope"], "There is no model called 'nope'"),
     ],
 )
 def test_wrong_words_are_told_with_the_right_ones(
@@ -38,6 +39,7 @@ def test_wrong_words_are_told_with_the_right_ones(
     assert main(arguments) == 1
     shown = capsys.readouterr().err
     assert words in shown
+    assert "OpenVINO" not in shown
     assert "Traceback" not in shown
 
 
@@ -53,7 +55,7 @@ def test_every_verb_has_help(arguments: list[str], capsys: pytest.CaptureFixture
 HELP = {
     "model": "mnist_conv5", "backend": "plaidml", "data": "text_lines", "preset": "smoke",
     "trainer": "trainer.on_oom", "output": "output.root", "train": "tensorboard", "infer": "batch_size",
-    "serve": "max_queue",
+    "serve": "max_queue", "bench": "bench=matmul",
 }  # fmt: skip
 
 

@@ -60,13 +60,15 @@ def test_model_arguments_can_be_set() -> None:
 
 
 def test_all_mistakes_are_reported_at_once() -> None:
-    message = refusal("modle=mnist", "trainer.epochs=many", "trainer.lr=1", "data=mnits", "model.dropout=yes")
-    assert "5 settings are wrong" in message
+    wrong = ("modle=mnist", "trainer.epochs=many", "trainer.lr=1", "data=mnits", "model.dropout=yes")
+    message = refusal(*wrong, "trainer.batch_size=0")
+    assert "6 settings are wrong" in message
     for part in (
         "'modle'",
         "trainer.epochs must be a whole number, got 'many'",
         "'trainer.lr'",
         "'mnist'",
+        "trainer.batch_size",
         "got",
     ):
         assert part in message

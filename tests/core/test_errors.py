@@ -4,7 +4,7 @@ from collections.abc import Callable
 
 import pytest
 
-from zoo.core.errors import ZooError, listed, nearest, unknown
+from zoo.core.errors import ZooError, counted, listed, nearest, unknown
 from zoo.models import saved_weights
 
 
@@ -35,3 +35,9 @@ def test_a_list_in_a_message_ends_after_ten_entries(cut: Callable[..., str]) -> 
 def test_names_that_would_do_are_cut_as_well() -> None:
     error = unknown("stack", "x", [f"stack-{number:02}" for number in range(17)])
     assert error.remedy.endswith("stack-09 and 7 more")
+
+
+def test_a_list_never_ends_in_one_more() -> None:
+    assert listed("abc", most=2) == "a, b, c"
+    assert listed("abcd", most=2) == "a, b and 2 more"
+    assert (counted(1, "image"), counted(2000, "image")) == ("1 image", "2,000 images")

@@ -24,6 +24,14 @@ def test_a_folder_without_a_record_is_refused(tmp_path: Path) -> None:
         records.read(tmp_path / "nowhere")
 
 
+def test_a_run_under_the_usual_folder_is_proposed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "runs" / "mine").mkdir(parents=True)
+    with pytest.raises(ZooError, match="There is no run folder") as caught:
+        records.read(tmp_path / "mine")
+    assert "Did you mean runs/mine?" in caught.value.remedy
+
+
 def test_json_is_replaced_as_a_whole(tmp_path: Path) -> None:
     path = tmp_path / "run.json"
     write_json(path, {"exit": "running"})

@@ -6,6 +6,7 @@ from typing import Any
 from zoo.cli.catalogue import read_yaml
 from zoo.config import config_files, documentation, model_files
 from zoo.config.schemas.serving import ServeConfig
+from zoo.config.tasks import Command
 from zoo.core import paths
 from zoo.core.errors import unknown
 from zoo.tasks import discovery
@@ -25,11 +26,17 @@ def lines(topic: str | None) -> list[str]:
             sections.setdefault(group, [f"{group}=NAME, for {command.verb}:", *_options(group, names)])
         _add(sections, command.file, command.schema)
     _add(sections, "serve", ServeConfig)
+    benches = [f"  bench={each.task:<18} python -m zoo help {each.file}" for each in _benches()]
+    sections["bench"] = ["bench=NAME, for bench:", *benches]
     if topic is None:
         return [line for section in sections.values() for line in [*section, ""]]
     if topic not in sections:
         raise unknown("group of settings", topic, list(sections))
     return sections[topic]
+
+
+def _benches() -> list[Command[Any]]:
+    return [command for command in discovery.commands() if command.verb == "bench"]
 
 
 def _add(sections: dict[str, list[str]], file: str, schema: type[Any]) -> None:

@@ -40,9 +40,9 @@ def compose_with_text(command: Command[S], overrides: list[str]) -> tuple[S, str
     """As :func:`compose`, with the composed settings as YAML, comments left out."""
     from omegaconf import OmegaConf
 
-    tree = _tree(command, overrides)
+    tree, problems = _tree(command, overrides)
     settings: Any = OmegaConf.to_object(tree)
-    problems = [*settings.problems(), *ranges.problems(settings.launcher.checks())]
+    problems += [*settings.problems(), *ranges.problems(settings.launcher.checks())]
     if problems:
         raise all_at_once(problems)
     return settings, OmegaConf.to_yaml(tree)
@@ -52,18 +52,19 @@ def composed_text(command: Command[Any], overrides: list[str]) -> str:
     """Return the composed settings as YAML, ranges not yet checked."""
     from omegaconf import OmegaConf
 
-    return OmegaConf.to_yaml(_tree(command, overrides))
+    tree, problems = _tree(command, overrides)
+    if problems:
+        raise all_at_once(problems)
+    return OmegaConf.to_yaml(tree)
 
 
-def _tree(command: Command[Any], overrides: list[str]) -> Any:
-    """Compose; names and types are right in what is returned."""
+def _tree(command: Command[Any], overrides: list[str]) -> tuple[Any, list[str]]:
+    """Compose; return what is right in names and types, and what is wrong with the rest, which keeps its default."""
     picked, values, problems, row = _sort_overrides(command, overrides)
     # A group whose option does not exist is composed with its default, so that the other values are checked too.
     tree = _base(command, picked, row)
     problems += [problem for problem in (_lay_on(tree, parsed) for parsed in values) if problem]
-    if problems:
-        raise all_at_once(problems)
-    return tree
+    return tree, problems
 
 
 def _sort_overrides(
@@ -183,6 +184,8 @@ def _lay_on(tree: Any, parsed: Any) -> str | None:
         if inside:
             return f"{key!r} is a group of keys: set {listed(inside)}"
         return f"there is no key {key!r}{nearest(key, list(valid))}"
+    if value is None and valid[key] == "":
+        value = ""  # KEY= of a text that may be empty
     problem = _wrong_type(key, valid[key], value) if key.startswith("model.") else None
     if problem:
         return problem
@@ -196,6 +199,7 @@ def _lay_on(tree: Any, parsed: Any) -> str | None:
         OmegaConf.update(tree, key, value)
         OmegaConf.select(tree, key)  # only then is text like ${x} held against the type
     except OmegaConfBaseException:
+        OmegaConf.update(tree, key, valid[key])
         return f"{key} must be {_type_words(tree, key)}, got {value!r}"
     return None
 

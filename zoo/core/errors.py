@@ -57,9 +57,15 @@ class StorageError(ZooError):
 def listed(entries: Iterable[str], separator: str = ", ", most: int = 10) -> str:
     """Join the first entries of a list for a message, and say how many more there are."""
     texts = list(entries)
-    shown = separator.join(texts[:most])
+    if len(texts) <= most + 1:  # the last one is no longer than what would be said of it
+        return separator.join(texts)
     link = "\n  " if "\n" in separator else " "
-    return f"{shown}{link}and {len(texts) - most:,} more" if len(texts) > most else shown
+    return f"{separator.join(texts[:most])}{link}and {len(texts) - most:,} more"
+
+
+def counted(count: int, noun: str) -> str:
+    """Return ``1 image`` or ``2,000 images``."""
+    return f"{count:,} {noun}" if count == 1 else f"{count:,} {noun}s"
 
 
 def bulleted(problems: Iterable[str]) -> str:

@@ -9,7 +9,7 @@ from zoo.core import csv_files
 from zoo.core.errors import ZooError
 from zoo.core.files import storage_error
 from zoo.data import array_datasets
-from zoo.data.images import cache, folder_dataset
+from zoo.data.images import cache, folder_dataset, folder_scan
 
 if TYPE_CHECKING:
     import numpy as np
@@ -130,6 +130,7 @@ def _picture_size(settings: TrainConfig) -> int:
     """Return the size of the pictures in pixels: what the user sets, else what the model asks for."""
     size = settings.data.size or settings.model.get("input_size")
     if not size:
+        folder_scan.scan(settings.data.root)  # a folder that cannot be used is the first thing to mend
         raise ZooError(
             f"The model {settings.model['name']} takes pictures of any size, so the size must be named",
             "Give data.size=PIXELS, such as data.size=64.",

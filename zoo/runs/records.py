@@ -17,6 +17,7 @@ from pathlib import Path
 from typing import Any, get_args, get_origin, get_type_hints
 
 from zoo.config.renamed_keys import rename_settings
+from zoo.config.schemas.common import Output
 from zoo.core import paths
 from zoo.core.errors import ZooError
 from zoo.core.files import write_json
@@ -198,7 +199,10 @@ def as_written(folder: Path) -> Json:
     """Read a run folder's record, of which only ``exit`` is known to be right; raise as :func:`read`."""
     path = folder / RECORD
     if not folder.is_dir():
-        raise ZooError(f"There is no run folder {folder}", "`run=last` takes the newest run under output.root.")
+        usual = folder.parent / Output().root / folder.name
+        near = f"Did you mean {Output().root}/{folder.name}? " if usual.is_dir() else ""
+        remedy = f"{near}`run=last` takes the newest run under output.root."
+        raise ZooError(f"There is no run folder {folder}", remedy)
     try:
         record = json.loads(_text(path))
     except FileNotFoundError as error:

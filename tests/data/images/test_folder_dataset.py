@@ -14,6 +14,7 @@ import numpy as np
 import pytest
 from PIL import Image
 
+from zoo.cli.main import main
 from zoo.core import paths
 from zoo.core.errors import ZooError
 from zoo.data.images import cache as image_cache
@@ -322,3 +323,14 @@ def test_means_and_deviations_are_those_of_the_pixels(tmp_path: Path) -> None:
     pixels = image_cache.rows(folder.pictures, rows).reshape(-1, 3).astype(float)
     np.testing.assert_allclose(mean, pixels.mean(0))
     np.testing.assert_allclose(deviation, pixels.std(0))
+
+
+def test_a_folder_that_cannot_be_used_is_told_before_a_size_is_asked_for(
+    pretending: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (pretending / "empty").mkdir()
+    for folder, words in (("nowhere", "data.root=nowhere does not exist"), ("empty", "empty")):
+        assert main(["train", "model=mnist", "data=folder", f"data.root={folder}"]) == 1
+        said = capsys.readouterr().err
+        assert words in said
+        assert "data.size" not in said

@@ -280,3 +280,8 @@ def test_the_script_turns_its_options_into_settings(options: list[str], words: l
     script = runpy.run_path(str(CHECKOUT / "scripts" / "style_transfer.py"))
     said = script["settings"](script["parse"](options))
     assert not [word for word in words if word not in said], said
+
+
+def test_the_painting_of_a_command_without_one_is_named(capsys: pytest.CaptureFixture[str]) -> None:
+    refused("strength.style=0", "strength.content=1", "start=nowhere.png")
+    assert "style_waves.jpg; style=FILE takes another painting" in capsys.readouterr().err

@@ -206,7 +206,7 @@ def test_what_is_written_is_shown_as_it_comes_and_kept(folder: Path, capsys: pyt
         (("top_p=0",), "top_p must be from"),
         (("top_p=1.5",), "top_p must be from"),
         (("input=some text", "prompt=To"), "give one"),
-        (("input=t",), "has 1 tokens"),
+        (("input=t",), "has 1 token"),
         (("input=nowhere.txt",), "nowhere.txt"),
         (("input=.",), "is a folder"),
         (("input=test", "data.root=texts.csv"), "no longer the one"),
@@ -260,6 +260,11 @@ def test_weights_that_texts_cannot_start_from_are_told(folder: Path, capsys: pyt
     assert "weights must be zoo, zoo/NAME or none" in refusal(capsys, "train", *LANGUAGE, "weights=imagenet")
     assert "Leave model.layers out" in refusal(capsys, "train", *LANGUAGE, "weights=zoo", "model.layers=2")
     assert "no weights=zoo/x of transformer/lm" in refusal(capsys, "train", *LANGUAGE, "weights=zoo/x")
+
+
+def test_an_empty_prompt_is_none(folder: Path) -> None:
+    run = trained(folder, *LANGUAGE)
+    assert main(["infer", f"run={run}", "prompt="]) == 0
 
 
 def test_a_long_prompt_is_said_to_be_cut(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
@@ -429,3 +434,29 @@ def test_the_linear_baseline_can_be_left_out(folder: Path, capsys: pytest.Captur
 
 def test_a_vocabulary_too_large_for_pairs_is_refused(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert "pair_buckets" in refusal(capsys, "train", *CLASSIFIER, "model.pair_buckets=-1")
+
+
+def test_texts_of_unknown_words_alone_are_counted(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    run = trained(folder, *CLASSIFIER, "data.tokenizer=words")
+    (folder / "new.csv").write_text("text\nzxqw qwzx\nfine film\nvvkk\n")
+    for given, words in (("zxqw qwzx", "No word of the text"), ("new.csv", "No word of 2 of 3 texts")):
+        assert main(["infer", f"run={run}", f"input={given}"]) == 0
+        assert f"{words} is in the vocabulary" in capsys.readouterr().err
+    assert main(["infer", f"run={run}", "input=fine film"]) == 0
+    assert "No word" not in capsys.readouterr().err
+
+
+def test_texts_that_are_pictures_and_folders_without_texts_are_named(
+    folder: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    for name, content in (("a/1.jpg", b"\xff\xd8\xff\xe0\0\x10JFIF\xe9"), ("b/2.jpg", b"\xff\xd8\xff\xe0\xff\xc3")):
+        path = folder / "pictures" / name
+        path.parent.mkdir(parents=True)
+        path.write_bytes(content)
+    training = ["train", "model=transformer/classifier", "data=text_folder"]
+    said = refusal(capsys, *training, "data.root=pictures")
+    assert "1.jpg is a picture, not a text" in said
+    assert "data=folder trains with pictures" in said
+    (folder / "empty").mkdir()
+    said = refusal(capsys, *training, "data.root=empty")
+    assert "empty holds no text\nGive data.root=PATH with texts of two classes or more.\n" in said

@@ -13,7 +13,7 @@ from pathlib import Path, PurePosixPath
 from zoo.core.errors import ZooError
 from zoo.core.files import storage_error
 from zoo.core.paths import existing_input
-from zoo.data.text import encodings
+from zoo.data.text import encodings, foreign_formats
 
 MOST_BYTES = 2 << 30
 PACKED = ".gz"
@@ -55,6 +55,7 @@ def decode_and_tell(content: bytes, encoding: str, name: str) -> tuple[str, str]
     try:
         text = content.decode("utf-8-sig" if chosen.lower() in ("utf-8", "utf8") else chosen)
     except UnicodeDecodeError as error:
+        foreign_formats.refuse_content(content, name, "a text")
         raise _undecodable(content, error, name) from error
     except LookupError as error:
         raise ZooError(
@@ -62,6 +63,7 @@ def decode_and_tell(content: bytes, encoding: str, name: str) -> tuple[str, str]
         ) from error
     nul = text.find("\0")
     if nul >= 0:
+        foreign_formats.refuse_content(content, name, "a text")
         line = text.count("\n", 0, nul) + 1
         raise ZooError(
             f"{name}, line {line}: a NUL byte, which no text holds",

@@ -8,6 +8,7 @@ from zoo.core.files import storage_error
 
 _PANDAS = "python -c \"import pandas; pandas.{call}.to_csv('table.csv', index=False)\" writes a CSV file of it."
 _SHEET = "Save the sheet as CSV (UTF-8) in the program that wrote it."
+_PICTURE = ("a picture", "Give texts; data=folder trains with pictures.")
 _BEGINNINGS = {
     b"PK\x03\x04": ("a workbook or a zip archive", f"Unpack it. {_SHEET}"),
     b"\xd0\xcf\x11\xe0": ("an Excel workbook", _SHEET),
@@ -15,7 +16,11 @@ _BEGINNINGS = {
     b"ARROW1": ("an Arrow file", _PANDAS.format(call="read_feather('FILE')")),
     b"SQLite format 3": ("an SQLite data base", "Export the table as CSV."),
     b"%PDF": ("a PDF", "Give the texts as a CSV file."),
-    b"\x89PNG": ("a picture", "Give the texts as a CSV file."),
+    b"\x89PNG": _PICTURE,
+    b"\xff\xd8\xff": _PICTURE,
+    b"GIF8": _PICTURE,
+    b"II*\0": _PICTURE,
+    b"MM\0*": _PICTURE,
 }
 
 
@@ -30,9 +35,18 @@ def refuse(path: Path) -> None:
             beginning = source.read(16)
     except OSError as error:
         raise storage_error("read", path, error) from error
+    refuse_content(beginning, str(path), "a table in a text file")
+
+
+def refuse_content(content: bytes, name: str, wanted: str) -> None:
+    """Stop where content begins like that of another format.
+
+    Raises:
+        ZooError: it does; says what would do.
+    """
     for mark, (kind, remedy) in _BEGINNINGS.items():
-        if beginning.startswith(mark):
-            raise ZooError(f"{path} is {kind}, not a table in a text file", remedy)
+        if content.startswith(mark):
+            raise ZooError(f"{name} is {kind}, not {wanted}", remedy)
 
 
 def refuse_markup(path: Path, text: str) -> None:

@@ -135,9 +135,11 @@ def _spellings(row: LabelledData, counts: Counter[str], remarks: Remarks) -> dic
 
 def _check_classes(row: LabelledData, class_names: list[str], names: list[str], parts: list[str]) -> None:
     column = "Is data.label_column the column of the labels?" if row.name == "text_table" else ""
+    if not class_names:
+        raise ZooError(f"{row.root} holds no text", "Give data.root=PATH with texts of two classes or more.")
     if len(class_names) < 2:
-        content = f"texts of one class only, {class_names[0]!r}" if class_names else "no text"
-        raise ZooError(f"{row.root} holds {content}", f"A classifier needs texts of two classes or more. {column}")
+        needed = f"A classifier needs texts of two classes or more. {column}".rstrip()
+        raise ZooError(f"{row.root} holds texts of one class only, {class_names[0]!r}", needed)
     if len(class_names) > MOST_CLASSES:
         raise ZooError(f"{row.root} holds {len(class_names):,} classes, {class_names[0][:40]!r} and so on", column)
     counts = Counter(zip(parts, names, strict=True))

@@ -4,6 +4,7 @@ import csv
 import json
 
 from zoo.config.tasks import Table
+from zoo.core.errors import counted
 from zoo.runs.result import Run
 from zoo.tasks import summaries
 from zoo.tasks.image_classification import judging
@@ -38,11 +39,11 @@ def lines(run: Run) -> list[str]:
     means = ", ".join(f"{name} {metrics[f'macro_{key}']:.4f}" for name, key in
                       (("precision", "precision"), ("recall", "recall"), ("F1", "f1")))  # fmt: skip
     summary = [f"Interrupted; the figures are those of {items:,} images."] if run.exit == "interrupted" else []
-    summary += [f"{where}: {items:,} images"]
+    summary += [f"{where}: {counted(items, 'image')}"]
     summary += [f"top-1 {metrics['test_accuracy']:.4f}{top5}, loss {metrics['test_loss']:.4f}"]
     summary += [f"Means over the classes: {means}"]
     if data.get("skipped"):
-        summary.append(f"Skipped: {data.get('skipped_items', len(data['skipped'])):,} images")
+        summary.append(f"Skipped: {counted(data.get('skipped_items', len(data['skipped'])), 'image')}")
     return [*summary, *_confused(run), "Tables: evaluation.json, classes.csv, confusion.csv (.png), mistakes.csv"]
 
 

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from zoo.config import model_files
+from zoo.config import config_files, model_files
 from zoo.config.overrides import value_of
 from zoo.config.schemas.classifiers import ClassifierConfig, InferConfig
 from zoo.config.schemas.common import Settings, TestData
@@ -126,7 +126,9 @@ def defaults(
     if model_files.is_application(value_of("model", overrides)):
         return overrides
     if is_without_run(overrides) or not value_of("run", overrides):
-        return predict_photos.fastest(overrides, here) if value_of("model", overrides) else overrides
+        name = value_of("model", overrides)
+        known = str(name).strip("'\"") in config_files.options("model") or model_files.is_named(name)
+        return predict_photos.fastest(overrides, here) if known else overrides
     source = trained_run.open_run(command, overrides, NEEDED)
     model = trained_run.model(source, given=value_of("model", overrides))
     if not sees_photos(model):

@@ -4,6 +4,7 @@ import itertools
 from typing import Any
 
 from zoo.config.tasks import Table
+from zoo.core.errors import counted
 from zoo.runs.records import Json
 from zoo.runs.result import Run
 from zoo.tasks import summaries
@@ -46,7 +47,9 @@ def _photos(run: Run) -> list[str]:
         summary.append(f"Contact sheet: {pages}; tables: predictions.csv, predictions.json")
     if data["skipped_items"]:
         summary.append(f"Skipped, with reasons in skipped.csv: {data['skipped_items']:,}")
-    summary.append(f"{summaries.where(record)}, {metrics.get('precision', 'float32')}: {data['items']:,} images")
+    summary.append(
+        f"{summaries.where(record)}, {metrics.get('precision', 'float32')}: {counted(data['items'], 'image')}"
+    )
     if "precision_tried" in metrics:
         summary.append(_precision(metrics))
     if "end_to_end_items_per_s" in metrics:

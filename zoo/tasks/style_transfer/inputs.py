@@ -44,7 +44,10 @@ def open_all(settings: StyleConfig, own: Path | None) -> StyleInputs:
     content = images.opened(user_path(settings.content) if settings.content else bundled_photos()[0], "content")
     names = settings.styles or ([settings.style] if settings.style else [])
     named = [user_path(name) for name in names]
-    styles = [images.opened(path, "style") for path in named or [ASSETS / "style_waves.jpg"]]
+    if not named:
+        named = [ASSETS / "style_waves.jpg"]
+        console.say(f"Style: {named[0]}; style=FILE takes another painting")
+    styles = [images.opened(path, "style") for path in named]
     masks = [_mask(name, content) for name in settings.masks or [""] * len(styles)]
     weights = settings.style_weights or [1.0] * len(styles)
     start = None if settings.start in ("content", "noise") else images.opened(user_path(settings.start), "start")

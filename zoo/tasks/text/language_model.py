@@ -6,7 +6,7 @@ from zoo.config.schemas.common import Settings
 from zoo.config.schemas.language_modelling import GenerateConfig, LanguageTrainConfig
 from zoo.config.tasks import Command, Task
 from zoo.core import console
-from zoo.core.errors import ZooError
+from zoo.core.errors import ZooError, counted
 from zoo.data.text import dataset, tokenization
 from zoo.runs import records, worker_process
 from zoo.runs.context import RunContext, create_context, create_training_context, refuse_without_keras
@@ -119,12 +119,12 @@ def _keep(context: RunContext[Settings], outcome: worker_process.Outcome, prompt
 
 def summary(run: Run) -> list[str]:
     """Summarize generated text: where it is, and the speed; or how well a text was foretold."""
-    speed = f"{run.metrics.get('items', 0):,} tokens, {run.metrics.get('items_per_s', 0):,.0f} tokens/s"
+    speed = f"{counted(run.metrics.get('items', 0), 'token')}, {run.metrics.get('items_per_s', 0):,.0f} tokens/s"
     if "perplexity" in run.metrics:
         figures = (
             f"perplexity {run.metrics['perplexity']:.4f}, {run.metrics['token_accuracy']:.4f} of tokens foretold"
         )
-        return [f"\n{summaries.where(run.record)}: {figures}; {speed}"]
+        return [f"{summaries.where(run.record)}: {figures}; {speed}"]
     return [f"\n{summaries.where(run.record)}: {speed}; the text is in generated.txt"]
 
 

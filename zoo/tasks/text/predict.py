@@ -42,6 +42,7 @@ def infer(overrides: list[str]) -> Run:
     for note in inputs.notes:
         console.say(note)
     console.warn_of_skipped(inputs.skipped)
+    _warn_of_unknown_words(inputs, tokenizer)
     start_run(context, ["infer", trained["name"], context.choice.backend.name])
     with record_outcome(context):
         context.record.model, context.record.trained_run = trained["name"], str(source.folder)
@@ -69,6 +70,16 @@ def opened(
     context = create_context(INFER, overrides)
     refuse_without_keras(context)
     return context, source, trained_run.model(source, whole_numbers=("length",)), tokenizer
+
+
+def _warn_of_unknown_words(inputs: Inputs, tokenizer: tokenization.Tokenizer) -> None:
+    """Warn of texts without any word of the vocabulary."""
+    if tokenizer.kind != "words":
+        return
+    count = sum(bool((tokens == tokenization.UNKNOWN).all()) for tokens in inputs.tokens)
+    if count:
+        texts = f"{count:,} of {len(inputs.tokens):,} texts" if len(inputs.tokens) > 1 else "the text"
+        console.warn(f"No word of {texts} is in the vocabulary of the run: such an answer means little")
 
 
 def save(folder: Path, inputs: Inputs) -> dict[str, str | None]:

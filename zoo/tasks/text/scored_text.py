@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from zoo.config.schemas.language_modelling import GenerateConfig
 from zoo.core import console
-from zoo.core.errors import ZooError
+from zoo.core.errors import ZooError, counted
 from zoo.data.text import encodings, files, tokenization
 from zoo.runs.context import RunContext
 from zoo.runs.execution import execute, raise_if_failed, request_of
@@ -33,7 +33,7 @@ def score(context: RunContext[GenerateConfig], source: Run, tokenizer: tokenizat
     given = str(context.settings.input)
     tokens, record = _test(context.settings, source) if given == "test" else _own(given, tokenizer)
     if len(tokens) < 2:
-        raise ZooError(f"{given!r} has {len(tokens)} tokens", "Give a text of at least two.")
+        raise ZooError(f"{given!r} has {counted(len(tokens), 'token')}", "Give a text of at least two.")
     start_run(context, ["infer", trained["name"], context.choice.backend.name])
     with record_outcome(context):
         context.record.model, context.record.trained_run = trained["name"], str(source.folder)
