@@ -81,7 +81,7 @@ def test_a_folder_is_judged_as_scikit_learn_would(zoo: Zoo, capsys: pytest.Captu
     assert Path("runs", "e", "confusion.png").is_file()
     shown_text = capsys.readouterr().out
     assert "top-1 0.6667" in shown_text
-    assert "Skipped: 1 images" in shown_text
+    assert "Skipped: 1 image" in shown_text
 
 
 def test_figures_of_any_probabilities_are_those_of_scikit_learn(tmp_path: Path) -> None:
