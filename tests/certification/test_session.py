@@ -1,12 +1,13 @@
 """A certification from the command line, with a worker that pretends: what is kept, told and gone on with."""
 
 import dataclasses
+import datetime
 import itertools
 import json
 import sys
 import zipfile
 from pathlib import Path
-from typing import Any
+from typing import Any, Self
 
 import pytest
 
@@ -87,6 +88,18 @@ def test_the_same_command_goes_on_with_what_was_stopped(
     assert main(QUICK) == 0  # a finished one is not gone on with, and its archive not overwritten
     assert len(list(pretending.glob("evidence-*.zip"))) == 2
     assert len(list((pretending / "runs").glob("certify-*"))) == 2
+
+
+def test_two_that_begin_in_one_second_have_a_folder_each(pretending: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    class Clock(datetime.datetime):
+        @classmethod
+        def now(cls, tz: datetime.tzinfo | None = None) -> Self:
+            return cls(2026, 11, 25, 10, 30, tzinfo=tz)
+
+    monkeypatch.setattr(session.datetime, "datetime", Clock)
+    only(monkeypatch, Step("one", "one", 1, lambda _: Findings(["one"])))
+    assert [main(QUICK), main(QUICK)] == [0, 0]
+    assert len(list((pretending / "runs").glob("certify-*/certify.json"))) == 2
 
 
 def test_what_a_stopped_one_has_done_is_evidence_and_it_still_goes_on(

@@ -17,6 +17,7 @@ from zoo.core import console
 from zoo.core.errors import INTERRUPTED, ZooError
 from zoo.core.files import locked, storage_error
 from zoo.environments import machine, power
+from zoo.runs import folder as run_folder
 from zoo.runs import lifecycle, records
 
 PREFIX = "certify-"
@@ -203,22 +204,24 @@ def begun(root: Path, mode: str, backend: str | None, stack: str) -> Session:
     here, chosen = machine.probe(), plan.places(backend, stack)
     stamp = datetime.datetime.now().strftime("%Y-%m-%d_%H-%M-%S")
     named = re.sub(r"[^\w-]+", "-", mode)
-    folder = (root / f"{PREFIX}{named}-{stamp}").resolve()
     state = Certification(
         mode=mode, hardware=machine.hardware(here), machine=machine.describe(here), platform=here.platform,
         commit=identity(), date=_today(), power=str(power.read()), places=chosen,
         reference_gflop_per_s=round(reference.gflop_per_s(), 3),
     )  # fmt: skip
-    _make(folder)
+    folder = _made(root, f"{PREFIX}{named}-{stamp}")
     state.write(folder)
     return Session(folder, state)
 
 
-def _make(folder: Path) -> None:
+def _made(root: Path, name: str) -> Path:
     try:
-        (folder / "runs").mkdir(parents=True)
+        root.mkdir(parents=True, exist_ok=True)
+        folder = run_folder.first_free(root, name)
+        (folder / "runs").mkdir()
     except OSError as error:
-        raise storage_error("write", folder, error) from error
+        raise storage_error("write", root / name, error) from error
+    return folder
 
 
 def _unfinished(folder: Path) -> Certification | None:

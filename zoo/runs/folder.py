@@ -26,7 +26,7 @@ def new_folder(root: Path, name: str | None, words: list[str]) -> Path:
     base = name or "_".join([stamp, *(word.replace("/", "-") for word in words)])
     try:
         root.mkdir(parents=True, exist_ok=True)
-        return _first_free(root, base)
+        return first_free(root, base)
     except OSError as error:
         raise _root_error(root, error) from error
 
@@ -71,7 +71,13 @@ def _root_error(root: Path, error: OSError) -> ZooError:
     )
 
 
-def _first_free(root: Path, base: str) -> Path:
+def first_free(root: Path, base: str) -> Path:
+    """Create a folder called ``base``, with a number after it where that is taken; return where it is.
+
+    Raises:
+        OSError: the place cannot be written.
+        ZooError: a thousand are taken.
+    """
     for number in range(1, 1000):
         folder = root / (base if number == 1 else f"{base}_{number}")
         try:
