@@ -93,6 +93,12 @@ def test_with_stems_words_of_the_same_one_share_combinations_but_not_themselves_
     assert not set(one[3:]) & set(apart[3:]), "their order counts"
 
 
+def test_a_long_text_has_about_as_many_features_as_tokens_of_each_kind() -> None:
+    tokens = [[2, 3] * 500]
+    assert len(features(tokens)[0]) == pytest.approx(1000 * text_features.KINDS, rel=0.01)
+    assert len(features(tokens, STEMS)[0]) == pytest.approx(1000 * text_features.KINDS_WITH_STEMS, rel=0.01)
+
+
 def test_with_stems_padding_is_none_and_short_texts_have_fewer() -> None:
     (numbers,) = features([[2, 3, 0]], STEMS)
     assert (numbers != 0).tolist() == [True, True, False, True, False, True, False, False, False]

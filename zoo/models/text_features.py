@@ -6,6 +6,8 @@ import numpy as np
 
 # A bucket times STEP stays below 2 to the 24th: OpenVINO and PlaidML compute with integers as float32.
 MOST_BUCKETS, STEP, STEPS = 1 << 20, 15, 4
+# Of the features of a text: tokens and pairs of them; with stems, what these give besides.
+KINDS, KINDS_WITH_STEMS = 2, 5
 # Texts counted at a time: as many features of them are sorted together.
 TOGETHER = 1000
 

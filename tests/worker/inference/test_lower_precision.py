@@ -66,6 +66,7 @@ def test_the_lower_precision_is_taken_where_it_changes_next_to_nothing_and_gains
     assert described["precision"] == chosen
     assert (described["precision_compared"], described["precision_changed"]) == (600, len(wrong))
     assert described["precision_time"] == pytest.approx(seconds / 10)
+    assert described["precision_decided"]
 
 
 def test_after_the_decision_one_network_answers(clock: Clock) -> None:
@@ -86,8 +87,9 @@ def test_the_comparison_ends_as_soon_as_too_many_have_another_class(clock: Clock
 def test_few_pictures_are_answered_in_float32(clock: Clock) -> None:
     comparison = lower_precision.Comparison(clock.network(10.0), lambda: clock.network(5.0), "bfloat16")
     assert len(answered(comparison, 130)) == 130
-    assert comparison.described()["precision"] == "float32"
-    assert comparison.described()["precision_compared"] == 130
+    described = comparison.described()
+    assert (described["precision"], described["precision_compared"]) == ("float32", 130)
+    assert not described["precision_decided"]
 
 
 def test_without_a_lower_precision_nothing_is_compared(clock: Clock) -> None:

@@ -68,11 +68,11 @@ def _precision(metrics: Json) -> str:
         return "precision=auto: float32, this device is not known to be faster in another"
     if metrics["precision"] == tried:
         chosen = tried
-    elif metrics["precision_changed"] * 200 < compared and metrics["precision_time"] < 1:
+    elif not metrics["precision_decided"]:
         chosen = f"float32 kept: so few images do not tell whether {tried} serves"
     else:
         chosen = f"float32 kept ({tried} tried)"
     return (
-        f"precision=auto: {chosen}; of the first {compared:,} images {tried} gives "
+        f"precision=auto: {chosen}; of the first {counted(compared, 'image')} {tried} gives "
         f"{metrics['precision_changed']:,} another class, in {metrics['precision_time']:.2f} of the time"
     )

@@ -76,6 +76,7 @@ class Comparison:
             "precision_tried": self._name,
             "precision_compared": self._compared,
             "precision_changed": self._changed,
+            "precision_decided": self._chosen is not None,
             "precision_time": self._share() if self._compared else None,
         }
 

@@ -83,7 +83,8 @@ def _fit_linear(model, texts, labels, chosen, pieces):
         of_parts = np.stack([parts.sum_by_part(column) for column in counts[:vocabulary].T], axis=1)
         ratios = np.concatenate([ratios, PART_WEIGHT * text_features.log_count_ratios(of_parts)])
     # Texts of one class may stand together: those that are left out are spread over all.
-    features = (5 if layer.settings["spelling"] else 2) * int(texts.sizes[chosen].sum()) * max(1, classes - 1)
+    kinds = text_features.KINDS if stems is None else text_features.KINDS_WITH_STEMS
+    features = kinds * int(texts.sizes[chosen].sum()) * max(1, classes - 1)
     fitted = chosen[:: -(-features // logistic_regression.MOST_FEATURES)]
     gains = logistic_regression.gains((numbers for numbers, _ in batches(fitted)), ratios, labels[fitted], parts)
     if parts:
