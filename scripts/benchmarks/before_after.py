@@ -3,8 +3,8 @@
 python scripts/benchmarks/before_after.py BEFORE DATA [--rows NAME ...] [--rounds 5] [--log FILE] [--output FILE]
 
 BEFORE is a checkout of the earlier commit. DATA is a folder with ``mnist`` (the four files), ``text`` (the archive
-``aclImdb_labelled.tar.xz``, ``rt-polarity.pos`` and ``.neg``), ``imagenet/photos`` and
- ``mobilenet/mobilenet_v1_0.25_224.h5``. Each measurement is a command of its own, such as ``python -m zoo train``,
+``aclImdb_labelled.tar.xz``, ``rt-polarity.pos`` and ``.neg``, ``tinyshakespeare_input.txt``), ``imagenet/photos`` and
+``mobilenet/mobilenet_v1_0.25_224.h5``. Each measurement is a command of its own, such as ``python -m zoo train``,
 in the folder of its checkout; which one begins changes from round to round. A first command of each checkout
 prepares environments and texts and is not counted. --log keeps each measurement when it is there: a run that was
 stopped goes on where it was.
@@ -19,17 +19,18 @@ import subprocess
 import sys
 import tempfile
 import time
+import zlib
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any, NamedTuple
 
 sys.path.insert(0, str(Path(__file__).resolve().parent.parent.parent))
 
-from scripts.benchmarks import common, imdb, large_inputs, mnist, mobilenet_inference, torch_step
+from scripts.benchmarks import common, imdb, large_inputs, long_text, mnist, mobilenet_inference, torch_step
 
 BEFORE, NOW = "before", "now"
 COPIES = 64  # of ten photos
-RUNS, EPOCHS, PICTURES = 10_000, 10_000, 100_000
+RUNS, EPOCHS, PICTURES, MEGABYTES = 10_000, 10_000, 100_000, 1000
 NAMES = {"language": "the language model", "mobilenet": "MobileNet"}
 UNITS = {"language": "tokens/s", "mobilenet": "images/s"}
 Figures = dict[str, float]
@@ -132,6 +133,10 @@ def table(data: Path, folder: Path) -> dict[str, Row]:
     rows["pictures"] = Row(
         f"an epoch of {PICTURES:,} pictures in a folder, whole command on tf-2.21", "s",
         functools.partial(of_pictures, folder), {},
+    )  # fmt: skip
+    rows["long-text"] = Row(
+        f"40 steps of a language model on a new text of {MEGABYTES:,} MB, whole command on torch", "s",
+        functools.partial(of_long_text, text / "tinyshakespeare_input.txt"), {}, False,
     )  # fmt: skip
     for stack in ("torch", "jax"):
         arguments = [*of_snippets, f"stack={stack}", *on_cpu]
@@ -262,6 +267,14 @@ def of_pictures(folder: Path, tree: Path, number: int, to: Path) -> Figures:
     sizes = ["model.alpha=0.25", f"model.input_size={large_inputs.EDGE}", f"data.size={large_inputs.EDGE}"]
     settings = ["train", "model=mobilenet", "data=folder", f"data.root={root}", "trainer.epochs=1", *sizes]
     return whole([*settings, "weights=none", "stack=tf-2.21", "backend=cpu"], tree, number, to)
+
+
+def of_long_text(lines: Path, tree: Path, number: int, to: Path) -> Figures:
+    """Seconds of a command that prepares the tokens of a text, new to this checkout, and begins to train on it."""
+    made, seed = to / "text.txt", zlib.crc32(f"{_named(tree)} {number}".encode())
+    long_text.write(made, lines, MEGABYTES * 1_000_000, seed)
+    settings = ["train", "model=transformer/lm", "data=text_file", f"data.root={made}", "trainer.epochs=1"]
+    return whole([*settings, "trainer.steps=40", "stack=torch", "backend=cpu"], tree, number, to)
 
 
 def _named(tree: Path) -> str:

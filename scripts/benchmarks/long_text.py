@@ -46,11 +46,11 @@ def main() -> int:
     return 0
 
 
-def write(path: Path, source: Path, size: int) -> None:
+def write(path: Path, source: Path, size: int, seed: int = 1) -> None:
     """Write lines of a text, drawn at random, until the file has the size in bytes."""
     import numpy as np
 
-    lines, draw = source.read_bytes().splitlines(keepends=True), np.random.default_rng(1)
+    lines, draw = source.read_bytes().splitlines(keepends=True), np.random.default_rng(seed)
     path.parent.mkdir(parents=True, exist_ok=True)
     with path.open("wb") as out:
         while out.tell() < size:
