@@ -74,6 +74,18 @@ def test_all_mistakes_are_reported_at_once() -> None:
         assert part in message
 
 
+@pytest.mark.parametrize(("verb", "words", "count"), [
+    ("infer", ["model=mobilnet", "weights=imagenet", "input=cat.jpg"], 1),
+    ("infer", ["model=mobilnet", "weights=imagenet", "input=cat.jpg", "batch_size=0", "model.alpha=9"], 3),
+    ("train", ["model=transformer/clasifier", "trainer.epochs=0"], 2),
+])  # fmt: skip
+def test_beside_a_misspelt_model_nothing_seems_wrong_that_is_not(verb: str, words: list[str], count: int) -> None:
+    message = refusal(*words, verb=verb)
+    assert f"There is no model called {words[0].partition('=')[2]!r}; did you mean" in message
+    assert ("settings are wrong" in message) == (count > 1)
+    assert count == 1 or f"{count} settings are wrong" in message
+
+
 def test_all_values_out_of_range_are_reported_at_once() -> None:
     message = refusal(
         "trainer.epochs=0", "trainer.learning_rate=-1", "model.dropout=1", "data.train_limit=0", "seed=-1"

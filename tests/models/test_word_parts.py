@@ -24,6 +24,11 @@ def test_a_part_counts_as_often_as_it_is_in_a_word() -> None:
     assert parts.sum_by_part(np.array([1.0])).max() == 3
 
 
+def test_of_a_text_without_blanks_only_its_beginning_counts() -> None:
+    assert word_parts.Parts(["ab" * 5000]).count == word_parts.Parts(["ab" * (word_parts.MOST_LETTERS // 2)]).count
+    assert word_parts.Parts(["".join(map(str, range(2000)))]).count < 4 * (word_parts.MOST_LETTERS + 2)
+
+
 def test_where_no_word_has_letters_there_are_none() -> None:
     parts = word_parts.Parts(["", ""])
     assert parts.count == 0

@@ -68,6 +68,21 @@ def test_a_run_goes_on_in_the_precision_that_its_recipe_named_when_it_began(zoo:
     assert record()["config"]["trainer"]["precision"] == "float32"
 
 
+def test_a_run_goes_on_without_the_arguments_that_its_model_got_later(
+    zoo: Zoo, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    Path("texts.csv").write_text("text,label\n" + "fine film,good\ndull film,bad\n" * 30)
+    monkeypatch.setenv("FAKE_WORKER", "dies-once")
+    words = ["model=transformer/classifier", "data=text_table", "data.root=texts.csv", "output.name=a"]
+    assert main(["train", *words]) == 1
+    content = record()
+    assert content["config"]["model"].pop("spelling"), "the recipe says so today"
+    Path(FOLDER, "run.json").write_text(json.dumps(content))
+    assert zoo(f"resume={FOLDER}") == 0
+    assert record()["config"]["model"]["spelling"] is False
+    assert record()["config"]["model"]["pair_buckets"] == 1048576
+
+
 def test_a_run_keeps_its_id_and_another_has_another(zoo: Zoo) -> None:
     def ids() -> list[str]:
         return [json.loads(Path(FOLDER, name).read_text())["run_id"] for name in ("run.json", "request.json")]

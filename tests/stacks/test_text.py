@@ -12,6 +12,7 @@ from tests.support.trainings import ready
 from zoo.cli.main import main
 from zoo.data.text import tokenization
 from zoo.models import logistic_regression, text_features
+from zoo.runs.result import open_run
 
 pytestmark = pytest.mark.stacks
 
@@ -72,3 +73,7 @@ def test_the_classifier_of_pairs_begins_as_a_logistic_regression(tmp_path: Path,
     logits = counts @ (scaled * (0.02 + 0.5 * gains))
     assert logits[:, 1] - logits[:, 0] == pytest.approx(expected.decision_function(counts * ratios[:, 1]), rel=0.02)
     assert (logits.argmax(axis=1) == labels).all()
+    before = open_run(tmp_path / "run").record["phases"]["fit_linear_s"]
+    assert main(["train", f"resume={tmp_path / 'run'}", "trainer.epochs=2"]) == 0
+    resumed = open_run(tmp_path / "run")
+    assert (resumed.metrics["epochs"], resumed.record["phases"]["fit_linear_s"]) == (2, before), "fitted once"

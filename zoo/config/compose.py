@@ -17,7 +17,7 @@ from zoo.config.renamed_keys import rename_settings
 from zoo.config.schemas.common import Settings
 from zoo.config.tasks import Command, S
 from zoo.core import paths
-from zoo.core.errors import ZooError, listed, nearest, unknown
+from zoo.core.errors import ZooError, closest, listed, nearest, unknown
 
 # Of all schemas.
 SHORTHANDS = {"launcher": "launcher.name"}
@@ -61,7 +61,6 @@ def composed_text(command: Command[Any], overrides: list[str]) -> str:
 def _tree(command: Command[Any], overrides: list[str]) -> tuple[Any, list[str]]:
     """Compose; return what is right in names and types, and what is wrong with the rest, which keeps its default."""
     picked, values, problems, row = _sort_overrides(command, overrides)
-    # A group whose option does not exist is composed with its default, so that the other values are checked too.
     tree = _base(command, picked, row)
     problems += [problem for problem in (_lay_on(tree, parsed) for parsed in values) if problem]
     return tree, problems
@@ -90,7 +89,19 @@ def _sort_overrides(
             picked.append(text)
         elif not (key == "model" and row):
             problems.append(unknown(key, str(parsed.value()), valid[key]).on_one_line())
+            picked += _meant(command, key, str(parsed.value()), valid[key])
     return picked, values, problems, row
+
+
+def _meant(command: Command[Any], key: str, word: str, valid: list[str]) -> list[str]:
+    """Return what may have been meant by an option that does not exist: beside it the other values are checked.
+
+    Where nothing is like it, or only models of another task are, the group has its default.
+    """
+    if key == "model":
+        valid = [name for name in valid if config_files.task_of(name) == command.task]
+    near = closest(word, valid)
+    return [f"{key}={near}"] if near else []
 
 
 def _in_full(schema: type[Settings], text: str) -> str:

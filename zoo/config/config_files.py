@@ -40,6 +40,13 @@ def model_arguments(model: Arguments) -> Arguments:
     return {key: value for key, value in model.items() if key not in MODEL_FACTS}
 
 
+def default_arguments(model: str) -> Arguments:
+    """Return the arguments in the file of a model of the zoo; none where there is no such file."""
+    if model not in options("model"):
+        return {}
+    return model_arguments(yaml_schema.read_yaml(paths.CONFIGS / "model" / f"{model}.yaml"))
+
+
 def given_arguments(overrides: list[str]) -> set[str]:
     """Return the names of the model's arguments that overrides set."""
     keys = (text.partition("=")[0] for text in overrides)

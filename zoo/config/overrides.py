@@ -129,6 +129,18 @@ def value_of(group: str, overrides: list[str]) -> str | None:
     return None if value is None else str(value)
 
 
+def override(key: str, value: Any) -> str:
+    """Return ``KEY=VALUE`` as the command line has it.
+
+    Text that its parser would split is quoted, a path is taken as it is.
+    """
+    if value is None or isinstance(value, bool):
+        return f"{key}={'null' if value is None else str(value).lower()}"
+    text = str(value)
+    plain = not isinstance(value, str) or key in path_keys() or text.replace("-", "").replace(".", "").isalnum()
+    return f"{key}={text}" if plain else f"{key}='" + text.replace("\\", "\\\\").replace("'", "\\'") + "'"
+
+
 def leaves(settings: Mapping[str, Any], prefix: str = "") -> Iterator[tuple[str, Any]]:
     """Yield the dotted key, as an override has it, and the value of every one of nested settings."""
     for key, value in settings.items():

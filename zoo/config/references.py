@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from zoo.config import config_files, model_files
-from zoo.config.overrides import leaves, path_keys, value_of
+from zoo.config.overrides import leaves, override, value_of
 from zoo.core import paths
 from zoo.core import schema as checks
 from zoo.core.errors import ZooError, listed, unknown
@@ -278,13 +278,4 @@ def _flat(settings: dict[str, Any]) -> Iterator[str]:
 
 
 def _leaves(tree: dict[str, Any], prefix: str = "") -> Iterator[str]:
-    return (f"{key}={_text(key, value)}" for key, value in leaves(tree, prefix) if isinstance(value, PLAIN))
-
-
-def _text(key: str, value: Any) -> str:
-    """A value as the command line has it; text that its parser would split is quoted, a path is taken as it is."""
-    if value is None or isinstance(value, bool):
-        return "null" if value is None else str(value).lower()
-    text = str(value)
-    plain = not isinstance(value, str) or key in path_keys() or text.replace("-", "").replace(".", "").isalnum()
-    return text if plain else "'" + text.replace("\\", "\\\\").replace("'", "\\'") + "'"
+    return (override(key, value) for key, value in leaves(tree, prefix) if isinstance(value, PLAIN))

@@ -75,10 +75,15 @@ def bulleted(problems: Iterable[str]) -> str:
 
 def nearest(word: str, valid: list[str]) -> str:
     """Return ``; did you mean 'x'?`` for the closest of the valid words, or an empty string."""
+    match = closest(word, valid)
+    return f"; did you mean {match!r}?" if match else ""
+
+
+def closest(word: str, valid: list[str]) -> str | None:
+    """Return the valid word that is most like another one; None where none is."""
     import difflib
 
-    matches = difflib.get_close_matches(word, valid, n=1, cutoff=0.5)
-    return f"; did you mean {matches[0]!r}?" if matches else ""
+    return next(iter(difflib.get_close_matches(word, valid, n=1, cutoff=0.5)), None)
 
 
 def unknown(kind: str, word: str, valid: list[str]) -> ZooError:

@@ -4,6 +4,8 @@ import numpy as np
 
 STEM = 4
 SHORTEST, LONGEST = 3, 6
+# Letters of a word that are looked at: a text without blanks may be one word.
+MOST_LETTERS = 50
 
 
 def stems(words):
@@ -20,7 +22,8 @@ def stems(words):
 class Parts:
     """The runs of three to six letters in words whose ends are marked, as in Bojanowski et al. 2017.
 
-    https://aclanthology.org/Q17-1010, section 3.2. Each run in a word counts as often as it is there.
+    https://aclanthology.org/Q17-1010, section 3.2. Each run in a word counts as often as it is there; of a word only
+    the first fifty letters are taken.
 
     Args:
         words: texts; what is empty has no parts.
@@ -33,7 +36,7 @@ class Parts:
     def __init__(self, words):
         numbers, words_of, parts = {}, [], []
         for number, word in enumerate(words):
-            marked = "<" + word + ">" if word else ""
+            marked = "<" + word[:MOST_LETTERS] + ">" if word else ""
             for size in range(SHORTEST, LONGEST + 1):
                 for begin in range(len(marked) - size + 1):
                     words_of.append(number)

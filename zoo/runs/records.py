@@ -7,6 +7,7 @@ sees half of it.
 import dataclasses
 import datetime
 import json
+import os
 import re
 import shlex
 import shutil
@@ -200,7 +201,7 @@ def as_written(folder: Path) -> Json:
     path = folder / RECORD
     if not folder.is_dir():
         usual = folder.parent / Output().root / folder.name
-        near = f"Did you mean {Output().root}/{folder.name}? " if usual.is_dir() else ""
+        near = f"Did you mean {os.path.relpath(usual)}? " if usual.is_dir() else ""
         remedy = f"{near}`run=last` takes the newest run under output.root."
         raise ZooError(f"There is no run folder {folder}", remedy)
     try:

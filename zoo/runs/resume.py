@@ -8,7 +8,7 @@ import uuid
 from pathlib import Path
 
 from zoo.config import config_files, model_files, references
-from zoo.config.overrides import leaves, value_of
+from zoo.config.overrides import leaves, override, value_of
 from zoo.config.ranges import TRAINING_PRECISIONS
 from zoo.config.schemas.common import Output, Settings
 from zoo.core import console
@@ -135,7 +135,20 @@ def _first_overrides(record: RunRecord, folder: Path, keys: set[str]) -> list[st
     precision = dict(leaves(record.config)).get(PRECISION)
     if precision in TRAINING_PRECISIONS and PRECISION not in keys and value_of(PRECISION, first) is None:
         kept.append(f"{PRECISION}={precision}")  # the recipe may name another one by now
+    kept += [text for text in _later_arguments(record) if text.partition("=")[0] not in keys]
     return [*(text for text in first if text.partition("=")[0] not in adjusted), *kept]
+
+
+def _later_arguments(record: RunRecord) -> list[str]:
+    """Return overrides that set what the model was built without, because it came later, to what leaves it as it was.
+
+    A recipe may have another value for it by now.
+    """
+    model = record.config.get("model")
+    if not isinstance(model, dict) or "file" in model:
+        return []
+    defaults = config_files.default_arguments(str(model.get("name")))
+    return [override(f"model.{key}", value) for key, value in defaults.items() if key not in model]
 
 
 def reaches_out(text: str) -> bool:

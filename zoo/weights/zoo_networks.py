@@ -228,7 +228,9 @@ def start_from(model: str, source: str, given: dict[str, Any]) -> tuple[ZooNetwo
         ZooError: there is no such network, or the user chose other arguments.
     """
     network = find(model, source)
-    fixed = {key: value for key, value in network.arguments.items() if not _is_of_training(key)}
+    # What came later than the network has the value that leaves it as it was; a recipe may have another one.
+    arguments = config_files.default_arguments(model) | network.arguments
+    fixed = {key: value for key, value in arguments.items() if not _is_of_training(key)}
     wrong = {key: value for key, value in given.items() if fixed.get(key, value) != value}
     if wrong:
         asked = ", ".join(f"model.{key}={value}" for key, value in wrong.items())

@@ -17,9 +17,10 @@ from zoo.tasks.image_classification import summary
     (1, 0, 1.5, False, "float32",
      "precision=auto: float32 kept: so few images do not tell whether bfloat16 serves; of the first 1 image bfloat16"
      " gives 0 another class, in 1.50 of the time"),
+    (0, 0, None, False, "float32", "precision=auto: no image was compared in float32 and bfloat16"),
 ])  # fmt: skip
 def test_what_precision_auto_chose_is_said_with_its_reason(
-    tmp_path: Path, compared: int, changed: int, share: float, decided: bool, precision: str, said: str
+    tmp_path: Path, compared: int, changed: int, share: float | None, decided: bool, precision: str, said: str
 ) -> None:
     metrics = {
         "precision": precision, "precision_tried": "bfloat16", "precision_compared": compared,

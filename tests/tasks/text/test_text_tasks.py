@@ -256,6 +256,26 @@ def test_a_training_takes_weights_and_vocabulary_of_the_zoos_own(
     assert "Starting from zoo/shakespeare" in capsys.readouterr().err
 
 
+def test_a_network_from_before_an_argument_stays_without_it(folder: Path) -> None:
+    run = trained(folder, *CLASSIFIER, "weights=zoo")
+    arguments = json.loads((run / "request.json").read_text())["model"]["args"]
+    (network,) = zoo_networks.of_model("transformer/classifier")
+    assert "pair_buckets" not in network.arguments
+    assert (arguments["pair_buckets"], arguments["spelling"]) == (0, False)
+
+
+@pytest.mark.parametrize(("settings", "words"), [
+    (["model.pair_buckets=0"], ["model.spelling=true has no use without model.pair_buckets"]),
+    (["model.pair_buckets=1000000"], ["1000000 can be divided by 3 or 5", "1048576 serves"]),
+])  # fmt: skip
+def test_pairs_that_tell_little_are_warned_of(
+    folder: Path, capsys: pytest.CaptureFixture[str], settings: list[str], words: list[str]
+) -> None:
+    trained(folder, *CLASSIFIER, "model.spelling=true", *settings)
+    said = capsys.readouterr().err
+    assert all(word in said for word in words)
+
+
 def test_weights_that_texts_cannot_start_from_are_told(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert "weights must be zoo, zoo/NAME or none" in refusal(capsys, "train", *LANGUAGE, "weights=imagenet")
     assert "Leave model.layers out" in refusal(capsys, "train", *LANGUAGE, "weights=zoo", "model.layers=2")

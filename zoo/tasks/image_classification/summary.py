@@ -66,6 +66,8 @@ def _precision(metrics: Json) -> str:
     tried, compared = metrics["precision_tried"], metrics["precision_compared"]
     if tried is None:
         return "precision=auto: float32, this device is not known to be faster in another"
+    if not compared:
+        return f"precision=auto: no image was compared in float32 and {tried}"
     if metrics["precision"] == tried:
         chosen = tried
     elif not metrics["precision_decided"]:

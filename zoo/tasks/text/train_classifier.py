@@ -4,7 +4,7 @@ import dataclasses
 from collections.abc import Sequence
 from typing import Any, TypeVar
 
-from zoo.config.schemas.common import Settings
+from zoo.config.schemas.common import Arguments, Settings
 from zoo.config.schemas.text import TextTrainConfig, TextTraining
 from zoo.config.tasks import Command, Task
 from zoo.core import console, csv_files
@@ -40,6 +40,7 @@ def train(overrides: list[str]) -> Run:
     texts = dataset.prepare(settings.data, start.tokenizer)
     remark(texts)
     _tell_longer(texts, settings)
+    _tell_of_pairs(settings.model)
     parts = dataset.split_texts(texts, settings.data, settings.seed)
     few_items.adapt(context, overrides, {name: len(part) for name, part in parts.items()})
     settings = context.settings
@@ -109,6 +110,18 @@ def _tell_longer(texts: dataset.TextDataset, settings: TextTraining) -> None:
     if longer:
         longer_texts = f"{longer:,} of {len(sizes):,} texts have more than {most} tokens"
         console.say(f"{longer_texts}: their beginning and end are read")
+
+
+def _tell_of_pairs(model: Arguments) -> None:
+    """Warn of settings of the linear classifier that do nothing, or less than they should."""
+    buckets = model.get("pair_buckets", 0)
+    if model.get("spelling") and not buckets:
+        console.warn("model.spelling=true has no use without model.pair_buckets")
+    if buckets and (buckets % 3 == 0 or buckets % 5 == 0):
+        console.warn(
+            f"model.pair_buckets={buckets} can be divided by 3 or 5, by which their numbers are computed: many pairs "
+            "share one bucket. 1048576 serves"
+        )
 
 
 def _tell_duplicates(known: Any) -> int:

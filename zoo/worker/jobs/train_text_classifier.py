@@ -42,10 +42,10 @@ def run(request, events, stop, phases):
     labels = np.load(data["labels"], allow_pickle=False)
     with np.load(data["split"], allow_pickle=False) as stored:
         split = {name: stored[name] for name in stored.files}
-    if arguments.get("pair_buckets") and not request.get("weights"):
+    checkpointer = Checkpointer(model, training)
+    if arguments.get("pair_buckets") and not request.get("weights") and not checkpointer.goes_on():
         with training.timed("fit_linear_s"):
             _fit_linear(model, texts, labels, split["train"], request["pieces"])
-    checkpointer = Checkpointer(model, training)
     tell_if_raised(training, len(split["train"]))
     batches = TextBatches(texts, labels, split, arguments["classes"], training.settings, training.group)
     fit(model, batches, Stage(training.settings), checkpointer, training)
@@ -69,7 +69,7 @@ def _fit_linear(model, texts, labels, chosen, pieces):
     vocabulary, buckets, classes = (layer.settings[name] for name in ("vocabulary", "buckets", "classes"))
     stems = parts = None
     if layer.settings["spelling"]:
-        words = [piece.encode("latin-1").decode("utf-8", "replace").strip() for piece in pieces]
+        words = [piece.encode("latin-1").decode("utf-8", "ignore").strip() for piece in pieces]
         stems, parts = word_parts.stems(words), word_parts.Parts(words)
 
     def batches(numbers):
@@ -82,6 +82,7 @@ def _fit_linear(model, texts, labels, chosen, pieces):
     if parts:
         of_parts = np.stack([parts.sum_by_part(column) for column in counts[:vocabulary].T], axis=1)
         ratios = np.concatenate([ratios, PART_WEIGHT * text_features.log_count_ratios(of_parts)])
+    del counts  # with many classes it takes gigabytes
     # Texts of one class may stand together: those that are left out are spread over all.
     kinds = text_features.KINDS if stems is None else text_features.KINDS_WITH_STEMS
     features = kinds * int(texts.sizes[chosen].sum()) * max(1, classes - 1)
@@ -95,9 +96,9 @@ def _fit_linear(model, texts, labels, chosen, pieces):
 
 def _folded(ratios, gains, parts, features):
     """Return ratios and gains of features alone: those of tokens are what they and their parts count, and 1."""
-    counting = ratios * gains[:, np.newaxis]
+    of_parts = ratios[features:] * gains[features:, np.newaxis]
     ratios, gains = ratios[:features].copy(), gains[:features].copy()
-    of_parts = [parts.sum_by_word(column) for column in counting[features:].T]
-    ratios[: parts.words] = counting[: parts.words] + np.stack(of_parts, axis=1)
+    ratios[: parts.words] *= gains[: parts.words, np.newaxis]
+    ratios[: parts.words] += np.stack([parts.sum_by_word(column) for column in of_parts.T], axis=1)
     gains[: parts.words] = 1
     return ratios, gains

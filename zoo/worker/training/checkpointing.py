@@ -58,6 +58,10 @@ class Checkpointer:
             kind = "best/" if any(name.startswith("best/") for name in arrays) else "weights/"
             self._arrays = [arrays[name] for name in sorted(arrays) if name.startswith(kind)]
 
+    def goes_on(self):
+        """Whether there is a checkpoint to go on from."""
+        return self._loaded is not None
+
     def finished(self, first):
         """How many epochs the stage that begins with epoch ``first`` took, if it came to its end before."""
         return self._finished.get(str(first)) if self._loaded is not None else None
