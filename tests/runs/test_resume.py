@@ -79,8 +79,8 @@ def test_a_run_goes_on_without_the_arguments_that_its_model_got_later(
     assert content["config"]["model"].pop("spelling"), "the recipe says so today"
     Path(FOLDER, "run.json").write_text(json.dumps(content))
     assert zoo(f"resume={FOLDER}") == 0
-    assert record()["config"]["model"]["spelling"] is False
-    assert record()["config"]["model"]["pair_buckets"] == 1048576
+    arguments = json.loads(Path(FOLDER, "request.json").read_text())["model"]["args"]
+    assert (arguments["spelling"], arguments["pair_buckets"]) == (False, 1048576)
 
 
 def test_a_run_keeps_its_id_and_another_has_another(zoo: Zoo) -> None:
