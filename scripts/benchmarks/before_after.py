@@ -271,9 +271,9 @@ def of_pictures(folder: Path, tree: Path, number: int, to: Path) -> Figures:
 
 def of_long_text(lines: Path, tree: Path, number: int, to: Path) -> Figures:
     """Seconds of a command that prepares the tokens of a text, new to this checkout, and begins to train on it."""
-    made, seed = to / "text.txt", zlib.crc32(f"{_named(tree)} {number}".encode())
-    long_text.write(made, lines, MEGABYTES * 1_000_000, seed)
-    settings = ["train", "model=transformer/lm", "data=text_file", f"data.root={made}", "trainer.epochs=1"]
+    file, seed = to / "text.txt", zlib.crc32(f"{_named(tree)} {number}".encode())
+    long_text.write(file, lines, MEGABYTES * 1_000_000, seed)
+    settings = ["train", "model=transformer/lm", "data=text_file", f"data.root={file}", "trainer.epochs=1"]
     return whole([*settings, "trainer.steps=40", "stack=torch", "backend=cpu"], tree, number, to)
 
 
