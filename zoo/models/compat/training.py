@@ -202,8 +202,8 @@ def _train_on_batch(model, *batch, names=("accuracy",)):
         if own is not None:
             return own.take(model, group and group.engine.mean_gradients, *batch)
     # Some versions of Keras 3 return means since the last reset, others the batch's own values.
+    model.reset_metrics()
     if backend != "tensorflow":
-        model.reset_metrics()
         return model.train_on_batch(*batch)[: 1 + len(names)]
     steps = _kept_step(model, dict)
     share = group.present if group else None  # its place in the batch becomes part of the step
@@ -212,14 +212,9 @@ def _train_on_batch(model, *batch, names=("accuracy",)):
 
         # As in `fit`: the variables of optimizer and metrics must exist before the step is traced.
         model._symbolic_build(data_batch=(*batch, *[None] * (3 - len(batch))))
-
-        def step(*batch):
-            model.reset_metrics()  # in the graph: by itself it takes as long as a small network's arithmetic
-            logs = model.train_step(batch)
-            return [logs[name] for name in ("loss", *names)]
-
-        steps[share] = tensorflow.function(step, jit_compile=model.jit_compile)
-    return steps[share](*batch)
+        steps[share] = tensorflow.function(lambda *batch: model.train_step(batch), jit_compile=model.jit_compile)
+    logs = steps[share](*batch)
+    return [logs[name] for name in ("loss", *names)]
 
 
 def _kept_step(model, make):
