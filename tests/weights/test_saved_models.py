@@ -113,12 +113,16 @@ def test_code_and_objects_of_others_are_refused_by_name(tmp_path: Path, inner: A
 
 def test_a_lambda_of_keras_2_is_refused_which_that_keras_would_run(tmp_path: Path) -> None:
     assert "is a Lambda" in refusal(hdf5(tmp_path / "a.h5", old(layer("Lambda", name="l"))))
-    call = layer("TFOpLambda", name="write", function="io.write_file")
-    assert "calls 'io.write_file'" in refusal(hdf5(tmp_path / "b.h5", old(call)))
+    for kind in ("TFOpLambda", "SlicingOpLambda"):
+        call = layer(kind, name="write", function="io.write_file")
+        assert "calls 'io.write_file'" in refusal(hdf5(tmp_path / "b.h5", old(call)))
+    assert "is a TensorFlowOpLayer" in refusal(hdf5(tmp_path / "d.h5", old(layer("TensorFlowOpLayer", node_def="x"))))
     assert saved_models.read(str(hdf5(tmp_path / "c.h5", old(layer("TFOpLambda", function="math.multiply"))))).outputs
 
 
 def test_how_a_model_was_compiled_does_not_matter(tmp_path: Path) -> None:
+    inner = config(layer("Dense", units=1)) | {"compile_config": {"loss": layer("Lambda", name="hidden")}}
+    assert "is a Lambda" in refusal(archive(tmp_path / "nested.keras", config(inner)))
     compiled = config() | {"compile_config": {"loss": layer("my_loss", "builtins", "my_loss")}}
     assert saved_models.read(str(archive(tmp_path / "a.keras", compiled))).outputs == 3
 

@@ -23,8 +23,9 @@ from zoo.weights.keras_layout import KerasConfig
 FORM = "Give a model saved by Keras: FILE.keras or FILE.h5."
 # Layers of Keras that run code or read files which the configuration names.
 CODE = ("Lambda", "TFSMLayer", "TorchModuleWrapper", "JaxLayer", "FlaxLayer", "StringLookup", "IntegerLookup",
-        "TextVectorization", "ClassMethod", "InstanceMethod", "InstanceProperty")  # fmt: skip
-# Operations of TensorFlow that Keras 2 wraps as layers, by the beginnings of their names.
+        "TextVectorization", "ClassMethod", "InstanceMethod", "InstanceProperty", "TensorFlowOpLayer")  # fmt: skip
+# Operations of TensorFlow that Keras 2 wraps as layers of these kinds, by the beginnings of their names.
+WRAPPERS = ("TFOpLambda", "SlicingOpLambda")
 OPERATIONS = (
     "math.", "nn.", "__operators__.", "cast", "clip_by_value", "concat", "expand_dims", "reshape", "squeeze", "stack",
     "transpose", "image.resize", "compat.v1.transpose", "split", "identity",
@@ -101,8 +102,10 @@ def _objects(config: Any) -> Iterator[KerasConfig]:
         item = pending.pop()
         if isinstance(item, dict):
             yield item
-            # How the model was compiled is not loaded.
-            pending += reversed([value for key, value in item.items() if key != "compile_config"])
+            # How the model was compiled is not loaded; how models within it were is.
+            pending += reversed(
+                [value for key, value in item.items() if key != "compile_config" or item is not config]
+            )
         elif isinstance(item, list):
             pending += reversed(item)
 
@@ -114,7 +117,7 @@ def _refuse_code(path: Path, rows: list[KerasConfig]) -> None:
             continue
         if kind in CODE or kind == "__lambda__":
             raise ZooError(f"{path} is refused: its layer {name!r} is a {kind}, which runs what the file brings", OWN)
-        if kind == "TFOpLambda" and not str(_inner(row).get("function")).startswith(OPERATIONS):
+        if kind in WRAPPERS and not str(_inner(row).get("function")).startswith(OPERATIONS):
             raise ZooError(f"{path} is refused: its layer {name!r} calls {_inner(row).get('function')!r}", OWN)
         if _is_custom(row):
             raise ZooError(
