@@ -122,7 +122,7 @@ def is_unreachable(outcome: CompletedCommand) -> bool:
 
 def _is_disk_full(outcome: CompletedCommand) -> bool:
     text = "\n".join(outcome.words).lower()
-    return "no space left on device" in text or "os error 28" in text
+    return any(words in text for words in ("no space left on device", "os error 28", "quota exceeded"))
 
 
 def reason(outcome: CompletedCommand) -> tuple[str, str]:

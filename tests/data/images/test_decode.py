@@ -157,7 +157,7 @@ def test_hostile_files_are_refused_with_a_reason(tmp_path: Path) -> None:
 
 def test_pictures_below_a_folder_come_in_the_order_of_their_names(tmp_path: Path) -> None:
     names = ["b/2.JPG", "b/1.png", "b.png", "a/ä é.webp", "a b.gif", "c/d/e/f.tiff"]
-    for name in [*names, ".hidden.png", "b/._1.png", "notes.txt"]:
+    for name in [*names, ".hidden.png", "b/._1.png", "b/.ipynb_checkpoints/1-checkpoint.png", "notes.txt"]:
         (tmp_path / name).parent.mkdir(parents=True, exist_ok=True)
         (tmp_path / name).touch()
     (tmp_path / "round").symlink_to(tmp_path)

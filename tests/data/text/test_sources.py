@@ -79,7 +79,14 @@ def test_a_class_whose_name_is_no_text_is_refused(tmp_path: Path) -> None:
 
 def test_classes_can_be_chosen(tmp_path: Path) -> None:
     root = folder(tmp_path, {"a/1.txt": "x", "b/1.txt": "y", "c/1.txt": "z"})
-    assert sources.source_of(row("text_folder", root, classes=["a", "c"])).read().class_names == ["a", "c"]
+    assert sources.source_of(row("text_folder", root, classes=["a", "C"])).read().class_names == ["a", "c"]
+    with pytest.raises(ZooError, match=r"no text of d, which data\.classes names"):
+        sources.source_of(row("text_folder", root, classes=["a", "b", "d"])).read()
+
+
+def test_parts_may_be_written_with_capitals(tmp_path: Path) -> None:
+    root = folder(tmp_path, {f"{part}/{name}/1.txt": f"{part} {name}" for part in ("Train", "TEST") for name in "ab"})
+    assert sources.source_of(row("text_folder", root)).read().parts == ["test", "test", "train", "train"]
 
 
 def test_a_bad_file_in_a_folder_is_named_with_its_line(tmp_path: Path) -> None:

@@ -177,6 +177,8 @@ def test_labels_that_differ_in_capitals_or_blanks_are_one_class(tmp_path: Path) 
     assert "The labels 'spam' (2) and 'Spam' (1) are one class, 'spam'" in texts.notes
     assert "differ in capitals or blanks only" in refusal(tmp_path / "a.csv", content, strict=True)
     assert read(tmp_path / "a.csv", content + "g,other\n", classes=["SPAM", "other"]).class_names == ["other", "spam"]
+    said = refusal(tmp_path / "a.csv", content, classes=["spam", "very god"])
+    assert "no text of very god, which data.classes names; did you mean 'very" in said
 
 
 def test_blank_texts_are_counted_and_ends_of_lines_are_none(tmp_path: Path) -> None:

@@ -27,7 +27,8 @@ def test_what_precision_auto_chose_is_said_with_its_reason(
         "precision_changed": changed, "precision_time": share, "precision_decided": decided,
     }  # fmt: skip
     record = {
-        "exit": "completed", "model": "mobilenet", "backend": "openvino", "stack": "openvino", "device": "CPU",
+        "exit": "completed", "model": "mobilenet", "backend": "openvino",
+        "stack": {"name": "openvino"}, "device": {"name": "CPU"},
         "data": {"items": compared, "skipped_items": 0}, "metrics": metrics,
     }  # fmt: skip
     assert said in summary.lines(Run(tmp_path, record))

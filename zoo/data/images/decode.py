@@ -212,7 +212,9 @@ def _entries(folder: Path, prefix: str, unreadable: list[tuple[str, str]]) -> It
         unreadable.append((str(folder), error.strerror or str(error)))
         return
     for name in listed:
+        if name.startswith("."):
+            continue
         if name.endswith("/"):
             yield from _entries(folder / name, prefix + name, unreadable)
-        elif not name.startswith(".") and Path(name).suffix.lower() in SUFFIXES:
+        elif Path(name).suffix.lower() in SUFFIXES:
             yield prefix + name

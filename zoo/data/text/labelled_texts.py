@@ -6,7 +6,7 @@ from collections.abc import Iterable, Iterator
 from pathlib import Path
 
 from zoo.config.schemas.text import LabelledData
-from zoo.core.errors import ZooError
+from zoo.core.errors import ZooError, listed, nearest
 from zoo.core.paths import refuse_unspellable
 from zoo.data.text import tokenization
 
@@ -64,15 +64,17 @@ def collect(row: LabelledData, rows: Iterable[Row], remarks: Remarks) -> Labelle
         ZooError: they make no classifier, many of them cannot be used, or any under ``data.strict``.
     """
     kept, blank = [], 0
-    wanted = {_key(name) for name in row.classes}
+    wanted, labels = {key_of(name) for name in row.classes}, set()
     for each in _labelled(rows, row, remarks):
-        if wanted and _key(each[1]) not in wanted:
+        labels.add(each[1])
+        if wanted and key_of(each[1]) not in wanted:
             continue
         if tokenization.is_blank(row.tokenizer, each[2]):
             blank += 1
         else:
             kept.append(each)
     _check_skipped(row, len(kept) + blank, remarks.skipped)
+    _check_wanted(row, labels)
     spelling = _spellings(row, Counter(name for _, name, _, _ in kept), remarks)
     names, parts = [spelling[name] for _, name, _, _ in kept], [part for part, _, _, _ in kept]
     class_names = sorted(set(names))
@@ -112,7 +114,8 @@ def _check_skipped(row: LabelledData, usable: int, skipped: list[tuple[str, str]
     )
 
 
-def _key(name: str) -> str:
+def key_of(name: str) -> str:
+    """Return what labels of one class have in common: neither capitals nor blanks tell them apart."""
     return " ".join(name.split()).casefold()
 
 
@@ -120,7 +123,7 @@ def _spellings(row: LabelledData, counts: Counter[str], remarks: Remarks) -> dic
     """Return the name of the class for each label: labels that differ in capitals or blanks only are one class."""
     by_key: dict[str, list[str]] = {}
     for name in sorted(counts, key=lambda name: (-counts[name], name)):
-        by_key.setdefault(_key(name), []).append(name)
+        by_key.setdefault(key_of(name), []).append(name)
     several = [names for names in by_key.values() if len(names) > 1]
     joined = [" and ".join(f"{name!r} ({counts[name]:,})" for name in names) for names in several]
     if joined and row.strict:
@@ -131,6 +134,18 @@ def _spellings(row: LabelledData, counts: Counter[str], remarks: Remarks) -> dic
         f"The labels {words} are one class, {names[0]!r}" for words, names in zip(joined, several, strict=True)
     ]
     return {name: names[0] for names in by_key.values() for name in names}
+
+
+def _check_wanted(row: LabelledData, labels: set[str]) -> None:
+    """Refuse classes of ``data.classes`` that no text has: without them the classifier would be another one."""
+    keys = {key_of(name) for name in labels}
+    missing = [name for name in row.classes if key_of(name) not in keys]
+    if missing and labels:
+        near = nearest(missing[0], sorted(labels))
+        raise ZooError(
+            f"{row.root} has no text of {listed(missing)}, which data.classes names{near}",
+            f"Texts are of: {listed(sorted(labels))}",
+        )
 
 
 def _check_classes(row: LabelledData, class_names: list[str], names: list[str], parts: list[str]) -> None:

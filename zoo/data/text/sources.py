@@ -73,13 +73,14 @@ def _collect_folder(row: LabelledData, root: Path) -> LabelledTexts:
 def _folder_rows(row: LabelledData, root: Path, remarks: Remarks) -> Iterable[Row]:
     """``train/pos/1.txt`` or ``pos/1.txt``, with any folders above."""
     count, others = 0, Counter[str]()
+    wanted = {labelled_texts.key_of(name) for name in row.classes}
     for parts, content in _files_below(root):
         where = f"{root}: {'/'.join(parts)}" if root.is_file() else str(root.joinpath(*parts))
         part = _part(parts[-3]) if len(parts) > 2 else ""
         if len(parts) < 2 or (parts[-2] in PARTS and len(parts) < 3):
             reason = "it lies in no class folder; the layout is CLASS/NAME.txt or train/CLASS/NAME.txt"
             remarks.skipped.append((where, reason))
-        elif not row.classes or parts[-2] in row.classes:
+        elif not wanted or labelled_texts.key_of(parts[-2]) in wanted:
             text, encoding = text_files.decode_and_tell(content, row.encoding, where)
             count, others[encoding] = count + 1, others[encoding] + 1
             yield part, parts[-2], text, where
@@ -90,6 +91,7 @@ def _folder_rows(row: LabelledData, root: Path, remarks: Remarks) -> Iterable[Ro
 
 def _part(folder: str) -> str:
     """Return the part that the name of a folder says, such as ``train`` or ``20news-bydate-train``."""
+    folder = folder.lower()
     return next((part for part in PARTS if folder == part or folder.endswith((f"-{part}", f"_{part}"))), "")
 
 
