@@ -18,7 +18,7 @@ from zoo.cli.main import main
 from zoo.core import paths
 from zoo.core.errors import ZooError
 from zoo.data.images import cache as image_cache
-from zoo.data.images import decode_pool, folder_dataset, folder_scan
+from zoo.data.images import decode_pool, folder_dataset, folder_scan, labelled_folder
 
 COLOURS = {"Äpfel": (200, 30, 30), "blue plums": (30, 30, 200), "limes": (30, 200, 30)}
 
@@ -110,6 +110,27 @@ def test_parts_that_the_folder_has_are_kept(tmp_path: Path) -> None:
     shutil.rmtree(root / "val"), shutil.rmtree(root / "test")
     parts = folder_dataset.split(prepare(root), validation=0.1, test=0.1, seed=1, train_limit=None, test_limit=None)
     assert {name: len(rows) for name, rows in parts.items()} == {"train": 27, "validation": 3, "test": 0}
+
+
+def test_folders_beside_the_parts_are_no_classes(tmp_path: Path) -> None:
+    root = tmp_path / "fruit"
+    fill(root / "train", 10), fill(root / "test", 3), fill(root / "__MACOSX", 2)
+    (root / "annotations").mkdir()
+    listing = folder_scan.scan(str(root))
+    assert set(listing.parts) == {"train", "test"}
+    assert len(listing.names) == 3 * (10 + 3)
+    fill(root / "Dev", 2)
+    assert set(folder_scan.scan(str(root)).parts) == {"train", "test", "validation"}
+    fill(root / "unlabeled", 1)
+    assert "parts of a data set, and unlabeled with pictures too" in refused(root)
+    assert labelled_folder.find(str(tmp_path / "fruit" / "test")).root == root / "test"
+
+
+def test_a_class_may_be_called_train(tmp_path: Path) -> None:
+    for name in ("train", "bus"):
+        (tmp_path / name).mkdir()
+        Image.new("RGB", (9, 9)).save(tmp_path / name / "1.png")
+    assert folder_scan.scan(str(tmp_path)).class_names == ["bus", "train"]
 
 
 def bomb(edge: int) -> bytes:

@@ -18,8 +18,11 @@ PARTS = {
     "val": "validation",
     "valid": "validation",
     "validation": "validation",
+    "dev": "validation",
     "test": "test",
 }
+# Folders that systems lay beside those of the user.
+OF_SYSTEMS = ("__MACOSX", "@eaDir")
 
 
 @dataclasses.dataclass(frozen=True)
@@ -56,18 +59,37 @@ def scan(root: str | None) -> FolderListing:
         raise ZooError("data=folder needs to know which", f"Give data.root=DIR. {LAYOUT}")
     path = user_path(root)
     folders = subfolders(path)
-    if folders and {name.lower() for name in folders} <= set(PARTS):
-        return _in_parts(path, folders)
-    return _listing(path, [("", "", name) for name in folders])
+    parts = part_folders(path, folders)
+    return _in_parts(path, parts) if parts else _listing(path, [("", "", name) for name in folders])
+
+
+def part_folders(path: Path, folders: list[str]) -> list[str]:
+    """Return those of the folders in a folder that are the parts of a data set; none where they are classes.
+
+    Raises:
+        ZooError: some are parts, and others beside them hold pictures too.
+    """
+    named = [name for name in folders if name.lower() in PARTS]
+    others = [name for name in folders if name not in named]
+    if others and len({PARTS[name.lower()] for name in named}) < 2:  # a class may be called train
+        return []
+    full = [name for name in others if next(decode.iter_images(path / name), None)]
+    if full:
+        raise ZooError(
+            f"{path} holds {listed(named)}, which are parts of a data set, and {listed(full)} with pictures too",
+            f"Move elsewhere what is no part of it. {LAYOUT}",
+        )
+    return named
 
 
 def subfolders(path: Path) -> list[str]:
-    """List the folders in a folder, links to folders included; hidden ones are skipped."""
+    """List the folders in a folder, links to folders included; hidden ones and those of systems are skipped."""
     try:
         if not path.is_dir():
             what = "is a file" if path.exists() else f"does not exist{nearest(path.name, siblings(path))}"
             raise ZooError(f"data.root={path} {what}", f"Give a folder. {LAYOUT}")
-        return sorted(entry.name for entry in path.iterdir() if entry.is_dir() and not entry.name.startswith("."))
+        names = sorted(entry.name for entry in path.iterdir() if entry.is_dir())
+        return [name for name in names if not name.startswith(".") and name not in OF_SYSTEMS]
     except OSError as error:
         raise ZooError(
             f"The folder {path} cannot be listed: {error.strerror or error}", "Check that you may read it."

@@ -52,8 +52,8 @@ def find(root: str) -> LabelledFolder:
     """
     path, part = user_path(root), ""
     folders = folder_scan.subfolders(path)
-    parts = {folder_scan.PARTS.get(name.lower()): name for name in folders}
-    if folders and None not in parts:
+    parts = {folder_scan.PARTS[name.lower()]: name for name in folder_scan.part_folders(path, folders)}
+    if parts:
         part = next(parts[name] for name in PREFERRED if name in parts)
         path = path / part
         folders = folder_scan.subfolders(path)
