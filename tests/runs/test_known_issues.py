@@ -225,6 +225,14 @@ def test_entries_are_complete_and_unique() -> None:
         assert all(len(say) >= 6 for say in issue.patterns), issue.id
 
 
+def test_a_numpy_that_is_too_old_is_not_taken_for_one_that_is_too_new() -> None:
+    text = (
+        "RuntimeError: module compiled against API version 0x10 but this version of numpy is 0xf\n"
+        "ImportError: numpy.core.multiarray failed to import\n"
+    )
+    assert [finding.id for finding in known_issues.explain(text)] == ["numpy-api-version"]
+
+
 def test_every_source_is_whole() -> None:
     for issue in known_issues.issues():
         parts = re.split(r"; |, (?=[\w.-]+/[\w.-]+#)", issue.source)

@@ -74,6 +74,15 @@ def test_what_a_file_does_becomes_an_error(build: Any, text: str, words: str) ->
     assert len(str(caught.value)) < 2500
 
 
+@pytest.mark.parametrize("before", ["softmax", "sigmoid", "linear"])
+def test_an_activation_that_makes_float32_of_what_is_before_it_does_not_count(build: Any, before: str) -> None:
+    own_model = importlib.import_module("zoo.worker.own_model")
+    model = Model(activation=before)
+    last = type("Activation", (), {"name": "float32", "activation": types.SimpleNamespace(__name__="linear")})
+    model.layers.append(last())
+    assert own_model.activation_of(model) == before
+
+
 def test_a_file_that_forks_past_the_guard_leaves_no_second_worker(build: Any) -> None:
     real, before = os.fork, os.getpid()
     build(built("    import posix\n    posix.fork()\n    return keras.Model()"))

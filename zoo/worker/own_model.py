@@ -136,6 +136,9 @@ def activation_of(model):
             return activation_of(layer)
         if type(layer).__name__ == "Softmax":
             return "softmax"
-        if type(layer).__name__ not in SHAPING:
-            return getattr(getattr(layer, "activation", None), "__name__", "linear")
+        activation = getattr(getattr(layer, "activation", None), "__name__", "linear")
+        # Mixed precision ends in such an activation, which only makes float32 of what is before it.
+        passes_on = type(layer).__name__ == "Activation" and activation == "linear"
+        if type(layer).__name__ not in SHAPING and not passes_on:
+            return activation
     return "linear"
