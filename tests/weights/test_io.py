@@ -365,6 +365,11 @@ def test_hostile_files_are_refused(tmp_path: Path, kind: str) -> None:
     assert words in refusal(make(tmp_path))
 
 
+def test_how_many_batches_a_normalization_has_seen_is_a_number_like_others(tmp_path: Path) -> None:
+    path = _h5(lambda file: _put(file, np.int64(3)))(tmp_path)
+    assert weights_io.read(path).arrays["head/bias"] == np.float32(3)
+
+
 def test_a_file_that_is_not_there_and_a_folder_are_told(tmp_path: Path) -> None:
     assert "No such file" in refusal(tmp_path / "nowhere.h5")
     assert "directory" in refusal(tmp_path)

@@ -177,7 +177,7 @@ def _declared(path: Path, name: str, item: Any, stored: int) -> int:
     """Return the bytes that an array takes in memory; refuse arrays whose numbers lie elsewhere, or nowhere."""
     if item.is_virtual or item.external:
         raise RejectedFileError(path, f"the numbers of {name!r} are in other files")
-    if item.shape is None or not (item.dtype.kind == "f" or _is_bfloat16(item)):
+    if item.shape is None or not (item.dtype.kind == "f" or _is_bfloat16(item) or _is_count(item)):
         raise RejectedFileError(path, f"{name!r} is of type {item.dtype}; weights are floating-point numbers")
     declared: int = math.prod(item.shape) * item.dtype.itemsize
     plan = item.id.get_create_plist()
@@ -191,6 +191,11 @@ def _declared(path: Path, name: str, item: Any, stored: int) -> int:
     return declared
 
 
+def _is_count(item: Any) -> bool:
+    """Recognize how many batches a Normalization layer has seen, which is one whole number among its weights."""
+    return item.shape == () and item.dtype.kind in "iu"
+
+
 def _is_bfloat16(item: Any) -> bool:
     """Recognize bfloat16, which Keras 3 stores as two bytes without a type and an attribute that names it."""
     return item.dtype == np.dtype("V2") and "dtype" in item.attrs and item.attrs["dtype"] == "bfloat16"
@@ -200,7 +205,7 @@ def _numbers(path: Path, name: str, item: Any) -> "NDArray[np.float32]":
     content = np.asarray(item[()])
     if item.dtype.kind == "V":
         return formats.from_bfloat16(content.tobytes(), content.shape)
-    return formats.as_float32(path, name, content)
+    return formats.as_float32(path, name, content.astype(np.float32) if _is_count(item) else content)
 
 
 def _attributes(path: Path, group: Any) -> dict[str, Text]:

@@ -21,6 +21,7 @@ NUMBERED: dict[str, tuple[str, ...]] = {
     **dict.fromkeys(("separable_conv1d", "separable_conv2d"), ("depthwise_kernel", "pointwise_kernel", "bias")),
     **dict.fromkeys(("layer_normalization", "group_normalization"), _SCALE),
     "batch_normalization": (*_SCALE, "moving_mean", "moving_variance"),
+    "normalization": ("mean", "variance", "count"),
     "embedding": ("embeddings",),
     "p_re_lu": ("alpha",),
 }
