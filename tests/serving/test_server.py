@@ -254,6 +254,12 @@ def test_a_full_queue_is_answered_with_429(server: Server) -> None:
     assert {answer.status_code for answer in answers} <= {200, 429, 503}
 
 
+def test_more_items_than_may_ever_wait_are_not_asked_for_again(server: Server) -> None:
+    answer = server.post("photos", data=_raw(1, 41), headers=RAW)
+    assert (answer.status_code, "retry-after" in answer.headers) == (413, False)
+    assert "takes 40 at most" in answer.text
+
+
 def test_bodies_beyond_the_memory_for_them_are_answered_with_429(server: Server) -> None:
     """Three slow clients announce a megabyte each; a fourth finds no room until they are gone."""
     host, port = server.address.removeprefix("http://").split(":")

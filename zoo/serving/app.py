@@ -29,6 +29,8 @@ if TYPE_CHECKING:
 
 PAGE = {"/": ("page.html", "text/html"), "/page.css": ("page.css", "text/css"),
         "/page.js": ("page.js", "text/javascript")}  # fmt: skip
+# Seconds in which a text is to be complete that is asked for whole.
+MOST_WRITING_S = 600.0
 HERE = Path(__file__).parent
 _PREDICT = re.compile(r"/v1/models/(?P<name>[^/]+):predict")
 _ENCODER = json.JSONEncoder(separators=(",", ":"))
@@ -152,8 +154,12 @@ class Application:
         for instance in asked.instances:
             content = instance if isinstance(instance, dict) else {"prompt": instance}
             settings = self._preparer.prompt(writer.model, asked.parameters | content)
-            async with asyncio.timeout(600):
-                texts.append("".join([piece async for piece in writer.write(settings)]))
+            try:
+                async with asyncio.timeout(MOST_WRITING_S):
+                    texts.append("".join([piece async for piece in writer.write(settings)]))
+            except TimeoutError as error:
+                words = f"The text was not complete within {MOST_WRITING_S:.0f} s"
+                raise RequestError(504, f"{words}; give a smaller length, or use :generate") from error
         return _json({"predictions": [{"text": text} for text in texts]})
 
     async def _generate(self, request: Request) -> Response:

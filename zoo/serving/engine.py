@@ -174,6 +174,8 @@ class Engine(Supervisor):
         if not self.is_ready and self._life.failures:
             raise unavailable(f"The worker of {self.model.name} cannot be started: {self.reason}")
         room = self._slots.most_waiting(self.limits.max_queue)
+        if len(items) > room:
+            raise RequestError(413, f"{len(items)} items in one request; {self.model.name} takes {room} at most")
         if len(self._waiting) + len(items) > room:
             raise busy(f"{len(self._waiting)} items wait for {self.model.name} already, and {room} may")
         loop = asyncio.get_running_loop()
