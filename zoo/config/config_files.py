@@ -30,9 +30,7 @@ def groups(file: str) -> dict[str, list[str]]:
 
 def task_of(model: str | None) -> str:
     """Return the task of a model; the default one where there is no such model, which composing then reports."""
-    if model not in options("model"):
-        return DEFAULT_TASK
-    return str(yaml_schema.read_yaml(paths.CONFIGS / "model" / f"{model}.yaml").get("task", DEFAULT_TASK))
+    return str(_file_of(model).get("task", DEFAULT_TASK))
 
 
 def model_arguments(model: Arguments) -> Arguments:
@@ -42,9 +40,15 @@ def model_arguments(model: Arguments) -> Arguments:
 
 def default_arguments(model: str) -> Arguments:
     """Return the arguments in the file of a model of the zoo; none where there is no such file."""
+    return model_arguments(_file_of(model))
+
+
+def _file_of(model: str | None) -> Arguments:
+    """Return what the file of a model of the zoo says; nothing where there is no such file."""
     if model not in options("model"):
         return {}
-    return model_arguments(yaml_schema.read_yaml(paths.CONFIGS / "model" / f"{model}.yaml"))
+    content: Arguments = yaml_schema.read_yaml(paths.CONFIGS / "model" / f"{model}.yaml")
+    return content
 
 
 def given_arguments(overrides: list[str]) -> set[str]:
