@@ -120,6 +120,23 @@ def test_who_stops_listening_frees_the_writer(server: Server) -> None:
         assert time.monotonic() < deadline
 
 
+def test_who_leaves_before_a_text_is_complete_frees_the_writer(server: Server) -> None:
+    address = f"{server.address}/v1/models/play:predict"
+    for _ in range(6):
+        with pytest.raises(requests.exceptions.Timeout):
+            requests.post(address, json={"instances": ["to"], "parameters": {"length": 2000}}, timeout=0.2)
+    deadline = time.monotonic() + 5
+    while 'zoo_waiting_items{model="play"} 0.0' not in server.get("/metrics").text:
+        assert time.monotonic() < deadline
+
+
+def test_numbers_of_a_form_are_read_as_numbers(server: Server) -> None:
+    form = {"length": (None, "3"), "temperature": (None, "0.5"), "text": ("prompt.txt", "to be")}
+    assert server.post("play", files=form).json() == {"predictions": [{"text": "0 1 2 "}]}
+    answer = server.post("play", files=form | {"temperature": (None, "warm")})
+    assert (answer.status_code, "got warm" in answer.text) == (400, True)
+
+
 def test_more_texts_than_may_be_written_are_refused(server: Server) -> None:
     ask = {"instances": ["to be"], "parameters": {"length": 300}}
     with ThreadPoolExecutor(8) as pool:

@@ -9,7 +9,7 @@ from collections.abc import AsyncIterator, Awaitable, Callable
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from starlette.requests import Request
+from starlette.requests import ClientDisconnect, Request
 from starlette.responses import JSONResponse, Response, StreamingResponse
 from starlette.routing import Route, Router
 from starlette.types import Receive, Scope, Send
@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 
 PAGE = {"/": ("page.html", "text/html"), "/page.css": ("page.css", "text/css"),
         "/page.js": ("page.js", "text/javascript")}  # fmt: skip
-# Seconds in which a text is to be complete that is asked for whole.
+# Seconds in which the texts of a request are to be complete that are asked for whole.
 MOST_WRITING_S = 600.0
 HERE = Path(__file__).parent
 _PREDICT = re.compile(r"/v1/models/(?P<name>[^/]+):predict")
@@ -122,6 +122,9 @@ class Application:
         except RequestError as error:
             status = error.status
             raise
+        except ClientDisconnect:
+            status = 499  # as others count it; nobody is there to be told
+            raise
         finally:
             self._metrics.requests.labels(engine.model.name, status).inc()
             self._metrics.seconds.labels(engine.model.name).observe(time.perf_counter() - began)
@@ -150,17 +153,27 @@ class Application:
 
     async def _whole_text(self, request: Request, writer: Writer) -> Response:
         asked = await inputs.read(request, writer.model)
+        writing = asyncio.ensure_future(self._texts(asked, writer))
+        leaving = asyncio.ensure_future(_left(request))
+        try:
+            await asyncio.wait({writing, leaving}, timeout=MOST_WRITING_S, return_when=asyncio.FIRST_COMPLETED)
+            if writing.done():
+                return _json({"predictions": [{"text": text} for text in writing.result()]})
+            if leaving.done():
+                raise ClientDisconnect
+            words = f"The text was not complete within {MOST_WRITING_S:.0f} s"
+            raise RequestError(504, f"{words}; give a smaller length, or use :generate")
+        finally:  # who does not wait for a text frees the writer
+            writing.cancel()
+            leaving.cancel()
+
+    async def _texts(self, asked: inputs.Asked, writer: Writer) -> list[str]:
         texts = []
         for instance in asked.instances:
             content = instance if isinstance(instance, dict) else {"prompt": instance}
             settings = self._preparer.prompt(writer.model, asked.parameters | content)
-            try:
-                async with asyncio.timeout(MOST_WRITING_S):
-                    texts.append("".join([piece async for piece in writer.write(settings)]))
-            except TimeoutError as error:
-                words = f"The text was not complete within {MOST_WRITING_S:.0f} s"
-                raise RequestError(504, f"{words}; give a smaller length, or use :generate") from error
-        return _json({"predictions": [{"text": text} for text in texts]})
+            texts.append("".join([piece async for piece in writer.write(settings)]))
+        return texts
 
     async def _generate(self, request: Request) -> Response:
         """Stream what a language model writes, as server-sent events."""
@@ -172,6 +185,12 @@ class Application:
         first = await anext(pieces, "")  # what goes wrong until then is told by the status
         self._metrics.requests.labels(engine.model.name, 200).inc()
         return StreamingResponse(_events(first, pieces), media_type="text/event-stream")
+
+
+async def _left(request: Request) -> None:
+    """Wait until the client of a request that has been read closes its connection."""
+    while (await request.receive())["type"] != "http.disconnect":
+        pass
 
 
 async def _all(prepared: Any) -> list[Any]:

@@ -3,6 +3,7 @@
 import base64
 import binascii
 import json
+import re
 from typing import TYPE_CHECKING, Any
 
 from starlette.datastructures import UploadFile
@@ -189,13 +190,13 @@ class Preparer:
         """
         assert model.tokenizer is not None  # noqa: S101
         chosen = {key: content.get(key, value) for key, value in DEFAULTS.items()}
-        _whole_number("length", chosen["length"], 1, LONGEST_TEXT)
-        _whole_number("seed", chosen["seed"], 0, 2**32 - 1)
-        _number("temperature", chosen["temperature"], 0, 100)
+        chosen["length"] = _whole_number("length", chosen["length"], 1, LONGEST_TEXT)
+        chosen["seed"] = _whole_number("seed", chosen["seed"], 0, 2**32 - 1)
+        chosen["temperature"] = _number("temperature", chosen["temperature"], 0, 100)
         if chosen["top_p"] is not None:
-            _number("top_p", chosen["top_p"], 1e-6, 1)
+            chosen["top_p"] = _number("top_p", chosen["top_p"], 1e-6, 1)
         if chosen["top_k"] is not None:
-            _whole_number("top_k", chosen["top_k"], 1, len(model.tokenizer))
+            chosen["top_k"] = _whole_number("top_k", chosen["top_k"], 1, len(model.tokenizer))
         try:
             tokens = language_model.prompt_tokens(model.tokenizer, self.text(content.get("prompt", ""), "prompt"))
         except ZooError as error:
@@ -259,9 +260,12 @@ def _whole_number(name: str, value: Any, low: int, high: int) -> int:
     return value
 
 
-def _number(name: str, value: Any, low: float, high: float) -> None:
+def _number(name: str, value: Any, low: float, high: float) -> float:
+    if isinstance(value, str) and re.fullmatch(r"[0-9]{1,9}(\.[0-9]{0,9})?", value):
+        value = float(value)  # of a form
     if isinstance(value, bool) or not isinstance(value, int | float) or not low <= value <= high:
-        raise RequestError(400, f"{name} is a number from {low:g} to {high:g}")
+        raise RequestError(400, f"{name} is a number from {low:g} to {high:g}, got {str(value)[:40]}")
+    return value
 
 
 def _kind(value: Any) -> str:
