@@ -1,6 +1,7 @@
 """Text files and archives from strangers: what is no text is named with its line, and nothing leaves an archive."""
 
 import io
+import os
 import tarfile
 from pathlib import Path
 
@@ -102,11 +103,29 @@ def test_an_archive_that_unpacks_to_too_much_is_left(tmp_path: Path, monkeypatch
         list(files.iter_archive(archive(tmp_path / "bomb.tar", "pos/1.txt", "pos/2.txt"), ".txt"))
 
 
-def test_links_below_a_folder_are_left_out(tmp_path: Path) -> None:
-    (tmp_path / "pos").mkdir()
-    (tmp_path / "pos" / "1.txt").write_text("kept")
-    (tmp_path / "pos" / "2.txt").symlink_to("/etc/hostname")
-    assert [parts for parts, _ in files.iter_folder(tmp_path, ".txt")] == [("pos", "1.txt")]
+def test_links_below_a_folder_are_followed_once(tmp_path: Path) -> None:
+    (tmp_path / "set" / "pos").mkdir(parents=True)
+    (tmp_path / "set" / "pos" / "1.txt").write_text("one")
+    (tmp_path / "set" / "pos" / "back").symlink_to(tmp_path / "set")
+    (tmp_path / "elsewhere").mkdir()
+    (tmp_path / "elsewhere" / "2.TXT").write_text("two")
+    (tmp_path / "set" / "neg").symlink_to(tmp_path / "elsewhere")
+    assert list(files.iter_folder(tmp_path / "set", ".txt")) == [
+        (("neg", "2.TXT"), b"two"), (("pos", "1.txt"), b"one")
+    ]  # fmt: skip
+
+
+def test_a_link_below_a_folder_that_leads_nowhere_is_an_error(tmp_path: Path) -> None:
+    (tmp_path / "1.txt").symlink_to("/nowhere.txt")
+    with pytest.raises(ZooError, match=r"1\.txt: it is a link to /nowhere\.txt, which is not there"):
+        list(files.iter_folder(tmp_path, ".txt"))
+
+
+@pytest.mark.skipif(not hasattr(os, "geteuid") or os.geteuid() == 0, reason="the administrator may read all")
+def test_a_folder_that_cannot_be_listed_is_an_error(tmp_path: Path) -> None:
+    (tmp_path / "pos").mkdir(mode=0)
+    with pytest.raises(ZooError, match=r"Cannot read .*pos: Permission denied"):
+        list(files.iter_folder(tmp_path, ".txt"))
 
 
 def test_a_misspelt_path_is_told_with_the_nearest(tmp_path: Path) -> None:

@@ -369,6 +369,17 @@ def test_a_table_without_header_or_suffix_is_read_as_in_training(
         assert [row["text"] for row in predictions(folder, f"other{number}")] == ["fine film"]
 
 
+def test_the_header_of_a_table_with_numbered_columns_is_no_text_when_it_comes_again(folder: Path) -> None:
+    columns = ("data.text_column=0", "data.label_column=1")
+    run = trained(folder, *CLASSIFIER, *columns)
+    for name, content in (("again", TABLE), ("bare", "fine film,?\n"), ("other", "review,x\nfine film,?\n")):
+        (folder / f"{name}.csv").write_text(content)
+        assert main(["infer", f"run={run}", f"input={name}.csv", f"output.name={name}"]) == 0
+    assert "text" not in [row["text"] for row in predictions(folder, "again")]
+    assert [row["text"] for row in predictions(folder, "bare")] == ["fine film"]
+    assert [row["text"] for row in predictions(folder, "other")] == ["review", "fine film"]
+
+
 def test_what_is_in_training_and_test_is_counted(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
     (folder / "texts.csv").write_text("text,label\n" + "Fine  film,good\nfine film,good\ndull,bad\n" * 20)
     run = trained(folder, *CLASSIFIER)

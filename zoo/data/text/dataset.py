@@ -47,7 +47,7 @@ class TextInfo:
         unknown: share of the tokens that the vocabulary lacks.
         skipped: where each text stood that was left out for another reason, and the reason.
         notes: how the source was read, one sentence each.
-        dialect: delimiter and quoting of a table; empty of other sources.
+        dialect: delimiter, quoting and title of the texts of a table; empty of other sources.
     """
 
     class_names: list[str]

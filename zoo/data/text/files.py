@@ -5,6 +5,7 @@ Nothing is ever unpacked to the disk: members of an archive are read in memory, 
 
 import gzip
 import lzma
+import os
 import tarfile
 import zlib
 from collections.abc import Iterator
@@ -138,15 +139,38 @@ def lines(text: str) -> list[str]:
 
 
 def iter_folder(folder: Path, suffix: str) -> Iterator[tuple[tuple[str, ...], bytes]]:
-    """Yield (parts of the path, content) of the files below a folder, by name; hidden ones and links are left out."""
-    for path in sorted(folder.rglob(f"*{suffix}")):
-        parts = path.relative_to(folder).parts
-        if path.is_symlink() or not path.is_file() or any(part.startswith(".") for part in parts):
-            continue
-        try:
-            yield parts, path.read_bytes()
-        except OSError as error:
-            raise storage_error("read", path, error) from error
+    """Yield (parts of the path, content) of the files below a folder, by name; follow links, leave out hidden ones.
+
+    Args:
+        folder: to look through.
+        suffix: in small letters, which files end in, in any letters.
+
+    Raises:
+        ZooError: a folder cannot be listed, a file cannot be read, or a link leads nowhere.
+    """
+    for parts in sorted(_parts_below(folder, (), [])):
+        if parts[-1].lower().endswith(suffix):
+            path = folder.joinpath(*parts)
+            try:
+                yield parts, path.read_bytes()
+            except OSError as error:
+                raise storage_error("read", path, error) from error
+
+
+def _parts_below(folder: Path, parts: tuple[str, ...], above: list[str]) -> Iterator[tuple[str, ...]]:
+    """Yield the paths of the files below a folder; a link to one of the folders above it is not followed for ever."""
+    path = folder.joinpath(*parts)
+    real = os.path.realpath(path)
+    if real in above:
+        return
+    try:
+        for entry in [entry for entry in os.scandir(path) if not entry.name.startswith(".")]:
+            if entry.is_dir():
+                yield from _parts_below(folder, (*parts, entry.name), [*above, real])
+            elif entry.is_file() or entry.is_symlink():
+                yield (*parts, entry.name)
+    except OSError as error:
+        raise storage_error("read", path, error) from error
 
 
 def iter_archive(archive: Path, suffix: str) -> Iterator[tuple[tuple[str, ...], bytes]]:
@@ -168,7 +192,7 @@ def iter_archive(archive: Path, suffix: str) -> Iterator[tuple[tuple[str, ...], 
                         f"{archive} unpacks to more than {MOST_BYTES:,} bytes", "Cut it into smaller ones."
                     )
                 content = opened.extractfile(member) if member.isfile() else None
-                if content is not None and member.name.endswith(suffix) and not _hidden(parts):
+                if content is not None and member.name.lower().endswith(suffix) and not _hidden(parts):
                     yield parts, content.read()
     except _DAMAGE as error:
         raise ZooError(f"The archive {archive} is damaged or is none: {error}", "Download it again.") from error

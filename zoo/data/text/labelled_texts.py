@@ -30,7 +30,7 @@ class LabelledTexts:
         blank: how many blank texts were left out.
         skipped: where each text stood that was left out for another reason, and the reason.
         notes: how the source was read, one sentence each.
-        dialect: delimiter and quoting of a table, of the last where there are several; empty of other sources.
+        dialect: delimiter, quoting and title of the texts of a table, the last of several; empty of other sources.
     """
 
     texts: list[str]

@@ -28,7 +28,8 @@ class Table:
     """A table that is ready to be read.
 
     Attributes:
-        dialect: delimiter and quoting; auto where nothing in the table told them.
+        dialect: delimiter and quoting, auto where nothing in the table told them, and what its header calls the first
+            of the columns asked for, nothing without a header.
         words: how it is read.
         rows: its rows without the header: line, the cells asked for, and what is wrong with the row, or nothing.
     """
@@ -43,13 +44,14 @@ def suffix(path: Path) -> str:
     return Path(path.name.lower().removesuffix(files.PACKED)).suffix
 
 
-def open_table(path: Path, settings: LabelledData, columns: list[Column]) -> Table:
+def open_table(path: Path, settings: LabelledData, columns: list[Column], title: str = "") -> Table:
     """Open a table in any text file, or in one packed by gzip.
 
     Args:
         path: the file.
         settings: its encoding, delimiter, quoting and header, each told from the content where nothing is said.
         columns: to read; that of the labels last.
+        title: what the header of another table of this kind calls the first column; a first row that says so is one.
 
     Raises:
         ZooError: it is no text, no table, or lacks a column; says what the columns are.
@@ -66,7 +68,8 @@ def open_table(path: Path, settings: LabelledData, columns: list[Column]) -> Tab
     some = [record.cells for record in itertools.islice(chosen.records(text), _LOOKED_AT) if not record.problem]
     header, places = _places(path, settings.header, columns, some)
     if header is None:
-        header = len(columns) > 1 and _names_no_class(chosen.records(text), places[-1])
+        titled = bool(title) and bool(some) and some[0][places[0]].strip() == title
+        header = titled or (len(columns) > 1 and _names_no_class(chosen.records(text), places[-1]))
     width = len(_trimmed(some[0], 0)) if header else shape.width
     if len(set(places)) < len(places):
         raise ZooError(f"{path}: texts and labels are one column, {places[0]}", "Set data.text_column.")
@@ -74,7 +77,8 @@ def open_table(path: Path, settings: LabelledData, columns: list[Column]) -> Tab
     described = ", ".join(f"{kind} in column {place}" for kind, place in zip(kinds, places, strict=True))
     words = f"{path}: {chosen.words(text)}; {'a' if header else 'no'} header; {encoding}; {described}"
     rows = _rows(chosen.records(text), places, max(width, *(place + 1 for place in places)), header)
-    return Table([chosen.delimiter, chosen.quoting if '"' in text else "auto"], words, rows)
+    title = some[0][places[0]].strip() if header else ""
+    return Table([chosen.delimiter, chosen.quoting if '"' in text else "auto", title], words, rows)
 
 
 def _dialect(path: Path, text: str, settings: LabelledData, columns: list[Column]) -> tuple[Dialect, Shape]:

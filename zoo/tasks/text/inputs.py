@@ -4,7 +4,7 @@ import dataclasses
 import sys
 from collections.abc import Iterable
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from zoo.config.schemas.common import TestData
 from zoo.config.schemas.text import LabelledData, TextInferConfig, TextReading
@@ -62,7 +62,7 @@ def own(settings: TextInferConfig, source: Run, tokenizer: tokenization.Tokenize
     elif not _is_file(given):
         inputs.names, inputs.texts = [given if len(given) <= SHOWN else f"{given[: SHOWN - 3]}..."], [given]
     elif _is_table(settings, source, path):
-        _take_table(inputs, files.data_root(given, "a table"), reading)
+        _take_table(inputs, files.data_root(given, "a table"), reading, "".join(_dialect(source)[2:]))
     else:
         text = files.read(files.data_root(given, "a text file"), reading.encoding)
         by_line = reading.name == "text_lines" if settings.data.lines is None else settings.data.lines
@@ -76,20 +76,25 @@ def own(settings: TextInferConfig, source: Run, tokenizer: tokenization.Tokenize
 def _reading(settings: TextInferConfig, source: Run, path: Path) -> LabelledData:
     """Return how texts were read in training, with what the user says about these."""
     reading = trained_text.settings_of(source, LabelledData)
-    trained = source.record["data"].get("dialect")
+    trained = _dialect(source)
     if trained and _is_like_trained(source, path):
-        reading = dataclasses.replace(reading, **_dialect(source, trained))
+        reading = dataclasses.replace(reading, delimiter=trained[0], quoting=trained[1])
     said = {key: value for key, value in dataclasses.asdict(settings.data).items() if value is not None}
     said = {key: value for key, value in said.items() if key not in ("lines", "root", "test_limit")}
     return dataclasses.replace(reading, **said)
 
 
-def _dialect(source: Run, trained: Any) -> dict[str, Any]:
-    """Return delimiter and quoting of the table that a run was trained with."""
-    known = isinstance(trained, list) and len(trained) == 2 and all(isinstance(each, str) for each in trained)
-    if not known or any(LabelledData("text_table", delimiter=trained[0], quoting=trained[1]).checks()):
+def _dialect(source: Run) -> list[str]:
+    """Return delimiter, quoting and, of runs that say it, title of the texts of the table that a run learnt from.
+
+    Raises:
+        ZooError: the run's file says what no run says.
+    """
+    trained: list[str] = source.record["data"].get("dialect") or []
+    known = isinstance(trained, list) and len(trained) in (0, 2, 3) and all(isinstance(each, str) for each in trained)
+    if not known or (trained and any(LabelledData("text_table", delimiter=trained[0], quoting=trained[1]).checks())):
         raise ZooError(f"{source.folder / 'run.json'}: data.dialect is {trained!r}", "Give another run.")
-    return {"delimiter": trained[0], "quoting": trained[1]}
+    return trained
 
 
 def _is_file(text: str) -> bool:
@@ -121,8 +126,8 @@ def _is_like_trained(source: Run, path: Path) -> bool:
     return data["name"] == "text_table" and tables.suffix(path) in map(tables.suffix, trained)
 
 
-def _take_table(inputs: Inputs, path: Path, reading: LabelledData) -> None:
-    table = tables.open_table(path, reading, [("data.text_column", reading.text_column)])
+def _take_table(inputs: Inputs, path: Path, reading: LabelledData, title: str) -> None:
+    table = tables.open_table(path, reading, [("data.text_column", reading.text_column)], title)
     inputs.notes.append(f"Read {table.words}")
     for number, (line, cells, problem) in enumerate(table.rows):
         if problem:
