@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 
 from zoo.core.errors import ZooError
-from zoo.environments import build, interpreters, stacks, uv_client
+from zoo.environments import build, interpreters, package_index, stacks, uv_client
 
 MISSING = uv_client.CompletedCommand(
     1,
@@ -73,3 +73,34 @@ def test_cuda_comes_only_where_it_is_asked_for() -> None:
             assert bool(brought) == ("cuda" in stack.platforms["linux-x86_64"].devices), stack.name
             if stack.framework == "torch" and not brought:
                 assert pins["torch"].endswith("+cpu")
+
+
+@pytest.mark.parametrize(
+    ("words", "said"),
+    [
+        ("error: Failed to fetch: ... invalid peer certificate: UnknownIssuer", "SSL_CERT_FILE"),
+        ("error: Failed to fetch: ... dns error", "UV_DEFAULT_INDEX"),
+        ("No solution found: Because jaxlib has no wheels with a matching platform tag", "Choose another stack"),
+        ("No solution found: Because keras<3 depends on numpy<1", "Change the requirements"),
+    ],
+)
+def test_what_made_uv_fail_is_told_apart(words: str, said: str) -> None:
+    assert said in uv_client.reason(uv_client.CompletedCommand(1, [words]))[1]
+
+
+def test_a_mirror_in_the_settings_of_pip_is_used(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    settings, seen = tmp_path / "pip.conf", tmp_path / "seen"
+    settings.write_text("[global]\nindex-url = https://mirror.example/simple\n")
+    program = tmp_path / "uv"
+    program.write_text(f'#!/bin/sh\necho "$UV_DEFAULT_INDEX" > {seen}\n')
+    program.chmod(0o755)
+    for name in package_index.VARIABLES:
+        monkeypatch.delenv(name, raising=False)
+    monkeypatch.setenv("HOME", str(tmp_path))
+    monkeypatch.setenv("PIP_CONFIG_FILE", str(settings))
+    monkeypatch.setattr(uv_client, "command", lambda: str(program))
+    assert uv_client.run(["pip", "list"]).code == 0
+    assert seen.read_text().strip() == "https://mirror.example/simple"
+    monkeypatch.setenv("UV_DEFAULT_INDEX", "https://own.example/simple")
+    uv_client.run(["pip", "list"])
+    assert seen.read_text().strip() == "https://own.example/simple"

@@ -83,7 +83,10 @@ def _conda_roots(home: Path) -> list[Path]:
     bases += [Path("/opt/homebrew/Caskroom") / name / "base" for name in ("miniconda", "miniforge", "mambaforge")]
     bases += [Path(os.environ[name]) for name in ("MAMBA_ROOT_PREFIX", "CONDA_ROOT") if os.environ.get(name)]
     listed = home / ".conda/environments.txt"  # every conda on the machine writes its environments here
-    lines = listed.read_text(encoding="utf-8", errors="replace").splitlines() if listed.is_file() else []
+    try:
+        lines = listed.read_text(encoding="utf-8", errors="replace").splitlines()
+    except OSError:  # there is no conda, or the list is another user's
+        lines = []
     environments = [Path(line.strip()) for line in lines if line.strip()]
     return [path for base in bases for path in (base / "bin", base / "envs/*/bin")] + [
         e / "bin" for e in environments

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 
 from zoo.core import console, processes
 from zoo.core.errors import MissingInterpreterError, ZooError
-from zoo.environments import interpreters
+from zoo.environments import interpreters, package_index
 
 # Settings of the user's own projects that would change what a lock means. Mirrors, caches, proxies and
 # certificates (UV_INDEX*, UV_FIND_LINKS, UV_CACHE_DIR, UV_OFFLINE, SSL_CERT_FILE, ...) stay.
@@ -21,8 +21,10 @@ UNWANTED = (
     "UV_VENV_CLEAR", "UV_VENV_SEED", "UV_WORKING_DIRECTORY", "VIRTUAL_ENV",
 )  # fmt: skip
 
-# pip's own names for a mirror, which uv does not read.
-FROM_PIP = {"PIP_INDEX_URL": "UV_DEFAULT_INDEX", "PIP_CERT": "SSL_CERT_FILE"}
+# Names of pip and of what it stands on for a mirror and for certificates, which uv does not read.
+FROM_PIP = {
+    "PIP_INDEX_URL": "UV_DEFAULT_INDEX", "PIP_CERT": "SSL_CERT_FILE", "REQUESTS_CA_BUNDLE": "SSL_CERT_FILE",
+}  # fmt: skip
 
 NETWORK = (
     "failed to fetch", "error sending request", "dns error", "connection refused", "connection reset",
@@ -76,7 +78,8 @@ def environment(source: Mapping[str, str], extra: Mapping[str, str] | None = Non
     """Return the variables for uv: mirrors, caches and certificates stay, settings of other projects do not."""
     kept = {name: value for name, value in source.items() if name not in UNWANTED and not name.startswith("PYTHON")}
     for pip_name, uv_name in FROM_PIP.items():
-        if source.get(pip_name):
+        # A folder of certificates is none of uv's files.
+        if source.get(pip_name) and not os.path.isdir(source[pip_name]):
             kept.setdefault(uv_name, source[pip_name])
     if source.get("PIP_FIND_LINKS"):
         kept.setdefault("UV_FIND_LINKS", ",".join(source["PIP_FIND_LINKS"].split()))
@@ -90,12 +93,15 @@ def run(
 ) -> CompletedCommand:
     """Run uv to its end, and pass each of its lines to ``follow``.
 
-    An interruption stops uv before it goes further up.
+    A mirror in the settings of uv or pip is used. An interruption stops uv before it goes further up.
     """
     words: list[str] = []
+    variables, mirror = environment(os.environ, extra), package_index.address()
+    if mirror and "UV_INDEX_URL" not in variables:
+        variables.setdefault("UV_DEFAULT_INDEX", mirror)
     with processes.running(
         [command(), "--no-config", "--color", "never", *arguments],
-        stdout=subprocess.PIPE, stderr=subprocess.STDOUT, env=environment(os.environ, extra),
+        stdout=subprocess.PIPE, stderr=subprocess.STDOUT, env=variables,
     ) as process:  # fmt: skip
         for line in process.stdout or ():
             words.append(line.rstrip())
@@ -143,21 +149,28 @@ def reason(outcome: CompletedCommand) -> tuple[str, str]:
             f"PyTorch has an index of its own for CPU wheels. Download the file of {pin} for this Python from it, "
             "set UV_FIND_LINKS to the folder where it lies, and run the same command again.",
         )
+    if is_network(outcome) and "certificate" in text:
+        return (
+            "the certificate of the package index is signed by nobody whom uv trusts; a proxy that reads what is "
+            "encrypted signs with its own",
+            "Set SSL_CERT_FILE to the file with the certificates of your network, or UV_SYSTEM_CERTS=true where the "
+            "system trusts them, and run the same command again.",
+        )
     if is_network(outcome):
         return (
             "the package index could not be reached, and uv's cache does not hold everything that is needed",
             "Connect to the network (or set UV_DEFAULT_INDEX to a mirror you can reach) and run the same "
             "command again; later builds work from the cache.",
         )
-    if "no solution found" in text:
-        return (
-            "no set of versions satisfies its requirements as of its date",
-            "Change the requirements or the date.",
-        )
     if "no wheels with a matching" in text or "no wheel" in text or "no matching distribution" in text:
         return (
             "a package of the lock has no build for this Python and system",
             "Choose another stack for this machine.",
+        )
+    if "no solution found" in text:
+        return (
+            "no set of versions satisfies its requirements as of its date",
+            "Change the requirements or the date.",
         )
     return "the installer failed; its own words are above", ""
 
