@@ -78,6 +78,24 @@ def test_the_backend_decides_what_the_same_words_mean() -> None:
     assert known_issues.explain("Segmentation fault: 11") == []
 
 
+def test_a_placement_on_a_gpu_of_nvidia_is_not_blamed_on_metal() -> None:
+    cuda = "Opened dynamic library libcudart.so.11.0\n"
+    text = "Could not satisfy explicit device specification '/device:GPU:0' because no supported kernel for GPU"
+    assert [finding.id for finding in known_issues.explain(cuda + text)] == ["tf-device-placement"]
+    assert "metal-no-gpu-kernel" in [finding.id for finding in known_issues.explain(text, "metal")]
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        "slurmstepd: error: Detected 1 oom_kill event in StepId=4711.batch. Some OOM Killed",
+        "Last State: Terminated  Reason: OOMKilled  Exit Code: 137",
+    ],
+)
+def test_memory_that_a_cluster_refuses_is_known(line: str) -> None:
+    assert [finding.id for finding in known_issues.explain(line)] == ["host-memory"]
+
+
 def test_one_line_is_explained_once_and_several_each() -> None:
     vm, full = EXCERPTS["mps-ci-runner"][1], EXCERPTS["mps-oom"][1]
     log = "\n".join([vm, vm, full, EXCERPTS["metal-numa-harmless"][1], full])
