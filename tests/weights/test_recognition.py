@@ -132,6 +132,12 @@ def test_the_first_normalization_tells_the_scaling_where_nothing_else_does(mean:
          "global_max_pooling2d"),
         (configured(mobilenet(0.25, 2), CONV, POOL, row("Dense", activation="sigmoid")), "2 outputs with sigmoid"),
         (configured(mobilenet(0.25, 2), CONV, row("Activation", activation="swish"), POOL), "activation swish"),
+        (configured(mobilenet(0.25, 2), CONV, POOL, row("UnitNormalization"), row("Dense", activation="softmax")),
+         "another top: unitnormalization"),
+        (configured(mobilenet(0.25, 2), CONV, POOL, row("Activation", activation="tanh"), row("Dense")),
+         "another top: activation"),
+        (configured(mobilenet(0.25, 2), CONV, POOL, row("Dense"), row("Rescaling"), row("Softmax")),
+         "another top: rescaling"),
         (configured(mobilenet(0.25, 2), row("Conv2D", strides=[1, 1]), POOL), "other strides"),
     ],
 )  # fmt: skip

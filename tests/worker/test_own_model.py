@@ -83,6 +83,17 @@ def test_an_activation_that_makes_float32_of_what_is_before_it_does_not_count(bu
     assert own_model.activation_of(model) == before
 
 
+@pytest.mark.parametrize(
+    ("kind", "symbol"), [("Softmax", None), ("LogSoftmax", None), ("TFOpLambda", "nn.softmax"), ("Sigmoid", None)]
+)
+def test_an_activation_that_is_an_operation_counts(build: Any, kind: str, symbol: str | None) -> None:
+    own_model = importlib.import_module("zoo.worker.own_model")
+    model = Model(activation="linear")
+    last = type(kind, (), {"symbol": symbol} if symbol else {})()
+    model.operations = [*model.layers, last]
+    assert own_model.activation_of(model) == (symbol or kind).rpartition(".")[2].lower()
+
+
 def test_a_file_that_forks_past_the_guard_leaves_no_second_worker(build: Any) -> None:
     real, before = os.fork, os.getpid()
     build(built("    import posix\n    posix.fork()\n    return keras.Model()"))

@@ -145,6 +145,22 @@ def output_activation(rows: list[Layer]) -> str | None:
     return next((name for name in reversed(names) if name not in (None, "linear")), names[0] if names else None)
 
 
+def head(rows: list[Layer]) -> list[str]:
+    """Name the layers around the outputs, from the pooling on, that compute what a top of one layer does not."""
+    pools = [index for index, row in enumerate(rows) if "pooling" in row.kind]
+    behind = rows[pools[-1] + 1 :] if pools else []
+    ends = [index for index, row in enumerate(behind) if row.kind in ("dense", "conv2d")]
+    plain = (*_NEUTRAL, "flatten", "reshape", "spatial_dropout2d", "dense", "conv2d")
+    after = ("activation", "softmax")  # whose activation the outputs have
+    return [
+        str(row.settings.get("name", row.kind))
+        for index, row in enumerate(behind)
+        if row.kind not in plain
+        and not (row.kind in after and ends and index > ends[-1])
+        and not (row.kind == "activation" and _activation(row) == "linear")
+    ]
+
+
 def poolings(rows: list[Layer]) -> set[str]:
     """Return the kinds of pooling layers."""
     return {row.kind for row in rows if "pooling" in row.kind}

@@ -16,6 +16,8 @@ from zoo.worker.errors import UserError
 
 # Layers after the one whose activation gives the outputs their meaning.
 SHAPING = ("Reshape", "Flatten", "Dropout", "Permute")
+# Activations that come as layers or operations of their own.
+ACTIVATIONS = ("softmax", "logsoftmax", "sigmoid", "relu", "tanh")
 
 
 def build(model):
@@ -131,14 +133,17 @@ def ending_in_probabilities(model):
 
 def activation_of(model):
     """Name the activation of the last layer that has one: of a network in the network, of its last layer."""
-    for layer in reversed(model.layers):
+    for layer in reversed(getattr(model, "operations", model.layers)):  # Keras 3's layers leave operations out
         if isinstance(layer, compat.keras.models.Model):
             return activation_of(layer)
-        if type(layer).__name__ == "Softmax":
-            return "softmax"
+        kind = type(layer).__name__
+        # What Keras 2 makes of an operation says its name as a symbol, such as nn.softmax.
+        itself = str(getattr(layer, "symbol", kind)).rpartition(".")[2].replace("_", "").lower()
+        if itself in ACTIVATIONS:
+            return itself
         activation = getattr(getattr(layer, "activation", None), "__name__", "linear")
         # Mixed precision ends in such an activation, which only makes float32 of what is before it.
-        passes_on = type(layer).__name__ == "Activation" and activation == "linear"
-        if type(layer).__name__ not in SHAPING and not passes_on:
+        passes_on = kind == "Activation" and activation == "linear"
+        if kind not in SHAPING and not passes_on:
             return activation
     return "linear"
