@@ -146,14 +146,25 @@ def test_sheets_have_pages_and_an_end(zoo: Zoo, tmp_path: Path) -> None:
     assert not (folder / "probabilities.raw").exists()
 
 
+def _standard_input(*paths: object) -> io.TextIOWrapper:
+    return io.TextIOWrapper(io.BytesIO(b"".join(os.fsencode(str(path)) + b"\n" for path in paths)))
+
+
 def test_paths_from_standard_input(zoo: Zoo, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     first, second = photo(tmp_path / "a, [b]=c.png", 3), photo(tmp_path / "d.png", 4)
-    monkeypatch.setattr(sys, "stdin", io.StringIO(f"{first}\n\n{tmp_path / 'gone.png'}\n{second}\n"))
+    monkeypatch.setattr(sys, "stdin", _standard_input(first, "", tmp_path / "gone.png", second))
     assert zoo("input=-", "sheets=0") == 0
     folder = only_run(tmp_path)
     assert [row["input"] for row in rows(folder)] == [str(first), str(second)]
     assert rows(folder, "skipped.csv") == [{"input": str(tmp_path / "gone.png"), "reason": "there is no such file"}]
     assert not list(folder.glob("*.png"))
+
+
+def test_paths_that_are_no_text(zoo: Zoo, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    photo(tmp_path / "a.png", 3).rename(tmp_path / os.fsdecode(b"\xe4.png"))
+    monkeypatch.setattr(sys, "stdin", _standard_input(tmp_path / os.fsdecode(b"\xe4.png")))
+    assert zoo("input=-", "sheets=0") == 0
+    assert [row["input"][-10:] for row in rows(only_run(tmp_path))] == ["\\udce4.png"]
 
 
 def test_one_picture(zoo: Zoo, tmp_path: Path) -> None:

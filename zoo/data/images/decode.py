@@ -85,7 +85,7 @@ def open_upright(path: Path, hint: tuple[int, int] | None = None) -> "Image":
     Raises:
         UnreadableError: it cannot be decoded.
     """
-    from PIL import Image, ImageOps, UnidentifiedImageError
+    from PIL import Image, UnidentifiedImageError
 
     _prepare()
     try:
@@ -101,7 +101,7 @@ def open_upright(path: Path, hint: tuple[int, int] | None = None) -> "Image":
             if hint:
                 image.draft(None, hint)
             image.load()
-            return ImageOps.exif_transpose(image)
+            return _upright(image)
     except UnreadableError:
         raise
     except Image.DecompressionBombError as error:
@@ -115,6 +115,25 @@ def open_upright(path: Path, hint: tuple[int, int] | None = None) -> "Image":
     # Decoders meet bytes that nobody foresaw with nearly any exception.
     except Exception as error:
         raise UnreadableError(f"it is damaged or of an unknown variety ({error})") from error
+
+
+def _upright(image: "Image") -> "Image":
+    """Turn a picture as its EXIF says, and leave it as it lies where that is damaged.
+
+    Pillow's own function copies pictures that lie upright, and fails where EXIF cannot be written anew.
+    """
+    from PIL import ExifTags
+    from PIL.Image import Transpose
+
+    turns = {
+        2: Transpose.FLIP_LEFT_RIGHT, 3: Transpose.ROTATE_180, 4: Transpose.FLIP_TOP_BOTTOM, 5: Transpose.TRANSPOSE,
+        6: Transpose.ROTATE_270, 7: Transpose.TRANSVERSE, 8: Transpose.ROTATE_90,
+    }  # fmt: skip
+    try:
+        turn = turns.get(image.getexif().get(ExifTags.Base.Orientation, 1))
+    except Exception:  # it is read by code that trusts what it reads; the picture itself has been decoded
+        return image
+    return image if turn is None else image.transpose(turn)
 
 
 @functools.cache
@@ -150,7 +169,8 @@ def opaque(image: "Image") -> "Image":
 
 def to_rgb(image: "Image") -> "Image":
     """Convert a picture to 8-bit ``RGB``, on white where it is transparent; raises as :func:`opaque`."""
-    return opaque(image).convert("RGB")
+    image = opaque(image)
+    return image if image.mode == "RGB" else image.convert("RGB")
 
 
 def fit(image: "Image", size: tuple[int, int], resize: str = "stretch") -> "Image":

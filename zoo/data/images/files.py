@@ -77,11 +77,15 @@ def open_image(path: Path) -> "tuple[ImageMetadata, Iterator[Bytes]]":
 
 
 def _exif(image: "Image") -> bytes:
-    """Return the EXIF of a picture that was rotated upright, where it has some."""
+    """Return the EXIF of a picture that was rotated upright, where it has some, without what said how it lay."""
     if "exif" not in image.info:
         return b""
+    from PIL import ExifTags
+
     try:
-        return image.getexif().tobytes()
+        exif = image.getexif()
+        exif.pop(ExifTags.Base.Orientation, None)
+        return exif.tobytes()
     except Exception as error:  # it is read lazily, by code that trusts what it reads
         console.warn(f"The EXIF of a picture is damaged and is left out: {error}")
         return b""

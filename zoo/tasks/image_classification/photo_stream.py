@@ -242,18 +242,18 @@ class Listed:
     closed: list[Skipped]
 
 
-def listed(source: str, lines: Iterable[str] = ()) -> Listed:
+def listed(source: str, lines: Callable[[], Iterable[bytes]] = tuple) -> Listed:
     """Find the pictures that ``input=`` means, without holding more than a folder's names.
 
     Args:
         source: a picture, a folder, or ``-``.
-        lines: for ``-``: a path each.
+        lines: gives, for ``-``, a path each, as bytes, because those of a path need not be a text.
 
     Raises:
         ZooError: there is nothing of that name, or a folder without pictures.
     """
     if source == "-":
-        given = (line.rstrip("\n") for line in lines)
+        given = (os.fsdecode(line).rstrip("\r\n") for line in lines())
         return Listed(((shown(line), user_path(line)) for line in given if line.strip()), None, [])
     path = existing_input(source, KINDS)
     if path.is_file():

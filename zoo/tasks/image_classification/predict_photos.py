@@ -115,7 +115,7 @@ def predict(context: RunContext[InferConfig], classifier: Classifier) -> Run:
         ZooError: there are none, none of them can be used, or the worker failed.
     """
     settings = context.settings
-    photos = photo_stream.listed(str(settings.input), sys.stdin)
+    photos = photo_stream.listed(str(settings.input), lambda: sys.stdin.buffer)
     name = str(classifier.model["name"])
     start_run(context, ["infer", name, context.choice.backend.name])
     with record_outcome(context):
