@@ -68,7 +68,7 @@ def test_a_training_that_was_stopped_is_not_held_to_it() -> None:
 
 @pytest.mark.parametrize(
     ("override", "difference"),
-    [("trainer.epochs=1", "trainer.epochs=1 (recipe: 8)"), ("model.dropout=0.4", "model.dropout=0.4 (recipe: 0.1)"),
+    [("trainer.epochs=1", "trainer.epochs=1 (recipe: 8)"), ("model.dropout=0.4", "model.dropout=0.4 (recipe: 0.0)"),
      ("preset=smoke", "preset=smoke (recipe: full)"), ("augment.flip=true", "augment.flip=True (recipe: False)")],
 )  # fmt: skip
 def test_a_run_says_that_the_promise_does_not_apply_and_why(

@@ -68,6 +68,22 @@ def test_a_run_goes_on_in_the_precision_that_its_recipe_named_when_it_began(zoo:
     assert record()["config"]["trainer"]["precision"] == "float32"
 
 
+def test_a_run_goes_on_with_what_its_recipe_said_when_it_began(zoo: Zoo) -> None:
+    assert zoo("trainer.epochs=7", script="dies-once") == 1
+    content = record()
+    content["config"]["model"]["dropout"], content["config"]["trainer"]["warmup"] = 0.3, 0.4
+    Path(FOLDER, "run.json").write_text(json.dumps(content))
+    assert zoo(f"resume={FOLDER}") == 0
+    request = json.loads(Path(FOLDER, "request.json").read_text())
+    assert (request["model"]["args"]["dropout"], request["train"]["warmup"], request["train"]["epochs"]) == (
+        0.3,
+        0.4,
+        7,
+    )
+    Path(FOLDER, "run.json").write_text(json.dumps(content | {"exit": "killed"}))
+    assert zoo(f"resume={FOLDER}", "model.dropout=0.2") == 1
+
+
 def test_a_run_goes_on_without_the_arguments_that_its_model_got_later(
     zoo: Zoo, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -81,6 +97,23 @@ def test_a_run_goes_on_without_the_arguments_that_its_model_got_later(
     assert zoo(f"resume={FOLDER}") == 0
     arguments = json.loads(Path(FOLDER, "request.json").read_text())["model"]["args"]
     assert (arguments["spelling"], arguments["pair_buckets"]) == (False, 1048576)
+
+
+def test_a_run_whose_data_have_changed_is_refused_each_time_and_stays_as_it_is(
+    zoo: Zoo, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    Path("texts.csv").write_text("text,label\n" + "fine film,good\ndull film,bad\n" * 30)
+    monkeypatch.setenv("FAKE_WORKER", "dies-once")
+    words = ["model=transformer/classifier", "data=text_table", "data.root=texts.csv", "output.name=a"]
+    assert main(["train", *words]) == 1
+    data, split = record()["data"], Path(FOLDER, "split.npz").read_bytes()
+    Path("texts.csv").write_text("text,label\n" + "fine film,excellent\ndull film,bad\n" * 31)
+    for _ in range(2):
+        assert zoo(f"resume={FOLDER}") == 1
+        assert "no longer those that the run was begun with" in capsys.readouterr().err
+        assert (record()["data"], Path(FOLDER, "split.npz").read_bytes()) == (data, split)
+    Path("texts.csv").write_text("text,label\n" + "fine film,good\ndull film,bad\n" * 30)
+    assert zoo(f"resume={FOLDER}") == 0
 
 
 def test_a_run_keeps_its_id_and_another_has_another(zoo: Zoo) -> None:

@@ -206,7 +206,9 @@ def test_other_verbs_begin_each_attempt_in_a_folder_of_its_own(
     assert "output.name=001" in attempts.overrides(sweep, element)
     finish(sweep, "001", "failed")
     assert "output.name=001_2" in attempts.overrides(sweep, element)
-    finish(sweep, "001_2")
+    (sweep.folder / "001_2").mkdir()  # killed before it had written anything
+    assert "output.name=001_3" in attempts.overrides(sweep, element)
+    finish(sweep, "001_3")
     assert sweep.is_complete(element)
 
 
@@ -295,7 +297,8 @@ def test_resume_auto_begins_goes_on_and_leaves_alone(
 def test_resume_auto_takes_a_folder_in_which_nothing_began_for_new(pretending: Path) -> None:
     folder = pretending / "runs" / "r"
     folder.mkdir(parents=True)
-    (folder / ".lock").write_text("")
+    for name in (".lock", "config.yaml", ".run.json.4711.part"):  # of a host killed while it wrote its first record
+        (folder / name).write_text("")
     assert main(["train", "data=digits", "output.name=r", "resume=auto"]) == 0
     (pretending / "runs" / "mine").mkdir()
     (pretending / "runs" / "mine" / "notes.txt").write_text("mine")

@@ -3,6 +3,7 @@
 from pathlib import Path
 
 from zoo.config import model_files
+from zoo.config.overrides import leaves
 from zoo.config.schemas.common import Arguments
 from zoo.core import paths
 from zoo.core import schema as yaml_schema
@@ -61,6 +62,13 @@ def recipe_file(model: str, backend: str) -> Path | None:
     """Return the recipe of a model on a backend, or None."""
     path = paths.RECIPES / model / f"{backend}.yaml"
     return path if path.is_file() else None
+
+
+def recipe_keys(model: str) -> set[str]:
+    """Return the settings that recipes of a model set, by their dotted keys; their promises are none."""
+    own = list((paths.RECIPES / model).glob("*.yaml"))
+    files = own or list((paths.RECIPES / ANY).glob("*.yaml"))
+    return {key for path in files for key, _ in leaves(yaml_schema.read_yaml(path)) if not key.startswith("expect.")}
 
 
 def has_recipes(file: str) -> bool:

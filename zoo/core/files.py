@@ -43,6 +43,11 @@ def atomic_file(path: Path, remedy: str = "", parents: bool = False) -> Iterator
             part.unlink(missing_ok=True)
 
 
+def parts_of(path: Path) -> list[Path]:
+    """List what processes that were killed while they wrote a file have left of it."""
+    return list(path.parent.glob(f".{path.name}.*.part"))
+
+
 def atomic_write(path: Path, content: str | bytes, remedy: str = "", parents: bool = False) -> None:
     """Write a file whole or not at all, and sync it to the disk before it gets its name.
 

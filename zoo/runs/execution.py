@@ -20,7 +20,6 @@ from zoo.runs import (
     launchers,
     probe_cache,
     process_group,
-    resume,
     retry,
     worker_process,
 )
@@ -51,7 +50,6 @@ def execute(
     """
     environment = ensure_environment(context)
     if context.resumes:
-        resume.refuse_other_data(context.previous, context.record)
         request = retry.resumed(request)
     probed = _cached_probes(context, environment, request)
     if probed:

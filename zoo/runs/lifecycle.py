@@ -94,6 +94,17 @@ def _reopen(context: RunContext[Settings], folder: Path) -> None:
     console.say(" ".join([f"Going on with {folder}", *(["from now on with", *words] if words else [])]))
 
 
+def set_data(context: RunContext[Settings], data: Json) -> None:
+    """Record the data of a training; to be called before anything is written that depends on them.
+
+    Raises:
+        ZooError: the training is resumed, and was begun with others.
+    """
+    if context.resumes:
+        resume.refuse_other_data(context.previous, data)
+    context.record.data = data
+
+
 def version() -> str:
     """Return the version of the package; ``unknown`` in a checkout that is not installed."""
     try:

@@ -297,7 +297,10 @@ def git_commit() -> str | None:
     if not (paths.ROOT / ".git").exists() or shutil.which("git") is None:
         return None
     command = ["git", "-C", str(paths.ROOT), "describe", "--always", "--dirty", "--abbrev=40", "--exclude=*"]
-    answer = subprocess.run(command, capture_output=True, text=True, timeout=10, check=False)
+    try:
+        answer = subprocess.run(command, capture_output=True, text=True, timeout=10, check=False)
+    except subprocess.TimeoutExpired:  # a disk that is very busy is no reason not to compute
+        return None
     commit = answer.stdout.strip()
     return commit if re.fullmatch(r"[0-9a-f]{40}(-dirty)?", commit) else None
 

@@ -13,6 +13,7 @@ from zoo.config.ranges import TRAINING_PRECISIONS
 from zoo.config.schemas.common import Output, Settings
 from zoo.core import console
 from zoo.core.errors import ZooError, listed
+from zoo.core.files import parts_of
 from zoo.core.paths import user_path
 from zoo.runs import folder as run_folder
 from zoo.runs import lock, records
@@ -86,11 +87,12 @@ def named_folder(overrides: list[str]) -> Path:
 
 def _remove_beginnings(folder: Path) -> None:
     """Remove a run folder whose host was killed before it had written a record; leave any other folder alone."""
-    left = {path.name for path in folder.iterdir()} if folder.is_dir() and not folder.is_symlink() else None
-    if left is None or not left <= {lock.NAME, "config.yaml"} or lock.is_held(folder):
+    left = set(folder.iterdir()) if folder.is_dir() and not folder.is_symlink() else None
+    begun = {folder / lock.NAME, folder / "config.yaml", *parts_of(folder / records.RECORD)}
+    if left is None or not left <= begun or lock.is_held(folder):
         return
-    for name in left:
-        (folder / name).unlink()
+    for path in left:
+        path.unlink()
     folder.rmdir()
 
 
@@ -132,11 +134,20 @@ def _first_overrides(record: RunRecord, folder: Path, keys: set[str]) -> list[st
         first.append(f"stack={record.stack['name']}")
     adjusted = {key: value for key in ADJUSTABLE if isinstance(value := record.get("adjusted", {}).get(key), int)}
     kept = [f"{key}={value}" for key, value in adjusted.items() if key not in keys]
-    precision = dict(leaves(record.config)).get(PRECISION)
-    if precision in TRAINING_PRECISIONS and PRECISION not in keys and value_of(PRECISION, first) is None:
-        kept.append(f"{PRECISION}={precision}")  # the recipe may name another one by now
+    kept += [override(key, value) for key, value in _of_recipe(record).items()
+             if key not in keys | adjusted.keys() and value_of(key, first) is None]  # fmt: skip
     kept += [text for text in _later_arguments(record) if text.partition("=")[0] not in keys]
     return [*(text for text in first if text.partition("=")[0] not in adjusted), *kept]
+
+
+def _of_recipe(record: RunRecord) -> dict[str, str | float | bool]:
+    """Return what a run has of that which recipes set: they may set something else by now."""
+    content, model = dict(leaves(record.config)), record.config.get("model")
+    name = str(model.get("name")) if isinstance(model, dict) else ""
+    recorded = {key: content[key] for key in sorted(config_files.recipe_keys(name)) if key in content}
+    plain = {key: value for key, value in recorded.items() if isinstance(value, bool | int | float)}
+    precision = content.get(PRECISION)
+    return plain | ({PRECISION: precision} if precision in TRAINING_PRECISIONS else {})
 
 
 def _later_arguments(record: RunRecord) -> list[str]:
@@ -229,13 +240,13 @@ def reopened(previous: RunRecord) -> RunRecord:
     return record
 
 
-def refuse_other_data(previous: RunRecord, record: RunRecord) -> None:
-    """Stop where the data are no longer those that the run was begun with.
+def refuse_other_data(previous: RunRecord, data: Json) -> None:
+    """Stop where data are no longer those that the run was begun with.
 
     Raises:
         ZooError: with both checksums.
     """
-    was, is_now = (each.get("data", {}).get("sha256") for each in (previous, record))
+    was, is_now = previous.get("data", {}).get("sha256"), data.get("sha256")
     if was and is_now and was != is_now:
         raise ZooError(
             f"The data are no longer those that the run was begun with: sha256 was {was}, is {is_now}",

@@ -1,6 +1,7 @@
 """Retries of a worker that failed, and hints for the user where no retry helps."""
 
 import copy
+import time
 from collections.abc import Callable
 from pathlib import Path
 
@@ -24,7 +25,8 @@ def run_with_retries(folder: Path, record: RunRecord, request: Request, once: Ca
     Returns:
         What became of the last attempt, with the epochs of all of them.
     """
-    path, attempts = folder / "request.json", 0
+    path, attempts, began = folder / "request.json", 0, time.monotonic()
+    minutes = request.get("train", {}).get("max_minutes")
     while True:
         write_json(path, request)
         outcome = once(path)
@@ -35,6 +37,8 @@ def run_with_retries(folder: Path, record: RunRecord, request: Request, once: Ca
         attempts += 1
         what = outcome.error.get("message") or f"the worker was ended ({outcome.returncode})"
         record.attempts = [*record.get("attempts", []), {"failed": what, "at": records.now()}]
+        if minutes:  # of all attempts together
+            again["train"]["max_minutes"] = max(1e-3, minutes - (time.monotonic() - began) / 60)
         request = again
 
 

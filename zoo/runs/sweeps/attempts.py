@@ -22,11 +22,14 @@ def command(sweep: Sweep, element: Element) -> Command:
 
 def overrides(sweep: Sweep, element: Element) -> list[str]:
     """Return the settings of the next attempt: a training goes on in its folder, all else begins in another."""
-    name, before = element.name, len(sweep.attempts(element))
+    name = element.name
     if sweep.verb == "train":
         where = [f"output.name={name}", "resume=auto"]
-    else:
-        where = [f"output.name={name if not before else f'{name}_{before + 1}'}"]
+    else:  # also one that was killed before it had written anything has taken its number
+        taken = [1] if (sweep.folder / name).exists() else []
+        taken += [int(path.name[len(name) + 1 :]) for path in sweep.folder.glob(f"{name}_*")
+                  if path.name[len(name) + 1 :].isdecimal()]  # fmt: skip
+        where = [f"output.name={f'{name}_{max(taken) + 1}' if taken else name}"]
     return [*element.overrides, f"output.root={sweep.folder}", *where]
 
 

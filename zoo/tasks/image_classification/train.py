@@ -19,7 +19,7 @@ from zoo.runs.context import RunContext, create_training_context, recompose
 from zoo.runs.event_log import Event
 from zoo.runs.execution import execute, raise_if_failed, request_of
 from zoo.runs.history import History, title
-from zoo.runs.lifecycle import record_outcome, start_run
+from zoo.runs.lifecycle import record_outcome, set_data, start_run
 from zoo.runs.records import Json
 from zoo.runs.result import Run
 from zoo.tasks import fastest_stack, few_items, summaries
@@ -45,7 +45,7 @@ def train(overrides: list[str]) -> Run:
     few_items.adapt(context, overrides, {part: len(rows) for part, rows in material.splits.items()})
     start_run(context, [str(context.settings.model["name"]), context.choice.backend.name])
     with record_outcome(context):
-        context.record.data = material.record | {"reason": why_data}
+        set_data(context, material.record | {"reason": why_data})
         context.record.weights = weights.record if weights else None
         beside = _Beside(context, material)
         outcome = execute(context, _train_request(context, material, weights), beside.watch, started=plots.make_ready)

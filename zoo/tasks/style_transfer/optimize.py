@@ -11,7 +11,7 @@ from zoo.data.images import files
 from zoo.runs import plots, worker_process
 from zoo.runs.context import RunContext, create_training_context
 from zoo.runs.execution import execute, raise_if_failed, request_of
-from zoo.runs.lifecycle import record_outcome, start_run
+from zoo.runs.lifecycle import record_outcome, set_data, start_run
 from zoo.runs.result import Run
 from zoo.tasks import fastest_stack
 from zoo.tasks.style_transfer import images, inputs
@@ -42,7 +42,7 @@ def train(overrides: list[str]) -> Run:
     features = feature_networks.choose(settings.features, settings.feature_weights)
     start_run(context, ["style_transfer", context.choice.backend.name])
     with record_outcome(context):
-        context.record.data = inputs.described(job)
+        set_data(context, inputs.described(job))
         context.record.features = {"network": features.network, "weights": features.source}
         outcome = execute(context, _request(context, settings, job, features))
         _finish(context, settings, job, outcome, features)

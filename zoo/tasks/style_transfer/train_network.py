@@ -23,7 +23,7 @@ from zoo.runs.array_queue import ArrayQueue
 from zoo.runs.context import RunContext, create_training_context
 from zoo.runs.event_log import Event
 from zoo.runs.execution import execute, raise_if_failed, request_of
-from zoo.runs.lifecycle import record_outcome, start_run
+from zoo.runs.lifecycle import record_outcome, set_data, start_run
 from zoo.runs.result import Run
 from zoo.tasks.style_transfer import apply_network, export, images, patches
 from zoo.weights import feature_networks, io, zoo_networks
@@ -65,15 +65,15 @@ def train(overrides: list[str]) -> Run:
     features["precision"] = settings.precision
     start_run(context, [MODEL, context.choice.backend.name])
     with record_outcome(context):
+        data: dict[str, Any] = {"name": settings.photos or "scikit-learn's photos", "train_items": len(files)}
+        data |= {"style": str(painting.path), "sha256": _checksum([painting.path, *files])}
+        set_data(context, data | {"starts_from": settings.weights})
         if chosen.arrays is not None:
             features["weights"] = str(context.folder / "features.npz")
             feature_networks.write(context.folder / "features.npz", chosen)
         _store(context.folder / "painting.npy", painting.pixels)
         if start is not None:
             io.write(context.folder / START, start)
-        context.record.data = {"name": settings.photos or "scikit-learn's photos", "train_items": len(files)}
-        context.record.data |= {"style": str(painting.path), "sha256": _checksum([painting.path, *files])}
-        context.record.data |= {"starts_from": settings.weights}
         context.record.features = features | {"source": chosen.source}
         _work(context, files, features)
     return context.result

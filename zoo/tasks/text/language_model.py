@@ -11,7 +11,7 @@ from zoo.data.text import dataset, tokenization
 from zoo.runs import records, worker_process
 from zoo.runs.context import RunContext, create_context, create_training_context, refuse_without_keras
 from zoo.runs.execution import execute, raise_if_failed, request_of
-from zoo.runs.lifecycle import record_outcome, start_run
+from zoo.runs.lifecycle import record_outcome, set_data, start_run
 from zoo.runs.records import Json
 from zoo.runs.result import Run
 from zoo.tasks import fastest_stack, summaries, trained_run
@@ -46,7 +46,7 @@ def train(overrides: list[str]) -> Run:
     start_run(context, [str(settings.model["name"]), context.choice.backend.name])
     with record_outcome(context):
         sizes = {f"{name}_items": end - begin for name, (begin, end) in parts.items()}
-        context.record.data = train_classifier.record_of(prepared, settings) | sizes | {"test_items": 0}
+        set_data(context, train_classifier.record_of(prepared, settings) | sizes | {"test_items": 0})
         context.record.weights = start.record
         request = train_classifier.request_for(context, prepared, "train_language_model") | {"weights": start.npz}
         request["data"]["parts"] = parts

@@ -13,7 +13,7 @@ from zoo.runs import plots, promises
 from zoo.runs.context import RunContext, create_training_context
 from zoo.runs.execution import execute, raise_if_failed, request_of
 from zoo.runs.history import History, title
-from zoo.runs.lifecycle import record_outcome, start_run
+from zoo.runs.lifecycle import record_outcome, set_data, start_run
 from zoo.runs.records import Json
 from zoo.runs.result import Run
 from zoo.runs.worker_process import Request
@@ -46,11 +46,9 @@ def train(overrides: list[str]) -> Run:
     settings = context.settings
     start_run(context, [str(settings.model["name"]), context.choice.backend.name])
     with record_outcome(context):
+        set_data(context, record_of(texts, settings) | {f"{name}_items": len(part) for name, part in parts.items()})
         _save_split(context, parts)
         csv_files.write_skipped(context.folder / "skipped.csv", texts.info.skipped)
-        context.record.data = record_of(texts, settings) | {
-            f"{name}_items": len(part) for name, part in parts.items()
-        }
         known = dataset.duplicates(texts, parts)
         context.record.data["duplicates"] = _tell_duplicates(known)
         context.record.weights = start.record
