@@ -20,18 +20,25 @@ def score(predicted, labels):
 def likeliest(predicted, labels):
     """Keep of each prediction what shows a mistake.
 
+    Numbers that are none count as an answer that is wrong, with the probability 0.
+
     Returns:
         Arrays by name: ``label`` (n,), ``best`` (n, 5 or fewer), the likeliest classes first, ``probability`` of
-        these, ``true`` (n,), the probability of the label.
+        these, ``true`` (n,), the probability of the label, ``none`` (n,), whether it was no number.
     """
     # One fewer than there are classes: that the right one is among all of them says nothing.
     count = max(1, min(BEST, predicted.shape[1] - 1))
+    none = ~np.isfinite(predicted).all(axis=1)
+    if none.any():
+        predicted = np.where(none[:, None], np.float32(0), predicted)
+        predicted[none, labels[none]] = -1.0  # so that the right class is the last
     best = np.argsort(-predicted, axis=1, kind="mergesort")[:, :count]
     return {
         "label": labels.astype(np.int32),
         "best": best.astype(np.int32),
         "probability": np.take_along_axis(predicted, best, 1),
-        "true": predicted[np.arange(len(labels)), labels],
+        "true": np.maximum(predicted[np.arange(len(labels)), labels], 0.0),
+        "none": none,
     }
 
 

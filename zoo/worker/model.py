@@ -5,6 +5,7 @@ import numpy as np
 from zoo.models import compat, module_of
 from zoo.models.preprocessing import to_unit
 from zoo.worker.errors import UserError
+from zoo.worker.training import checkpoint_files
 
 
 def build(request):
@@ -34,7 +35,7 @@ def build(request):
     if request["model"]["name"].startswith("keras/"):
         from zoo.worker import keras_application
 
-        load = not request.get("weights") and not request.get("train", {}).get("resume")
+        load = not request.get("weights") and checkpoint_files.resumed(request) is None
         network, preprocess = keras_application.build(dict(request["model"], args=arguments), load)
         return network, normalising(*own) if own else preprocess
     module = module_of(request["model"]["name"])

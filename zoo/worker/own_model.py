@@ -16,8 +16,8 @@ from zoo.worker.errors import UserError
 
 # Layers after the one whose activation gives the outputs their meaning.
 SHAPING = ("Reshape", "Flatten", "Dropout", "Permute")
-# Activations that come as layers or operations of their own.
-ACTIVATIONS = ("softmax", "logsoftmax", "sigmoid", "relu", "tanh")
+# Ends in probabilities that are layers or operations of their own; a log-softmax may well get a softmax behind it.
+ACTIVATIONS = ("softmax", "sigmoid")
 
 
 def build(model):

@@ -27,6 +27,14 @@ def test_there_are_as_few_batches_as_hold_all_items(items: int, most: int, expec
     assert equal_batches(items, most) == expected
 
 
+def test_raised_batches_leave_none_empty() -> None:
+    for items in range(1, 400):
+        for multiple in (1, 3, 5, 8):
+            steps, size = equal_batches(items, 8, multiple)
+            assert (steps - 1) * size < items <= steps * size, (items, multiple)
+            assert size % multiple == 0
+
+
 def test_what_fills_the_last_batch_is_drawn_anew_from_all_items() -> None:
     counts = np.zeros(10, int)
     for seed in range(3000):

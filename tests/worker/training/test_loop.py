@@ -180,6 +180,25 @@ def test_the_best_epoch_is_chosen_by_accuracy_or_loss(
     assert [row["best"] for row in events.epochs] == best
 
 
+def test_the_best_of_a_course_that_went_wrong_is_not_lost(
+    training: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    figures, steps = iter([0.5, 0.9, 0.8, 0.85]), iter(range(100))
+    monkeypatch.setattr(Batches, "evaluate", lambda self, model: {"val_accuracy": next(figures), "val_loss": 1.0})
+    monkeypatch.setattr(Means, "train", lambda self, *_: setattr(self, "loss", np.nan if next(steps) == 9 else 1.0))
+    checkpointer = training.checkpointing.Checkpointer
+    monkeypatch.setattr(checkpointer, "save_epoch", lambda self, state, _: state.epoch == 2 and self.save(state))
+    _, events = fitted(training, tmp_path, on_nan="rollback")
+    assert [(row["epoch"], row["best"]) for row in events.epochs] == [(1, True), (2, True), (2, False), (3, False)]
+
+
+def test_the_time_of_all_stages_counts(training: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    clock = iter([0.0, 59.0, 61.0])
+    monkeypatch.setattr(training.run.time, "monotonic", lambda: next(clock))
+    shared = training.run.Run({"train": SETTINGS | {"max_minutes": 1}, "run_dir": str(tmp_path)}, None, None, {})
+    assert [shared.is_out_of_time(), shared.is_out_of_time()] == [False, True]
+
+
 def test_a_stopped_training_is_not_evaluated_but_saved(
     training: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -112,6 +112,17 @@ class Checkpoints:
             raise UserError(words % (path, run_id, self._run_id or "unknown"))
 
 
+def resumed(request):
+    """Return what :meth:`Checkpoints.load` does, of the run that a request resumes; None where it resumes none.
+
+    Raises:
+        UserError: the checkpoint belongs to another run.
+    """
+    if not request.get("train", {}).get("resume"):
+        return None
+    return Checkpoints(request["run_dir"], run_id=request.get("run_id", "")).load(lambda _: None)
+
+
 def _number(value):
     return value.item()  # of numpy
 

@@ -10,6 +10,7 @@ from zoo.models import compat
 from zoo.models.compat import training_state
 from zoo.worker import weights
 from zoo.worker.errors import UserError
+from zoo.worker.training import checkpoint_files
 from zoo.worker.training.checkpoint_files import Checkpoints
 
 # A checkpoint at the end of an epoch waits until training took this many times as long as the last one did, so that
@@ -40,7 +41,7 @@ class Checkpointer:
         reserve = int(self._settings.get("disk_reserve_gb", 0) * 2**30)
         kept, run_id = self._settings.get("keep_checkpoints", 2), run.request.get("run_id", "")
         self._files = Checkpoints(run.folder, kept, reserve, run_id)
-        self._finished, self._steps = {}, 0
+        self._finished, self._steps, self._rolled_back = {}, 0, False
         self._saved, self._cost, self._complained = None, 0.0, False
         self._loaded = self._files.load(run.warn) if self._settings.get("resume") else None
         if self._settings.get("resume"):
@@ -54,6 +55,7 @@ class Checkpointer:
         arrays, saved = self._loaded
         _check(saved)
         self.best, self._finished, self._steps = saved["best"], saved["finished"], saved["steps_before"]
+        self._rolled_back = saved.get("course", {}).get("rollbacks", 0) > 0
         if self.best is not None:
             kind = "best/" if any(name.startswith("best/") for name in arrays) else "weights/"
             self._arrays = [arrays[name] for name in sorted(arrays) if name.startswith(kind)]
@@ -162,7 +164,8 @@ class Checkpointer:
 
     def consider(self, record):
         """Keep the present weights if they are the best, and mark the epoch's record with ``best``."""
-        again = self.best is not None and self.best["best_epoch"] == record["epoch"]
+        # An epoch that was cut off after it had been judged is judged again; one that went wrong is another epoch.
+        again = not self._rolled_back and self.best is not None and self.best["best_epoch"] == record["epoch"]
         record["best"] = self.best is None or again or self._is_better(record)
         if record["best"]:
             self._arrays, self._written = [np.array(value) for value in self._model.get_weights()], False
@@ -190,6 +193,7 @@ class Checkpointer:
             raise error
         scale, rollbacks = state.scale / 2, state.rollbacks + 1
         self._restore(state, *checkpoint)
+        self._rolled_back = True
         state.scale, state.rollbacks = scale, rollbacks
         self._run.warn(
             "%s. Back to epoch %d, step %d, with %g times the learning rate" % (error, state.epoch, state.step, scale)
@@ -208,9 +212,7 @@ class Checkpointer:
 
 def precision_before(run):
     """Name the precision that the checkpoint of a resumed training was computed in; None where it names none."""
-    if not run.settings.get("resume"):
-        return None
-    loaded = Checkpoints(run.folder, run_id=run.request.get("run_id", "")).load(lambda _: None)
+    loaded = checkpoint_files.resumed(run.request)
     precision = loaded[1].get("precision") if loaded else None
     return precision if precision in ("float32", "mixed_bfloat16") else None
 

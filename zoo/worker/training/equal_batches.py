@@ -9,11 +9,12 @@ import numpy as np
 def equal_batches(items, most, multiple=1):
     """(steps, size): the fewest batches of one size, at most so many items each, that hold all items.
 
-    The size is then raised to a multiple of what the processes that share them need.
+    The size is then raised to a multiple of what the processes that share them need, and fewer may do.
     """
     steps = -(-items // most)
     size = -(-items // steps)
-    return steps, -(-size // multiple) * multiple
+    size = -(-size // multiple) * multiple
+    return -(-items // size), size
 
 
 def tell_if_raised(run, items):

@@ -43,6 +43,10 @@ def keep(kept, part, training):
         training: a :class:`zoo.worker.training.run.Run`.
     """
     path = os.path.join(training.folder, "judged_%s.npz" % part)
+    bad = int(kept.pop("none").sum())
+    if bad:
+        words = "the network's answers to %d of %d items for %s are no numbers, and count as wrong"
+        training.warn(words % (bad, len(kept["label"]), "testing" if part == "test" else part))
     if training.group.rank == 0:
         save_arrays(path, kept)
     training.events.emit("artifact", kind="judged", path=path)

@@ -17,8 +17,8 @@ SMALL = 64 << 20
 class Rows:
     """Some rows of a .npy file, fetched when they are asked for.
 
-    The file is mapped only meanwhile: pages that were read stay in the system's cache, and would count as this
-    process's memory for as long as they are mapped.
+    A file that was not read whole is mapped only meanwhile: pages that were read stay in the system's cache, and
+    would count as this process's memory for as long as they are mapped.
 
     Args:
         path: of the file.
@@ -71,9 +71,10 @@ class Part:
 def parts(data):
     """The three parts of the request's data: name -> Part."""
     split = np.load(data["split"], allow_pickle=False)
-    files = {kept: (data["x_" + kept], read_small(data["x_" + kept])) for kept in ("train", "test")}
+    whole = {path: read_small(path) for path in {data["x_train"], data["x_test"]}}
     sets = {"train": "train", "validation": "train", "test": "test"}
-    rows = {name: Rows(files[kept][0], split[name], files[kept][1]) for name, kept in sets.items()}
+    files = {name: data["x_" + kept] for name, kept in sets.items()}
+    rows = {name: Rows(path, split[name], whole[path]) for name, path in files.items()}
     return {name: Part(rows[name], data["y_" + kept], split[name]) for name, kept in sets.items()}
 
 

@@ -67,7 +67,7 @@ class _Loop:
         )  # fmt: skip
         self._settings, self._total = stage.settings, stage.total_steps(batches)
         self._freeze_at = int(stage.freezing.share * self._total) if stage.freezing else None
-        self._began, self._interrupted_mid_epoch = time.monotonic(), False
+        self._interrupted_mid_epoch = False
 
     def goes_on(self):
         patience = self._settings.get("patience")
@@ -170,9 +170,8 @@ class _Loop:
 
     def _enforce_limits(self):
         """Stop in time; stop before memory runs out, with a checkpoint to go on from."""
-        minutes, gigabytes = self._settings.get("max_minutes"), self._settings.get("max_memory_gb")
-        stop = self._run.stop
-        if minutes and time.monotonic() - self._began >= 60 * minutes and not stop.asked:
+        gigabytes, stop = self._settings.get("max_memory_gb"), self._run.stop
+        if self._run.is_out_of_time() and not stop.asked:
             self._run.group.ask_to_stop(stop, "max_minutes")
         peak = memory.peak_bytes() if gigabytes else None
         if peak and peak > gigabytes * GIB:

@@ -26,8 +26,14 @@ class Run:
         self.request, self.events, self.stop, self.phases = request, events, stop, phases
         self.settings, self.folder = request["train"], request["run_dir"]
         self.group = distributed.current()
+        self._began = time.monotonic()
         # A format that cannot be written is refused here, not after hours of training.
         self.exporters = exporters.wanted(self.settings.get("export", ()))
+
+    def is_out_of_time(self):
+        """Whether its stages took ``train.max_minutes``, without features, which each resumption computes anew."""
+        minutes = self.settings.get("max_minutes")
+        return bool(minutes) and time.monotonic() - self._began - self.spent("features_s") >= 60 * minutes
 
     def add(self, phase, seconds):
         """Count seconds to a phase."""
