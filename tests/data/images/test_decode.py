@@ -88,6 +88,15 @@ def test_pictures_are_turned_as_their_exif_says(tmp_path: Path, turn: int) -> No
     assert is_half_red(decode.decode(tmp_path / "a.jpg", SIZE))
 
 
+def test_damaged_exif_drops_no_picture(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def damaged(_: Image.Image) -> None:
+        raise SyntaxError("not a TIFF file")
+
+    Image.new("RGB", (20, 10), "teal").save(tmp_path / "a.jpg")
+    monkeypatch.setattr(Image.Image, "getexif", damaged)
+    assert decode.decode(tmp_path / "a.jpg", (10, 20)).shape == (10, 20, 3)
+
+
 def test_ways_of_resizing(tmp_path: Path) -> None:
     path = tmp_path / "a.png"
     rows = np.zeros((100, 200, 3), np.uint8)

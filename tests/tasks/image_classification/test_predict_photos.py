@@ -22,7 +22,7 @@ from tests.support.weight_samples import mobilenet
 from zoo.cli.main import main
 from zoo.core.errors import ZooError
 from zoo.tasks import registry
-from zoo.tasks.image_classification import photo_stream
+from zoo.tasks.image_classification import contact_sheet, photo_stream
 from zoo.weights import io as weights_io
 from zoo.weights.class_names import choose as names_of
 
@@ -133,6 +133,14 @@ def test_a_folder_that_may_not_be_listed_is_told(zoo: Zoo, tmp_path: Path, monke
         photo_stream.listed(str(tmp_path / "in" / "shut"))
 
 
+def test_large_pictures_do_not_cover_each_other_on_a_sheet(tmp_path: Path) -> None:
+    entries = [contact_sheet.Entry(np.full((300, 300, 3), 9, np.uint8), "a", []) for _ in range(2)]
+    contact_sheet.draw(entries, "two", tmp_path / "sheet.png")
+    sheet = np.asarray(Image.open(tmp_path / "sheet.png").convert("L"))
+    row = sheet[sheet.shape[0] // 2]
+    assert (row == 9).sum() == 2 * contact_sheet.CELL
+
+
 def test_sheets_have_pages_and_an_end(zoo: Zoo, tmp_path: Path) -> None:
     for number in range(47):
         photo(tmp_path / "in" / f"{number:02}.png", number)
@@ -152,12 +160,21 @@ def _standard_input(*paths: object) -> io.TextIOWrapper:
 
 def test_paths_from_standard_input(zoo: Zoo, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     first, second = photo(tmp_path / "a, [b]=c.png", 3), photo(tmp_path / "d.png", 4)
-    monkeypatch.setattr(sys, "stdin", _standard_input(first, "", tmp_path / "gone.png", second))
+    monkeypatch.setattr(sys, "stdin", _standard_input(first, "", tmp_path / "gone.png", "https://host/a.png", second))
     assert zoo("input=-", "sheets=0") == 0
     folder = only_run(tmp_path)
     assert [row["input"] for row in rows(folder)] == [str(first), str(second)]
-    assert rows(folder, "skipped.csv") == [{"input": str(tmp_path / "gone.png"), "reason": "there is no such file"}]
+    gone = [str(tmp_path / "gone.png"), "https://host/a.png"]
+    assert rows(folder, "skipped.csv") == [{"input": name, "reason": "there is no such file"} for name in gone]
     assert not list(folder.glob("*.png"))
+
+
+def test_a_name_that_is_no_text_in_a_reason(zoo: Zoo, tmp_path: Path) -> None:
+    photo(tmp_path / "in" / "a.png", 3)
+    (tmp_path / "in" / os.fsdecode(b"\xe4.jpg")).write_bytes(b"\0\0\0\x18ftypheic" + bytes(200))
+    assert zoo("input=in", "sheets=0") == 0
+    (row,) = rows(only_run(tmp_path), "skipped.csv")
+    assert "it is HEIC" in row["reason"]
 
 
 def test_paths_that_are_no_text(zoo: Zoo, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -271,3 +271,21 @@ def test_a_video_keeps_its_frames_and_its_sound(zoo: Zoo, tmp_path: Path, capsys
     assert "cannot be used" in capsys.readouterr().err
     assert zoo("input=a.mp4", "save=e.png") == 1
     assert "Videos cannot be written" in capsys.readouterr().err
+
+
+@pytest.mark.skipif(shutil.which("ffmpeg") is None, reason="ffmpeg is not installed")
+def test_films_of_ten_bits_are_read_and_what_a_damaged_one_lacks_is_told(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    film = tmp_path / "a.mkv"
+    source = ["-f", "lavfi", "-i", "testsrc=size=160x120:rate=10:duration=2"]
+    subprocess.run(
+        ["ffmpeg", "-loglevel", "error", *source, "-c:v", "ffv1", "-pix_fmt", "yuv420p10le", film], check=True
+    )
+    frames = list(video.frames(video.opened(film)))
+    assert [frame.shape for frame in frames] == [(120, 160, 3)] * 20
+    assert "damaged" not in capsys.readouterr().err
+    film.write_bytes(film.read_bytes()[: film.stat().st_size * 3 // 4])
+    fewer = len(list(video.frames(video.opened(film))))
+    assert 0 < fewer < 20
+    assert f"a.mkv may be damaged: {fewer} frames were read" in capsys.readouterr().err

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
 # Part of every name: raise it when the same file would become other pixels.
-CACHE_VERSION = 1
+CACHE_VERSION = 2
 ARRAY, STATE, REASONS = "pictures.npy", "state.npy", "reasons.json"
 OPEN, GOOD, BAD = 0, 1, 2
 CHUNK = 32

@@ -71,6 +71,6 @@ def describe(path: Path) -> str:
 
 
 def _is_video(head: bytes) -> bool:
-    transport_stream = len(head) > 188 and head[0] == head[188] == 0x47
+    transport_stream = len(head) > 188 and head[0] == head[188] == 0x47 and not head.startswith(b"GIF8")
     avi = head.startswith(b"RIFF") and head[8:12] == b"AVI "
     return head.startswith(_VIDEOS) or transport_stream or avi

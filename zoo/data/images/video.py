@@ -15,6 +15,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import IO, TYPE_CHECKING
 
+from zoo.core import console
 from zoo.core.errors import ZooError
 from zoo.core.files import atomic_file, storage_error
 from zoo.data.images.decode import MOST_PIXELS, UnreadableError
@@ -79,7 +80,9 @@ def frames(video: Video) -> "Iterator[Bytes]":
     Raises:
         UnreadableError: it is damaged before its first frame.
     """
-    words = ["-i", f"file:{video.path}", "-map", "0:v:0", "-r", video.rate, "-f", "image2pipe", "-c:v", "ppm", "-"]
+    # Without a format of pixels ffmpeg writes films of 10 bits as pictures of 16.
+    words = ["-i", f"file:{video.path}", "-map", "0:v:0", "-r", video.rate, "-pix_fmt", "rgb24"]
+    words += ["-f", "image2pipe", "-c:v", "ppm", "-"]
     with tempfile.TemporaryFile() as said:
         process = subprocess.Popen(
             [_tool("ffmpeg"), *_QUIET, *_LOCAL, *words], stdout=subprocess.PIPE, stderr=said, bufsize=1 << 20
@@ -90,13 +93,18 @@ def frames(video: Video) -> "Iterator[Bytes]":
             while (frame := _ppm(process.stdout)) is not None:
                 number += 1
                 yield frame
+            process.stdout.close()
+            process.wait()
         finally:
             process.stdout.close()
             process.terminate()
             process.wait()
+        said.seek(0)
+        complaints = said.read().decode(errors="replace")
         if not number:
-            said.seek(0)
-            raise UnreadableError(_last(said.read().decode(errors="replace")))
+            raise UnreadableError(_last(complaints))
+        if complaints.strip() or process.returncode:
+            console.warn(f"{video.path} may be damaged: {number:,} frames were read; {_last(complaints)}")
 
 
 def _ppm(stream: IO[bytes]) -> "Bytes | None":
@@ -106,7 +114,8 @@ def _ppm(stream: IO[bytes]) -> "Bytes | None":
     if stream.readline() != b"P6\n":
         return None
     columns, rows = (int(word) for word in stream.readline().split())
-    stream.readline()
+    if stream.readline() != b"255\n":
+        return None
     content = stream.read(3 * rows * columns)
     return np.frombuffer(content, np.uint8).reshape(rows, columns, 3) if len(content) == 3 * rows * columns else None
 

@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     Arrays = dict[str, NDArray[Any]]
 
 # Part of the name of every prepared folder: raise it when what is made from the same sources changes.
-CACHE_VERSION = 2
+CACHE_VERSION = 3
 VOCABULARY = "vocabulary.json"
 ABOUT = "about.json"
 TEXTS = "texts.bin"

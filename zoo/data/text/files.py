@@ -164,13 +164,15 @@ def _parts_below(folder: Path, parts: tuple[str, ...], above: list[str]) -> Iter
     if real in above:
         return
     try:
-        for entry in [entry for entry in os.scandir(path) if not entry.name.startswith(".")]:
-            if entry.is_dir():
-                yield from _parts_below(folder, (*parts, entry.name), [*above, real])
-            elif entry.is_file() or entry.is_symlink():
-                yield (*parts, entry.name)
+        names = sorted(entry.name for entry in os.scandir(path) if not entry.name.startswith("."))
     except OSError as error:
         raise storage_error("read", path, error) from error
+    for name in names:
+        entry = path / name
+        if entry.is_dir():
+            yield from _parts_below(folder, (*parts, name), [*above, real])
+        elif entry.is_file() or not entry.exists():  # a link that leads nowhere is told by whoever reads it
+            yield (*parts, name)
 
 
 def iter_archive(archive: Path, suffix: str) -> Iterator[tuple[tuple[str, ...], bytes]]:

@@ -45,7 +45,7 @@ def draw(entries: list[Entry], title: str, path: Path) -> None:
     """
     from PIL import Image, ImageDraw
 
-    thumbs = [_enlarged(Image.fromarray(entry.thumb)) for entry in entries]
+    thumbs = [_fitting(Image.fromarray(entry.thumb)) for entry in entries]
     rows = [thumbs[begin : begin + COLUMNS] for begin in range(0, len(thumbs), COLUMNS)]
     highest = [max(thumb.height for thumb in row) for row in rows]
     width = max(min(COLUMNS, len(entries)) * (CELL + MARGIN) + MARGIN, 560)
@@ -65,10 +65,12 @@ def draw(entries: list[Entry], title: str, path: Path) -> None:
     page.save(path, optimize=False, compress_level=3)
 
 
-def _enlarged(thumb: "Image.Image") -> "Image.Image":
-    """Tiny pictures a whole number of times as large, pixel by pixel."""
+def _fitting(thumb: "Image.Image") -> "Image.Image":
+    """Tiny pictures a whole number of times as large, pixel by pixel; large ones reduced."""
     from PIL import Image
 
+    if max(thumb.size) > CELL:
+        thumb.thumbnail((CELL, CELL), Image.Resampling.BILINEAR)
     times = CELL // max(thumb.size)
     if times < 2:
         return thumb

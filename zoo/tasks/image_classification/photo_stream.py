@@ -183,7 +183,7 @@ class PhotoStream:
             pixels, small = decode.decode_with_thumb(path, self._size, self._resize, THUMB if thumb else 0)
             return Picture(name, pixels, small)
         except decode.UnreadableError as reason:
-            return Skipped(name, str(reason))
+            return Skipped(name, shown(str(reason)))
 
     def _fill(self, stdin: IO[bytes]) -> None:
         try:
@@ -254,7 +254,7 @@ def listed(source: str, lines: Callable[[], Iterable[bytes]] = tuple) -> Listed:
     """
     if source == "-":
         given = (os.fsdecode(line).rstrip("\r\n") for line in lines())
-        return Listed(((shown(line), user_path(line)) for line in given if line.strip()), None, [])
+        return Listed(((shown(line), _given(line)) for line in given if line.strip()), None, [])
     path = existing_input(source, KINDS)
     if path.is_file():
         return Listed(iter([(shown(path.name), path)]), 1, [])
@@ -265,6 +265,14 @@ def listed(source: str, lines: Callable[[], Iterable[bytes]] = tuple) -> Listed:
         raise ZooError(f"The folder {path} holds no picture{shut}", KINDS)
     skipped = [Skipped(shown(name), reason) for name, reason in closed]
     return Listed(((shown(name), path / name) for name in decode.iter_images(path)), count, skipped)
+
+
+def _given(line: str) -> Path:
+    """Return the path that a line names; one that cannot be is left out by name like one that is not there."""
+    try:
+        return user_path(line)
+    except ZooError:
+        return Path(line)
 
 
 def shown(name: str) -> str:
