@@ -161,8 +161,8 @@ class Application:
                 return _json({"predictions": [{"text": text} for text in writing.result()]})
             if leaving.done():
                 raise ClientDisconnect
-            words = f"The text was not complete within {MOST_WRITING_S:.0f} s"
-            raise RequestError(504, f"{words}; give a smaller length, or use :generate")
+            words = f"What was asked for was not complete within {MOST_WRITING_S:.0f} s"
+            raise RequestError(504, f"{words}; ask for fewer texts or a smaller length, or use :generate")
         finally:  # who does not wait for a text frees the writer
             writing.cancel()
             leaving.cancel()

@@ -144,7 +144,8 @@ def _pictures(pictures, folder, request, batch):
     names = [os.path.join(folder, name) for name in ("x.npy", "y.npy")]
     np.save(names[0], x)
     np.save(names[1], random.randint(0, request["classes"], STORED))
-    return pictures.Part(names[0], names[1], np.resize(np.arange(STORED), MOST_STEPS * batch))
+    chosen = np.resize(np.arange(STORED), MOST_STEPS * batch)
+    return pictures.Part(pictures.Rows(names[0], chosen, pictures.read_small(names[0])), names[1], chosen)
 
 
 def main(altered=lambda model: None):
