@@ -5,6 +5,7 @@ import pytest
 from sklearn.linear_model import LogisticRegression
 
 from zoo.models import logistic_regression, word_parts
+from zoo.models.logistic_regression import compact
 
 TOTAL = 50
 
@@ -30,7 +31,7 @@ def loss(gains: np.ndarray, numbers: np.ndarray, labels: np.ndarray, ratios: np.
 def test_two_classes_are_told_apart_as_by_scikit_learn() -> None:
     numbers, labels, ratios = texts(2)
     ratios[:, 0] = -ratios[:, 1]
-    given = logistic_regression.gains([numbers[:100], numbers[100:]], ratios, labels)
+    given = logistic_regression.gains([compact(numbers[:100]), compact(numbers[100:])], ratios, labels)
     rows = np.stack([np.bincount(features, minlength=TOTAL) for features in numbers]) * ratios[:, 1]
     same = LogisticRegression(C=4 * logistic_regression.STRENGTH, fit_intercept=False, tol=1e-10).fit(rows, labels)
     assert rows @ (2 * given) == pytest.approx(same.decision_function(rows), abs=0.05)
@@ -39,7 +40,7 @@ def test_two_classes_are_told_apart_as_by_scikit_learn() -> None:
 @pytest.mark.parametrize("classes", [2, 5])
 def test_no_other_gains_are_better(classes: int) -> None:
     numbers, labels, ratios = texts(classes)
-    given = logistic_regression.gains([numbers], ratios, labels)
+    given = logistic_regression.gains([compact(numbers)], ratios, labels)
     best, random = loss(given, numbers, labels, ratios), np.random.default_rng(0)
     assert best < loss(np.zeros(TOTAL), numbers, labels, ratios)
     for _ in range(50):
@@ -51,7 +52,7 @@ def test_texts_without_features_and_padding_count_nothing() -> None:
     numbers, labels, ratios = texts(2)
     padded = np.concatenate([numbers, np.zeros((3, 8), int)])
     numbers = np.concatenate([padded, np.zeros_like(padded)], axis=1)
-    given = logistic_regression.gains([numbers], ratios, np.concatenate([labels, [0, 1, 1]]))
+    given = logistic_regression.gains([compact(numbers)], ratios, np.concatenate([labels, [0, 1, 1]]))
     assert np.isfinite(given).all()
     assert given[0] == 0
     assert given.any()
@@ -59,7 +60,7 @@ def test_texts_without_features_and_padding_count_nothing() -> None:
 
 def test_where_all_texts_are_of_one_class_nothing_is_learnt_from_ratios_of_zero() -> None:
     numbers, labels, ratios = texts(2)
-    assert not logistic_regression.gains([numbers], np.zeros_like(ratios), np.zeros_like(labels)).any()
+    assert not logistic_regression.gains([compact(numbers)], np.zeros_like(ratios), np.zeros_like(labels)).any()
 
 
 def test_parts_of_tokens_are_features_of_the_texts_that_have_the_tokens() -> None:
@@ -67,7 +68,7 @@ def test_parts_of_tokens_are_features_of_the_texts_that_have_the_tokens() -> Non
     words = ["", *(f"{number % 7}{number % 5}" for number in range(1, 20))]  # tokens; what follows are combinations
     parts = word_parts.Parts(words)
     of_parts = np.random.default_rng(0).normal(size=(parts.count, 2)).astype(np.float32)
-    given = logistic_regression.gains([numbers], np.concatenate([ratios, of_parts]), labels, parts)
+    given = logistic_regression.gains([compact(numbers)], np.concatenate([ratios, of_parts]), labels, parts)
 
     def rows(features: np.ndarray) -> np.ndarray:
         own = np.bincount(features, minlength=TOTAL)

@@ -1,5 +1,8 @@
 """Fit how much each feature of a text counts, by logistic regression on features of fixed log-count ratios."""
 
+import os
+from concurrent.futures import ThreadPoolExecutor
+
 import numpy as np
 
 # Of the penalty, inverse: with two classes four times as much is scikit-learn's C. Half and twice it are no better.
@@ -7,9 +10,24 @@ STRENGTH = 0.025
 MOST_ITERATIONS, MEMORY, TOLERANCE = 60, 6, 1e-4
 # Of more features, times one less than classes, texts are left out: so many take about 1.5 GB and half a minute.
 MOST_FEATURES = 50_000_000
+# Texts are computed with in so many groups, by all processors.
+GROUPS = 4
 
 
-def gains(batches, ratios, labels, parts=None):
+def compact(batch):
+    """Return the features of some texts one after the other, int32, and how many each text has.
+
+    Args:
+        batch: (n, width) integers, 0 for none, from :func:`zoo.models.text_features.features`.
+    """
+    # Each text begins with padding, which counts nothing: none is empty.
+    batch = np.concatenate([np.zeros((len(batch), 1), batch.dtype), batch], axis=1)
+    chosen = batch != 0
+    chosen[:, 0] = True
+    return batch[chosen].astype(np.int32), chosen.sum(axis=1)
+
+
+def gains(texts, ratios, labels, parts=None):
     """Return how much each feature counts, so that texts are told apart.
 
     The logits of a text are the sum over its features, and ``parts`` of its tokens, of ratio times gain. The mean
@@ -17,7 +35,7 @@ def gains(batches, ratios, labels, parts=None):
     L-BFGS (Nocedal and Wright, Numerical Optimization, algorithm 7.5).
 
     Args:
-        batches: of features, (n, width) integers, 0 for none, from :func:`zoo.models.text_features.features`.
+        texts: what :func:`compact` returns, of one batch of texts after the other.
         ratios: (features, classes); with ``parts``, theirs stand after those of the features.
         labels: (n,) integer classes of all texts.
         parts: :class:`zoo.models.word_parts.Parts` of the tokens, which are the first features.
@@ -25,23 +43,31 @@ def gains(batches, ratios, labels, parts=None):
     Returns:
         One gain, float64, of each row of ``ratios``.
     """
-    numbers, sizes = [], []
-    for batch in batches:
-        # Each text begins with padding, which counts nothing: none is empty.
-        batch = np.concatenate([np.zeros((len(batch), 1), batch.dtype), batch], axis=1)
-        kept = batch != 0
-        kept[:, 0] = True
-        numbers.append(batch[kept].astype(np.int32))
-        sizes.append(kept.sum(axis=1))
-    loss = _loss(np.concatenate(numbers), np.concatenate(sizes), ratios, labels, parts)
-    return _minimum(loss, np.zeros(len(ratios)))
+    groups = _groups(list(texts))
+    with ThreadPoolExecutor(min(GROUPS, os.cpu_count() or 1)) as pool:
+        return _minimum(_loss(groups, ratios, labels, parts, pool), np.zeros(len(ratios)))
 
 
-def _loss(numbers, sizes, ratios, labels, parts):
+def _groups(texts):
+    """Join batches to a few groups: (features, where each text begins, features of each text, slice of all texts).
+
+    How many there are has nothing to do with the machine, so that sums are the same on all of them.
+    """
+    groups, before = [], 0
+    for some in np.array_split(np.arange(len(texts)), min(GROUPS, len(texts))):
+        numbers = np.concatenate([texts[number][0] for number in some]).astype(np.intp)
+        sizes = np.concatenate([texts[number][1] for number in some])
+        begins = np.concatenate([[0], np.cumsum(sizes)[:-1]])
+        groups.append((numbers, begins, sizes, slice(before, before + len(sizes))))
+        before += len(sizes)
+    return groups
+
+
+def _loss(groups, ratios, labels, parts, pool):
     """The function of the gains that is minimized; it returns its value and its gradient."""
     # The same probabilities with one column less: the logits of the last class are 0.
     ratios = ratios[:, :-1] - ratios[:, -1:]
-    begins, texts = np.concatenate([[0], np.cumsum(sizes)[:-1]]), len(sizes)
+    texts = len(labels)
     penalty, chosen = 1 / (STRENGTH * texts), np.eye(ratios.shape[1] + 1)[labels]
     features = len(ratios) - (parts.count if parts else 0)
 
@@ -55,8 +81,23 @@ def _loss(numbers, sizes, ratios, labels, parts):
     def of_all(sums):
         return sums if parts is None else np.concatenate([sums, parts.sum_by_part(sums[: parts.words])])
 
+    def sums_by_text(weights):
+        own = of_features(weights).astype(np.float32)  # half as much to gather from
+        return np.concatenate(list(pool.map(lambda group: np.add.reduceat(own.take(group[0]), group[1]), groups)))
+
+    def sums_by_feature(values):
+        def of_group(group):
+            numbers, _, sizes, some = group
+            return np.bincount(numbers, np.repeat(values[some], sizes), features)
+
+        results = pool.map(of_group, groups)
+        total = next(results)
+        for each in results:
+            total += each
+        return of_all(total)
+
     def loss(gains):
-        sums = [np.add.reduceat(of_features(column * gains)[numbers], begins) for column in ratios.T]
+        sums = [sums_by_text(column * gains) for column in ratios.T]
         logits = np.stack([*sums, np.zeros(texts)], axis=1)
         logits -= logits.max(axis=1, keepdims=True)
         powers = np.exp(logits)
@@ -65,7 +106,7 @@ def _loss(numbers, sizes, ratios, labels, parts):
         errors = (powers / total - chosen)[:, :-1] / texts
         gradient = penalty * gains
         for column, error in zip(ratios.T, errors.T):
-            gradient += column * of_all(np.bincount(numbers, np.repeat(error, sizes), features))
+            gradient += column * sums_by_feature(error)
         return value, gradient
 
     return loss

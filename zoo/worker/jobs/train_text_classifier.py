@@ -72,22 +72,27 @@ def _fit_linear(model, texts, labels, chosen, pieces):
         words = [piece.encode("latin-1").decode("utf-8", "ignore").strip() for piece in pieces]
         stems, parts = word_parts.stems(words), word_parts.Parts(words)
 
-    def batches(numbers):
-        for begin in range(0, len(numbers), text_features.TOGETHER):
-            part = numbers[begin : begin + text_features.TOGETHER]
-            yield text_features.features(texts.batch(part), stems, vocabulary, buckets), labels[part]
+    kinds = text_features.KINDS if stems is None else text_features.KINDS_WITH_STEMS
+    features = kinds * int(texts.sizes[chosen].sum()) * max(1, classes - 1)
+    share, fitted = -(-features // logistic_regression.MOST_FEATURES), []
 
-    counts = text_features.counts(batches(chosen), vocabulary + buckets, classes)
+    def batches():
+        # Texts of like length together, so that little is padding; those that are left out are of every length.
+        order = chosen[np.argsort(texts.sizes[chosen], kind="stable")]
+        for begin in range(0, len(order), text_features.TOGETHER):
+            part = order[begin : begin + text_features.TOGETHER]
+            rows = text_features.features(texts.batch(part), stems, vocabulary, buckets)
+            fitted.append((logistic_regression.compact(rows[::share]), labels[part[::share]]))
+            yield rows, labels[part]
+
+    counts = text_features.counts(batches(), vocabulary + buckets, classes)
     ratios = text_features.log_count_ratios(counts)
     if parts:
         of_parts = np.stack([parts.sum_by_part(column) for column in counts[:vocabulary].T], axis=1)
         ratios = np.concatenate([ratios, PART_WEIGHT * text_features.log_count_ratios(of_parts)])
     del counts  # with many classes it takes gigabytes
-    # Texts of one class may stand together: those that are left out are spread over all.
-    kinds = text_features.KINDS if stems is None else text_features.KINDS_WITH_STEMS
-    features = kinds * int(texts.sizes[chosen].sum()) * max(1, classes - 1)
-    fitted = chosen[:: -(-features // logistic_regression.MOST_FEATURES)]
-    gains = logistic_regression.gains((numbers for numbers, _ in batches(fitted)), ratios, labels[fitted], parts)
+    compacted, classes_of = zip(*fitted)
+    gains = logistic_regression.gains(compacted, ratios, np.concatenate(classes_of), parts)
     if parts:
         ratios, gains = _folded(ratios, gains, parts, vocabulary + buckets)
     layer.start(ratios, gains, stems)
