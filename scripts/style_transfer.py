@@ -30,7 +30,8 @@ def main(argv):
     command = [sys.executable, os.path.join(HERE, "run.py"), "python", os.path.abspath(__file__)] + argv
     if _inside():
         command = [sys.executable, "-m", "zoo"] + settings(options)
-        print("python -m zoo " + " ".join(settings(options)))
+        shown = "python -m zoo " + " ".join(settings(options))
+        print(shown.encode("utf-8", "backslashreplace").decode("utf-8"))
         sys.stdout.flush()
         path = [os.path.dirname(HERE)] + [text for text in [os.environ.get("PYTHONPATH")] if text]
         os.environ["PYTHONPATH"] = os.pathsep.join(path)

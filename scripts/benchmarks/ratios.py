@@ -1,9 +1,12 @@
 """Print measured ratios as one table, from files that the scripts of this folder wrote with ``--output FILE.json``.
 
-python scripts/benchmarks/ratios.py FILE.json... [--markdown] [--output ALL.json]
+python scripts/benchmarks/ratios.py FILE.json... [--markdown] [--output ALL.json] [--check docs/ratios.json]
 
 A FILE may also be the results.json of `python -m zoo bench model=transformer implementation=both` or of
 `python -m zoo bench bench=stacks`, of which the first stack is compared with the others.
+
+``--check`` compares with rows that were measured earlier, on the same machine where there are some: where the median
+of a row is more than a tenth below the least of its rounds then, something has become slower (exit status 1).
 
 A row gives the speed of the zoo relative to something else in the same run, its spread over the rounds, and the share
 of the matrix peak where it was measured. There is one table for each machine.
@@ -22,6 +25,7 @@ ROOT = Path(__file__).resolve().parent.parent.parent
 sys.path.insert(0, str(ROOT))
 
 Row = dict[str, Any]
+TOLERANCE = 0.1
 HEADINGS = ["what", "zoo", "against", "times as fast", "rounds", "of the peak"]
 
 
@@ -133,22 +137,42 @@ def lines(rows: list[Row], markdown: bool) -> list[str]:
     return output
 
 
-def main() -> int:
-    """Print the table."""
+def slower(rows: list[Row], earlier: list[Row]) -> list[str]:
+    """Describe the rows that have become slower than they were in all rounds of an earlier measurement."""
+    result = []
+    for row in rows:
+        same = [each for each in earlier if all(each[key] == row[key] for key in ("what", "zoo", "against"))]
+        here = [each for each in same if each["machine"] == row["machine"]] or same
+        if here and row["times_as_fast"] < (1 - TOLERANCE) * here[-1]["least"]:
+            was = " ".join(cells(here[-1])[3:4])
+            result.append(
+                f"{row['what']}, against {row['against']}: {row['times_as_fast']:.2f} times as fast, was {was}"
+            )
+    return result
+
+
+def main(arguments: list[str] | None = None) -> int:
+    """Print the table; return the exit status."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("files", nargs="+", type=Path)
     parser.add_argument("--markdown", action="store_true")
     parser.add_argument("--output", type=Path, help="JSON file for all rows")
-    parsed = parser.parse_args()
+    parser.add_argument("--check", type=Path, help="JSON file of rows that were measured earlier")
+    parsed = parser.parse_args(arguments)
+    worse: list[str] = []
     try:
         rows = [each for path in parsed.files for each in read(path)]
         print("\n".join(lines(rows, parsed.markdown)[1:]))
         if parsed.output:
             write(parsed.output, rows)
+        if parsed.check:
+            worse = slower(rows, read(parsed.check))
     except (OSError, ValueError, KeyError, TypeError) as error:
         print(f"error: a file has no rows of these benchmarks: {error}", file=sys.stderr)
         return 1
-    return 0
+    for words in worse:
+        print(f"slower: {words}", file=sys.stderr)
+    return 1 if worse else 0
 
 
 if __name__ == "__main__":

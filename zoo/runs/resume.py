@@ -6,6 +6,7 @@ import re
 import shlex
 import uuid
 from pathlib import Path
+from typing import Any
 
 from zoo.config import config_files, model_files, references
 from zoo.config.overrides import leaves, override, value_of
@@ -140,14 +141,20 @@ def _first_overrides(record: RunRecord, folder: Path, keys: set[str]) -> list[st
     return [*(text for text in first if text.partition("=")[0] not in adjusted), *kept]
 
 
-def _of_recipe(record: RunRecord) -> dict[str, str | float | bool]:
+def _of_recipe(record: RunRecord) -> Json:
     """Return what a run has of that which recipes set: they may set something else by now."""
     content, model = dict(leaves(record.config)), record.config.get("model")
     name = str(model.get("name")) if isinstance(model, dict) else ""
     recorded = {key: content[key] for key in sorted(config_files.recipe_keys(name)) if key in content}
-    plain = {key: value for key, value in recorded.items() if isinstance(value, bool | int | float)}
+    plain = {key: value for key, value in recorded.items() if _is_plain(value)}
     precision = content.get(PRECISION)
     return plain | ({PRECISION: precision} if precision in TRAINING_PRECISIONS else {})
+
+
+def _is_plain(value: Any) -> bool:
+    """Whether a value in a record, which may be a stranger's, is a number, a word or nothing."""
+    word = isinstance(value, str) and re.fullmatch(r"\w{1,40}", value, re.ASCII)
+    return value is None or isinstance(value, bool | int | float) or bool(word)
 
 
 def _later_arguments(record: RunRecord) -> list[str]:

@@ -230,7 +230,7 @@ def _describe(context: RunContext[ExportConfig], subject: Subject, rows: list[Js
     lines = [
         f"# {subject.model['name']}, exported",
         "",
-        f"From {subject.about}.",
+        f"From {console.escape_controls(subject.about)}.",
         "",
         *export_table.markdown(rows, compared),
         "",

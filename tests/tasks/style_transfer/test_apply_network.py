@@ -245,6 +245,22 @@ def test_wrong_styles_are_told(
     assert not (tmp_path / "runs").exists()
 
 
+def test_no_result_is_written_over_a_picture_that_is_read_or_over_another(
+    zoo: Zoo, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    for name in ("in/x.png", "in/sub/x.png"):
+        photo(tmp_path / name)
+    before = (tmp_path / "in" / "sub" / "x.png").read_bytes()
+    assert zoo("input=in", "save=in/sub", "overwrite=true") == 1
+    assert "is read, and would be written over" in capsys.readouterr().err
+    assert (tmp_path / "in" / "sub" / "x.png").read_bytes() == before
+    (tmp_path / "two").mkdir()
+    for name in ("x.ppm", "x.ppm.png"):  # a format that is not written gets .png behind its name
+        Image.new("RGB", (20, 20)).save(tmp_path / "two" / name, "PPM" if name == "x.ppm" else "PNG")
+    assert zoo("input=two", "save=out") == 1
+    assert "Two results would be called" in capsys.readouterr().err
+
+
 def test_videos_need_ffmpeg_and_the_user_is_told(
     zoo: Zoo, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:

@@ -85,14 +85,26 @@ def test_a_corrupt_picture_is_refused(tmp_path: Path) -> None:
     assert "broken.jpg (style) cannot be used" in refused("content=whole.png", "style=broken.jpg")
 
 
-@pytest.mark.parametrize("role", ["content", "style", "start"])
+@pytest.mark.parametrize("role", ["content", "style", "start", "masks"])
 def test_a_picture_is_never_written_over_itself(tmp_path: Path, role: str) -> None:
     whole = photo(tmp_path / "mine.png")
     before = whole.read_bytes()
     (tmp_path / "link.png").symlink_to(whole)
     for name in ("mine.png", "link.png"):
-        assert "would be lost" in refused(f"{role}=mine.png", f"save={name}", "overwrite=true")
+        given = "[mine.png]" if role == "masks" else "mine.png"
+        assert "would be lost" in refused(f"{role}={given}", f"save={name}", "overwrite=true")
     assert whole.read_bytes() == before
+
+
+def test_a_mask_that_was_drawn_on_nothing_is_black_there(tmp_path: Path) -> None:
+    photo(tmp_path / "photo.png", (4, 4))
+    drawn = np.zeros((4, 4, 4), np.uint8)
+    drawn[:2] = 255
+    Image.fromarray(drawn, "RGBA").save(tmp_path / "mask.png")
+    settings = StyleConfig(content=str(tmp_path / "photo.png"), masks=[str(tmp_path / "mask.png")])
+    (mask,) = inputs.open_all(settings, None).masks
+    assert mask is not None
+    assert mask.tolist() == [[255] * 4] * 2 + [[0] * 4] * 2
 
 
 def test_a_file_that_is_there_is_kept_unless_told(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

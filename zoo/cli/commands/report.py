@@ -18,7 +18,7 @@ def add_parser(verbs: "Verbs") -> None:
     parser.add_argument("runs", nargs="*", metavar="RUN", help="a run folder, its name, or last (the default)")
     parser.add_argument("--output", metavar="FILE", help="the page to write (default: RUN/report.html)")
     parser.add_argument("--root", metavar="FOLDER", help="the folder with all run folders (default: runs)")
-    parser.add_argument("--list", action="store_true", help="print a table of all runs instead of writing a page")
+    parser.add_argument("--list", action="store_true", help="print a table of runs instead of writing a page")
     parser.add_argument("--sort", metavar="KEY", help="with --list: run, started (the default), model, value, ...")
     parser.add_argument("--reverse", action="store_true", help="with --list: largest first")
     parser.add_argument("--all", action="store_true", help=f"with --list: more than {NEWEST} rows")

@@ -29,7 +29,8 @@ class FaultTolerance:
     """How a training survives faults and what it may use; nothing of it changes what is trained.
 
     Attributes:
-        checkpoint_minutes: time between two checkpoints within an epoch; each epoch ends with one as well.
+        checkpoint_minutes: time between two checkpoints within an epoch; an epoch ends with one as well, unless the
+            last is so recent that it would take more than 2 % of the time.
         keep_checkpoints: how many of the last checkpoints stay on the disk.
         disk_reserve_gb: free disk space that checkpoints leave alone.
         max_minutes: stop after this time and keep what was learnt; resume=RUN continues.

@@ -165,9 +165,8 @@ def _planned(given: Path, names: list[str], settings: RestyleConfig) -> list[pip
     items = _items(given, names, user_path(settings.save) if settings.save else None)
     for item in items:
         (video.check_target if video.describes(item.source) else files.output_format)(item.target)
-        if settings.save and item.target.exists() and item.target.samefile(item.source):
-            raise ZooError(f"{item.source} would be written over itself", "Give another place: save=PATH")
     if settings.save:
+        _refuse_collisions(items)
         check_writable(items[0].target, "Choose a place you can write: save=PATH")
     there = [item.target for item in items if settings.save and item.target.exists()]
     if there and not settings.overwrite:
@@ -176,6 +175,18 @@ def _planned(given: Path, names: list[str], settings: RestyleConfig) -> list[pip
     if there:
         console.warn(f"Writing over {len(there):,} of {len(items):,} pictures, as told")
     return items
+
+
+def _refuse_collisions(items: list[pipeline.Item]) -> None:
+    """Stop where a result would be written over a picture that is read, or over another result."""
+    sources, targets = {item.source.resolve() for item in items}, set[Path]()
+    for item in items:
+        where = item.target.resolve()
+        if where in sources:
+            raise ZooError(f"{where} is read, and would be written over", "Give another place: save=PATH")
+        if where in targets:
+            raise ZooError(f"Two results would be called {item.target}", "Rename one of the pictures.")
+        targets.add(where)
 
 
 def _items(given: Path, names: list[str], save: Path | None) -> list[pipeline.Item]:

@@ -10,7 +10,7 @@ from zoo.core import console, paths
 from zoo.core.errors import ZooError
 from zoo.core.files import check_writable, file_sha256
 from zoo.core.paths import user_path
-from zoo.data.images import files
+from zoo.data.images import decode, files
 from zoo.data.sources import bundled_photos
 from zoo.runs import records
 from zoo.runs.records import Json
@@ -51,7 +51,8 @@ def open_all(settings: StyleConfig, own: Path | None) -> StyleInputs:
     masks = [_mask(name, content) for name in settings.masks or [""] * len(styles)]
     weights = settings.style_weights or [1.0] * len(styles)
     start = None if settings.start in ("content", "noise") else images.opened(user_path(settings.start), "start")
-    save = own or target(settings, [content, *styles, *([start] if start else [])])
+    used = [picture.path for picture in (content, *styles, *([start] if start else []))]
+    save = own or target(settings, [*used, *(user_path(name) for name in settings.masks or [] if name)])
     long_side = settings.size or content.long_side
     return StyleInputs(content, styles, masks, [weight / sum(weights) for weight in weights], long_side, save, start)
 
@@ -64,12 +65,15 @@ def _mask(name: str, content: images.Picture) -> "Bytes | None":
 
     picture = images.opened(user_path(name), "mask")
     grey = np.asarray(Image.fromarray(picture.pixels).convert("L"))
+    if picture.metadata.transparent:  # laid on white, where nothing was drawn
+        alpha = decode.open_upright(picture.path).convert("RGBA").getchannel("A")
+        grey = (grey.astype(np.uint16) * np.asarray(alpha) // 255).astype(np.uint8)
     if not grey.any():
         raise ZooError(f"The mask {picture.path} is black everywhere", "Make it white where the style is to be used.")
     return images.sized(grey, *content.pixels.shape[:2])
 
 
-def target(settings: StyleConfig, used: list[images.Picture]) -> Path | None:
+def target(settings: StyleConfig, used: list[Path]) -> Path | None:
     """Where the result is saved; another name where that file is there and was not to be replaced.
 
     Raises:
@@ -85,7 +89,7 @@ def target(settings: StyleConfig, used: list[images.Picture]) -> Path | None:
         raise ZooError(f"{path} is a folder", "Name a file to save the picture in: save=out.png")
     check_writable(path, "Choose a place you can write: save=FILE")
     for picture in used:
-        if path.exists() and path.samefile(picture.path):
+        if path.exists() and path.samefile(picture):
             raise ZooError(f"{path} is one of the pictures used and would be lost", "Save under another name.")
     if not path.exists():
         return path

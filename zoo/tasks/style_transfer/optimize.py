@@ -6,7 +6,8 @@ from typing import TYPE_CHECKING, Any
 
 from zoo.config.schemas.style_transfer import StyleConfig
 from zoo.config.tasks import Command, Task
-from zoo.core.files import file_sha256
+from zoo.core import console
+from zoo.core.files import file_sha256, storage_error
 from zoo.data.images import files
 from zoo.runs import plots, worker_process
 from zoo.runs.context import RunContext, create_training_context
@@ -44,8 +45,11 @@ def train(overrides: list[str]) -> Run:
     with record_outcome(context):
         set_data(context, inputs.described(job))
         context.record.features = {"network": features.network, "weights": features.source}
-        outcome = execute(context, _request(context, settings, job, features))
-        _finish(context, settings, job, outcome, features)
+        try:
+            outcome = execute(context, _request(context, settings, job, features))
+            _finish(context, settings, job, outcome, features)
+        finally:
+            _tidy(context.folder / "work")
     return context.result
 
 
@@ -89,7 +93,10 @@ def _laid_down(
 
     def keep(name: str, pixels: "Bytes") -> str:
         path = folder / f"{name}_{long_side}.npy"
-        np.save(path, pixels, allow_pickle=False)
+        try:
+            np.save(path, pixels, allow_pickle=False)
+        except OSError as error:
+            raise storage_error("write", path, error) from error
         return str(path)
 
     content = images.fitted(job.content.pixels, long_side)
@@ -151,6 +158,9 @@ def _write_out(context: RunContext[StyleConfig], settings: StyleConfig, job: inp
     if job.save is not None:
         files.write(job.save, [result], job.content.metadata)
         context.record.saved, context.record.saved_sha256 = str(job.save), file_sha256(job.save)
+    elif context.record.get("saved"):  # by a run that this one goes on with, without being told where to save
+        console.warn(f"{context.record.get('saved')} stays as it was; save=FILE saves the picture again")
+        context.record.discard("saved", "saved_sha256")
     words = [("content", content), *(("style", style.pixels) for style in job.styles), ("result", result)]
     files.write(context.folder / "sheet.jpg", [images.sheet(words)], files.ImageMetadata())
     context.record.side_files = ["sheet.jpg"]
@@ -162,12 +172,11 @@ def _write_out(context: RunContext[StyleConfig], settings: StyleConfig, job: inp
     if losses.is_file():
         plots.losses(losses, f"style_transfer on {context.choice.backend.name}", context.folder / "losses.png")
         context.record.side_files.append("losses.png")
-    _tidy(context.folder / "work")
 
 
 def _tidy(folder: Path) -> None:
     """Remove the arrays that were laid down for the worker: the pictures they came from are the user's."""
-    for path in folder.iterdir():
+    for path in folder.glob("*"):
         path.unlink()
     with contextlib.suppress(OSError):
         folder.rmdir()
