@@ -15,9 +15,10 @@ from PIL import Image
 from tests.support import SUPPORT, published
 from zoo.cli.main import main
 from zoo.core import paths
+from zoo.core.errors import ZooError
 from zoo.data.images import video
 from zoo.runs import stopping
-from zoo.tasks.style_transfer import pipeline
+from zoo.tasks.style_transfer import export, pipeline
 
 Zoo = Callable[..., int]
 
@@ -305,3 +306,20 @@ def test_films_of_ten_bits_are_read_and_what_a_damaged_one_lacks_is_told(
     fewer = len(list(video.frames(video.opened(film))))
     assert 0 < fewer < 20
     assert f"a.mkv may be damaged: {fewer} frames were read" in capsys.readouterr().err
+
+
+def test_an_export_passes_over_pictures_that_cannot_be_used(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    for number in range(2):
+        photo(tmp_path / "in" / f"{number}.png", size=(300, 200))
+    (tmp_path / "in" / "00.jpg").write_bytes(b"no picture")
+    photo(tmp_path / "in" / "strip.png", size=(2000, 20))
+    (tmp_path / "arrays").mkdir()
+    arrays = export._pictures(str(tmp_path / "in"), tmp_path / "arrays", 10)["x"]
+    assert [np.load(path).shape for path in arrays] == [(168, 256, 3), (128, 192, 3)]
+    shown = capsys.readouterr().err
+    assert "00.jpg (input) cannot be used" in shown
+    assert "strip.png is a strip" in shown
+    with pytest.raises(ZooError, match="can be used"):
+        export._pictures(str(tmp_path / "in" / "00.jpg"), tmp_path / "arrays", 10)

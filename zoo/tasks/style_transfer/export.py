@@ -16,6 +16,8 @@ from zoo.tasks.style_transfer import apply_network, images
 # Pixels of the longer side of the pictures that exports are compared on, in turn: more than one size.
 SIZES = (256, 192)
 GRAIN = 4
+# The shortest side that the networks take: they pad by reflection.
+LEAST_EDGE = 16
 MOST = 10
 
 
@@ -55,12 +57,24 @@ def _pictures(given: str | None, folder: Path, most: int) -> Json:
         console.warn("No pictures are given: two that come with scikit-learn are used. input=FOLDER is better.")
     if not paths:
         raise ZooError(f"{given} holds no picture", photo_stream.KINDS)
-    written = []
-    for number, path in enumerate(paths[: min(most, MOST)]):
-        pixels = images.fitted(images.opened(path, "input").pixels, SIZES[number % len(SIZES)])
+    written: list[str] = []
+    for path in paths:
+        if len(written) == min(most, MOST):
+            break
+        try:
+            pixels = images.fitted(images.opened(path, "input").pixels, SIZES[len(written) % len(SIZES)])
+        except ZooError as error:
+            console.warn(f"Left out: {error.message}")
+            continue
+        if min(pixels.shape[:2]) < LEAST_EDGE:
+            console.warn(f"Left out: {path} is a strip, of {min(pixels.shape[:2])} pixels once it is reduced")
+            continue
         rows, columns = (side - side % GRAIN for side in pixels.shape[:2])
-        written.append(str(folder / f"item{number}.npy"))
-        np.save(written[-1], pixels[:rows, :columns], allow_pickle=False)
+        path_of = str(folder / f"item{len(written)}.npy")
+        np.save(path_of, pixels[:rows, :columns], allow_pickle=False)
+        written.append(path_of)
+    if not written:
+        raise ZooError(f"No picture of {given} can be used", photo_stream.KINDS)
     return {"x": written}
 
 

@@ -136,8 +136,12 @@ def _finish(
         _write_out(context, settings, job, result)
     raise_if_failed(context, outcome)
     metrics = context.record.metrics
-    if not metrics:  # stopped before the end of the first size
-        context.record.summary = ["Stopped before there was a picture to keep."]
+    if not metrics:  # stopped before the end of the first size, or too slow to say how far it was
+        there = result.is_file() and (context.record.get("saved") or result)
+        words = (
+            f"Stopped early; the picture so far: {there}" if there else "Stopped before there was a picture to keep."
+        )
+        context.record.summary = [words]
         return
     losses = ", ".join(f"{name} {metrics[name]:.4f}" for name in ("loss", "style", "content", "roughness"))
     used = "; ".join(f"{kind}: {', '.join(names)}" for kind, names in metrics["layers"].items())

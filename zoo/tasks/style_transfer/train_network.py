@@ -216,7 +216,10 @@ def _keep_sample(path: Path) -> None:
 def _words(context: RunContext[Settings]) -> list[str]:
     metrics = context.record.metrics
     if "step" not in metrics:
-        return ["Interrupted before the first step"]
+        there = (context.folder / "weights.npz").is_file()
+        return [
+            "Interrupted; the weights are those of an earlier step" if there else "Interrupted before the first step"
+        ]
     figures = ", ".join(f"{name} {metrics[name]:.4f}" for name in ("loss", "content", "style", "roughness"))
     begun = "Interrupted after" if context.record.exit == "interrupted" else "Trained"
     return [
