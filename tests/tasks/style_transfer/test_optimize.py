@@ -1,5 +1,6 @@
 """Style transfer on the host: pictures of every kind, where results go, what is refused before anything is built."""
 
+import os
 import runpy
 import subprocess
 import sys
@@ -94,6 +95,21 @@ def test_a_picture_is_never_written_over_itself(tmp_path: Path, role: str) -> No
         given = "[mine.png]" if role == "masks" else "mine.png"
         assert "would be lost" in refused(f"{role}={given}", f"save={name}", "overwrite=true")
     assert whole.read_bytes() == before
+
+
+@pytest.mark.parametrize(("setting", "words"), [("content", "Cannot read"), ("save", "Cannot write")])
+def test_a_folder_that_may_not_be_entered_is_told(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, setting: str, words: str
+) -> None:
+    plain = os.stat
+
+    def stat(path: Any, *arguments: Any, **settings: Any) -> os.stat_result:
+        if "shut" in str(path):
+            raise PermissionError(13, "Permission denied")
+        return plain(path, *arguments, **settings)
+
+    monkeypatch.setattr(os, "stat", stat)
+    assert f"{words} {tmp_path / 'shut' / 'a.png'}: Permission denied" in refused(f"{setting}={tmp_path}/shut/a.png")
 
 
 def test_a_mask_that_was_drawn_on_nothing_is_black_there(tmp_path: Path) -> None:

@@ -5,6 +5,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from zoo.core.errors import ZooError
+from zoo.core.files import storage_error
 from zoo.data.images import decode, files
 
 if TYPE_CHECKING:
@@ -38,15 +39,17 @@ def opened(path: Path, role: str) -> Picture:
     Raises:
         ZooError: it cannot be used.
     """
-    if not path.exists():
-        raise ZooError(f"There is no picture {path} ({role})", f"Give the path of a picture: {role}=FILE")
     try:
+        if not path.exists():
+            raise ZooError(f"There is no picture {path} ({role})", f"Give the path of a picture: {role}=FILE")
         metadata, frames = files.open_image(path)
         return Picture(path, next(frames), replace(metadata, durations=()))
     except decode.UnreadableError as error:
         raise ZooError(
             f"{path} ({role}) cannot be used: {error}", "Give a JPEG, PNG, TIFF, WebP, BMP or GIF."
         ) from error
+    except OSError as error:  # its folder may not be entered
+        raise storage_error("read", path, error) from error
 
 
 def fitted(pixels: "Bytes", long_side: int) -> "Bytes":

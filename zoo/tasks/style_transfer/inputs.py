@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from zoo.config.schemas.style_transfer import StyleConfig
 from zoo.core import console, paths
 from zoo.core.errors import ZooError
-from zoo.core.files import check_writable, file_sha256
+from zoo.core.files import check_writable, file_sha256, storage_error
 from zoo.core.paths import user_path
 from zoo.data.images import decode, files
 from zoo.data.sources import bundled_photos
@@ -83,11 +83,15 @@ def target(settings: StyleConfig, used: list[Path]) -> Path | None:
         return None
     path = user_path(settings.save)
     files.output_format(path)
-    if not path.parent.is_dir():
-        raise ZooError(f"There is no folder {path.parent.absolute()} to save {path.name} in", "Make it first.")
-    if path.is_dir():
-        raise ZooError(f"{path} is a folder", "Name a file to save the picture in: save=out.png")
-    check_writable(path, "Choose a place you can write: save=FILE")
+    elsewhere = "Choose a place you can write: save=FILE"
+    try:
+        if not path.parent.is_dir():
+            raise ZooError(f"There is no folder {path.parent.absolute()} to save {path.name} in", "Make it first.")
+        if path.is_dir():
+            raise ZooError(f"{path} is a folder", "Name a file to save the picture in: save=out.png")
+    except OSError as error:  # a folder above may not be entered
+        raise storage_error("write", path, error, elsewhere) from error
+    check_writable(path, elsewhere)
     for picture in used:
         if path.exists() and path.samefile(picture):
             raise ZooError(f"{path} is one of the pictures used and would be lost", "Save under another name.")
