@@ -197,6 +197,9 @@ def test_a_full_disk_for_the_result_leaves_none_of_it(
     assert f"Cannot write {small_disk / 'mine'}: No space left on device" in said
     assert "output=FOLDER" in said
     assert [path.name for path in small_disk.iterdir()] == ["ballast"]
+    (exported,) = (place / "elsewhere").glob("*/export")
+    assert f"What was exported is in {exported}" in said
+    assert (exported / "README.md").is_file()
 
 
 OWN = """

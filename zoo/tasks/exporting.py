@@ -101,7 +101,8 @@ def export(context: RunContext[ExportConfig], subject: Subject) -> Run:
         ZooError: it cannot be done; or a format was not kept, with its figures, while others were.
     """
     settings, name = context.settings, str(subject.model["name"])
-    target = user_path(settings.output.folder) if settings.output.folder else None
+    # Of a link the folder that it leads to: a link cannot be replaced by a folder.
+    target = Path(os.path.realpath(user_path(settings.output.folder))) if settings.output.folder else None
     if target:
         _refuse_taken(target)
     _refuse_uncalibrated(settings, subject)
@@ -115,7 +116,7 @@ def export(context: RunContext[ExportConfig], subject: Subject) -> Run:
             part.mkdir()
             rows = _export(context, subject, part)
             if any(row["kept"] for row in rows):
-                _place(part, target)
+                _place_or_keep(part, target, context.folder / "export")
         except OSError as error:
             raise storage_error("write", target, error, ROOM if error.errno in FULL else ELSEWHERE) from error
         finally:
@@ -256,6 +257,23 @@ def _place(part: Path, target: Path) -> None:
                 f"{target} has come to be there meanwhile, and nothing in it is touched", ELSEWHERE
             ) from error
         raise
+
+
+def _place_or_keep(part: Path, target: Path, otherwise: Path) -> None:
+    """Give a folder its name or, where that cannot be, another one: what took long to compute is not thrown away.
+
+    Raises:
+        ZooError: it has the other name now.
+    """
+    try:
+        _place(part, target)
+    except (OSError, ZooError) as error:
+        if target == otherwise:
+            raise
+        os.rename(part, otherwise)
+        if isinstance(error, OSError):
+            error = storage_error("write", target, error, ROOM if error.errno in FULL else ELSEWHERE)
+        raise ZooError(error.message, f"{error.remedy}\nWhat was exported is in {otherwise}.") from error
 
 
 def _copy(part: Path, target: Path) -> None:
