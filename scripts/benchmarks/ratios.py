@@ -137,18 +137,19 @@ def lines(rows: list[Row], markdown: bool) -> list[str]:
     return output
 
 
-def slower(rows: list[Row], earlier: list[Row]) -> list[str]:
-    """Describe the rows that have become slower than they were in all rounds of an earlier measurement."""
-    result = []
+def slower(rows: list[Row], earlier: list[Row]) -> tuple[int, list[str]]:
+    """Return how many rows were measured earlier, and describe those that are slower than in all rounds then."""
+    compared, result = 0, []
     for row in rows:
         same = [each for each in earlier if all(each[key] == row[key] for key in ("what", "zoo", "against"))]
         here = [each for each in same if each["machine"] == row["machine"]] or same
+        compared += bool(here)
         if here and row["times_as_fast"] < (1 - TOLERANCE) * here[-1]["least"]:
             was = " ".join(cells(here[-1])[3:4])
             result.append(
                 f"{row['what']}, against {row['against']}: {row['times_as_fast']:.2f} times as fast, was {was}"
             )
-    return result
+    return compared, result
 
 
 def main(arguments: list[str] | None = None) -> int:
@@ -159,20 +160,22 @@ def main(arguments: list[str] | None = None) -> int:
     parser.add_argument("--output", type=Path, help="JSON file for all rows")
     parser.add_argument("--check", type=Path, help="JSON file of rows that were measured earlier")
     parsed = parser.parse_args(arguments)
-    worse: list[str] = []
     try:
+        earlier = read(parsed.check) if parsed.check else []
         rows = [each for path in parsed.files for each in read(path)]
         print("\n".join(lines(rows, parsed.markdown)[1:]))
         if parsed.output:
             write(parsed.output, rows)
-        if parsed.check:
-            worse = slower(rows, read(parsed.check))
+        compared, worse = slower(rows, earlier)
     except (OSError, ValueError, KeyError, TypeError) as error:
         print(f"error: a file has no rows of these benchmarks: {error}", file=sys.stderr)
         return 1
     for words in worse:
         print(f"slower: {words}", file=sys.stderr)
-    return 1 if worse else 0
+    if parsed.check:
+        words = f"{compared} of {len(rows)} rows were compared with {parsed.check}, {len(worse)} are slower"
+        print(words, file=sys.stderr)
+    return 1 if worse or (parsed.check and not compared) else 0
 
 
 if __name__ == "__main__":

@@ -31,6 +31,7 @@ def test_a_row_that_has_become_slower_is_named(
     assert ("slower: a, against a peer: 1.61 times as fast, was 2.00 (1.80 to 9.00)" in shown) == bool(status)
 
 
-def test_the_rows_of_the_documents_pass_their_own_check() -> None:
-    path = str(CHECKOUT / "docs" / "ratios.json")
-    assert ratios.main([path, "--check", path]) == 0
+def test_rows_that_nobody_measured_earlier_are_no_check(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    (tmp_path / "now.json").write_text(json.dumps([row("new", 1.0, 1.0)]))
+    assert ratios.main([str(tmp_path / "now.json"), "--check", str(CHECKOUT / "docs" / "ratios.json")]) == 1
+    assert "0 of 1 rows were compared" in capsys.readouterr().err

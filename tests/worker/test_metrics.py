@@ -14,4 +14,5 @@ def test_answers_that_are_no_numbers_are_wrong() -> None:
     figures = metrics.of_likeliest(kept, "val_")
     assert figures["val_accuracy"] == 0.5
     assert figures["val_loss"] == pytest.approx(-np.log([0.9, 1e-7, 1e-7, 0.5]).mean())
+    assert metrics.score(predicted, np.array([0, 0, 2, 2])) == (pytest.approx(figures["val_loss"]), 0.5)
     assert np.isnan(predicted[1]).all(), "the caller's own are left alone"

@@ -66,7 +66,7 @@ def recipe_file(model: str, backend: str) -> Path | None:
 
 def recipe_keys(model: str) -> set[str]:
     """Return the settings that recipes of a model set, by their dotted keys; their promises are none."""
-    own = list((paths.RECIPES / model).glob("*.yaml"))
+    own = list((paths.RECIPES / model).glob("*.yaml")) if model in options("model") else []
     files = own or list((paths.RECIPES / ANY).glob("*.yaml"))
     return {key for path in files for key, _ in leaves(yaml_schema.read_yaml(path)) if not key.startswith("expect.")}
 

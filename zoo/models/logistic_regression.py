@@ -10,7 +10,7 @@ STRENGTH = 0.025
 MOST_ITERATIONS, MEMORY, TOLERANCE = 60, 6, 1e-4
 # Of more features, times one less than classes, texts are left out: so many take about 1.5 GB and half a minute.
 MOST_FEATURES = 50_000_000
-# Texts are computed with in so many groups, by all processors.
+# Texts are computed with in so many groups, each by one processor.
 GROUPS = 4
 
 
@@ -44,7 +44,9 @@ def gains(texts, ratios, labels, parts=None):
         One gain, float64, of each row of ``ratios``.
     """
     groups = _groups(list(texts))
-    with ThreadPoolExecutor(min(GROUPS, os.cpu_count() or 1)) as pool:
+    usable = getattr(os, "sched_getaffinity", None)  # not on macOS
+    processors = len(usable(0)) if usable else os.cpu_count() or 1
+    with ThreadPoolExecutor(min(GROUPS, processors)) as pool:
         return _minimum(_loss(groups, ratios, labels, parts, pool), np.zeros(len(ratios)))
 
 

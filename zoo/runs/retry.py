@@ -1,7 +1,6 @@
 """Retries of a worker that failed, and hints for the user where no retry helps."""
 
 import copy
-import time
 from collections.abc import Callable
 from pathlib import Path
 
@@ -25,7 +24,7 @@ def run_with_retries(folder: Path, record: RunRecord, request: Request, once: Ca
     Returns:
         What became of the last attempt, with the epochs of all of them.
     """
-    path, attempts, began = folder / "request.json", 0, time.monotonic()
+    path, attempts = folder / "request.json", 0
     minutes = request.get("train", {}).get("max_minutes")
     while True:
         write_json(path, request)
@@ -38,7 +37,8 @@ def run_with_retries(folder: Path, record: RunRecord, request: Request, once: Ca
         what = outcome.error.get("message") or f"the worker was ended ({outcome.returncode})"
         record.attempts = [*record.get("attempts", []), {"failed": what, "at": records.now()}]
         if minutes:  # of all attempts together
-            again["train"]["max_minutes"] = max(1e-3, minutes - (time.monotonic() - began) / 60)
+            spent = sum(row.get("epoch_s", 0.0) for row in outcome.epochs)
+            again["train"]["max_minutes"] = max(1e-3, minutes - spent / 60)
         request = again
 
 

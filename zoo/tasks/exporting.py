@@ -111,17 +111,19 @@ def export(context: RunContext[ExportConfig], subject: Subject) -> Run:
     with record_outcome(context):
         context.record.update({"model": name, **subject.record})
         context.record.trained_run = str(subject.source.folder) if subject.source else None
-        part = context.folder / "export.part"
+        part, problem = context.folder / "export.part", None
         try:
             part.mkdir()
             rows = _export(context, subject, part)
             if any(row["kept"] for row in rows):
-                _place_or_keep(part, target, context.folder / "export")
+                target, problem = _placed(part, target, context.folder / "export")
         except OSError as error:
             raise storage_error("write", target, error, ROOM if error.errno in FULL else ELSEWHERE) from error
         finally:
             shutil.rmtree(part, ignore_errors=True)
         _judge(context, rows, target)
+        if problem:
+            raise problem
     return context.result
 
 
@@ -259,11 +261,11 @@ def _place(part: Path, target: Path) -> None:
         raise
 
 
-def _place_or_keep(part: Path, target: Path, otherwise: Path) -> None:
-    """Give a folder its name or, where that cannot be, another one: what took long to compute is not thrown away.
+def _placed(part: Path, target: Path, otherwise: Path) -> tuple[Path, ZooError | None]:
+    """Give a folder its name or, where that cannot be, another: what took long to compute is not thrown away.
 
-    Raises:
-        ZooError: it has the other name now.
+    Returns:
+        Its name, and why it is not the first.
     """
     try:
         _place(part, target)
@@ -273,7 +275,8 @@ def _place_or_keep(part: Path, target: Path, otherwise: Path) -> None:
         os.rename(part, otherwise)
         if isinstance(error, OSError):
             error = storage_error("write", target, error, ROOM if error.errno in FULL else ELSEWHERE)
-        raise ZooError(error.message, f"{error.remedy}\nWhat was exported is in {otherwise}.") from error
+        return otherwise, ZooError(error.message, f"{error.remedy}\nWhat was exported is in {otherwise}.")
+    return target, None
 
 
 def _copy(part: Path, target: Path) -> None:

@@ -13,8 +13,9 @@ def score(predicted, labels):
         predicted: (n, classes) probabilities.
         labels: (n,) integer classes.
     """
-    chosen = predicted[np.arange(len(labels)), labels]
-    return _cross_entropy(chosen), float((predicted.argmax(axis=1) == labels).mean())
+    none = ~np.isfinite(predicted).all(axis=1)  # wrong, see likeliest
+    chosen = np.where(none, 0.0, predicted[np.arange(len(labels)), labels])
+    return _cross_entropy(chosen), float(((predicted.argmax(axis=1) == labels) & ~none).mean())
 
 
 def likeliest(predicted, labels):

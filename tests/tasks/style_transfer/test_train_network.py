@@ -167,6 +167,9 @@ def test_training_starts_from_a_network_whose_size_it_takes(
     assert request["model"]["args"] == {"filters": 2, "blocks": 1, "kernel_size": 3, "upsampling": "transposed"}
     assert saved["data"]["starts_from"] == "net"
     assert not (saved["folder"] / "start.npz").exists()
+    written = {name: value for name, value in saved.items() if name != "folder"} | {"exit": "interrupted"}
+    (saved["folder"] / "run.json").write_text(json.dumps(written))
+    assert main(["train", f"resume={saved['folder']}"]) == 0, "the size comes from the settings that it began with"
 
 
 def test_the_network_for_any_painting_is_not_trained(zoo: Zoo, capsys: pytest.CaptureFixture[str]) -> None:

@@ -164,14 +164,14 @@ def _parts_below(folder: Path, parts: tuple[str, ...], above: list[str]) -> Iter
     if real in above:
         return
     try:
-        names = sorted(entry.name for entry in os.scandir(path) if not entry.name.startswith("."))
+        names = [entry.name for entry in os.scandir(path) if not entry.name.startswith(".")]
     except OSError as error:
         raise storage_error("read", path, error) from error
     for name in names:
-        entry = path / name
-        if entry.is_dir():
+        entry = os.path.join(path, name)
+        if os.path.isdir(entry):
             yield from _parts_below(folder, (*parts, name), [*above, real])
-        elif entry.is_file() or not entry.exists():  # a link that leads nowhere is told by whoever reads it
+        elif os.path.isfile(entry) or not os.path.exists(entry):  # what may not be looked at is told when it is read
             yield (*parts, name)
 
 

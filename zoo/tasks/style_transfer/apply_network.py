@@ -1,5 +1,6 @@
 """Restyling pictures with a trained feed-forward style network: one picture, a film, or folders of either."""
 
+import os
 import shutil
 import tempfile
 from pathlib import Path
@@ -179,9 +180,9 @@ def _planned(given: Path, names: list[str], settings: RestyleConfig) -> list[pip
 
 def _refuse_collisions(items: list[pipeline.Item]) -> None:
     """Stop where a result would be written over a picture that is read, or over another result."""
-    sources, targets = {item.source.resolve() for item in items}, set[Path]()
+    sources, targets = {os.path.realpath(item.source) for item in items}, set[str]()
     for item in items:
-        where = item.target.resolve()
+        where = os.path.realpath(item.target)
         if where in sources:
             raise ZooError(f"{where} is read, and would be written over", "Give another place: save=PATH")
         if where in targets:

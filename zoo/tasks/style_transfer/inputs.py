@@ -65,9 +65,9 @@ def _mask(name: str, content: images.Picture) -> "Bytes | None":
 
     picture = images.opened(user_path(name), "mask")
     grey = np.asarray(Image.fromarray(picture.pixels).convert("L"))
-    if picture.metadata.transparent:  # laid on white, where nothing was drawn
-        alpha = decode.open_upright(picture.path).convert("RGBA").getchannel("A")
-        grey = (grey.astype(np.uint16) * np.asarray(alpha) // 255).astype(np.uint8)
+    if picture.metadata.transparent:  # a picture is laid on white, and a mask is black where nothing was drawn
+        clear = decode.open_upright(picture.path).convert("RGBA")
+        grey = np.asarray(Image.alpha_composite(Image.new("RGBA", clear.size, "black"), clear).convert("L"))
     if not grey.any():
         raise ZooError(f"The mask {picture.path} is black everywhere", "Make it white where the style is to be used.")
     return images.sized(grey, *content.pixels.shape[:2])

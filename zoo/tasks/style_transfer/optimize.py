@@ -137,7 +137,7 @@ def _finish(
     raise_if_failed(context, outcome)
     metrics = context.record.metrics
     if not metrics:  # stopped before the end of the first size, or too slow to say how far it was
-        there = result.is_file() and (context.record.get("saved") or result)
+        there = result.is_file() and (job.save or result)
         words = (
             f"Stopped early; the picture so far: {there}" if there else "Stopped before there was a picture to keep."
         )
@@ -148,7 +148,7 @@ def _finish(
     context.record.summary = [
         f"Features: {features.network} ({features.source}), computed in {metrics['precision']}; {used}",
         f"After {metrics['steps']} steps: {losses}",
-        f"Picture: {context.record.get('saved') or result}",
+        f"Picture: {job.save or result}",
         f"Beside it: {', '.join(context.record.side_files)}",
     ]
 
@@ -163,8 +163,7 @@ def _write_out(context: RunContext[StyleConfig], settings: StyleConfig, job: inp
         files.write(job.save, [result], job.content.metadata)
         context.record.saved, context.record.saved_sha256 = str(job.save), file_sha256(job.save)
     elif context.record.get("saved"):  # by a run that this one goes on with, without being told where to save
-        console.warn(f"{context.record.get('saved')} stays as it was; save=FILE saves the picture again")
-        context.record.discard("saved", "saved_sha256")
+        console.warn(f"{context.record.get('saved')} stays as it was; the new picture is {path}")
     words = [("content", content), *(("style", style.pixels) for style in job.styles), ("result", result)]
     files.write(context.folder / "sheet.jpg", [images.sheet(words)], files.ImageMetadata())
     context.record.side_files = ["sheet.jpg"]

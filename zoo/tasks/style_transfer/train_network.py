@@ -88,7 +88,8 @@ def _start(context: RunContext[StyleNetworkConfig]) -> Weights | None:
     settings = context.settings
     if settings.weights is None:
         return None
-    sized = [text for text in context.overrides if text.startswith("model.")]
+    # A run that goes on names its size among the settings that it began with.
+    sized = [] if context.resumes else [text for text in context.overrides if text.startswith("model.")]
     if sized:
         raise ZooError(f"{sized[0]} has no use here", f"weights={settings.weights} tells the size of the network.")
     weights, size = apply_network.network_of(network_path(settings.weights))

@@ -31,7 +31,7 @@ class Run:
         self.exporters = exporters.wanted(self.settings.get("export", ()))
 
     def is_out_of_time(self):
-        """Whether its stages took ``train.max_minutes``, without features, which each resumption computes anew."""
+        """Whether it has gone on for ``train.max_minutes``, without features, which each resumption computes anew."""
         minutes = self.settings.get("max_minutes")
         return bool(minutes) and time.monotonic() - self._began - self.spent("features_s") >= 60 * minutes
 
