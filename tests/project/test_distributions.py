@@ -13,7 +13,10 @@ from tests.support import CHECKOUT
 
 PYTHON, UV, UVX, TWINE = (str(Path(sys.executable).with_name(name)) for name in ("python", "uv", "uvx", "twine"))
 # Nothing of the checkout or of this environment is passed on; what says where packages come from is.
-PASSED_ON = ("HOME", "PATH", "LANG", "TMPDIR", "XDG_CACHE_HOME", "SSL_CERT_FILE", "HTTPS_PROXY", "NO_PROXY")
+# PYENV_ROOT: where Python for the stacks may lie.
+PASSED_ON = (
+    "HOME", "PATH", "LANG", "TMPDIR", "XDG_CACHE_HOME", "SSL_CERT_FILE", "HTTPS_PROXY", "NO_PROXY", "PYENV_ROOT",
+)  # fmt: skip
 PACKAGES = ("UV_", "PIP_")
 CLEAN = {name: value for name, value in os.environ.items() if name in PASSED_ON or name.startswith(PACKAGES)}
 
