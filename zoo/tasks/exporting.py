@@ -118,7 +118,7 @@ def export(context: RunContext[ExportConfig], subject: Subject) -> Run:
             if any(row["kept"] for row in rows):
                 target, problem = _placed(part, target, context.folder / "export")
         except OSError as error:
-            raise storage_error("write", target, error, ROOM if error.errno in FULL else ELSEWHERE) from error
+            raise _not_written(target, error) from error
         finally:
             shutil.rmtree(part, ignore_errors=True)
         _judge(context, rows, target)
@@ -261,6 +261,10 @@ def _place(part: Path, target: Path) -> None:
         raise
 
 
+def _not_written(target: Path, error: OSError) -> ZooError:
+    return storage_error("write", target, error, ROOM if error.errno in FULL else ELSEWHERE)
+
+
 def _placed(part: Path, target: Path, otherwise: Path) -> tuple[Path, ZooError | None]:
     """Give a folder its name or, where that cannot be, another: what took long to compute is not thrown away.
 
@@ -274,7 +278,7 @@ def _placed(part: Path, target: Path, otherwise: Path) -> tuple[Path, ZooError |
             raise
         os.rename(part, otherwise)
         if isinstance(error, OSError):
-            error = storage_error("write", target, error, ROOM if error.errno in FULL else ELSEWHERE)
+            error = _not_written(target, error)
         return otherwise, ZooError(error.message, f"{error.remedy}\nWhat was exported is in {otherwise}.")
     return target, None
 

@@ -13,7 +13,7 @@ def score(predicted, labels):
         predicted: (n, classes) probabilities.
         labels: (n,) integer classes.
     """
-    none = ~np.isfinite(predicted).all(axis=1)  # wrong, see likeliest
+    none = _none(predicted)
     chosen = np.where(none, 0.0, predicted[np.arange(len(labels)), labels])
     return _cross_entropy(chosen), float(((predicted.argmax(axis=1) == labels) & ~none).mean())
 
@@ -29,7 +29,7 @@ def likeliest(predicted, labels):
     """
     # One fewer than there are classes: that the right one is among all of them says nothing.
     count = max(1, min(BEST, predicted.shape[1] - 1))
-    none = ~np.isfinite(predicted).all(axis=1)
+    none = _none(predicted)
     if none.any():
         predicted = np.where(none[:, None], np.float32(0), predicted)
         predicted[none, labels[none]] = -1.0  # so that the right class is the last
@@ -55,6 +55,11 @@ def of_likeliest(kept, prefix):
     if hits.shape[1] == BEST:
         figures[prefix + "top5"] = float(hits.any(axis=1).mean())
     return figures
+
+
+def _none(predicted):
+    """Which answers, (n,), are no numbers: they are wrong, whatever class they seem to name."""
+    return ~np.isfinite(predicted).all(axis=1)
 
 
 def _cross_entropy(probabilities):

@@ -26,9 +26,8 @@ def overrides(sweep: Sweep, element: Element) -> list[str]:
     if sweep.verb == "train":
         where = [f"output.name={name}", "resume=auto"]
     else:  # also one that was killed before it had written anything has taken its number
-        taken = [1] if (sweep.folder / name).exists() else []
-        taken += [int(path.name[len(name) + 1 :]) for path in sweep.folder.glob(f"{name}_*")
-                  if path.name[len(name) + 1 :].isdecimal()]  # fmt: skip
+        suffixes = [path.name.removeprefix(f"{name}_") for path in sweep.folder.glob(f"{name}_*")]
+        taken = [int(suffix) for suffix in suffixes if suffix.isdecimal()] + [1] * (sweep.folder / name).exists()
         where = [f"output.name={f'{name}_{max(taken) + 1}' if taken else name}"]
     return [*element.overrides, f"output.root={sweep.folder}", *where]
 
