@@ -54,20 +54,21 @@ def _fill(path: Path) -> None:
 
 @pytest.mark.slow
 def test_a_disk_that_fills_up_costs_nothing_where_there_is_room_again(small_disk: Path) -> None:
-    run, ballast = Training(small_disk / "run", "trainer.epochs=20", "trainer.disk_reserve_gb=0"), small_disk / "x"
+    run, ballast = Training(small_disk / "run", "trainer.epochs=100", "trainer.disk_reserve_gb=0"), small_disk / "x"
     run.until("epoch   2")
     _fill(ballast)
     run.until("WARNING: No checkpoint can be written")
-    run.until("epoch   6")
+    for _ in range(4):
+        run.until("epoch")
     ballast.unlink()
     assert run.end()[0] == 0
-    assert run.epochs == list(range(1, 21))  # the log had no room for some of them
+    assert run.epochs == list(range(1, 101))  # the log had no room for some of them
     assert run.record["exit"] == "completed"
 
 
 @pytest.mark.slow
 def test_a_folder_that_becomes_read_only_loses_no_more_than_its_checkpoint_tells(tmp_path: Path) -> None:
-    run = Training(tmp_path / "run", "trainer.epochs=12")
+    run = Training(tmp_path / "run", "trainer.epochs=100")
     run.until("epoch   2")
     folder = str(run.folder)
     mounted("--bind", folder, folder)
@@ -83,7 +84,7 @@ def test_a_folder_that_becomes_read_only_loses_no_more_than_its_checkpoint_tells
     assert "Traceback" not in said
     done = resumed(run.folder)
     assert done.returncode == 0, done.stderr
-    assert run.epochs == list(range(1, 13))
+    assert run.epochs == list(range(1, 101))
     assert run.record["interruptions"][0]["exit"] == "killed"
 
 
@@ -165,7 +166,7 @@ TAKE_TERMINAL += "from zoo.cli.main import main; sys.exit(main())"
 def test_a_terminal_that_is_closed(tmp_path: Path, wanted: str) -> None:
     """The system itself sends SIGHUP, and whatever is written to the terminal afterwards fails."""
     ours, theirs = os.openpty()
-    words = ["train", *ready("tf-1.8"), *SMALL, "trainer.epochs=12", f"trainer.on_hangup={wanted}"]
+    words = ["train", *ready("tf-1.8"), *SMALL, "trainer.epochs=40", f"trainer.on_hangup={wanted}"]
     host = subprocess.Popen(
         [sys.executable, "-c", TAKE_TERMINAL, *words, f"output.root={tmp_path}", "output.name=run"],
         stdin=theirs, stdout=theirs, stderr=theirs, start_new_session=True,
@@ -180,10 +181,10 @@ def test_a_terminal_that_is_closed(tmp_path: Path, wanted: str) -> None:
     log = (tmp_path / "run" / "host.log").read_text()
     if wanted == "continue":
         assert (code, record["exit"]) == (0, "completed")
-        assert "epoch  12/12" in log
+        assert "epoch  40/40" in log
     else:
         assert (code, record["exit"]) == (130, "interrupted")
-        assert resumed(tmp_path / "run", "trainer.epochs=12").returncode == 0
+        assert resumed(tmp_path / "run", "trainer.epochs=40").returncode == 0
 
 
 @pytest.fixture(scope="module")
@@ -200,7 +201,7 @@ def other_clock(tmp_path_factory: pytest.TempPathFactory) -> dict[str, str]:
 
 @pytest.mark.slow
 def test_a_clock_that_is_set_back_and_forth_changes_nothing(tmp_path: Path, other_clock: dict[str, str]) -> None:
-    limits = ["trainer.hang_minutes=1", "trainer.max_minutes=60", "trainer.epochs=10"]
+    limits = ["trainer.hang_minutes=1", "trainer.max_minutes=60", "trainer.epochs=100"]
     run, off = Training(tmp_path / "run", *limits, env={**os.environ, **other_clock}), Path(other_clock["CLOCK_OFF"])
     run.until("epoch   2")
     off.write_text(str(-YEAR))
@@ -219,7 +220,7 @@ def test_a_clock_that_is_set_back_and_forth_changes_nothing(tmp_path: Path, othe
 @pytest.mark.slow
 def test_a_machine_that_stood_still_ends_no_healthy_worker(tmp_path: Path) -> None:
     """Both processes are frozen for longer than trainer.hang_minutes, as a container or a lid does."""
-    run = Training(tmp_path / "run", "trainer.epochs=8", "trainer.hang_minutes=0.1")
+    run = Training(tmp_path / "run", "trainer.epochs=40", "trainer.hang_minutes=0.1")
     run.until("epoch   2")
     worker = run.worker
     for process in (run.host, worker):
@@ -230,4 +231,4 @@ def test_a_machine_that_stood_still_ends_no_healthy_worker(tmp_path: Path) -> No
     worker.send_signal(signal.SIGCONT)
     code, said = run.end()
     assert code == 0, said
-    assert run.epochs == list(range(1, 9))
+    assert run.epochs == list(range(1, 41))

@@ -55,8 +55,8 @@ def test_a_run_that_was_cut_off_ends_as_the_one_that_was_not(
 
     In the second epoch the first layer leaves off learning. Images are altered and mixed, and weights averaged.
     """
-    words = ["trainer.epochs=4", "trainer.schedule=cosine", "trainer.checkpoint_minutes=0.001"]
-    words += ["freeze.before=predictions", "freeze.after=0.3"]
+    words = ["trainer.epochs=12", "trainer.schedule=cosine", "trainer.checkpoint_minutes=0.001"]
+    words += ["freeze.before=predictions", "freeze.after=0.1"]
     words += ["trainer.ema=0.99", "augment.mixup=0.2", "augment.randaugment=2"]
     whole, cut = (Training(tmp_path / name, *words, stack=stack) for name in ("whole", "cut"))
     cut.until("epoch   2")
@@ -186,7 +186,7 @@ def test_a_model_file_of_one_s_own_is_trained_killed_and_goes_on(tmp_path: Path,
     """It ends in no activation, and prints a megabyte; images are altered and mixed, and weights averaged."""
     model = tmp_path / "own.py"
     model.write_text(OWN)
-    words = [f"model={model}", "trainer.epochs=3", "trainer.batch_size=64", "trainer.checkpoint_minutes=0.001"]
+    words = [f"model={model}", "trainer.epochs=8", "trainer.batch_size=64", "trainer.checkpoint_minutes=0.001"]
     words += ["trainer.ema=0.99", "augment.mixup=0.2", "augment.randaugment=2"]
     whole, cut = (Training(tmp_path / name, *words, stack=stack) for name in ("whole", "cut"))
     cut.until("epoch   1")
