@@ -17,6 +17,7 @@ from zoo.core.files import (
     atomic_write,
     check_writable,
     file_sha256,
+    files_below,
     folder_size,
     locked,
     storage_error,
@@ -146,3 +147,18 @@ def test_what_cannot_be_written_is_known_beforehand(tmp_path: Path, name: str) -
     check_writable(tmp_path / "new" / "folder" / "a.png")
     check_writable(tmp_path / "file")
     assert sorted(path.name for path in tmp_path.iterdir()) == ["file", "folder"]
+
+
+def test_links_below_a_folder_are_followed_unless_they_lead_back(tmp_path: Path) -> None:
+    root, elsewhere = tmp_path / "up" / "root", tmp_path / "elsewhere"
+    for folder in (root / "a", elsewhere):
+        folder.mkdir(parents=True)
+        (folder / "1").touch()
+    (root / "other").symlink_to(elsewhere)
+    for at, leads in ((root / "a" / "back", root), (root / "above", tmp_path / "up"), (elsewhere / "home", root)):
+        at.symlink_to(leads)
+    (root / "nowhere").symlink_to("/nowhere")
+    failed: list[Path] = []
+    assert list(files_below(root, lambda path, _: failed.append(path))) == ["a/1", "nowhere", "other/1"]
+    assert list(files_below(tmp_path / "none", lambda path, _: failed.append(path))) == []
+    assert failed == [tmp_path / "none"]

@@ -423,6 +423,13 @@ def test_runs_that_cannot_be_compared_are_said_to_be(folder: Path, tmp_path: Pat
     assert {0.5, 0.9860724233983287} <= page.values
 
 
+def test_runs_of_one_name_are_told_apart_by_the_folders_above_them(folder: Path, tmp_path: Path) -> None:
+    for machine in ("mini", "studio"):
+        shutil.copytree(folder, tmp_path / machine / "mnist")
+    names = {"mini/mnist", "studio/mnist"}
+    assert names <= set(read(tmp_path / "mini" / "mnist", tmp_path / "studio" / "mnist").text("h2"))
+
+
 def test_reported_figures_stand_apart(folder: Path) -> None:
     save(folder, record() | {"model": "mnist_conv5", "backend": "cuda-mac"})
     page = read(folder)

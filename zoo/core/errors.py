@@ -80,10 +80,12 @@ def nearest(word: str, valid: list[str]) -> str:
 
 
 def closest(word: str, valid: list[str]) -> str | None:
-    """Return the valid word that is most like another one; None where none is."""
+    """Return the valid word that, whole or after its first ``_``, is most like another one; None where none is."""
     import difflib
 
-    return next(iter(difflib.get_close_matches(word, valid, n=1, cutoff=0.5)), None)
+    names = {name.partition("_")[2]: name for name in valid if "_" in name} | {name: name for name in valid}
+    near = difflib.get_close_matches(word, names, n=1, cutoff=0.5)
+    return names[near[0]] if near else None
 
 
 def unknown(kind: str, word: str, valid: list[str]) -> ZooError:

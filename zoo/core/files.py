@@ -8,7 +8,7 @@ import os
 import secrets
 import shutil
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -180,6 +180,40 @@ def file_digest(path: Path, algorithm: str) -> str:
             return hashlib.file_digest(stream, algorithm).hexdigest()
     except OSError as error:
         raise storage_error("read", path, error) from error
+
+
+def files_below(folder: Path, failed: Callable[[Path, OSError], None]) -> Iterator[str]:
+    """Yield the names of all files below a folder, relative to it with ``/``, in order.
+
+    One folder at a time is in memory. Links are followed, but not to a folder that the link itself lies below. Hidden
+    files and folders are passed over: macOS keeps what it knows of photo.png on other file systems in ._photo.png.
+
+    Args:
+        folder: where to look.
+        failed: is called with every folder that cannot be listed, which is then passed over.
+    """
+    return _files_below(folder, "", [os.path.realpath(folder)], failed)
+
+
+def _files_below(
+    folder: Path, prefix: str, above: list[str], failed: Callable[[Path, OSError], None]
+) -> Iterator[str]:
+    try:
+        with os.scandir(folder) as entries:
+            visible = [entry for entry in entries if not entry.name.startswith(".")]
+            links = {entry.name for entry in visible if entry.is_symlink()}
+            names = sorted(entry.name + "/" * entry.is_dir() for entry in visible)
+    except OSError as error:
+        failed(folder, error)
+        return
+    for name in names:
+        if not name.endswith("/"):
+            yield prefix + name
+            continue
+        below = folder / name
+        real = os.path.realpath(below) if name[:-1] in links else os.path.join(above[-1], name[:-1])
+        if not any(Path(each).is_relative_to(real) for each in above):
+            yield from _files_below(below, prefix + name, [*above, real], failed)
 
 
 def folder_size(folder: Path) -> int:

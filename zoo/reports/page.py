@@ -30,7 +30,7 @@ def page(folders: list[Path]) -> str:
     Raises:
         ZooError: one of them is no run folder, or its record is damaged.
     """
-    runs = [ReportedRun(folder, read_record(folder), folder.name) for folder in folders]
+    runs = [ReportedRun(folder, read_record(folder), _name(folder, folders)) for folder in folders]
     if len(runs) == 1:
         title, body = _title(runs[0]), _single(runs[0])
     else:
@@ -44,6 +44,17 @@ def simple(title: str, subtitle: str, parts: list[tuple[str, str, Html | None]])
     head = tag("header", kicker, tag("h1", title), words, _contents(parts))
     sections = [_section(2, *part) for part in parts]
     return document(title, join([_skip(), head, tag("main", sections, id="main"), _footer()]))
+
+
+def _name(folder: Path, folders: list[Path]) -> str:
+    """Return as much of the end of a path as tells it from the others."""
+
+    def end(path: Path, count: int) -> str:
+        return "/".join(path.parts[-count:])
+
+    counts = range(1, len(folder.parts))
+    alone = (count for count in counts if sum(end(path, count) == end(folder, count) for path in folders) == 1)
+    return end(folder, next(alone, 1))
 
 
 def document(title: str, body: Html) -> str:

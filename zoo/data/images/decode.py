@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 from zoo.config.ranges import RESIZES
 from zoo.core.errors import listed
+from zoo.core.files import files_below
 from zoo.data.images import unknown_kinds
 
 if TYPE_CHECKING:
@@ -61,7 +62,7 @@ def decode_with_thumb(
     import numpy as np
     from PIL import Image
 
-    # Twice the size wanted: what the JPEG decoder leaves out is then iter_images what resizing smooths away.
+    # Twice the size wanted: what the JPEG decoder leaves out is then part of what resizing smooths away.
     edge = 2 * max(*size, thumb)
     try:
         image = to_rgb(open_upright(path, None if resize == "nearest" else (edge, edge)))
@@ -212,29 +213,15 @@ def _eight_bits(values: "NDArray[Any]", mode: str) -> "Bytes":
 
 
 def iter_images(folder: Path, unreadable: list[tuple[str, str]] | None = None) -> Iterator[str]:
-    """Yield the names of all files below a folder that are called like pictures, relative to it, sorted.
-
-    One folder at a time is held in memory. Hidden files, and folders behind links, are passed over: macOS keeps what
-    it knows of photo.png on other file systems in ._photo.png.
+    """Yield the names of those :func:`zoo.core.files.files_below` a folder that are called like pictures.
 
     Args:
         folder: where to look.
         unreadable: (name, reason) of every folder that cannot be listed is added to it.
     """
-    return _entries(folder, "", unreadable if unreadable is not None else [])
 
+    def failed(closed: Path, error: OSError) -> None:
+        if unreadable is not None:
+            unreadable.append((str(closed), error.strerror or str(error)))
 
-def _entries(folder: Path, prefix: str, unreadable: list[tuple[str, str]]) -> Iterator[str]:
-    try:
-        with os.scandir(folder) as entries:
-            listed = sorted(entry.name + "/" * entry.is_dir(follow_symlinks=False) for entry in entries)
-    except OSError as error:
-        unreadable.append((str(folder), error.strerror or str(error)))
-        return
-    for name in listed:
-        if name.startswith("."):
-            continue
-        if name.endswith("/"):
-            yield from _entries(folder / name, prefix + name, unreadable)
-        elif Path(name).suffix.lower() in SUFFIXES:
-            yield prefix + name
+    return (name for name in files_below(folder, failed) if os.path.splitext(name)[1].lower() in SUFFIXES)

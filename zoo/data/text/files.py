@@ -12,7 +12,7 @@ from collections.abc import Iterator
 from pathlib import Path, PurePosixPath
 
 from zoo.core.errors import ZooError
-from zoo.core.files import storage_error
+from zoo.core.files import files_below, storage_error
 from zoo.core.paths import existing_input
 from zoo.data.text import encodings, foreign_formats
 
@@ -148,31 +148,18 @@ def iter_folder(folder: Path, suffix: str) -> Iterator[tuple[tuple[str, ...], by
     Raises:
         ZooError: a folder cannot be listed, a file cannot be read, or a link leads nowhere.
     """
-    for parts in sorted(_parts_below(folder, (), [])):
-        if parts[-1].lower().endswith(suffix):
-            path = folder.joinpath(*parts)
+
+    def failed(closed: Path, error: OSError) -> None:
+        raise storage_error("read", closed, error) from error
+
+    for parts in sorted(tuple(name.split("/")) for name in files_below(folder, failed)):
+        path = folder.joinpath(*parts)
+        # What may not be looked at is told when it is read; pipes and devices have no end.
+        if parts[-1].lower().endswith(suffix) and (path.is_file() or not os.path.exists(path)):
             try:
                 yield parts, path.read_bytes()
             except OSError as error:
                 raise storage_error("read", path, error) from error
-
-
-def _parts_below(folder: Path, parts: tuple[str, ...], above: list[str]) -> Iterator[tuple[str, ...]]:
-    """Yield the paths of the files below a folder; a link to one of the folders above it is not followed for ever."""
-    path = folder.joinpath(*parts)
-    real = os.path.realpath(path)
-    if real in above:
-        return
-    try:
-        names = [entry.name for entry in os.scandir(path) if not entry.name.startswith(".")]
-    except OSError as error:
-        raise storage_error("read", path, error) from error
-    for name in names:
-        entry = os.path.join(path, name)
-        if os.path.isdir(entry):
-            yield from _parts_below(folder, (*parts, name), [*above, real])
-        elif os.path.isfile(entry) or not os.path.exists(entry):  # what may not be looked at is told when it is read
-            yield (*parts, name)
 
 
 def iter_archive(archive: Path, suffix: str) -> Iterator[tuple[tuple[str, ...], bytes]]:
