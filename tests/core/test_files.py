@@ -10,6 +10,7 @@ from pathlib import Path
 
 import pytest
 
+from zoo.core import console
 from zoo.core.errors import ZooError
 from zoo.core.files import (
     atomic_file,
@@ -108,8 +109,14 @@ def test_the_size_of_a_folder_does_not_follow_links(tmp_path: Path) -> None:
     assert folder_size(tmp_path) == 1000 + len("below/a")
 
 
-def test_who_waits_for_a_lock_is_told(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    path, order = tmp_path / "deep" / ".lock", list[str]()
+def test_who_waits_for_a_lock_is_told(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    path, order, said, waits = tmp_path / "deep" / ".lock", list[str](), list[str](), threading.Event()
+
+    def say(text: str) -> None:
+        said.append(text)
+        waits.set()
+
+    monkeypatch.setattr(console, "say", say)
 
     def second() -> None:
         with locked(path, "fetches it"):
@@ -118,11 +125,11 @@ def test_who_waits_for_a_lock_is_told(tmp_path: Path, capsys: pytest.CaptureFixt
     with locked(path, "fetches it"):
         thread = threading.Thread(target=second)
         thread.start()
-        while "Another process fetches it" not in capsys.readouterr().err:
-            pass
+        assert waits.wait(60)
         order.append("first")
     thread.join()
     assert order == ["first", "second"]
+    assert said == ["Another process fetches it; waiting for it to finish."]
 
 
 @pytest.mark.skipif(os.geteuid() == 0, reason="root may write everywhere")

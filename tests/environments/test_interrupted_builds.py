@@ -49,7 +49,7 @@ def wait_for(word: str, process: "subprocess.Popen[str]") -> None:
 
 @pytest.mark.parametrize("step", ["compileall", "pip sync"])
 def test_a_build_that_is_killed_ends_with_all_its_processes(stack: stacks.Stack, tmp_path: Path, step: str) -> None:
-    write_lock(stack.folder, wheel(tmp_path / "index", "1.0", modules=30))
+    write_lock(stack.folder, wheel(tmp_path / "index", "1.0", modules=300))
     process = builder(stack)
     wait_for(step, process)
     process.send_signal(signal.SIGKILL)

@@ -172,13 +172,13 @@ def test_out_of_memory_on_8_gb_goes_on_by_the_command_that_is_shown(mac: Mac) ->
 
 @pytest.mark.parametrize("mac", ["m1"], indirect=True)
 def test_a_laptop_that_slept_longer_than_a_hang_goes_on(mac: Mac) -> None:
-    words = ("train", "model=mnist", "data=digits", "trainer.hang_minutes=0.05")
+    words = ("train", "model=mnist", "data=digits", "trainer.hang_minutes=0.1")
     process = mac.start(*words, worker="steady")
     assert process.stdout is not None
-    while "epoch   1/3" not in process.stdout.readline():
-        pass
+    while "epoch   1/3" not in (line := process.stdout.readline()):
+        assert line
     os.killpg(process.pid, signal.SIGSTOP)
-    time.sleep(9)  # three times what counts as a hang
+    time.sleep(15)  # more than twice what counts as a hang
     os.killpg(process.pid, signal.SIGCONT)
     time.sleep(2)
     assert process.poll() is None

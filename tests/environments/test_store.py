@@ -131,13 +131,14 @@ def test_byte_code_and_stray_files_are_no_damage(stack: stacks.Stack) -> None:
 
 
 BUILDER = """
-import sys, time
+import os, sys, time
 from pathlib import Path
 from zoo.environments import stacks, store
 def healthy(stack, python):
     with open(sys.argv[2], "a") as log:
         log.write("built\\n")
-    time.sleep(2)
+    while not os.path.exists(sys.argv[2] + ".ends"):
+        time.sleep(0.02)
 print(store.ensure(stacks.load("small", Path(sys.argv[1])), sys.argv[3], healthy).folder)
 """
 
@@ -152,11 +153,13 @@ def test_two_processes_at_once_build_once(stack: stacks.Stack, tmp_path: Path) -
         assert first.poll() is None, first.communicate()
         time.sleep(0.02)
     second = subprocess.Popen(command, **pipes)
+    assert second.stderr is not None
+    assert "Another process is working on the environment of small" in second.stderr.readline()
+    log.with_name("log.ends").touch()
     answers = [process.communicate(timeout=60) for process in (first, second)]
     assert [first.returncode, second.returncode] == [0, 0], answers
     assert log.read_text() == "built\n"
     assert answers[0][0] == answers[1][0]
-    assert "Another process is working on the environment of small" in answers[1][1]
 
 
 def test_a_wrong_hash_is_refused_and_leaves_nothing(stack: stacks.Stack) -> None:

@@ -323,10 +323,12 @@ def test_a_closed_terminal_stops_a_run_or_does_not(pretending: Path, wanted: str
     )  # fmt: skip
     assert host.stdout is not None
     assert host.stderr is not None
-    while b"'epoch'" not in host.stdout.readline():
-        pass
+    while b"'epoch'" not in (line := host.stdout.readline()):
+        assert line
     host.send_signal(signal.SIGHUP)
+    deadline = time.monotonic() + 60
     while not log.is_file():
+        assert time.monotonic() < deadline
         time.sleep(0.02)
     host.stdout.close()
     host.stderr.close()

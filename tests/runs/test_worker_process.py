@@ -22,8 +22,6 @@ FAKE = SUPPORT / "fake_worker.py"
 @pytest.fixture(autouse=True)
 def fake_worker(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(paths, "WORKER", FAKE)
-    monkeypatch.setattr(stopping, "INTERRUPT_GRACE_S", 0.5)
-    monkeypatch.setattr(stopping, "TERMINATE_GRACE_S", 0.3)
 
 
 def run(folder: Path, script: str, on_event: Any = None) -> tuple[worker_process.Outcome, list[dict[str, Any]]]:
@@ -80,12 +78,14 @@ def test_ctrl_c_asks_politely_and_the_worker_finishes_its_step(tmp_path: Path) -
     assert outcome.done["stopped"] == "interrupted"
 
 
-def test_a_deaf_worker_is_ended_after_three_steps(tmp_path: Path) -> None:
+def test_a_deaf_worker_is_ended_after_three_steps(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(stopping, "INTERRUPT_GRACE_S", 0.5)
+    monkeypatch.setattr(stopping, "TERMINATE_GRACE_S", 0.3)
     began = time.monotonic()
     outcome, _ = run(tmp_path, "deaf", _interrupt_on("epoch"))
     assert outcome.interrupted
     assert outcome.returncode == -signal.SIGKILL
-    assert 0.7 < time.monotonic() - began < 5
+    assert 0.7 < time.monotonic() - began < 30
 
 
 def test_no_worker_outlives_a_killed_host(tmp_path: Path) -> None:

@@ -60,6 +60,13 @@ def _wait_until_ready(server: Server) -> None:
         time.sleep(0.02)
 
 
+def _until_waiting(server: Server, model: str, count: int) -> None:
+    deadline = time.monotonic() + 30
+    while f'zoo_waiting_items{{model="{model}"}} {count}.0' not in server.get("/metrics").text:
+        assert time.monotonic() < deadline
+        time.sleep(0.005)
+
+
 def test_raw_pixels_are_answered_in_their_order(server: Server) -> None:
     answer = server.post("photos", data=b"".join(_raw(number) for number in (3, 8, 1)), headers=RAW)
     assert answer.status_code == 200, answer.text
@@ -115,9 +122,7 @@ def test_who_stops_listening_frees_the_writer(server: Server) -> None:
         with requests.post(address, json={"prompt": "to", "length": 200}, stream=True, timeout=20) as answer:
             assert answer.status_code == 200, answer.text
             next(answer.iter_lines())
-    deadline = time.monotonic() + 10
-    while 'zoo_waiting_items{model="play"} 0.0' not in server.get("/metrics").text:
-        assert time.monotonic() < deadline
+    _until_waiting(server, "play", 0)
 
 
 def test_who_leaves_before_a_text_is_complete_frees_the_writer(server: Server) -> None:
@@ -125,9 +130,7 @@ def test_who_leaves_before_a_text_is_complete_frees_the_writer(server: Server) -
     for _ in range(6):
         with pytest.raises(requests.exceptions.Timeout):
             requests.post(address, json={"instances": ["to"], "parameters": {"length": 2000}}, timeout=0.2)
-    deadline = time.monotonic() + 5
-    while 'zoo_waiting_items{model="play"} 0.0' not in server.get("/metrics").text:
-        assert time.monotonic() < deadline
+    _until_waiting(server, "play", 0)
 
 
 def test_numbers_of_a_form_are_read_as_numbers(server: Server) -> None:
@@ -248,7 +251,10 @@ def test_no_request_is_lost_while_workers_are_killed(server: Server) -> None:
     with ThreadPoolExecutor(6) as pool:
         tasks = [pool.submit(ask) for _ in range(6)]
         for _ in range(5):
-            time.sleep(0.3)
+            before, deadline = codes.count(200), time.monotonic() + 60
+            while codes.count(200) < before + 5:
+                assert time.monotonic() < deadline
+                time.sleep(0.02)
             for child in psutil.Process(server.process.pid).children(recursive=True):
                 if "serving_worker.py" in " ".join(child.cmdline()):
                     child.kill()
@@ -257,13 +263,13 @@ def test_no_request_is_lost_while_workers_are_killed(server: Server) -> None:
         for task in tasks:
             task.result()
     assert set(codes) <= {200, 429, 503}
-    assert codes.count(200) > 20
+    assert codes.count(200) >= 25
 
 
 def test_a_full_queue_is_answered_with_429(server: Server) -> None:
     hanging = threading.Thread(target=server.post, args=("photos",), kwargs={"data": _raw(HANGS), "headers": RAW})
     hanging.start()
-    time.sleep(0.2)
+    time.sleep(0.5)  # of the second after which it is ended
     with ThreadPoolExecutor(10) as pool:
         answers = list(pool.map(lambda _: server.post("photos", data=_raw(1, 10), headers=RAW), range(10)))
     hanging.join()
@@ -332,7 +338,7 @@ def test_what_is_in_hand_is_finished_after_sigterm(tmp_path: Path, monkeypatch: 
         with ThreadPoolExecutor(1) as pool:
             ask = {"instances": ["to"], "parameters": {"length": 400}}
             answer = pool.submit(running.post, "play", json=ask)
-            time.sleep(0.4)
+            _until_waiting(running, "play", 1)
             running.process.send_signal(signal.SIGTERM)
             assert answer.result().json()["predictions"][0]["text"].endswith("399 ")
         assert running.process.wait(20) == 0

@@ -147,7 +147,7 @@ def test_where_the_system_ends_a_worker_for_its_memory_half_the_batch_goes_on(
 def test_where_no_more_memory_is_given_a_smaller_batch_is_proposed(tmp_path: Path) -> None:
     if not hasattr(psutil, "RLIMIT_AS"):
         pytest.skip("this system limits no process from outside")
-    run = Training(tmp_path / "run", *LARGE)
+    run = Training(tmp_path / "run", *LARGE, "trainer.epochs=50")
     run.until("Device")
     most = run.worker.memory_info().vms + (100 << 20)
     run.worker.rlimit(psutil.RLIMIT_AS, (most, most))
@@ -220,12 +220,12 @@ def test_a_clock_that_is_set_back_and_forth_changes_nothing(tmp_path: Path, othe
 @pytest.mark.slow
 def test_a_machine_that_stood_still_ends_no_healthy_worker(tmp_path: Path) -> None:
     """Both processes are frozen for longer than trainer.hang_minutes, as a container or a lid does."""
-    run = Training(tmp_path / "run", "trainer.epochs=40", "trainer.hang_minutes=0.1")
+    run = Training(tmp_path / "run", "trainer.epochs=40", "trainer.hang_minutes=0.25")
     run.until("epoch   2")
     worker = run.worker
     for process in (run.host, worker):
         process.send_signal(signal.SIGSTOP)
-    time.sleep(7)
+    time.sleep(17)
     run.host.send_signal(signal.SIGCONT)
     time.sleep(0.5)
     worker.send_signal(signal.SIGCONT)

@@ -51,7 +51,7 @@ def test_slurm_gives_the_same_weights_and_an_element_killed_twice_completes(
         killed: list[int] = []
         watching = threading.Thread(target=kill_twice, args=(tmp_path / "runs" / "slurm" / "001", killed))
         watching.start()
-        folder = sweep(tmp_path, "slurm", "launcher=slurm", "trainer.epochs=8", env=variables)
+        folder = sweep(tmp_path, "slurm", "launcher=slurm", "trainer.epochs=100", env=variables)
         watching.join()
         record = json.loads((folder / "001" / "run.json").read_text())
         assert len(killed) == 2

@@ -6,7 +6,9 @@ first byte of 251 ends the process, 252 lets it hang, 253 is refused. ``$FAKE_WO
 
 import json
 import os
+import queue
 import sys
+import threading
 import time
 from pathlib import Path
 
@@ -57,14 +59,28 @@ def restyle(serve: dict[str, object]) -> None:
 
 
 def write() -> None:
-    for line in sys.stdin:
-        asked = json.loads(line)
-        if "close" in asked:
-            continue
-        for number in range(asked["length"]):
-            emit("text", slot=asked["slot"], text=f"{number} ")
+    asked: queue.SimpleQueue[dict[str, int] | None] = queue.SimpleQueue()
+    closed: set[int] = set()
+
+    def listen() -> None:
+        for line in sys.stdin:
+            message = json.loads(line)
+            if "close" in message:
+                closed.add(message["close"])
+            else:
+                asked.put(message)
+        asked.put(None)
+
+    threading.Thread(target=listen, daemon=True).start()
+    while message := asked.get():
+        slot = message["slot"]
+        for number in range(message["length"]):
+            if slot in closed:
+                break
+            emit("text", slot=slot, text=f"{number} ")
             time.sleep(0.002)
-        emit("batch", slot=asked["slot"], seconds=0.001)
+        else:
+            emit("batch", slot=slot, seconds=0.001)
 
 
 def main() -> int:
