@@ -133,6 +133,18 @@ def test_a_models_own_file_is_read_again(conformance: Answers, stack: str) -> No
     np.testing.assert_allclose(given["after"], given["before"], atol=1e-6)
 
 
+@pytest.mark.stacks("torch")
+@pytest.mark.parametrize("case", ["plain", "kept", "causal"])
+def test_attention_by_products_is_the_fused_one_and_its_gradients(conformance: Answers, case: str) -> None:
+    given = dict(np.load(conformance.folder("torch", "transformer") / "attended.npz"))
+    right = given[f"{case}, float32"]
+    assert right.std() > 0.1
+    for way in ("together", "one by one"):
+        error = np.abs(given[f"{case}, {way}"] - right)
+        assert error.max() < 0.06, (way, error.max())
+        assert 0 < error.mean() < 0.006, (way, error.mean())
+
+
 @pytest.mark.stacks
 @pytest.mark.parametrize("stack", KERAS_3)
 def test_half_the_precision_gives_nearly_the_same(conformance: Answers, stack: str) -> None:

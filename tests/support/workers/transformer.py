@@ -169,6 +169,30 @@ def mixed(request):
     np.savez(os.path.join(request["out"], "mixed.npz"), **arrays)
 
 
+def attended(request):
+    """Attention of texts of 9 tokens and of their gradients: in bfloat16, together and one by one, and in float32."""
+    import torch
+
+    from zoo.models.compat import tensors
+
+    arrays, drawn = {}, torch.Generator().manual_seed(1)
+    q, k, v, wanted = torch.randn(4, 5, 9, 8, generator=drawn)
+    keep = (torch.arange(9) < torch.tensor([9, 1, 4, 9, 6])[:, None]).float()
+    for case, (masked, causal) in {"plain": (None, False), "kept": (keep, False), "causal": (keep, True)}.items():
+        for way, kind, pairs in (
+            ("float32", torch.float32, 2**22),
+            ("together", torch.bfloat16, 2**22),
+            ("one by one", torch.bfloat16, 1),
+        ):
+            tensors.PAIRS_TOGETHER = pairs
+            parts = [each.clone().to(kind).requires_grad_() for each in (q, k, v)]
+            output = tensors.attention(*parts, heads=2, keep=masked, causal=causal, drop=None)
+            (output * wanted.to(kind)).sum().backward()
+            values = torch.stack([output, *(each.grad for each in parts)])
+            arrays[case + ", " + way] = values.detach().float().numpy()
+    np.savez(os.path.join(request["out"], "attended.npz"), **arrays)
+
+
 def answer(request):
     """Names and shapes of the weights, and answers; the arrays are written beside."""
     if request.get("golden_out"):
@@ -177,4 +201,6 @@ def answer(request):
     answers = compare(request)
     if request["mixed"]:
         mixed(request)
+    if request["framework"] == "torch":
+        attended(request)
     return answers

@@ -29,6 +29,8 @@ mean, reshape, sqrt, square, tanh = module.mean, module.reshape, module.sqrt, mo
 # Added to the scores of masked keys: within the range of float16, and finite, so that a row whose keys are all masked
 # yields numbers rather than NaN.
 MASKED = -3e4
+# Attention by products on PyTorch takes so many pairs of tokens at a time.
+PAIRS_TOGETHER = 2**22
 
 
 def rank(x):
@@ -146,9 +148,18 @@ def modulo(x, divisor):
     return x % divisor
 
 
-def weighted_rows(table, indices, weights):
-    """Sum the rows of a table by their indices and weights, both (batch, count): (batch, columns)."""
-    return module.sum(take(table, indices) * module.expand_dims(weights, -1), axis=1)
+def take_values(column, indices):
+    """Return values of a table of one column by their indices: (batch, count, 1)."""
+    if not TORCH or column.value.device.type != "cpu":
+        return take(column, indices)
+    # An embedding's gradient takes four times as long, 10 ms for 64 texts of 1,500 features out of a million.
+    values = torch.gather(weight(column)[:, 0], 0, indices.long().flatten())
+    return values.reshape(*indices.shape, 1)
+
+
+def weighted_sum(rows, weights):
+    """Sum rows (batch, count, columns) by their weights (batch, count): (batch, columns)."""
+    return module.sum(rows * module.expand_dims(weights, -1), axis=1)
 
 
 def first_rows(table, count):
@@ -207,6 +218,11 @@ def concatenate(tensors, axis):
     if MAJOR >= 3:
         return ops.concatenate(tensors, axis=axis)
     return K.concatenate(tensors, axis=axis)
+
+
+def joined(pairs):
+    """Concatenate pairs of (batch, count) to one; PlaidML keeps them, whose whole numbers would end as others."""
+    return pairs if PLAIDML else [[concatenate(parts, axis=1) for parts in zip(*pairs)]]
 
 
 def reflected(x, edge):
@@ -275,13 +291,15 @@ def attention(q, k, v, heads, keep, causal, drop):
         q, k, v = (each.unflatten(-1, (heads, size)).transpose(1, 2) for each in (q, k, v))
     else:
         q, k, v = (_transpose(reshape(each, (-1, shape(each)[1], heads, size)), (0, 2, 1, 3)) for each in (q, k, v))
-    fused = TORCH and drop is None and not _learns_faster_by_products(q)
+    fused = TORCH and drop is None and not _faster_by_products(q)
     bias = _bias(keep, causal, length, q, fused)
     if fused:
         # A third of the processor time of the plain products (8 heads of 64, length 1024, PyTorch 2.13, one thread).
         # What Keras 3.15 calls dot_product_attention took 2.4 times theirs on JAX, so these do the work there.
         attend = torch.nn.functional.scaled_dot_product_attention
         attended = attend(q, k, v, attn_mask=bias, is_causal=causal and bias is None)
+    elif TORCH and drop is None:
+        attended = _by_products(q * (size**-0.5), k, v, bias)
     else:
         scores = _matmul(q * (size**-0.5), _transpose(k, (0, 1, 3, 2)))
         weights = _softmax(scores if bias is None else scores + bias)
@@ -291,15 +309,40 @@ def attention(q, k, v, heads, keep, causal, drop):
     return reshape(_transpose(attended, (0, 2, 1, 3)), (-1, length, heads * size))
 
 
-def _learns_faster_by_products(q):
-    """Whether PyTorch's fused attention is the slower one: on processors its gradients are, in bfloat16.
+def _faster_by_products(q):
+    """Whether PyTorch's fused attention is the slower one: on processors it is in bfloat16, unless they have AMX.
 
-    Forwards and backwards 7.4 ms, by products 1.6 (batch 12, 4 heads of 32, length 64, PyTorch 2.13, one thread of an
-    AMD EPYC with AVX-512); 24 and 13 ms for 16 x 2 heads of 16 and length 320; 149 and 199 for 2 x 8 of 64 and 1024.
+    Milliseconds of PyTorch 2.13 on two cores of an AMD EPYC with AVX-512 and its bfloat16, fused and by products,
+    forwards and backwards: 92.9 and 44.1 (64 x 2 heads of 16, length 512), 158 and 96 (64 x 1 of 32, 1024), 253 and
+    121 (8 x 8 of 64, 1024), 3.5 and 0.7 (12 x 4 of 32, 64); forwards alone 27.2 and 18.8, 62.5 and 37.6, 101 and 45,
+    0.4 and 0.2. In float32 there is no such difference.
     """
     weights = q.shape[0] * q.shape[1] * q.shape[2] ** 2  # which the products keep
-    learns = q.dtype == torch.bfloat16 and q.requires_grad
-    return q.device.type == "cpu" and learns and q.shape[2] <= 512 and weights <= 2**25
+    if q.device.type != "cpu" or q.dtype != torch.bfloat16 or weights > 2**26:
+        return False
+    # Nothing was measured with AMX, which fused attention makes use of: there only where it loses most elsewhere.
+    return not _has_amx() or (q.requires_grad and q.shape[2] <= 512 and weights <= 2**25)
+
+
+def _by_products(q, k, v, bias):
+    """Attend some texts at a time: what holds a value for each pair of tokens then finds the memory of those before.
+
+    A tenth of the time of a training on film reviews, with up to 1,024 tokens in batches of 64.
+    """
+    texts = max(1, PAIRS_TOGETHER // (q.shape[1] * q.shape[2] * k.shape[2]))
+    parts = [each.split(texts) for each in (q, k, v)]
+    biases = [bias] * len(parts[0]) if bias is None or len(bias) < len(q) else bias.split(texts)
+    attended = []
+    for some_q, some_k, some_v, own in zip(*parts, biases):
+        scores = torch.matmul(some_q, some_k.transpose(2, 3))
+        weights = torch.softmax(scores if own is None else scores.add_(own), -1)
+        attended.append(torch.matmul(weights, some_v))
+    return attended[0] if len(attended) == 1 else torch.cat(attended)
+
+
+def _has_amx():
+    known = getattr(torch.cpu, "_is_amx_tile_supported", None)
+    return known is not None and known()
 
 
 def _bias(keep, causal, length, like, fused):

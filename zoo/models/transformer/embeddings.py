@@ -1,5 +1,8 @@
 """What stands before and behind an encoder of text: embeddings, padding mask, pooling, logits."""
 
+import functools
+import operator
+
 import numpy as np
 
 from zoo.models import compat, text_features
@@ -149,12 +152,16 @@ class WordPairLogits(ZooLayer):
     def call(self, inputs):
         tokens, keep = inputs
         vocabulary, buckets = self.settings["vocabulary"], self.settings["buckets"]
-        weights = self.ratios * (self.FIRST_GAIN + self.GAIN_RATE * self.gains)
         stems = tensors.take(self.stems, tokens) if self.settings["spelling"] else None
-        logits = tensors.weighted_rows(weights, tokens, keep)
-        for numbers, kept in text_features.combinations(tokens, keep, stems, vocabulary, buckets, tensors.modulo):
-            logits = logits + tensors.weighted_rows(weights, vocabulary + numbers, kept)
-        return logits
+        combined = text_features.combinations(tokens, keep, stems, vocabulary, buckets, tensors.modulo)
+        pairs = [(tokens, keep)] + [(vocabulary + numbers, kept) for numbers, kept in combined]
+        logits = [self._logits(features, kept) for features, kept in tensors.joined(pairs)]
+        return functools.reduce(operator.add, logits)
+
+    def _logits(self, features, kept):
+        # Of the weights those of these texts alone are computed: there are a million.
+        gains = self.FIRST_GAIN + self.GAIN_RATE * tensors.take_values(self.gains, features)
+        return tensors.weighted_sum(tensors.take(self.ratios, features) * gains, kept)
 
     def compute_output_shape(self, input_shape):
         return (tensors.first_shape(input_shape)[0], self.settings["classes"])

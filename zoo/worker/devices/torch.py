@@ -7,7 +7,7 @@ from zoo.worker.errors import UserError
 CAPABILITIES = {
     "modes": ("eager", "compiled"),
     "encoders": ("torch",),
-    "bfloat16_gains": ("style", "classifiers", "mobilenets", "language models"),
+    "bfloat16_gains": ("style", "classifiers", "mobilenets", "language models", "text classifiers"),
     # It keeps what every layer gives until the end: 2.8 GB for 0.7 megapixels, where others take a third.
     "tiles_at_once": 1,
     "tensorboard": True,
