@@ -93,8 +93,9 @@ def first_epoch_settings(model: str, samples: Path) -> list[str]:
         # Adam of Keras 3 on TensorFlow moves only those rows of a table that a batch holds, Adam of the others all.
         "transformer/classifier": {
             **texts, "data": "text_lines", "data.root": samples / "texts", "data.validation": 0.1,
-            "model.pooled_dropout": 0, "model.pair_buckets": 0, "model.spelling": False, "trainer.word_dropout": 0,
-            "trainer.optimizer": "sgd", "trainer.best_by": "accuracy", "trainer.learning_rate": 0.01,
+            "model.heads": 2, "model.pooled_dropout": 0, "model.pair_buckets": 0, "model.spelling": False,
+            "trainer.word_dropout": 0, "trainer.optimizer": "sgd", "trainer.best_by": "accuracy",
+            "trainer.learning_rate": 0.01,
         },
         "transformer/lm": {
             **texts, "data": "text_file", "data.root": samples / "sentences.txt", "data.tokenizer": "characters",
