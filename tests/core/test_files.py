@@ -165,7 +165,19 @@ def test_links_below_a_folder_are_followed_unless_they_lead_back(tmp_path: Path)
     for at, leads in ((root / "a" / "back", root), (root / "above", tmp_path / "up"), (elsewhere / "home", root)):
         at.symlink_to(leads)
     (root / "nowhere").symlink_to("/nowhere")
+    (root / "loop").symlink_to(root / "loop")
+    (root / "again").symlink_to(root / "a")
+    (root / ".hidden").mkdir()
+    (root / ".hidden" / "2").touch()
+    (root / "shown").symlink_to(root / ".hidden")
     failed: list[Path] = []
-    assert list(files_below(root, lambda path, _: failed.append(path))) == ["a/1", "nowhere", "other/1"]
-    assert list(files_below(tmp_path / "none", lambda path, _: failed.append(path))) == []
+
+    def names(folder: Path) -> list[str]:
+        return list(files_below(folder, lambda path, _: failed.append(path)))
+
+    assert names(root) == [
+        "a/1", "loop", "nowhere", "other/1", "shown/2",
+    ]  # fmt: skip
+    assert failed == []
+    assert names(tmp_path / "none") == []
     assert failed == [tmp_path / "none"]

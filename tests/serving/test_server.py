@@ -67,6 +67,13 @@ def _until_waiting(server: Server, model: str, count: int) -> None:
         time.sleep(0.005)
 
 
+def _writes_at_once(server: Server) -> None:
+    """Whether the texts before, of 4 s each, were given up."""
+    _until_waiting(server, "play", 0)
+    body = {"instances": ["to"], "parameters": {"length": 3}}
+    assert requests.post(f"{server.address}/v1/models/play:predict", json=body, timeout=10).status_code == 200
+
+
 def test_raw_pixels_are_answered_in_their_order(server: Server) -> None:
     answer = server.post("photos", data=b"".join(_raw(number) for number in (3, 8, 1)), headers=RAW)
     assert answer.status_code == 200, answer.text
@@ -119,10 +126,10 @@ def test_a_text_is_written_on_and_streamed(server: Server) -> None:
 def test_who_stops_listening_frees_the_writer(server: Server) -> None:
     address = f"{server.address}/v1/models/play:generate"
     for _ in range(6):
-        with requests.post(address, json={"prompt": "to", "length": 200}, stream=True, timeout=20) as answer:
+        with requests.post(address, json={"prompt": "to", "length": 2000}, stream=True, timeout=20) as answer:
             assert answer.status_code == 200, answer.text
             next(answer.iter_lines())
-    _until_waiting(server, "play", 0)
+    _writes_at_once(server)
 
 
 def test_who_leaves_before_a_text_is_complete_frees_the_writer(server: Server) -> None:
@@ -130,7 +137,7 @@ def test_who_leaves_before_a_text_is_complete_frees_the_writer(server: Server) -
     for _ in range(6):
         with pytest.raises(requests.exceptions.Timeout):
             requests.post(address, json={"instances": ["to"], "parameters": {"length": 2000}}, timeout=0.2)
-    _until_waiting(server, "play", 0)
+    _writes_at_once(server)
 
 
 def test_numbers_of_a_form_are_read_as_numbers(server: Server) -> None:

@@ -134,11 +134,13 @@ def test_a_models_own_file_is_read_again(conformance: Answers, stack: str) -> No
 
 
 @pytest.mark.stacks("torch")
-@pytest.mark.parametrize("case", ["plain", "kept", "causal"])
+@pytest.mark.parametrize("case", ["plain", "past", "kept", "kept past"])
 def test_attention_by_products_is_the_fused_one_and_its_gradients(conformance: Answers, case: str) -> None:
     given = dict(np.load(conformance.folder("torch", "transformer") / "attended.npz"))
     right = given[f"{case}, float32"]
     assert right.std() > 0.1
+    for way, texts in {"float32": [], "together": [5], "one by one": [1] * 5}.items():
+        assert given[f"{case}, texts of products, {way}"].tolist() == texts
     for way in ("together", "one by one"):
         error = np.abs(given[f"{case}, {way}"] - right)
         assert error.max() < 0.06, (way, error.max())

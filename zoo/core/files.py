@@ -185,8 +185,9 @@ def file_digest(path: Path, algorithm: str) -> str:
 def files_below(folder: Path, failed: Callable[[Path, OSError], None]) -> Iterator[str]:
     """Yield the names of all files below a folder, relative to it with ``/``, in order.
 
-    One folder at a time is in memory. Links are followed, but not to a folder that the link itself lies below. Hidden
-    files and folders are passed over: macOS keeps what it knows of photo.png on other file systems in ._photo.png.
+    One folder at a time is in memory. Links are followed, but not to a folder that they lie below, nor to one whose
+    files come anyway; one that leads nowhere is a file. Hidden files and folders are passed over: macOS keeps what it
+    knows of photo.png on other file systems in ._photo.png.
 
     Args:
         folder: where to look.
@@ -202,7 +203,9 @@ def _files_below(
         with os.scandir(folder) as entries:
             visible = [entry for entry in entries if not entry.name.startswith(".")]
             links = {entry.name for entry in visible if entry.is_symlink()}
-            names = sorted(entry.name + "/" * entry.is_dir() for entry in visible)
+            folders = {entry.name for entry in visible if entry.is_dir(follow_symlinks=False)}
+            folders |= {name for name in links if os.path.isdir(folder / name)}
+            names = sorted(entry.name + "/" * (entry.name in folders) for entry in visible)
     except OSError as error:
         failed(folder, error)
         return
@@ -212,8 +215,17 @@ def _files_below(
             continue
         below = folder / name
         real = os.path.realpath(below) if name[:-1] in links else os.path.join(above[-1], name[:-1])
-        if not any(Path(each).is_relative_to(real) for each in above):
+        if name[:-1] not in links or not _is_reached(real, above):
             yield from _files_below(below, prefix + name, [*above, real], failed)
+
+
+def _is_reached(real: str, above: list[str]) -> bool:
+    """Whether the files of a folder come anyway: it holds the link, or lies where files are looked for."""
+    root = Path(above[0])
+    if any(Path(each).is_relative_to(real) for each in above):
+        return True
+    parts = Path(real).relative_to(root).parts if Path(real).is_relative_to(root) else (".",)
+    return not any(part.startswith(".") for part in parts)
 
 
 def folder_size(folder: Path) -> int:

@@ -2,6 +2,7 @@
 
 import base64
 import hashlib
+from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -30,7 +31,8 @@ def page(folders: list[Path]) -> str:
     Raises:
         ZooError: one of them is no run folder, or its record is damaged.
     """
-    runs = [ReportedRun(folder, read_record(folder), _name(folder, folders)) for folder in folders]
+    names = _names(folders)
+    runs = [ReportedRun(folder, read_record(folder), names[folder]) for folder in folders]
     if len(runs) == 1:
         title, body = _title(runs[0]), _single(runs[0])
     else:
@@ -46,15 +48,16 @@ def simple(title: str, subtitle: str, parts: list[tuple[str, str, Html | None]])
     return document(title, join([_skip(), head, tag("main", sections, id="main"), _footer()]))
 
 
-def _name(folder: Path, folders: list[Path]) -> str:
-    """Return as much of the end of a path as tells it from the others."""
-
-    def end(path: Path, count: int) -> str:
-        return "/".join(path.parts[-count:])
-
-    counts = range(1, len(folder.parts))
-    alone = (count for count in counts if sum(end(path, count) == end(folder, count) for path in folders) == 1)
-    return end(folder, next(alone, 1))
+def _names(folders: list[Path]) -> dict[Path, str]:
+    """Return as much of the end of each path as tells it from the others."""
+    names: dict[Path, str] = {}
+    left, count = set(folders), 1
+    while left:
+        ends = {folder: "/".join(folder.parts[-count:]) for folder in left}
+        times = Counter(ends.values())
+        names |= {folder: end for folder, end in ends.items() if times[end] == 1}
+        left, count = left - set(names), count + 1
+    return names
 
 
 def document(title: str, body: Html) -> str:

@@ -22,8 +22,8 @@ def policy(wanted, promise, network=""):
 
     It gains with TensorFlow 2.21 and PyTorch 2.13 on processors that multiply matrices of bfloat16 in hardware: a
     step of the MNIST network took half the time with AMX, and three quarters with AVX-512. With PyTorch and AVX-512
-    one of MobileNet took three fifths, one of the language model four fifths, one of the classifier of texts two
-    thirds; with TensorFlow MobileNet took no less, and texts were not tried.
+    one of MobileNet took three fifths, one of the language model four fifths, one of the classifier of texts three
+    quarters; with TensorFlow MobileNet took no less, and texts were not tried.
     On others it is computed in float32 with conversions around it.
 
     Args:

@@ -155,7 +155,7 @@ def iter_folder(folder: Path, suffix: str) -> Iterator[tuple[tuple[str, ...], by
     for parts in sorted(tuple(name.split("/")) for name in files_below(folder, failed)):
         path = folder.joinpath(*parts)
         # What may not be looked at is told when it is read; pipes and devices have no end.
-        if parts[-1].lower().endswith(suffix) and (path.is_file() or not os.path.exists(path)):
+        if parts[-1].lower().endswith(suffix) and (os.path.isfile(path) or not os.path.exists(path)):
             try:
                 yield parts, path.read_bytes()
             except OSError as error:

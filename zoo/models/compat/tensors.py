@@ -157,9 +157,9 @@ def take_values(column, indices):
     return values.reshape(*indices.shape, 1)
 
 
-def weighted_sum(rows, weights):
-    """Sum rows (batch, count, columns) by their weights (batch, count): (batch, columns)."""
-    return module.sum(rows * module.expand_dims(weights, -1), axis=1)
+def weighted_sum(rows, weights, keep):
+    """Sum rows (batch, count, columns) by weights (batch, count, 1) where ``keep`` is 1: (batch, columns)."""
+    return module.sum(rows * (weights * module.expand_dims(keep, -1)), axis=1)
 
 
 def first_rows(table, count):
@@ -291,7 +291,7 @@ def attention(q, k, v, heads, keep, causal, drop):
         q, k, v = (each.unflatten(-1, (heads, size)).transpose(1, 2) for each in (q, k, v))
     else:
         q, k, v = (_transpose(reshape(each, (-1, shape(each)[1], heads, size)), (0, 2, 1, 3)) for each in (q, k, v))
-    fused = TORCH and drop is None and not _faster_by_products(q)
+    fused = TORCH and drop is None and not _faster_by_products(q, k)
     bias = _bias(keep, causal, length, q, fused)
     if fused:
         # A third of the processor time of the plain products (8 heads of 64, length 1024, PyTorch 2.13, one thread).
@@ -299,50 +299,55 @@ def attention(q, k, v, heads, keep, causal, drop):
         attend = torch.nn.functional.scaled_dot_product_attention
         attended = attend(q, k, v, attn_mask=bias, is_causal=causal and bias is None)
     elif TORCH and drop is None:
-        attended = _by_products(q * (size**-0.5), k, v, bias)
+        attended = _some_at_a_time(q * (size**-0.5), k, v, bias)
     else:
-        scores = _matmul(q * (size**-0.5), _transpose(k, (0, 1, 3, 2)))
-        weights = _softmax(scores if bias is None else scores + bias)
-        attended = _matmul(weights if drop is None else drop(weights), v)
+        attended = _by_products(q * (size**-0.5), k, v, bias, drop)
     if TORCH:
         return attended.transpose(1, 2).flatten(2)
     return reshape(_transpose(attended, (0, 2, 1, 3)), (-1, length, heads * size))
 
 
-def _faster_by_products(q):
-    """Whether PyTorch's fused attention is the slower one: on processors it is in bfloat16, unless they have AMX.
+def _by_products(q, k, v, bias, drop=None):
+    scores = _matmul(q, _transpose(k, (0, 1, 3, 2)))
+    weights = _softmax(scores if bias is None else scores + bias)
+    return _matmul(weights if drop is None else drop(weights), v)
+
+
+def _some_at_a_time(q, k, v, bias):
+    """Attend by products, so many texts together that what holds all pairs of their tokens is found in memory again.
+
+    It saves a tenth of the time of a training on film reviews, with up to 1,024 tokens in batches of 64.
+    """
+    texts = max(1, PAIRS_TOGETHER // max(1, q.shape[1] * q.shape[2] * k.shape[2]))
+    parts = [each.split(texts) for each in (q, k, v)]
+    of_all = bias is None or bias.dim() == 2  # a mask of those before is the same for each text
+    biases = [bias] * len(parts[0]) if of_all else bias.split(texts)
+    attended = [_by_products(*some) for some in zip(*parts, biases)]
+    return attended[0] if len(attended) == 1 else torch.cat(attended)
+
+
+def _has(*instructions):
+    known = [getattr(torch.cpu, "_is_%s_supported" % name, None) for name in instructions]
+    return all(has is not None and has() for has in known)
+
+
+# Processors on which attention in bfloat16 was measured.
+MEASURED = TORCH and _has("avx512_bf16") and not _has("amx_tile")
+
+
+def _faster_by_products(q, k):
+    """Whether PyTorch's fused attention is the slower one: on processors it is in bfloat16.
 
     Milliseconds of PyTorch 2.13 on two cores of an AMD EPYC with AVX-512 and its bfloat16, fused and by products,
     forwards and backwards: 92.9 and 44.1 (64 x 2 heads of 16, length 512), 158 and 96 (64 x 1 of 32, 1024), 253 and
     121 (8 x 8 of 64, 1024), 3.5 and 0.7 (12 x 4 of 32, 64); forwards alone 27.2 and 18.8, 62.5 and 37.6, 101 and 45,
     0.4 and 0.2. In float32 there is no such difference.
     """
-    weights = q.shape[0] * q.shape[1] * q.shape[2] ** 2  # which the products keep
-    if q.device.type != "cpu" or q.dtype != torch.bfloat16 or weights > 2**26:
+    pairs = q.shape[0] * q.shape[1] * q.shape[2] * k.shape[2]  # which the products keep a value of
+    if q.device.type != "cpu" or q.dtype != torch.bfloat16 or pairs > 2**26:
         return False
-    # Nothing was measured with AMX, which fused attention makes use of: there only where it loses most elsewhere.
-    return not _has_amx() or (q.requires_grad and q.shape[2] <= 512 and weights <= 2**25)
-
-
-def _by_products(q, k, v, bias):
-    """Attend some texts at a time: what holds a value for each pair of tokens then finds the memory of those before.
-
-    A tenth of the time of a training on film reviews, with up to 1,024 tokens in batches of 64.
-    """
-    texts = max(1, PAIRS_TOGETHER // (q.shape[1] * q.shape[2] * k.shape[2]))
-    parts = [each.split(texts) for each in (q, k, v)]
-    biases = [bias] * len(parts[0]) if bias is None or len(bias) < len(q) else bias.split(texts)
-    attended = []
-    for some_q, some_k, some_v, own in zip(*parts, biases):
-        scores = torch.matmul(some_q, some_k.transpose(2, 3))
-        weights = torch.softmax(scores if own is None else scores.add_(own), -1)
-        attended.append(torch.matmul(weights, some_v))
-    return attended[0] if len(attended) == 1 else torch.cat(attended)
-
-
-def _has_amx():
-    known = getattr(torch.cpu, "_is_amx_tile_supported", None)
-    return known is not None and known()
+    # On others, such as those with AMX, which fused attention makes use of, only where it loses most on these.
+    return MEASURED or (q.requires_grad and q.shape[2] <= 512 and pairs <= 2**25)
 
 
 def _bias(keep, causal, length, like, fused):

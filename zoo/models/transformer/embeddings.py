@@ -161,7 +161,7 @@ class WordPairLogits(ZooLayer):
     def _logits(self, features, kept):
         # Of the weights those of these texts alone are computed: there are a million.
         gains = self.FIRST_GAIN + self.GAIN_RATE * tensors.take_values(self.gains, features)
-        return tensors.weighted_sum(tensors.take(self.ratios, features) * gains, kept)
+        return tensors.weighted_sum(tensors.take(self.ratios, features), gains, kept)
 
     def compute_output_shape(self, input_shape):
         return (tensors.first_shape(input_shape)[0], self.settings["classes"])
