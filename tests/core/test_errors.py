@@ -16,6 +16,7 @@ def test_an_error_is_its_message_and_its_remedy() -> None:
 def test_the_nearest_name_is_offered_where_one_is_near() -> None:
     assert nearest("mnits", ["mnist", "digits"]) == "; did you mean 'mnist'?"
     assert nearest("bfloat15", ["float32", "float64", "mixed_bfloat16"]) == "; did you mean 'mixed_bfloat16'?"
+    assert nearest("siz", ["size", "min_size"]) == "; did you mean 'size'?"
     assert nearest("root", ["data.root", "trainer.word_dropout"]) == "; did you mean 'data.root'?"
     assert nearest("xyz", ["mnist", "digits"]) == ""
 

@@ -170,14 +170,19 @@ def test_links_below_a_folder_are_followed_unless_they_lead_back(tmp_path: Path)
     (root / ".hidden").mkdir()
     (root / ".hidden" / "2").touch()
     (root / "shown").symlink_to(root / ".hidden")
+    (elsewhere / "below").mkdir()
+    (elsewhere / "again").symlink_to(elsewhere / "below")
+    (elsewhere / "file").symlink_to(elsewhere / "1" / "none")
     failed: list[Path] = []
+    twice: list[Path] = []
 
     def names(folder: Path) -> list[str]:
-        return list(files_below(folder, lambda path, _: failed.append(path)))
+        return list(files_below(folder, lambda path, _: failed.append(path), lambda link, _: twice.append(link)))
 
     assert names(root) == [
-        "a/1", "loop", "nowhere", "other/1", "shown/2",
+        "a/1", "loop", "nowhere", "other/1", "other/file", "shown/2",
     ]  # fmt: skip
+    assert twice == [root / "again", root / "other" / "again"]
     assert failed == []
     assert names(tmp_path / "none") == []
     assert failed == [tmp_path / "none"]

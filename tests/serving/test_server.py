@@ -124,12 +124,13 @@ def test_a_text_is_written_on_and_streamed(server: Server) -> None:
 
 
 def test_who_stops_listening_frees_the_writer(server: Server) -> None:
-    address = f"{server.address}/v1/models/play:generate"
+    address, began = f"{server.address}/v1/models/play:generate", time.monotonic()
     for _ in range(6):
         with requests.post(address, json={"prompt": "to", "length": 2000}, stream=True, timeout=20) as answer:
             assert answer.status_code == 200, answer.text
             next(answer.iter_lines())
     _writes_at_once(server)
+    assert time.monotonic() - began < 20  # to its end each text takes 4 s
 
 
 def test_who_leaves_before_a_text_is_complete_frees_the_writer(server: Server) -> None:
@@ -255,22 +256,26 @@ def test_no_request_is_lost_while_workers_are_killed(server: Server) -> None:
             url = f"{server.address}/v1/models/photos:predict"
             codes.append(session.post(url, data=_raw(5), headers=RAW, timeout=30).status_code)
 
+    def until_answered() -> None:
+        before, deadline = codes.count(200), time.monotonic() + 60
+        while codes.count(200) < before + 5:
+            assert time.monotonic() < deadline
+            time.sleep(0.02)
+
     with ThreadPoolExecutor(6) as pool:
         tasks = [pool.submit(ask) for _ in range(6)]
-        for _ in range(5):
-            before, deadline = codes.count(200), time.monotonic() + 60
-            while codes.count(200) < before + 5:
-                assert time.monotonic() < deadline
-                time.sleep(0.02)
-            for child in psutil.Process(server.process.pid).children(recursive=True):
-                if "serving_worker.py" in " ".join(child.cmdline()):
-                    child.kill()
-        time.sleep(0.5)
-        over.set()
+        try:
+            for _ in range(5):
+                until_answered()
+                for child in psutil.Process(server.process.pid).children(recursive=True):
+                    if "serving_worker.py" in " ".join(child.cmdline()):
+                        child.kill()
+            until_answered()
+        finally:
+            over.set()
         for task in tasks:
             task.result()
     assert set(codes) <= {200, 429, 503}
-    assert codes.count(200) >= 25
 
 
 def test_a_full_queue_is_answered_with_429(server: Server) -> None:
@@ -343,11 +348,11 @@ def test_what_is_in_hand_is_finished_after_sigterm(tmp_path: Path, monkeypatch: 
     monkeypatch.setattr(tempfile, "tempdir", None)
     with serving.serving(tmp_path, [runs[3]]) as running:
         with ThreadPoolExecutor(1) as pool:
-            ask = {"instances": ["to"], "parameters": {"length": 400}}
+            ask = {"instances": ["to"], "parameters": {"length": 2000}}
             answer = pool.submit(running.post, "play", json=ask)
             _until_waiting(running, "play", 1)
             running.process.send_signal(signal.SIGTERM)
-            assert answer.result().json()["predictions"][0]["text"].endswith("399 ")
+            assert answer.result().json()["predictions"][0]["text"].endswith("1999 ")
         assert running.process.wait(20) == 0
         assert not list(Path(tempfile.gettempdir()).glob("zoo-serve-*"))
 

@@ -83,9 +83,9 @@ def closest(word: str, valid: list[str]) -> str | None:
     """Return the valid word that is most like another one, or nearly it after its first ``_``; None where none is."""
     import difflib
 
-    tails = {name.partition("_")[2]: name for name in valid if "_" in name and name != word}
-    if word not in valid and (near := difflib.get_close_matches(word, tails, n=1, cutoff=0.85)):
-        return tails[near[0]]
+    names = {name.partition("_")[2]: name for name in valid if "_" in name} | {name: name for name in valid}
+    if near := difflib.get_close_matches(word, names, n=1, cutoff=0.85):
+        return names[near[0]]
     return next(iter(difflib.get_close_matches(word, valid, n=1, cutoff=0.5)), None)
 
 

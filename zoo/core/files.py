@@ -182,7 +182,9 @@ def file_digest(path: Path, algorithm: str) -> str:
         raise storage_error("read", path, error) from error
 
 
-def files_below(folder: Path, failed: Callable[[Path, OSError], None]) -> Iterator[str]:
+def files_below(
+    folder: Path, failed: Callable[[Path, OSError], None], twice: Callable[[Path, str], None] = lambda *_: None
+) -> Iterator[str]:
     """Yield the names of all files below a folder, relative to it with ``/``, in order.
 
     One folder at a time is in memory. Links are followed, but not to a folder that they lie below, nor to one whose
@@ -192,40 +194,51 @@ def files_below(folder: Path, failed: Callable[[Path, OSError], None]) -> Iterat
     Args:
         folder: where to look.
         failed: is called with every folder that cannot be listed, which is then passed over.
+        twice: is called with every link to a folder whose files come anyway, and that folder.
     """
-    return _files_below(folder, "", [os.path.realpath(folder)], failed)
+    return _files_below(folder, "", [os.path.realpath(folder)], failed, twice)
 
 
 def _files_below(
-    folder: Path, prefix: str, above: list[str], failed: Callable[[Path, OSError], None]
+    folder: Path,
+    prefix: str,
+    above: list[str],
+    failed: Callable[[Path, OSError], None],
+    twice: Callable[[Path, str], None],
 ) -> Iterator[str]:
     try:
         with os.scandir(folder) as entries:
             visible = [entry for entry in entries if not entry.name.startswith(".")]
-            links = {entry.name for entry in visible if entry.is_symlink()}
-            folders = {entry.name for entry in visible if entry.is_dir(follow_symlinks=False)}
-            folders |= {name for name in links if os.path.isdir(folder / name)}
-            names = sorted(entry.name + "/" * (entry.name in folders) for entry in visible)
     except OSError as error:
         failed(folder, error)
         return
-    for name in names:
+    names = []
+    for entry in visible:
+        try:
+            names.append(entry.name + "/" * entry.is_dir())
+        except OSError as error:
+            if error.errno in (errno.ELOOP, errno.ENOTDIR):
+                names.append(entry.name)
+            else:
+                failed(folder / entry.name, error)
+    links = {entry.name + "/" for entry in visible if entry.is_symlink()}
+    for name in sorted(names):
+        real = os.path.realpath(folder / name) if name in links else os.path.join(above[-1], name[:-1])
         if not name.endswith("/"):
             yield prefix + name
+        elif name in links and any(Path(each).is_relative_to(real) for each in above):
             continue
-        below = folder / name
-        real = os.path.realpath(below) if name[:-1] in links else os.path.join(above[-1], name[:-1])
-        if name[:-1] not in links or not _is_reached(real, above):
-            yield from _files_below(below, prefix + name, [*above, real], failed)
+        elif name in links and any(_is_reached(real, each) for each in above):
+            twice(folder / name, real)
+        else:
+            yield from _files_below(folder / name, prefix + name, [*above, real], failed, twice)
 
 
-def _is_reached(real: str, above: list[str]) -> bool:
-    """Whether the files of a folder come anyway: it holds the link, or lies where files are looked for."""
-    root = Path(above[0])
-    if any(Path(each).is_relative_to(real) for each in above):
-        return True
-    parts = Path(real).relative_to(root).parts if Path(real).is_relative_to(root) else (".",)
-    return not any(part.startswith(".") for part in parts)
+def _is_reached(folder: str, top: str) -> bool:
+    """Whether the files of a folder come where those of another one are looked for."""
+    if not Path(folder).is_relative_to(top):
+        return False
+    return not any(part.startswith(".") for part in Path(folder).relative_to(top).parts)
 
 
 def folder_size(folder: Path) -> int:

@@ -53,7 +53,7 @@ def _names(folders: list[Path]) -> dict[Path, str]:
     names: dict[Path, str] = {}
     left, count = set(folders), 1
     while left:
-        ends = {folder: "/".join(folder.parts[-count:]) for folder in left}
+        ends = {folder: str(Path(*folder.parts[-count:])) for folder in left}
         times = Counter(ends.values())
         names |= {folder: end for folder, end in ends.items() if times[end] == 1}
         left, count = left - set(names), count + 1

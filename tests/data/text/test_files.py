@@ -115,6 +115,13 @@ def test_links_below_a_folder_are_followed_once(tmp_path: Path) -> None:
     ]  # fmt: skip
 
 
+def test_a_part_that_is_a_link_to_texts_read_already_is_an_error(tmp_path: Path) -> None:
+    (tmp_path / "all" / "pos").mkdir(parents=True)
+    (tmp_path / "train").symlink_to(tmp_path / "all")
+    with pytest.raises(ZooError, match=r"train is a link to .*all, whose texts are read there already"):
+        list(files.iter_folder(tmp_path, ".txt"))
+
+
 def test_a_link_below_a_folder_that_leads_nowhere_is_an_error(tmp_path: Path) -> None:
     (tmp_path / "1.txt").symlink_to("/nowhere.txt")
     with pytest.raises(ZooError, match=r"1\.txt: it is a link to /nowhere\.txt, which is not there"):

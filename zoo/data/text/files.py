@@ -146,13 +146,20 @@ def iter_folder(folder: Path, suffix: str) -> Iterator[tuple[tuple[str, ...], by
         suffix: in small letters, which files end in, in any letters.
 
     Raises:
-        ZooError: a folder cannot be listed, a file cannot be read, or a link leads nowhere.
+        ZooError: a folder cannot be listed, a file cannot be read, or a link leads nowhere or to texts that are read
+            anyway.
     """
 
     def failed(closed: Path, error: OSError) -> None:
         raise storage_error("read", closed, error) from error
 
-    for parts in sorted(tuple(name.split("/")) for name in files_below(folder, failed)):
+    def twice(link: Path, reached: str) -> None:
+        raise ZooError(
+            f"{link} is a link to {reached}, whose texts are read there already",
+            "Which class or part would they be of? Remove the link, or move the folder out of there.",
+        )
+
+    for parts in sorted(tuple(name.split("/")) for name in files_below(folder, failed, twice)):
         path = folder.joinpath(*parts)
         # What may not be looked at is told when it is read; pipes and devices have no end.
         if parts[-1].lower().endswith(suffix) and (os.path.isfile(path) or not os.path.exists(path)):
