@@ -78,7 +78,7 @@ def test_this_machine_is_read_as_the_captures_are(tmp_path: Path, monkeypatch: p
         monkeypatch.setenv(name, value)
     begin = time.perf_counter()
     checks = {check.name: check for check in surroundings.examine(surroundings.collect(), machine.probe())}
-    assert time.perf_counter() - begin < 3
+    assert time.perf_counter() - begin < 1
     assert checks["PYTHONPATH"].seen == "/x"
     assert "JAX_ENABLE_X64" in checks["variables kept away"].seen
     assert checks["~/.plaidml"].seen == "is no JSON"

@@ -85,7 +85,7 @@ def test_a_deaf_worker_is_ended_after_three_steps(tmp_path: Path, monkeypatch: p
     outcome, _ = run(tmp_path, "deaf", _interrupt_on("epoch"))
     assert outcome.interrupted
     assert outcome.returncode == -signal.SIGKILL
-    assert 0.7 < time.monotonic() - began < 30
+    assert 0.7 < time.monotonic() - began < 5
 
 
 def test_no_worker_outlives_a_killed_host(tmp_path: Path) -> None:

@@ -11,7 +11,7 @@ from zoo.runs import event_log
 
 # Where a single case takes longer, fewer of them.
 SLOW = settings(max_examples=20, deadline=20_000, suppress_health_check=list(HealthCheck), derandomize=True)
-FEW = settings(max_examples=60, deadline=20_000, suppress_health_check=list(HealthCheck), derandomize=True)
+FEW = settings(max_examples=60, deadline=3000, suppress_health_check=list(HealthCheck), derandomize=True)
 
 
 @pytest.mark.parametrize("name", parsers.PARSERS)

@@ -223,15 +223,18 @@ def _files_below(
                 failed(folder / entry.name, error)
     links = {entry.name + "/" for entry in visible if entry.is_symlink()}
     for name in sorted(names):
-        real = os.path.realpath(folder / name) if name in links else os.path.join(above[-1], name[:-1])
         if not name.endswith("/"):
             yield prefix + name
-        elif name in links and any(Path(each).is_relative_to(real) for each in above):
             continue
-        elif name in links and any(_is_reached(real, each) for each in above):
-            twice(folder / name, real)
-        else:
-            yield from _files_below(folder / name, prefix + name, [*above, real], failed, twice)
+        real = os.path.join(above[-1], name[:-1])
+        if name in links:
+            real = os.path.realpath(folder / name)
+            if any(Path(each).is_relative_to(real) for each in above):
+                continue
+            if any(_is_reached(real, each) for each in above):
+                twice(folder / name, real)
+                continue
+        yield from _files_below(folder / name, prefix + name, [*above, real], failed, twice)
 
 
 def _is_reached(folder: str, top: str) -> bool:

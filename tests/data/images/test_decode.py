@@ -169,6 +169,7 @@ def test_pictures_below_a_folder_come_in_the_order_of_their_names(tmp_path: Path
     for name in [*names, ".hidden.png", "b/._1.png", "b/.ipynb_checkpoints/1-checkpoint.png", "notes.txt"]:
         (tmp_path / name).parent.mkdir(parents=True, exist_ok=True)
         (tmp_path / name).touch()
+    (tmp_path / "round").symlink_to(tmp_path)
     closed: list[tuple[str, str]] = []
     assert list(decode.iter_images(tmp_path, closed)) == sorted(names)
     assert not closed
