@@ -1,13 +1,17 @@
 """The zoo of an earlier commit, the zoo of this one, and peers, in turns: one table.
 
 python scripts/benchmarks/before_after.py BEFORE DATA [--rows NAME ...] [--rounds 5] [--log FILE] [--output FILE]
+python scripts/benchmarks/before_after.py DATA [the same options]
 
-BEFORE is a checkout of the earlier commit. DATA is a folder with ``mnist`` (the four files), ``text`` (the archive
-``aclImdb_labelled.tar.xz``, ``rt-polarity.pos`` and ``.neg``, ``tinyshakespeare_input.txt``), ``imagenet/photos`` and
-``mobilenet/mobilenet_v1_0.25_224.h5``. Each measurement is a command of its own, such as ``python -m zoo train``,
-in the folder of its checkout; which one begins changes from round to round. A first command of each checkout
-prepares environments and texts and is not counted. --log keeps each measurement when it is there: a run that was
-stopped goes on where it was.
+BEFORE is a checkout of the earlier commit; without it, neither that nor peers are measured. DATA is a folder with
+``mnist`` (the four files), ``text`` (the archive ``aclImdb_labelled.tar.xz``, ``rt-polarity.pos`` and ``.neg``,
+``tinyshakespeare_input.txt``), ``imagenet/photos`` and ``mobilenet/mobilenet_v1_0.25_224.h5``. Each measurement is a
+command of its own, such as ``python -m zoo train``, in the folder of its checkout; which one begins changes from
+round to round. A first command of each checkout prepares environments and texts and is not counted. --log keeps each
+measurement when it is there: a run that was stopped goes on where it was.
+
+Each measurement of this commit is followed by matrix products. --output has the rows against the earlier commit,
+peers and those products, which `ratios.py FILE --check docs/ratios.json` holds against the rows of another day.
 """
 
 import functools
@@ -23,6 +27,8 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any, NamedTuple
 
+import numpy as np
+
 sys.path.insert(0, str(Path(__file__).resolve().parent.parent.parent))
 
 from scripts.benchmarks import common, imdb, large_inputs, long_text, mnist, mobilenet_inference, torch_step
@@ -30,6 +36,7 @@ from scripts.benchmarks import common, imdb, large_inputs, long_text, mnist, mob
 BEFORE, NOW = "before", "now"
 COPIES = 64  # of ten photos
 RUNS, EPOCHS, PICTURES, MEGABYTES = 10_000, 10_000, 100_000, 1000
+EDGE, REPEATS = 2048, 10  # of matrix products
 NAMES = {"language": "the language model", "mobilenet": "MobileNet"}
 UNITS = {"language": "tokens/s", "mobilenet": "images/s"}
 Figures = dict[str, float]
@@ -56,7 +63,7 @@ class Row(NamedTuple):
 def main() -> int:
     """Measure, print the table, write rows for ratios.py."""
     parser = common.parser(__doc__)
-    parser.add_argument("before", type=Path)
+    parser.add_argument("before", type=Path, nargs="?")
     parser.add_argument("data", type=Path)
     parser.add_argument("--rows", nargs="+")
     parser.add_argument("--rounds", type=int, default=5)
@@ -68,15 +75,18 @@ def main() -> int:
         if unknown:
             parser.error(f"there is no row called {', '.join(unknown)}; choose from {', '.join(rows)}")
         chosen = {name: rows[name] for name in options.rows or rows}
-        trees = {BEFORE: options.before.resolve(), NOW: common.ROOT}
+        trees, commit = {NOW: common.ROOT}, ""
+        if options.before:
+            trees = {BEFORE: options.before.resolve(), **trees}
+            command = ["git", "-C", str(trees[BEFORE]), "rev-parse", "--short", "HEAD"]
+            commit = subprocess.run(command, capture_output=True, text=True, check=True).stdout.strip()
+        else:
+            chosen = {name: row._replace(peers={}) for name, row in chosen.items()}
         log = options.log or Path(folder) / "log.jsonl"
         measure(chosen, trees, options.rounds, log, Path(folder))
         measured = [json.loads(line) for line in log.read_text(encoding="utf-8").splitlines()]
     show(chosen, measured)
-    commit = subprocess.run(
-        ["git", "rev-parse", "--short", "HEAD"], cwd=trees[BEFORE], capture_output=True, text=True
-    )
-    common.write_ratios(options.output, compared(chosen, measured, commit.stdout.strip()))
+    common.write_ratios(options.output, compared(chosen, measured, commit))
     return 0
 
 
@@ -168,10 +178,23 @@ def measure(rows: dict[str, Row], trees: dict[str, Path], rounds: int, log: Path
                 with tempfile.TemporaryDirectory(dir=folder) as to:
                     peer = row.peers.get(way)
                     taken = peer(number) if peer else row.ours(trees[way], number, Path(to))
+                if way == NOW:
+                    taken["product_s"] = product()
                 line = {"row": name, "way": way, "round": number, **taken}
                 print(json.dumps(line), file=sys.stderr, flush=True)
                 with log.open("a", encoding="utf-8") as out:
                     out.write(json.dumps(line) + "\n")
+
+
+def product() -> float:
+    """Seconds of a matrix product by NumPy, the median of some."""
+    left = np.random.default_rng(0).standard_normal((EDGE, EDGE), np.float32)
+    out, seconds = np.empty_like(left), []
+    for _ in range(REPEATS):
+        began = time.perf_counter()
+        np.dot(left, left, out=out)
+        seconds.append(time.perf_counter() - began)
+    return statistics.median(seconds)
 
 
 def zoo(arguments: list[str], tree: Path, number: int, folder: Path) -> dict[str, Any]:
@@ -348,12 +371,18 @@ def times(row: Row, ours: list[float], theirs: list[float]) -> list[float]:
 
 
 def compared(rows: dict[str, Row], measured: list[dict[str, Any]], commit: str) -> list[tuple[Any, ...]]:
-    """Return rows for ratios.py: this commit against the earlier one, and against the peer."""
+    """Return rows for ratios.py: this commit against the earlier one, peers, and matrix products."""
     result: list[tuple[Any, ...]] = []
     for name, row in rows.items():
+        ours = rounds_of(measured, name, NOW)
         for way, against in ((BEFORE, f"the zoo at {commit}"), *((peer, peer) for peer in row.peers)):
             if theirs := rounds_of(measured, name, way):
-                result.append((row.what, "", against, times(row, rounds_of(measured, name, NOW), theirs)))
+                result.append((row.what, "", against, times(row, ours, theirs)))
+        seconds = rounds_of(measured, name, NOW, "product_s")
+        # Commands take about as long as a hundred products; of rates, the ratio is the items in the time of one.
+        against = f"{'100 matrix products' if row.unit == 's' else 'a matrix product'} of {EDGE} x {EDGE} by NumPy"
+        products = [100 * each if row.unit == "s" else 1 / each for each in seconds]
+        result.append((row.what, "", against, times(row, ours, products)))
     return result
 
 
@@ -365,10 +394,12 @@ def show(rows: dict[str, Row], measured: list[dict[str, Any]]) -> None:
         ours, figures_by, ratios_by = rounds_of(measured, name, NOW), {}, {}
         for way in (BEFORE, NOW, *row.peers):
             accuracy, theirs = rounds_of(measured, name, way, "accuracy"), rounds_of(measured, name, way)
+            if not theirs:
+                continue
             figures_by[way] = spread(theirs, 1) + (f", right {spread(accuracy, 4)}" if accuracy else "")
             ratios_by[way] = spread(times(row, ours, theirs), 2)
-        cells = [f"{row.what}, {row.unit}", figures_by[BEFORE], figures_by[NOW]]
-        cells += ["; ".join(f"{peer} {figures_by[peer]}" for peer in row.peers), ratios_by[BEFORE]]
+        cells = [f"{row.what}, {row.unit}", figures_by.get(BEFORE, ""), figures_by[NOW]]
+        cells += ["; ".join(f"{peer} {figures_by[peer]}" for peer in row.peers), ratios_by.get(BEFORE, "")]
         cells += ["; ".join(ratios_by[peer] for peer in row.peers)]
         print(f"| {' | '.join(cells)} |")
 

@@ -51,5 +51,7 @@ def test_networks_compute_what_keras_computes_and_alike_on_every_stack(folder: P
     assert json.loads((out / "applications.json").read_text()) == dict.fromkeys(NAMES, 0.0)
     for name in NAMES:
         ours, first = (np.load(folder / each / "applications" / f"{name}.npy") for each in (stack, FIRST))
-        assert np.ptp(first, axis=0).max() > 0.01, f"{name} answers the same whatever it sees"
-        np.testing.assert_allclose(ours, first, atol=1e-4, rtol=0, err_msg=name)
+        spread = np.ptp(first, axis=0).max()
+        assert spread > 0.01, f"{name} answers the same whatever it sees"
+        # InceptionV3 enlarges the last bits most: to 4e-5 to 3e-4 of the spread, by weights, stack and processor.
+        np.testing.assert_allclose(ours, first, atol=2e-3 * spread, rtol=0, err_msg=name)
