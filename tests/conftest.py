@@ -8,6 +8,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
+import hypothesis
 import pytest
 
 from tests.support import CHECKOUT, SUPPORT, alone, real_stacks, rings
@@ -16,6 +17,10 @@ from zoo.core import paths
 from zoo.data import array_datasets
 from zoo.environments import store
 from zoo.runs import plots, stopping
+
+# The same examples every time, however slow the machine: scripts/maintenance/fuzz.py searches for others.
+hypothesis.settings.register_profile("zoo", derandomize=True, deadline=None)
+hypothesis.settings.load_profile("zoo")
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:

@@ -198,7 +198,7 @@ def test_what_a_training_uses_is_not_removed_from_the_cache(
     assert main(["cache", "remove", *words]) == 1
     assert f"The cache is in use by process {os.getpid()} (" in capsys.readouterr().err
     assert {row.name for row in storage.cache()} >= set(words) - {"--all"}
-    (worker,) = psutil.Process().children()
+    (worker,) = (each for each in psutil.Process().children() if "fake_worker.py" in " ".join(each.cmdline()))
     worker.send_signal(signal.SIGINT)
     training.join()
     assert main(["cache", "remove", *words]) == 0

@@ -50,4 +50,4 @@ def test_the_thread_ends_with_the_one_it_works_for() -> None:
     for number in prefetch(itertools.count()):
         if number == 3:
             break
-    assert threading.active_count() == before
+    assert threading.active_count() <= before  # another test's may have ended meanwhile
