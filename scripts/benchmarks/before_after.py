@@ -31,7 +31,7 @@ import numpy as np
 
 sys.path.insert(0, str(Path(__file__).resolve().parent.parent.parent))
 
-from scripts.benchmarks import common, imdb, large_inputs, long_text, mnist, mobilenet_inference, torch_step
+from scripts.benchmarks import common, imdb, large_inputs, long_text, mnist, mobilenet_inference, ratios, torch_step
 
 BEFORE, NOW = "before", "now"
 COPIES = 64  # of ten photos
@@ -380,7 +380,8 @@ def compared(rows: dict[str, Row], measured: list[dict[str, Any]], commit: str) 
                 result.append((row.what, "", against, times(row, ours, theirs)))
         seconds = rounds_of(measured, name, NOW, "product_s")
         # Commands take about as long as a hundred products; of rates, the ratio is the items in the time of one.
-        against = f"{'100 matrix products' if row.unit == 's' else 'a matrix product'} of {EDGE} x {EDGE} by NumPy"
+        count = f"100 {ratios.PRODUCTS}s" if row.unit == "s" else f"a {ratios.PRODUCTS}"
+        against = f"{count} of {EDGE} x {EDGE} by NumPy"
         products = [100 * each if row.unit == "s" else 1 / each for each in seconds]
         result.append((row.what, "", against, times(row, ours, products)))
     return result

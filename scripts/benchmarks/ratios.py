@@ -5,8 +5,9 @@ python scripts/benchmarks/ratios.py FILE.json... [--markdown] [--output ALL.json
 A FILE may also be the results.json of `python -m zoo bench model=transformer implementation=both` or of
 `python -m zoo bench bench=stacks`, of which the first stack is compared with the others.
 
-``--check`` compares with rows that were measured earlier, on the same machine where there are some: where the median
-of a row is more than a tenth below the least of its rounds then, something has become slower (exit status 1).
+``--check`` compares with rows that were measured earlier, on the same machine where there are some; those against
+matrix products on the same machine only. Where the median of a row is more than a tenth below the least of its rounds
+then, something has become slower (exit status 1).
 
 A row gives the speed of the zoo relative to something else in the same run, its spread over the rounds, and the share
 of the matrix peak where it was measured. There is one table for each machine.
@@ -26,6 +27,7 @@ sys.path.insert(0, str(ROOT))
 
 Row = dict[str, Any]
 TOLERANCE = 0.1
+PRODUCTS = "matrix product"
 HEADINGS = ["what", "zoo", "against", "times as fast", "rounds", "of the peak"]
 
 
@@ -142,7 +144,9 @@ def slower(rows: list[Row], earlier: list[Row]) -> tuple[int, list[str]]:
     compared, result = 0, []
     for row in rows:
         same = [each for each in earlier if all(each[key] == row[key] for key in ("what", "zoo", "against"))]
-        here = [each for each in same if each["machine"] == row["machine"]] or same
+        here = [each for each in same if each["machine"] == row["machine"]]
+        if not here and PRODUCTS not in row["against"]:  # which differ too much from machine to machine
+            here = same
         compared += bool(here)
         if here and row["times_as_fast"] < (1 - TOLERANCE) * here[-1]["least"]:
             was = " ".join(cells(here[-1])[3:4])

@@ -31,6 +31,13 @@ def test_a_row_that_has_become_slower_is_named(
     assert ("slower: a, against a peer: 1.61 times as fast, was 2.00 (1.80 to 9.00)" in shown) == bool(status)
 
 
+def test_matrix_products_of_another_machine_are_no_measure() -> None:
+    now, there = row("a", 1.0, 1.0) | {"against": "a matrix product"}, row("a", 9.0, 9.0, "elsewhere")
+    there |= {"against": "a matrix product"}
+    assert ratios.slower([now], [there]) == (0, [])
+    assert ratios.slower([now], [there | {"machine": "here"}])[0] == 1
+
+
 def test_rows_that_nobody_measured_earlier_are_no_check(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     (tmp_path / "now.json").write_text(json.dumps([row("new", 1.0, 1.0)]))
     assert ratios.main([str(tmp_path / "now.json"), "--check", str(CHECKOUT / "docs" / "ratios.json")]) == 1
