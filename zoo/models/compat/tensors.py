@@ -341,7 +341,7 @@ def _faster_by_products(q, k):
     Milliseconds of PyTorch 2.13 on two cores of an AMD EPYC with AVX-512 and its bfloat16, fused and by products,
     forwards and backwards: 92.9 and 44.1 (64 x 2 heads of 16, length 512), 158 and 96 (64 x 1 of 32, 1024), 253 and
     121 (8 x 8 of 64, 1024), 3.5 and 0.7 (12 x 4 of 32, 64); forwards alone 27.2 and 18.8, 62.5 and 37.6, 101 and 45,
-    0.4 and 0.2. In float32 there is no such difference.
+    0.4 and 0.2. In float32 there is no such difference. scripts/benchmarks/attention.py measures it.
     """
     pairs = q.shape[0] * q.shape[1] * q.shape[2] * k.shape[2]  # which the products keep a value of
     if q.device.type != "cpu" or q.dtype != torch.bfloat16 or pairs > 2**26:
