@@ -17,15 +17,12 @@ def test_what_was_taken_and_taken_up_goes_on_to_the_bit(conformance: Answers, st
 @pytest.mark.stacks
 @pytest.mark.parametrize("stack", STACKS["steps"])
 def test_the_zoo_takes_the_steps_that_keras_takes(conformance: Answers, stack: str) -> None:
-    """Losses, accuracies and moments; weights whose gradient is zero but for rounding move by chance with Adam.
-
-    Where the two likeliest classes of an item are about equal, one of both may be wrong: of 16 items, one may differ.
-    """
+    """Losses, accuracies and moments; weights whose gradient is zero but for rounding move by chance with Adam."""
     differences = conformance.of(stack, "steps")
     assert len(differences) == 9
     for name, row in differences.items():
         assert row["learnt"] > 0.01, name
-        assert row["loss"] < 1e-4 and row["accuracy"] < 1.5 / 16 and row["moments"] < 1e-3, (name, row)  # noqa: PT018
+        assert row["loss"] < 1e-4 and row["accuracy"] == 0.0 and row["moments"] < 1e-3, (name, row)  # noqa: PT018
 
 
 @pytest.mark.stacks
@@ -48,7 +45,7 @@ def test_maps_that_stay_in_place_are_those_of_keras(conformance: Answers, stack:
     rows = conformance.of(stack, "maps")
     assert len(rows) in (6, 8)
     for name, row in rows.items():
-        assert row["zoo"] <= 5 * row["keras"] + 1e-5, (name, row)
+        assert row["zoo"] <= 5 * row["keras"] + 1e-6, (name, row)
         assert row["zoo"] < (2e-2 if "bfloat16" in name else 1e-3), (name, row)
 
 

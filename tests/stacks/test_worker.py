@@ -204,8 +204,7 @@ def test_a_killed_worker_is_reported(root: Path) -> None:
 def test_real_mnist_reaches_its_figure(root: Path, shared_data: Path) -> None:
     words = ["model=mnist", "data=mnist", f"data.root={shared_data / 'mnist'}", "data.validation=0"]
     folder = train(root, *ready("tf-2.21"), *words)
-    # 0.9902 to 0.9930 by ten seeds on two processors; another processor rounds otherwise, which is one more seed.
-    assert record(folder)["metrics"]["test_accuracy"] >= 0.989
+    assert record(folder)["metrics"]["test_accuracy"] >= 0.990  # ten seeds have 0.9902 to 0.9930 on two processors
     assert record(folder)["data"]["published"] is True
 
 
