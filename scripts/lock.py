@@ -54,11 +54,7 @@ def stack_job(stack: stacks.Stack, platform: str) -> Job:
 
 
 def host_job(date: str | None) -> Job:
-    """Return how to resolve this checkout's own lock; by default as of the date it already has.
-
-    Raises:
-        ZooError: the date is malformed.
-    """
+    """Return how to resolve this checkout's own lock; by default as of the date it already has."""
     if date and not re.fullmatch(r"\d{4}-\d\d-\d\d", date):
         raise ZooError(f"--date must be like 2026-01-31, received {date!r}")
     date = date or host_date()
@@ -85,9 +81,6 @@ def resolve(job: Job, constraints: Sequence[str] = ()) -> str:
     Args:
         job: the lock.
         constraints: versions that packages have if they are needed.
-
-    Raises:
-        ZooError: nothing satisfies the requirements, or the index cannot be reached (the message quotes uv).
     """
     outcome, text = resolution.resolve(job.requirements, job.arguments, job.extra, constraints)
     if outcome.code != 0:
@@ -102,9 +95,6 @@ def drift(job: Job) -> tuple[list[str], bool]:
     Returns:
         The lines in which they differ, and whether the lock on disk holds none the less: with its versions, the
         requirements are resolved to the same text, hashes included.
-
-    Raises:
-        ZooError: as :func:`resolve`.
     """
     old = job.lock.read_text(encoding="utf-8") if job.lock.exists() else ""
     new = resolve(job)
@@ -127,11 +117,7 @@ def rebuild(job: Job) -> None:
 
 
 def jobs(names: list[str], platform: str | None, date: str | None) -> Iterator[Job]:
-    """Yield the locks with these names, or all locks if none is named.
-
-    Raises:
-        ZooError: a stack is unknown, or does not exist on the platform.
-    """
+    """Yield the locks with these names, or all locks if none is named."""
     for name in names or [*stacks.names(), *([] if platform else [HOST])]:
         if name == HOST:
             yield host_job(date)

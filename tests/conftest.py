@@ -16,7 +16,8 @@ from tests.support.once import once
 from zoo.core import paths
 from zoo.data import array_datasets
 from zoo.environments import store
-from zoo.runs import plots, stopping
+from zoo.execution import stopping
+from zoo.runs import plots
 
 # The same examples every time, however slow the machine: scripts/maintenance/fuzz.py searches for others.
 hypothesis.settings.register_profile("zoo", derandomize=True, deadline=None)

@@ -24,9 +24,6 @@ def train(**settings: Any) -> Run:
 
     Returns:
         The finished run: ``metrics``, ``history``, ``folder``, ``curves``.
-
-    Raises:
-        ZooError: anything that stops the run, with what to do about it.
     """
     from zoo.tasks import registry
 
@@ -41,9 +38,6 @@ def export(**settings: Any) -> Run:
 
     Returns:
         The finished run; ``record["exports"]`` has a row for each format.
-
-    Raises:
-        ZooError: anything that stops it; or a format was not kept, since it answers otherwise than its source.
     """
     from zoo.tasks import registry
 
@@ -58,9 +52,6 @@ def infer(**settings: Any) -> Run:
 
     Returns:
         The finished run; ``predictions`` holds a row an input.
-
-    Raises:
-        ZooError: anything that stops the run, with what to do about it.
     """
     from zoo.tasks import registry
 
@@ -75,9 +66,6 @@ def evaluate(**settings: Any) -> Run:
 
     Returns:
         The finished run: ``metrics``, and in its folder ``evaluation.json``, ``classes.csv`` and ``confusion.csv``.
-
-    Raises:
-        ZooError: anything that stops the run, with what to do about it.
     """
     from zoo.tasks import registry
 
@@ -92,9 +80,6 @@ def bench(**settings: Any) -> Run:
 
     Returns:
         The finished run; ``results.csv`` and ``results.json`` in its folder hold a row a timing.
-
-    Raises:
-        ZooError: nothing could be timed, with what to do about it.
     """
     from zoo.tasks import registry
 

@@ -70,9 +70,6 @@ def measure(model: str, stack: str, settings: list[str], worker: Path = WORKER, 
         settings: ``key=value``, overriding the recipe.
         worker: script that trains.
         seconds: time of training, compilation included.
-
-    Raises:
-        ZooError: there is no such recipe or stack, or it did not train.
     """
     composed = registry.compose_settings("train", [f"model={model}", "backend=cpu", "data=mnist", *settings])
     if not isinstance(composed, TrainConfig):
@@ -105,11 +102,7 @@ def best(
     seconds: float = SECONDS,
     times: int = PROCESSES,
 ) -> Measured:
-    """Return the smallest ratio of several processes, which differ by some percent whatever they compute.
-
-    Raises:
-        ZooError: as :func:`measure`.
-    """
+    """Return the smallest ratio of several processes, which differ by some percent whatever they compute."""
     return min((measure(model, stack, settings, worker, seconds) for _ in range(times)), key=lambda each: each.ratio)
 
 

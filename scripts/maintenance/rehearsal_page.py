@@ -18,7 +18,7 @@ ROOT = Path(__file__).resolve().parent.parent.parent
 sys.path.insert(0, str(ROOT))
 
 from zoo.environments import machine
-from zoo.runs import known_issues
+from zoo.explain import known_issues
 
 PAGE = ROOT / "docs" / "machines.md"
 MARKS = ("<!-- rehearsal -->", "<!-- end of rehearsal -->")

@@ -10,11 +10,11 @@ from typing import Any, cast
 import pytest
 
 from zoo.config.schemas.common import Settings
-from zoo.runs import event_display, plots, tables
+from zoo.execution import event_display
+from zoo.runs import plots, tables
 from zoo.runs.context import RunContext
 from zoo.runs.history import History
 from zoo.runs.records import RunRecord
-from zoo.runs.worker_process import Outcome
 from zoo.tasks import discovery
 
 
@@ -54,7 +54,7 @@ def test_they_are_drawn_once_when_the_last_epoch_is_told(tmp_path: Path, drawn: 
         assert drawn == []
         history.watch(event)
     assert (tmp_path / "curves.png").read_bytes().startswith(b"\x89PNG")
-    history.finish(Outcome(epochs=epochs))
+    history.finish(epochs)
     assert drawn == [3]
 
 
@@ -121,7 +121,7 @@ def test_a_training_that_ends_early_is_drawn_in_the_end(tmp_path: Path, drawn: l
     history = History(context(tmp_path))
     history.watch(epoch(1))
     assert drawn == []
-    history.finish(Outcome(epochs=[epoch(1)]))
+    history.finish([epoch(1)])
     assert drawn == [1]
 
 
@@ -142,7 +142,7 @@ def test_what_goes_wrong_beside_the_worker_is_told_when_it_is_done(
     history = History(context(tmp_path))
     history.watch(epoch(1, of=1))
     with pytest.raises(OSError, match="No space left"):
-        history.finish(Outcome(epochs=[epoch(1, of=1)]))
+        history.finish([epoch(1, of=1)])
 
 
 # Draws while another thread loads what draws; argv: the PNG.

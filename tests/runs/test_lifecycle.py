@@ -11,7 +11,7 @@ import pytest
 from zoo.cli.main import main
 from zoo.core.files import storage_error
 from zoo.environments import store
-from zoo.runs import retry
+from zoo.execution import retry
 
 TRAIN = ["train", "model=mnist_dense", "data=digits", "output.name=run"]
 

@@ -18,7 +18,8 @@ import pytest
 from tests.support import SUPPORT
 from zoo.cli.main import main
 from zoo.config.overrides import leaves
-from zoo.runs import event_log, lock, promises, records, result, resume, watchdog
+from zoo.execution import watchdog
+from zoo.runs import event_log, lock, promises, records, result, resume
 from zoo.tasks import discovery
 
 Zoo = Callable[..., int]
@@ -301,7 +302,7 @@ HOST = """
 import os, sys
 from pathlib import Path
 from zoo.core import console, paths
-from zoo.runs import watchdog, worker_process
+from zoo.execution import watchdog, worker_process
 paths.WORKER = Path(sys.argv[1])
 show = lambda event: print(event, flush=True)
 limits = watchdog.ProcessLimits(outlives_terminal=sys.argv[2] == "continue")

@@ -7,7 +7,7 @@ import pytest
 
 from tests.support import CHECKOUT, real_stacks
 from zoo.environments import machine, stacks, uv_client
-from zoo.runs.proven_stack import models_path
+from zoo.execution.proven_stack import models_path
 
 CODE = """
 import sys

@@ -17,7 +17,8 @@ from tests.support import real_stacks
 from tests.support.trainings import infer, ready, record, short, train
 from zoo.cli.main import main
 from zoo.environments import stacks, store
-from zoo.runs import diagnosis, result, worker_process
+from zoo.execution import diagnosis, worker_process
+from zoo.runs import result
 
 pytestmark = pytest.mark.stacks
 

@@ -7,7 +7,7 @@ from pathlib import Path
 from zoo.cli.main import main
 from zoo.environments import machine, selection
 from zoo.environments.store import Environment
-from zoo.runs import proven_stack
+from zoo.execution import proven_stack
 
 
 def prepare(

@@ -16,7 +16,8 @@ from zoo.cli.main import main
 from zoo.core.errors import UnreachableIndexError, ZooError
 from zoo.environments import store
 from zoo.environments.stacks import Stack
-from zoo.runs import event_display, result
+from zoo.execution import event_display
+from zoo.runs import result
 from zoo.tasks import registry
 
 Zoo = Callable[..., int]

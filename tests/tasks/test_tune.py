@@ -14,7 +14,7 @@ from zoo.config import search_space
 from zoo.config.schemas.launching import LauncherSettings
 from zoo.core import paths
 from zoo.core.errors import ZooError
-from zoo.runs import launchers, trainings
+from zoo.execution import launchers, trainings
 from zoo.runs.study import Study
 from zoo.tasks import registry, search_settings, tune
 

@@ -178,7 +178,7 @@ def test_an_interruption_is_told_as_one(check: Check, monkeypatch: pytest.Monkey
     import os
     import signal
 
-    from zoo.runs import event_display
+    from zoo.execution import event_display
 
     def press_ctrl_c(*_: Any) -> str:
         os.kill(os.getpid(), signal.SIGINT)

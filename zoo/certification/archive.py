@@ -25,7 +25,8 @@ from zoo.certification.results import FAILED, Certification
 from zoo.core.errors import ZooError
 from zoo.core.files import atomic_file, file_sha256
 from zoo.environments import stacks
-from zoo.runs import diagnosis, event_log, records
+from zoo.execution import diagnosis
+from zoo.runs import event_log, records
 from zoo.runs.records import Json
 from zoo.tasks.benchmarks import results as timings
 
@@ -108,11 +109,7 @@ def _locks(state: Certification) -> dict[str, str]:
 
 
 def write(path: Path, content: dict[str, bytes]) -> Path:
-    """Write an archive whole or not at all; the same content gives the same bytes.
-
-    Raises:
-        ZooError: it cannot be written.
-    """
+    """Write an archive whole or not at all; the same content gives the same bytes."""
     sums = "".join(f"{hashlib.sha256(content[name]).hexdigest()}  {name}\n" for name in sorted(content))
     with atomic_file(path) as part, zipfile.ZipFile(part, "w", zipfile.ZIP_DEFLATED) as archive:
         for name, data in [*sorted(content.items()), (SUMS, sums.encode())]:

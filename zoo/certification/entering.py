@@ -210,11 +210,7 @@ def _stack_file(name: str) -> Path:
 
 
 def write(whole: Changes) -> list[Path]:
-    """Write the changes; return the files.
-
-    Raises:
-        ZooError: a file is damaged or cannot be written.
-    """
+    """Write the changes; return the files."""
     texts = {each.stack: with_row(_stack_file(each.stack).read_text(encoding="utf-8"), each) for each in whole.stacks}
     for model, backend, row in whole.trainings:
         rows_of_recipes.add(rows_of_recipes.file(model, backend), row)
@@ -239,9 +235,6 @@ def with_row(text: str, added: StackRow) -> str:
 
     Everything else stays as it is, comments included: ``evidence`` is the last key of the file, and a row is five
     lines in the style of the others.
-
-    Raises:
-        ZooError: the file is not of that form.
     """
     text = re.sub(r"^evidence: \[\]\s*$", "evidence:\n", text, flags=re.MULTILINE)
     head, mark, rows = text.partition("\nevidence:\n")

@@ -53,11 +53,7 @@ class Evidence:
 
 
 def read(path: Path) -> Evidence:
-    """Read an archive and check its form and its checksums.
-
-    Raises:
-        ZooError: it is no archive that ``certify`` could have written; says what is wrong.
-    """
+    """Read an archive and check its form and its checksums."""
     try:
         size = path.stat().st_size
         if size > MOST_FILE_BYTES:

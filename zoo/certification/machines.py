@@ -70,11 +70,7 @@ def file() -> Path:
 
 
 def read() -> list[CertifiedMachine]:
-    """Read the table; nothing where nobody has certified a machine.
-
-    Raises:
-        ZooError: the file is damaged; every problem is listed.
-    """
+    """Read the table; nothing where nobody has certified a machine."""
     path = file()
     if not path.is_file():
         return []
@@ -93,11 +89,7 @@ def read() -> list[CertifiedMachine]:
 
 
 def add(rows: list[CertifiedMachine]) -> None:
-    """Write rows into the table, in place of older ones of the same machines.
-
-    Raises:
-        ZooError: the table is damaged or cannot be written.
-    """
+    """Write rows into the table, in place of older ones of the same machines."""
     keys = {row.key for row in rows}
     whole = sorted([*(row for row in read() if row.key not in keys), *rows], key=lambda row: row.key)
     write_json(file(), [dataclasses.asdict(row) for row in whole])

@@ -2,10 +2,10 @@
 
 from zoo.certification import reference
 from zoo.certification.results import FAILED, PASSED, Certification, Place, StepResult
+from zoo.explain import known_issues
 from zoo.reports.html import Child, Html, join, link, pairs, table, tag
 from zoo.reports.page import document
 from zoo.reports.units import seconds
-from zoo.runs import known_issues
 
 BADGES = {PASSED: "completed", FAILED: "failed"}
 # Figures that are shown large, where a step has them: name, title, unit, step.

@@ -40,9 +40,6 @@ def places(backend: str | None, stack: str) -> list[Place]:
     Args:
         backend: only this one; None: all that work here.
         stack: ``best``; ``all``: every stack that works; or the name of one.
-
-    Raises:
-        ZooError: the backend or stack does not work here, or nothing does.
     """
     here = machine.probe()
     if backend is not None:

@@ -19,7 +19,7 @@ from zoo.config import search_space
 from zoo.core.errors import ZooError
 from zoo.core.files import file_sha256
 from zoo.environments import selection, stacks
-from zoo.runs import known_issues
+from zoo.explain import known_issues
 
 MOST_STEPS = 1000
 _COMMIT = re.compile(r"[0-9a-f]{40}(-dirty)?|version [\w.+-]{1,40}")
@@ -166,11 +166,7 @@ def _is_in(value: Any, allowed: search_space.Range) -> bool:
 
 
 def refuse(evidence: Evidence) -> None:
-    """Stop where evidence cannot be true.
-
-    Raises:
-        ZooError: every reason is listed.
-    """
+    """Stop where evidence cannot be true."""
     wrong = problems(evidence)
     if wrong:
         listed = "\n".join(f"  - {text}" for text in wrong[:30])

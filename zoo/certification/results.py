@@ -131,11 +131,7 @@ class Certification:
         return ", ".join(f"{self.count(name)} {name}" for name in STATES if self.count(name)) or "nothing done"
 
     def write(self, folder: Path) -> None:
-        """Write it into its folder.
-
-        Raises:
-            ZooError: it cannot be written.
-        """
+        """Write it into its folder."""
         write_json(folder / STATE, dataclasses.asdict(self))
 
 
@@ -161,11 +157,7 @@ def problems(content: Any) -> list[str]:
 
 
 def of(content: Any, where: str) -> Certification:
-    """Return a certification from the content of its file.
-
-    Raises:
-        ZooError: it is of another form; every problem is listed.
-    """
+    """Return a certification from the content of its file."""
     wrong = problems(content)
     if wrong:
         raise ZooError(f"{where} is no certification:\n{bulleted(wrong)}", "Certify again.")

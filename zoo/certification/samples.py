@@ -31,9 +31,6 @@ def draw(folder: Path) -> Path:
 
     Returns:
         The folder.
-
-    Raises:
-        ZooError: it cannot be written.
     """
     if not folder.is_dir():
         with atomic_folder(folder) as part:

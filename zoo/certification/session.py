@@ -45,9 +45,6 @@ class Session:
         Args:
             mnist: folder of the files of MNIST, or None.
             on_battery: take steps on battery, too.
-
-        Raises:
-            ZooError: it was interrupted; the same command goes on.
         """
         try:
             with locked(self.folder / ".lock", "certifies this machine"):
@@ -88,9 +85,6 @@ class Session:
         """Return the certification as one that ends here: steps that were not taken are named as not run.
 
         What is kept in the folder stays as it is, so that the certification can still go on.
-
-        Raises:
-            ZooError: no step was taken.
         """
         if not self.state.steps:
             raise ZooError(f"No step was taken yet in {self.folder}", "Certify first.")
@@ -176,11 +170,7 @@ class Session:
 
 
 def unfinished(root: Path, mode: str, backend: str | None, stack: str) -> Session | None:
-    """Return the session that the same command left unfinished on this machine, None where there is none.
-
-    Raises:
-        ZooError: nothing works here.
-    """
+    """Return the session that the same command left unfinished on this machine, None where there is none."""
     wanted = mode, plan.places(backend, stack), identity(), machine.describe(machine.probe())
     for folder in sorted(root.glob(f"{PREFIX}*"), reverse=True):
         state = _unfinished(folder)
@@ -197,9 +187,6 @@ def begun(root: Path, mode: str, backend: str | None, stack: str) -> Session:
         mode: quick or whole.
         backend: only this one, or None.
         stack: ``best``, ``all`` or a name.
-
-    Raises:
-        ZooError: nothing works here, or nothing can be written there.
     """
     here, chosen = machine.probe(), plan.places(backend, stack)
     stamp = datetime.datetime.now().strftime("%Y-%m-%d_%H-%M-%S")

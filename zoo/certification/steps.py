@@ -176,11 +176,7 @@ def tuned(model: str, data: str, trials: int) -> Do:
 
 
 def space_file(model: str, backend: str) -> Path:
-    """Return the file of the search space of a recipe; that of the processor where the backend has none of its own.
-
-    Raises:
-        ZooError: the model has none at all.
-    """
+    """Return the file of the search space of a recipe; the processor's where the backend has none."""
     folder = paths.CONFIGS / "tune" / model
     chosen = next((path for path in (folder / f"{backend}.yaml", folder / "cpu.yaml") if path.is_file()), None)
     if chosen is None:

@@ -9,7 +9,8 @@ from zoo.certification.results import QUICK, Place
 from zoo.core import paths
 from zoo.core.errors import ZooError
 from zoo.environments import machine, stacks, store
-from zoo.runs import known_issues, result
+from zoo.explain import known_issues
+from zoo.runs import result
 from zoo.runs.records import Json
 from zoo.runs.result import Run
 from zoo.tasks import registry
@@ -74,7 +75,6 @@ def run_of(verb: str, work: Work, *settings: str) -> Run:
     """Run a verb as told, on the place of the work.
 
     Raises:
-        ZooError: it failed.
         KeyboardInterrupt: it was interrupted.
     """
     overrides = [*settings, *work.place.overrides, f"output.root={work.folder}"]

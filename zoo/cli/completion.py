@@ -105,14 +105,14 @@ def _settings(verb: str, before: list[str], last: str) -> Iterator[str]:
     """Yield groups and keys, or the values of the one that is being set."""
     from zoo.config import config_files, documentation
     from zoo.config.overrides import value_of
-    from zoo.runs import launchers
+    from zoo.config.schemas.launching import launcher_names
     from zoo.tasks import discovery
 
     key, is_value, _ = last.partition("=")
     task = config_files.task_of(value_of("model", [word for word in before if word.startswith("model=")]))
     commands = [each for each in discovery.commands() if each.verb == verb]
     commands = [each for each in commands if each.task == task] or commands
-    values: dict[str, list[str]] = {"launcher": launchers.names()}
+    values: dict[str, list[str]] = {"launcher": launcher_names()}
     for command in commands:
         values |= config_files.groups(command.file)
         for name, default, _ in documentation.documented(command.schema):

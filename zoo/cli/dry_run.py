@@ -22,9 +22,6 @@ def lines(verb: str, overrides: list[str], capture: Path | None = None) -> list[
         verb: ``train`` or ``infer``.
         overrides: as on the command line.
         capture: a captured machine instead of this one, see :func:`zoo.environments.machine.from_capture`.
-
-    Raises:
-        ZooError: for the same reasons as the run itself.
     """
     here = machine.probe() if capture is None else machine.from_capture(capture)
     reference = references.chosen(overrides)
@@ -55,11 +52,7 @@ def lines(verb: str, overrides: list[str], capture: Path | None = None) -> list[
 
 
 def _checks(command: Command[Any], overrides: list[str]) -> list[str]:
-    """Run a command up to where it would begin; return what could not be checked yet.
-
-    Raises:
-        ZooError: the run would be refused.
-    """
+    """Run a command up to where it would begin; return what could not be checked yet."""
     with planning.planning():
         try:
             command.run(overrides)

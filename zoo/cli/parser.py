@@ -50,11 +50,7 @@ class CommandParser(argparse.ArgumentParser):
 
 
 def parse(arguments: list[str] | None) -> argparse.Namespace:
-    """Parse the command line. Settings may stand on both sides of options, which plain argparse does not accept.
-
-    Raises:
-        ZooError: a word is unknown or missing.
-    """
+    """Parse the command line. Settings may stand on both sides of options, which plain argparse does not accept."""
     parser = build()
     parsed, rest = parser.parse_known_args(arguments)
     if rest and (not hasattr(parsed, "overrides") or any(word.startswith("-") for word in rest)):

@@ -13,11 +13,7 @@ from zoo.tasks import discovery
 
 
 def lines(topic: str | None) -> list[str]:
-    """Describe the settings of all groups, or of one.
-
-    Raises:
-        ZooError: there is no such group.
-    """
+    """Describe the settings of all groups, or of one."""
     if topic and topic.startswith("model="):
         return _model(topic.partition("=")[2])
     sections: dict[str, list[str]] = {}
@@ -50,11 +46,7 @@ def _add(sections: dict[str, list[str]], file: str, schema: type[Any]) -> None:
 
 
 def _model(name: str) -> list[str]:
-    """Describe a model: one of the zoo, or a file of the user's own, which is read and not executed.
-
-    Raises:
-        ZooError: there is no such model, or the file cannot be used.
-    """
+    """Describe a model: one of the zoo, or a file of the user's own, which is read and not executed."""
     if model_files.is_named(name):
         row = model_files.read(name).row()
         settings = [f"  model.{key}={value}" for key, value in config_files.model_arguments(row).items()]

@@ -7,17 +7,13 @@ from zoo.core.errors import ZooError, unknown
 if TYPE_CHECKING:
     from packaging.requirements import Requirement
 
-    from zoo.runs.proven_stack import ProvenStack
+    from zoo.execution.proven_stack import ProvenStack
 
 SETTINGS = ("backend", "stack", "backend.probes")
 
 
 def setting(word: str) -> tuple[str, str]:
-    """Take a word such as ``stack=torch`` apart.
-
-    Raises:
-        ZooError: there is no such setting, or its value is none.
-    """
+    """Take a word such as ``stack=torch`` apart."""
     key, _, value = word.partition("=")
     if key not in SETTINGS:
         raise unknown("setting here", key, list(SETTINGS))
@@ -27,11 +23,7 @@ def setting(word: str) -> tuple[str, str]:
 
 
 def requested(packages: list[str], files: list[str]) -> "list[Requirement]":
-    """Return the packages that are asked for by name and by files.
-
-    Raises:
-        ZooError: a name is none, or a file cannot be read.
-    """
+    """Return the packages that are asked for by name and by files."""
     from zoo.core.paths import user_path
     from zoo.environments import requirements
 
@@ -40,12 +32,8 @@ def requested(packages: list[str], files: list[str]) -> "list[Requirement]":
 
 
 def prepare(settings: dict[str, str], added: "list[Requirement]") -> "ProvenStack":
-    """Select, build and prove a stack.
-
-    Raises:
-        ZooError: as :func:`zoo.runs.proven_stack.prepare`.
-    """
-    from zoo.runs import proven_stack
+    """Select, build and prove a stack."""
+    from zoo.execution import proven_stack
 
     get = settings.get
     return proven_stack.prepare(get("backend"), get("stack"), added, get("backend.probes", "true") == "true")

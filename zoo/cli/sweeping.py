@@ -32,7 +32,7 @@ def run(
         shown: prints a run that ended in this process.
         as_json: print the record of each run instead of the table.
     """
-    from zoo.runs.sweeps import table
+    from zoo.execution.sweeps import table
     from zoo.tasks import sweeps
 
     folder = sweeps.named(overrides)

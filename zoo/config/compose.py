@@ -29,9 +29,6 @@ def compose(command: Command[S], overrides: list[str]) -> S:
     Args:
         command: one verb of one task.
         overrides: ``group=option`` and ``key.path=value``, as on the command line.
-
-    Raises:
-        ZooError: misspelt keys, unknown options, wrong types and values out of range, all of them at once.
     """
     return compose_with_text(command, overrides)[0]
 

@@ -31,11 +31,7 @@ HELP = "`python -m zoo help launcher` lists the settings of launchers."
 
 
 def translated(overrides: list[str]) -> list[str]:
-    """Return overrides with the zoo's own words in the place of Hydra's.
-
-    Raises:
-        ZooError: there is no such thing here; says what there is instead.
-    """
+    """Return overrides with the zoo's own words in the place of Hydra's."""
     return [_translated(text) for text in overrides]
 
 

@@ -80,11 +80,7 @@ def saved_row(model: str) -> Json:
 
 
 def read(text: str) -> ModelFile:
-    """Read a model file without executing it.
-
-    Raises:
-        ZooError: there is no such file, its syntax is wrong, or it has no ``build`` that can be called.
-    """
+    """Read a model file without executing it."""
     path = existing_input(text, FORM).absolute()
     content = _content(path)
     tree = _parse(path, content)
@@ -131,11 +127,7 @@ def _top_level(body: list[ast.stmt]) -> Iterator[ast.FunctionDef]:
 
 
 def _settings(path: Path, build: ast.FunctionDef) -> Json:
-    """Return the arguments that have a literal as default.
-
-    Raises:
-        ZooError: ``build`` does not take what it gets, or needs more.
-    """
+    """Return the arguments that have a literal as default."""
     names, defaults = _arguments(build)
     missing = [name for name in GIVEN if name not in names]
     needed = [name for name in names if name not in GIVEN and name not in defaults]
@@ -181,9 +173,6 @@ def place(model: Mapping[str, Any], folder: Path) -> Json:
     Args:
         model: with ``file`` and ``sha256``, as the user's ``model=`` gave them.
         folder: of the run.
-
-    Raises:
-        ZooError: the file is no longer the one that was read, or the copy cannot be written.
     """
     source = read(str(model["file"]))
     if source.sha256 != model["sha256"]:
@@ -204,9 +193,6 @@ def require_same(recorded: object, given: str | None, folder: Path, words: str) 
         given: what ``model=`` names on the command line.
         folder: of the run.
         words: how the command names the run, such as ``resume=FOLDER``.
-
-    Raises:
-        ZooError: what to name.
     """
     row = recorded if isinstance(recorded, dict) else {}
     if "sha256" not in row:

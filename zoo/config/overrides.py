@@ -60,11 +60,7 @@ class WordsOverride(LiteralOverride):
 
 
 def parse(overrides: list[str]) -> list[Any]:
-    """Parse overrides; old names of keys are replaced.
-
-    Raises:
-        ZooError: all that cannot be read, at once.
-    """
+    """Parse overrides; old names of keys are replaced."""
     results = [_parse_one(rename_override(text)) for text in overrides]
     problems = [result for result in results if isinstance(result, str)]
     if problems:

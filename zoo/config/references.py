@@ -92,9 +92,6 @@ def load(name: str) -> Reference:
 
     Args:
         name: of one that comes with the zoo, or the path of a YAML file.
-
-    Raises:
-        ZooError: there is none, or it is wrong: every unknown key, wrong type and value out of range is listed.
     """
     path = _path(name)
     row = checks.read_yaml(path)
@@ -119,11 +116,7 @@ def _path(name: str) -> Path:
 
 
 def chosen(given: list[str]) -> Reference | None:
-    """The reference that overrides name, or None.
-
-    Raises:
-        ZooError: as :func:`load`.
-    """
+    """The reference that overrides name, or None."""
     named = [text.partition("=")[2] for text in given if text.partition("=")[0] == KEY]
     return load(named[-1].strip("'\"")) if named else None
 
@@ -137,9 +130,6 @@ def expand(given: list[str], reference: Reference | None = None) -> list[str]:
     Args:
         given: overrides.
         reference: what :func:`chosen` said of them, where that is known already.
-
-    Raises:
-        ZooError: as :func:`load`.
     """
     reference = reference or chosen(given)
     if reference is None:

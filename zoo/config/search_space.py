@@ -40,11 +40,7 @@ class Space:
 
 
 def load(model: str, backend: str, file: str | None = None) -> Space:
-    """Read the search space of a recipe, or one of the user's own.
-
-    Raises:
-        ZooError: there is none, or it is malformed.
-    """
+    """Read the search space of a recipe, or one of the user's own."""
     path = user_path(file) if file else paths.CONFIGS / "tune" / model / f"{backend}.yaml"
     if not path.is_file():
         usual = "See configs/tune/mnist_dense/cpu.yaml, write one like it, and give space=FILE."
@@ -84,11 +80,7 @@ def overrides(values: dict[str, Any]) -> list[str]:
 
 
 def existing(path: Path) -> list[dict[str, Any]]:
-    """Return the rows of a file of winners; none where there is no such file.
-
-    Raises:
-        ZooError: it is no such file.
-    """
+    """Return the rows of a file of winners; none where there is no such file."""
     if not path.is_file():
         return []
     try:

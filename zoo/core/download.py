@@ -44,9 +44,6 @@ def fetch(name: str, urls: Sequence[str], sha256: str | None, folder: Path, size
             must tell its length, and a broken transfer is resumed within this call only.
         folder: where it is kept; made if missing.
         size: bytes of the file, where known; a mirror that announces or sends another size is left at once.
-
-    Raises:
-        ZooError: no mirror serves the file (each is listed with its reason), or the folder cannot be written.
     """
     _check_request(name, urls)
     target = folder / name

@@ -26,9 +26,6 @@ def atomic_file(path: Path, remedy: str = "", parents: bool = False) -> Iterator
         path: the file that appears, or is replaced, at once.
         remedy: what to do about a failure, instead of the usual advice.
         parents: make the folder of the file first.
-
-    Raises:
-        ZooError: the file cannot be written; ``path`` is then as it was before.
     """
     part = path.with_name(f".{path.name}.{os.getpid()}.part")
     try:
@@ -55,9 +52,6 @@ def atomic_write(path: Path, content: str | bytes, remedy: str = "", parents: bo
         path: where to.
         content: text is written as UTF-8.
         remedy: as for :func:`atomic_file`; so is ``parents``.
-
-    Raises:
-        ZooError: the file cannot be written.
     """
     data = content.encode("utf-8") if isinstance(content, str) else content
     with atomic_file(path, remedy, parents) as part, part.open("wb") as stream:
@@ -70,7 +64,6 @@ def write_json(path: Path, content: Any, parents: bool = False) -> None:
     """Write indented JSON with sorted keys, whole or not at all.
 
     Raises:
-        ZooError: the file cannot be written.
         TypeError: the content is not JSON.
     """
     atomic_write(path, json.dumps(content, indent=2, sort_keys=True) + "\n", parents=parents)
@@ -86,9 +79,6 @@ def atomic_folder(folder: Path, suffix: str = ".part") -> Iterator[Path]:
     Args:
         folder: the folder that appears, or is replaced, at once; its parents are made first.
         suffix: ends the name of the temporary folder.
-
-    Raises:
-        ZooError: the folder cannot be written.
     """
     part = folder.with_name(f".{folder.name}.{secrets.token_hex(4)}{suffix}")
     try:
@@ -111,11 +101,7 @@ def _remove_leftovers(part: Path, prefix: str, suffix: str) -> None:
 
 
 def remove(path: Path) -> None:
-    """Remove a file, or a folder and all in it; try again for a while where something is still being written there.
-
-    Raises:
-        ZooError: it cannot be removed.
-    """
+    """Remove a file, or a folder and all in it; retry for a while if something still writes there."""
     for pause_s in (0.1, 0.4, 1.5, 0.0):
         try:
             shutil.rmtree(path) if path.is_dir() and not path.is_symlink() else path.unlink(missing_ok=True)
@@ -135,9 +121,6 @@ def check_writable(path: Path, remedy: str = "") -> None:
     Args:
         path: the file.
         remedy: what to do about it, instead of the usual advice.
-
-    Raises:
-        ZooError: the path is a folder, or nothing can be written in its folder.
     """
     try:
         if path.is_dir():
@@ -161,20 +144,12 @@ def try_folder(folder: Path) -> None:
 
 
 def file_sha256(path: Path) -> str:
-    """Compute the SHA-256 of a file, in hexadecimal.
-
-    Raises:
-        ZooError: the file cannot be read.
-    """
+    """Compute the SHA-256 of a file, in hexadecimal."""
     return file_digest(path, "sha256")
 
 
 def file_digest(path: Path, algorithm: str) -> str:
-    """Compute the checksum of a file by an algorithm that :mod:`hashlib` knows, in hexadecimal.
-
-    Raises:
-        ZooError: the file cannot be read.
-    """
+    """Compute the checksum of a file by an algorithm that :mod:`hashlib` knows, in hexadecimal."""
     try:
         with path.open("rb") as stream:
             return hashlib.file_digest(stream, algorithm).hexdigest()
@@ -256,9 +231,6 @@ def locked(path: Path, purpose: str) -> Iterator[None]:
     Args:
         path: the lock file; its folder is made first.
         purpose: what the holder does, to follow "Another process", such as ``"fetches mnist.npz"``.
-
-    Raises:
-        ZooError: the folder cannot be written.
     """
     import filelock
 

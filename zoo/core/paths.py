@@ -57,9 +57,6 @@ def user_path(text: str | Path) -> Path:
     """Return the path that a user means; ``~`` and ``~name`` stand for home folders.
 
     A file or folder whose own name begins with ``~`` is taken as it is where no user has that name.
-
-    Raises:
-        ZooError: the home folder is unknown, or no path can hold such a text.
     """
     given = str(text)
     if re.match(r"[A-Za-z][A-Za-z0-9+.-]+://", given) and not os.path.lexists(given):
@@ -85,9 +82,6 @@ def existing_input(text: str | Path, remedy: str) -> Path:
     Args:
         text: as the user gave it.
         remedy: what would do, for the message.
-
-    Raises:
-        ZooError: nothing is there (names the nearest that is), or it is neither a file nor a folder.
     """
     path = user_path(text)
     try:
@@ -106,9 +100,6 @@ def refuse_unspellable(names: Iterable[str], folder: Path) -> None:
     Args:
         names: of folders, as the system decodes them.
         folder: that they are in.
-
-    Raises:
-        ZooError: names the first.
     """
     for name in names:
         if any("\udc80" <= letter <= "\udcff" for letter in name):

@@ -24,11 +24,7 @@ WORDS = {
 
 
 def read_yaml(path: Path) -> Any:
-    """Read a YAML file, without ever making objects of it.
-
-    Raises:
-        ZooError: it cannot be read, or is no YAML.
-    """
+    """Read a YAML file, without ever making objects of it."""
     import yaml  # takes longer than all that --help needs
 
     loader = getattr(yaml, "CSafeLoader", yaml.SafeLoader)

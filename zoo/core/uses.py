@@ -52,9 +52,6 @@ def unused(lock: Path, what: str) -> Iterator[None]:
     Args:
         lock: what :func:`using` holds.
         what: is locked, for the message.
-
-    Raises:
-        ZooError: it is in use; names the processes.
     """
     handle = _opened(lock)
     try:

@@ -57,9 +57,6 @@ def resolve(name: str, root: str | None = None, row: DataRow | None = None) -> t
         name: of the data set.
         root: folder with the user's copy of the files, or None.
         row: the row of mnist, read from its file if not given.
-
-    Raises:
-        ZooError: an unknown name, or a root without the files.
     """
     if name not in names():
         raise unknown("data set", name, names())
@@ -80,12 +77,7 @@ def resolve(name: str, root: str | None = None, row: DataRow | None = None) -> t
 
 
 def prepare(row: DataRow | Mapping[str, Any]) -> ArrayDataset:
-    """Write the arrays of a data set once, under the cache, and return where they are.
-
-    Raises:
-        ZooError: files are missing, damaged or contradict each other; nothing can be downloaded; the cache
-            cannot be written; the row itself is wrong, or is ``auto`` and must go through ``resolve`` first.
-    """
+    """Write the arrays of a data set once, under the cache, and return where they are."""
     row = as_row(row)
     if row.kind == "auto":
         raise ZooError("data=auto stands for no data set yet", "Name one: data=mnist or data=digits.")
@@ -117,9 +109,6 @@ def split(
 
     A random order of all ``n_train`` images is cut to its first ``limit`` (all, if there are fewer), and of
     these the first part, at least one image unless the fraction is 0, is for validation.
-
-    Raises:
-        ZooError: nothing would be left to train on, or a value is out of range.
     """
     import numpy as np
 
@@ -139,11 +128,7 @@ def split(
 
 
 def save_split(path: Path, **parts: "NDArray[np.int64]") -> Path:
-    """Write the indices of each part in an .npz file without pickle; return its path.
-
-    Raises:
-        ZooError: it cannot be written.
-    """
+    """Write the indices of each part in an .npz file without pickle; return its path."""
     import numpy as np
 
     with atomic_file(path) as part, part.open("wb") as stream:

@@ -62,22 +62,14 @@ def names() -> list[str]:
 
 
 def load_row(name: str) -> DataRow:
-    """Load the row of a data set.
-
-    Raises:
-        ZooError: there is none of that name.
-    """
+    """Load the row of a data set."""
     if name not in names():
         raise unknown("data set", name, names())
     return as_row(schema.read_yaml(paths.CONFIGS / "data" / f"{name}.yaml")["data"])
 
 
 def as_row(values: DataRow | Mapping[str, Any]) -> DataRow:
-    """Return a row, also for its plain values.
-
-    Raises:
-        ZooError: a key is unknown, or a value cannot be used.
-    """
+    """Return a row, also for its plain values."""
     keys = [field.name for field in dataclasses.fields(DataRow)]
     if not isinstance(values, DataRow) and not set(values) <= set(keys):
         raise unknown("option of data", sorted(set(values) - set(keys))[0], keys)

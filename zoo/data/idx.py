@@ -35,9 +35,6 @@ def read(path: Path, shape: tuple[int, ...]) -> "NDArray[np.uint8]":
     Args:
         path: the file.
         shape: shape of one item: ``(28, 28)`` for images, ``()`` for labels.
-
-    Raises:
-        ZooError: it is missing, unreadable, empty, damaged, of another type or shape, too short or too long.
     """
     import numpy as np
 

@@ -26,9 +26,6 @@ class NpyImages:
     Args:
         path: of the file.
         shape: (height, width, 1) of one picture.
-
-    Raises:
-        ZooError: it holds something else, with what to do about it.
     """
 
     def __init__(self, path: Path, shape: tuple[int, ...]) -> None:

@@ -35,11 +35,7 @@ class ArraySource:
 
 
 def source_of(row: DataRow) -> ArraySource:
-    """Return the source that a row names: the user's folder, the published files, or scikit-learn's digits.
-
-    Raises:
-        ZooError: files are missing from the user's folder, or cannot be read.
-    """
+    """Return the source that a row names: the user's folder, the published files, or scikit-learn's digits."""
     if row.kind == "bundled":
         return _bundled(row)
     return _published(row) if row.root is None else _own(row)
@@ -55,11 +51,7 @@ def _published(row: DataRow) -> ArraySource:
 
 
 def downloaded(row: DataRow) -> dict[str, Path]:
-    """Return each source file in the download cache by its role, fetched if it is not there.
-
-    Raises:
-        ZooError: a file cannot be downloaded.
-    """
+    """Return each source file in the download cache by its role, fetched if it is not there."""
     folder = paths.cache_dir() / "downloads" / row.name
     files = {}
     for role, file in row.files.items():
@@ -80,11 +72,7 @@ def _own(row: DataRow) -> ArraySource:
 
 
 def in_root(row: DataRow) -> dict[str, Path]:
-    """Return the file of each role in the user's folder, under any of its usual names.
-
-    Raises:
-        ZooError: the folder or some of its files are missing; says which, and what is there.
-    """
+    """Return the file of each role in the user's folder, under any of its usual names."""
     root = user_path(row.root or "")
     try:
         if not root.is_dir():
@@ -159,11 +147,7 @@ def _sklearn_datasets() -> Path:
 
 
 def bundled_photos() -> list[Path]:
-    """Return the photos that come with scikit-learn, sorted by name.
-
-    Raises:
-        ZooError: scikit-learn is not there.
-    """
+    """Return the photos that come with scikit-learn, sorted by name."""
     photos = sorted((_sklearn_datasets() / "images").glob("*.jpg"))
     if not photos:
         raise ZooError("scikit-learn with its photos is not installed", "Name your own, or install scikit-learn.")
@@ -171,11 +155,7 @@ def bundled_photos() -> list[Path]:
 
 
 def _digits_table() -> "NDArray[np.int64]":
-    """Read (1797, 65): 64 grey values from 0 to 16, and the digit.
-
-    Raises:
-        ZooError: scikit-learn lies here in an unusual way.
-    """
+    """Read (1797, 65): 64 grey values from 0 to 16, and the digit."""
     import gzip
 
     import numpy as np

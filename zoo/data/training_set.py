@@ -47,11 +47,7 @@ class TrainingSet:
 
 
 def prepare(settings: TrainConfig) -> TrainingSet:
-    """Prepare the data that the settings name, and split it.
-
-    Raises:
-        ZooError: the data cannot be downloaded, read or used.
-    """
+    """Prepare the data that the settings name, and split it."""
     training_set = _of_folder(settings) if settings.data.name == "folder" else _of_row(settings)
     sizes = {f"{part}_items": len(rows) for part, rows in training_set.splits.items()}
     details = {
@@ -166,11 +162,7 @@ def part(material: TrainingSet, name: str) -> "tuple[NDArray[np.uint8], NDArray[
 
 
 def save(material: TrainingSet, folder: Path) -> dict[str, str]:
-    """Write split, labels and the list of what was left out into a run folder; return the worker's part of a request.
-
-    Raises:
-        ZooError: they cannot be written.
-    """
+    """Write split, labels and the list of what was left out into a run folder; return its part of a request."""
     import numpy as np
 
     split = array_datasets.save_split(folder / "split.npz", **material.splits)

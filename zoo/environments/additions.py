@@ -21,11 +21,7 @@ LONGEST_LABEL = 60
 
 
 def beyond(stack: Stack, platform: str, wanted: Sequence[Requirement]) -> list[Requirement]:
-    """Return the requirements that a stack does not meet by itself.
-
-    Raises:
-        ZooError: the stack has another version of one of them.
-    """
+    """Return the requirements that a stack does not meet by itself."""
     pins = _pins(stacks.lock_file(stack, platform)) if wanted else {}
     python = {"python_version": stack.python, "python_full_version": f"{stack.python}.0"}
     meant = [requirement for requirement in wanted if not requirement.marker or requirement.marker.evaluate(python)]
@@ -43,12 +39,7 @@ def label(stack: Stack, added: Sequence[Requirement]) -> str:
 
 
 def locked(stack: Stack, platform: str, added: Sequence[Requirement]) -> Path:
-    """Return the lock of a stack with further packages, resolved as of the stack's date where it is not there yet.
-
-    Raises:
-        ZooError: a package would change a version of the stack's (names the pair), no version fits, or the index
-            cannot be reached.
-    """
+    """Return the lock of a stack with further packages, resolved as of the stack's date where it is not there yet."""
     own = stacks.lock_file(stack, platform)
     pins = _pins(own)
     wanted = sorted({str(requirement) for requirement in added})

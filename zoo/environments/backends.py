@@ -80,11 +80,7 @@ def names(root: Path | None = None) -> list[str]:
 
 
 def load_all(root: Path | None = None) -> list[Backend]:
-    """Load every backend, sorted by name.
-
-    Raises:
-        ZooError: rows are malformed; every problem of every row is listed at once.
-    """
+    """Load every backend, sorted by name."""
     folder = root or paths.CONFIGS / "backend"
     rows = {name: schema.read_yaml(folder / f"{name}.yaml") for name in names(root)}
     schema.refuse("folder of backends", folder, [text for name, row in rows.items() for text in _problems(name, row)])

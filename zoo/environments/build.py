@@ -44,11 +44,7 @@ class Plan:
 
 
 def build(plan: Plan) -> float:
-    """Build ``plan.folder``, which must not exist; nothing half-built stays, whatever happens. Returns seconds.
-
-    Raises:
-        ZooError: no space, the installer failed (with its own words), or the libraries do not work here.
-    """
+    """Build ``plan.folder``, which must not exist; nothing half-built stays, whatever happens. Returns seconds."""
     started = time.monotonic()
     _check_space(plan)
     with atomic_folder(plan.folder, SUFFIX) as part, console.bar(_title(plan), unit="steps,") as bar:

@@ -20,9 +20,6 @@ def inspect(python: Path, stack: Stack) -> tuple[Environment, list[str]]:
 
     Returns:
         The environment, and how it differs from the lock, one sentence each.
-
-    Raises:
-        ZooError: there is no Python there, or it does not run.
     """
     python = user_path(python).absolute()
     python = marker.python_of(python) if python.is_dir() else python

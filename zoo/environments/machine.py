@@ -83,11 +83,7 @@ def from_reports(
 
 
 def from_capture(path: Path) -> Machine:
-    """Build another machine from a text of what its tools print; see :func:`capture_texts`.
-
-    Raises:
-        ZooError: the file cannot be read or holds no tool's output.
-    """
+    """Build another machine from a text of what its tools print; see :func:`capture_texts`."""
     texts = capture_texts(path)
     system = "macos" if "sw_vers" in texts else "linux"
     default = "arm64" if "hw.optional.arm64: 1" in str(texts) else "x86_64"
@@ -99,9 +95,6 @@ def capture_texts(path: Path) -> dict[str, str]:
 
     On a Mac: ``sw_vers``, ``uname -m``, ``system_profiler -json SPDisplaysDataType``, ``sysctl -i ...``; see
     ``tests/machines``.
-
-    Raises:
-        ZooError: the file cannot be read or holds no such line.
     """
     remedy = "Give a text such as tests/machines/m1.txt."
     try:

@@ -96,11 +96,7 @@ def read_marker(folder: Path) -> Marker | None:
 
 
 def write_marker(folder: Path, marker: Marker) -> None:
-    """Declare an environment finished, with its installed versions and its contents.
-
-    Raises:
-        ZooError: its interpreter does not run, or the marker cannot be written.
-    """
+    """Declare an environment finished, with its installed versions and its contents."""
     versions = inventory(python_of(folder)).versions
     complete = dataclasses.replace(marker, versions=versions, contents=contents(folder))
     atomic_write(folder / MARKER, json.dumps(dataclasses.asdict(complete), indent=1))
@@ -176,11 +172,7 @@ def _loss(recorded: dict[str, list[int]], present: dict[str, list[int]]) -> str 
 
 
 def inventory(python: Path) -> Inventory:
-    """Ask an interpreter what it is and what is installed for it.
-
-    Raises:
-        ZooError: it does not run.
-    """
+    """Ask an interpreter what it is and what is installed for it."""
     environment = {name: value for name, value in os.environ.items() if not name.startswith("PYTHON")}
     command = [str(python), "-I", "-c", INVENTORY]
     try:

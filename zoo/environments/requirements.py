@@ -31,9 +31,6 @@ def parse(text: str, place: str) -> Requirement:
     Args:
         text: such as ``pandas>=2``.
         place: where it stands, for the message.
-
-    Raises:
-        ZooError: it is none, or it names an address or a folder, which no date and no hash would fix.
     """
     try:
         requirement = Requirement(text)
@@ -45,11 +42,7 @@ def parse(text: str, place: str) -> Requirement:
 
 
 def read_file(path: Path) -> list[Requirement]:
-    """Read a ``requirements.txt``: a package a line, comments, and ``-r`` with another file.
-
-    Raises:
-        ZooError: it cannot be read, or a line is none of these.
-    """
+    """Read a ``requirements.txt``: a package a line, comments, and ``-r`` with another file."""
     return list(_of_file(path, ()))
 
 
@@ -75,11 +68,7 @@ def _text(path: Path) -> str:
 
 
 def read_script(path: Path) -> Metadata:
-    """Read the inline metadata of a script; a file that is no text has none.
-
-    Raises:
-        ZooError: there are two blocks, or one that cannot be read.
-    """
+    """Read the inline metadata of a script; a file that is no text has none."""
     text = path.read_bytes().decode("utf-8", "replace").replace("\r\n", "\n")
     blocks = [match for match in _BLOCK.finditer(text) if match["type"] == "script"]
     if len(blocks) > 1:

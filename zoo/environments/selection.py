@@ -83,10 +83,6 @@ def select(wanted: str | None, machine: Machine, stack: str | None = None, pytho
         stack: the name of a stack that must be used.
         python: interpreter of an environment of the user's own: then a stack needs no lock here, and its
             device is left for the worker to prove.
-
-    Raises:
-        ZooError: no such backend or stack, or it does not work here; the message says what it needs, what
-            this machine is and what would work.
     """
     available = {row.name: row for row in stacks.load_all()}
     rows = {row.name: row for row in load_all()}

@@ -85,21 +85,12 @@ def names(root: Path | None = None) -> list[str]:
 
 
 def load_all(root: Path | None = None) -> list[Stack]:
-    """Load every stack, sorted by name.
-
-    Raises:
-        ZooError: a row is malformed.
-    """
+    """Load every stack, sorted by name."""
     return [load(name, root) for name in names(root)]
 
 
 def load(name: str, root: Path | None = None) -> Stack:
-    """Read and check one stack.
-
-    Raises:
-        ZooError: there is no such stack (the valid names are listed), or its row is malformed (all problems
-            are listed at once).
-    """
+    """Read and check one stack."""
     valid = names(root)
     if name not in valid:
         raise unknown("stack", name, valid)
@@ -113,11 +104,7 @@ def load(name: str, root: Path | None = None) -> Stack:
 
 
 def lock_file(stack: Stack, platform: str) -> Path:
-    """Return the hashed lock of a stack on a platform such as ``"macos-arm64"``.
-
-    Raises:
-        ZooError: the stack does not exist there, or its lock is missing.
-    """
+    """Return the hashed lock of a stack on a platform such as ``"macos-arm64"``."""
     if platform not in stack.platforms:
         raise NoLockError(
             f"Stack {stack.name} is not made for {platform}, but for {', '.join(sorted(stack.platforms))}",

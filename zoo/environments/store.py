@@ -74,10 +74,6 @@ def ensure(
         healthy: decides whether a fresh environment may be used; None: :func:`health_check`.
         added: packages beside the stack's own; those that it has already add nothing.
         thorough: look at every file of one that is there already.
-
-    Raises:
-        ZooError: no lock for the platform, no interpreter, no space, or the build failed; or what is added does not
-            fit the stack.
     """
     paths.make_cache()
     added = additions.beyond(stack, platform, added)
@@ -222,11 +218,7 @@ def _used(folder: Path) -> Path:
 
 @contextmanager
 def in_use(environment: Environment) -> Iterator[None]:
-    """Keep an environment from being removed while inside; one of the user's own is left alone.
-
-    Raises:
-        ZooError: it was removed meanwhile.
-    """
+    """Keep an environment from being removed while inside; one of the user's own is left alone."""
     if environment.folder.parent != environments_dir():
         yield
         return
@@ -283,10 +275,6 @@ def remove(wanted: list[str] | None) -> list[Path]:
 
     Args:
         wanted: names of stacks or of folders; None: all.
-
-    Raises:
-        ZooError: one of the names has no environment (the existing ones are listed), or one is being built or in
-            use; then none is deleted.
     """
     existing = list_environments(thorough=False)
     valid = sorted({item.stack for item in existing} | {item.folder.name for item in existing})

@@ -58,11 +58,7 @@ def version() -> str:
 
 
 def command() -> str:
-    """Return the path of the uv program that was installed together with the zoo.
-
-    Raises:
-        ZooError: it is missing.
-    """
+    """Return the path of the uv program that was installed together with the zoo."""
     try:
         import uv
 
@@ -181,9 +177,6 @@ def ensure_interpreter(wanted: str, arch: str) -> interpreters.Interpreter:
     Args:
         wanted: version such as ``"3.8"``.
         arch: ``"x86_64"`` or ``"arm64"``.
-
-    Raises:
-        ZooError: there is none and it cannot be downloaded.
     """
     interpreter = interpreters.find(wanted, arch)
     if interpreter:

@@ -26,11 +26,7 @@ class ReportedRun:
 
 
 def page(folders: list[Path]) -> str:
-    """Return the page about one run folder or several.
-
-    Raises:
-        ZooError: one of them is no run folder, or its record is damaged.
-    """
+    """Return the page about one run folder or several."""
     names = _names(folders)
     runs = [ReportedRun(folder, read_record(folder), names[folder]) for folder in folders]
     if len(runs) == 1:

@@ -8,12 +8,12 @@ from zoo.config.schemas.common import Output
 from zoo.core import files
 from zoo.core.errors import ZooError, unknown
 from zoo.core.paths import user_path
+from zoo.execution.sweeps import record as sweep_record
 from zoo.reports import page as report_page
 from zoo.reports import search, units
 from zoo.reports.sections.provenance import device_name
 from zoo.runs import folder as run_folder
 from zoo.runs.result import HEADLINES
-from zoo.runs.sweeps import record as sweep_record
 from zoo.runs.untrusted import read_record
 
 PAGE = "report.html"
@@ -48,9 +48,6 @@ def write(runs: list[str], root: str | None, output: str | None) -> Path:
         runs: folders, names of folders under the root, or ``last``; none means ``last``.
         root: the folder with all run folders; None means the usual one.
         output: the file to write; None means ``report.html`` in the folder of the run, or in the root for several.
-
-    Raises:
-        ZooError: a run is missing or damaged, or the file cannot be written or is not a report.
     """
     base = root_folder(root)
     named = [_folder(name, base) for name in runs or ["last"]]
@@ -64,11 +61,7 @@ def write(runs: list[str], root: str | None, output: str | None) -> Path:
 
 
 def _runs_of(folder: Path) -> list[Path]:
-    """Return the runs of a sweep, the last attempt of each of its elements; any other folder as it is.
-
-    Raises:
-        ZooError: its record is damaged, or it has no run yet.
-    """
+    """Return the runs of a sweep, the last attempt of each of its elements; any other folder as it is."""
     if not sweep_record.is_sweep(folder):
         return [folder]
     sweep = sweep_record.load(folder)
@@ -135,11 +128,7 @@ def _summary(folder: Path, name: str) -> RunSummary:
 
 
 def ordered(rows: list[RunSummary], key: str, backwards: bool) -> list[RunSummary]:
-    """Sort rows by one key; rows without it come last in both directions.
-
-    Raises:
-        ZooError: there is no such key.
-    """
+    """Sort rows by one key; rows without it come last in both directions."""
     if key not in KEYS:
         raise unknown("key to sort by", key, KEYS)
     known = [row for row in rows if getattr(row, key) not in (None, "")]

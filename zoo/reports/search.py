@@ -18,11 +18,7 @@ def is_search(folder: Path) -> bool:
 
 
 def page(folder: Path) -> str:
-    """Return the page about the search in a folder, which may come from a stranger.
-
-    Raises:
-        ZooError: its result cannot be read.
-    """
+    """Return the page about the search in a folder, which may come from a stranger."""
     result = read_json(folder, RESULT)
     trials = result.rows("trials")
     winner = result.part("winner")

@@ -13,7 +13,7 @@ from zoo.core.errors import ZooError
 from zoo.core.paths import user_path
 from zoo.environments import machine, selection
 from zoo.runs import folder as run_folder
-from zoo.runs import launchers, mlflow_tracking, resume
+from zoo.runs import mlflow_tracking, resume
 from zoo.runs.records import RunRecord
 from zoo.runs.result import Run
 
@@ -70,9 +70,6 @@ def create_context(command: Command[S], overrides: list[str]) -> RunContext[S]:
     Args:
         command: declared by the task.
         overrides: as on the command line.
-
-    Raises:
-        ZooError: as :func:`resolve`, or the store of MLflow cannot be used.
     """
     here = machine.probe()
     resumes = resume.folder_of(overrides) if resume.requested(overrides) else None
@@ -90,11 +87,7 @@ def create_context(command: Command[S], overrides: list[str]) -> RunContext[S]:
 
 
 def create_training_context(command: Command[S], overrides: list[str]) -> RunContext[S]:
-    """As :func:`create_context`, for a command that trains.
-
-    Raises:
-        ZooError: as :func:`create_context`, or backend or stack cannot train.
-    """
+    """As :func:`create_context`, for a command that trains."""
     context = create_context(command, overrides)
     backend, stack = context.choice.backend, context.choice.stack
     if not (backend.trains and stack.trains):
@@ -104,11 +97,7 @@ def create_training_context(command: Command[S], overrides: list[str]) -> RunCon
 
 
 def refuse_without_keras(context: RunContext[Settings]) -> None:
-    """Stop where the stack has no Keras.
-
-    Raises:
-        ZooError: it has none.
-    """
+    """Stop where the stack has no Keras."""
     stack = context.choice.stack
     if stack.keras == "none":
         raise ZooError(f"Stack {stack.name} has no Keras", "Choose another: `python -m zoo list stacks`.")
@@ -120,27 +109,18 @@ def resolve(
     here: machine.Machine,
     reference: references.Reference | None = None,
 ) -> tuple[list[str], S, str, selection.Selection]:
-    """Resolve overrides, settings, their YAML text, backend and stack for a machine.
-
-    Raises:
-        ZooError: the settings are wrong, or no backend, stack or launcher serves them on that machine.
-    """
+    """Resolve overrides, settings, their YAML text, backend and stack for a machine."""
     if command.add_defaults:
         overrides = command.add_defaults(overrides, here)
     overrides, choice = _name_backend(references.expand(overrides, reference), here)
     settings, text = compose.compose_with_text(command, overrides)
-    launchers.load(settings.launcher.name)
     if choice is None:
         choice = selection.select(settings.backend.name, here, settings.stack, settings.backend.python)
     return overrides, settings, text, choice
 
 
 def recompose(context: RunContext[Any], overrides: list[str]) -> None:
-    """Compose the settings of a context again, with other overrides for its command.
-
-    Raises:
-        ZooError: the settings are wrong.
-    """
+    """Compose the settings of a context again, with other overrides for its command."""
     context.settings, context.settings_text = compose.compose_with_text(context.command, overrides)
     context.overrides = overrides
 

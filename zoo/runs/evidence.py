@@ -114,11 +114,7 @@ def _inside(folder: Path) -> str:
 
 
 def read(model: str, backend: str) -> list[Row]:
-    """Read the rows of a recipe, best grade first; none where nothing is recorded.
-
-    Raises:
-        ZooError: the file is damaged or a row is wrong; every problem of every row is listed.
-    """
+    """Read the rows of a recipe, best grade first; none where nothing is recorded."""
     return read_file(file(model, backend))
 
 
@@ -141,9 +137,6 @@ def add(path: Path, row: Row) -> list[Row]:
 
     Returns:
         All rows of the file.
-
-    Raises:
-        ZooError: the row, or one that is there already, is wrong; or the place cannot be written.
     """
     wrong = problems(row)
     if wrong:
@@ -275,11 +268,7 @@ def words(row: Row) -> str:
 
 
 def refuse_wrong_rows(path: Path, rows: list[Any], of_row: Callable[[Any], list[str]]) -> None:
-    """Refuse a file with wrong rows.
-
-    Raises:
-        ZooError: every problem of every row is listed.
-    """
+    """Refuse a file with wrong rows."""
     listed = [
         f"row {number}: {problem.removeprefix('the file: ')}"
         for number, row in enumerate(rows, 1)

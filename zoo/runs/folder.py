@@ -16,11 +16,7 @@ SWEEP = "sweep.json"
 
 
 def new_folder(root: Path, name: str | None, words: list[str]) -> Path:
-    """Create the folder of a new run: ``name``, else time and words; a number is added where that is taken.
-
-    Raises:
-        ZooError: a named folder exists already, or the place cannot be written.
-    """
+    """Create the folder of a new run: ``name``, else time and words; a number is added where that is taken."""
     _check_name(root, name)
     stamp = datetime.datetime.now().strftime("%Y-%m-%d_%H-%M-%S")
     base = name or "_".join([stamp, *(word.replace("/", "-") for word in words)])
@@ -43,21 +39,13 @@ def _check_name(root: Path, name: str | None) -> None:
 
 
 def check_new(root: Path, name: str | None) -> None:
-    """Refuse what :func:`new_folder` would refuse, and make nothing.
-
-    Raises:
-        ZooError: as :func:`new_folder`.
-    """
+    """Refuse what :func:`new_folder` would refuse, and make nothing."""
     _check_name(root, name)
     check_root(root)
 
 
 def check_root(root: Path) -> None:
-    """Refuse a folder of run folders in which none could be made, before any work is done.
-
-    Raises:
-        ZooError: nothing can be written there.
-    """
+    """Refuse a folder of run folders in which none could be made, before any work is done."""
     try:
         try_folder(root)
     except OSError as error:
@@ -76,7 +64,6 @@ def first_free(root: Path, base: str) -> Path:
 
     Raises:
         OSError: the place cannot be written.
-        ZooError: a thousand are taken.
     """
     for number in range(1, 1000):
         folder = root / (base if number == 1 else f"{base}_{number}")
@@ -92,9 +79,6 @@ def refuse_traps(folder: Path) -> None:
     """Stop where a folder that is to be written into holds anything but files and folders.
 
     A stranger's link could lead to any file of the user, and a pipe is waited on for ever.
-
-    Raises:
-        ZooError: the first of them.
     """
     for path in folder.rglob("*"):
         if path.is_symlink() or not (path.is_file() or path.is_dir()):
@@ -117,9 +101,6 @@ def latest(root: Path, verb: str, trained: bool = True) -> Path:
         root: folder of all run folders.
         verb: such as ``train``.
         trained: only those that hold weights.
-
-    Raises:
-        ZooError: there is none.
     """
     for path in newest_first(run_folders(user_path(root).resolve())):
         try:

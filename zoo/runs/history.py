@@ -3,7 +3,7 @@
 import contextlib
 
 from zoo.config.schemas.common import Settings
-from zoo.runs import plots, tables, worker_process
+from zoo.runs import plots, tables
 from zoo.runs.context import RunContext
 from zoo.runs.event_log import Event
 
@@ -31,14 +31,14 @@ class History:
                 with contextlib.suppress(Exception):
                     self._draw(list(self._epochs.values()))
 
-    def finish(self, outcome: worker_process.Outcome) -> None:
-        """Write and draw the epochs of the outcome, unless that is done.
+    def finish(self, epochs: list[Event]) -> None:
+        """Write and draw the epochs of a training, unless that is done.
 
         Raises:
             OSError: they cannot be written.
         """
-        if outcome.epochs and outcome.epochs != self._drawn:
-            self._draw(outcome.epochs)
+        if epochs and epochs != self._drawn:
+            self._draw(epochs)
 
     def _draw(self, epochs: list[Event]) -> None:
         folder = self._context.folder

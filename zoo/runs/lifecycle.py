@@ -27,9 +27,6 @@ def start_run(context: RunContext[Settings], words: list[str]) -> None:
     """Create and lock the run folder, named by the time and these words; write the settings and a first record.
 
     A resumed run keeps its folder, and its record continues.
-
-    Raises:
-        ZooError: another process writes there, nothing can be written there, or the settings are another run's.
     """
     if planning.is_planning():
         _check_folder(context)
@@ -95,11 +92,7 @@ def _reopen(context: RunContext[Settings], folder: Path) -> None:
 
 
 def set_data(context: RunContext[Settings], data: Json) -> None:
-    """Record the data of a training; to be called before anything is written that depends on them.
-
-    Raises:
-        ZooError: the training is resumed, and was begun with others.
-    """
+    """Record the data of a training; to be called before anything is written that depends on them."""
     if context.resumes:
         resume.refuse_other_data(context.previous, data)
     context.record.data = data

@@ -29,9 +29,6 @@ def take(folder: Path, command: list[str]) -> int:
 
     Returns:
         An open file: as long as it, or a copy in another process, is open, nobody else gets the lock.
-
-    Raises:
-        ZooError: another process writes into the folder, or nothing can be written there.
     """
     try:
         handle = _opened(folder, os.O_RDWR | os.O_CREAT)

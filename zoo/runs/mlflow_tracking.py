@@ -22,9 +22,6 @@ def check(uri: str) -> None:
 
     Args:
         uri: of a store, such as ``file:mlruns``, ``sqlite:///mlflow.db`` or the address of a server.
-
-    Raises:
-        ZooError: MLflow is not installed, or cannot use that store.
     """
     client = _client(uri)
     try:

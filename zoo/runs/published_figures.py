@@ -33,11 +33,7 @@ class Figure:
 
 
 def read() -> list[evidence.Row]:
-    """Read published figures about other networks than those of the recipes: ``recipes/reported.yaml``.
-
-    Raises:
-        ZooError: the file or a row is wrong; every problem is listed.
-    """
+    """Read published figures about other networks than those of the recipes: ``recipes/reported.yaml``."""
     path = paths.RECIPES / REPORTED
     if not path.is_file():
         return []

@@ -143,11 +143,7 @@ class RunRecord:
 
     @classmethod
     def from_untrusted(cls, folder: Path) -> "RunRecord":
-        """Read the record of a run folder, which may come from a stranger.
-
-        Raises:
-            ZooError: as :func:`read`.
-        """
+        """Read the record of a run folder, which may come from a stranger."""
         return cls.from_json(read(folder))
 
     def update(self, fields: Mapping[str, Any]) -> None:
@@ -168,11 +164,7 @@ class RunRecord:
         return vars(self).get(name, default)
 
     def write(self, folder: Path) -> None:
-        """Write ``run.json`` into the run folder.
-
-        Raises:
-            ZooError: it cannot be written.
-        """
+        """Write ``run.json`` into the run folder."""
         write_json(folder / RECORD, self.to_json())
 
 
@@ -180,11 +172,7 @@ FIELDS = {part.name for part in dataclasses.fields(RunRecord)} - {"other"}
 
 
 def read(folder: Path) -> Json:
-    """Read a run folder's record.
-
-    Raises:
-        ZooError: there is no such folder, it is no run folder, or its record is damaged.
-    """
+    """Read a run folder's record."""
     record = as_written(folder)
     if not _is_sound(record):
         raise _no_record(folder / RECORD)
@@ -261,9 +249,6 @@ def require(folder: Path, record: Json, needed: Mapping[str, type]) -> None:
         folder: its run folder.
         record: its content.
         needed: dotted keys and the type of each value.
-
-    Raises:
-        ZooError: with every key that is missing or of another type.
     """
     wrong = [key for key, kind in needed.items() if not isinstance(_within(record, key), kind)]
     if not wrong:

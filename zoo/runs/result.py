@@ -105,9 +105,6 @@ def named(name: str, root: str | None) -> Run:
     Args:
         name: folder of a training run, or ``last``: the newest one.
         root: folder of all run folders; None means where they usually are.
-
-    Raises:
-        ZooError: there is none.
     """
     newest = name == "last"
     folder = run_folder.latest(Path(root or Output().root), "train") if newest else user_path(name).resolve()

@@ -59,11 +59,7 @@ def folder_of(overrides: list[str]) -> Path:
 
 
 def settle(overrides: list[str]) -> list[str]:
-    """Write out ``resume=auto``: nothing where the run has not begun, else ``resume=`` with its folder.
-
-    Raises:
-        ZooError: the run has no name.
-    """
+    """Write out ``resume=auto``: nothing where the run has not begun, else ``resume=`` with its folder."""
     if requested(overrides) != AUTO:
         return overrides
     folder = named_folder(overrides)
@@ -75,11 +71,7 @@ def settle(overrides: list[str]) -> list[str]:
 
 
 def named_folder(overrides: list[str]) -> Path:
-    """Return the folder that ``output.root`` and ``output.name`` name.
-
-    Raises:
-        ZooError: there is no name.
-    """
+    """Return the folder that ``output.root`` and ``output.name`` name."""
     root, name = value_of("output.root", overrides) or Output().root, value_of("output.name", overrides)
     if name is None:
         raise ZooError(f"{KEY}={AUTO} needs to know which run is meant", "Add output.name=NAME.")
@@ -98,11 +90,7 @@ def _remove_beginnings(folder: Path) -> None:
 
 
 def expand(overrides: list[str]) -> list[str]:
-    """Return the overrides that started the run, with new ones laid over, and ``resume=`` with its folder.
-
-    Raises:
-        ZooError: there is no such run, it is no training, or it is complete.
-    """
+    """Return the overrides that started the run, with new ones laid over, and ``resume=`` with its folder."""
     folder = folder_of(overrides)
     run_folder.refuse_traps(folder)
     content = records.read(folder)
@@ -215,11 +203,7 @@ def adjustments(settings: Settings, record: RunRecord) -> Json:
 
 
 def refuse_changes(settings: Settings, record: RunRecord) -> None:
-    """Stop where the settings would make another run of it.
-
-    Raises:
-        ZooError: which settings differ, and how.
-    """
+    """Stop where the settings would make another run of it."""
     before, now = dict(leaves(record.config)), dict(leaves(dataclasses.asdict(settings)))
     changed = [
         f"{key} was {before[key]!r} and is {now[key]!r}"
@@ -248,11 +232,7 @@ def reopened(previous: RunRecord) -> RunRecord:
 
 
 def refuse_other_data(previous: RunRecord, data: Json) -> None:
-    """Stop where data are no longer those that the run was begun with.
-
-    Raises:
-        ZooError: with both checksums.
-    """
+    """Stop where data are no longer those that the run was begun with."""
     was, is_now = previous.get("data", {}).get("sha256"), data.get("sha256")
     if was and is_now and was != is_now:
         raise ZooError(

@@ -57,11 +57,7 @@ def _run(folder: Path) -> StoredItem:
 
 
 def remove_runs(root: Path, names: list[str]) -> list[Path]:
-    """Delete run folders by name.
-
-    Raises:
-        ZooError: one of them is not there, or is being written; then none is deleted.
-    """
+    """Delete run folders by name."""
     present = {folder.name: folder for folder in folders(root)}
     for name in names:
         if name not in present:
@@ -90,11 +86,7 @@ def _inside(folder: Path) -> list[Path]:
 
 
 def remove_cached(names: list[str] | None) -> list[Path]:
-    """Delete parts of the cache by name, or all of it but the environments; they are made again when needed.
-
-    Raises:
-        ZooError: one of them is not there, or a run uses the cache; then none is deleted.
-    """
+    """Delete parts of the cache by name, or all of it but the environments; they are made again when needed."""
     present = {row.name: row.folder for row in cache()}
     for name in names or []:
         if name not in present:

@@ -85,9 +85,6 @@ class Study:
         question: what the trials have in common; a journal of another question is refused.
         seed: of the sampler.
         jobs: how many trials run at a time.
-
-    Raises:
-        ZooError: Optuna is not installed, or the folder holds the journal of another search.
     """
 
     def __init__(self, folder: Path, question: dict[str, Any], seed: int, jobs: int) -> None:
@@ -165,11 +162,7 @@ class Study:
 
 
 def load_optuna() -> Any:
-    """Import Optuna, which the zoo does not require.
-
-    Raises:
-        ZooError: it is not installed.
-    """
+    """Import Optuna, which the zoo does not require."""
     try:
         return importlib.import_module("optuna")
     except ImportError as error:

@@ -85,11 +85,7 @@ def cut(text: str, most: int = MOST_TEXT) -> str:
 
 
 def read_record(folder: Path) -> Untrusted:
-    """Read the record of a run folder.
-
-    Raises:
-        ZooError: it is missing, damaged or far too large.
-    """
+    """Read the record of a run folder."""
     path = folder / records.RECORD
     try:
         size = path.stat().st_size if path.is_file() else 0
@@ -101,11 +97,7 @@ def read_record(folder: Path) -> Untrusted:
 
 
 def read_json(folder: Path, name: str) -> Untrusted:
-    """Read a file of JSON in a folder.
-
-    Raises:
-        ZooError: it is no regular file of that kind, or far too large.
-    """
+    """Read a file of JSON in a folder."""
     path = own_file(folder, name)
     try:
         return Untrusted(json.loads((path or folder / name).read_text(encoding="utf-8")) if path else None)

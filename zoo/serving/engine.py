@@ -73,11 +73,7 @@ class Supervisor:
         return self._life.process.pid if self._life.process else None
 
     async def start(self) -> None:
-        """Start the worker.
-
-        Raises:
-            ZooError: it cannot be started.
-        """
+        """Start the worker."""
         process = WorkerProcess(self.model, self._environment, self._take, lambda: self._ended(process))
         self._life.process = process
         await process.start()

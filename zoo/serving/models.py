@@ -9,8 +9,8 @@ from zoo.config.schemas.common import Settings
 from zoo.config.schemas.serving import NAME, ServeConfig
 from zoo.core.errors import ZooError
 from zoo.data.text.tokenization import Tokenizer
+from zoo.execution.execution import request_of
 from zoo.runs.context import RunContext
-from zoo.runs.execution import request_of
 from zoo.runs.records import Json
 from zoo.tasks import registry
 from zoo.tasks.image_classification import predict as pictures_task
@@ -77,9 +77,6 @@ def load(overrides: list[str], folder: Path, limits: ServeConfig, taken: set[str
         folder: of all workers; gets one for this.
         limits: of the server.
         taken: names of other models.
-
-    Raises:
-        ZooError: it cannot be had, or its name cannot be used.
     """
     name = value_of("name", overrides)
     overrides = [text for text in overrides if not text.startswith("name=")]

@@ -10,9 +10,10 @@ from zoo.core.errors import ZooError
 from zoo.core.files import write_json
 from zoo.environments import store
 from zoo.environments.store import Environment
-from zoo.runs import diagnosis, event_log, launchers, probe_cache
+from zoo.execution import diagnosis, launchers, probe_cache
+from zoo.execution.worker_process import Outcome
+from zoo.runs import event_log
 from zoo.runs.event_log import Event
-from zoo.runs.worker_process import Outcome
 from zoo.serving.models import Model
 
 
@@ -37,11 +38,7 @@ class WorkerProcess:
         self.reason = ""
 
     async def start(self) -> None:
-        """Start it and wait until it is ready.
-
-        Raises:
-            ZooError: it did not get that far.
-        """
+        """Start it and wait until it is ready."""
         context, request = self._model.context, self._model.request
         probed = probe_cache.known(self._environment, context.machine, request["device"])
         path = context.folder / "request.json"

@@ -21,7 +21,7 @@ from zoo.core import console, paths, uses
 from zoo.core.errors import INTERRUPTED, ZooError
 from zoo.environments import store
 from zoo.environments.store import Environment
-from zoo.runs import execution
+from zoo.execution import execution
 from zoo.serving import guard, http, models, notices, slots
 from zoo.serving.app import Application
 from zoo.serving.decoders import Decoders
@@ -40,9 +40,6 @@ def run(overrides: list[str]) -> int:
 
     Args:
         overrides: as on the command line; see :func:`zoo.config.schemas.serving.take_apart`.
-
-    Raises:
-        ZooError: a setting is wrong, a model cannot be had or started, or the address cannot be used.
     """
     limits, groups = serving.take_apart(overrides)
     paths.make_cache()

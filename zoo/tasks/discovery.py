@@ -43,11 +43,7 @@ def benchmarks() -> list[str]:
 
 
 def command(verb: str, name: str) -> Command[Any]:
-    """Return the command of a verb for a task.
-
-    Raises:
-        ZooError: the task has no such verb.
-    """
+    """Return the command of a verb for a task."""
     declared = task(name)
     result = declared.command(verb)
     if result is None:

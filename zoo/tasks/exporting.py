@@ -17,12 +17,12 @@ from zoo.core.files import FULL, atomic_write, check_writable, storage_error, wr
 from zoo.core.paths import user_path
 from zoo.environments import selection, store
 from zoo.environments.machine import Machine
+from zoo.execution.execution import execute, raise_if_failed, request_of
+from zoo.execution.worker_process import Outcome, Request
 from zoo.runs.context import RunContext
-from zoo.runs.execution import execute, raise_if_failed, request_of
 from zoo.runs.lifecycle import record_outcome, start_run
 from zoo.runs.records import Json
 from zoo.runs.result import Run
-from zoo.runs.worker_process import Outcome, Request
 from zoo.tasks import export_table
 
 STACK = "export"
@@ -66,11 +66,7 @@ class Subject:
 
 
 def add_defaults(overrides: list[str], _: Machine) -> list[str]:
-    """Add the one stack that converts.
-
-    Raises:
-        ZooError: another one is asked for.
-    """
+    """Add the one stack that converts."""
     for key, wanted in (("backend", "cpu"), ("stack", STACK)):
         given = value_of(key, overrides)
         if given not in (None, wanted) and not (key == "backend" and given == "auto"):
@@ -95,11 +91,7 @@ def command(task: str, run: Callable[[list[str]], Run]) -> Command[ExportConfig]
 
 
 def export(context: RunContext[ExportConfig], subject: Subject) -> Run:
-    """Export a subject.
-
-    Raises:
-        ZooError: it cannot be done; or a format was not kept, with its figures, while others were.
-    """
+    """Export a subject."""
     settings, name = context.settings, str(subject.model["name"])
     # Of a link the folder that it leads to: a link cannot be replaced by a folder.
     target = Path(os.path.realpath(user_path(settings.output.folder))) if settings.output.folder else None

@@ -25,55 +25,32 @@ def train(overrides: list[str]) -> Run:
 
     Args:
         overrides: as on the command line, ``group=option`` and ``key=value``; ``resume=RUN`` goes on with a run.
-
-    Raises:
-        ZooError: anything that stops the run, with what to do about it; the run folder then holds its record.
     """
     return dispatch("train", overrides)
 
 
 def infer(overrides: list[str]) -> Run:
-    """Use a trained run, or published weights.
-
-    Raises:
-        ZooError: anything that stops the run, with what to do about it.
-    """
+    """Use a trained run, or published weights."""
     return dispatch("infer", overrides)
 
 
 def evaluate(overrides: list[str]) -> Run:
-    """Hold a classifier of images against labelled images.
-
-    Raises:
-        ZooError: anything that stops the run, with what to do about it.
-    """
+    """Hold a classifier of images against labelled images."""
     return dispatch("evaluate", overrides)
 
 
 def bench(overrides: list[str]) -> Run:
-    """Time as told.
-
-    Raises:
-        ZooError: anything that stops all of it; what one stack cannot do is a row of the results.
-    """
+    """Time as told."""
     return dispatch("bench", overrides)
 
 
 def export(overrides: list[str]) -> Run:
-    """Export a trained model to other runtimes.
-
-    Raises:
-        ZooError: anything that stops it, with what to do about it; or a format was not kept.
-    """
+    """Export a trained model to other runtimes."""
     return dispatch("export", overrides)
 
 
 def dispatch(verb: str, overrides: list[str]) -> Run:
-    """Run the command of a verb for the task of the overrides.
-
-    Raises:
-        ZooError: the task has no such verb, and whatever the command raises.
-    """
+    """Run the command of a verb for the task of the overrides."""
     from zoo.tasks import sweeps  # which executes runs by this module
 
     paths.make_cache()
@@ -102,11 +79,7 @@ def _complete(verb: str, overrides: list[str]) -> Run | None:
 
 
 def prepare(verb: str, overrides: list[str]) -> None:
-    """Build the environment that a run would use, where it is not there yet.
-
-    Raises:
-        ZooError: the settings are wrong, no stack fits, or the environment cannot be built.
-    """
+    """Build the environment that a run would use, where it is not there yet."""
     paths.make_cache()
     overrides = expand(verb, overrides)
     command, here = command_of(verb, overrides), machine.probe()
@@ -117,11 +90,7 @@ def prepare(verb: str, overrides: list[str]) -> None:
 
 
 def expand(verb: str, overrides: list[str]) -> list[str]:
-    """Write out what stands for other settings: the run that a training goes on with, a network of the zoo's own.
-
-    Raises:
-        ZooError: there is no such run or network.
-    """
+    """Write out what stands for other settings: the run that a training goes on with, a network of the zoo's own."""
     if verb == "train":
         overrides = resume.settle(overrides)
         return resume.expand(overrides) if resume.requested(overrides) else overrides
@@ -129,11 +98,7 @@ def expand(verb: str, overrides: list[str]) -> list[str]:
 
 
 def _export_after(run: Run, overrides: list[str]) -> None:
-    """Export what was trained to the formats of ``output.export``.
-
-    Raises:
-        ZooError: a format was not kept, or could not be made; the training itself is whole.
-    """
+    """Export what was trained to the formats of ``output.export``."""
     wanted = exporting.after_training(run, overrides)
     if wanted is None:
         return
@@ -151,11 +116,7 @@ def _export_after(run: Run, overrides: list[str]) -> None:
 
 
 def command_of(verb: str, overrides: list[str]) -> Command[Any]:
-    """Return the command of a verb for the task of the overrides.
-
-    Raises:
-        ZooError: the task has no such verb, or there is no such run.
-    """
+    """Return the command of a verb for the task of the overrides."""
     return discovery.command(verb, task_of(verb, overrides))
 
 
@@ -173,11 +134,7 @@ def figures_of(record: Json) -> tuple[str, ...]:
 
 
 def task_of(verb: str, overrides: list[str]) -> str:
-    """Return the task of the model that overrides name, or of the model that their ``run=`` trained.
-
-    Raises:
-        ZooError: there is no such run.
-    """
+    """Return the task of the model that overrides name, or of the model that their ``run=`` trained."""
     overrides = references.expand(overrides)
     model, run, bench = (value_of(key, overrides) for key in ("model", "run", "bench"))
     if verb == "bench" and (bench or not model):
@@ -194,11 +151,7 @@ def _benchmark(name: str) -> str:
 
 
 def compose_settings(verb: str, overrides: list[str]) -> Any:
-    """Compose and check the settings that a verb would run with.
-
-    Raises:
-        ZooError: as :func:`zoo.config.compose.compose`.
-    """
+    """Compose and check the settings that a verb would run with."""
     return compose.compose(command_of(verb, overrides), overrides)
 
 

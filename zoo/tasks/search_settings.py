@@ -11,8 +11,8 @@ from zoo.config.search_space import Space
 from zoo.core.errors import ZooError
 from zoo.core.paths import user_path
 from zoo.environments import machine, selection
-from zoo.runs import launchers
-from zoo.runs.sweeps import record
+from zoo.execution import launchers
+from zoo.execution.sweeps import record
 from zoo.tasks import registry
 from zoo.tasks.tune import Search
 
@@ -22,11 +22,7 @@ REFUSED = ("output.root", "output.name", "resume")
 
 
 def read(overrides: list[str]) -> tuple[Search, Path | None]:
-    """Return the search that overrides describe, and the file that its winner is added to, or None.
-
-    Raises:
-        ZooError: what is wrong or missing, before anything is executed.
-    """
+    """Return the search that overrides describe, and the file that its winner is added to, or None."""
     own = {text.partition("=")[0]: text.partition("=")[2] for text in overrides if text.partition("=")[0] in OWN}
     launcher, rest = record.separate([text for text in overrides if text.partition("=")[0] not in OWN])
     _refuse(rest)
@@ -92,11 +88,7 @@ def _whole(own: dict[str, str], key: str, usual: int, least: int) -> int:
 
 
 def _refuse_unknown(fixed: list[str], space: Space) -> None:
-    """Compose the settings of trials at the ends of the space, so that mistakes come before any trial.
-
-    Raises:
-        ZooError: a setting of the space is unknown, or its range is too wide.
-    """
+    """Compose the settings of trials at the ends of the space, so that mistakes come before any trial."""
     ends = {name: row.choices or [row.low, row.high] for name, row in space.values.items()}
     for number in range(max(map(len, ends.values()))):
         values = {name: each[min(number, len(each) - 1)] for name, each in ends.items()}

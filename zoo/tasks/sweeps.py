@@ -12,10 +12,11 @@ from zoo.config.schemas.launching import LauncherSettings
 from zoo.core import console
 from zoo.core.errors import INTERRUPTED, ZooError, listed
 from zoo.core.paths import user_path
-from zoo.runs import launchers, lock, result, resume
+from zoo.execution import launchers
+from zoo.execution.sweeps import attempts, drive, record, table
+from zoo.execution.sweeps.record import Element, Sweep
+from zoo.runs import lock, result, resume
 from zoo.runs.result import Run
-from zoo.runs.sweeps import attempts, drive, record, table
-from zoo.runs.sweeps.record import Element, Sweep
 from zoo.tasks import registry
 
 ENGINE = ".engine"
@@ -34,11 +35,7 @@ class Planned:
 
 
 def is_elsewhere(overrides: list[str]) -> bool:
-    """Whether overrides name a launcher that executes runs with their host elsewhere.
-
-    Raises:
-        ZooError: there is no such launcher.
-    """
+    """Whether overrides name a launcher that executes runs with their host elsewhere."""
     name = value_of("launcher", overrides) or value_of("launcher.name", overrides)
     if (value_of("distributed.nodes", overrides) or "1") != "1":
         return False  # its first processes are here, and the launcher starts the others
@@ -46,11 +43,7 @@ def is_elsewhere(overrides: list[str]) -> bool:
 
 
 def begin(verb: str, overrides: list[str]) -> Planned:
-    """Check the settings of all elements and make the folder of a new sweep.
-
-    Raises:
-        ZooError: what is wrong with them.
-    """
+    """Check the settings of all elements and make the folder of a new sweep."""
     own, rest = record.separate(overrides)
     elements = record.elements_of([text for text in rest if text.partition("=")[0] not in record.OWN])
     settings = _checked(verb, elements, own)
@@ -73,9 +66,6 @@ def reopen(verb: str, folder: Path, overrides: list[str]) -> Planned:
         verb: of the command.
         folder: of the sweep, maybe a stranger's: what its record names outside of it has to be given again.
         overrides: of the command.
-
-    Raises:
-        ZooError: it is a sweep of another verb, or the overrides would make another sweep of it.
     """
     sweep = record.load(folder)
     if sweep.verb != verb:
@@ -106,11 +96,7 @@ def _launcher(sweep: Sweep, given: list[str]) -> list[str]:
 
 
 def _checked(verb: str, elements: list[Element], launcher: list[str]) -> LauncherSettings:
-    """Compose the settings of all elements, so that mistakes come before anything is done.
-
-    Raises:
-        ZooError: those of the first element that has some.
-    """
+    """Compose the settings of all elements, so that mistakes come before anything is done."""
     settings = LauncherSettings()
     for element in elements:
         settings = registry.compose_settings(verb, [*element.overrides, *launcher]).launcher
@@ -128,9 +114,6 @@ def execute(planned: Planned, run_one: Execute, shown: Callable[[Run], None]) ->
 
     Returns:
         An exit code: 0 if all elements are complete, 1 if some failed, 130 after Ctrl-C.
-
-    Raises:
-        ZooError: another process is at work on the sweep, or no run can be started at all.
     """
     sweep, settings = planned.sweep, planned.launcher
     words = ["python", "-m", "zoo", sweep.verb, f"{resume.KEY}={sweep.folder}"]
@@ -188,11 +171,7 @@ def _here(sweep: Sweep, retries: int, run_one: Execute, shown: Callable[[Run], N
 
 
 def single(verb: str, overrides: list[str]) -> Run:
-    """Execute one run elsewhere, as a sweep of one element.
-
-    Raises:
-        ZooError: it cannot be executed, or did not complete.
-    """
+    """Execute one run elsewhere, as a sweep of one element."""
     folder = named(overrides)
     planned = reopen(verb, folder, overrides) if folder else begin(verb, overrides)
     code = execute(planned, lambda _: _unused(), lambda _: None)

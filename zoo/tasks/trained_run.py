@@ -24,9 +24,6 @@ def open_run(command: Command[Any], overrides: list[str], needed: Mapping[str, t
         command: the command that uses it, of the task that it was trained for.
         overrides: as on the command line.
         needed: fields that its record must have besides those of every run, with their types.
-
-    Raises:
-        ZooError: there is none, it holds no trained weights of this task, or its record is damaged.
     """
     if not value_of("run", overrides):
         compose.compose(command, [text for text in overrides if not text.startswith("backend=auto")])
@@ -46,11 +43,7 @@ def _named(overrides: list[str]) -> Run:
 
 
 def add_defaults(overrides: list[str], _: Machine) -> list[str]:
-    """Add backend and stack of the run that ``run=`` names, where the user chose none.
-
-    Raises:
-        ZooError: there is no such run, or its record is damaged.
-    """
+    """Add backend and stack of the run that ``run=`` names, where the user chose none."""
     if not value_of("run", overrides) or value_of("backend", overrides) is not None:
         return overrides
     source = _named(overrides)
@@ -69,9 +62,6 @@ def model(source: Run, whole_numbers: tuple[str, ...] = (), given: str | None = 
         whole_numbers: arguments that must be whole numbers.
         given: the model file that the user names, for a run that was trained with one.
         verb: what the run is used for, for the message.
-
-    Raises:
-        ZooError: the request is damaged, names no model of the zoo, or asks for a file that the user does not name.
     """
     path = source.folder / "request.json"
     try:
@@ -89,11 +79,7 @@ def model(source: Run, whole_numbers: tuple[str, ...] = (), given: str | None = 
 
 
 def refuse_other_data(source: Run, name: str, sha256: str) -> None:
-    """Stop where a data set is not the one that a run was trained with.
-
-    Raises:
-        ZooError: its checksum differs.
-    """
+    """Stop where a data set is not the one that a run was trained with."""
     if sha256 != source.record["data"]["sha256"]:
         raise ZooError(
             f"The data set {name} is no longer the one that {source.folder} was trained with",

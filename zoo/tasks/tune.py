@@ -21,11 +21,12 @@ from zoo.core import console
 from zoo.core.errors import ZooError
 from zoo.core.files import write_json
 from zoo.environments import machine
-from zoo.runs import launchers, lock, plots, records, study, trainings
-from zoo.runs.launchers import Executor, Job
+from zoo.execution import launchers, trainings
+from zoo.execution.launchers import Executor, Job
+from zoo.execution.sweeps import attempts, drive
+from zoo.execution.sweeps.record import Element
+from zoo.runs import lock, plots, records, study
 from zoo.runs.study import Open, Study
-from zoo.runs.sweeps import attempts, drive
-from zoo.runs.sweeps.record import Element
 
 POLL_S = 0.1
 # Trials at a time with an engine that has no limit of its own: what the sampler learns from comes from earlier ones.
@@ -105,7 +106,6 @@ def run(search: Search) -> dict[str, Any]:
         None where no trial reached the target from every seed.
 
     Raises:
-        ZooError: it cannot be begun, another process is at work on it, or no trial can be executed.
         KeyboardInterrupt: the user asked to stop; all trials are in the journal then.
     """
     search.folder.mkdir(parents=True, exist_ok=True)
@@ -199,11 +199,7 @@ def _count(journal: Study) -> int:
 
 
 def _refuse_hopeless(journal: Study, words: str) -> None:
-    """Stop where the first trials all failed: the others would too.
-
-    Raises:
-        ZooError: with the words of the last one.
-    """
+    """Stop where the first trials all failed: the others would too."""
     ended = [trial.state for trial in journal.trials if trial.state != "running"]
     if len(ended) >= 3 and set(ended) == {"failed"}:
         raise ZooError(f"All {len(ended)} trials failed: {words}", "Try one by hand: python -m zoo train ...")
@@ -228,11 +224,7 @@ def _winner(search: Search, journal: Study, executor: Executor) -> dict[str, Any
 
 
 def _timed(search: Search, executor: Executor, settings: list[str], name: str) -> float | None:
-    """Return the seconds of a training to the target, None where it does not reach it.
-
-    Raises:
-        ZooError: it failed.
-    """
+    """Return the seconds of a training to the target, None where it does not reach it."""
     training = _begin(search, executor, settings, name)
     with drive.stopped_in_order({name: training.job}):
         while training.follow(lambda *_: True):
@@ -274,11 +266,7 @@ def _write(search: Search, journal: Study, row: dict[str, Any] | None) -> dict[s
 
 
 def keep(path: Path, row: dict[str, Any]) -> None:
-    """Write a winner into a file of winners, replacing that of the same data, stack, machine and settings.
-
-    Raises:
-        ZooError: the file holds something else, or cannot be written.
-    """
+    """Write a winner into a file of winners, replacing that of the same data, stack, machine and settings."""
     key = ("data", "stack", "machine", "fixed")
     rows = [other for other in search_space.existing(path) if any(other.get(name) != row[name] for name in key)]
     write_json(path, [*rows, row], parents=True)

@@ -56,10 +56,6 @@ def validate(overrides: list[str]) -> Verdict:
 
     Args:
         overrides: as for ``train``.
-
-    Raises:
-        ZooError: the training failed or was interrupted, or nothing says which zoo this is, or the model is not one
-            that a data set gives a figure of.
     """
     _check_identity()
     _check_task(overrides)

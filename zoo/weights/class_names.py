@@ -28,9 +28,6 @@ def choose(source: str | None, weights: Path, count: int, published: bool = Fals
         weights: the file of its weights, beside which names are looked for.
         count: how many classes it has.
         published: the weights are those of ImageNet.
-
-    Raises:
-        ZooError: the file of ``classes=`` cannot be read, or does not name so many classes.
     """
     if source:
         return _checked(existing_input(source, KINDS), count)
@@ -62,11 +59,7 @@ def _checked(path: Path, count: int) -> list[str]:
 
 
 def read(path: Path) -> list[str]:
-    """Read the names of classes in order, from text or JSON.
-
-    Raises:
-        ZooError: the file cannot be read, or is neither.
-    """
+    """Read the names of classes in order, from text or JSON."""
     try:
         if path.stat().st_size > MOST_BYTES:
             raise ZooError(f"{path} is far too long for names of classes", KINDS)
@@ -117,9 +110,6 @@ def labels_of(words: list[str], classes: list[str], what: str, by_number: bool =
         classes: names of the classes of a network.
         what: where the words stand, for the message.
         by_number: whether words that are numbers may mean the numbers of classes with names.
-
-    Raises:
-        ZooError: some of them mean no class, or several ones.
     """
     for table, keys in _readings(words, classes):
         if all(len(table.get(key, ())) == 1 for key in keys):

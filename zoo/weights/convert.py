@@ -20,9 +20,6 @@ def convert(source: Path, target: Path, names: str = "zoo", overwrite: bool = Fa
 
     Returns:
         What was read and written, in lines for people.
-
-    Raises:
-        ZooError: the source cannot be read, or cannot become what was asked for.
     """
     io.writer_for(target)
     if target.exists() and source.exists() and target.samefile(source):
@@ -49,11 +46,7 @@ def _flat(weights: Weights, target: Path) -> tuple[Weights, list[str]]:
 
 
 def show(path: Path) -> list[str]:
-    """List what a file of weights holds, in lines for people.
-
-    Raises:
-        ZooError: it cannot be read.
-    """
+    """List what a file of weights holds, in lines for people."""
     weights = io.read(path)
     width = max(len(name) for name in weights.arrays)
     rows = [f"{name:<{width}}  {array.shape}" for name, array in weights.arrays.items()]

@@ -59,9 +59,6 @@ def choose(wanted: str, weights: str | None) -> FeatureNetwork:
         wanted: its name, or ``auto``: that of the weights at hand, else ``random``, with a warning.
         weights: path of its weights, or None: what was once downloaded; if nothing was, a network that is named is
             downloaded, and for ``auto`` nothing is.
-
-    Raises:
-        ZooError: the weights cannot be read, are another network's, or cannot be downloaded.
     """
     if wanted == "random":
         if weights:
@@ -108,11 +105,7 @@ def _network(arrays: "Arrays") -> str | None:
 
 
 def write(path: Path, features: FeatureNetwork) -> None:
-    """Write the weights of a network that has some, for the worker.
-
-    Raises:
-        ZooError: they cannot be written.
-    """
+    """Write the weights of a network that has some, for the worker."""
     assert features.arrays is not None  # noqa: S101  (callers ask before)
     feature_weights.write(path, features.arrays)
 
@@ -135,11 +128,7 @@ def available(network: str) -> Path | None:
 
 
 def download(network: str) -> Path:
-    """Return the file of a network, downloaded if it is not there.
-
-    Raises:
-        ZooError: it cannot be downloaded, or is not what was published.
-    """
+    """Return the file of a network, downloaded if it is not there."""
     row = published()[network]
     checksum = row.checksum.get("sha256") or row.checksum["md5"]
     try:

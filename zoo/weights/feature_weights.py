@@ -20,11 +20,7 @@ if TYPE_CHECKING:
 
 
 def read(path: Path) -> "Arrays":
-    """Read a file or folder of weights as ``layer/weight`` -> float32, layers named as in ``zoo.models.features``.
-
-    Raises:
-        ZooError: it cannot be read, or is damaged.
-    """
+    """Read a file or folder of weights as ``layer/weight`` -> float32, layers named as in ``zoo.models.features``."""
     if path.is_dir() or path.name == "model.json":
         return read_shards(path if path.is_dir() else path.parent)
     from zoo.weights import io
@@ -42,9 +38,6 @@ def read_shards(folder: Path) -> "Arrays":
     """Read the weights of a TensorFlow.js layers model: ``model.json`` and float32 shards beside it.
 
     Groups of shards that are not there are skipped: the first layers of a network are of use without the last.
-
-    Raises:
-        ZooError: a file is missing, damaged, or holds something else than float32.
     """
     path = folder / "model.json"
     try:
@@ -92,10 +85,6 @@ def _group(folder: Path, group: dict[str, Any]) -> "Arrays":
 
 
 def write(path: Path, arrays: "Arrays") -> None:
-    """Write what the worker reads, ``layer/weight`` -> float32.
-
-    Raises:
-        ZooError: it cannot be written.
-    """
+    """Write what the worker reads, ``layer/weight`` -> float32."""
     with atomic_file(path) as part:
         formats.write_npz(part, formats.Weights(arrays, "features"))

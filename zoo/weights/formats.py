@@ -75,11 +75,7 @@ class RejectedFileError(ZooError):
 
 @contextlib.contextmanager
 def readable(path: Path) -> Iterator[None]:
-    """Turn what reading a file raises into errors that name the file.
-
-    Raises:
-        ZooError: the file cannot be read, or is damaged.
-    """
+    """Turn what reading a file raises into errors that name the file."""
     try:
         yield
     except OSError as error:
@@ -95,9 +91,6 @@ def check_size(path: Path, declared: int, stored: int) -> None:
         path: for the message.
         declared: bytes that the content says it takes.
         stored: bytes of the file.
-
-    Raises:
-        ZooError: it is too large.
     """
     if declared > MOST_BYTES:
         raise RejectedFileError(path, f"it declares {declared:,} bytes of weights; at most {MOST_BYTES:,} are read")
@@ -106,11 +99,7 @@ def check_size(path: Path, declared: int, stored: int) -> None:
 
 
 def as_float32(path: Path, name: str, array: "NDArray[np.generic]") -> "NDArray[np.float32]":
-    """Turn floating-point numbers of any width and byte order into float32.
-
-    Raises:
-        ZooError: they are of another kind.
-    """
+    """Turn floating-point numbers of any width and byte order into float32."""
     if array.dtype.kind != "f":
         raise RejectedFileError(path, f"{name!r} is of type {array.dtype}; weights are floating-point numbers")
     return np.ascontiguousarray(array, np.float32).reshape(array.shape)
@@ -122,22 +111,14 @@ def from_bfloat16(raw: bytes, shape: tuple[int, ...]) -> "NDArray[np.float32]":
 
 
 def check_names(path: Path, names: Iterable[str]) -> None:
-    """Refuse names that no layer has: empty, endless, or with characters that cannot be printed.
-
-    Raises:
-        ZooError: the first of them.
-    """
+    """Refuse names that no layer has: empty, endless, or with characters that cannot be printed."""
     for name in names:
         if not name.isprintable() or not 0 < len(name) <= 500 or "" in name.split("/"):
             raise RejectedFileError(path, f"it holds an entry with the name {name[:100]!r}")
 
 
 def check_finite(path: Path, arrays: "Arrays") -> None:
-    """Refuse weights with NaN or infinity: what a network computes from them means nothing.
-
-    Raises:
-        ZooError: the first of them, and how many of its values.
-    """
+    """Refuse weights with NaN or infinity: what a network computes from them means nothing."""
     for name, array in arrays.items():
         wrong = array.size - int(np.count_nonzero(np.isfinite(array)))
         if wrong:
@@ -148,11 +129,7 @@ def check_finite(path: Path, arrays: "Arrays") -> None:
 
 
 def read_npz(path: Path, archive: zipfile.ZipFile) -> Weights:
-    """Read an opened ``.npz``.
-
-    Raises:
-        ZooError: it holds anything but arrays of floating-point numbers, or more than it can.
-    """
+    """Read an opened ``.npz``."""
     members = archive.infolist()
     check_members(path, members)
     check_size(path, sum(member.file_size for member in members), path.stat().st_size)
@@ -169,11 +146,7 @@ def read_npz(path: Path, archive: zipfile.ZipFile) -> Weights:
 
 
 def check_members(path: Path, members: list[zipfile.ZipInfo]) -> None:
-    """Refuse archives with too many members, or two of one name.
-
-    Raises:
-        ZooError: they are.
-    """
+    """Refuse archives with too many members, or two of one name."""
     if len(members) > MOST_ENTRIES:
         raise RejectedFileError(path, f"it holds {len(members):,} entries; at most {MOST_ENTRIES:,} are read")
     if len({member.filename for member in members}) != len(members):
@@ -217,11 +190,7 @@ def write_npz(path: Path, weights: Weights) -> None:
 
 
 def read_safetensors(path: Path) -> Weights:
-    """Read a ``.safetensors`` file; files of the zoo's own also tell the order of the layers.
-
-    Raises:
-        ZooError: it is damaged, or holds anything but floating-point numbers.
-    """
+    """Read a ``.safetensors`` file; files of the zoo's own also tell the order of the layers."""
     import safetensors
 
     check_size(path, path.stat().st_size, path.stat().st_size)

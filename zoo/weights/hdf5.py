@@ -32,11 +32,7 @@ _DEEPEST = 32
 
 
 def read(path: Path) -> Weights:
-    """Read a Keras file that is HDF5, or a ``.keras`` archive that holds one.
-
-    Raises:
-        ZooError: it cannot be read, is damaged, or holds what weights have no use for.
-    """
+    """Read a Keras file that is HDF5, or a ``.keras`` archive that holds one."""
     with formats.readable(path):
         with path.open("rb") as stream:
             is_hdf5 = stream.read(len(MAGIC)) == MAGIC
@@ -62,9 +58,6 @@ def read_model(path: Path) -> KerasConfig:
 
     Returns:
         ``version`` of the Keras that wrote it, and its ``config``.
-
-    Raises:
-        ZooError: it is no model, is damaged, or holds what a model has no use for.
     """
     with formats.readable(path):
         with path.open("rb") as stream:

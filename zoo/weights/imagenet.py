@@ -47,11 +47,7 @@ class Architecture:
     answers: dict[str, dict[int, float]] = field(default_factory=dict)
 
     def file_of(self, model: Mapping[str, Any]) -> str:
-        """Return the name of the file for a model's width and input size.
-
-        Raises:
-            ZooError: none was published.
-        """
+        """Return the name of the file for a model's width and input size."""
         alpha, size = model.get("alpha"), model.get("input_size")
         _check("alpha", alpha, list(self.alphas))
         _check("input_size", size, self.sizes)
@@ -86,9 +82,6 @@ def published(model: Mapping[str, Any], checksum: str | None) -> Path:
     Args:
         model: the model's settings: ``name``, ``alpha`` and ``input_size``.
         checksum: the sha256 that the user demands, or None.
-
-    Raises:
-        ZooError: none was published, it cannot be downloaded, or it is not the file that it must be.
     """
     row = _row(model)
     file = row.file_of(model)
@@ -116,11 +109,7 @@ def _note(file: str) -> Path:
 
 
 def noted(file: str) -> str | None:
-    """Return the sha256 that a published file had when it first came, or None.
-
-    Raises:
-        ZooError: it cannot be read.
-    """
+    """Return the sha256 that a published file had when it first came, or None."""
     note = _note(file)
     try:
         return note.read_text(encoding="ascii").strip() if note.exists() else None
@@ -142,9 +131,6 @@ def accept(path: Path, model: Mapping[str, Any], arrays: "Arrays", checksum: str
         model: the model's settings.
         arrays: its weights, known to be of that network.
         checksum: the sha256 that the user demands: such a file is not judged.
-
-    Raises:
-        ZooError: its answers are not those of the network that was asked for.
     """
     row, sha256 = _row(model), file_sha256(path)
     if checksum or row.checksums.get(path.name, {}).get("sha256") or noted(path.name) == sha256:
@@ -159,11 +145,7 @@ def accept(path: Path, model: Mapping[str, Any], arrays: "Arrays", checksum: str
 
 
 def _judged(path: Path, row: Architecture, chances: "NDArray[Any]") -> str:
-    """Return the likeliest class in words.
-
-    Raises:
-        ZooError: the answers are not the known ones, or no plausible ones.
-    """
+    """Return the likeliest class in words."""
     names = json.loads(NAMES.read_text(encoding="utf-8"))
     best = int(chances.argmax())
     said = f"{names[str(best)][1]} ({chances[best]:.2f})"

@@ -28,9 +28,6 @@ def read(path: Path) -> Weights:
 
     Keras 1 and 2 weights and models (``.h5``), Keras 3 (``.weights.h5``, ``.keras``), ``.npz``, ``.safetensors``,
     the folder of a ``manifest.json``, or that of the published files for style in one pass.
-
-    Raises:
-        ZooError: it cannot be read, is damaged, or holds what weights have no use for, NaN and infinity included.
     """
     with formats.readable(path):
         weights = _read(path)
@@ -96,9 +93,6 @@ def write(path: Path, weights: Weights) -> None:
 
     ``.npz``, ``.safetensors``, ``.weights.h5`` (Keras 3) or ``.h5`` (Keras 2). Keras reads the last two by the order
     of the layers.
-
-    Raises:
-        ZooError: the name ends otherwise, the weights cannot be laid out so, or the file cannot be written.
     """
     write_to = writer_for(path)
     with atomic_file(path) as part:
@@ -106,11 +100,7 @@ def write(path: Path, weights: Weights) -> None:
 
 
 def writer_for(path: Path) -> Callable[[Path, Weights], None]:
-    """Return the function that writes the format of a name.
-
-    Raises:
-        ZooError: no format that is written here has such a name.
-    """
+    """Return the function that writes the format of a name."""
     writers: dict[str, Callable[[Path, Weights], None]] = {
         ".npz": formats.write_npz,
         ".safetensors": formats.write_safetensors,

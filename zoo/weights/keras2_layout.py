@@ -23,9 +23,6 @@ def read_keras2(path: Path, tree: Tree, root: str, config: Any) -> Weights:
         tree: content of the file.
         root: path of the group with the layers: "" or ``model_weights``.
         config: the model's configuration where the file has one; it tells the classes of the layers.
-
-    Raises:
-        ZooError: the layout is broken, or the kernels are Theano's.
     """
     attributes = tree.attributes[root]
     version = str(attributes.get("keras_version", "1"))
@@ -92,11 +89,7 @@ def _short_names(stored: list[str], keras1: bool, layer_class: str) -> list[str]
 
 
 def make_keras2(weights: Weights) -> Tree:
-    """Lay weights out as a Keras 2 weights file; Keras 1 to 3 read it, by order or by name.
-
-    Raises:
-        ZooError: the order of the layers is not known.
-    """
+    """Lay weights out as a Keras 2 weights file; Keras 1 to 3 read it, by order or by name."""
     tree = Tree()
     layers = by_layer(weights, ".h5")
     tree.attributes[""] = {

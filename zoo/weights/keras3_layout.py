@@ -121,9 +121,6 @@ def make_keras3(weights: Weights) -> Tree:
 
     Groups are called after the class of their layer, counted in order. Where the source does not tell the classes,
     they are deduced from the weights: a kernel of two axes is taken for Dense, of four for Conv2D.
-
-    Raises:
-        ZooError: the order of the layers is not known, or the class of one of them.
     """
     tree = Tree()
     seen: dict[str, int] = {}

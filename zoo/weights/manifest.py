@@ -35,7 +35,6 @@ def read(path: Path) -> Weights:
     named after its layers; all others keep their names.
 
     Raises:
-        ZooError: a file is missing, of another size than its shape says, or elsewhere.
         OSError: the manifest cannot be opened.
         ValueError: it is not JSON.
     """

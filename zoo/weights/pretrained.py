@@ -64,9 +64,6 @@ def choose(
         model: the model's settings: ``name``, and its arguments such as ``alpha`` and ``input_size``.
         given: names of the arguments that the user chose; all others are taken from the file.
         checksum: the sha256 that the file must have, or None.
-
-    Raises:
-        ZooError: they were not published for this model, cannot be downloaded, checked or read, or are another's.
     """
     if source is None or source == "none":
         return None

@@ -29,11 +29,7 @@ _ARRAYS, _ANSWER = "weights.npz", "answer.json"
 
 
 def read(path: Path) -> Weights:
-    """Read the weights of a file by :func:`child` in another process.
-
-    Raises:
-        ZooError: what that process says of the file, or that it crashed or did not come to an end.
-    """
+    """Read the weights of a file by :func:`child` in another process."""
     weights: Weights = _answered(path, _result, "weights")
     return weights
 

@@ -66,11 +66,7 @@ class SavedModel:
 
 
 def read(text: str) -> SavedModel:
-    """Read what a saved model tells of itself; Keras is not asked. A file that did not change is read once.
-
-    Raises:
-        ZooError: it is damaged, holds code or objects of others, or takes no images.
-    """
+    """Read what a saved model tells of itself; Keras is not asked. A file that did not change is read once."""
     path = existing_input(text, FORM).absolute()
     if not path.is_file():
         raise ZooError(f"{path} is a folder", FORM)

@@ -31,11 +31,7 @@ def describes(path: Path) -> bool:
 
 
 def open_weights(path: Path) -> Weights:
-    """Read the folder of the two published files, or a file that holds the weights of both networks.
-
-    Raises:
-        ZooError: it cannot be read, or holds something else.
-    """
+    """Read the folder of the two published files, or a file that holds the weights of both networks."""
     from zoo.weights import io
 
     weights = io.read(path)
@@ -51,7 +47,6 @@ def read(folder: Path) -> Weights:
     """Read the folder of the two files; whatever they are called.
 
     Raises:
-        ZooError: a file is damaged, or they are not the two networks.
         OSError: one cannot be opened.
     """
     constants: Arrays = {}
@@ -66,11 +61,7 @@ def read(folder: Path) -> Weights:
 
 
 def published() -> Path:
-    """Return the folder of the published files, which are downloaded once and checked by sha256.
-
-    Raises:
-        ZooError: they cannot be had.
-    """
+    """Return the folder of the published files, which are downloaded once and checked by sha256."""
     table, folder = schema.read_yaml(TABLE), paths.cache_dir() / "downloads" / "style_any"
     for row in table["files"]:
         try:

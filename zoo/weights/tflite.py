@@ -36,7 +36,6 @@ def read(path: Path) -> "Arrays":
         Name -> float32, in the layout of TensorFlow Lite: kernels are (filters, height, width, channels).
 
     Raises:
-        ZooError: the file is damaged, no such model, or holds another type of number in a weight.
         OSError: it cannot be opened.
     """
     if path.stat().st_size > formats.MOST_BYTES:

@@ -125,20 +125,12 @@ def is_named(source: str | None) -> bool:
 
 
 def load_all(folder: Path | None = None) -> list[ZooNetwork]:
-    """Read all cards, in the order of their models and names.
-
-    Raises:
-        ZooError: a card is malformed.
-    """
+    """Read all cards, in the order of their models and names."""
     return [ZooNetwork(path.parent, read_card(path)) for path in sorted((folder or FOLDER).rglob(CARD))]
 
 
 def read_card(path: Path) -> Card:
-    """Read a card.
-
-    Raises:
-        ZooError: it is malformed.
-    """
+    """Read a card."""
     row = schema.read_yaml(path)
     schema.refuse("card", path, schema.violations(row, Card))
     check = Check(**row["check"]) if row.get("check") else None
@@ -152,11 +144,7 @@ def of_model(model: str) -> list[ZooNetwork]:
 
 
 def find(model: str, source: str) -> ZooNetwork:
-    """Return the network that ``weights=zoo`` or ``weights=zoo/NAME`` means for a model, its files verified.
-
-    Raises:
-        ZooError: there is none, or a file is not the one of its card.
-    """
+    """Return the network that ``weights=zoo`` or ``weights=zoo/NAME`` means for a model, its files verified."""
     known = of_model(model)
     name = source.partition("/")[2]
     chosen = [row for row in known if name in ("", row.card.name)]
@@ -181,11 +169,7 @@ def _verify(network: ZooNetwork) -> None:
 
 
 def as_run(overrides: list[str]) -> list[str]:
-    """Replace ``model=`` and ``weights=zoo`` by the folder of that network as ``run=``.
-
-    Raises:
-        ZooError: there is no such network, or settings contradict it.
-    """
+    """Replace ``model=`` and ``weights=zoo`` by the folder of that network as ``run=``."""
     source, model = value_of("weights", overrides), value_of("model", overrides)
     if not is_named(source):
         _refuse_model_alone(model, overrides)
@@ -223,9 +207,6 @@ def start_from(model: str, source: str, given: dict[str, Any]) -> tuple[ZooNetwo
         model: its name.
         source: what ``weights=`` says.
         given: the arguments that the user chose.
-
-    Raises:
-        ZooError: there is no such network, or the user chose other arguments.
     """
     network = find(model, source)
     # What came later than the network has the value that leaves it as it was; a recipe may have another one.

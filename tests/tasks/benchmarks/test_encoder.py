@@ -11,7 +11,7 @@ from zoo import api
 from zoo.cli import summary
 from zoo.config.schemas.common import Settings
 from zoo.core.errors import ZooError
-from zoo.runs import worker_process
+from zoo.execution import worker_process
 from zoo.runs.context import RunContext
 from zoo.tasks import registry
 from zoo.tasks.benchmarks import encoder as bench_encoder

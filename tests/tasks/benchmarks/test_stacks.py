@@ -12,8 +12,9 @@ from zoo.cli import summary
 from zoo.config.schemas.common import Settings
 from zoo.core import paths
 from zoo.core.errors import ZooError
+from zoo.execution import worker_process
 from zoo.reports.sections import benchmarks as drawn
-from zoo.runs import untrusted, worker_process
+from zoo.runs import untrusted
 from zoo.runs.context import RunContext
 from zoo.tasks import registry
 from zoo.tasks.benchmarks import networks

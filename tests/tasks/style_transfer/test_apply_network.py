@@ -17,7 +17,7 @@ from zoo.cli.main import main
 from zoo.core import paths
 from zoo.core.errors import ZooError
 from zoo.data.images import video
-from zoo.runs import stopping
+from zoo.execution import stopping
 from zoo.tasks.style_transfer import export, pipeline
 
 Zoo = Callable[..., int]

@@ -13,7 +13,7 @@ from tests.support import SUPPORT, published
 from zoo.cli.main import main
 from zoo.core import paths
 from zoo.core.errors import ZooError
-from zoo.runs.array_queue import ArrayQueue, ClosedError
+from zoo.execution.array_queue import ArrayQueue, ClosedError
 from zoo.tasks.style_transfer import patches
 
 Zoo = Callable[..., int]

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from zoo.runs import known_issues
+from zoo.explain import known_issues
 
 METAL = {"backend": "metal", "framework": "tensorflow", "promise": "gpu", "kind": "gpu", "id": None}
 CPU = {**METAL, "backend": "cpu", "promise": "cpu", "kind": "cpu"}

@@ -21,8 +21,9 @@ def add_parser(verbs: "Verbs") -> None:
 def run(parsed: argparse.Namespace) -> int:
     """Follow the run until it ends."""
     from zoo.core.paths import user_path
-    from zoo.runs import attach, records
+    from zoo.execution import attach
     from zoo.runs import folder as folders
+    from zoo.runs import records
     from zoo.tasks import registry
 
     if parsed.run_folder == "last":

@@ -24,7 +24,7 @@ def add_parser(verbs: "Verbs") -> None:
 def run(parsed: argparse.Namespace) -> int:
     """Print what is known of the errors in a log; return 1 where nothing is."""
     from zoo.environments import backends
-    from zoo.runs import known_issues
+    from zoo.explain import known_issues
 
     if parsed.backend is not None and parsed.backend not in backends.names():
         raise unknown("backend", parsed.backend, backends.names())

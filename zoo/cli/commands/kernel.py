@@ -29,7 +29,7 @@ def add_parser(verbs: "Verbs") -> None:
 
 def run(parsed: argparse.Namespace) -> int:
     """List the kernels."""
-    from zoo.runs import kernels
+    from zoo.execution import kernels
 
     rows = kernels.installed()
     if parsed.json:
@@ -44,7 +44,7 @@ def run(parsed: argparse.Namespace) -> int:
 
 
 def _install(parsed: argparse.Namespace) -> int:
-    from zoo.runs import kernels
+    from zoo.execution import kernels
 
     settings = dict(stack_choice.setting(word) for word in parsed.overrides)
     added = stack_choice.requested([kernels.PACKAGE, *parsed.packages], parsed.requirements)
@@ -56,7 +56,7 @@ def _install(parsed: argparse.Namespace) -> int:
 
 
 def _remove(parsed: argparse.Namespace) -> int:
-    from zoo.runs import kernels
+    from zoo.execution import kernels
 
     if not parsed.name and not parsed.all:
         raise ZooError("No kernel is named", "Name kernels, or use --all; `python -m zoo kernel list` lists them.")

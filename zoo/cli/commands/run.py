@@ -54,7 +54,7 @@ def run(parsed: argparse.Namespace) -> int:
         return 0
     words = take_apart(parsed.words)
     from zoo.environments import requirements
-    from zoo.runs import scripts
+    from zoo.execution import scripts
 
     script = script_of(words.script)
     metadata = requirements.read_script(script) if script else requirements.Metadata()
@@ -65,11 +65,7 @@ def run(parsed: argparse.Namespace) -> int:
 
 
 def take_apart(given: list[str]) -> Words:
-    """Separate what is meant for the zoo from what is the script's.
-
-    Raises:
-        ZooError: a setting or an option is unknown or lacks its value.
-    """
+    """Separate what is meant for the zoo from what is the script's."""
     words, rest = Words(), list(given)
     while rest:
         option, is_setting, value = rest[0].partition("=")
@@ -90,11 +86,7 @@ def take_apart(given: list[str]) -> Words:
 
 
 def script_of(words: list[str]) -> Path | None:
-    """Return the script's file among the words for Python, None where there is none.
-
-    Raises:
-        ZooError: the file is not there.
-    """
+    """Return the script's file among the words for Python, None where there is none."""
     from zoo.core.paths import existing_input
 
     name = _name_of_script(words)

@@ -1,9 +1,20 @@
 """Where runs are executed: on this machine, or by an engine on others."""
 
+import pkgutil
 from dataclasses import dataclass, field
 
-from zoo.config.ranges import within, within_or_null
+from zoo.config.ranges import one_of, within, within_or_null
 from zoo.config.schemas.fields import literal
+from zoo.core.paths import PACKAGE
+
+FOLDERS = [str(PACKAGE / "execution" / "launchers")]
+# Modules of the folder of launchers that start nothing.
+_PARTS = ("commands",)
+
+
+def launcher_names() -> list[str]:
+    """Return the names of all launchers."""
+    return sorted(module.name for module in pkgutil.iter_modules(FOLDERS) if module.name not in _PARTS)
 
 
 @dataclass
@@ -43,6 +54,7 @@ class LauncherSettings:
     def checks(self) -> list[str | None]:
         """Return what is out of range, None for what is not."""
         return [
+            one_of("launcher", self.name, launcher_names()),
             within_or_null("launcher.jobs", self.jobs, 1, 10_000),
             within("launcher.retries", self.retries, 0, 1000),
             within("launcher.cpus", self.cpus, 1, 10_000),

@@ -95,9 +95,6 @@ def take_apart(overrides: list[str]) -> tuple[ServeConfig, list[list[str]]]:
 
     Returns:
         The settings of the server, wherever they stand; and for each model its own, as for ``infer``.
-
-    Raises:
-        ZooError: a setting is unknown, of a wrong type or out of range, or no model is named.
     """
     kinds = {field.name: type(field.default) for field in dataclasses.fields(ServeConfig)}
     values: dict[str, Any] = {}

@@ -52,9 +52,6 @@ def ensure(root: Path, names: list[str], sums: list[str], size: int, resize: str
         sums: checksum of the content of each.
         size: edge in pixels.
         resize: how; see :func:`zoo.data.images.decode.decode`.
-
-    Raises:
-        ZooError: the cache cannot be written, or has no room.
     """
     key = hashlib.sha256("\n".join([f"{CACHE_VERSION} {size} {resize}", *sums]).encode()).hexdigest()
     folder = paths.cache_dir() / "data" / f"pictures-{key[:16]}"

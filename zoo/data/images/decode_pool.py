@@ -60,7 +60,6 @@ def decode_all(task: Task, chunks: list[list[tuple[int, str]]]) -> Iterator[Answ
 
     Raises:
         OSError: the array cannot be written.
-        ZooError: no other process can be started.
     """
     count = min(processors(), len(chunks))
     idle: queue.SimpleQueue[_Process] = queue.SimpleQueue()

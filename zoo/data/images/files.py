@@ -205,9 +205,6 @@ def write(path: Path, pictures: Iterable["Bytes"], about: ImageMetadata) -> None
         path: where to.
         pictures: uint8 (rows, columns, 3) each; all but the first are left out where the format stands still.
         about: EXIF, times of the frames, how often they play, and the file whose transparency is kept.
-
-    Raises:
-        ZooError: the suffix is unknown, the picture is too large for the format, or there is no room.
     """
     from PIL import Image
 
@@ -232,11 +229,7 @@ def write(path: Path, pictures: Iterable["Bytes"], about: ImageMetadata) -> None
 
 
 def output_format(path: Path) -> tuple[str, dict[str, Any]]:
-    """Return Pillow's name for the format of a suffix, and its options for writing.
-
-    Raises:
-        ZooError: it names none that is written here.
-    """
+    """Return Pillow's name for the format of a suffix, and its options for writing."""
     if path.suffix.lower() not in WRITTEN:
         raise ZooError(f"Pictures cannot be written to {path.name!r}", f"End the name in {', '.join(WRITTEN)}.")
     return WRITTEN[path.suffix.lower()]

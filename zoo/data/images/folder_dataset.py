@@ -54,9 +54,6 @@ def prepare(root: str | None, size: int, resize: str = "stretch", strict: bool =
         size: edge in pixels that every picture gets.
         resize: how; see :func:`zoo.data.images.decode.decode`.
         strict: refuse the folder if anything in it cannot be read, instead of leaving that out.
-
-    Raises:
-        ZooError: the folder cannot be used, or the cache not be written.
     """
     listing = folder_scan.scan(root)
     sums = _checksums(listing)

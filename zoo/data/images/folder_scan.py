@@ -49,12 +49,7 @@ class FolderListing:
 
 
 def scan(root: str | None) -> FolderListing:
-    """Look through a folder with one folder a class, or with such folders below ``train``, ``val`` and ``test``.
-
-    Raises:
-        ZooError: there is no such folder, it cannot be listed, or it does not hold at least two classes; says what
-            was found instead.
-    """
+    """Look through a folder with one folder a class, or with such folders below ``train``, ``val`` and ``test``."""
     if not root:
         raise ZooError("data=folder needs to know which", f"Give data.root=DIR. {LAYOUT}")
     path = user_path(root)
@@ -64,11 +59,7 @@ def scan(root: str | None) -> FolderListing:
 
 
 def part_folders(path: Path, folders: list[str]) -> list[str]:
-    """Return those of the folders in a folder that are the parts of a data set; none where they are classes.
-
-    Raises:
-        ZooError: some are parts, and others beside them hold pictures too.
-    """
+    """Return those of the folders in a folder that are the parts of a data set; none where they are classes."""
     named = [name for name in folders if name.lower() in PARTS]
     others = [name for name in folders if name not in named]
     if others and len({PARTS[name.lower()] for name in named}) < 2:  # a class may be called train

@@ -60,10 +60,6 @@ def load(source: str, shape: tuple[int, ...], style: str) -> Inputs:
         source: path, as the user gave it.
         shape: (height, width, 1) of one input of the model.
         style: ``"digits"`` or ``"plain"``.
-
-    Raises:
-        ZooError: nothing there can be used; says what was found. Unreadable files among readable ones in a folder
-            are listed in ``skipped`` instead.
     """
     if style not in STYLES:
         raise unknown("style of pictures", style, list(STYLES))

@@ -45,11 +45,7 @@ class LabelledFolder:
 
 
 def find(root: str) -> LabelledFolder:
-    """Find the folders of the classes.
-
-    Raises:
-        ZooError: there is no such folder, or it has no folders with images.
-    """
+    """Find the folders of the classes."""
     path, part = user_path(root), ""
     folders = folder_scan.subfolders(path)
     parts = {folder_scan.PARTS[name.lower()]: name for name in folder_scan.part_folders(path, folders)}

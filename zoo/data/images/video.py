@@ -55,11 +55,7 @@ def describes(path: Path) -> bool:
 
 
 def opened(path: Path) -> Video:
-    """Ask ffprobe what a video is.
-
-    Raises:
-        ZooError: ffmpeg is not installed, or the file is no video that it can read.
-    """
+    """Ask ffprobe what a video is."""
     fields = "stream=avg_frame_rate,r_frame_rate,nb_frames,width,height"
     words = ["-loglevel", "error", *_LOCAL, "-select_streams", "v:0", "-show_entries", fields, "-of", "json"]
     answer = subprocess.run([_tool("ffprobe"), *words, f"file:{path}"], capture_output=True, text=True, check=False)
@@ -126,9 +122,6 @@ class Writer:
     Args:
         path: where to; the suffix names the format.
         source: whose sound and rate it gets.
-
-    Raises:
-        ZooError: ffmpeg is not installed.
     """
 
     def __init__(self, path: Path, source: Video) -> None:
@@ -146,11 +139,7 @@ class Writer:
         )
 
     def add(self, frame: "Bytes") -> None:
-        """Write the next frame.
-
-        Raises:
-            ZooError: ffmpeg has given up.
-        """
+        """Write the next frame."""
         assert self._process.stdin is not None  # noqa: S101  (a pipe)
         rows, columns = frame.shape[:2]
         try:
@@ -159,11 +148,7 @@ class Writer:
             raise self._failed() from error
 
     def close(self) -> None:
-        """Finish the file and give it its name.
-
-        Raises:
-            ZooError: it cannot be written.
-        """
+        """Finish the file and give it its name."""
         assert self._process.stdin is not None  # noqa: S101  (a pipe)
         with contextlib.suppress(OSError):
             self._process.stdin.close()
@@ -186,11 +171,7 @@ class Writer:
 
 
 def check_target(path: Path) -> None:
-    """Refuse a name that ends in no format for videos.
-
-    Raises:
-        ZooError: it ends otherwise.
-    """
+    """Refuse a name that ends in no format for videos."""
     if path.suffix.lower() not in FORMATS:
         raise ZooError(f"Videos cannot be written to {path.name!r}", f"End the name in {', '.join(FORMATS)}.")
 

@@ -99,9 +99,6 @@ def prepare(row: TextData, vocabulary: tokenization.Tokenizer | None = None) -> 
     Args:
         row: the settings.
         vocabulary: to cut them by; None learns one from them.
-
-    Raises:
-        ZooError: the source is missing, damaged, no text, or of one class only.
     """
     if isinstance(row, LabelledData):
         source = sources.source_of(row)
@@ -242,11 +239,7 @@ def _dtype(tokenizer: tokenization.Tokenizer) -> Any:
 
 
 def folds(labels: "NDArray[np.int64]", count: int, class_names: list[str]) -> "NDArray[np.int64]":
-    """Assign each text to a fold: each class in turn, in an order that is always the same.
-
-    Raises:
-        ZooError: a class has fewer texts than there are folds.
-    """
+    """Assign each text to a fold: each class in turn, in an order that is always the same."""
     import numpy as np
 
     order = np.random.Generator(np.random.PCG64(FOLD_SEED)).permutation(len(labels))
@@ -263,11 +256,7 @@ def folds(labels: "NDArray[np.int64]", count: int, class_names: list[str]) -> "N
 
 
 def split_texts(prepared: TextDataset, row: LabelledData, seed: int) -> dict[str, "NDArray[np.int64]"]:
-    """Return the numbers of the texts to train with, to choose the best epoch by, and to test on.
-
-    Raises:
-        ZooError: none would be left to train with.
-    """
+    """Return the numbers of the texts to train with, to choose the best epoch by, and to test on."""
     import numpy as np
 
     test = np.load(prepared.folder / "test.npy")
@@ -307,9 +296,6 @@ def split_tokens(prepared: TextDataset, row: LanguageData) -> dict[str, list[int
     """Return where in one long text the parts to train with and to validate by begin and end.
 
     After each epoch all of the second part is read: unless the settings say how much, a million tokens at most.
-
-    Raises:
-        ZooError: one of them would be empty.
     """
     import numpy as np
 

@@ -27,9 +27,6 @@ def data_root(root: str | None, expected: str) -> Path:
     Args:
         root: as the user gave it.
         expected: what is wanted there, for the message.
-
-    Raises:
-        ZooError: it is missing or cannot be opened.
     """
     if not root:
         raise ZooError("data.root is missing", f"Give data.root=PATH: {expected}.")
@@ -43,9 +40,6 @@ def decode(content: bytes, encoding: str, name: str) -> str:
         content: all of its bytes.
         encoding: such as ``utf-8``; ``auto`` detects it.
         name: of the file, for the message.
-
-    Raises:
-        ZooError: bytes that are no text in that encoding, NUL bytes among them; names the line.
     """
     return decode_and_tell(content, encoding, name)[0]
 
@@ -84,11 +78,7 @@ def _undecodable(content: bytes, error: UnicodeDecodeError, name: str) -> ZooErr
 
 
 def read(path: Path, encoding: str) -> str:
-    """Read the text of one file; one whose name ends in ``.gz`` is unpacked in memory.
-
-    Raises:
-        ZooError: it cannot be read, is too long, or is no text; names file and line.
-    """
+    """Read the text of one file; one whose name ends in ``.gz`` is unpacked in memory."""
     return read_and_tell(path, encoding)[0]
 
 
@@ -109,11 +99,7 @@ def _whole(path: Path) -> bytes:
 
 
 def require_size(path: Path) -> None:
-    """Refuse a file that is too large.
-
-    Raises:
-        ZooError: it is.
-    """
+    """Refuse a file that is too large."""
     if path.stat().st_size > MOST_BYTES:
         raise ZooError(f"{path} has {path.stat().st_size:,} bytes", f"The most is {MOST_BYTES:,}: cut it.")
 
@@ -144,10 +130,6 @@ def iter_folder(folder: Path, suffix: str) -> Iterator[tuple[tuple[str, ...], by
     Args:
         folder: to look through.
         suffix: in small letters, which files end in, in any letters.
-
-    Raises:
-        ZooError: a folder cannot be listed, a file cannot be read, or a link leads nowhere or to texts that are read
-            anyway.
     """
 
     def failed(closed: Path, error: OSError) -> None:
@@ -170,12 +152,7 @@ def iter_folder(folder: Path, suffix: str) -> Iterator[tuple[tuple[str, ...], by
 
 
 def iter_archive(archive: Path, suffix: str) -> Iterator[tuple[tuple[str, ...], bytes]]:
-    """Yield (parts of the path, content) of the files in a tar archive, plain or compressed, in its order.
-
-    Raises:
-        ZooError: the archive is damaged, or holds what no archive of texts holds: links, devices, absolute
-            names, names that lead out of it, or more than 2 GiB.
-    """
+    """Yield (parts of the path, content) of the files in a tar archive, plain or compressed, in its order."""
     total = 0
     try:
         # Not as a stream ("r|*"): so read, an archive that was cut off would look like a shorter one.

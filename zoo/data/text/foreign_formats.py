@@ -25,11 +25,7 @@ _BEGINNINGS = {
 
 
 def refuse(path: Path) -> None:
-    """Stop where a file begins like one of another format.
-
-    Raises:
-        ZooError: it does; says what would do.
-    """
+    """Stop where a file begins like one of another format."""
     try:
         with path.open("rb") as source:
             beginning = source.read(16)
@@ -39,22 +35,14 @@ def refuse(path: Path) -> None:
 
 
 def refuse_content(content: bytes, name: str, wanted: str) -> None:
-    """Stop where content begins like that of another format.
-
-    Raises:
-        ZooError: it does; says what would do.
-    """
+    """Stop where content begins like that of another format."""
     for mark, (kind, remedy) in _BEGINNINGS.items():
         if content.startswith(mark):
             raise ZooError(f"{name} is {kind}, not {wanted}", remedy)
 
 
 def refuse_markup(path: Path, text: str) -> None:
-    """Stop where a text is JSON, JSON a line, XML or HTML.
-
-    Raises:
-        ZooError: it is.
-    """
+    """Stop where a text is JSON, JSON a line, XML or HTML."""
     start = text[: 1 << 16].lstrip()
     if start[:5].lower() in ("<?xml", "<!doc", "<html"):
         raise ZooError(f"{path} is XML or HTML, not a table", "Write its texts and labels into a CSV file.")

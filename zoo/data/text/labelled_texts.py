@@ -59,9 +59,6 @@ def collect(row: LabelledData, rows: Iterable[Row], remarks: Remarks) -> Labelle
         row: the settings.
         rows: of the source.
         remarks: filled in by the readers of the source while rows are taken from it.
-
-    Raises:
-        ZooError: they make no classifier, many of them cannot be used, or any under ``data.strict``.
     """
     kept, blank = [], 0
     wanted, labels = {key_of(name) for name in row.classes}, set()

@@ -20,9 +20,6 @@ def read_and_tell(path: Path, encoding: str) -> tuple[Callable[[], Iterator[str]
 
     Returns:
         What reads the text, from its beginning each time it is called, and the encoding.
-
-    Raises:
-        ZooError: as there.
     """
     named = encoding.lower() in (encodings.AUTO, "utf-8", "utf8")
     try:

@@ -33,11 +33,7 @@ File = tuple[str, str, Path]
 
 
 def source_of(row: LabelledData) -> TextSource:
-    """Return the source that the settings of ``data=text_folder``, ``text_table`` or ``text_lines`` name.
-
-    Raises:
-        ZooError: it is missing, or not what it must be.
-    """
+    """Return the source that the settings of ``data=text_folder``, ``text_table`` or ``text_lines`` name."""
     if row.name == "text_table":
         tables_of_parts, notes = _tables(row)
         return _files(row, tables_of_parts, _table_rows, notes)

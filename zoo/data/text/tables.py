@@ -52,9 +52,6 @@ def open_table(path: Path, settings: LabelledData, columns: list[Column], title:
         settings: its encoding, delimiter, quoting and header, each told from the content where nothing is said.
         columns: to read; that of the labels last.
         title: what the header of another table of this kind calls the first column; a first row that says so is one.
-
-    Raises:
-        ZooError: it is no text, no table, or lacks a column; says what the columns are.
     """
     foreign_formats.refuse(path)
     text, encoding = files.read_and_tell(path, settings.encoding)

@@ -156,9 +156,6 @@ def learn(kind: str, texts: Iterable[str], size: int, lowercase: bool) -> Tokeni
         texts: what it is learnt from.
         size: most numbers that it may have, the two special ones among them.
         lowercase: make letters small first.
-
-    Raises:
-        ZooError: an unknown kind, or a size that leaves no room.
     """
     if kind not in TOKENIZERS:
         raise unknown("tokenizer", kind, list(TOKENIZERS))
@@ -214,11 +211,7 @@ def _byte_letters() -> dict[str, int]:
 
 
 def load(path: Path) -> Tokenizer:
-    """Read a vocabulary; the file may come from a stranger.
-
-    Raises:
-        ZooError: it is missing, damaged, or not what it must be.
-    """
+    """Read a vocabulary; the file may come from a stranger."""
     try:
         content = json.loads(path.read_text(encoding="utf-8"))
         kind, tokens, rules = content["kind"], content["pieces"], content["rules"]

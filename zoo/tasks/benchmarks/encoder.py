@@ -9,11 +9,11 @@ from zoo.config.tasks import Command, Table, Task
 from zoo.core import console
 from zoo.core.errors import ZooError
 from zoo.environments import selection
+from zoo.execution.execution import execute, raise_if_failed, request_of
+from zoo.execution.worker_process import Request
 from zoo.runs.context import RunContext, create_context
-from zoo.runs.execution import execute, raise_if_failed, request_of
 from zoo.runs.lifecycle import record_outcome, start_run
 from zoo.runs.result import Run
-from zoo.runs.worker_process import Request
 from zoo.tasks.benchmarks import participants, results
 from zoo.tasks.benchmarks.participants import Participant
 from zoo.tasks.benchmarks.results import Row
@@ -28,9 +28,6 @@ def bench(overrides: list[str]) -> Run:
 
     Args:
         overrides: as on the command line, ``group=option`` and ``key=value``.
-
-    Raises:
-        ZooError: nothing could be timed; what a single stack could not do is a row of the results.
     """
     context = create_context(BENCH, overrides)
     settings = context.settings

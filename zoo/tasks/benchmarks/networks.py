@@ -12,8 +12,8 @@ from zoo.config.schemas.common import Arguments
 from zoo.config.tasks import Command, Task
 from zoo.core import paths
 from zoo.core.errors import unknown
+from zoo.execution.execution import execute, raise_if_failed, request_of, requested_model
 from zoo.runs.context import create_context
-from zoo.runs.execution import execute, raise_if_failed, request_of, requested_model
 from zoo.runs.lifecycle import record_outcome, start_run
 from zoo.runs.result import Run
 from zoo.tasks import discovery
@@ -28,11 +28,7 @@ COLUMNS = (
 
 
 def bench(overrides: list[str]) -> Run:
-    """Time as told.
-
-    Raises:
-        ZooError: nothing could be timed; what one network could not do is a row of the results.
-    """
+    """Time as told."""
     context = create_context(BENCH, overrides)
     settings = context.settings
     networks = [network(name) for name in _names(settings)]
@@ -51,11 +47,7 @@ def bench(overrides: list[str]) -> Run:
 
 
 def _names(settings: NetworksConfig) -> list[str]:
-    """The networks to time.
-
-    Raises:
-        ZooError: one of them is no network.
-    """
+    """The networks to time."""
     for name in settings.networks:
         if not model_files.is_named(name) and not model_files.is_application(name):
             refuse_unknown(name)
@@ -70,11 +62,7 @@ def known() -> list[str]:
 
 
 def refuse_unknown(name: str) -> None:
-    """Stop where a model is no network.
-
-    Raises:
-        ZooError: which there are.
-    """
+    """Stop where a model is no network."""
     if name not in known():
         raise unknown("network", name, known())
 

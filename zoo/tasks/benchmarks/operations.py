@@ -5,8 +5,8 @@ from collections.abc import Iterator
 
 from zoo.config.schemas.benchmarks import MatmulConfig
 from zoo.config.tasks import Command, Task
+from zoo.execution.execution import execute, raise_if_failed, request_of
 from zoo.runs.context import create_context
-from zoo.runs.execution import execute, raise_if_failed, request_of
 from zoo.runs.lifecycle import record_outcome, start_run
 from zoo.runs.result import Run
 from zoo.tasks.benchmarks import crossover, results
@@ -23,11 +23,7 @@ PLAIN = "numpy"
 
 
 def bench(overrides: list[str]) -> Run:
-    """Time as told.
-
-    Raises:
-        ZooError: nothing could be timed; what one device could not do is a row of the results.
-    """
+    """Time as told."""
     context = create_context(BENCH, overrides)
     settings = context.settings
     start_run(context, ["bench", settings.bench, context.choice.backend.name])

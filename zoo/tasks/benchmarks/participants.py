@@ -42,11 +42,7 @@ class Participant:
 
 
 def on_processor(context: RunContext[Settings], stack: str) -> selection.Selection:
-    """Select a stack on the processor.
-
-    Raises:
-        ZooError: there is no such stack, or not for this machine.
-    """
+    """Select a stack on the processor."""
     return selection.select("cpu", context.machine, stack)
 
 
@@ -88,11 +84,7 @@ def participant_context(context: RunContext[T], choice: selection.Selection, num
 
 
 def summarize(context: RunContext[Settings], participants: Sequence[Participant]) -> None:
-    """Gather the records of all participants in the record of the run.
-
-    Raises:
-        ZooError: not one of them could time anything.
-    """
+    """Gather the records of all participants in the record of the run."""
     context.record.places = [
         {
             "stack": each.context.record.stack,

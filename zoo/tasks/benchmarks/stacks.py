@@ -11,12 +11,12 @@ from zoo.config.tasks import Command, Table, Task
 from zoo.core import console
 from zoo.core.errors import ZooError
 from zoo.environments import store
+from zoo.execution.execution import execute, raise_if_failed, request_of
+from zoo.execution.worker_process import Feed, Outcome
+from zoo.execution.worker_session import WorkerSession
 from zoo.runs.context import create_context
-from zoo.runs.execution import execute, raise_if_failed, request_of
 from zoo.runs.lifecycle import record_outcome, start_run
 from zoo.runs.result import Run
-from zoo.runs.worker_process import Feed, Outcome
-from zoo.runs.worker_session import WorkerSession
 from zoo.tasks.benchmarks import networks, participants, results
 from zoo.tasks.benchmarks.participants import Participant
 from zoo.tasks.benchmarks.results import Row
@@ -33,11 +33,7 @@ TURNS = "turns"
 
 
 def bench(overrides: list[str]) -> Run:
-    """Time one network on several stacks in turn.
-
-    Raises:
-        ZooError: nothing could be timed; what one stack cannot do is a row of the results.
-    """
+    """Time one network on several stacks in turn."""
     context = create_context(BENCH, overrides)
     settings = context.settings
     networks.refuse_unknown(settings.network)

@@ -30,11 +30,7 @@ TRAINING = ["train", "model=mnist", "data=digits", "trainer.epochs=1", "--json"]
 
 
 def bench(overrides: list[str]) -> Run:
-    """Time as told.
-
-    Raises:
-        ZooError: a process did not do what it was started for.
-    """
+    """Time as told."""
     context = create_context(BENCH, overrides)
     settings = context.settings
     start_run(context, ["bench", settings.bench, context.choice.backend.name])
@@ -62,11 +58,7 @@ def _taken(context: RunContext[Settings], count: int, root: Path) -> dict[str, l
 
 
 def _process(words: list[str]) -> tuple[float, str]:
-    """Wall time and standard output of one process of the zoo's.
-
-    Raises:
-        ZooError: it failed.
-    """
+    """Wall time and standard output of one process of the zoo's."""
     began = time.perf_counter()
     answer = subprocess.run([sys.executable, "-m", "zoo", *words], capture_output=True, text=True, check=False)
     taken = time.perf_counter() - began

@@ -31,11 +31,7 @@ def loads_imagenet(model: Mapping[str, Any], weights: str) -> bool:
 
 
 def refuse_checksum(checksum: str | None, model: Mapping[str, Any], weights: str) -> None:
-    """Stop where a checksum is demanded of weights that Keras itself loads.
-
-    Raises:
-        ZooError: it is.
-    """
+    """Stop where a checksum is demanded of weights that Keras itself loads."""
     if checksum and loads_imagenet(model, weights):
         raise ZooError(
             f"weights_checksum has no use with model={model['name']}: Keras downloads and checks its own weights",
@@ -44,11 +40,7 @@ def refuse_checksum(checksum: str | None, model: Mapping[str, Any], weights: str
 
 
 def size_of(name: str, stack: Stack, platform: str) -> int | None:
-    """Return the edge of the images, in pixels, that an architecture is made for; None where that is unknown.
-
-    Raises:
-        ZooError: the stack's Keras has no such architecture, or does not answer.
-    """
+    """Return the edge of the images, in pixels, that an architecture is made for; None where that is unknown."""
     known = catalogue(stack, platform)
     plain = name.removeprefix(PREFIX)
     if plain not in known:
@@ -58,11 +50,7 @@ def size_of(name: str, stack: Stack, platform: str) -> int | None:
 
 
 def catalogue(stack: Stack, platform: str) -> Json:
-    """Return the architectures of a stack, kept beside its environment: name -> size.
-
-    Raises:
-        ZooError: the stack has no Keras, or does not answer.
-    """
+    """Return the architectures of a stack, kept beside its environment: name -> size."""
     environment = store.ensure(stack, platform)
     path = paths.cache_dir() / "applications" / f"{environment.folder.name}.json"
     known: Json = {}
@@ -93,11 +81,7 @@ def _asked(stack: Stack, python: Path) -> Json:
 
 
 def classifier(settings: ClassifierConfig, stack: Stack, platform: str) -> Classifier:
-    """Return an architecture with the weights that ``weights=`` names.
-
-    Raises:
-        ZooError: the stack's Keras does not have it, its size or its classes are not known, or the file is none.
-    """
+    """Return an architecture with the weights that ``weights=`` names."""
     name = str(settings.model["name"])
     size = settings.model.get("input_size") or size_of(name, stack, platform)
     if not size:

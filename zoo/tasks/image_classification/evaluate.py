@@ -11,9 +11,9 @@ from zoo.core import console
 from zoo.data.images import decode, labelled_folder
 from zoo.data.images.labelled_folder import LabelledFolder
 from zoo.environments.machine import Machine
+from zoo.execution.execution import execute, raise_if_failed, request_of
 from zoo.runs import tables
 from zoo.runs.context import RunContext, create_context, refuse_without_keras
-from zoo.runs.execution import execute, raise_if_failed, request_of
 from zoo.runs.lifecycle import record_outcome, start_run
 from zoo.runs.records import Json
 from zoo.runs.result import Run
@@ -36,11 +36,7 @@ THUMB = 224
 
 
 def evaluate(overrides: list[str]) -> Run:
-    """Hold a trained run, or published weights, against labelled images.
-
-    Raises:
-        ZooError: anything that stops the run, with what to do about it.
-    """
+    """Hold a trained run, or published weights, against labelled images."""
     predict.refuse_video(value_of("data.root", overrides))
     without_run = predict.is_without_run(overrides)
     source = None if without_run else trained_run.open_run(EVALUATE, overrides, predict.NEEDED)

@@ -36,11 +36,7 @@ def trained_network(source: Run, trained: Json) -> Classifier:
 def data_set(
     context: RunContext[EvaluateConfig], source: Run | None, trained: Json | None
 ) -> tuple[Classifier, Inputs]:
-    """Return a network and the test part of a data set of small gray images.
-
-    Raises:
-        ZooError: the data set cannot be had, or the network takes other images or tells other classes apart.
-    """
+    """Return a network and the test part of a data set of small gray images."""
     asked = context.settings.data
     name, why = array_datasets.resolve(asked.name, asked.root)
     if why:
@@ -99,11 +95,7 @@ def _test_part(dataset: ArrayDataset, numbers: list[int], channels: int, limit: 
 def gray_folder(
     settings: EvaluateConfig, source: Run, trained: Json, folder: LabelledFolder
 ) -> tuple[Classifier, Inputs]:
-    """Return the network of a run on small gray images, and a folder of images made such.
-
-    Raises:
-        ZooError: none of them can be used, or the network tells other classes apart.
-    """
+    """Return the network of a run on small gray images, and a folder of images made such."""
     import numpy as np
 
     from zoo.data.images import grayscale

@@ -25,11 +25,7 @@ Write = Callable[[Path, int], Json]
 
 
 def export(overrides: list[str]) -> Run:
-    """Export a classifier of images.
-
-    Raises:
-        ZooError: anything that stops it, with what to do about it.
-    """
+    """Export a classifier of images."""
     subject = _of_network if predict.is_without_run(overrides) else _of_run
     context, source = _opened(overrides)
     return exporting.export(context, subject(context, source, value_of("model", overrides)))

@@ -22,8 +22,8 @@ from zoo.core import console
 from zoo.core.errors import ZooError
 from zoo.core.paths import existing_input, user_path
 from zoo.data.images import decode
+from zoo.execution.worker_process import Request
 from zoo.runs.event_log import Event
-from zoo.runs.worker_process import Request
 
 if TYPE_CHECKING:
     import numpy as np
@@ -248,9 +248,6 @@ def listed(source: str, lines: Callable[[], Iterable[bytes]] = tuple) -> Listed:
     Args:
         source: a picture, a folder, or ``-``.
         lines: gives, for ``-``, a path each, as bytes, because those of a path need not be a text.
-
-    Raises:
-        ZooError: there is nothing of that name, or a folder without pictures.
     """
     if source == "-":
         given = (os.fsdecode(line).rstrip("\r\n") for line in lines())

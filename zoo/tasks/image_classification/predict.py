@@ -18,13 +18,14 @@ from zoo.data import training_set
 from zoo.data.images import unknown_kinds
 from zoo.data.training_set import TrainingSet
 from zoo.environments.machine import Machine
-from zoo.runs import records, tables, worker_process
+from zoo.execution import worker_process
+from zoo.execution.execution import execute, raise_if_failed, request_of
+from zoo.execution.worker_process import Request
+from zoo.runs import records, tables
 from zoo.runs.context import RunContext, create_context, refuse_without_keras
-from zoo.runs.execution import execute, raise_if_failed, request_of
 from zoo.runs.lifecycle import record_outcome, start_run
 from zoo.runs.records import Json
 from zoo.runs.result import Run
-from zoo.runs.worker_process import Request
 from zoo.tasks import trained_run
 from zoo.tasks.image_classification import applications, feature_writer, predict_photos, saved_model, summary
 
@@ -38,11 +39,7 @@ NEEDED_FOR_ARRAYS = {"config.model.name": str, "config.data.name": str, "data.na
 
 
 def infer(overrides: list[str]) -> Run:
-    """Use a trained run, or published weights, on pictures.
-
-    Raises:
-        ZooError: anything that stops the run, with what to do about it.
-    """
+    """Use a trained run, or published weights, on pictures."""
     refuse_video(value_of("input", overrides))
     if is_without_run(overrides):
         context = _create_context(overrides)
@@ -71,9 +68,6 @@ def opened(overrides: list[str]) -> tuple[RunContext[InferConfig], predict_photo
     Returns:
         The context, the network, and how grey pictures are made for it, see
         :func:`zoo.data.images.grayscale.load`; None where it sees colours.
-
-    Raises:
-        ZooError: as :func:`infer`.
     """
     overrides = [*overrides, "input=-"]
     if is_without_run(overrides):
@@ -92,11 +86,7 @@ def style_of(source: Run) -> str:
 
 
 def refuse_video(source: str | None) -> None:
-    """Stop where images are to come from a video or a camera.
-
-    Raises:
-        ZooError: with the command that makes images of frames.
-    """
+    """Stop where images are to come from a video or a camera."""
     moving = unknown_kinds.moving(source) if source else None
     if moving:
         raise ZooError(f"{moving[0]}: neither videos nor cameras are read", moving[1])
@@ -209,11 +199,7 @@ def _inputs(settings: InferConfig, source: Run) -> Inputs:
 
 
 def trained_on(source: Run, asked: TestData) -> TrainingSet:
-    """Return the data that a run was made with, the test part as much of it as is asked for.
-
-    Raises:
-        ZooError: they are no longer there, or no longer the same.
-    """
+    """Return the data that a run was made with, the test part as much of it as is asked for."""
     trained = source.record["config"]
     data, model = DataSettings(**trained["data"]), trained["model"]
     given = {key: value for key, value in dataclasses.asdict(asked).items() if value is not None}
@@ -224,11 +210,7 @@ def trained_on(source: Run, asked: TestData) -> TrainingSet:
 
 
 def test_set(source: Run, limits: TestData) -> Inputs:
-    """Return the test part that the run was made with, or as much of it as is asked for.
-
-    Raises:
-        ZooError: there is none, or the data are others now.
-    """
+    """Return the test part that the run was made with, or as much of it as is asked for."""
     import numpy as np
 
     material = trained_on(source, limits)
@@ -247,11 +229,7 @@ def test_set(source: Run, limits: TestData) -> Inputs:
 
 
 def refuse_precision(settings: ClassifierConfig) -> None:
-    """Refuse a lower precision for images that are answered as one array, in float32.
-
-    Raises:
-        ZooError: another one is asked for.
-    """
+    """Refuse a lower precision for images that are answered as one array, in float32."""
     if settings.precision != "float32":
         raise ZooError(
             f"precision={settings.precision} is for images that are read one by one from files",

@@ -12,8 +12,8 @@ from zoo.core import console
 from zoo.core.errors import ZooError
 from zoo.environments import selection, stacks
 from zoo.environments.machine import Machine
+from zoo.execution.execution import execute, raise_if_failed, request_of
 from zoo.runs.context import RunContext, recompose
-from zoo.runs.execution import execute, raise_if_failed, request_of
 from zoo.runs.lifecycle import record_outcome, start_run
 from zoo.runs.records import Json
 from zoo.runs.result import Run
@@ -78,11 +78,7 @@ def fastest(overrides: list[str], here: Machine) -> list[str]:
 
 
 def of_weights(context: RunContext[ClassifierConfig]) -> Classifier:
-    """Return the network that ``model=`` and ``weights=`` name; what the file tells replaces what nobody set.
-
-    Raises:
-        ZooError: the weights cannot be had, or nothing tells the classes.
-    """
+    """Return the network that ``model=`` and ``weights=`` name; what the file tells replaces what nobody set."""
     settings = context.settings
     given = given_arguments(context.overrides)
     chosen = pretrained.choose(settings.weights, settings.model, given, settings.weights_checksum)
@@ -109,11 +105,7 @@ def of_weights(context: RunContext[ClassifierConfig]) -> Classifier:
 
 
 def predict(context: RunContext[InferConfig], classifier: Classifier) -> Run:
-    """Ask a network about the pictures of ``input=``.
-
-    Raises:
-        ZooError: there are none, none of them can be used, or the worker failed.
-    """
+    """Ask a network about the pictures of ``input=``."""
     settings = context.settings
     photos = photo_stream.listed(str(settings.input), lambda: sys.stdin.buffer)
     name = str(classifier.model["name"])
@@ -165,9 +157,6 @@ def ask(
         stream: of images.
         count: of them, as far as that is known.
         features: the part of the request that asks for them instead of probabilities.
-
-    Raises:
-        ZooError: none of the images can be used, or the worker failed.
     """
     settings = context.settings
     try:

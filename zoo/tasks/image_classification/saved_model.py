@@ -18,11 +18,7 @@ KERAS_2 = "tf-2.12"
 
 
 def add_defaults(overrides: list[str], here: Machine) -> list[str]:
-    """Add a stack of the generation of Keras that wrote the model, where the user chose none.
-
-    Raises:
-        ZooError: the model cannot be used, or the chosen stack is of another generation.
-    """
+    """Add a stack of the generation of Keras that wrote the model, where the user chose none."""
     model = saved_models.read(str(value_of("model", overrides)))
     chosen = value_of("stack", overrides)
     if chosen:
@@ -51,11 +47,7 @@ def generation_of(stack: stacks.Stack, platform: str) -> int:
 
 
 def classifier(settings: ClassifierConfig, stack: stacks.Stack, platform: str) -> Classifier:
-    """Return the network of a saved model.
-
-    Raises:
-        ZooError: its size or its classes are not known, or the stack is of another generation of Keras.
-    """
+    """Return the network of a saved model."""
     model = saved_models.read(str(settings.model["saved"]))
     _refuse_other_generation(model, stack.name, platform)
     names = [] if settings.wants_features else _class_names(settings, model)

@@ -14,10 +14,11 @@ from zoo.core import console
 from zoo.data import array_datasets, training_set
 from zoo.data.training_set import TrainingSet
 from zoo.environments.machine import Machine
-from zoo.runs import plots, promises, worker_process
+from zoo.execution import worker_process
+from zoo.execution.execution import execute, raise_if_failed, request_of
+from zoo.runs import plots, promises
 from zoo.runs.context import RunContext, create_training_context, recompose
 from zoo.runs.event_log import Event
-from zoo.runs.execution import execute, raise_if_failed, request_of
 from zoo.runs.history import History, title
 from zoo.runs.lifecycle import record_outcome, set_data, start_run
 from zoo.runs.records import Json
@@ -32,9 +33,6 @@ def train(overrides: list[str]) -> Run:
 
     Args:
         overrides: as on the command line, ``group=option`` and ``key=value``.
-
-    Raises:
-        ZooError: anything that stops the run, with what to do about it; the run folder then holds its record.
     """
     context = create_training_context(TRAIN, overrides)
     why_data = _resolve_data(context)
@@ -150,7 +148,7 @@ class _Beside:
 
     def finish(self, outcome: worker_process.Outcome) -> None:
         """Draw what is left; say why where the worker did not finish."""
-        self._history.finish(outcome)
+        self._history.finish(outcome.epochs)
         raise_if_failed(self._context, outcome)
         self._context.record.judgement = self._judgement or self._judged()
 

@@ -15,8 +15,8 @@ from zoo.core.errors import ZooError, nearest
 from zoo.core.files import check_writable, storage_error
 from zoo.core.paths import user_path
 from zoo.data.images import decode, files, video
+from zoo.execution.execution import execute, raise_if_failed, request_of
 from zoo.runs.context import RunContext, create_context, refuse_without_keras
-from zoo.runs.execution import execute, raise_if_failed, request_of
 from zoo.runs.lifecycle import record_outcome, start_run
 from zoo.runs.records import Json
 from zoo.runs.result import Run
@@ -37,11 +37,7 @@ KINDS = f"Give a picture ({decode.NAMES}), a video, or a folder of pictures."
 
 
 def infer(overrides: list[str]) -> Run:
-    """Restyle what ``input=`` names.
-
-    Raises:
-        ZooError: anything that stops the run, with what to do about it.
-    """
+    """Restyle what ``input=`` names."""
     source = source_of(INFER, overrides)
     context = create_context(INFER, overrides)
     settings = context.settings
@@ -61,11 +57,7 @@ def infer(overrides: list[str]) -> Run:
 
 
 def opened(overrides: list[str]) -> tuple[RunContext[RestyleConfig], Weights, Arguments]:
-    """Open the network that ``run=`` or ``weights=`` names: the context, its weights, and its size for the builder.
-
-    Raises:
-        ZooError: as :func:`infer`.
-    """
+    """Open the network that ``run=`` or ``weights=`` names: the context, its weights, and its size."""
     overrides = [*overrides, "input=-"]
     source = source_of(INFER, overrides)
     context = create_context(INFER, overrides)
@@ -76,11 +68,7 @@ def opened(overrides: list[str]) -> tuple[RunContext[RestyleConfig], Weights, Ar
 
 
 def source_of(command: Command[Settings], overrides: list[str]) -> Run | None:
-    """Open the run that ``run=`` names, if any.
-
-    Raises:
-        ZooError: settings of a model are given, or a run and weights.
-    """
+    """Open the run that ``run=`` names, if any."""
     sized = [text for text in overrides if text.startswith("model.")]
     if sized:
         raise ZooError(f"{sized[0]} has no use here", "The weights tell the size of the network.")
@@ -92,11 +80,7 @@ def source_of(command: Command[Settings], overrides: list[str]) -> Run | None:
 
 
 def _styles(settings: RestyleConfig, items: list[pipeline.Item]) -> "list[Bytes]":
-    """Return the paintings, (256, 256, 3) each, as the predictor takes them: squeezed, not cut.
-
-    Raises:
-        ZooError: one cannot be used, or would be written over.
-    """
+    """Return the paintings, (256, 256, 3) each, as the predictor takes them: squeezed, not cut."""
     names = settings.styles or ([settings.style] if settings.style else [])
     paintings = [images.opened(user_path(name), "style") for name in names]
     for painting in paintings:
@@ -112,11 +96,7 @@ def _network(settings: RestyleConfig, source: Run | None) -> tuple[Weights, Argu
 
 
 def network_of(path: Path) -> tuple[Weights, Arguments]:
-    """Return the weights of a feed-forward style network, and its size as the builder takes it.
-
-    Raises:
-        ZooError: the file cannot be read, or holds something else.
-    """
+    """Return the weights of a feed-forward style network, and its size as the builder takes it."""
     weights = io.read(path)
     size = manifest.size_of(weights.arrays)
     if size is None:
@@ -135,11 +115,7 @@ def stored(folder: Path, weights: Weights) -> Path:
 
 
 def _names(given: Path) -> list[str]:
-    """Names of the pictures, relative to the folder that holds them.
-
-    Raises:
-        ZooError: there is none.
-    """
+    """Names of the pictures, relative to the folder that holds them."""
     try:
         if not given.exists():
             there = [entry.name for entry in given.parent.iterdir()] if given.parent.is_dir() else []
@@ -158,11 +134,7 @@ def _names(given: Path) -> list[str]:
 
 
 def _planned(given: Path, names: list[str], settings: RestyleConfig) -> list[pipeline.Item]:
-    """What is read and where the result goes (below the run folder without ``save=``), once nothing would be lost.
-
-    Raises:
-        ZooError: results would be written over their originals, or over other files unasked.
-    """
+    """What is read and where the result goes (below the run folder without ``save=``), once nothing would be lost."""
     items = _items(given, names, user_path(settings.save) if settings.save else None)
     for item in items:
         (video.check_target if video.describes(item.source) else files.output_format)(item.target)

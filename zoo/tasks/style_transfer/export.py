@@ -22,11 +22,7 @@ MOST = 10
 
 
 def export(overrides: list[str]) -> Run:
-    """Export a style network.
-
-    Raises:
-        ZooError: anything that stops it, with what to do about it.
-    """
+    """Export a style network."""
     source = apply_network.source_of(EXPORT, overrides)
     context = create_context(EXPORT, overrides)
     settings = context.settings

@@ -35,9 +35,6 @@ def opened(path: Path, role: str) -> Picture:
     Args:
         path: the file.
         role: what it is to the user, for the message: ``"content"``.
-
-    Raises:
-        ZooError: it cannot be used.
     """
     try:
         if not path.exists():
@@ -120,11 +117,7 @@ def sheet(pictures: "list[tuple[str, Bytes]]", height: int = 360) -> "Bytes":
 
 
 def film(path: Path, steps: "list[Path]", last: "Bytes", long_side: int = 320) -> None:
-    """An animated GIF of the making: every kept step, and the result for two seconds.
-
-    Raises:
-        ZooError: it cannot be written.
-    """
+    """An animated GIF of the making: every kept step, and the result for two seconds."""
     end = fitted(last, min(long_side, max(last.shape[:2])))
     frames = [sized(opened(step, "step").pixels, *end.shape[:2]) for step in steps]
     files.write(path, [*frames, end], files.ImageMetadata(durations=(*(150 for _ in frames), 2000)))

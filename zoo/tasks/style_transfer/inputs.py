@@ -74,11 +74,7 @@ def _mask(name: str, content: images.Picture) -> "Bytes | None":
 
 
 def target(settings: StyleConfig, used: list[Path]) -> Path | None:
-    """Where the result is saved; another name where that file is there and was not to be replaced.
-
-    Raises:
-        ZooError: it is one of the pictures used, its suffix is unknown, or its folder does not exist.
-    """
+    """Where the result is saved; another name where that file is there and was not to be replaced."""
     if not settings.save:
         return None
     path = user_path(settings.save)

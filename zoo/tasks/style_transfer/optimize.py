@@ -9,9 +9,10 @@ from zoo.config.tasks import Command, Task
 from zoo.core import console
 from zoo.core.files import file_sha256, storage_error
 from zoo.data.images import files
-from zoo.runs import plots, worker_process
+from zoo.execution import worker_process
+from zoo.execution.execution import execute, raise_if_failed, request_of
+from zoo.runs import plots
 from zoo.runs.context import RunContext, create_training_context
-from zoo.runs.execution import execute, raise_if_failed, request_of
 from zoo.runs.lifecycle import record_outcome, set_data, start_run
 from zoo.runs.result import Run
 from zoo.tasks import fastest_stack
@@ -33,9 +34,6 @@ def train(overrides: list[str]) -> Run:
 
     Args:
         overrides: as on the command line.
-
-    Raises:
-        ZooError: anything that stops the run, with what to do about it; what there is of the picture is kept.
     """
     context = create_training_context(TRAIN, overrides)
     settings = context.settings

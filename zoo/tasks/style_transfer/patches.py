@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 from zoo.core import console
 from zoo.core.errors import ZooError
 from zoo.data.images import decode
-from zoo.runs.array_queue import ArrayQueue
+from zoo.execution.array_queue import ArrayQueue
 
 if TYPE_CHECKING:
     import numpy as np
@@ -25,9 +25,6 @@ def feed(queue: ArrayQueue, files: list[Path], size: int, batch: int, steps: int
     """Lay down ``steps`` batches of square pieces, uint8 (batch, size, size, 3); the same ones for the same seed.
 
     Every photo is taken once before any is taken again.
-
-    Raises:
-        ZooError: none of the photos can be used.
     """
     import numpy as np
 

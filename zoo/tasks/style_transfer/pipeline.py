@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 from zoo.core import console
 from zoo.data.images import decode, files, video
-from zoo.runs.array_queue import ArrayQueue
+from zoo.execution.array_queue import ArrayQueue
 from zoo.runs.event_log import Event
 from zoo.tasks.style_transfer import images
 
@@ -65,11 +65,7 @@ class ImagePipeline:
         self._film: _Film | None = None
 
     def take(self, event: Event) -> None:
-        """Encode a result that the worker announces.
-
-        Raises:
-            ZooError: it cannot be written.
-        """
+        """Encode a result that the worker announces."""
         if event["event"] != "artifact" or event.get("kind") != "picture":
             return
         film = self._owners.pop(int(event["index"]))
@@ -93,11 +89,7 @@ class ImagePipeline:
         film.done[-1].unlink()
 
     def close(self) -> None:
-        """Once the worker is gone: encode what there is of a film that broke off, and tell what went wrong.
-
-        Raises:
-            ZooError: the pictures could not be handed over, or the film cannot be written.
-        """
+        """Once the worker is gone: encode what there is of a film that broke off, and tell what went wrong."""
         film = self._film
         if film and not film.complete:
             frames = len(film.metadata.durations) or (film.clip.count if film.clip else None) or "more"

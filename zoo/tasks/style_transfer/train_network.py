@@ -18,11 +18,11 @@ from zoo.core.paths import user_path
 from zoo.data.images import decode
 from zoo.data.images import files as image_files
 from zoo.data.sources import bundled_photos
+from zoo.execution.array_queue import ArrayQueue
+from zoo.execution.execution import execute, raise_if_failed, request_of
 from zoo.runs import tables
-from zoo.runs.array_queue import ArrayQueue
 from zoo.runs.context import RunContext, create_training_context
 from zoo.runs.event_log import Event
-from zoo.runs.execution import execute, raise_if_failed, request_of
 from zoo.runs.lifecycle import record_outcome, set_data, start_run
 from zoo.runs.result import Run
 from zoo.tasks.style_transfer import apply_network, export, images, patches
@@ -51,11 +51,7 @@ LAYERS: dict[str, dict[str, list[str]]] = {
 
 
 def train(overrides: list[str]) -> Run:
-    """Train as told.
-
-    Raises:
-        ZooError: anything that stops the run, with what to do about it; the run folder then holds its record.
-    """
+    """Train as told."""
     context = create_training_context(TRAIN, overrides)
     settings = context.settings
     painting, files = _painting(settings), _files(settings.photos)
@@ -80,11 +76,7 @@ def train(overrides: list[str]) -> Run:
 
 
 def _start(context: RunContext[StyleNetworkConfig]) -> Weights | None:
-    """Return the weights that ``weights=`` names, or None; their size becomes that of the network.
-
-    Raises:
-        ZooError: there are none, or the settings ask for another size.
-    """
+    """Return the weights that ``weights=`` names, or None; their size becomes that of the network."""
     settings = context.settings
     if settings.weights is None:
         return None
@@ -98,11 +90,7 @@ def _start(context: RunContext[StyleNetworkConfig]) -> Weights | None:
 
 
 def network_path(named: str) -> Path:
-    """Return the file or folder of a network that ``weights=`` names, which may be one of the zoo's own.
-
-    Raises:
-        ZooError: the zoo has no such network.
-    """
+    """Return the file or folder of a network that ``weights=`` names, which may be one of the zoo's own."""
     return zoo_networks.find(MODEL, named).weights if zoo_networks.is_named(named) else user_path(named)
 
 
@@ -125,11 +113,7 @@ def _painting(settings: StyleNetworkConfig) -> images.Picture:
 
 
 def _files(photos: str | None) -> list[Path]:
-    """The photos to learn from.
-
-    Raises:
-        ZooError: there are none.
-    """
+    """The photos to learn from."""
     if photos is None:
         console.warn("No photos are given: two that come with scikit-learn are used. photos=FOLDER is far better.")
         return bundled_photos()
@@ -146,11 +130,7 @@ def _files(photos: str | None) -> list[Path]:
 
 
 def _layers(chosen: feature_networks.FeatureNetwork) -> dict[str, list[str]]:
-    """The layers of a feature network that are compared, as far as its weights reach.
-
-    Raises:
-        ZooError: they do not even reach the layer of the content.
-    """
+    """The layers of a feature network that are compared, as far as its weights reach."""
     layers = LAYERS[chosen.network]
     if chosen.arrays is None:
         return layers

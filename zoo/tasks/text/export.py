@@ -19,20 +19,12 @@ Write = Callable[[Run, TestData, str, Path, int], Json]
 
 
 def export_classifier(overrides: list[str]) -> Run:
-    """Export a classifier of texts: token ids in, probabilities out.
-
-    Raises:
-        ZooError: anything that stops it, with what to do about it.
-    """
+    """Export a classifier of texts: token ids in, probabilities out."""
     return _export(CLASSIFIER, overrides, predict.NEEDED, "texts", _texts, "test")
 
 
 def export_language_model(overrides: list[str]) -> Run:
-    """Export one step of a language model, with its cache of keys and values as inputs and outputs.
-
-    Raises:
-        ZooError: anything that stops it, with what to do about it.
-    """
+    """Export one step of a language model, with its cache of keys and values as inputs and outputs."""
     needed = {"config.data": dict, "data.sha256": str}
     return _export(LANGUAGE_MODEL, overrides, needed, "next_token", _tokens, "validation")
 
@@ -75,11 +67,7 @@ def _model(source: Run) -> Json:
 
 
 def _refuse_other_items(settings: ExportConfig) -> None:
-    """Texts are those of the run.
-
-    Raises:
-        ZooError: others are named.
-    """
+    """Texts are those of the run."""
     for key, value, usual in (("input", settings.input, "test"), ("calibrate", settings.calibrate, "train")):
         if value not in (None, usual):
             raise ZooError(f"{key}={value}: models of texts are compared on texts of their run", f"Leave {key}= out.")

@@ -48,11 +48,7 @@ class Inputs:
 
 
 def own(settings: TextInferConfig, source: Run, tokenizer: tokenization.Tokenizer) -> Inputs:
-    """Read what ``input=`` means: a table, a file, standard input, or the sentence itself.
-
-    Raises:
-        ZooError: it cannot be read, or nothing is in it.
-    """
+    """Read what ``input=`` means: a table, a file, standard input, or the sentence itself."""
     given, inputs = str(settings.input), Inputs([], [], [], None, {})
     path = Path(given)
     reading = _reading(settings, source, path)
@@ -85,11 +81,7 @@ def _reading(settings: TextInferConfig, source: Run, path: Path) -> LabelledData
 
 
 def _dialect(source: Run) -> list[str]:
-    """Return delimiter, quoting and, of runs that say it, title of the texts of the table that a run learnt from.
-
-    Raises:
-        ZooError: the run's file says what no run says.
-    """
+    """Return delimiter, quoting and, of runs that say it, title of the texts of the table that a run learnt from."""
     trained: list[str] = source.record["data"].get("dialect") or []
     known = isinstance(trained, list) and len(trained) in (0, 2, 3) and all(isinstance(each, str) for each in trained)
     if not known or (trained and any(LabelledData("text_table", delimiter=trained[0], quoting=trained[1]).checks())):
@@ -98,11 +90,7 @@ def _dialect(source: Run) -> list[str]:
 
 
 def _is_file(text: str) -> bool:
-    """Whether an input names a file, and is not itself the sentence.
-
-    Raises:
-        ZooError: it names a folder.
-    """
+    """Whether an input names a file, and is not itself the sentence."""
     path = Path(text)
     try:
         if path.is_dir():
@@ -167,11 +155,7 @@ def _without(names: list[str], kept: Iterable[bool]) -> list[str]:
 
 
 def part_of(asked: TestData | TextReading, source: Run, part: str) -> Inputs:
-    """Read the texts of a part of what a run was made with, train, validation or test, or as many as are asked for.
-
-    Raises:
-        ZooError: they are no longer what they were.
-    """
+    """Read texts of a part (train, validation or test) of the data of a run, at most as many as asked for."""
     import numpy as np
 
     trained, moved = trained_text.settings_of(source, LabelledData), asked.root

@@ -8,9 +8,10 @@ from zoo.config.tasks import Command, Task
 from zoo.core import console
 from zoo.core.errors import ZooError, counted
 from zoo.data.text import dataset, tokenization
-from zoo.runs import records, worker_process
+from zoo.execution import worker_process
+from zoo.execution.execution import execute, raise_if_failed, request_of
+from zoo.runs import records
 from zoo.runs.context import RunContext, create_context, create_training_context, refuse_without_keras
-from zoo.runs.execution import execute, raise_if_failed, request_of
 from zoo.runs.lifecycle import record_outcome, set_data, start_run
 from zoo.runs.records import Json
 from zoo.runs.result import Run
@@ -25,9 +26,6 @@ def train(overrides: list[str]) -> Run:
 
     Args:
         overrides: as on the command line, ``group=option`` and ``key=value``.
-
-    Raises:
-        ZooError: anything that stops the run, with what to do about it; the run folder then holds its record.
     """
     context = create_training_context(TRAIN, overrides)
     start = pretrained_text.choose(context)
@@ -55,11 +53,7 @@ def train(overrides: list[str]) -> Run:
 
 
 def infer(overrides: list[str]) -> Run:
-    """Let a trained language model go on with a prompt, shown as it comes, or measure how well it foretells a text.
-
-    Raises:
-        ZooError: anything that stops the run, with what to do about it.
-    """
+    """Continue a prompt with a trained language model, printing as it comes, or evaluate it on a text."""
     context, source, trained, tokenizer = opened(overrides)
     settings = context.settings
     if settings.input:
@@ -84,11 +78,7 @@ def infer(overrides: list[str]) -> Run:
 
 
 def opened(overrides: list[str]) -> tuple[RunContext[GenerateConfig], Run, Json, tokenization.Tokenizer]:
-    """Open the run that ``run=`` names: the context, the run, its model and its vocabulary.
-
-    Raises:
-        ZooError: as :func:`infer`.
-    """
+    """Open the run that ``run=`` names: the context, the run, its model and its vocabulary."""
     source = trained_run.open_run(INFER, overrides)
     tokenizer = tokenization.load(source.folder / dataset.VOCABULARY)
     context = create_context(INFER, overrides)
@@ -97,11 +87,7 @@ def opened(overrides: list[str]) -> tuple[RunContext[GenerateConfig], Run, Json,
 
 
 def prompt_tokens(tokenizer: tokenization.Tokenizer, prompt: str) -> list[int]:
-    """Return the prompt's tokens; nothing becomes the end of a line, or where there is none the first token.
-
-    Raises:
-        ZooError: the vocabulary lacks some of it.
-    """
+    """Return the prompt's tokens; nothing becomes the end of a line, or where there is none the first token."""
     missing = tokenizer.missing(prompt)
     if missing:
         shown = " ".join(repr(each) for each in missing[:10])

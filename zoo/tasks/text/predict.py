@@ -9,9 +9,9 @@ from zoo.config.schemas.text import TextInferConfig
 from zoo.config.tasks import Command
 from zoo.core import console, csv_files
 from zoo.data.text import dataset, tokenization
+from zoo.execution.execution import execute, raise_if_failed, request_of
 from zoo.runs import tables
 from zoo.runs.context import RunContext, create_context, refuse_without_keras
-from zoo.runs.execution import execute, raise_if_failed, request_of
 from zoo.runs.lifecycle import record_outcome, start_run
 from zoo.runs.records import Json
 from zoo.runs.result import Run
@@ -26,11 +26,7 @@ NEEDED = {"config.data": dict, "config.data.name": str, "data.class_names": list
 
 
 def infer(overrides: list[str]) -> Run:
-    """Tell the classes of texts with a trained run.
-
-    Raises:
-        ZooError: anything that stops the run, with what to do about it.
-    """
+    """Tell the classes of texts with a trained run."""
     context, source, trained, tokenizer = opened(overrides)
     settings = context.settings
     is_test = settings.input == "test"
@@ -60,11 +56,7 @@ def infer(overrides: list[str]) -> Run:
 def opened(
     overrides: list[str],
 ) -> tuple[RunContext[TextInferConfig], Run, Json, tokenization.Tokenizer]:
-    """Open the run that ``run=`` names: the context, the run, its model and its vocabulary.
-
-    Raises:
-        ZooError: as :func:`infer`.
-    """
+    """Open the run that ``run=`` names: the context, the run, its model and its vocabulary."""
     source = trained_run.open_run(INFER, overrides, NEEDED)
     tokenizer = tokenization.load(source.folder / dataset.VOCABULARY)
     context = create_context(INFER, overrides)

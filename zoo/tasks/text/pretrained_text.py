@@ -27,11 +27,7 @@ class Start:
 
 
 def choose(context: RunContext[Any]) -> Start:
-    """Return what ``weights=`` names; the sizes of its network replace those that nobody set.
-
-    Raises:
-        ZooError: there is no such network, or the user set other sizes.
-    """
+    """Return what ``weights=`` names; the sizes of its network replace those that nobody set."""
     settings: TextTraining = context.settings
     given = set(settings.model) if context.resumes else given_arguments(context.overrides)
     chosen = pretrained.choose(settings.weights, settings.model, given)

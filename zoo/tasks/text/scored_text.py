@@ -8,8 +8,8 @@ from zoo.config.schemas.language_modelling import GenerateConfig
 from zoo.core import console
 from zoo.core.errors import ZooError, counted
 from zoo.data.text import encodings, files, tokenization
+from zoo.execution.execution import execute, raise_if_failed, request_of
 from zoo.runs.context import RunContext
-from zoo.runs.execution import execute, raise_if_failed, request_of
 from zoo.runs.lifecycle import record_outcome, start_run
 from zoo.runs.records import Json
 from zoo.runs.result import Run
@@ -23,11 +23,7 @@ NEEDED = {"config.data": dict, "data.sha256": str}
 
 
 def score(context: RunContext[GenerateConfig], source: Run, tokenizer: tokenization.Tokenizer, trained: Json) -> Run:
-    """Measure the text that ``input=`` names; its figures are the run's metrics.
-
-    Raises:
-        ZooError: it cannot be read, or is too short.
-    """
+    """Measure the text that ``input=`` names; its figures are the run's metrics."""
     import numpy as np
 
     given = str(context.settings.input)

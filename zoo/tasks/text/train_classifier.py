@@ -9,14 +9,14 @@ from zoo.config.schemas.text import TextTrainConfig, TextTraining
 from zoo.config.tasks import Command, Task
 from zoo.core import console, csv_files
 from zoo.data.text import dataset
+from zoo.execution.execution import execute, raise_if_failed, request_of
+from zoo.execution.worker_process import Request
 from zoo.runs import plots, promises
 from zoo.runs.context import RunContext, create_training_context
-from zoo.runs.execution import execute, raise_if_failed, request_of
 from zoo.runs.history import History, title
 from zoo.runs.lifecycle import record_outcome, set_data, start_run
 from zoo.runs.records import Json
 from zoo.runs.result import Run
-from zoo.runs.worker_process import Request
 from zoo.tasks import error_analysis, fastest_stack, few_items, summaries
 from zoo.tasks.text import export, linear_baseline, predict, pretrained_text
 
@@ -30,9 +30,6 @@ def train(overrides: list[str]) -> Run:
 
     Args:
         overrides: as on the command line, ``group=option`` and ``key=value``.
-
-    Raises:
-        ZooError: anything that stops the run, with what to do about it; the run folder then holds its record.
     """
     context = create_training_context(TRAIN, overrides)
     start = pretrained_text.choose(context)
@@ -175,7 +172,7 @@ def train_and_judge(context: RunContext[T], request: Request) -> None:
     """Run the worker, write history and curves, say why where it did not finish, hold the result to the promise."""
     history = History(context)
     outcome = execute(context, request, history.watch, started=plots.make_ready)
-    history.finish(outcome)
+    history.finish(outcome.epochs)
     raise_if_failed(context, outcome)
     context.record.update(promises.judge(context.command, context.settings, context.record))
 

@@ -20,11 +20,7 @@ T = TypeVar("T", bound=TextData)
 
 
 def settings_of(source: Run, kind: type[T]) -> T:
-    """Return the settings of the data that a run was trained with; its record may come from a stranger.
-
-    Raises:
-        ZooError: they are not what such settings can be.
-    """
+    """Return the settings of the data that a run was trained with; its record may come from a stranger."""
     settings = source.record["config"]["data"]
     problems = schema.violations(settings, kind)
     if not problems:
@@ -37,9 +33,6 @@ def tokens_of(source: Run, asked: TestData, part: str) -> "tuple[NDArray[np.int3
     """Return the tokens of ``train`` or ``validation`` of a language model's text, cut as in its training.
 
     The tokens are mapped from the file: (n,), int32 once copied.
-
-    Raises:
-        ZooError: the text is no longer what it was.
     """
     import numpy as np
 

@@ -1,0 +1,336 @@
+"""Every known issue is recognised by its words, harmless lines alarm nobody, and a huge log is read in a second."""
+
+import csv
+import json
+import random
+import re
+import time
+from pathlib import Path
+from typing import Any
+
+import pytest
+import yaml
+
+from tests.support import CHECKOUT
+from zoo.cli import main as cli
+from zoo.environments import selection
+from zoo.explain import known_issues, log_clues
+
+LOGS = CHECKOUT / "tests" / "logs"
+EFFECTS = ("fatal", "silent-wrong", "silent-cpu", "slow", "harmless")
+
+
+def _load(name: str) -> Any:
+    return yaml.safe_load((LOGS / name).read_text(encoding="utf-8"))
+
+
+EXCERPTS: dict[str, list[Any]] = _load("excerpts.yaml")
+HARMLESS: list[list[str]] = _load("harmless.yaml")
+REPORTED: list[dict[str, Any]] = _load("reported.yaml")
+
+
+@pytest.mark.parametrize("name", EXCERPTS)
+def test_each_issue_is_recognised(name: str) -> None:
+    backend, text = EXCERPTS[name]
+    padding = "Epoch 1/5\nstep 100: loss 0.25\n"
+    for log in (text, padding + text + "\n" + padding, text.replace("\n", "\r\n"), text.upper()):
+        assert [finding.id for finding in known_issues.explain(log, backend)] == [name]
+    (finding,) = known_issues.explain(padding + text, backend)
+    assert finding.number >= 3
+    assert finding.line in text
+    assert finding.cause
+    assert finding.remedy
+    assert finding.source
+
+
+def test_every_issue_with_words_has_an_excerpt() -> None:
+    spoken = {issue.id for issue in known_issues.issues() if issue.patterns}
+    assert spoken == set(EXCERPTS)
+    assert len(spoken) >= 94
+
+
+@pytest.mark.parametrize(("backend", "text"), HARMLESS)
+def test_healthy_runs_alarm_nobody(backend: str, text: str) -> None:
+    for known in (backend, None):
+        assert known_issues.explain(text, known) == []
+
+
+@pytest.mark.parametrize("report", REPORTED, ids=[report["source"] for report in REPORTED])
+def test_public_reports(report: dict[str, Any]) -> None:
+    findings = known_issues.explain(report["text"], report["backend"])
+    assert [finding.id for finding in findings] == report["found"]
+
+
+def test_harmless_issues_are_marked_so() -> None:
+    for name in ("metal-numa-harmless", "tf-gpu-device-0-harmless", "mps-pin-memory-harmless", "metal-0mb-harmless"):
+        (finding,) = known_issues.explain(EXCERPTS[name][1])
+        assert finding.harmless
+        assert finding.command == ""
+    (serious,) = known_issues.explain(EXCERPTS["mps-oom"][1])
+    assert not serious.harmless
+
+
+def test_the_backend_decides_what_the_same_words_mean() -> None:
+    text = "ModuleNotFoundError: No module named 'tensorflow'"
+    assert [finding.id for finding in known_issues.explain(text, "plaidml")] == ["plaidml-wants-tensorflow"]
+    assert [finding.id for finding in known_issues.explain(text, "mps")] == ["keras-default-backend-tf"]
+    assert known_issues.explain("Segmentation fault: 11", "metal") == []
+    assert known_issues.explain("Segmentation fault: 11") == []
+
+
+def test_a_placement_on_a_gpu_of_nvidia_is_not_blamed_on_metal() -> None:
+    cuda = "Opened dynamic library libcudart.so.11.0\n"
+    text = "Could not satisfy explicit device specification '/device:GPU:0' because no supported kernel for GPU"
+    assert [finding.id for finding in known_issues.explain(cuda + text)] == ["tf-device-placement"]
+    assert "metal-no-gpu-kernel" in [finding.id for finding in known_issues.explain(text, "metal")]
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        "slurmstepd: error: Detected 1 oom_kill event in StepId=4711.batch. Some OOM Killed",
+        "Last State: Terminated  Reason: OOMKilled  Exit Code: 137",
+    ],
+)
+def test_memory_that_a_cluster_refuses_is_known(line: str) -> None:
+    assert [finding.id for finding in known_issues.explain(line)] == ["host-memory"]
+
+
+def test_one_line_is_explained_once_and_several_each() -> None:
+    vm, full = EXCERPTS["mps-ci-runner"][1], EXCERPTS["mps-oom"][1]
+    log = "\n".join([vm, vm, full, EXCERPTS["metal-numa-harmless"][1], full])
+    findings = {finding.id: finding.number for finding in known_issues.explain(log)}
+    assert findings == {"mps-ci-runner": 1, "mps-oom": 3, "metal-numa-harmless": 4}
+
+
+def test_a_general_issue_is_told_only_without_a_special_one() -> None:
+    general, special = EXCERPTS["build-wheel-failed"][1], EXCERPTS["build-distutils-gone"][1]
+    assert [finding.id for finding in known_issues.explain(f"{general}\n{special}")] == ["build-distutils-gone"]
+    assert [finding.id for finding in known_issues.explain(general)] == ["build-wheel-failed"]
+
+
+def test_a_package_index_that_is_out_of_reach_is_no_matter_of_data_sets() -> None:
+    log = """Cannot build the environment of stack tf-2.21: Request failed after 3 retries
+      Caused by: Failed to fetch: `https://packages.example.org/simple/keras/`
+      Caused by: error sending request for url (https://packages.example.org/simple/keras/)
+      Caused by: client error (Connect)
+      Caused by: dns error: failed to lookup address information: Temporary failure in name resolution
+    """
+    assert [finding.id for finding in known_issues.explain(log)] == ["pip-network"]
+
+
+def test_nothing_known_is_nothing_said() -> None:
+    assert known_issues.explain("") == []
+    assert known_issues.explain("KeyError: 'a problem nobody has written down'") == []
+    assert known_issues.explain("\x00\xff\udcff binary rubbish \u2028") == []
+
+
+def test_findings_are_told_with_what_to_type_and_harmless_ones_last() -> None:
+    log = EXCERPTS["tf-gpu-device-0-harmless"][1] + "\n" + EXCERPTS["metal-tf220-pywrap"][1]
+    text = known_issues.render(known_issues.explain(log))
+    assert text.index("line 2: NotFoundError") < text.index("line 1: E tensorflow")
+    for piece in (
+        "    python -m pip install tensorflow==2.19.1",
+        "source: tensorflow/tensorflow#126254",
+        "harmless: ",
+    ):
+        assert piece in text
+    assert "doctor --json" in known_issues.render([])
+
+
+# -- logs as they come
+
+
+def test_what_the_log_names_stands_in_the_answer() -> None:
+    (mismatch,) = known_issues.explain(
+        "Loaded runtime CuDNN library: 8.1.0 but source was compiled with: 8.6.0.  It needs"
+    )
+    assert "8.6.0" in mismatch.cause
+    assert "8.1.0" in mismatch.cause
+    (missing,) = known_issues.explain("NotFoundError: No registered 'Zeta' OpKernel for 'GPU' devices compatible")
+    assert "Zeta" in missing.cause
+    (either,) = known_issues.explain("AttributeError: module 'keras.utils' has no attribute 'to_ordinal'")
+    assert "to_ordinal" in either.cause
+    assert "{" not in mismatch.cause + missing.cause + either.cause
+
+
+@pytest.mark.parametrize("name", EXCERPTS)
+def test_no_placeholder_is_left(name: str) -> None:
+    backend, text = EXCERPTS[name]
+    for finding in known_issues.explain(text, backend):
+        assert not re.search(r"\{\w*[|,}]", re.sub(r"\{saved_model[^}]*\}", "", finding.cause + finding.remedy))
+
+
+def test_text_in_braces_is_not_filled_in_again() -> None:
+    (finding,) = known_issues.explain("OSError: SavedModel file does not exist at: {path}/{0.__class__}")
+    assert "{path}/{0.__class__}" in finding.cause
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        lambda text: "\x1b[31m" + text.replace("MPS", "\x1b[1mMPS\x1b[0m") + "\x1b[0m",
+        lambda text: "epoch 1\repoch 2\r" + text + "\r",
+        lambda text: "\0".join(text),
+        lambda text: "\ufeff" + text.replace("'", "\u2019").replace(" ", "\u00a0"),
+        lambda text: "\udcff\x00\x07 " + text + "\x9b",
+        lambda text: "x" * 100_000 + " " + text + " " + "y" * 100_000,
+    ],
+    ids=["colours", "progress bars", "two bytes a letter", "an editor's quotes", "binary", "one long line"],
+)
+def test_logs_come_through_terminals_and_editors(change: Any) -> None:
+    text = "NotImplementedError: The operator 'aten::zeta' is not currently implemented for the MPS device."
+    (finding,) = known_issues.explain(change(text))
+    assert finding.id == "mps-op-not-implemented"
+    assert finding.line.isprintable()
+    assert len(finding.line) <= 300
+
+
+def test_an_unknown_log_is_told_by_its_last_line_that_matters() -> None:
+    frames = 'Traceback (most recent call last):\n  File "model.py", line 12, in <module>\n'
+    shown = known_issues.render([], f"ok\n{frames}zeta.ShapeError: \x1b[31mrank 3 of 4\x1b[0m\nbye")
+    for piece in (
+        "Nothing in this log is a known issue",
+        "shapes and types",
+        "4: zeta.ShapeError: rank 3 of 4",
+        "line 12",
+    ):
+        assert piece in shown
+    assert "\x1b" not in shown
+    assert log_clues.find("").line == ""
+    assert "No line looks like an error" in known_issues.render([], "Epoch 1/5\nloss: 0.25")
+    family = log_clues.find("Segmentation fault (core dumped)").family
+    assert family is not None
+    assert family.name == "a crash in native code"
+
+
+@pytest.mark.parametrize(("text", "status"), [("OMP: Error #15: Initializing libomp", 0), ("all is well", 1)])
+def test_the_exit_status_says_whether_anything_is_known(
+    text: str, status: int, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    log = tmp_path / "a.log"
+    log.write_text(text, encoding="utf-8")
+    assert cli.main(["explain", str(log)]) == status
+    capsys.readouterr()
+    assert cli.main(["explain", str(log), "--json"]) == status
+    assert len(json.loads(capsys.readouterr().out)) == 1 - status
+
+
+def test_logs_that_people_pasted(shared_data: Path) -> None:
+    logs = shared_data / "logs"
+    if not (logs / "index.csv").is_file():
+        pytest.skip(f"no index.csv in {logs}")
+    with (logs / "index.csv").open(encoding="utf-8", newline="") as index:
+        rows = {row["n"]: row for row in csv.DictReader(index)}
+    known = {name: known_issues.explain((logs / f"{name}.txt").read_text(encoding="utf-8")) for name in rows}
+    assert [name for name, row in rows.items() if row["wanted"] == "nothing" and known[name]] == []
+    silent = [name for name, row in rows.items() if row["wanted"] != "nothing" and not known[name]]
+    assert len(silent) <= 0.1 * len(rows)
+
+
+# -- the knowledge itself
+
+
+def test_entries_are_complete_and_unique() -> None:
+    names = [issue.id for issue in known_issues.issues()]
+    assert len(names) == len(set(names))
+    for issue in known_issues.issues():
+        assert issue.patterns or issue.probe, issue.id
+        assert all((issue.cause, issue.remedy, issue.source)), issue.id
+        assert issue.effect in EFFECTS, issue.id
+        assert set(issue.backends) <= set(selection.names()), issue.id
+        assert issue.backends or not issue.vague, issue.id
+        assert all(len(say) >= 6 for say in issue.patterns), issue.id
+
+
+def test_a_numpy_that_is_too_old_is_not_taken_for_one_that_is_too_new() -> None:
+    text = (
+        "RuntimeError: module compiled against API version 0x10 but this version of numpy is 0xf\n"
+        "ImportError: numpy.core.multiarray failed to import\n"
+    )
+    assert [finding.id for finding in known_issues.explain(text)] == ["numpy-api-version"]
+
+
+def test_every_source_is_whole() -> None:
+    for issue in known_issues.issues():
+        parts = re.split(r"; |, (?=[\w.-]+/[\w.-]+#)", issue.source)
+        # " #" begins a comment in YAML: a source that is not in quotes ends there.
+        assert all(re.fullmatch(r"[\w.-]+/[\w.-]+#\d+|[^#]{6,120}", part) for part in parts), issue.source
+
+
+def test_entries_name_only_what_they_read() -> None:
+    ids = {issue.id for issue in known_issues.issues()}
+    for issue in known_issues.issues():
+        read = set(re.findall(r"\?P<(\w+)>", " ".join([issue.context_pattern, *issue.details])))
+        fields = known_issues.FIELD.findall(issue.cause + issue.remedy + issue.command)
+        assert {name for names, _ in fields for name in names.split(",")} <= read, issue.id
+        assert set(issue.replaces) <= ids, issue.id
+
+
+def test_probes_name_their_issue() -> None:
+    probes = [issue.probe for issue in known_issues.issues() if issue.probe]
+    assert len(probes) == len(set(probes)) >= 18
+
+
+def _expressions() -> list[str]:
+    return [e for i in known_issues.issues() for e in (i.context_pattern, i.unless, *i.details) if e]
+
+
+@pytest.mark.parametrize("expression", sorted(set(_expressions())))
+def test_expressions_cannot_run_away(expression: str) -> None:
+    # An unbounded repetition inside another is what makes matching take for ever; so is one of "anything".
+    outside = re.sub(r"\[\^?\]?[^\]]*\]", "C", expression)
+    assert not re.search(r"[*+]\)?[*+{]|\.[*+]|C[*+]", outside)
+    names = re.findall(r"[a-zA-Z]{3,}", expression) or ["x"]
+    contexts = [(word + " ") * (1200 // (len(word) + 1)) for word in names] + ["a" * 1200, "a.b-1 " * 200, "/" * 1200]
+    begin = time.process_time()
+    for context in contexts:
+        re.search(expression, context, re.IGNORECASE)
+    assert time.process_time() - begin < 0.02 * len(contexts)
+
+
+def _logs() -> dict[str, str]:
+    chance = random.Random(1)  # noqa: S311
+    words = [
+        "step",
+        "loss",
+        "0.12",
+        "tensorflow",
+        "torch",
+        "error",
+        "MPS",
+        "memory",
+        "symbol",
+        "plaidml",
+        "GPU",
+        "the",
+    ]
+    lines = [" ".join(chance.choices(words, k=13)) for _ in range(70_000)]
+    return {
+        "lines": "\n".join(lines),
+        "one line": " ".join(lines),
+        "near misses": "out of range METAL tensorflow-metal SyntaxError dlopen libplaidml\n" * 70_000,
+        "hits": (EXCERPTS["mps-oom"][1] + "\n") * 30_000,
+        "escapes": "\x1b[" * 2_500_000,
+        "one letter": "a" * 10_000_000,
+    }
+
+
+@pytest.mark.parametrize("kind", ["lines", "one line", "near misses", "hits", "escapes", "one letter"])
+def test_a_log_of_megabytes_takes_seconds(kind: str) -> None:
+    log = _logs()[kind] + "\nCould not find compiler for platform METAL"
+    assert len(log) > 4_500_000
+    known_issues.issues()
+    begin = time.process_time()
+    findings = known_issues.explain(log, "metal")
+    assert time.process_time() - begin < 8  # an old processor; what grows by squares takes hours
+    assert "metal-xla-compiler" in {finding.id for finding in findings}
+
+
+def test_fifty_megabytes_of_training_take_a_few_seconds() -> None:
+    line = "Epoch {0}/90 step {0} [=====>....] - ETA: 12s - loss: 0.{0} - accuracy: 0.9{0}\n"
+    log = "".join(line.format(step) for step in range(600_000)) + EXCERPTS["mps-oom"][1]
+    assert len(log) > 45_000_000
+    begin = time.process_time()
+    assert [finding.id for finding in known_issues.explain(log)] == ["mps-oom"]
+    assert time.process_time() - begin < 8

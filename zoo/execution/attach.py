@@ -1,0 +1,58 @@
+"""Follow a run of another process: its events so far, then each as it comes."""
+
+import contextlib
+import time
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+
+from zoo.core import console
+from zoo.execution import event_display
+from zoo.runs import event_log, lock, records
+from zoo.runs.event_log import Event
+
+PAUSE_S = 0.3
+
+
+def follow(folder: Path, figures: Sequence[str]) -> str:
+    """Show the events of a run until it ends; nothing in the folder is changed.
+
+    Args:
+        folder: the run folder.
+        figures: figures of a step or an epoch to show.
+
+    Returns:
+        How it ended: ``completed``, ``interrupted``, ``failed`` or ``killed``.
+    """
+    record = records.read(folder)
+    running = lock.is_held(folder)
+    console.say(f"{folder}: {record.get('model')}, begun {record.get('started')}")
+    if running:
+        console.say("Ctrl-C leaves it alone and ends the watching.")
+    with event_display.following("Waiting for its next step", figures) as show:
+        for event in _events(folder):
+            # The folder may come from a stranger: what cannot be shown is passed over.
+            with contextlib.suppress(KeyError, TypeError, ValueError, AttributeError):
+                show(event)
+    return str(records.read(folder)["exit"])
+
+
+def _events(folder: Path) -> Iterator[Event]:
+    path = folder / "events.jsonl"
+    while not path.is_file() and lock.is_held(folder):
+        time.sleep(PAUSE_S)
+    if not path.is_file():
+        return
+    begun = b""
+    with path.open("rb") as source:
+        while True:
+            running = lock.is_held(folder)  # asked first: what was written before the lock was released is still read
+            line = begun + source.readline(event_log.LONGEST)
+            if line.endswith(b"\n"):
+                event, begun = event_log.parse(line), b""
+                if event is not None:
+                    yield event
+            elif not running or len(line) > event_log.LONGEST:
+                return
+            else:
+                begun = line
+                time.sleep(PAUSE_S)

@@ -1,0 +1,88 @@
+"""Diagnosis of a worker that did not finish: exit status, end of the log, known issues."""
+
+import signal
+from pathlib import Path
+
+from zoo import protocol
+from zoo.core.errors import ZooError
+from zoo.execution.worker_process import Outcome
+from zoo.explain import known_issues
+
+LOG_TAIL_LINES = 20
+# An uncaught C++ exception is reported in so many lines, the last ones of the log.
+CPP_ERROR_LINES = 3
+
+
+def log_tail(folder: Path, lines: int = LOG_TAIL_LINES) -> str:
+    """Return the last lines of ``worker.log``."""
+    path = folder / "worker.log"
+    if not path.is_file():
+        return ""
+    with path.open("rb") as source:
+        source.seek(max(0, path.stat().st_size - 65_536))
+        text = source.read().decode("utf-8", "replace")
+    return "\n".join(text.splitlines()[-lines:])
+
+
+def ran_out_of_memory(outcome: Outcome, folder: Path) -> bool:
+    """Whether a worker ended for want of memory: it said so, the system killed it, or C++ had no more and gave up."""
+    if outcome.done or outcome.interrupted or outcome.silent_s:
+        return False
+    if outcome.error:
+        return outcome.error.get("type") == protocol.OUT_OF_MEMORY
+    return outcome.returncode == -signal.SIGKILL or (
+        outcome.returncode < 0 and "bad_alloc" in log_tail(folder, CPP_ERROR_LINES)
+    )
+
+
+def failure(outcome: Outcome, folder: Path, backend: str) -> ZooError:
+    """Return the error that says why a worker did not finish, with the end of its log and matching known issues."""
+    tail, log = log_tail(folder), folder / "worker.log"
+    # What the logs say of connections that broke follows from the process that is gone.
+    text = "" if outcome.error.get("type") == protocol.GROUP_BROKEN else tail
+    findings = [finding for finding in known_issues.explain(text, backend) if finding.effect != "harmless"]
+    rendered = [known_issues.render(findings)] if findings else []
+    known = "".join(f"{text}\n" for text in [*rendered, *_probe_issues(outcome)])
+    ending = _ending(outcome, folder)
+    if outcome.error.get("type") in protocol.ERROR_KINDS:
+        return ZooError(ending, f"{known}What there is of the run is kept in {folder}, its log included.")
+    return ZooError(ending, f"{known}The end of {log}:\n{_indented(tail)}")
+
+
+def _probe_issues(outcome: Outcome) -> list[str]:
+    """Return the known issues that the failed probes name."""
+    names = {row.get("issue") for row in outcome.start.get("probes") or []} - {None}
+    return [
+        f"{issue.id}: {issue.cause}\n  what to do: {issue.remedy} {issue.command}\n  source: {issue.source}"
+        for issue in known_issues.issues()
+        if issue.id in names
+    ]
+
+
+def _ending(outcome: Outcome, folder: Path) -> str:
+    if outcome.error:
+        lost = _how_lost(outcome) if outcome.error.get("type") == protocol.GROUP_BROKEN else ""
+        return f"The worker stopped: {outcome.error.get('message')}{lost}"
+    if outcome.silent_s:
+        return (
+            f"The worker showed no sign of life for {outcome.silent_s / 60:.1f} minutes and was ended: its device or"
+            " driver hangs, or a step takes longer than trainer.hang_minutes allows"
+        )
+    if outcome.returncode < 0:
+        name = signal.Signals(-outcome.returncode).name
+        often = "often the system, out of memory" if name == "SIGKILL" else "out of memory"
+        why = f" ({often}: try a smaller batch)" if ran_out_of_memory(outcome, folder) else ""
+        which = "The worker" if outcome.lost_rank is None else f"Process {outcome.lost_rank} of the training"
+        return f"{which} was killed by {name}{why}"
+    return f"The worker ended with status {outcome.returncode} and did not say why"
+
+
+def _how_lost(outcome: Outcome) -> str:
+    """Say how the process ended that another one missed, where this machine knows."""
+    if outcome.lost_rank is None or outcome.returncode >= 0:
+        return ""
+    return f"; process {outcome.lost_rank} was killed by {signal.Signals(-outcome.returncode).name}"
+
+
+def _indented(text: str) -> str:
+    return "\n".join(f"  | {line}" for line in text.splitlines())

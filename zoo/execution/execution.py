@@ -1,0 +1,267 @@
+"""Execution of a request: ensure the environment, run the worker, record the outcome."""
+
+import contextlib
+import shutil
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+from zoo import protocol
+from zoo.config import model_files
+from zoo.config.config_files import model_arguments
+from zoo.config.schemas.common import Settings
+from zoo.config.schemas.distributed import Shareable
+from zoo.core import console
+from zoo.core.errors import ZooError
+from zoo.environments import external, store
+from zoo.execution import diagnosis, event_display, launchers, probe_cache, process_group, retry, worker_process
+from zoo.execution.watchdog import ProcessLimits
+from zoo.execution.worker_process import Feed, Outcome, Request
+from zoo.explain import known_issues
+from zoo.runs.context import RunContext
+from zoo.runs.event_log import Event
+from zoo.runs.records import Json
+
+
+def execute(
+    context: RunContext[Settings],
+    request: Request,
+    watch: event_display.Show | None = None,
+    feed: Feed | None = None,
+    live: bool = True,
+    started: Callable[[], None] | None = None,
+) -> Outcome:
+    """Run the worker on a request and record its outcome.
+
+    Args:
+        context: the run.
+        request: see :func:`request_of`.
+        watch: called with every event of the worker, after it is shown.
+        feed: see :func:`zoo.execution.worker_process.run`.
+        live: draw bars; false where several workers are at work at once.
+        started: called as soon as the worker runs, for what is best done beside it; must return at once.
+    """
+    environment = ensure_environment(context)
+    if context.resumes:
+        request = retry.resumed(request)
+    probed = _cached_probes(context, environment, request)
+    if probed:
+        request = request | {"probes": probed.rows}
+    outcome = run_worker(context, environment, request, watch, feed, live, started)
+    _record(context, environment, outcome)
+    context.record.probes_from = probed.date if probed else None
+    if not probed and _is_probe_cache_used(context):
+        probe_cache.keep(environment, context.machine, request["device"], outcome.start)
+    return outcome
+
+
+def ensure_environment(context: RunContext[Settings]) -> store.Environment:
+    """Build or find the environment of the run; its lock and versions go into folder and record."""
+    environment = _environment(context)
+    shutil.copyfile(environment.lock, context.folder / "requirements.lock")
+    context.record.stack |= {
+        "lock_sha256": environment.lock_sha256,
+        "python": environment.python_version,
+        "environment": str(environment.folder),
+    }
+    context.record.versions = environment.versions
+    context.record.phases["environment_s"] = round(environment.build_s, 3)
+    return environment
+
+
+def _environment(context: RunContext[Settings]) -> store.Environment:
+    """Return the zoo's own environment, or the user's where ``backend.python`` names one."""
+    own = context.settings.backend.python
+    if own is None:
+        return _own_environment(context)
+    environment, differences = external.inspect(Path(own), context.choice.stack)
+    context.record.stack["own_python"] = own
+    context.record.stack["differences"] = differences
+    for difference in differences:
+        console.warn(f"Your environment differs from the lock: {difference}")
+    return environment
+
+
+def _own_environment(context: RunContext[Settings]) -> store.Environment:
+    try:
+        return store.ensure(context.choice.stack, context.machine.platform)
+    except ZooError as error:
+        findings = known_issues.explain(error.message, context.choice.backend.name)
+        if findings:
+            error.remedy = f"{known_issues.render(findings)}\n{error.remedy}"
+        raise
+
+
+def run_worker(
+    context: RunContext[Settings],
+    environment: store.Environment,
+    request: Request,
+    watch: event_display.Show | None = None,
+    feed: Feed | None = None,
+    live: bool = True,
+    started: Callable[[], None] | None = None,
+) -> Outcome:
+    """Run the worker to its end, and again where the settings ask for it; arguments as :func:`execute`."""
+    variables = store.child_environment(context.choice.stack, context.choice.env)
+    meeting = _meeting(context)
+    if isinstance(context.settings, Shareable) and context.settings.distributed.threads:
+        variables |= process_group.thread_variables(context.settings.distributed.threads)
+    if meeting:
+        request = request | {"distributed": meeting.requested()}
+    with event_display.following(f"Starting {context.choice.stack.name}", context.command.figures, live) as show:
+
+        def handle(event: Event) -> None:
+            show(event)
+            if watch is not None:
+                watch(event)
+
+        def once(path: Path) -> Outcome:
+            limits, name = _limits(context), context.settings.launcher.name
+            launcher = name if others is None else "local"
+            return worker_process.run(
+                environment.python, variables, path, handle, feed, limits, started, launcher, meeting, others
+            )
+
+        with store.in_use(environment), _other_machines(context, meeting) as others:
+            return retry.run_with_retries(context.folder, context.record, request, once)
+
+
+@contextlib.contextmanager
+def _other_machines(
+    context: RunContext[Settings], meeting: process_group.Meeting | None
+) -> Iterator[launchers.Executor | None]:
+    """Open what starts processes on other machines, where a training has some there."""
+    if meeting is None or meeting.nodes == 1:
+        yield None
+        return
+    folder = context.folder / "launcher"
+    folder.mkdir(exist_ok=True)
+    with launchers.executor(context.settings.launcher, folder) as executor:
+        yield executor
+
+
+def _meeting(context: RunContext[Settings]) -> process_group.Meeting | None:
+    """Return how the processes of a training find each other; None where there is only one."""
+    settings = context.settings
+    if not isinstance(settings, Shareable) or settings.distributed.processes == 1:
+        return None
+    wanted = settings.distributed
+    if wanted.nodes > 1 and context.settings.launcher.name == "local":
+        raise ZooError(
+            f"distributed.nodes={wanted.nodes} needs other machines, and launcher is local",
+            "Add launcher=ssh launcher.hosts=[NAME,...], launcher=slurm or launcher=ray.",
+        )
+    here = -(-wanted.processes // wanted.nodes)
+    threads = wanted.threads or max(1, context.machine.cores // here)
+    host = "127.0.0.1" if wanted.nodes == 1 else None
+    return process_group.Meeting(wanted.processes, threads, host, wanted.port, wanted.join_s, wanted.nodes)
+
+
+def _cached_probes(
+    context: RunContext[Settings], environment: store.Environment, request: Request
+) -> probe_cache.Probed | None:
+    if not _is_probe_cache_used(context):
+        return None
+    return probe_cache.known(environment, context.machine, request["device"])
+
+
+def _is_probe_cache_used(context: RunContext[Settings]) -> bool:
+    """Whether probes hold for later runs: in an environment of the user's own anything may change."""
+    return context.settings.backend.probes and context.settings.backend.python is None
+
+
+def _limits(context: RunContext[Settings]) -> ProcessLimits:
+    tolerance = context.settings.fault_tolerance
+    return ProcessLimits(
+        lock=context.lock,
+        hang_s=60 * tolerance.hang_minutes,
+        outlives_terminal=tolerance.on_hangup == "continue",
+    )
+
+
+def _record(context: RunContext[Settings], environment: store.Environment, outcome: Outcome) -> None:
+    """Record what the worker reported."""
+    record = context.record
+    record.device = outcome.start.get("device")
+    record.probes = outcome.start.get("probes")
+    record.versions = {**environment.versions, **_reported_versions(outcome)}
+    record.phases |= _phases(context, outcome)
+    if "processes" in outcome.start:
+        record.processes = outcome.start["processes"] | outcome.done.get("processes", {})
+    record.metrics = outcome.done.get("metrics", {})
+    record.peak_memory_bytes = outcome.done.get("peak_memory_bytes")
+    record.exit = "interrupted" if _is_interrupted(outcome) else "completed" if outcome.done else "failed"
+    if outcome.done.get("stopped"):
+        record.stopped = outcome.done["stopped"]
+
+
+def _is_interrupted(outcome: Outcome) -> bool:
+    """Whether this process was asked to stop, or somebody asked the worker behind its back."""
+    return outcome.interrupted or outcome.done.get("stopped") == "interrupted"
+
+
+def _phases(context: RunContext[Settings], outcome: Outcome) -> dict[str, float]:
+    """Return seconds by phase, those before interruptions included."""
+    spent = context.previous.get("phases", {})
+    return {key: round(spent.get(key, 0.0) + value, 4) for key, value in outcome.done.get("phases", {}).items()}
+
+
+def _reported_versions(outcome: Outcome) -> dict[str, str]:
+    """Return versions as the libraries report them; they take precedence over those of the installer."""
+    return {str(name): str(number) for name, number in outcome.start.get("versions", {}).items()}
+
+
+def request_of(context: RunContext[Settings], model: Json, job: str) -> Request:
+    """Return the parts of a request that all jobs share.
+
+    Args:
+        context: the run.
+        model: name of the model and the arguments of its builder.
+        job: the worker's job.
+    """
+    return {
+        "protocol": protocol.PROTOCOL,
+        "verb": context.verb,
+        "job": job,
+        "run_dir": str(context.folder),
+        "run_id": context.record.get("run_id", ""),
+        "stack": context.choice.stack.requested,
+        "device": context.choice.device(context.settings.backend.device),
+        "probes": context.settings.backend.probes,
+        "tensorboard": context.settings.tracking.tensorboard,
+        "model": requested_model(model, context.folder),
+    }
+
+
+def requested_model(model: Json, folder: Path) -> Json:
+    """Return a model as the worker is asked for it; a file of the user's own is copied into the run folder.
+
+    Args:
+        model: settings of a model, or its ``name`` and ``args``.
+        folder: of the run.
+    """
+    arguments = model["args"] if "args" in model else model_arguments(model)
+    copied = model_files.place(model, folder) if "file" in model else {}
+    copied |= {"saved": model["saved"]} if "saved" in model else {}
+    return {"name": model["name"], "args": arguments, **copied}
+
+
+def raise_if_failed(context: RunContext[Settings], outcome: Outcome) -> None:
+    """Raise the worker's error, unless the worker finished or was asked to stop."""
+    if not outcome.done and not outcome.interrupted:
+        error = diagnosis.failure(outcome, context.folder, context.choice.backend.name)
+        hints = retry.recovery_hints(context.folder, outcome, context.record)
+        damage = _damage(context, outcome)
+        raise ZooError(damage + error.message, "\n".join([*_repair(context, damage), error.remedy, *hints]))
+
+
+def _damage(context: RunContext[Settings], outcome: Outcome) -> str:
+    """Return a sentence about the environment where the worker failed for no reason of its own and files are lost."""
+    environment = Path(context.record.stack.get("environment", ""))
+    known = outcome.error.get("type") in protocol.ERROR_KINDS
+    damage = None if known else store.damage(environment)
+    return f"The environment {environment} is damaged: {damage}. " if damage else ""
+
+
+def _repair(context: RunContext[Settings], damage: str) -> list[str]:
+    name = Path(context.record.stack.get("environment", "")).name
+    return [f"Remove it, and the next run builds it again: python -m zoo env remove {name}"] if damage else []

@@ -1,0 +1,100 @@
+"""Jupyter kernels that are stacks: kernelspecs in the user's Jupyter folder, with the Python of an environment."""
+
+import json
+import os
+import re
+import sys
+from dataclasses import dataclass
+from pathlib import Path
+
+from zoo.core.errors import ZooError, unknown
+from zoo.core.files import remove as remove_path
+from zoo.core.files import write_json
+from zoo.environments import marker
+from zoo.execution.proven_stack import ProvenStack
+from zoo.runs.records import Json
+
+PACKAGE = "ipykernel"
+SPEC = "kernel.json"
+# Jupyter's own variables, and those of the user's, would otherwise reach the stack; empty ones count as unset.
+EMPTIED = ("PYTHONHOME", "TF_USE_LEGACY_KERAS")
+
+
+@dataclass(frozen=True)
+class Kernel:
+    """A kernel that was installed here; ``state`` is ``"ready"`` or why not."""
+
+    name: str
+    stack: str
+    state: str
+    folder: Path
+
+
+def folder() -> Path:
+    """Return the folder in which Jupyter looks for the user's kernels."""
+    data = os.environ.get("JUPYTER_DATA_DIR")
+    if data:
+        return Path(data) / "kernels"
+    if os.environ.get("JUPYTER_PLATFORM_DIRS", "").lower() in ("1", "true", "yes"):
+        import platformdirs
+
+        return Path(platformdirs.user_data_dir("jupyter", appauthor=False)) / "kernels"
+    if sys.platform == "darwin":
+        return Path.home() / "Library" / "Jupyter" / "kernels"
+    return Path(os.environ.get("XDG_DATA_HOME") or Path.home() / ".local" / "share") / "jupyter" / "kernels"
+
+
+def install(stack: ProvenStack, name: str | None = None) -> Path:
+    """Register a stack that has :data:`PACKAGE`; one of the same name that was installed here is replaced.
+
+    Returns:
+        The folder of the kernelspec, which bears the name of the kernel.
+    """
+    parts = [part for part in stack.label.split("+") if part != PACKAGE]
+    name = name or "-".join(["zoo", *parts])
+    if not re.fullmatch(r"[a-z0-9._-]+", name):
+        raise ZooError(f"Jupyter takes no kernel of the name {name!r}", "Use a-z, 0-9 and the characters . _ -")
+    target = folder() / name
+    if target.exists() and name not in {kernel.name for kernel in installed()}:
+        raise ZooError(f"{target} was not installed by zoo", "Choose another name: --name NAME")
+    write_json(target / SPEC, _spec(stack, " + ".join(parts)), parents=True)
+    return target
+
+
+def _spec(stack: ProvenStack, title: str) -> Json:
+    python = stack.environment.python
+    path = {"PATH": f"{python.parent}{os.pathsep}${{PATH}}", "VIRTUAL_ENV": str(stack.environment.folder)}
+    return {
+        "argv": [str(python), "-m", "ipykernel_launcher", "-f", "{connection_file}"],
+        "display_name": f"{title} (zoo)",
+        "language": "python",
+        "env": {**dict.fromkeys(EMPTIED, ""), **path, **stack.own_variables()},
+        "metadata": {"debugger": True, "zoo": {"stack": stack.label, "environment": str(stack.environment.folder)}},
+    }
+
+
+def installed() -> list[Kernel]:
+    """List the kernels that were installed here, sorted by name; those of others are left out."""
+    return [kernel for spec in sorted(folder().glob(f"*/{SPEC}")) if (kernel := _read(spec))]
+
+
+def _read(spec: Path) -> Kernel | None:
+    try:
+        own = json.loads(spec.read_text(encoding="utf-8"))["metadata"]["zoo"]
+        there = marker.python_of(Path(own["environment"])).exists()
+    except (OSError, ValueError, KeyError, TypeError):
+        return None
+    state = "ready" if there else "its environment is gone; install it again"
+    return Kernel(spec.parent.name, str(own["stack"]), state, spec.parent)
+
+
+def remove(names: list[str] | None) -> list[Path]:
+    """Remove kernels by name, None: all that were installed here; return the folders that are gone."""
+    present = {kernel.name: kernel.folder for kernel in installed()}
+    for name in names or []:
+        if name not in present:
+            raise unknown("kernel installed by zoo", name, sorted(present))
+    gone = [place for name, place in present.items() if names is None or name in names]
+    for place in gone:
+        remove_path(place)
+    return gone

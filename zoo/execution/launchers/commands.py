@@ -1,0 +1,119 @@
+"""Execute a command on the machine where it is to run: what all executors have in common."""
+
+import os
+import signal
+import subprocess
+import time
+from dataclasses import dataclass
+from pathlib import Path
+from typing import IO
+
+from zoo.core import processes, uses
+from zoo.core.errors import ZooError
+from zoo.execution.launchers import Command
+
+# A run that is asked to stop ends its step, writes a checkpoint and its record.
+GRACE_S = 60.0
+POLL_S = 0.1
+
+
+@dataclass
+class Child:
+    """A child process, which ends when this process ends.
+
+    Args:
+        process: it.
+        pipe: our end of the pipe that tells it of our end; nobody ever writes to it.
+    """
+
+    process: "subprocess.Popen[bytes]"
+    pipe: int
+
+    def is_running(self) -> bool:
+        """Whether it has not ended."""
+        return self.process.poll() is None
+
+    def interrupt(self) -> None:
+        """Send SIGINT."""
+        self.process.send_signal(signal.SIGINT)
+
+    def terminate(self) -> None:
+        """Send SIGTERM."""
+        self.process.terminate()
+
+    def kill(self) -> None:
+        """Send SIGKILL; its own children see the end of a pipe."""
+        self.process.kill()
+
+    def wait(self) -> int:
+        """Wait for its end; return its exit status, negative for a signal."""
+        status = self.process.wait()
+        if self.pipe >= 0:
+            os.close(self.pipe)
+            self.pipe = -1
+        return status
+
+
+@dataclass
+class LocalJob(Child):
+    """A command that runs as a child process.
+
+    Args:
+        place: name of the machine.
+    """
+
+    place: str = "here"
+
+    @property
+    def ticket(self) -> str:
+        """Return the number of the process."""
+        return str(self.process.pid)
+
+
+def start(command: Command) -> LocalJob:
+    """Start a command as a child process."""
+    with processes.death_pipe() as (theirs, ours):
+        variables = {**os.environ, **command.variables, processes.STARTER: str(theirs)}
+        inherited = [theirs, *uses.handles()]
+        try:
+            with open_log(command.log) as log:
+                process = subprocess.Popen(
+                    command.words, stdin=subprocess.DEVNULL, stdout=log, stderr=subprocess.STDOUT, env=variables,
+                    cwd=command.folder, start_new_session=True, pass_fds=inherited,
+                )  # fmt: skip
+        except OSError as error:
+            raise ZooError(
+                f"Cannot start {command.words[0]} in {command.folder}: {error.strerror or error}",
+                "The machine must see the same folders and the same interpreter, or launcher.python names another.",
+            ) from error
+    return LocalJob(process, ours)
+
+
+def open_log(path: Path) -> IO[bytes]:
+    """Open a log to append to."""
+    path.parent.mkdir(parents=True, exist_ok=True)
+    return path.open("ab")
+
+
+def execute(command: Command) -> int:
+    """Execute a command to its end and return its exit status; stop it in order if an engine cancels this."""
+    job = start(command)
+    try:
+        while job.is_running():  # no wait without end: an engine's exception is raised between two steps of ours
+            time.sleep(POLL_S)
+    except BaseException:
+        stop(job)
+        raise
+    return job.wait()
+
+
+def stop(job: LocalJob, grace_s: float = GRACE_S) -> None:
+    """Ask a command to stop, and end it where it does not within the grace."""
+    if job.is_running():
+        job.terminate()
+    deadline = time.monotonic() + grace_s
+    while job.is_running() and time.monotonic() < deadline:
+        time.sleep(POLL_S)
+    if job.is_running():
+        job.kill()
+    job.wait()

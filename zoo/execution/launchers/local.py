@@ -1,0 +1,81 @@
+"""Start workers, and the runs of sweeps, as child processes on this machine."""
+
+import contextlib
+import subprocess
+from collections.abc import Iterable, Iterator
+from pathlib import Path
+from typing import IO
+
+from zoo.config.schemas.launching import LauncherSettings
+from zoo.core import processes, uses
+from zoo.core.errors import ZooError
+from zoo.execution.launchers import Command, Job, commands
+
+NAME = "here"
+
+
+class LocalProcess(commands.Child):
+    """A worker as a child process."""
+
+    @property
+    def stdin(self) -> IO[bytes] | None:
+        """Its standard input, where that was asked for."""
+        return self.process.stdin
+
+    @property
+    def stdout(self) -> IO[bytes] | None:
+        """Its standard output."""
+        return self.process.stdout
+
+    def events(self) -> Iterable[bytes]:
+        """Yield the lines of its standard output until that is closed."""
+        return self.process.stdout or ()
+
+
+def start(command: list[str], env: dict[str, str], cwd: Path, stdin: bool, lock: int | None = None) -> LocalProcess:
+    """Start a child process; see :class:`zoo.execution.launchers.Launcher`."""
+    with processes.death_pipe() as (theirs, ours):
+        inherited = [theirs, *uses.handles(), *([] if lock is None else [lock])]
+        with (cwd / "worker.log").open("ab") as log, _start_errors(command[0]):
+            # A session of its own: Ctrl-C reaches only the host, which then stops the worker in its own way.
+            process = subprocess.Popen(
+                command, stdin=subprocess.PIPE if stdin else subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=log,
+                env={**env, processes.STARTER: str(theirs)}, cwd=cwd, start_new_session=True, pass_fds=inherited,
+            )  # fmt: skip
+    return LocalProcess(process, ours)
+
+
+@contextlib.contextmanager
+def _start_errors(program: str) -> Iterator[None]:
+    try:
+        yield
+    except OSError as error:
+        raise ZooError(
+            f"Cannot start {program}: {error.strerror or error}", "`python -m zoo env list` shows its state."
+        ) from error
+
+
+class LocalExecutor:
+    """Executes commands on this machine.
+
+    Args:
+        jobs: commands at a time at most.
+    """
+
+    def __init__(self, jobs: int) -> None:
+        self.jobs: int | None = jobs
+        self.places = [NAME]
+
+    def submit(self, command: Command, place: str | None = None) -> Job:
+        """Start a command; it ends when this process ends, however that happens."""
+        return commands.start(command)
+
+    def find(self, ticket: str) -> Job | None:
+        """Return None: no command outlives the process that started it."""
+        return None
+
+
+@contextlib.contextmanager
+def opened(settings: LauncherSettings, folder: Path) -> Iterator[LocalExecutor]:
+    """Open an executor; see :class:`zoo.execution.launchers.Launcher`."""
+    yield LocalExecutor(settings.jobs or 1)

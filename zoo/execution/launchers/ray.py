@@ -1,0 +1,123 @@
+"""Execute commands as tasks of a Ray cluster."""
+
+import contextlib
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+from zoo.config.schemas.launching import LauncherSettings
+from zoo.core.errors import ZooError
+from zoo.execution import launchers
+from zoo.execution.launchers import Command, Job, commands
+
+LOST = 255
+
+
+class RayJob:
+    """A task of Ray.
+
+    Args:
+        ray: the library.
+        reference: to the exit status of its command.
+        place: the node that it was meant for, or empty.
+    """
+
+    def __init__(self, ray: Any, reference: Any, place: str) -> None:
+        self._ray, self._reference, self.place = ray, reference, place
+
+    @property
+    def ticket(self) -> str:
+        """Return Ray's name of the task."""
+        return str(self._reference.task_id().hex())
+
+    def is_running(self) -> bool:
+        """Whether it has not ended."""
+        return not self._ray.wait([self._reference], timeout=0)[0]
+
+    def interrupt(self) -> None:
+        """Cancel it: a command that runs is stopped in order."""
+        self._ray.cancel(self._reference, force=False)
+
+    def kill(self) -> None:
+        """End the process of the task; its command sees the end of a pipe."""
+        self._ray.cancel(self._reference, force=True)
+
+    def wait(self) -> int:
+        """Wait for its end; return the exit status of its command, 255 where Ray lost the task."""
+        try:
+            status, self.place = self._ray.get(self._reference)
+        except self._ray.exceptions.RayTaskError as error:
+            cause = error.cause
+            if isinstance(cause, ZooError):
+                raise ZooError(cause.message, cause.remedy) from error
+            return LOST
+        except (self._ray.exceptions.RayError, KeyboardInterrupt):
+            return LOST
+        return int(status)
+
+
+def _execute(command: Command) -> tuple[int, str]:
+    """Execute a command on a node of the cluster; return its exit status and the node's name."""
+    import socket
+
+    return commands.execute(command), socket.gethostname()
+
+
+class RayExecutor:
+    """Hands commands to a Ray cluster.
+
+    Args:
+        ray: the library, connected.
+        settings: of the launcher.
+    """
+
+    def __init__(self, ray: Any, settings: LauncherSettings) -> None:
+        self._ray, self._settings, self.jobs = ray, settings, settings.jobs
+        nodes = [node for node in ray.nodes() if node["Alive"]]
+        self._nodes = {f"{node['NodeManagerAddress']}:{node['NodeManagerPort']}": node["NodeID"] for node in nodes}
+        self.places = sorted(self._nodes)
+        self._task = ray.remote(_execute)
+
+    def submit(self, command: Command, place: str | None = None) -> Job:
+        """Hand over a command; Ray queues it until the cores are free."""
+        self._refuse_too_much()
+        options: dict[str, Any] = {"num_cpus": self._settings.cpus, "num_gpus": self._settings.gpus}
+        if place is not None:
+            kind = self._ray.util.scheduling_strategies.NodeAffinitySchedulingStrategy
+            options["scheduling_strategy"] = kind(self._nodes[place], soft=False)
+        task = self._task.options(name=f"zoo-{command.name}", max_retries=0, **options)
+        return RayJob(self._ray, task.remote(command), place or "")
+
+    def _refuse_too_much(self) -> None:
+        for name, wanted in (("CPU", self._settings.cpus), ("GPU", self._settings.gpus)):
+            most = max((node["Resources"].get(name, 0) for node in self._ray.nodes() if node["Alive"]), default=0)
+            if wanted > most:
+                key = "launcher.cpus" if name == "CPU" else "launcher.gpus"
+                raise ZooError(
+                    f"No node of the Ray cluster has {wanted} {name}s; the most is {most:g}", f"Lower {key}."
+                )
+
+    def find(self, ticket: str) -> Job | None:
+        """Return None: Ray ends the tasks of a process that is gone."""
+        return None
+
+
+@contextlib.contextmanager
+def opened(settings: LauncherSettings, folder: Path) -> Iterator[RayExecutor]:
+    """Open an executor; see :class:`zoo.execution.launchers.Launcher`.
+
+    It uses the cluster at ``launcher.address``, the one that runs here, or else a new one on this machine alone.
+    """
+    ray = launchers.needed("ray", "ray")
+    launchers.needed("ray.util.scheduling_strategies", "ray")  # which ray itself does not load
+    try:
+        ray.init(address=settings.address, log_to_driver=False, configure_logging=False, include_dashboard=False)
+    except Exception as error:  # of many kinds; the one for a node that does not start is Exception itself
+        where = settings.address or "this machine"
+        raise ZooError(
+            f"The Ray cluster at {where} does not answer: {error}", "Start it: ray start --head; see docs/scaling.md."
+        ) from error
+    try:
+        yield RayExecutor(ray, settings)
+    finally:
+        ray.shutdown()

@@ -1,0 +1,203 @@
+"""Execute commands as jobs of Slurm, by submitit.
+
+A job outlives this process: its ticket finds it again. Slurm is asked by squeue alone, which needs no accounting.
+"""
+
+import contextlib
+import getpass
+import subprocess
+import time
+from collections.abc import Iterator
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+from zoo.config.schemas.launching import LauncherSettings
+from zoo.core.errors import ZooError
+from zoo.execution import launchers
+from zoo.execution.launchers import Command, Job, commands
+
+ASK_S = 1.0
+# A shared folder shows a result some time after it was written on another machine.
+RESULT_S = 10.0
+LOST = 255
+# Slurm sends this signal to every process of a job some time before its limit; only submitit's own is to heed it.
+SHIELD = ["/bin/sh", "-c", 'trap "" USR2; exec "$@"', "sh"]
+REQUEUED_AT_MOST = 1000
+
+
+class Shielded:
+    """A command as submitit calls it on the node; it is queued again when its time is up or it is pre-empted.
+
+    Args:
+        command: it; has to be able to go on with what an earlier start left.
+    """
+
+    def __init__(self, command: Command) -> None:
+        self._command = replace(command, words=[*SHIELD, *command.words])
+        self._job: commands.LocalJob | None = None
+
+    def __call__(self) -> int:
+        """Execute it and return its exit status."""
+        self._job = commands.start(self._command)
+        while self._job.is_running():
+            time.sleep(commands.POLL_S)
+        return self._job.wait()
+
+    def checkpoint(self) -> Any:
+        """Stop it in order, and tell submitit to queue it again."""
+        import submitit
+
+        if self._job is not None:
+            commands.stop(self._job)
+        self._job = None
+        return submitit.helpers.DelayedSubmission(self)
+
+
+class SlurmJob:
+    """A job of Slurm.
+
+    Args:
+        queue: where it is listed while it waits or runs.
+        job: submitit's.
+    """
+
+    def __init__(self, queue: "Queue", job: Any) -> None:
+        self._queue, self._job = queue, job
+
+    @property
+    def ticket(self) -> str:
+        """Return its number."""
+        return str(self._job.job_id)
+
+    @property
+    def place(self) -> str:
+        """Return the node, empty before it is known."""
+        return self._queue.node(self.ticket)
+
+    def is_running(self) -> bool:
+        """Whether it has not ended."""
+        return not self._has_answered() and self._queue.has(self.ticket)
+
+    def interrupt(self) -> None:
+        """Cancel it: Slurm sends SIGTERM, and SIGKILL after its KillWait."""
+        self._cancel()
+
+    def kill(self) -> None:
+        """Send SIGKILL to all of its processes."""
+        self._cancel("--signal=KILL", "--full")
+        self._cancel()
+
+    def wait(self) -> int:
+        """Wait for its end; return the exit status of its command, 255 where Slurm ended it."""
+        while self.is_running():
+            time.sleep(ASK_S)
+        deadline = time.monotonic() + RESULT_S
+        while not self._has_answered() and time.monotonic() < deadline:
+            time.sleep(0.1)
+        if not self._has_answered():
+            return LOST
+        try:
+            return int(self._job.result())
+        except Exception as error:  # whatever happened there, submitit repeats it here
+            raise ZooError(f"Slurm's job {self.ticket} could not run its command: {error}", self._logs()) from error
+
+    def _has_answered(self) -> bool:
+        return bool(self._job.paths.result_pickle.is_file())
+
+    def _cancel(self, *options: str) -> None:
+        subprocess.run(["scancel", *options, self.ticket], capture_output=True, check=False)
+
+    def _logs(self) -> str:
+        return f"Its log is {self._job.paths.stderr}"
+
+
+class Queue:
+    """The jobs of this user that wait or run, as squeue lists them; asked at most once a second."""
+
+    def __init__(self) -> None:
+        self._asked, self._jobs, self._nodes = 0.0, dict[str, str](), dict[str, str]()
+
+    def add(self, ticket: str) -> None:
+        """Take a job that was just submitted as listed."""
+        self._jobs[ticket] = "PENDING"
+
+    def has(self, ticket: str) -> bool:
+        """Whether a job waits or runs."""
+        self._refresh()
+        return ticket in self._jobs
+
+    def node(self, ticket: str) -> str:
+        """Return where a job runs or ran, as far as it is known."""
+        return self._nodes.get(ticket, "")
+
+    def _refresh(self) -> None:
+        if time.monotonic() - self._asked < ASK_S:
+            return
+        self._asked = time.monotonic()
+        command = ["squeue", "--noheader", "--format=%i|%T|%N", f"--user={getpass.getuser()}"]
+        answer = subprocess.run(command, capture_output=True, text=True, check=False)
+        if answer.returncode:  # the controller is restarting: what is known stands until it answers
+            return
+        rows = [line.strip().split("|") for line in answer.stdout.splitlines() if line.count("|") == 2]
+        self._jobs = {number: state for number, state, _ in rows}
+        self._nodes |= {number: node for number, _, node in rows if node}
+
+
+class SlurmExecutor:
+    """Submits commands to Slurm.
+
+    Args:
+        settings: of the launcher.
+        folder: for submitit's files.
+    """
+
+    def __init__(self, settings: LauncherSettings, folder: Path) -> None:
+        submitit: Any = launchers.needed("submitit", "slurm")
+        self.jobs, self.places = settings.jobs, [settings.partition or "slurm"]
+        self._folder, self._queue, self._submitit = folder, Queue(), submitit
+        try:
+            self._executor = submitit.SlurmExecutor(folder, max_num_timeout=REQUEUED_AT_MOST, python=settings.python)
+        except RuntimeError as error:
+            raise ZooError(
+                f"Slurm is not here: {error}", "Start the command on a machine from which sbatch works."
+            ) from error
+        self._parameters = _parameters(settings)
+
+    def submit(self, command: Command, place: str | None = None) -> Job:
+        """Submit a command."""
+        try:
+            self._executor.update_parameters(**self._parameters, job_name=f"zoo-{command.name}")
+            job = self._executor.submit(Shielded(command))
+        except (ValueError, subprocess.SubprocessError, self._submitit.core.utils.FailedJobError) as error:
+            raise ZooError(f"Slurm did not take the job: {error}", "See `sinfo` and launcher.options.") from error
+        self._queue.add(str(job.job_id))
+        return SlurmJob(self._queue, job)
+
+    def find(self, ticket: str) -> Job | None:
+        """Return a job that still waits or runs."""
+        job = SlurmJob(self._queue, self._submitit.SlurmJob(self._folder, ticket, [0]))
+        return job if ticket.isdigit() and job.is_running() else None
+
+
+def _parameters(settings: LauncherSettings) -> dict[str, Any]:
+    """Return the settings as submitit calls them."""
+    wrong = [text for text in settings.options if not text.partition("=")[0].replace("-", "").isalnum()]
+    if wrong:
+        raise ZooError(f"{wrong[0]!r} is no option of sbatch", "Write launcher.options=[account=lab,exclusive].")
+    pairs = [text.lstrip("-").partition("=") for text in settings.options]
+    rows = {
+        "time": settings.minutes,
+        "cpus_per_task": settings.cpus,
+        "partition": settings.partition,
+        "gpus_per_node": settings.gpus or None,
+        "mem": None if settings.memory_gb is None else f"{int(settings.memory_gb * 1024)}M",
+        "additional_parameters": {name: value or True for name, _, value in pairs} or None,
+    }
+    return {name: value for name, value in rows.items() if value is not None}
+
+
+@contextlib.contextmanager
+def opened(settings: LauncherSettings, folder: Path) -> Iterator[SlurmExecutor]:
+    """Open an executor; see :class:`zoo.execution.launchers.Launcher`."""
+    yield SlurmExecutor(settings, folder)

@@ -1,0 +1,175 @@
+"""Execute commands on a list of hosts, by OpenSSH as it is installed and configured.
+
+A command watches its standard input: it stops in order when that is closed, which is also what happens when the
+connection or this process is gone.
+"""
+
+import contextlib
+import re
+import shlex
+import shutil
+import subprocess
+import time
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from zoo.config.schemas.launching import LauncherSettings
+from zoo.core import processes
+from zoo.core.errors import ZooError
+from zoo.core.paths import user_path
+from zoo.execution.launchers import Command, Job, commands
+
+# No question can be answered, and a host that is gone is found out within a minute.
+OPTIONS = ["-T", "-o", "BatchMode=yes", "-o", "ConnectTimeout=15", "-o", "ServerAliveInterval=15",
+           "-o", "ServerAliveCountMax=3"]  # fmt: skip
+# OpenSSH's own exit status where the connection failed.
+UNREACHABLE = 255
+# How long a host that could not be reached is left alone.
+REST_S = 60.0
+
+
+@dataclass
+class Host:
+    """A host of the list.
+
+    Attributes:
+        name: as ssh knows it.
+        jobs: commands at a time.
+        python: interpreter there; None means the same path as here.
+        running: its commands.
+        rests_until: it could not be reached; monotonic seconds.
+    """
+
+    name: str
+    jobs: int = 1
+    python: str | None = None
+    running: list["SshJob"] = field(default_factory=list)
+    rests_until: float = 0.0
+
+    def is_free(self) -> bool:
+        """Whether it has room for one more command."""
+        self.running = [job for job in self.running if job.is_running()]
+        return len(self.running) < self.jobs
+
+
+class SshJob:
+    """A command on another host, as the process of ssh here.
+
+    Args:
+        host: where.
+        process: of ssh.
+    """
+
+    def __init__(self, host: Host, process: "subprocess.Popen[bytes]") -> None:
+        self._host, self._process = host, process
+        self.ticket, self.place = f"{host.name} {process.pid}", host.name
+
+    def is_running(self) -> bool:
+        """Whether it has not ended."""
+        return self._process.poll() is None
+
+    def interrupt(self) -> None:
+        """Close its standard input, which the command takes for SIGTERM."""
+        if self._process.stdin:
+            with contextlib.suppress(BrokenPipeError):
+                self._process.stdin.close()
+
+    def kill(self) -> None:
+        """End the connection; the command there stops within a minute."""
+        self._process.kill()
+
+    def wait(self) -> int:
+        """Wait for its end; return its exit status, 255 where the connection failed."""
+        status = self._process.wait()
+        self.interrupt()
+        if status == UNREACHABLE:
+            self._host.rests_until = time.monotonic() + REST_S
+        return status
+
+
+class SshExecutor:
+    """Hands commands to hosts that have room.
+
+    Args:
+        hosts: the list.
+        settings: of the launcher.
+    """
+
+    def __init__(self, hosts: list[Host], settings: LauncherSettings) -> None:
+        self._hosts, self._settings = hosts, settings
+        room = sum(host.jobs for host in hosts)
+        self.jobs: int | None = min(room, settings.jobs or room)
+        self.places = [host.name for host in hosts]
+
+    def submit(self, command: Command, place: str | None = None) -> Job:
+        """Start a command on the named host, or on one that has room and could be reached lately."""
+        host = self._named(place) if place else self._free()
+        remote = shlex.join(["sh", "-c", _script(command, host.python or self._settings.python)])
+        words = ["ssh", *OPTIONS, *self._settings.options, host.name, remote]
+        try:
+            with commands.open_log(command.log) as log:
+                process = subprocess.Popen(
+                    words, stdin=subprocess.PIPE, stdout=log, stderr=subprocess.STDOUT, start_new_session=True
+                )
+        except OSError as error:
+            raise ZooError(f"Cannot start ssh: {error.strerror or error}", "Install OpenSSH.") from error
+        job = SshJob(host, process)
+        host.running.append(job)
+        return job
+
+    def _named(self, place: str) -> Host:
+        return next(host for host in self._hosts if host.name == place)
+
+    def _free(self) -> Host:
+        now = time.monotonic()
+        return min(self._hosts, key=lambda host: (not host.is_free(), host.rests_until > now, len(host.running)))
+
+    def find(self, ticket: str) -> Job | None:
+        """Return None: a command stops when the connection ends."""
+        return None
+
+
+def _script(command: Command, python: str | None) -> str:
+    """Return the command for the shell of the other host."""
+    words = [python or command.words[0], *command.words[1:]]
+    variables = {**command.variables, processes.STARTER: "0"}
+    pairs = [f"{name}={value}" for name, value in variables.items()]
+    return f"cd {shlex.quote(str(command.folder))} && exec {shlex.join(['env', *pairs, *words])}"
+
+
+def read_hosts(entries: list[str]) -> list[Host]:
+    """Read a list of hosts: their names, or one file with a host a line."""
+    if len(entries) == 1 and user_path(entries[0]).is_file():
+        text = user_path(entries[0]).read_text(encoding="utf-8", errors="replace")
+        entries = [line.partition("#")[0].strip() for line in text.splitlines()]
+    hosts = [_host(entry) for entry in entries if entry]
+    if not hosts:
+        raise ZooError("launcher=ssh has no hosts", "Give launcher.hosts=[mac1,mac2] or launcher.hosts=FILE.")
+    twice = {host.name for host in hosts if [each.name for each in hosts].count(host.name) > 1}
+    if twice:
+        raise ZooError(f"launcher.hosts names {min(twice)} twice", f"Write: {min(twice)} jobs=2, in a file of hosts.")
+    return hosts
+
+
+def _host(entry: str) -> Host:
+    name, *rest = shlex.split(entry)
+    settings = dict(word.partition("=")[::2] for word in rest)
+    jobs = settings.pop("jobs", "1")
+    python = settings.pop("python", None)
+    if settings or not re.fullmatch(r"[1-9]\d{0,3}", jobs) or not re.fullmatch(r"[\w.@:%\[\]][\w.@:%\[\]-]*", name):
+        raise ZooError(f"Cannot read {entry!r} as a host", "Write: NAME, or NAME jobs=2 python=PATH")
+    return Host(name, int(jobs), python)
+
+
+@contextlib.contextmanager
+def opened(settings: LauncherSettings, folder: Path) -> Iterator[SshExecutor]:
+    """Open an executor; see :class:`zoo.execution.launchers.Launcher`."""
+    if shutil.which("ssh") is None:
+        raise ZooError("launcher=ssh needs the program ssh", "Install OpenSSH: apt install openssh-client")
+    hosts = read_hosts(settings.hosts)
+    try:
+        yield SshExecutor(hosts, settings)
+    finally:
+        for job in [job for host in hosts for job in host.running]:
+            job.interrupt()

@@ -1,0 +1,40 @@
+"""Become one process of a training on another machine: python -m zoo.execution.member FOLDER RANK
+
+The environment of the run's stack is built here first, where this machine does not have it yet.
+"""
+
+import os
+import sys
+from pathlib import Path
+
+from zoo.core import console
+from zoo.core.errors import ZooError
+from zoo.environments import machine, stacks, store
+from zoo.execution.process_group import RANK, thread_variables
+from zoo.runs.records import RunRecord
+
+
+def main(words: list[str]) -> None:
+    """Take the place of this process by a worker of the run.
+
+    Args:
+        words: the run folder, which all machines share, the number of the process, and its threads.
+    """
+    folder, rank, threads = Path(words[0]), words[1], int(words[2])
+    try:
+        record = RunRecord.from_untrusted(folder)
+        stack = stacks.load(str(record.stack["name"]))
+        environment = store.ensure(stack, machine.probe().platform)
+    except ZooError as error:
+        console.say(f"Process {rank} cannot start on {os.uname().nodename}: {error.message} {error.remedy}")
+        sys.exit(1)
+    variables = {**store.child_environment(stack), **thread_variables(threads), RANK: rank}
+    if "ZOO_WATCH_HOST" in os.environ:
+        variables["ZOO_WATCH_HOST"] = os.environ["ZOO_WATCH_HOST"]
+    command = store.worker_command(environment.python, folder / "request.json")
+    os.chdir(folder)
+    os.execve(command[0], command, variables)  # noqa: S606  (the program is the environment's own)
+
+
+if __name__ == "__main__":
+    main(sys.argv[1:])

@@ -1,0 +1,128 @@
+"""A stack for code of the user's own: selected, built, its device proven, and the variables for a process in it."""
+
+import hashlib
+import json
+import os
+import shutil
+import tempfile
+from collections.abc import Sequence
+from contextlib import suppress
+from dataclasses import dataclass
+from pathlib import Path
+
+from packaging.requirements import Requirement
+
+from zoo import protocol
+from zoo.core import console, paths
+from zoo.core.errors import ZooError
+from zoo.core.files import write_json
+from zoo.environments import machine, selection, store, surroundings, variables
+from zoo.environments.selection import Selection
+from zoo.environments.store import Environment
+from zoo.execution import diagnosis, event_display, probe_cache, worker_process
+from zoo.execution.probe_cache import Probed
+
+
+@dataclass(frozen=True)
+class ProvenStack:
+    """A stack that is ready.
+
+    Attributes:
+        choice: backend and stack.
+        environment: its libraries.
+        device: the variables that choose the device.
+        label: the stack's name, with what was added.
+    """
+
+    choice: Selection
+    environment: Environment
+    device: dict[str, str]
+    label: str
+
+    def variables(self) -> tuple[dict[str, str], list[str]]:
+        """Return the variables for a process of the user's in this stack, and the names of the user's left out."""
+        folder, stack = self.environment.python.parent, self.choice.stack
+        place = {
+            "PATH": f"{folder}{os.pathsep}{os.environ.get('PATH', os.defpath)}",
+            "VIRTUAL_ENV": str(self.environment.folder),
+        }
+        return variables.for_script(place | self.own_variables() | {"ZOO_KERAS": stack.keras})
+
+    def own_variables(self) -> dict[str, str]:
+        """Return the variables that make a process one of this stack, whatever the user's are."""
+        stack = self.choice.stack
+        fixed = {"PYTHONNOUSERSITE": "1", "PYTHONPATH": str(models_path()), "ZOO_KERAS": stack.keras}
+        return {**stack.env, **self.choice.env, **self.device, **fixed}
+
+
+def prepare(backend: str | None, stack: str | None, added: Sequence[Requirement], probes: bool = True) -> ProvenStack:
+    """Select a stack, build its environment where it is not there yet, and prove its device.
+
+    Args:
+        backend: name; None or ``auto``: the best for this machine.
+        stack: name; None: the backend's best.
+        added: packages beside the stack's own.
+        probes: compare small operations with numpy.
+    """
+    here = machine.probe()
+    choice = selection.select(backend, here, stack)
+    environment = store.ensure(choice.stack, here.platform, added=added)
+    label = environment.folder.name.rpartition("-")[0]
+    device = choice.device()
+    probed = probe_cache.known(environment, here, device) if probes else None
+    if probed is None:
+        probed = _probe(choice, environment, device, probes)
+        probe_cache.keep(environment, here, device, {"probes": probed.rows, "variables": probed.variables})
+    else:
+        console.say(f"Stack {label} on backend {choice.backend.name}, probed here on {probed.date}")
+    return ProvenStack(choice, environment, probed.variables, label)
+
+
+def _probe(choice: Selection, environment: Environment, device: dict[str, str | None], probes: bool) -> Probed:
+    """Let a worker prove the device and compare operations; its folder is kept where it fails."""
+    request = {
+        "protocol": protocol.PROTOCOL,
+        "verb": protocol.PROBE,
+        "stack": choice.stack.requested,
+        "device": device,
+        "probes": probes,
+    }
+    folder = Path(tempfile.mkdtemp(prefix="zoo-probe-"))
+    write_json(folder / "request.json", request)
+    worker_variables = store.child_environment(choice.stack, choice.env)
+    with (
+        event_display.following(f"Starting {choice.stack.name}", ()) as show,
+        store.in_use(environment),
+    ):
+        outcome = worker_process.run(environment.python, worker_variables, folder / "request.json", show)
+    if outcome.interrupted:
+        raise KeyboardInterrupt
+    if not outcome.done:
+        raise diagnosis.failure(outcome, folder, choice.backend.name)
+    shutil.rmtree(folder, ignore_errors=True)
+    return Probed(outcome.start.get("probes") or [], "", outcome.start.get("variables", {}))
+
+
+def models_path() -> Path:
+    """Return a folder that holds nothing but this package, so that ``zoo.models`` is found in any stack."""
+    key = hashlib.sha256(str(paths.PACKAGE).encode()).hexdigest()[:10]
+    folder = paths.cache_dir() / "import" / key
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+        if not (folder / paths.PACKAGE.name).exists():
+            with suppress(FileExistsError):  # another process made it meanwhile
+                (folder / paths.PACKAGE.name).symlink_to(paths.PACKAGE)
+    except OSError as error:
+        raise ZooError(f"Cannot write to {folder}: {error}", "Set ZOO_CACHE to another folder.") from error
+    return folder
+
+
+def unusual_keras_settings() -> dict[str, object]:
+    """Return what the user's ``keras.json`` sets otherwise than Keras does by itself; the backend never counts."""
+    usual = {name: value for name, value in surroundings.KERAS_DEFAULTS.items() if name != "backend"}
+    home = Path(os.environ.get("KERAS_HOME") or Path.home() / ".keras")
+    try:
+        content = json.loads((home / "keras.json").read_text(encoding="utf-8"))
+    except (OSError, ValueError):
+        return {}
+    return {name: content[name] for name, value in usual.items() if content.get(name, value) != value}

@@ -1,0 +1,88 @@
+"""Retries of a worker that failed, and hints for the user where no retry helps."""
+
+import copy
+from collections.abc import Callable
+from pathlib import Path
+
+from zoo import protocol
+from zoo.core import console
+from zoo.core.files import write_json
+from zoo.execution import diagnosis
+from zoo.execution.worker_process import Outcome, Request
+from zoo.runs import event_log, records
+from zoo.runs.records import RunRecord
+
+
+def run_with_retries(folder: Path, record: RunRecord, request: Request, once: Callable[[Path], Outcome]) -> Outcome:
+    """Run a worker on a request; start it again from its last checkpoint as often as the settings allow.
+
+    Args:
+        folder: the run folder, where the request is written.
+        record: the run's; attempts that failed are noted there.
+        request: what the worker is asked to do.
+        once: runs the request at that path to its end.
+
+    Returns:
+        What became of the last attempt, with the epochs of all of them.
+    """
+    path, attempts = folder / "request.json", 0
+    minutes = request.get("train", {}).get("max_minutes")
+    while True:
+        write_json(path, request)
+        outcome = once(path)
+        outcome.epochs = event_log.epochs(folder / "events.jsonl", outcome.epochs)
+        again = _halved(folder, request, outcome, record) or _restarted(request, outcome, attempts)
+        if again is None:
+            return outcome
+        attempts += 1
+        what = outcome.error.get("message") or f"the worker was ended ({outcome.returncode})"
+        record.attempts = [*record.get("attempts", []), {"failed": what, "at": records.now()}]
+        if minutes:  # of all attempts together
+            spent = sum(row.get("epoch_s", 0.0) for row in outcome.epochs)
+            again["train"]["max_minutes"] = max(1e-3, minutes - spent / 60)
+        request = again
+
+
+def resumed(request: Request) -> Request:
+    """Return the same request, to resume from the newest checkpoint."""
+    again = copy.deepcopy(request)
+    again.setdefault("train", {})["resume"] = True
+    return again
+
+
+def _halved(folder: Path, request: Request, outcome: Outcome, record: RunRecord) -> Request | None:
+    """With batches of half the size, where memory ran out and that is wanted."""
+    train = request.get("train", {})
+    size = train.get("batch_size", 1)
+    if train.get("on_oom") != "halve" or size < 2 or not diagnosis.ran_out_of_memory(outcome, folder):
+        return None
+    again = resumed(request)
+    again["train"]["batch_size"] = size // 2
+    record.adjusted = record.get("adjusted", {}) | {"trainer.batch_size": size // 2}
+    console.warn(f"Memory ran out with trainer.batch_size={size}; going on with {size // 2}")
+    return again
+
+
+def _restarted(request: Request, outcome: Outcome, attempts: int) -> Request | None:
+    died = outcome.returncode < 0 and not outcome.done and not outcome.interrupted
+    if not died or attempts >= request.get("train", {}).get("restarts", 0):
+        return None
+    console.warn("The worker died; it is started again from its last checkpoint")
+    return resumed(request)
+
+
+def recovery_hints(folder: Path, outcome: Outcome, record: RunRecord) -> list[str]:
+    """Return what the user can do about a run that failed: resume it, with smaller batches if memory ran out."""
+    if record.verb != "train" or outcome.error.get("type") == protocol.USER_ERROR:
+        return []
+    size = record.config.get("trainer", {}).get("batch_size")
+    size = record.get("adjusted", {}).get("trainer.batch_size", size)
+    smaller = f" trainer.batch_size={size // 2}" if isinstance(size, int) and size > 1 else ""
+    resume = records.resume_command(folder, record.config)
+    if outcome.error.get("type") == protocol.OUT_OF_MEMORY:
+        return [f"To go on with smaller batches: {resume}{smaller}"]
+    if not any((folder / "checkpoints").glob("*.json")):
+        return []
+    died = outcome.returncode < 0 and not outcome.silent_s
+    hint = [f"If memory ran out, with smaller batches: add{smaller}"] if died and smaller else []
+    return [f"To go on from the last checkpoint: {resume}", *hint]

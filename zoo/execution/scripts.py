@@ -1,0 +1,131 @@
+"""Run a script of the user's own in a stack, as plain Python would, and explain it where it fails."""
+
+import contextlib
+import os
+import re
+import signal
+import subprocess
+from collections.abc import Iterator, Sequence
+from types import FrameType
+
+from zoo.core import console, processes, uses
+from zoo.core.errors import ZooError
+from zoo.environments import store
+from zoo.execution.proven_stack import ProvenStack, unusual_keras_settings
+from zoo.execution.stderr_copy import StderrCopy, following_size
+from zoo.explain import known_issues
+
+FORWARDED = ("SIGINT", "SIGTERM", "SIGHUP", "SIGQUIT", "SIGUSR1", "SIGUSR2")
+# A terminal sends these to the script as well as to us.
+OF_TERMINAL = ("SIGINT", "SIGQUIT")
+# Ended on purpose: there is nothing to explain.
+ON_PURPOSE = ("SIGINT", "SIGTERM", "SIGHUP", "SIGPIPE", "SIGQUIT")
+MISSING = re.compile(r"^(?:ModuleNotFound|Import)Error: No module named '?(\w+)'?$", re.MULTILINE)
+# Packages that are called otherwise than their modules.
+PACKAGES = {"PIL": "pillow", "cv2": "opencv-python-headless", "skimage": "scikit-image", "sklearn": "scikit-learn",
+            "yaml": "pyyaml"}  # fmt: skip
+
+
+def run(stack: ProvenStack, words: Sequence[str]) -> int:
+    """Run the stack's Python with these words, on the terminal, input and output of this process.
+
+    Args:
+        stack: ready.
+        words: as after ``python``; none opens an interactive prompt.
+
+    Returns:
+        Its exit status; 128 and the number of the signal that ended it.
+    """
+    variables, dropped = stack.variables()
+    if dropped:
+        console.say(f"Left out or replaced, as they would change the stack: {', '.join(dropped)}")
+    for name, value in unusual_keras_settings().items():
+        console.warn(f"keras.json in your home folder sets {name} to {value!r}")
+    command = [str(stack.environment.python), *words]
+    with store.in_use(stack.environment):
+        if all(word.startswith("-") and word != "-" for word in words):  # a prompt: nothing comes between its lines
+            return _status(_wait(command, variables, None))
+        copy = StderrCopy()
+        with following_size(copy):
+            code = _wait(command, variables, copy)
+    _explain(stack, code, copy.finish())
+    return _status(code)
+
+
+def _wait(command: list[str], variables: dict[str, str], copy: StderrCopy | None) -> int:
+    """Start a process and wait for its end; signals that come meanwhile are its own."""
+    started: list[subprocess.Popen[bytes]] = []
+    with _forwarding(started):
+        try:
+            for lock in uses.handles():
+                os.set_inheritable(lock, True)
+            # Files that our parent opened for the script, such as `<(command)` of a shell, stay open.
+            process = subprocess.Popen(command, env=variables, stderr=copy.stream if copy else None, close_fds=False)
+        except OSError as error:
+            raise ZooError(f"Cannot start {command[0]}: {error.strerror}", "`python -m zoo env list`") from error
+        started.append(process)
+        if copy:
+            copy.start()
+        return process.wait()
+
+
+@contextlib.contextmanager
+def _forwarding(started: list["subprocess.Popen[bytes]"]) -> Iterator[None]:
+    """Pass signals on to the process; those that this process ignores stay ignored in both."""
+    seen: set[int] = set()
+
+    def pass_on(number: int, _frame: FrameType | None) -> None:
+        shared = signal.Signals(number).name in OF_TERMINAL and _in_foreground() and number not in seen
+        seen.add(number)
+        if started and not shared:
+            with contextlib.suppress(ProcessLookupError):
+                started[0].send_signal(number)
+
+    numbers = [getattr(signal, name) for name in FORWARDED]
+    with processes.handling({each: pass_on for each in numbers if signal.getsignal(each) != signal.SIG_IGN}):
+        yield
+
+
+def _in_foreground() -> bool:
+    """Return whether a terminal sends its signals to this process, and so to the script too."""
+    try:
+        terminal = os.open("/dev/tty", os.O_RDONLY | os.O_NOCTTY)
+    except OSError:
+        return False
+    try:
+        return os.tcgetpgrp(terminal) == os.getpgrp()
+    except OSError:
+        return False
+    finally:
+        os.close(terminal)
+
+
+def _status(code: int) -> int:
+    return 128 - code if code < 0 else code
+
+
+def _explain(stack: ProvenStack, code: int, end: str) -> None:
+    """Say below the script's own words why it failed, where that is known."""
+    if code < 0:
+        name = signal.Signals(-code).name
+        if name in ON_PURPOSE:
+            return
+        often = " (often the system, out of memory)" if name == "SIGKILL" else ""
+        console.say(f"zoo: the script was killed by {name}{often}")
+    if code:
+        words = _missing(stack, end) or _known(stack, end)
+        console.say(f"zoo: {words}") if words else None
+
+
+def _missing(stack: ProvenStack, end: str) -> str:
+    modules = MISSING.findall(end[-2000:])
+    if not modules:
+        return ""
+    package = PACKAGES.get(modules[-1], modules[-1].replace("_", "-"))
+    remedy = f"choose a stack that has it, or add its package: python -m zoo run --with {package}"
+    return f"stack {stack.label} has no module {modules[-1]}: {remedy}"
+
+
+def _known(stack: ProvenStack, end: str) -> str:
+    findings = [row for row in known_issues.explain(end, stack.choice.backend.name) if not row.harmless]
+    return f"a known issue, by the end of what the script wrote:\n{known_issues.render(findings)}" if findings else ""

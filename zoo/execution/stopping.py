@@ -1,0 +1,92 @@
+"""Stop a worker's process: on Ctrl-C and SIGTERM in three steps, on a closed terminal as the settings say."""
+
+import contextlib
+import signal
+import threading
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+from zoo.core import console, processes
+from zoo.execution.launchers import Process
+
+INTERRUPT_GRACE_S = 30.0
+TERMINATE_GRACE_S = 5.0
+
+
+class Stopper:
+    """Interrupt, terminate, kill: the next step follows when it is asked for again, or after some patience.
+
+    Args:
+        process: to stop.
+        asked: called at the first step.
+    """
+
+    def __init__(self, process: Process, asked: Callable[[], None]) -> None:
+        self._process, self._asked = process, asked
+        self._steps = 0
+        self._timer: threading.Timer | None = None
+
+    def signalled(self, _number: int, _frame: Any) -> None:
+        """Handle a signal."""
+        self._next()
+
+    def _next(self) -> None:
+        self.rest()
+        self._steps += 1
+        if self._steps == 1:
+            console.say("\nStopping after the step in hand; what was learnt is kept. Ctrl-C again: stop at once.")
+            self._asked()
+            self._send(self._process.interrupt, INTERRUPT_GRACE_S)
+        elif self._steps == 2:
+            console.say("Stopping now.")
+            self._send(self._process.terminate, TERMINATE_GRACE_S)
+        elif self._process.is_running():
+            self._process.kill()
+
+    def _send(self, step: Callable[[], None], patience_s: float) -> None:
+        if self._process.is_running():
+            step()
+        self._timer = threading.Timer(patience_s, self._next)
+        self._timer.daemon = True
+        self._timer.start()
+
+    def rest(self) -> None:
+        """Cancel the next step."""
+        if self._timer is not None:
+            self._timer.cancel()
+
+
+class Hangup:
+    """The terminal was closed: print to a file from now on, and stop the worker or not.
+
+    Args:
+        log: that file.
+        stopper: None leaves the worker running.
+    """
+
+    def __init__(self, log: Path, stopper: Stopper | None) -> None:
+        self._log, self._stopper = log, stopper
+
+    def signalled(self, number: int, frame: Any) -> None:
+        """Handle the signal."""
+        console.leave_terminal(self._log)
+        if self._stopper is not None:
+            self._stopper.signalled(number, frame)
+
+
+@contextlib.contextmanager
+def stopping(process: Process, stopper: Stopper, hangup: Hangup) -> Iterator[None]:
+    """Handle signals while inside; however the block is left, the process has ended afterwards."""
+    wanted = {"SIGINT": stopper.signalled, "SIGTERM": stopper.signalled, "SIGHUP": hangup.signalled}
+    numbers = {getattr(signal, name): act for name, act in wanted.items() if hasattr(signal, name)}
+    try:
+        with processes.handling(numbers):
+            try:
+                yield
+            finally:
+                stopper.rest()
+    finally:
+        if process.is_running():
+            process.kill()
+        process.wait()

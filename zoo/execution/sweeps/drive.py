@@ -1,0 +1,201 @@
+"""Hand the runs of a sweep to an executor, follow them, and try again what failed."""
+
+import collections
+import contextlib
+import signal
+import time
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from zoo.core import console, processes
+from zoo.core.errors import ZooError
+from zoo.execution.launchers import Executor, Job
+from zoo.execution.sweeps import attempts
+from zoo.execution.sweeps.record import Element, Sweep
+
+POLL_S = 0.25
+STOP_S = 90.0
+LOG_LINES = 6
+
+
+@dataclass
+class Progress:
+    """Where a sweep stands.
+
+    Attributes:
+        running: the jobs of elements that wait in the engine or run.
+        failures: how many attempts of each element have failed.
+        waiting: elements that are not handed over yet.
+        places: where each element ran last.
+    """
+
+    running: dict[str, Job] = field(default_factory=dict)
+    failures: "collections.Counter[str]" = field(default_factory=collections.Counter)
+    waiting: "collections.deque[Element]" = field(default_factory=collections.deque)
+    places: dict[str, str] = field(default_factory=dict)
+
+
+Watch = Callable[[Progress], None]
+
+
+def drive(sweep: Sweep, executor: Executor, launcher: str, retries: int, watch: Watch) -> Progress:
+    """Execute all elements without a complete run.
+
+    Args:
+        sweep: with the lock of its folder held.
+        executor: of the launcher.
+        launcher: its name.
+        retries: how often an element that failed is tried again.
+        watch: called whenever something may have changed.
+
+    Raises:
+        KeyboardInterrupt: the user asked to stop; all jobs have ended then.
+    """
+    missing = sweep.missing()
+    progress = Progress(waiting=collections.deque(missing))
+    with stopped_in_order(progress.running):
+        _adopt(sweep, executor, launcher, progress)
+        if progress.waiting:
+            prepare(executor, attempts.preparations(sweep.verb, list(progress.waiting)), sweep.log("").parent)
+        while progress.waiting or progress.running:
+            _submit(sweep, executor, launcher, progress)
+            _collect(sweep, retries, progress)
+            watch(progress)
+            time.sleep(POLL_S)
+    return progress
+
+
+def _adopt(sweep: Sweep, executor: Executor, launcher: str, progress: Progress) -> None:
+    """Follow the jobs that an earlier process handed over and that have not ended."""
+    elements = {each.name: each for each in progress.waiting}
+    for name, ticket in sweep.tickets(launcher).items():
+        job = executor.find(ticket) if name in elements else None
+        if job is not None:
+            progress.running[name] = job
+            progress.waiting.remove(elements[name])
+            console.say(f"{name}: still in the hands of {launcher}, as {ticket}")
+
+
+def _submit(sweep: Sweep, executor: Executor, launcher: str, progress: Progress) -> None:
+    for _ in range(len(progress.waiting)):
+        if executor.jobs is not None and len(progress.running) >= executor.jobs:
+            return
+        element = progress.waiting.popleft()
+        if attempts.is_written(sweep, element):  # by what an earlier sweep left, which ends soon
+            progress.waiting.append(element)
+            continue
+        if sweep.is_complete(element):
+            continue
+        job = executor.submit(attempts.command(sweep, element))
+        progress.running[element.name] = job
+        sweep.note_job(element, launcher, job.ticket)
+
+
+def _collect(sweep: Sweep, retries: int, progress: Progress) -> None:
+    """Take what has ended; an element that failed waits again, unless that has no sense."""
+    elements = {each.name: each for each in sweep.elements}
+    for name, job in list(progress.running.items()):
+        progress.places[name] = job.place or progress.places.get(name, "")
+        if job.is_running():
+            continue
+        status = job.wait()
+        progress.places[name] = job.place or progress.places.get(name, "")
+        sweep.note_place(elements[name], progress.places[name])
+        del progress.running[name]
+        if sweep.is_complete(elements[name]):
+            continue
+        progress.failures[name] += 1
+        again = progress.failures[name] <= retries and _may_differ(sweep, elements[name], status)
+        words = ending(sweep, elements[name], status)
+        console.warn(f"{name}: {words}" + ("; it is tried again" if again else ""))
+        if again:
+            progress.waiting.append(elements[name])
+
+
+def _may_differ(sweep: Sweep, element: Element, status: int) -> bool:
+    """Whether another attempt may end otherwise: not where the settings were refused before anything began."""
+    return status != 1 or bool(sweep.attempts(element))
+
+
+def ending(sweep: Sweep, element: Element, status: int) -> str:
+    """Say how an attempt ended that is not complete."""
+    run = sweep.run_of(element)
+    error = (run or {}).get("error")
+    if isinstance(error, dict) and error.get("message"):
+        return str(error["message"]).splitlines()[0]
+    if status == 1:
+        return last_words(sweep.log(element.name))
+    return f"it ended with exit status {status}" + (f", {run['exit']}" if run else "")
+
+
+def last_words(path: Path) -> str:
+    """Return the error at the end of a log, or its last lines."""
+    lines = path.read_text(encoding="utf-8", errors="replace").splitlines() if path.is_file() else []
+    begins = [at for at, line in enumerate(lines) if line.startswith("error: ")]
+    shown = lines[begins[-1] :] if begins else lines
+    return "\n".join(shown[-LOG_LINES:]).removeprefix("error: ") or f"nothing was written to {path}"
+
+
+def prepare(executor: Executor, wanted: list[list[str]], logs: Path) -> None:
+    """Build the environments that runs need, once for each kind of machine, before any run waits for them.
+
+    Args:
+        executor: of the launcher.
+        wanted: arguments of the zoo that build them.
+        logs: folder for their output.
+    """
+    jobs: dict[str, tuple[str, Job]] = {}
+    for number, place in enumerate(executor.places, 1):
+        for at, arguments in enumerate(wanted, 1):
+            name = f"prepare-{number}-{at}"
+            jobs[name] = place, executor.submit(attempts.of_zoo(name, arguments, logs / f"{name}.log"), place)
+    with stopped_in_order({name: job for name, (_, job) in jobs.items()}):
+        for name, (place, job) in jobs.items():
+            while job.is_running():
+                time.sleep(POLL_S)
+            if job.wait():
+                raise ZooError(
+                    f"The environment cannot be prepared on {place}: {last_words(logs / f'{name}.log')}",
+                    f"The whole log: {logs / f'{name}.log'}",
+                )
+
+
+@contextlib.contextmanager
+def stopped_in_order(running: dict[str, Job]) -> Iterator[None]:
+    """End all jobs when the block is left by an error, Ctrl-C or SIGTERM: first in order, then at once."""
+    with _terminated_as_interrupted():
+        try:
+            yield
+        except BaseException as error:
+            if running:
+                _stop(running, isinstance(error, KeyboardInterrupt))
+            raise
+
+
+def _stop(running: dict[str, Job], asked: bool) -> None:
+    if asked:
+        console.say("\nStopping: what waits is cancelled, what runs keeps what was learnt. Ctrl-C again: at once.")
+    try:
+        for job in running.values():
+            job.interrupt()
+        deadline = time.monotonic() + STOP_S
+        while any(job.is_running() for job in running.values()) and time.monotonic() < deadline:
+            time.sleep(POLL_S)
+    finally:
+        for job in running.values():
+            if job.is_running():
+                job.kill()
+
+
+@contextlib.contextmanager
+def _terminated_as_interrupted() -> Iterator[None]:
+    """Take SIGTERM and a closed terminal for Ctrl-C while inside."""
+
+    def stop(_number: int, _frame: Any) -> None:
+        raise KeyboardInterrupt
+
+    numbers = [getattr(signal, name) for name in ("SIGTERM", "SIGHUP") if hasattr(signal, name)]
+    with processes.handling(dict.fromkeys(numbers, stop)):
+        yield

@@ -1,0 +1,99 @@
+"""The table of a sweep: one row for each of its runs."""
+
+import time
+from pathlib import Path
+
+from zoo.core import console
+from zoo.execution.sweeps.drive import Progress
+from zoo.execution.sweeps.followed import Followed
+from zoo.execution.sweeps.record import Element, Sweep
+from zoo.runs.event_log import Event
+from zoo.runs.records import Json
+from zoo.runs.result import HEADLINES
+
+# Between two looks at the runs; and as many times what a look took, on a disk that is slow.
+PACE_S, REST = 1.0, 10.0
+HEADINGS = ["run", "settings", "state", "where", "result", "seconds"]
+
+
+def rows(sweep: Sweep, progress: Progress | None = None, followed: Followed | None = None) -> list[list[str]]:
+    """Return the cells of all runs.
+
+    Args:
+        sweep: of which.
+        progress: while it is at work; else None.
+        followed: what was known of its runs before; None reads all of them.
+    """
+    shown, followed = progress or Progress(places=sweep.places()), followed or Followed(sweep)
+    waiting = {each.name for each in shown.waiting}
+    followed.look(shown.running, waiting)
+    return [_row(element, shown, waiting, followed) for element in sweep.elements]
+
+
+def _row(element: Element, progress: Progress, waiting: set[str], followed: Followed) -> list[str]:
+    run, place = followed.run(element), progress.places.get(element.name, "")
+    state = _state(element, run, progress, waiting)
+    result = _epoch(followed.last_epoch(Path(run["folder"]))) if run and state == "running" else _result(run or {})
+    seconds = (run or {}).get("seconds")
+    spent = f"{seconds:.1f}" if isinstance(seconds, int | float) else ""
+    return [element.name, " ".join(element.chosen), state, place, result, spent]
+
+
+def _state(element: Element, run: Json | None, progress: Progress, waiting: set[str]) -> str:
+    ended = str(run["exit"]) if run else ""
+    tried = f", attempt {progress.failures[element.name] + 1}" if progress.failures[element.name] else ""
+    if ended == "completed":
+        return ended
+    if element.name in progress.running:
+        return ("running" if ended == "running" else "queued") + tried
+    if element.name in waiting:
+        return "waiting" + tried
+    return ended or ("failed" if progress.failures[element.name] else "missing")
+
+
+def _epoch(row: Event | None) -> str:
+    if row is None:
+        return ""
+    name = next((name for name in HEADLINES if isinstance(row.get(name), float)), "")
+    return f"epoch {row['epoch']}/{row.get('epochs', '?')}" + (f" {name} {row[name]:.4f}" if name else "")
+
+
+def _result(run: Json) -> str:
+    metrics = run.get("metrics") or {}
+    name = next((name for name in HEADLINES if isinstance(metrics.get(name), int | float)), "")
+    return f"{name} {metrics[name]:.4f}" if name else ""
+
+
+class Shown:
+    """Shows the table while it changes: on a terminal drawn anew, elsewhere a line for every change of a state.
+
+    Args:
+        sweep: of which.
+        draw: draws rows anew; None where there is no terminal.
+    """
+
+    def __init__(self, sweep: Sweep, draw: "console.Draw | None") -> None:
+        self._sweep, self._draw, self._followed = sweep, draw, Followed(sweep)
+        self._states: dict[str, str] = {}
+        self._next = 0.0
+
+    def __call__(self, progress: Progress) -> None:
+        """Show where the sweep stands, unless that was shown a moment ago; the end is always shown."""
+        began = time.monotonic()
+        if began < self._next and (progress.running or progress.waiting):
+            return
+        table = rows(self._sweep, progress, self._followed)
+        self._next = time.monotonic() + max(PACE_S, REST * (time.monotonic() - began))
+        if self._draw is not None:
+            self._draw(table)
+        else:
+            self._say(table)
+
+    def _say(self, table: list[list[str]]) -> None:
+        ended = sum(row[2] == "completed" for row in table)
+        for name, settings, state, place, result, spent in table:
+            shown = state.partition(",")[0]
+            if self._states.get(name) != state and shown in ("running", "completed"):
+                words = [f"[{ended}/{len(table)}]", name, settings, state, f"on {place}" if place else "", result]
+                console.say(" ".join(word for word in [*words, f"{spent} s" if spent else ""] if word))
+            self._states[name] = state

@@ -1,0 +1,98 @@
+"""Trainings that are watched while a launcher executes them, and stopped once it is known how they will end."""
+
+import time
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from zoo.execution.launchers import Executor, Job
+from zoo.execution.sweeps import attempts
+from zoo.runs import event_log
+
+# Given the epoch, the metric and the seconds so far: whether to go on.
+GoesOn = Callable[[int, float, float], bool]
+
+
+@dataclass
+class Training:
+    """A training that is executed somewhere.
+
+    Attributes:
+        folder: its run folder.
+        job: it.
+        metric: figure of every epoch.
+        target: value that it has to reach.
+        reached_s: seconds from the start of the worker, libraries loaded, to the end of the epoch that reached it.
+        is_stopped: it was asked to stop.
+    """
+
+    folder: Path
+    job: Job
+    metric: str
+    target: float
+    reached_s: float | None = None
+    is_stopped: bool = False
+    _read: int = 0
+    _began: float | None = None
+    _seen_at: float = 0.0
+    _epochs: list[tuple[int, float, float]] = field(default_factory=list)
+
+    def follow(self, goes_on: GoesOn) -> bool:
+        """Look what it has done since the last look; ask it to stop where that is enough.
+
+        Args:
+            goes_on: called for every new epoch, and with epoch 0 and minus infinity where there is none.
+
+        Returns:
+            Whether it has not ended.
+        """
+        is_running = self.job.is_running()  # asked first: the last line is written before the process ends
+        fresh = self._new_epochs()
+        if not self.is_stopped:
+            for epoch, value, seconds in fresh or [(0, float("-inf"), self._elapsed())]:
+                if value >= self.target:
+                    self.reached_s = seconds
+                if self.reached_s is not None or not goes_on(epoch, value, seconds):
+                    self.is_stopped = True
+                    break
+            if self.is_stopped and is_running:
+                self.job.interrupt()
+        return is_running
+
+    def _elapsed(self) -> float:
+        """Return the seconds since it began, by the clock of this machine."""
+        return 0.0 if self._began is None else time.monotonic() - self._seen_at
+
+    def _new_epochs(self) -> list[tuple[int, float, float]]:
+        """Return epoch, metric and seconds of the whole lines that were written since the last look."""
+        path = self.folder / "events.jsonl"
+        if not path.is_file():
+            return []
+        with path.open("rb") as source:
+            source.seek(self._read)
+            text = source.read()
+        whole = text.rpartition(b"\n")[0]
+        self._read += len(whole) + 1 if whole else 0
+        epochs = []
+        for event in filter(None, map(event_log.parse, whole.split(b"\n"))):
+            if event["event"] == "start" and self._began is None:
+                self._began, self._seen_at = float(event["t"]), time.monotonic()
+            if event["event"] == "epoch" and self._began is not None and self.metric in event:
+                epochs.append((int(event["epoch"]), float(event[self.metric]), float(event["t"]) - self._began))
+        return epochs
+
+
+def begin(executor: Executor, settings: list[str], folder: Path, log: Path, metric: str, target: float) -> Training:
+    """Hand a training to an executor.
+
+    Args:
+        executor: of the launcher.
+        settings: as on the command line.
+        folder: run folder, which must not exist yet.
+        log: for its output.
+        metric: figure of every epoch.
+        target: value that it has to reach.
+    """
+    where = [f"output.root={folder.parent}", f"output.name={folder.name}"]
+    job = executor.submit(attempts.of_zoo(folder.name, ["train", *settings, *where], log))
+    return Training(folder, job, metric, target)

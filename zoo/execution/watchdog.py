@@ -1,0 +1,86 @@
+"""Limits on a worker's process: it inherits the lock, it must send events, and it may outlive the terminal."""
+
+import contextlib
+import threading
+import time
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from typing import IO
+
+from zoo.core import console
+from zoo.execution.launchers import Process
+
+# A busy machine may let a thread wait so long; more means that the whole process stood still.
+SUSPENDED_S = 5.0
+
+
+@dataclass(frozen=True)
+class ProcessLimits:
+    """Limits on a worker's process.
+
+    Attributes:
+        lock: open file of the run folder's lock, which the worker inherits.
+        hang_s: it is killed after so many seconds without an event; 0: never.
+        outlives_terminal: a closed terminal stops nothing; messages then go to ``host.log``.
+    """
+
+    lock: int | None = None
+    hang_s: float = 0.0
+    outlives_terminal: bool = False
+
+
+@contextlib.contextmanager
+def watchdog(process: Process, patience_s: float, hung: Callable[[float], None]) -> Iterator[Callable[[], None]]:
+    """Kill a process that shows no sign of life for too long; yield the function to call for each sign.
+
+    Time asleep does not count, nor does a clock that is set: only the monotonic one is asked.
+
+    Args:
+        process: to watch.
+        patience_s: for so long; 0: for ever.
+        hung: called with the seconds of silence before it is killed.
+    """
+    last, over, pause = [time.monotonic()], threading.Event(), min(1.0, patience_s / 10)
+
+    def watch() -> None:
+        looked = time.monotonic()
+        while not over.wait(pause):
+            now = time.monotonic()
+            if now - looked > pause + SUSPENDED_S:
+                last[0] = now  # this process was stopped itself, and heard nothing: Ctrl-Z, or a frozen container
+            looked, silent = now, now - last[0]
+            if silent > patience_s:
+                hung(silent)
+                process.kill()
+                return
+
+    def alive() -> None:
+        last[0] = time.monotonic()
+
+    if patience_s:
+        threading.Thread(target=watch, daemon=True).start()
+    try:
+        yield alive
+    finally:
+        over.set()
+
+
+class EventFile:
+    """A file of events; a full disk is reported once and stops nothing.
+
+    Args:
+        stream: opened for appending, unbuffered.
+    """
+
+    def __init__(self, stream: IO[bytes]) -> None:
+        self._stream, self._lost, self._torn = stream, False, False
+
+    def write(self, line: bytes) -> None:
+        """Append a line."""
+        line = b"\n" + line if self._torn else line  # what there was room for must not spoil this one too
+        try:
+            self._torn = self._stream.write(line) != len(line)
+        except OSError as error:
+            if not self._lost:
+                console.warn(f"Events are no longer kept in {self._stream.name}: {error.strerror}")
+            self._lost = True

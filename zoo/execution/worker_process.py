@@ -1,0 +1,180 @@
+"""Run a request in a worker's process and follow its events."""
+
+import contextlib
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import IO, Any, Protocol
+
+from zoo import protocol
+from zoo.core import console
+from zoo.environments.store import worker_command
+from zoo.execution import launchers, process_group
+from zoo.execution.stopping import Hangup, Stopper, stopping
+from zoo.execution.watchdog import EventFile, ProcessLimits, watchdog
+from zoo.runs import event_log
+from zoo.runs.event_log import Event
+
+Request = dict[str, Any]
+NO_LIMITS = ProcessLimits()
+
+
+@dataclass
+class Outcome:
+    """What became of a worker.
+
+    Attributes:
+        start: the ``start`` event: versions, device and its proof; empty if the worker did not get that far.
+        done: the ``done`` event; empty if it did not finish.
+        error: the ``error`` event; empty if there was none.
+        epochs: the ``epoch`` events.
+        artifacts: files it announced.
+        interrupted: the user asked it to stop.
+        silent_s: it was killed after so many seconds without an event; 0 otherwise.
+        returncode: exit status; negative for a signal.
+        lost_rank: number of the process that ended first, before its time, of several; None otherwise.
+    """
+
+    start: Event = field(default_factory=dict)
+    done: Event = field(default_factory=dict)
+    error: Event = field(default_factory=dict)
+    epochs: list[Event] = field(default_factory=list)
+    artifacts: list[Path] = field(default_factory=list)
+    interrupted: bool = False
+    silent_s: float = 0.0
+    returncode: int = 0
+    lost_rank: int | None = None
+
+    def lost(self, rank: int, status: int) -> None:
+        """Note which of several processes ended before its time."""
+        self.lost_rank, self.returncode = rank, status
+
+    def hung(self, seconds: float) -> None:
+        """Note that it is killed after so many seconds of silence."""
+        self.silent_s = seconds
+
+    def add(self, event: Event) -> None:
+        """Take in an event."""
+        match event["event"]:
+            case "start":
+                self.start = event
+            case "epoch":
+                self.epochs.append(event)
+            case "resume":  # what follows is trained again
+                self.epochs = [row for row in self.epochs if row["epoch"] < event["epoch"]]
+            case "artifact":
+                self.artifacts.append(Path(event["path"]))
+            case "error":
+                self.error = self.error or event  # of several processes, those that follow suffer from the first
+            case "done":
+                self.done = event
+
+
+class Feed(Protocol):
+    """What hands a worker more work while it runs."""
+
+    def begin(self, stdin: IO[bytes]) -> None:
+        """The worker has started and reads ``stdin``, which the feed closes; must return at once."""
+
+    def event(self, event: Event) -> None:
+        """The worker sent an event."""
+
+    def stop(self) -> None:
+        """The user asked to stop."""
+
+
+def run(
+    python: Path,
+    environment: dict[str, str],
+    request: Path,
+    show: Callable[[Event], None],
+    feed: Feed | None = None,
+    limits: ProcessLimits = NO_LIMITS,
+    started: Callable[[], None] | None = None,
+    launcher: str = "local",
+    meeting: process_group.Meeting | None = None,
+    others: launchers.Executor | None = None,
+) -> Outcome:
+    """Run one request in the worker to its end.
+
+    Args:
+        python: interpreter of the stack's environment.
+        environment: the worker's environment variables, complete.
+        request: path of ``request.json``; ``events.jsonl`` and ``worker.log`` are written beside it.
+        show: called with every event as it comes.
+        feed: speaks to the worker while it runs, where the request needs that.
+        limits: on the process.
+        started: called once the worker runs; must return at once.
+        launcher: name of the module that starts the process.
+        meeting: where several processes share the request, how they find each other.
+        others: starts those on other machines.
+    """
+    outcome = Outcome()
+    starter = launchers.load(launcher)
+    with _following(starter, python, environment, request, feed, limits, outcome, (meeting, others)) as (
+        process,
+        lines,
+    ):
+        if feed and process.stdin:
+            feed.begin(process.stdin)
+        if started:
+            started()
+        for event in _events(lines):
+            outcome.add(event)
+            if feed:
+                feed.event(event)
+            show(event)
+        outcome.returncode = process.wait()
+    return outcome
+
+
+@contextlib.contextmanager
+def _following(
+    launcher: launchers.Launcher,
+    python: Path,
+    environment: dict[str, str],
+    request: Path,
+    feed: Feed | None,
+    limits: ProcessLimits,
+    outcome: Outcome,
+    group: tuple[process_group.Meeting | None, launchers.Executor | None],
+) -> Iterator[tuple[launchers.Process, Iterable[bytes]]]:
+    """Start the process and yield it with the lines it writes, each kept in ``events.jsonl``; end it afterwards."""
+
+    def asked() -> None:
+        outcome.interrupted = True
+        if feed:
+            feed.stop()
+
+    folder = request.parent
+    # Unbuffered: a line that a full disk does not take must not come back when the file is closed.
+    with (folder / "events.jsonl").open("ab", buffering=0) as out:
+        command, stdin = worker_command(python, request), feed is not None
+        process: launchers.Process
+        meeting, others = group
+        if meeting is None:
+            process = launcher.start(command, environment, folder, stdin=stdin, lock=limits.lock)
+        else:
+            starter = process_group.Starter(launcher, command, environment, folder, limits.lock, others)
+            process = process_group.start(starter, stdin, meeting, outcome.lost)
+        stopper = Stopper(process, asked)
+        hangup = Hangup(folder / "host.log", None if limits.outlives_terminal else stopper)
+        with stopping(process, stopper, hangup), watchdog(process, limits.hang_s, outcome.hung) as alive:
+            yield process, _kept(process.events(), EventFile(out), alive)
+
+
+def _kept(lines: Iterable[bytes], file: EventFile, alive: Callable[[], None]) -> Iterator[bytes]:
+    for line in lines:
+        alive()
+        file.write(line)
+        yield line
+
+
+def _events(lines: Iterable[bytes]) -> Iterator[Event]:
+    """Yield the events of lines; warn of what is none, such as a torn last line, and leave it out."""
+    for line in lines:
+        event = event_log.parse(line)
+        if event is not None and event["event"] in protocol.EVENTS:
+            yield event
+        else:
+            console.warn(f"The worker wrote a line that is no event: {line[:120]!r}")

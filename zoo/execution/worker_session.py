@@ -1,0 +1,77 @@
+"""Sessions of workers that stay ready side by side and work one command at a time."""
+
+import contextlib
+import json
+import queue
+import threading
+from collections.abc import Callable
+from typing import IO
+
+from zoo.core.errors import ZooError
+from zoo.execution.worker_process import Feed, Outcome
+from zoo.runs.event_log import Event
+
+
+class WorkerSession:
+    """A worker that prepares itself and then executes one command at a time.
+
+    Args:
+        work: starts the worker with this as its feed and comes back when it has ended; runs in a thread of its own.
+    """
+
+    def __init__(self, work: Callable[[Feed], Outcome]) -> None:
+        self._work = work
+        self._messages: queue.SimpleQueue[Event | Outcome | BaseException] = queue.SimpleQueue()
+        self._stdin: IO[bytes] | None = None
+        self._thread = threading.Thread(target=self._run, daemon=True)
+
+    def start(self) -> Event:
+        """Start the worker; return its ``ready`` event."""
+        self._thread.start()
+        return self._wait("ready")
+
+    def ask(self, command: Event) -> Event:
+        """Send a command; return the ``batch`` event that answers it."""
+        assert self._stdin is not None  # noqa: S101  (it is ready)
+        with contextlib.suppress(BrokenPipeError):  # what it died of comes next
+            self._stdin.write(json.dumps(command).encode() + b"\n")
+            self._stdin.flush()
+        return self._wait("batch")
+
+    def finish(self) -> None:
+        """Close the session and wait until the worker has ended."""
+        self.stop()
+        if self._thread.ident is not None:
+            self._thread.join()
+
+    def _run(self) -> None:
+        try:
+            self._messages.put(self._work(self))
+        except BaseException as error:  # raised again where somebody waits for the worker
+            self._messages.put(error)
+
+    def _wait(self, kind: str) -> Event:
+        while True:
+            message = self._messages.get()
+            if isinstance(message, BaseException):
+                raise message
+            if isinstance(message, Outcome):
+                raise ZooError("The worker ended too early", "Its worker.log says more.")
+            if message["event"] == kind:
+                return message
+
+    # -- called by worker_process.run, in the worker's thread
+
+    def begin(self, stdin: IO[bytes]) -> None:
+        """Take the worker's standard input."""
+        self._stdin = stdin
+
+    def event(self, event: Event) -> None:
+        """Pass an event on to the waiting thread."""
+        self._messages.put(event)
+
+    def stop(self) -> None:
+        """Close the worker's standard input: no more commands follow."""
+        if self._stdin is not None:
+            with contextlib.suppress(BrokenPipeError):  # it is gone already
+                self._stdin.close()

@@ -1,0 +1,1 @@
+"""Explain logs: known issues, and how they are matched."""

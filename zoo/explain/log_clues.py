@@ -1,0 +1,81 @@
+"""What a log without a known issue still shows: the line that matters, where it arose and its family."""
+
+import dataclasses
+import functools
+import re
+
+from zoo.core import paths, schema
+from zoo.explain.log_text import LogText, printable
+
+LINES, WIDTH, BEFORE = 4000, 400, 6
+SILENT = "No line looks like an error. If the program ended early, run it with python -X faulthandler."
+MATTERS = re.compile(
+    r"^\W{0,4}(?:[\w.]{2,80}(?:Error|Exception|Failure|Interrupt)\b|(?:error|fatal|exception)\b)"
+    r"|\b(?:fatal error|error):|\bERR!|Abort trap|Segmentation fault|Bus error|core dumped|terminate called"
+    r"|failed assertion|terminated by signal|segfault|Check failed|Fatal Python error|\bFAILED\b|\bpanic",
+    re.IGNORECASE,
+)
+FRAME = re.compile(r'^\W{0,4}File "[^"\n]{1,300}", line \d{1,7}')
+REPORT = "To report it, attach the whole log, the output of `python -m zoo doctor --json` and, of a run, run.json."
+
+
+@dataclasses.dataclass(frozen=True)
+class Family:
+    """One entry of ``error_families.yaml``."""
+
+    name: str
+    pattern: str
+    next: str
+
+
+@dataclasses.dataclass(frozen=True)
+class Clues:
+    """The last line that looks like an error, the frame before it, and the family that it seems to be of."""
+
+    line: str = ""
+    number: int = 0
+    frame: str = ""
+    family: Family | None = None
+
+
+def find(text: str) -> Clues:
+    """Look through the end of a log for the line that matters."""
+    data = LogText(text).data.decode("utf-8", errors="replace")
+    lines = [line[:WIDTH] for line in data.split("\n")]
+    for index in range(len(lines) - 1, max(-1, len(lines) - LINES), -1):
+        if MATTERS.search(lines[index]):
+            return _clues(lines, index)
+    return Clues()
+
+
+def render(text: str) -> str:
+    """What to say of a log without a known issue, for people."""
+    clues = find(text)
+    lines = ["Nothing in this log is a known issue."]
+    if clues.family:
+        lines.append(f"It seems to belong to: {clues.family.name}")
+    if clues.line:
+        lines.append(f"The last line that matters, {clues.number}: {clues.line}")
+    if clues.frame:
+        lines.append(f"  after: {clues.frame}")
+    return "\n".join([*lines, f"What to do next: {_next(clues)}", REPORT])
+
+
+def _next(clues: Clues) -> str:
+    return clues.family.next if clues.family else SILENT
+
+
+def _clues(lines: list[str], index: int) -> Clues:
+    near = lines[max(0, index - BEFORE) : index + 1]
+    frames = [line for line in lines[max(0, index - LINES) : index] if FRAME.search(line)]
+    family = _family(lines[index]) or _family("\n".join(near))
+    return Clues(printable(lines[index]), index + 1, printable(frames[-1]) if frames else "", family)
+
+
+def _family(text: str) -> Family | None:
+    return next((family for family in _families() if re.search(family.pattern, text)), None)
+
+
+@functools.cache
+def _families() -> tuple[Family, ...]:
+    return tuple(Family(**row) for row in schema.read_yaml(paths.PACKAGE / "explain" / "error_families.yaml"))
