@@ -85,21 +85,6 @@ def test_a_run_goes_on_with_what_its_recipe_said_when_it_began(zoo: Zoo) -> None
     assert zoo(f"resume={FOLDER}", "model.dropout=0.2") == 1
 
 
-def test_a_run_goes_on_without_the_arguments_that_its_model_got_later(
-    zoo: Zoo, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    Path("texts.csv").write_text("text,label\n" + "fine film,good\ndull film,bad\n" * 30)
-    monkeypatch.setenv("FAKE_WORKER", "dies-once")
-    words = ["model=transformer/classifier", "data=text_table", "data.root=texts.csv", "output.name=a"]
-    assert main(["train", *words]) == 1
-    content = record()
-    assert content["config"]["model"].pop("spelling"), "the recipe says so today"
-    Path(FOLDER, "run.json").write_text(json.dumps(content))
-    assert zoo(f"resume={FOLDER}") == 0
-    arguments = json.loads(Path(FOLDER, "request.json").read_text())["model"]["args"]
-    assert (arguments["spelling"], arguments["pair_buckets"]) == (False, 1048576)
-
-
 def test_a_run_whose_data_have_changed_is_refused_each_time_and_stays_as_it_is(
     zoo: Zoo, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:

@@ -106,7 +106,7 @@ def test_no_interpreter_comes_in_by_another_door(stranger: Path, capsys: pytest.
     evil.write_text(f"#!/bin/sh\ntouch {evil}.ran\n")
     evil.chmod(0o755)
     strange = {"backend.python": str(evil), "trainer.epochs=1 backend.python": str(evil)}
-    (stranger / records.RECORD).write_text(json.dumps(anew(stranger) | {"went_on_with": strange}))
+    (stranger / records.RECORD).write_text(json.dumps(anew(stranger) | {"adjusted": strange}))
     goes_on(stranger, capsys)
     assert not Path(f"{evil}.ran").exists()
 

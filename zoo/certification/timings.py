@@ -46,7 +46,7 @@ def matmul(work: Work) -> Findings:
             best[name] = max(best.get(name, 0.0), float(row["gflop_per_s"]))
     wrong = [f"{row['operation']} {row['size']} on {row['device']} is off by {row['largest_error']:.2g}"
              for row in rows if row.get("correct") is False and row["device"] != "numpy"]  # fmt: skip
-    return Findings(list(run.record.get("told", []))[:6], best, "; ".join(wrong), "", run)
+    return Findings(list(run.record.get("summary", []))[:6], best, "; ".join(wrong), "", run)
 
 
 def encoder(work: Work) -> Findings:

@@ -13,7 +13,6 @@ from typing import Any
 
 from zoo.config import config_files, model_files, ranges
 from zoo.config.overrides import all_at_once, parse, value_of
-from zoo.config.renamed_keys import rename_settings
 from zoo.config.schemas.common import Settings
 from zoo.config.tasks import Command, S
 from zoo.core import paths
@@ -138,7 +137,7 @@ def _base(command: Command[Any], picked: list[str], row: dict[str, Any] | None =
                 settable = {part.name for part in dataclasses.fields(kind)}
                 composed[group] = {key: value for key, value in composed[group].items() if key in settable}
         composed = {key: value for key, value in composed.items() if key != "trainer" or key in hints}
-        tree = OmegaConf.merge(_structured(typing.cast("Any", command.schema)), rename_settings(composed))
+        tree = OmegaConf.merge(_structured(typing.cast("Any", command.schema)), composed)
     except (HydraException, OmegaConfBaseException) as error:
         raise ZooError(
             f"The files under {paths.CONFIGS} and {paths.RECIPES} do not fit together: {error}",

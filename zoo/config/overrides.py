@@ -11,7 +11,6 @@ from dataclasses import dataclass, fields, is_dataclass
 from typing import Any
 
 from zoo.config import model_files, schemas
-from zoo.config.renamed_keys import rename_override
 from zoo.config.schemas.common import Settings
 from zoo.core.errors import ZooError, bulleted
 
@@ -60,8 +59,8 @@ class WordsOverride(LiteralOverride):
 
 
 def parse(overrides: list[str]) -> list[Any]:
-    """Parse overrides; old names of keys are replaced."""
-    results = [_parse_one(rename_override(text)) for text in overrides]
+    """Parse overrides."""
+    results = [_parse_one(text) for text in overrides]
     problems = [result for result in results if isinstance(result, str)]
     if problems:
         raise all_at_once(problems)

@@ -16,11 +16,7 @@ from zoo.models.transformer import TransformerEncoder
 
 __all__ = ["MobileNet", "MobileNetV2", "TransformerEncoder", "load_weights"]
 
-# Names that requests and run folders of earlier versions may contain.
-FORMER_NAMES = {"style_network": "style_transfer/fast"}
-
 
 def module_of(name):
-    """Return the module of a model, such as ``"transformer/lm"``; former names are accepted."""
-    name = FORMER_NAMES.get(name, name)
+    """Return the module of a model, such as ``"transformer/lm"``."""
     return importlib.import_module("zoo.models." + name.replace("/", "."))

@@ -17,7 +17,6 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, get_args, get_origin, get_type_hints
 
-from zoo.config.renamed_keys import rename_settings
 from zoo.config.schemas.common import Output
 from zoo.core import paths
 from zoo.core.errors import ZooError
@@ -30,10 +29,6 @@ FORMAT = 1
 MOST_BYTES = 64 << 20
 KILLED = "killed"
 EXITS = ("running", "completed", "interrupted", "failed")
-# Keys of older runs, by what they are called now.
-OLD_KEYS = {"went_on_with": "adjusted"}
-# Keys in ``run.json`` of the fields that are called otherwise here.
-KEYS = {"summary": "told", "side_files": "made"}
 
 Json = dict[str, Any]
 
@@ -130,15 +125,13 @@ class RunRecord:
 
     def to_json(self) -> Json:
         """Return the fields that are set, by their names in ``run.json``."""
-        fields = {KEYS.get(name, name): value for name, value in vars(self).items() if name != "other"}
-        return {**self.other, **fields}
+        return {**self.other, **{name: value for name, value in vars(self).items() if name != "other"}}
 
     @classmethod
     def from_json(cls, content: Mapping[str, Any]) -> "RunRecord":
         """Build a record from the content of a ``run.json`` that has been checked."""
         record = cls()
-        names = OLD_KEYS | {key: name for name, key in KEYS.items()}
-        record.update({names.get(key, key): value for key, value in content.items()})
+        record.update(content)
         return record
 
     @classmethod
@@ -176,8 +169,7 @@ def read(folder: Path) -> Json:
     record = as_written(folder)
     if not _is_sound(record):
         raise _no_record(folder / RECORD)
-    settings = record.get("config")
-    return record | {"config": rename_settings(settings, announce=False)} if isinstance(settings, dict) else record
+    return record
 
 
 def _no_record(path: Path) -> ZooError:
@@ -204,7 +196,7 @@ def as_written(folder: Path) -> Json:
         raise _no_record(path)
     if record["exit"] == "running" and not lock.is_held(folder):
         record["exit"] = KILLED  # it had no time to write how it ended
-    return {OLD_KEYS.get(str(key), str(key)): value for key, value in record.items()}
+    return record
 
 
 def _text(path: Path) -> str:

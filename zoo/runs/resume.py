@@ -4,7 +4,6 @@ import copy
 import dataclasses
 import re
 import shlex
-import uuid
 from pathlib import Path
 from typing import Any
 
@@ -40,7 +39,7 @@ OUTWARD = (
     "backend.python", "mlflow", "save", "overwrite",
     "launcher.address", "launcher.hosts", "launcher.python", "launcher.options",
 )  # fmt: skip
-NEEDED = {"config": dict, "phases": dict, "backend": str, "stack.name": str, "command": list}
+NEEDED = {"run_id": str, "config": dict, "phases": dict, "backend": str, "stack.name": str, "command": list}
 
 
 def requested(overrides: list[str]) -> str | None:
@@ -125,7 +124,6 @@ def _first_overrides(record: RunRecord, folder: Path, keys: set[str]) -> list[st
     kept = [f"{key}={value}" for key, value in adjusted.items() if key not in keys]
     kept += [override(key, value) for key, value in _of_recipe(record).items()
              if key not in keys | adjusted.keys() and value_of(key, first) is None]  # fmt: skip
-    kept += [text for text in _later_arguments(record) if text.partition("=")[0] not in keys]
     return [*(text for text in first if text.partition("=")[0] not in adjusted), *kept]
 
 
@@ -143,18 +141,6 @@ def _is_plain(value: Any) -> bool:
     """Whether a value in a record, which may be a stranger's, is a number, a word or nothing."""
     word = isinstance(value, str) and re.fullmatch(r"\w{1,40}", value, re.ASCII)
     return value is None or isinstance(value, bool | int | float) or bool(word)
-
-
-def _later_arguments(record: RunRecord) -> list[str]:
-    """Return overrides that set what the model was built without, because it came later, to what leaves it as it was.
-
-    A recipe may have another value for it by now.
-    """
-    model = record.config.get("model")
-    if not isinstance(model, dict) or "file" in model:
-        return []
-    defaults = config_files.default_arguments(str(model.get("name")))
-    return [override(f"model.{key}", value) for key, value in defaults.items() if key not in model]
 
 
 def reaches_out(text: str) -> bool:
@@ -226,7 +212,6 @@ def reopened(previous: RunRecord) -> RunRecord:
         "resumed": records.now(),
     }
     record.discard("error", "finished", "stopped")
-    record.run_id = record.get("run_id") or uuid.uuid4().hex  # runs of earlier versions have none
     record.exit, record.interruptions = "running", [*previous.get("interruptions", []), interruption]
     return record
 

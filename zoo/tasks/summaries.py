@@ -13,7 +13,7 @@ SHOWN_PREDICTIONS = 20
 
 def recorded(run: Run) -> list[str]:
     """Summarize a run whose task wrote the lines into its record."""
-    return [where(run.record), *run.record["told"]]
+    return [where(run.record), *run.record["summary"]]
 
 
 def where(record: Json) -> str:

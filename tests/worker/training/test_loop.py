@@ -9,9 +9,10 @@ import numpy as np
 import pytest
 
 SETTINGS: dict[str, Any] = {"epochs": 3, "learning_rate": 0.1, "schedule": "constant", "warmup": 0.0, "batch_size": 1}
-# What a checkpoint holds of a training; older runs are resumed by these names.
+# What a checkpoint holds of a training.
 KEYS = {
-    "epoch", "step", "done", "items", "stale", "scale", "rollbacks", "rate", "seconds", "steps", "told", "narrowed",
+    "epoch", "step", "done", "items", "epochs_without_improvement", "scale", "rollbacks", "rate", "seconds", "steps",
+    "reported", "frozen_at",
     "means",
 }  # fmt: skip
 
@@ -144,7 +145,7 @@ def test_a_checkpoint_keeps_the_names_of_older_runs(
     written = json.loads(max((tmp_path / "checkpoints").glob("*.json")).read_text())["state"]
     assert written.keys() == {"best", "finished", "steps_before", "stack", "course", "precision"}
     assert written["course"].keys() == KEYS
-    assert [row["epoch"] for row in written["course"]["told"]] == [1, 2, 3]
+    assert [row["epoch"] for row in written["course"]["reported"]] == [1, 2, 3]
 
 
 def test_a_checkpoint_of_something_else_is_refused(training: Any, tmp_path: Path) -> None:

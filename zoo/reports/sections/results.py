@@ -39,7 +39,7 @@ def headline(record: Untrusted) -> Html:
         tag("div", tag("dt", title(name, training)), tag("dd", named(name, value)), class_="card")
         for name, value in shown[:MOST_CARDS]
     ]
-    words = [tag("li", text) for text in record.words("told")]
+    words = [tag("li", text) for text in record.words("summary")]
     return join([
         tag("dl", cards, class_="cards") if cards else None, tag("ul", words) if words else None,
         _linear_baseline(record), *_promises(record), *_failure(record),

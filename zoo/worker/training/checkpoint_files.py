@@ -105,11 +105,11 @@ class Checkpoints:
         return None
 
     def _refuse_another_run(self, path, about):
-        run_id = about.get("run_id")  # checkpoints of earlier versions have none
-        if run_id and run_id != self._run_id:
+        run_id = about.get("run_id")
+        if run_id != self._run_id:
             words = "the checkpoint %s.npz belongs to another run (its run_id is %s, that of this run is %s): put the"
             words += " checkpoints of this run back, or start a new run"
-            raise UserError(words % (path, run_id, self._run_id or "unknown"))
+            raise UserError(words % (path, run_id or "unknown", self._run_id or "unknown"))
 
 
 def resumed(request):

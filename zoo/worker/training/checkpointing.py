@@ -93,7 +93,7 @@ class Checkpointer:
 
     def _restore(self, state, arrays, saved):
         here = _stack()
-        state.set_frozen(saved["course"]["narrowed"])
+        state.set_frozen(saved["course"]["frozen_at"])
         if saved["stack"] == here:
             training_state.restore(self._model, state.model, arrays)
         else:
@@ -229,9 +229,9 @@ def _refuse_wrong_content():
 
 def _check(saved):
     """Raise an error that :func:`_refuse_wrong_content` reports where ``Checkpointer.save`` wrote something else."""
-    state, epochs = dict(saved["course"]), list(saved["course"]["told"])
-    numbers = [value for name, value in state.items() if name not in ("told", "means", "narrowed")]
-    numbers.append(state["narrowed"] or 0)
+    state, epochs = dict(saved["course"]), list(saved["course"]["reported"])
+    numbers = [value for name, value in state.items() if name not in ("reported", "means", "frozen_at")]
+    numbers.append(state["frozen_at"] or 0)
     numbers += [saved["steps_before"], *saved["finished"].values()]
     if not all(isinstance(value, (int, float)) for value in numbers):
         raise TypeError("where numbers should be is %r" % numbers)

@@ -7,21 +7,11 @@ from zoo.worker.training.weight_average import WeightAverage
 SETTLING = 20
 # So many epochs are reported again by a run that goes on.
 REPORTED = 100
-# Key in a checkpoint: attribute. The keys stay as they are, so that older checkpoints can be resumed.
-SAVED = {
-    "epoch": "epoch",
-    "step": "step",
-    "done": "done",
-    "items": "items",
-    "stale": "epochs_without_improvement",
-    "scale": "scale",
-    "rollbacks": "rollbacks",
-    "rate": "rate",
-    "seconds": "seconds",
-    "steps": "steps",
-    "told": "reported",
-    "narrowed": "frozen_at",
-}
+# Attributes that a checkpoint holds.
+SAVED = (
+    "epoch", "step", "done", "items", "epochs_without_improvement", "scale", "rollbacks", "rate", "seconds", "steps",
+    "reported", "frozen_at",
+)  # fmt: skip
 
 
 class ProgressiveFreezing:
@@ -98,12 +88,12 @@ class TrainingState:
 
     def capture(self):
         """All of it, as JSON can hold it."""
-        return dict({key: getattr(self, name) for key, name in SAVED.items()}, means=self.means.state())
+        return dict({name: getattr(self, name) for name in SAVED}, means=self.means.state())
 
     def restore(self, saved):
         """Go on from what :meth:`capture` returned; with batches of another size, at the same share of the epoch."""
-        for key, name in SAVED.items():
-            setattr(self, name, saved[key])
+        for name in SAVED:
+            setattr(self, name, saved[name])
         self.means = compat.RunningMeans(self.model)
         self.means.restore(saved["means"])
         self.steps = self._batches.steps(self.epoch)
