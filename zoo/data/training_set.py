@@ -5,11 +5,11 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from zoo.config.schemas.image_classification import DataSettings, TrainConfig
-from zoo.core import csv_files
-from zoo.core.errors import ZooError
+from zoo.core import console, csv_files
+from zoo.core.errors import ZooError, counted, listed
 from zoo.core.files import storage_error
 from zoo.data import array_datasets
-from zoo.data.images import cache, folder_dataset, folder_scan
+from zoo.data.images import cache, duplicates, folder_dataset, folder_scan
 
 if TYPE_CHECKING:
     import numpy as np
@@ -33,6 +33,7 @@ class TrainingSet:
         names: file of every row, relative to the user's folder; None where rows have no names.
         skipped: (name, reason) of files that could not be used.
         record: for ``run.json``.
+        known: for each test row, whether the image is among those for training too; None if that is not known.
     """
 
     files: dict[str, Path]
@@ -44,6 +45,7 @@ class TrainingSet:
     names: list[str] | None
     skipped: list[tuple[str, str]]
     record: dict[str, Any]
+    known: "NDArray[np.bool_] | None" = None
 
 
 def prepare(settings: TrainConfig) -> TrainingSet:
@@ -94,10 +96,12 @@ def _of_folder(settings: TrainConfig) -> TrainingSet:
     import numpy as np
 
     data, size = settings.data, _picture_size(settings)
-    folder = folder_dataset.prepare(data.root, size, data.resize, data.strict)
+    folder = folder_dataset.prepare(data.root, size, data.resize, data.strict, data.layout)
     parts = folder_dataset.split(folder, data.validation, data.test, settings.seed, data.train_limit, data.test_limit)
     if not len(parts["train"]):
         raise ZooError(f"No picture in {data.root} is left to train on", "Lower data.validation and data.test.")
+    twice = duplicates.find(folder, parts)
+    _warn_of_duplicates(twice)
     statistics = (
         folder_dataset.channel_statistics(folder.pictures, parts["train"]) if data.normalize == "standard" else None
     )
@@ -118,15 +122,35 @@ def _of_folder(settings: TrainConfig) -> TrainingSet:
             "licence": "unknown",
             "skipped_items": len(folder.skipped),
             "split": _split_words(folder, data),
+            "duplicates": int(twice.known.sum()),
+            "identical_duplicates": twice.identical,
+            "duplicates_in_two_classes": len(twice.contradictions),
         },
+        known=twice.known,
     )
+
+
+def _warn_of_duplicates(twice: duplicates.Duplicates) -> None:
+    count = int(twice.known.sum())
+    if count:
+        test, train = twice.examples[0]
+        console.warn(
+            f"{count:,} of {len(twice.known):,} test images ({count / len(twice.known):.1%}) are also used for "
+            f"training ({twice.identical:,} identical files), such as {test} and {train}: "
+            "the test accuracy will be too high"
+        )
+    if twice.contradictions:
+        shown = listed((f"{one} and {other}" for one, other in twice.contradictions), most=3)
+        console.warn(f"{counted(len(twice.contradictions), 'identical file')} in two classes: {shown}")
 
 
 def _picture_size(settings: TrainConfig) -> int:
     """Return the size of the pictures in pixels: what the user sets, else what the model asks for."""
     size = settings.data.size or settings.model.get("input_size")
     if not size:
-        folder_scan.scan(settings.data.root)  # a folder that cannot be used is the first thing to mend
+        folder_scan.scan(
+            settings.data.root, settings.data.layout
+        )  # a folder that cannot be used is the first thing to mend
         raise ZooError(
             f"The model {settings.model['name']} takes pictures of any size, so the size must be named",
             "Give data.size=PIXELS, such as data.size=64.",

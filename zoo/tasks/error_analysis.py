@@ -27,12 +27,14 @@ class Items:
     Attributes:
         class_names: by label.
         names: of items, by their part and their numbers in it.
-        texts: of items, likewise; None where they are no texts.
+        texts: of items, likewise; None if they are not texts.
+        known: for each test item, whether it was also used for training; None if that is not known.
     """
 
     class_names: list[str]
     names: "Callable[[str, Sequence[int]], list[str]]"
     texts: "Callable[[str, Sequence[int]], list[str]] | None" = None
+    known: "NDArray[np.bool_] | None" = None
 
 
 def read(folder: Path) -> "tuple[str, Judged] | None":
@@ -69,6 +71,7 @@ def keep(folder: Path, items: Items, title: str, part: str, predictions: "Judged
     _write_classes(folder / "classes.csv", rows)
     tested = [row for row in rows if row["items"]]
     return {
+        **_without_known(items, part, predictions),
         "part": part,
         "items": len(predictions["label"]),
         "mistakes": len(worst),
@@ -77,6 +80,15 @@ def keep(folder: Path, items: Items, title: str, part: str, predictions: "Judged
         "precision_by_class": {row["class"]: row["precision"] for row in tested},
         "f1_by_class": {row["class"]: row["f1"] for row in tested},
     }
+
+
+def _without_known(items: Items, part: str, predictions: "Judged") -> dict[str, float]:
+    """Return the accuracy on the test items that were not used for training, if some were and some were not."""
+    known = items.known
+    if known is None or part != "test" or known.all() or not known.any():
+        return {}
+    right = predictions["best"][:, 0] == predictions["label"]
+    return {"accuracy_without_duplicates": float(right[~known].mean())}
 
 
 def _matrix(predictions: "Judged", classes: int) -> "NDArray[np.int64]":

@@ -107,13 +107,14 @@ def _linear_baseline(record: Json) -> list[str]:
 
 
 def _duplicates(run: Run) -> list[str]:
-    """Say how many test texts were trained with, and how well the others do."""
+    """Say how many test items were also used for training, and the accuracy on the rest."""
     count, data = run.record["data"].get("duplicates"), run.record["data"]
     if not count:
         return []
     others = (run.record.get("judgement") or {}).get("accuracy_without_duplicates")
     without = "" if others is None else f"; test accuracy without them {others:.4f}"
-    return [f"Test texts that are among the training texts too: {count:,} of {data['test_items']:,}{without}"]
+    what = data.get("what", "images")
+    return [f"Test {what} that are also used for training: {count:,} of {data['test_items']:,}{without}"]
 
 
 def predictions(run: Run) -> list[str]:

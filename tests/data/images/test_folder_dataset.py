@@ -122,7 +122,7 @@ def test_folders_beside_the_parts_are_no_classes(tmp_path: Path) -> None:
     fill(root / "Dev", 2)
     assert set(folder_scan.scan(str(root)).parts) == {"train", "test", "validation"}
     fill(root / "unlabeled", 1)
-    assert "parts of a data set, and unlabeled with pictures too" in refused(root)
+    assert "of a data set, and also images in unlabeled" in refused(root)
     assert labelled_folder.find(str(tmp_path / "fruit" / "test")).root == root / "test"
 
 
@@ -194,10 +194,10 @@ def test_strict_refuses_what_is_no_picture(tmp_path: Path) -> None:
     [
         ([], "is empty"),
         (["loose.png"], "no folders that name classes"),
-        (["only/1.png", "only/2.png"], "one class only, 'only'"),
+        (["only/1.png", "only/2.png"], "only one class, 'only'"),
         (["cats/readme.txt", "dogs/readme.txt"], "no picture in them"),
-        (["val/a/1.png", "test/a/1.png"], "one of them must be train/"),
-        (["train/cats/1.png", "train/dogs/1.png", "val/cat/1.png"], "has not: 'cat'; did you mean 'cats'"),
+        (["val/a/1.png", "test/a/1.png"], "no folder for training such as train/"),
+        (["train/cats/1.png", "train/dogs/1.png", "val/cat/1.png"], "does not have: 'cat'; did you mean 'cats'"),
         (["cats/1.png", "dogs/broken.png"], "No picture to train on can be used of 'dogs'"),
     ],
 )

@@ -384,7 +384,7 @@ def test_what_is_in_training_and_test_is_counted(folder: Path, capsys: pytest.Ca
     (folder / "texts.csv").write_text("text,label\n" + "Fine  film,good\nfine film,good\ndull,bad\n" * 20)
     run = trained(folder, *CLASSIFIER)
     assert record(run)["data"]["duplicates"] == 6
-    assert "6 of 6 test texts (100.0%) are among the training texts too" in capsys.readouterr().err
+    assert "6 of 6 test texts (100.0%) are also used for training" in capsys.readouterr().err
 
 
 def test_what_was_read_and_left_out_is_said_and_kept(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
@@ -418,7 +418,7 @@ def test_what_is_taken_for_what_is_in_tables_and_on_the_page(
     shown = capsys.readouterr().out
     assert "Mistakes: 16 of 31 (mistakes.csv); lowest per-class accuracy: good 0.00, bad 1.00" in shown
     assert "macro F1 0.3261" in shown
-    assert "among the training texts too: 1 of 31; test accuracy without them 0.5000" in shown
+    assert "also used for training: 1 of 31; test accuracy without them 0.5000" in shown
     assert main(["report", str(run)]) == 0
     page = (run / "report.html").read_text(encoding="utf-8")
     for words in ("Confusion matrix", "Precision", "F1", "most confident mistakes", "=fine film again"):

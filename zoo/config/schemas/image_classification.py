@@ -11,6 +11,9 @@ from zoo.config.schemas.distributed import Shareable
 NORMALIZATIONS = ("model", "unit", "symmetric", "standard", "raw")
 
 
+LAYOUTS = ("auto", "classes")
+
+
 @dataclass
 class FineTune:
     """How to train a network that starts from trained weights.
@@ -97,6 +100,7 @@ class DataSettings:
         test_limit: use only this many test images.
         validation: share of the training images set aside to choose the best epoch.
         test: share of all images set aside for testing, of a folder without a test part.
+        layout: how the folders of a data set are read: auto, or classes, where every folder is a class.
         size: edge of your own images in pixels; null means what the model asks for.
         resize: how they get it: stretch; crop, which keeps the middle and the proportions; nearest.
         normalize: model, as it was made for; unit, 0 to 1; symmetric, -1 to 1; standard, mean 0 and deviation 1; raw.
@@ -110,6 +114,7 @@ class DataSettings:
     test_limit: int | None = None
     validation: float = 0.1
     test: float = 0.1
+    layout: str = "auto"
     size: int | None = None
     resize: str = "stretch"
     normalize: str = "model"
@@ -123,6 +128,7 @@ class DataSettings:
             within("data.test", self.test, 0.0, 0.9),
             within_or_null("data.size", self.size, 4, 1024),
             one_of("data.resize", self.resize, RESIZES),
+            one_of("data.layout", self.layout, LAYOUTS),
             one_of("data.normalize", self.normalize, NORMALIZATIONS),
             within_or_null("data.train_limit", self.train_limit, 1, 10**9),
             within_or_null("data.test_limit", self.test_limit, 1, 10**9),

@@ -36,6 +36,7 @@ class FolderDataset:
         pictures: .npy file, uint8 (n, size, size, 3), a row for every name of the listing.
         usable: for every row, whether it holds a picture; the others could not be decoded.
         skipped: (name, reason) of each of those, and of what could not be listed.
+        sums: checksum of the content of every file.
         sha256: one checksum over names, classes and contents.
     """
 
@@ -43,10 +44,13 @@ class FolderDataset:
     pictures: Path
     usable: "NDArray[np.bool_]"
     skipped: list[tuple[str, str]]
+    sums: list[str]
     sha256: str
 
 
-def prepare(root: str | None, size: int, resize: str = "stretch", strict: bool = False) -> FolderDataset:
+def prepare(
+    root: str | None, size: int, resize: str = "stretch", strict: bool = False, layout: str = "auto"
+) -> FolderDataset:
     """Decode every picture of a folder of classes into the cache, unless it is there.
 
     Args:
@@ -54,8 +58,11 @@ def prepare(root: str | None, size: int, resize: str = "stretch", strict: bool =
         size: edge in pixels that every picture gets.
         resize: how; see :func:`zoo.data.images.decode.decode`.
         strict: refuse the folder if anything in it cannot be read, instead of leaving that out.
+        layout: see :func:`zoo.data.images.folder_scan.scan`.
     """
-    listing = folder_scan.scan(root)
+    listing = folder_scan.scan(root, layout)
+    for note in listing.notes:
+        console.say(note)
     sums = _checksums(listing)
     cached = cache.ensure(listing.root, listing.names, sums, size, resize)
     skipped = listing.unreadable + [(listing.names[row], reason) for row, reason in sorted(cached.reasons.items())]
@@ -65,7 +72,7 @@ def prepare(root: str | None, size: int, resize: str = "stretch", strict: bool =
     whole = hashlib.sha256(
         "".join(f"{name}\t{label}\t{sha}\n" for name, label, sha in rows).encode("utf-8", "replace")
     )
-    return FolderDataset(listing, cached.pictures, cached.usable, skipped, whole.hexdigest())
+    return FolderDataset(listing, cached.pictures, cached.usable, skipped, sums, whole.hexdigest())
 
 
 def split(

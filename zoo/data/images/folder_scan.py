@@ -1,28 +1,17 @@
 """List the pictures in a folder of classes, with the class and the part that each belongs to."""
 
 import dataclasses
+from collections.abc import Sequence
 from pathlib import Path
 
-from zoo.core.errors import ZooError, listed, nearest
+from zoo.core.errors import ZooError, counted, listed, nearest
 from zoo.core.paths import refuse_unspellable, siblings, user_path
-from zoo.data.images import decode
+from zoo.data.images import decode, set_parts
 
 LAYOUT = (
     "Put the pictures of each class in a folder of its own: DIR/cat/1.jpg, DIR/dog/2.jpg, ..., or such folders below "
     "DIR/train and DIR/val."
 )
-# What people call the parts of a data set -> what the zoo calls them.
-PARTS = {
-    "train": "train",
-    "training": "train",
-    "val": "validation",
-    "valid": "validation",
-    "validation": "validation",
-    "dev": "validation",
-    "test": "test",
-}
-# Folders that systems lay beside those of the user.
-OF_SYSTEMS = ("__MACOSX", "@eaDir")
 
 
 @dataclasses.dataclass(frozen=True)
@@ -37,6 +26,7 @@ class FolderListing:
         parts: for each of them ``train``, ``validation`` or ``test``; empty where there is only one level.
         unreadable: (name, reason) of what could not be listed.
         empty_classes: names of class folders without a single picture.
+        notes: what was read in which way and what is not used, one sentence each.
     """
 
     root: Path
@@ -46,31 +36,45 @@ class FolderListing:
     parts: list[str]
     unreadable: list[tuple[str, str]]
     empty_classes: list[str]
+    notes: list[str]
 
 
-def scan(root: str | None) -> FolderListing:
-    """Look through a folder with one folder a class, or with such folders below ``train``, ``val`` and ``test``."""
+def scan(root: str | None, layout: str = "auto") -> FolderListing:
+    """List a folder with one folder a class, or with such folders below the parts of a data set.
+
+    Args:
+        root: the folder.
+        layout: ``auto``, or ``classes`` to take every folder as a class.
+    """
     if not root:
-        raise ZooError("data=folder needs to know which", f"Give data.root=DIR. {LAYOUT}")
+        raise ZooError("data=folder needs a folder", f"Add data.root=DIR. {LAYOUT}")
     path = user_path(root)
     folders = subfolders(path)
-    parts = part_folders(path, folders)
+    parts = {} if layout == "classes" else part_folders(path, folders)
     return _in_parts(path, parts) if parts else _listing(path, [("", "", name) for name in folders])
 
 
-def part_folders(path: Path, folders: list[str]) -> list[str]:
-    """Return those of the folders in a folder that are the parts of a data set; none where they are classes."""
-    named = [name for name in folders if name.lower() in PARTS]
-    others = [name for name in folders if name not in named]
-    if others and len({PARTS[name.lower()] for name in named}) < 2:  # a class may be called train
+def part_folders(path: Path, folders: list[str], refuse: bool = True) -> dict[str, str]:
+    """Return the parts of a data set in a folder: part -> name of its folder; empty if the folders are classes.
+
+    Args:
+        path: the folder.
+        folders: the folders in it.
+        refuse: refuse folders that may be one or the other.
+    """
+    inside = {name: folders_of_images(path / name) for name in folders}
+    parts = set_parts.find(path, folders, inside)
+    if refuse and not parts:
+        set_parts.refuse_ambiguous(path, folders, inside)
+    return parts
+
+
+def folders_of_images(path: Path) -> list[str]:
+    """List the folders in a folder that have images in them; empty if it cannot be listed."""
+    try:
+        return [name for name in set_parts.subfolders(path) if next(decode.iter_images(path / name), None)]
+    except OSError:  # reported where its images are listed
         return []
-    full = [name for name in others if next(decode.iter_images(path / name), None)]
-    if full:
-        raise ZooError(
-            f"{path} holds {listed(named)}, which are parts of a data set, and {listed(full)} with pictures too",
-            f"Move elsewhere what is no part of it. {LAYOUT}",
-        )
-    return named
 
 
 def subfolders(path: Path) -> list[str]:
@@ -79,38 +83,39 @@ def subfolders(path: Path) -> list[str]:
         if not path.is_dir():
             what = "is a file" if path.exists() else f"does not exist{nearest(path.name, siblings(path))}"
             raise ZooError(f"data.root={path} {what}", f"Give a folder. {LAYOUT}")
-        names = sorted(entry.name for entry in path.iterdir() if entry.is_dir())
-        return [name for name in names if not name.startswith(".") and name not in OF_SYSTEMS]
+        return set_parts.subfolders(path)
     except OSError as error:
         raise ZooError(
             f"The folder {path} cannot be listed: {error.strerror or error}", "Check that you may read it."
         ) from error
 
 
-def _in_parts(path: Path, folders: list[str]) -> FolderListing:
+def _in_parts(path: Path, parts: dict[str, str]) -> FolderListing:
     """List a folder whose first level are the parts of the data set."""
-    named = {PARTS[name.lower()]: name for name in folders}
-    if len(named) < len(folders) or "train" not in named:
-        raise ZooError(
-            f"{path} holds {listed(folders)}: one of them must be train/, beside it there may be val/ and test/",
-            LAYOUT,
-        )
-    classes = subfolders(path / named["train"])
-    chosen = []
-    for part, folder in named.items():
+    if "train" not in parts:
+        raise ZooError(f"{path} contains {listed(parts.values())}, but no folder for training such as train/", LAYOUT)
+    classes = subfolders(path / parts["train"])
+    chosen, notes = [], [f"Parts: {', '.join(f'{name}/ is the {part} part' for part, name in parts.items())}"]
+    for part, folder in parts.items():
         own = subfolders(path / folder)
+        flat = [] if own or part == "train" else list(decode.iter_images(path / folder))
+        if flat:
+            notes.append(
+                f"{folder}/ contains {counted(len(flat), 'image')} without class folders, which are not used, and "
+                f"no other test part is drawn. Classify them with: python -m zoo infer run=last input={path / folder}"
+            )
         unknown = sorted(set(own) - set(classes))
         if unknown:
             raise ZooError(
-                f"{path / folder} has classes that {named['train']}/ has not: {listed(map(repr, unknown))}"
+                f"{path / folder} has classes that {parts['train']}/ does not have: {listed(map(repr, unknown))}"
                 f"{nearest(unknown[0], classes)}",
-                "Each class needs pictures to train on: add its folder there, or remove it here.",
+                "Each class needs images for training: add its folder there, or remove it here.",
             )
         chosen += [(part, folder + "/", name) for name in own]
-    return _listing(path, chosen)
+    return _listing(path, chosen, notes)
 
 
-def _listing(path: Path, chosen: list[tuple[str, str, str]]) -> FolderListing:
+def _listing(path: Path, chosen: list[tuple[str, str, str]], notes: Sequence[str] = ()) -> FolderListing:
     """List the pictures of (part, prefix, class) triples."""
     unreadable: list[tuple[str, str]] = []
     files_by_class = {
@@ -123,7 +128,9 @@ def _listing(path: Path, chosen: list[tuple[str, str, str]]) -> FolderListing:
     classes = sorted(trained)
     refuse_unspellable(classes, path)
     if len(classes) < 2:
-        raise ZooError(f"{path} {_what_is_there(path, chosen, classes, unreadable)}", LAYOUT)
+        inner = set_parts.wrapped(path)
+        remedy = LAYOUT if inner in (None, path) else f"The class folders are further down: data.root={inner}"
+        raise ZooError(f"{path} {_what_is_there(path, chosen, classes, unreadable)}", remedy)
     number = {name: index for index, name in enumerate(classes)}
     rows = [
         (file, number[name], part)
@@ -139,7 +146,18 @@ def _listing(path: Path, chosen: list[tuple[str, str, str]]) -> FolderListing:
         parts=[part for _, _, part in rows if part],
         unreadable=unreadable,
         empty_classes=sorted({name for _, _, name in chosen} - trained),
+        notes=[*notes, _counts(classes, files_by_class)],
     )
+
+
+def _counts(classes: list[str], files_by_class: dict[tuple[str, str, str], list[str]]) -> str:
+    """Return the classes with their numbers of files, by part where there are parts."""
+    sizes: dict[str, list[str]] = {name: [] for name in classes}
+    for (part, _, name), files in files_by_class.items():
+        if name in sizes:
+            sizes[name].append(f"{len(files):,} {part}".rstrip())
+    shown = listed(f"{name} ({', '.join(counts)})" for name, counts in sizes.items())
+    return f"{len(classes):,} classes: {shown}"
 
 
 def _what_is_there(
@@ -148,7 +166,7 @@ def _what_is_there(
     """Explain why a folder has fewer than two classes, in words that follow its name."""
     reasons = "".join(f"\n  {name}: {reason}" for name, reason in unreadable[:10])
     if classes:
-        return f"has pictures of one class only, {classes[0]!r}: there is nothing to tell it from{reasons}"
+        return f"contains only one class, {classes[0]!r}; a classifier needs at least two{reasons}"
     if chosen:
         return f"has folders ({listed(name for _, _, name in chosen)}), but no picture in them{reasons}"
     loose = next(decode.iter_images(path), None)

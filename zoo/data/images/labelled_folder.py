@@ -48,9 +48,10 @@ def find(root: str) -> LabelledFolder:
     """Find the folders of the classes."""
     path, part = user_path(root), ""
     folders = folder_scan.subfolders(path)
-    parts = {folder_scan.PARTS[name.lower()]: name for name in folder_scan.part_folders(path, folders)}
+    parts = folder_scan.part_folders(path, folders, refuse=False)
     if parts:
-        part = next(parts[name] for name in PREFERRED if name in parts)
+        given = [parts[name] for name in PREFERRED if name in parts]
+        part = next((name for name in given if folder_scan.folders_of_images(path / name)), given[0])
         path = path / part
         folders = folder_scan.subfolders(path)
     refuse_unspellable(folders, path)

@@ -193,7 +193,7 @@ def data_set(record: Untrusted) -> Html | None:
         ("Skipped", "; ".join(": ".join(each.words()) for each in row.rows("skipped"))),
         ("How it was read", "; ".join(row.words("read"))),
         ("Left out", ", ".join(f"{int(value):,} {words}" for key, words in _LEFT if (value := row.number(key)))),
-        ("Test texts that are among the training texts too", f"{int(row.number('duplicates') or 0):,}"
+        ("Test items also used for training", f"{int(row.number('duplicates') or 0):,}"
             if row.number("duplicates") is not None else ""),
         ("Source", link(row.text("source"))), ("License", row.text("licence")),
         ("SHA-256 of the files", _code(row.text("sha256"))),

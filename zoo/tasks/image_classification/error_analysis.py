@@ -29,7 +29,9 @@ def keep(folder: Path, material: TrainingSet, title: str) -> Json | None:
     if judged is None:
         return None
     items = error_analysis.Items(
-        material.class_names, lambda part, numbers: [_name(material, part, each) for each in numbers]
+        material.class_names,
+        lambda part, numbers: [_name(material, part, each) for each in numbers],
+        known=material.known,
     )
     analysis = error_analysis.keep(folder, items, title, *judged)
     if analysis["mistakes"]:

@@ -12,7 +12,7 @@ from zoo.core import console
 from zoo.core.errors import ZooError
 from zoo.data import array_datasets, training_set
 from zoo.data.array_datasets import ArrayDataset
-from zoo.data.images import folder_scan
+from zoo.data.images import set_parts
 from zoo.data.images.labelled_folder import LabelledFolder, folder_of
 from zoo.runs.context import RunContext
 from zoo.runs.records import Json
@@ -136,7 +136,7 @@ def warn_of_own_images(source: Run, folder: LabelledFolder) -> None:
     """Say so where a run is held against the folder that it was trained with."""
     trained, root, part = source.record["data"].get("source"), folder.root.absolute(), folder.part
     if not part and trained == str(root.parent):  # a part of that folder, given by itself
-        part = folder_scan.PARTS.get(root.name.lower(), "")
+        part = (set_parts.part_of(root.name) or ("", ""))[0]
     if trained and Path(str(trained)) in (root, root.parent) and part in ("", "train"):
         console.warn(
             f"{source.folder} was trained with images of this folder, so the figures are better than on others; "

@@ -65,7 +65,7 @@ def _judgement(
 ) -> Json | None:
     """Write what the classifier takes for what, and say how well it does on texts that it was not trained with.
 
-    ``known`` is true for the test texts that are among the training texts, too.
+    ``known`` is true for the test texts that are also used for training.
     """
     judged = error_analysis.read(context.folder)
     if judged is None:
@@ -77,12 +77,8 @@ def _judgement(
     def read(part: str, numbers: Sequence[int]) -> list[str]:
         return [predict.shortened(text) for text in dataset.texts_of(texts, parts[part][list(numbers)])]
 
-    items = error_analysis.Items(texts.info.class_names, names, read)
-    analysis = error_analysis.keep(context.folder, items, title(context), *judged)
-    if known.any() and not known.all():
-        right = judged[1]["best"][:, 0] == judged[1]["label"]
-        analysis["accuracy_without_duplicates"] = float(right[~known].mean())
-    return analysis
+    items = error_analysis.Items(texts.info.class_names, names, read, known)
+    return error_analysis.keep(context.folder, items, title(context), *judged)
 
 
 def remark(texts: dataset.TextDataset) -> None:
@@ -123,7 +119,7 @@ def _tell_duplicates(known: Any) -> int:
     count = int(known.sum())
     if count:
         share = f"{count:,} of {len(known):,} test texts ({count / len(known):.1%})"
-        console.warn(f"{share} are among the training texts too: what is learnt by heart counts as right there")
+        console.warn(f"{share} are also used for training: memorized texts count as correct")
     return count
 
 

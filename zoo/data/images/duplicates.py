@@ -1,0 +1,136 @@
+"""Find images that occur twice: in the test and the training part, or in two classes.
+
+Equal files are found by their checksums. The rest is compared as decoded: a 64-bit difference hash (signs of the
+horizontal differences of 8 x 9 mean gray levels) proposes pairs, and the pixels of a pair decide.
+"""
+
+import dataclasses
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from zoo.core.files import atomic_file
+from zoo.data.images import cache
+from zoo.data.images.folder_dataset import FolderDataset
+
+if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
+
+HASHES = "hashes.npy"
+ROWS, COLUMNS = 8, 9
+CHUNK = 256
+# A pair shows the same if its root-mean-square difference is below this share of the deviation of its pixels.
+NEARNESS = 0.15
+# Bits of the hash that may differ in a pair.
+MOST_BITS = 8
+# Gray levels by which neighboring cells differ at least: less is noise of the encoding.
+STEP = 2.0
+# Images that share a quarter of the hash with more others than these are not compared: plain backgrounds do.
+MOST_ALIKE = 50
+
+
+@dataclasses.dataclass(frozen=True)
+class Duplicates:
+    """Images that occur more than once.
+
+    Attributes:
+        known: for each test row, whether the image is among those for training or validation too.
+        examples: (name of a test image, name of its double).
+        identical: how many of ``known`` have the same file content.
+        contradictions: pairs of names of the same file content in two classes.
+    """
+
+    known: "NDArray[np.bool_]"
+    examples: list[tuple[str, str]]
+    identical: int
+    contradictions: list[tuple[str, str]]
+
+
+def find(folder: FolderDataset, parts: "dict[str, NDArray[np.int64]]") -> Duplicates:
+    """Find the test images that are also used for training, and equal files in two classes.
+
+    Args:
+        folder: the prepared images.
+        parts: rows of ``train``, ``validation`` and ``test``.
+    """
+    import numpy as np
+
+    names, sums = folder.listing.names, folder.sums
+    learned = np.concatenate([parts["train"], parts["validation"]])
+    owner = {sums[row]: int(row) for row in learned}
+    doubles = {int(row): owner[sums[row]] for row in parts["test"] if sums[row] in owner}
+    identical = len(doubles)
+    rest = np.array([row for row in parts["test"] if int(row) not in doubles], np.int64)
+    doubles |= _near(folder.pictures, rest, learned)
+    return Duplicates(
+        np.array([int(row) in doubles for row in parts["test"]], bool),
+        [(names[row], names[double]) for row, double in doubles.items()],
+        identical,
+        _contradictions(folder),
+    )
+
+
+def _contradictions(folder: FolderDataset) -> list[tuple[str, str]]:
+    """Return pairs of names of equal files in two classes."""
+    first: dict[str, int] = {}
+    pairs, labels = [], folder.listing.labels
+    for row, content in enumerate(folder.sums):
+        if folder.usable[row] and labels[first.setdefault(content, row)] != labels[row]:
+            pairs.append((folder.listing.names[first[content]], folder.listing.names[row]))
+    return pairs
+
+
+def _near(pictures: Path, rows: "NDArray[np.int64]", others: "NDArray[np.int64]") -> dict[int, int]:
+    """Return row -> one of the other rows that shows nearly the same."""
+    import numpy as np
+
+    mapped: NDArray[np.uint8] = np.load(pictures, mmap_mode="r", allow_pickle=False)
+    if not len(rows) or min(mapped.shape[1:3]) < COLUMNS:
+        return {}
+    hashes = _hashes(pictures)
+    found: dict[int, int] = {}
+    for quarter in range(4):
+        own, theirs = hashes[rows, quarter], hashes[others, quarter]
+        order = np.argsort(theirs, kind="stable")
+        begin, end = (np.searchsorted(theirs[order], own, side) for side in ("left", "right"))
+        for row, low, high in zip(rows.tolist(), begin.tolist(), end.tolist(), strict=True):
+            if row in found or not 0 < high - low <= MOST_ALIKE:
+                continue
+            alike = others[order[low:high]]
+            differing = np.unpackbits((hashes[alike] ^ hashes[row]).view(np.uint8), axis=1).sum(axis=1)
+            alike = alike[differing <= MOST_BITS]
+            double = next((int(other) for other in alike if _same(mapped[row], mapped[other])), None)
+            if double is not None:
+                found[row] = double
+    return found
+
+
+def _same(one: "NDArray[np.uint8]", other: "NDArray[np.uint8]") -> bool:
+    """Return whether two images differ by less than re-encoding changes."""
+    import numpy as np
+
+    first, second = one.astype(np.float32), other.astype(np.float32)
+    spread = float(np.sqrt(first.var(axis=(0, 1)).mean()))
+    return spread > 1.0 and float(np.sqrt(np.mean(np.square(first - second)))) < NEARNESS * spread
+
+
+def _hashes(pictures: Path) -> "NDArray[np.uint16]":
+    """Return the hashes of all images, four times 16 bits each; computed once and kept next to the images."""
+    import numpy as np
+
+    path = pictures.with_name(HASHES)
+    if path.is_file():
+        kept: NDArray[np.uint16] = np.load(path, allow_pickle=False)
+        return kept
+    count = len(np.load(pictures, mmap_mode="r", allow_pickle=False))
+    hashes = np.zeros((count, 4), np.uint16)
+    for begin in range(0, count, CHUNK):
+        some = cache.rows(pictures, np.arange(begin, min(begin + CHUNK, count)))
+        height, width = some.shape[1] // ROWS, some.shape[2] // COLUMNS
+        cells = some[:, : ROWS * height, : COLUMNS * width].reshape(len(some), ROWS, height, COLUMNS, width, -1)
+        means = cells.mean(axis=(2, 4, 5), dtype=np.float32)
+        bits = (means[:, :, 1:] - means[:, :, :-1] > STEP).reshape(len(some), 64)
+        hashes[begin : begin + len(some)] = np.packbits(bits, axis=1).view(">u2")
+    with atomic_file(path) as part, part.open("wb") as stream:
+        np.save(stream, hashes)
+    return hashes

@@ -1,0 +1,129 @@
+"""Tell the parts of a data set (training, validation, test) from classes, by the names and contents of folders."""
+
+import os
+import re
+from pathlib import Path
+
+from zoo.core.errors import ZooError, listed
+from zoo.data.images import decode
+
+# Words that name a part of a data set.
+WORDS = {
+    "train": "train",
+    "training": "train",
+    "trn": "train",
+    "val": "validation",
+    "valid": "validation",
+    "validation": "validation",
+    "dev": "validation",
+    "test": "test",
+    "testing": "test",
+    "tst": "test",
+    "eval": "test",
+    "evaluation": "test",
+    "holdout": "test",
+}
+# Words that say nothing next to these: training_set, test images.
+_FILLERS = "set|sets|dataset|data|images|image|imgs|img|pictures|photos|samples|folder|dir|split|part|new|final"
+_GLUED = re.compile(rf"({'|'.join(sorted(WORDS, key=len, reverse=True))})({_FILLERS})?")
+# Folders that systems lay next to those of the user.
+OF_SYSTEMS = ("__MACOSX", "@eaDir")
+_AMBIGUOUS = """{path} is ambiguous: the folders {folders} all contain the folders {inside}.
+They are either parts of one data set, or classes."""
+
+
+def part_of(name: str) -> tuple[str, str] | None:
+    """Return the part that a folder's name stands for and the rest of the name, or None.
+
+    ``seg_train`` is ``("train", "seg")``, ``Testing`` and ``test1`` are ``("test", "")``.
+    """
+    words = [word for word in re.split(r"[^a-z]+", name.lower()) if word and not re.fullmatch(_FILLERS, word)]
+    for place in {0, len(words) - 1} if words else ():
+        match = _GLUED.fullmatch(words[place])
+        if match and not any(_GLUED.fullmatch(word) for word in words[:place] + words[place + 1 :]):
+            return WORDS[match[1]], " ".join(words[:place] + words[place + 1 :])
+    return None
+
+
+def find(path: Path, folders: list[str], inside: dict[str, list[str]]) -> dict[str, str]:
+    """Return the parts of a data set in a folder: part -> name of its folder; empty if the folders are classes.
+
+    A name such as ``train`` or ``test`` is a part if two parts are there, or nothing but parts. Longer names
+    (``training_set``, ``seg_train``) count only if the folder for training contains folders of images.
+
+    Args:
+        path: the folder.
+        folders: names of the folders in it.
+        inside: for each of them, the names of the folders with images in it.
+    """
+    named = {name: found for name in folders if (found := part_of(name))}
+    for rest in sorted({rest for _, rest in named.values()}):
+        group = {name: part for name, (part, left) in named.items() if left == rest}
+        exact = all(name.lower() in WORDS for name in group)
+        others = [name for name in folders if name not in group]
+        several = len(set(group.values())) > 1
+        if "train" not in group.values() and not exact:
+            continue
+        if exact and (several or not others):
+            return _chosen(path, group, others)
+        if not exact and several and all(inside[name] for name, part in group.items() if part == "train"):
+            return _chosen(path, group, others)
+    return {}
+
+
+def _chosen(path: Path, group: dict[str, str], others: list[str]) -> dict[str, str]:
+    """Return the folder of each part; refuse folders of images next to them, and two folders of one part."""
+    full = [name for name in others if next(decode.iter_images(path / name), None)]
+    if full:
+        raise ZooError(
+            f"{path} contains the parts {listed(group)} of a data set, and also images in {listed(full)}",
+            "Move the other folders elsewhere, or use data.layout=classes if every folder is a class.",
+        )
+    parts: dict[str, str] = {}
+    for name, part in sorted(group.items(), key=lambda item: ("eval" in item[0].lower(), item[0])):
+        if part in parts and "eval" in name.lower() and "validation" not in group.values():
+            part = "validation"
+        if part in parts:
+            raise ZooError(
+                f"{path} has two folders for the {part} part: {parts[part]} and {name}",
+                "Move one of them elsewhere, or use data.layout=classes if every folder is a class.",
+            )
+        parts[part] = name
+    return parts
+
+
+def refuse_ambiguous(path: Path, folders: list[str], inside: dict[str, list[str]]) -> None:
+    """Refuse folders that may be either classes or parts of a data set, and name both readings."""
+    loose = [name for name in folders if WORDS.get(name.lower(), "train") != "train" and not inside[name]]
+    classes = [name for name in folders if name not in loose]
+    if loose and len(classes) > 1 and next(decode.iter_images(path / loose[0]), None):
+        raise ZooError(
+            f"{path / loose[0]} contains images next to the class folders {listed(classes)}: "
+            "a class of that name, or test images without labels",
+            f"Unlabeled images: move the folder elsewhere, and classify it with `python -m zoo infer run=last "
+            f"input={loose[0]}`. A class: add data.layout=classes.",
+        )
+    contents = [set(inside[name]) for name in folders]
+    common, union = (set.intersection(*contents), set.union(*contents)) if contents else (set(), set())
+    if len(folders) > 1 and len(common) > 1 and 2 * len(common) > len(union):
+        raise ZooError(
+            _AMBIGUOUS.format(path=path, folders=listed(folders), inside=listed(sorted(common))),
+            "Parts: rename them to train and test (or val). Classes: add data.layout=classes.",
+        )
+
+
+def wrapped(path: Path, depth: int = 4) -> Path | None:
+    """Return the one folder further down that contains several folders of images; None if there is none."""
+    for _ in range(depth):
+        full = [name for name in subfolders(path) if next(decode.iter_images(path / name), None)]
+        if len(full) != 1:
+            return path if len(full) > 1 else None
+        path = path / full[0]
+    return None
+
+
+def subfolders(path: Path) -> list[str]:
+    """List the folders in a folder that are neither hidden nor a system's."""
+    with os.scandir(path) as entries:
+        names = sorted(entry.name for entry in entries if entry.is_dir())
+    return [name for name in names if not name.startswith(".") and name not in OF_SYSTEMS]
