@@ -68,9 +68,9 @@ def refusal(path: Path) -> str:
 
 def test_a_file_tells_generation_size_and_classes(tmp_path: Path) -> None:
     model = saved_models.read(str(archive(tmp_path / "a.keras", config(layer("Rescaling", scale=1 / 255)))))
-    assert (model.generation, model.input_shape, model.outputs, model.scales) == (3, (32, 32, 3), 3, True)
+    assert (model.generation, model.input_shape, model.outputs, model.wanted_scale) == (3, (32, 32, 3), 3, "none")
     model = saved_models.read(str(hdf5(tmp_path / "a.h5", old(layer("Conv2D", filters=8)))))
-    assert (model.generation, model.input_shape, model.outputs, model.scales) == (2, (32, 32, 3), 3, False)
+    assert (model.generation, model.input_shape, model.outputs, model.wanted_scale) == (2, (32, 32, 3), 3, None)
     assert saved_models.read(str(hdf5(tmp_path / "b.h5", old(), "2.1.5-tf"))).generation == 2
 
 
@@ -174,7 +174,7 @@ def test_weights_alone_and_other_inputs_are_refused(tmp_path: Path) -> None:
         file.create_dataset("dense/kernel:0", data=np.ones((3, 3), np.float32))
     assert "weights and no model" in refusal(tmp_path / "a.h5")
     tokens = {"module": "keras", "class_name": "Sequential", "config": {"layers": [layer("Dense", units=3)]}}
-    assert "no image" in refusal(archive(tmp_path / "b.keras", tokens))
+    assert "not an image" in refusal(archive(tmp_path / "b.keras", tokens))
 
 
 def test_deep_nesting_is_no_trouble(tmp_path: Path) -> None:
@@ -182,3 +182,59 @@ def test_deep_nesting_is_no_trouble(tmp_path: Path) -> None:
     for _ in range(200):
         inner = layer("TimeDistributed", layer=inner)
     assert "is a Lambda" in refusal(archive(tmp_path / "a.keras", config(inner)))
+
+
+def called(function: str, value: float) -> dict[str, Any]:
+    """An operation as Keras 3 writes it."""
+    return {**layer(function, "keras.src.ops.numpy", name=function.lower()), "inbound_nodes": [{"args": [{}, value]}]}
+
+
+AUGMENTATION = layer("RandomFlip", name="flip"), layer("RandomRotation", name="turn")
+
+
+@pytest.mark.parametrize(
+    ("inner", "wanted", "by"),
+    [
+        ([layer("Rescaling", name="r", scale=1 / 255)], "none", "r"),
+        ([*AUGMENTATION, layer("Rescaling", name="r", scale=1 / 127.5, offset=-1)], "none", "r"),
+        ([layer("Sequential", layers=[*AUGMENTATION]), layer("Rescaling", name="r", scale=1 / 255)], "none", "r"),
+        ([layer("Sequential", name="s", layers=[layer("Rescaling", name="r", scale=1 / 255)])], "none", "r"),
+        ([layer("Rescaling", name="r", scale=2.0, offset=-1.0)], "0..1", "r"),
+        ([called("TrueDivide", 127.5), called("Subtract", 1.0)], "none", "truedivide"),
+        ([layer("Normalization", name="n", mean=[124, 116, 104], variance=[3410, 3263, 3292])], "none", "n"),
+        ([layer("Normalization", name="n", mean=[[0.5]], variance=0.08)], "0..1", "n"),
+        ([layer("Normalization", name="n", mean=None, variance=None)], None, "n"),
+        ([layer("Conv2D", name="c", filters=8), layer("Rescaling", name="r", scale=1 / 255)], None, ""),
+        ([*AUGMENTATION], None, ""),
+        ([layer("Flatten", name="f")], None, ""),
+    ],
+)  # fmt: skip
+def test_the_scale_that_a_network_needs_is_read_from_its_layers(
+    tmp_path: Path, inner: list[Any], wanted: str | None, by: str
+) -> None:
+    model = saved_models.read(str(archive(tmp_path / "a.keras", config(*inner))))
+    assert (model.wanted_scale, model.scaled_by) == (wanted, by)
+
+
+@pytest.mark.parametrize(
+    ("loss", "activation", "measures"),
+    [
+        ("mse", "linear", True), ("mean_absolute_error", "relu", True), ("mse", "softmax", False),
+        ("sparse_categorical_crossentropy", "linear", False), ({"class_name": "MeanSquaredError"}, "linear", True),
+        ({"class_name": "function", "config": "huber"}, "linear", True), (None, "linear", False),
+    ],
+)  # fmt: skip
+def test_a_loss_for_numbers_is_told_from_one_for_classes(
+    tmp_path: Path, loss: Any, activation: str, measures: bool
+) -> None:
+    tree = config(layer("Conv2D", filters=8))
+    tree["config"]["layers"][-1]["config"] |= {"units": 1, "activation": activation}
+    path = archive(tmp_path / "a.keras", tree | {"compile_config": {"loss": loss}})
+    assert saved_models.read(str(path)).measures == ("top" if measures else "")
+
+
+def test_an_input_without_channels_is_gray(tmp_path: Path) -> None:
+    tree = config(layer("Flatten", name="f"))
+    tree["config"]["layers"][0]["config"]["batch_shape"] = [None, 28, 28]
+    model = saved_models.read(str(archive(tmp_path / "a.keras", tree)))
+    assert model.input_shape == (28, 28, 1)

@@ -57,7 +57,7 @@ def read_model(path: Path) -> KerasConfig:
     """Read what a saved Keras model tells of itself, once all of the file is known to be harmless.
 
     Returns:
-        ``version`` of the Keras that wrote it, and its ``config``.
+        ``version`` of the Keras that wrote it, its ``config``, and how it was ``compiled``, None if it was not.
     """
     with formats.readable(path):
         with path.open("rb") as stream:
@@ -72,7 +72,9 @@ def _model_of_hdf5(path: Path) -> KerasConfig:
     if not isinstance(config, str):
         raise RejectedFileError(path, "it holds weights and no model: give model=NAME weights=FILE")
     version = attributes[""].get("keras_version") or attributes.get("model_weights", {}).get("keras_version")
-    return {"version": str(version or ""), "config": _json(path, config)}
+    training = attributes[""].get("training_config")
+    compiled = _json(path, training) if isinstance(training, str) else None
+    return {"version": str(version or ""), "config": _json(path, config), "compiled": compiled}
 
 
 def _model_of_archive(path: Path) -> KerasConfig:
@@ -88,7 +90,8 @@ def _model_of_archive(path: Path) -> KerasConfig:
         content = io.BytesIO(archive.read(inside[ARCHIVE[2]]))
     with h5py.File(content, "r") as file:
         _tree(path, file, inside[ARCHIVE[2]].file_size)
-    return {"version": str(metadata.get("keras_version", "")), "config": config}
+    compiled = config.get("compile_config") if isinstance(config, dict) else None
+    return {"version": str(metadata.get("keras_version", "")), "config": config, "compiled": compiled}
 
 
 ARCHIVE = ("metadata.json", "config.json", "model.weights.h5")

@@ -8,13 +8,18 @@ from zoo.weights.keras_layout import KerasConfig, snake_case
 
 # (mean, scale) by channel: pixels from 0 to 255 become (pixel - mean) / scale.
 Scaling = tuple[list[float], list[float]]
+_UNCHANGED: tuple[list[float], list[float]] = ([1.0] * 3, [0.0] * 3)
 # Layers that leave pixels as they are when a network predicts.
-_NEUTRAL = ("input_layer", "dropout", "identity", "gaussian_noise", "zero_padding2d", "resizing", "center_crop")
+_NEUTRAL = ("input_layer", "dropout", "identity", "gaussian_noise", "zero_padding2d", "resizing", "center_crop",
+            "flatten", "reshape", "permute", "spatial_dropout2d")  # fmt: skip
 _OPERATIONS = {
     "truediv": "divide", "true_divide": "divide", "divide": "divide", "multiply": "multiply", "mul": "multiply",
     "subtract": "subtract", "sub": "subtract", "add": "add",
 }  # fmt: skip
 _CONVOLUTIONS = ("conv2d", "depthwise_conv2d")
+_WEIGHTED = (*_CONVOLUTIONS, "separable_conv2d", "conv2d_transpose", "conv1d", "dense", "batch_normalization")
+# Inputs of networks lie within this distance of 0; pixels from 0 to 255 do not.
+_MOST = 20.0
 
 
 @dataclass(frozen=True)
@@ -44,8 +49,8 @@ def _walk(config: Any) -> Iterator[Layer]:
 
 
 def before_network(rows: list[Layer]) -> list[Layer]:
-    """Return the layers before the first convolution."""
-    first = next((index for index, row in enumerate(rows) if row.kind in _CONVOLUTIONS), 0)
+    """Return the layers before the first that has weights."""
+    first = next((index for index, row in enumerate(rows) if row.kind in _WEIGHTED), 0)
     return rows[:first]
 
 
@@ -78,10 +83,36 @@ def scaling(rows: list[Layer]) -> tuple[Scaling | None, list[str]]:
     return ([0.0 - b * scale for b, scale in zip(offset, scales, strict=True)], scales), strange
 
 
+def wanted_scale(rows: list[Layer]) -> tuple[str | None, str]:
+    """Return what ``scale=`` must be for a network that scales pixels inside, and the layer that does.
+
+    Returns:
+        ``none`` (pixels from 0 to 255) or ``0..1``; None if the network does not scale, with an empty name, or if it
+        is not known how a layer scales, with the name of that layer.
+    """
+    steps = [(str(row.settings.get("name", row.kind)), _step(row)) for row in before_network(rows)]
+    changing = [name for name, step in steps if step != _UNCHANGED]
+    if not changing:
+        return None, ""
+    known, strange = scaling(rows)
+    if strange or known is None:
+        return None, (strange or changing)[0]
+    for wanted, top in (("none", 255.0), ("0..1", 1.0)):
+        ends = [(pixel - mean) / scale for mean, scale in zip(*known, strict=True) for pixel in (0.0, top)]
+        if max(map(abs, ends)) <= _MOST:
+            return wanted, changing[0]
+    return None, changing[0]
+
+
 def _step(row: Layer) -> tuple[list[float], list[float]] | None:
     """Return what a layer multiplies by and then adds, by channel; None where that is not known."""
     if row.kind in _NEUTRAL or row.kind.startswith("random_"):
-        return [1.0] * 3, [0.0] * 3
+        return _UNCHANGED
+    if row.kind == "normalization":
+        means, variances = (_channels(_flat(row.settings.get(key))) for key in ("mean", "variance"))
+        if means is None or variances is None or min(variances) <= 0.0:
+            return None  # adapted: the numbers are among the weights
+        return [value**-0.5 for value in variances], [-m * v**-0.5 for m, v in zip(means, variances, strict=True)]
     if row.kind == "rescaling":
         factor, offset = _channels(row.settings.get("scale")), _channels(row.settings.get("offset", 0.0))
         return (factor, offset) if factor and offset else None
@@ -92,6 +123,13 @@ def _step(row: Layer) -> tuple[list[float], list[float]] | None:
     if operation in ("divide", "multiply"):
         return [1 / each if operation == "divide" else each for each in value], [0.0] * 3
     return [1.0] * 3, [-each if operation == "subtract" else each for each in value]
+
+
+def _flat(value: Any) -> Any:
+    """Return the numbers of nested lists; a single number as it is."""
+    while isinstance(value, list) and len(value) == 1:
+        value = value[0]
+    return value
 
 
 def _channels(value: Any) -> list[float] | None:

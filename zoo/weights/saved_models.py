@@ -16,7 +16,7 @@ from typing import Any
 from zoo.core.errors import ZooError
 from zoo.core.files import file_sha256
 from zoo.core.paths import existing_input
-from zoo.weights import sandbox
+from zoo.weights import model_config, sandbox
 from zoo.weights.formats import RejectedFileError
 from zoo.weights.keras_layout import KerasConfig
 
@@ -35,6 +35,11 @@ PARTS = re.compile(
     r"keras(\.src)?(\.(layers|models|engine|initializers|regularizers|constraints|activations|dtype_policies"
     r"|mixed_precision|random|ops|backend)(\.[\w.]+)?)?$"
 )
+# Losses for numbers as Keras spells them, without capitals and underscores.
+LOSSES_OF_NUMBERS = (
+    "mse", "meansquarederror", "mae", "meanabsoluteerror", "mape", "meanabsolutepercentageerror", "msle",
+    "meansquaredlogarithmicerror", "huber", "huberloss", "logcosh",
+)  # fmt: skip
 FUNCTIONS = re.compile(r"keras(\.src)?\.(activations|initializers|regularizers|constraints)(\.[\w.]+)?$")
 OWN = "Replace it by layers of Keras, or put the network into a model file: model=FILE.py with weights=FILE."
 
@@ -49,7 +54,10 @@ class SavedModel:
         version: of the Keras that wrote it.
         input_shape: (height, width, channels) of one image; None for a size that is open.
         outputs: numbers that it ends in, as far as the configuration tells.
-        scales: whether it scales its input by itself.
+        wanted_scale: ``scale=`` as its own layers need it; None if they do not scale, or not in a known way.
+        scaled_by: the layer that scales pixels, or may; empty if there is none.
+        measures: the layer that a network ends in that was compiled to predict numbers, such as an age; empty if it
+            was not.
     """
 
     path: Path
@@ -57,7 +65,9 @@ class SavedModel:
     version: str
     input_shape: tuple[int | None, int | None, int]
     outputs: int | None
-    scales: bool
+    wanted_scale: str | None
+    scaled_by: str
+    measures: str
 
     @property
     def generation(self) -> int:
@@ -87,8 +97,23 @@ def _read(path: Path, _: tuple[int, ...]) -> SavedModel:
     _refuse_code(path, rows)
     layers = [row for row in rows if isinstance(row.get("config"), dict)]
     shape = _input_shape(path, rows)
-    scales = any(row.get("class_name") in ("Rescaling", "Normalization") for row in layers[:6])
-    return SavedModel(path, file_sha256(path), version, shape, _outputs(layers), scales)
+    ordered = model_config.layers(config)
+    wanted, scaled_by = model_config.wanted_scale(ordered)
+    return SavedModel(
+        path, file_sha256(path), version, shape, _outputs(layers), wanted, scaled_by,
+        _measures(content.get("compiled"), ordered),
+    )  # fmt: skip
+
+
+def _measures(compiled: Any, ordered: list[model_config.Layer]) -> str:
+    """Return the last layer of a model that was compiled with a loss for numbers and has no probabilities."""
+    loss = compiled.get("loss") if isinstance(compiled, dict) else None
+    if isinstance(loss, dict):
+        inner = loss.get("config")
+        loss = inner if isinstance(inner, str) else loss.get("class_name")
+    name = re.sub(r"[^a-z]", "", str(loss).lower())
+    classes = model_config.output_activation(ordered) in ("softmax", "sigmoid")
+    return str(ordered[-1].settings.get("name", "")) if name in LOSSES_OF_NUMBERS and not classes else ""
 
 
 def _objects(config: Any) -> Iterator[KerasConfig]:
@@ -146,19 +171,19 @@ def _inner(row: KerasConfig) -> KerasConfig:
 
 
 def _input_shape(path: Path, rows: list[KerasConfig]) -> tuple[int | None, int | None, int]:
-    """Return the shape of the first layer that names one."""
+    """Return the shape of the first layer that names one; (height, width) alone is gray."""
     keys = ("batch_shape", "batch_input_shape", "build_input_shape", "input_shape")
     for row, key in itertools.product(rows, keys):
         shape = row.get(key)
         if (
             isinstance(shape, list)
-            and len(shape) == 4
+            and len(shape) in (3, 4)
             and all(size is None or isinstance(size, int) for size in shape)
         ):
-            if shape[3] not in (1, 3):
+            if len(shape) == 4 and shape[3] not in (1, 3):
                 break
-            return shape[1], shape[2], shape[3]
-    raise RejectedFileError(path, "its input is no image of 1 or 3 channels, the channels last")
+            return shape[1], shape[2], (*shape, 1)[3]
+    raise RejectedFileError(path, "its input is not an image of 1 or 3 channels, channels last")
 
 
 def _outputs(layers: list[KerasConfig]) -> int | None:

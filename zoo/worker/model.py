@@ -30,8 +30,10 @@ def build(request):
         from zoo.worker import saved_model
 
         preprocess = normalising(*own)
-        gray = arguments["channels"] == 1
-        return saved_model.build(request["model"]), saved_model.grayscale(preprocess) if gray else preprocess
+        if arguments["channels"] == 1:
+            preprocess = saved_model.grayscale(preprocess)
+        network = saved_model.build(request["model"])
+        return network, saved_model.fitting(network, preprocess)
     if request["model"]["name"].startswith("keras/"):
         from zoo.worker import keras_application
 

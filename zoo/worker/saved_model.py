@@ -65,3 +65,10 @@ def grayscale(preprocess):
     """The same function for images in color that a model sees in gray (ITU-R BT.601)."""
     weights = np.array([0.299, 0.587, 0.114], np.float32)
     return lambda pixels: preprocess(np.asarray(pixels, np.float32) @ weights[:, None])
+
+
+def fitting(model, preprocess):
+    """The same function without the axis of channels, for a model whose input (batch, height, width) has none."""
+    if len(compat.static_shape(model.inputs[0])) == 4:
+        return preprocess
+    return lambda pixels: preprocess(pixels)[..., 0]

@@ -42,7 +42,7 @@ class ClassifierConfig(Settings):
         weights_checksum: sha256 that the file of weights must have; weights.checksum= is the same.
         classes: without a run: file with the names of the classes, one a line or JSON; null looks beside the weights.
         scale: without a run: what pixels are made to be: 0..1, -1..1, imagenet or none, which is 0 to 255; null means
-            what a file of weights tells.
+            what the file of weights or of the saved model tells.
         size: of a saved model that takes images of any size: edge in pixels; auto takes that of the file.
         stack: name of the stack to use; null means the fastest here, or the run's own where the backend has it.
         batch_size: images at a time; null means 32 for color, 128 for grayscale.
@@ -108,11 +108,9 @@ class ClassifierConfig(Settings):
         name = self.model["name"]
         if self.run or self.weights != "none":
             return f"{name} has its own weights: remove weights= and run="
-        if self.scale is None:
-            return f"scale is missing: {name} does not tell how pixels were scaled in training: {', '.join(SCALES)}"
         if self.size != "auto" and not re.fullmatch(r"[1-9]\d{0,3}", self.size):
             return f"size must be auto or a number of pixels, got {self.size!r}"
-        return one_of("scale", self.scale, SCALES)
+        return one_of("scale", self.scale, SCALES) if self.scale else None
 
 
 @dataclass

@@ -50,20 +50,45 @@ def classifier(settings: ClassifierConfig, stack: stacks.Stack, platform: str) -
     """Return the network of a saved model."""
     model = saved_models.read(str(settings.model["saved"]))
     _refuse_other_generation(model, stack.name, platform)
+    if model.measures and not settings.wants_features:
+        raise ZooError(
+            f"{model.path.name} was trained to predict numbers, not classes (its loss is for numbers)",
+            f"Write the numbers to features.npy: add output=features output.layer={model.measures}",
+        )
     names = [] if settings.wants_features else _class_names(settings, model)
     size = _size(settings, model)
     channels = model.input_shape[2]
-    mean, deviation = SCALES[str(settings.scale)]
+    mean, deviation = SCALES[_scale(settings, model)]
     if channels == 1:
         mean, deviation = [sum(mean) / 3], [sum(deviation) / 3]
-    if model.scales and settings.scale != "none":
-        console.warn(f"{model.path.name} scales its input by itself: scale=none is likely right")
     arguments: Json = {"classes": len(names) or None, "channels": channels, "normalise": (mean, deviation)}
     request = {"name": model.path.name, "args": arguments, "saved": str(model.path)}
     record = {"source": str(model.path), "file": str(model.path), "sha256": model.sha256, "keras": model.version}
     what = "features" if settings.wants_features else f"{len(names)} classes"
     console.say(f"{model.path.name}: Keras {model.version}, {size[0]} x {size[1]} x {channels}, {what}")
     return Classifier(request, size, None, names, {"weights": record})
+
+
+def _scale(settings: ClassifierConfig, model: SavedModel) -> str:
+    """Return how pixels are scaled: as the network needs it, or as the user says where the file does not tell."""
+    name, layer, wanted = model.path.name, model.scaled_by, model.wanted_scale
+    if wanted and settings.scale not in (None, wanted):
+        raise ZooError(
+            f"scale={settings.scale} contradicts {name}: its layer {layer!r} scales pixels itself",
+            f"Remove scale=, or use scale={wanted}.",
+        )
+    if wanted:
+        console.say(f"scale={wanted}: the layer {layer!r} of {name} scales pixels")
+        return wanted
+    if settings.scale is None:
+        hint = f"; its layer {layer!r} changes pixels, so scale=none is likely" if layer else ""
+        raise ZooError(
+            f"scale is missing: {name} does not tell how pixels were scaled in training{hint}",
+            f"Add one of: {', '.join(f'scale={each}' for each in SCALES)}.",
+        )
+    if layer and settings.scale != "none":
+        console.warn(f"The layer {layer!r} of {name} changes pixels: scale=none is likely right")
+    return settings.scale
 
 
 def _size(settings: ClassifierConfig, model: SavedModel) -> tuple[int, int]:
