@@ -1,5 +1,6 @@
 """The command line: what it answers, how fast, and that it never shows a traceback for a wrong word."""
 
+import importlib.metadata
 import json
 import os
 import re
@@ -18,7 +19,6 @@ from zoo.cli.main import main
     ("arguments", "words"),
     [
         (["trian"], "did you mean 'train'?"),
-        ([], "VERB"),
         (["env"], "ACTION"),
         (["env", "lst"], "did you mean 'list'?"),
         (["list", "modles"], "did you mean 'models'?"),
@@ -167,3 +167,16 @@ def test_a_full_disk_is_told(
 def test_a_path_that_no_system_has_is_no_bug(words: list[str], path: str, capsys: pytest.CaptureFixture[str]) -> None:
     assert main([word.format(path) for word in words]) == 1
     assert len(capsys.readouterr().err) < 500
+
+
+def test_without_a_verb_the_help_is_printed(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main([]) == 0
+    shown = capsys.readouterr()
+    assert shown.out.startswith("usage: python -m zoo")
+    assert not shown.err
+
+
+def test_the_version_is_that_of_the_package(capsys: pytest.CaptureFixture[str]) -> None:
+    with pytest.raises(SystemExit) as ended:
+        main(["--version"])
+    assert (ended.value.code, capsys.readouterr().out) == (0, f"{importlib.metadata.version('keras-gpu-zoo')}\n")

@@ -92,6 +92,7 @@ NAMED = [
     ("mps", "m1", None, "torch-2.1", "gpu"),
     ("mps", "two_gpus_sonoma", None, "torch-2.2", "gpu"),
     ("jax", "m4", None, "jax-mps", "gpu"),
+    ("mlx", "m4", None, "mlx", "gpu"),
     ("jax", "linux_cpu", None, "jax", "cpu"),
     ("jax", "linux_driver_525", None, "jax-cuda", "gpu"),
     ("jax", "linux_driver_470", None, "jax", "cpu"),
@@ -126,7 +127,7 @@ REFUSED = [
     ("cuda-mac", "gtx_750_ti", None, ["drives cpu, not cuda", "backend=cpu"]),
     ("cuda-mac", "linux_nvidia", None, ["macOS 10.13", "backend=cuda"]),
     ("plaidml", "m1", None, ["an Intel Mac with an AMD or Intel GPU", "backend=metal"]),
-    ("mlx", "m4", None, ["not runnable yet", "keras-mlx", "backend=mps"]),
+    ("mlx", "linux_cpu", None, ["it needs Apple silicon with macOS 14 or newer", "backend=cpu stack=mlx"]),
     ("mps", "vm", None, ["a GPU made by Apple", "Apple M1 (Virtual)", "backend=cpu"]),
     (
         "metal",

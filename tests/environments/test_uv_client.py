@@ -1,5 +1,6 @@
 """PyTorch's builds without CUDA: found beside the index or on PyTorch's own, else missed in plain words."""
 
+import dataclasses
 from pathlib import Path
 from typing import Any
 
@@ -62,6 +63,18 @@ def test_a_build_that_is_nowhere_is_missed_in_plain_words(
         build._install(plan, tmp_path, lambda _: None)
     assert "UV_FIND_LINKS" in error.value.remedy
     assert "dns error" in error.value.message
+
+
+def test_a_wheel_that_left_the_index_names_the_command_that_locks_again(
+    plan: build.Plan, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    pin = "keras-nightly==3.16.0.dev2026102704"
+    words = f"  cause: Because there is no version of {pin} and you require {pin}, we can conclude that"
+    answering(monkeypatch, uv_client.CompletedCommand(1, ["error: No solution found", words]))
+    plan = dataclasses.replace(plan, stack=stacks.load("mlx"))
+    with pytest.raises(ZooError, match=r"keras-nightly==3\.16\.0\.dev2026102704 is not on the") as error:
+        build._install(plan, tmp_path, lambda _: None)
+    assert error.value.remedy.endswith("python scripts/lock.py mlx")
 
 
 def test_cuda_comes_only_where_it_is_asked_for() -> None:

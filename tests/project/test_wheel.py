@@ -47,6 +47,7 @@ def test_it_composes_and_plans(installed: Path) -> None:
 
 def test_it_carries_the_worker_and_every_lock(installed: Path) -> None:
     assert (installed / "zoo" / "worker" / "__main__.py").is_file()
+    assert (installed / "zoo" / "py.typed").is_file()
     locks = {path.relative_to(CHECKOUT / "recipes") for path in (CHECKOUT / "recipes").rglob("*.lock")}
     assert locks
     assert {path.relative_to(installed / "zoo" / "recipes") for path in installed.rglob("*.lock")} == locks

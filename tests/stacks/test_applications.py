@@ -44,7 +44,7 @@ def answered(folder: Path, stack: str) -> Path:
     return once(folder / stack, ask)
 
 
-@pytest.mark.parametrize("stack", [FIRST, "torch", "jax", "tf-2.12"])
+@pytest.mark.parametrize("stack", [FIRST, "torch", "jax", "tf-2.12", "mlx"])
 def test_networks_compute_what_keras_computes_and_alike_on_every_stack(folder: Path, stack: str) -> None:
     out = answered(folder, stack)
     assert not (out / "applications.error").exists(), (out / "applications.error").read_text()

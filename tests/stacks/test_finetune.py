@@ -80,7 +80,7 @@ def test_published_weights_are_fine_tuned_in_stages(root: Path, capsys: pytest.C
     assert "conv_preds" in names
 
 
-@pytest.mark.parametrize("stack", ["torch", "jax"])
+@pytest.mark.parametrize("stack", ["torch", "jax", "mlx"])
 def test_every_framework_fine_tunes_in_stages(root: Path, stack: str) -> None:
     """The stage of the last layer trains a model that shares its layers with the whole one."""
     real_stacks.python(stack)

@@ -22,7 +22,8 @@ def train(folder: Path, stack: str, *overrides: str) -> int:
 
 
 @pytest.mark.parametrize("stack", [
-    "tf-2.21", "tf-2.19", pytest.param("torch", marks=pytest.mark.slow), "jax", "tf-2.5", "tf-1.8", "plaidml-0.7",
+    "tf-2.21", "tf-2.19", pytest.param("torch", marks=pytest.mark.slow), "jax", "mlx",
+    "tf-2.5", "tf-1.8", "plaidml-0.7",
 ])  # fmt: skip
 def test_the_first_layers_leave_off_learning_when_told(tmp_path: Path, stack: str) -> None:
     assert train(tmp_path / "run", stack, "freeze.before=conv2", "freeze.after=0.25") == 0

@@ -105,6 +105,7 @@ def test_every_probe_catches_a_wrong_operation_of_a_real_framework(tmp_path: Pat
 REAL = {
     "tf-2.21": set(), "tf-1.8": {"variable"}, "plaidml-0.7": {"variable"}, "torch": set(), "jax": {"wide_integers"},
     "openvino": {"wide_integers", "dropout", "train_step", "normalised_step", "variable"},
+    "mlx": set(),
 }  # fmt: skip
 
 

@@ -30,7 +30,7 @@ if "kill" in sys.argv:
 sys.exit(7)
 """
 LINE = "".join(f"{x / 16} {1 + 2 * x / 16}\n" for x in range(16))
-SLOW = [pytest.param(stack, marks=pytest.mark.slow) for stack in ("tf-2.21", "torch", "jax", "tf-2.12")]
+SLOW = [pytest.param(stack, marks=pytest.mark.slow) for stack in ("tf-2.21", "torch", "jax", "tf-2.12", "mlx")]
 
 pytestmark = pytest.mark.stacks
 

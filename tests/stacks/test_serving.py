@@ -12,7 +12,7 @@ import pytest
 from tests.support import real_stacks, serving
 from tests.support.serving import Server
 
-SETTINGS = {"tf-2.21": ["backend=cpu"], "openvino": ["backend=openvino"]}
+SETTINGS = {"tf-2.21": ["backend=cpu"], "openvino": ["backend=openvino"], "mlx": ["backend=cpu"]}
 RAW = {"content-type": "application/octet-stream"}
 
 

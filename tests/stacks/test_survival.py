@@ -47,7 +47,7 @@ def test_killed_again_and_again_a_run_ends_as_if_nothing_had_been(
     assert runs["good"] == runs["runs"], runs["bad"]
 
 
-@pytest.mark.parametrize("stack", ["tf-2.5", "jax", "plaidml-0.7"])
+@pytest.mark.parametrize("stack", ["tf-2.5", "jax", "plaidml-0.7", "mlx"])
 def test_a_run_that_was_cut_off_ends_as_the_one_that_was_not(
     tmp_path: Path, capsys: pytest.CaptureFixture[str], stack: str
 ) -> None:

@@ -49,6 +49,14 @@ class CommandParser(argparse.ArgumentParser):
         raise ZooError(message, f"`{self.prog} --help` shows the usage")
 
 
+class _Version(argparse.Action):
+    def __call__(self, parser: argparse.ArgumentParser, *_: object) -> NoReturn:
+        from zoo.runs import lifecycle
+
+        print(lifecycle.version())
+        parser.exit()
+
+
 def parse(arguments: list[str] | None) -> argparse.Namespace:
     """Parse the command line. Settings may stand on both sides of options, which plain argparse does not accept."""
     parser = build()
@@ -69,10 +77,17 @@ def build() -> CommandParser:
         formatter_class=argparse.RawDescriptionHelpFormatter,
         allow_abbrev=False,
     )
-    verbs = parser.add_subparsers(metavar="VERB", required=True)
+    parser.add_argument("--version", action=_Version, nargs=0, help="print the version of this program and exit")
+    parser.set_defaults(run=_print_help)
+    verbs = parser.add_subparsers(metavar="VERB")
     for path in sorted(COMMANDS.glob("[!_]*.py")):
         import_module(f"zoo.cli.commands.{path.stem}").add_parser(verbs)
     return parser
+
+
+def _print_help(_: argparse.Namespace) -> int:
+    build().print_help()
+    return 0
 
 
 def add_verb(verbs: "Verbs", name: str, run: "Run | None", summary: str, **options: Any) -> CommandParser:

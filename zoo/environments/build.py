@@ -170,6 +170,13 @@ def _sync(command: list[str], lock: Path, follow: Callable[[str], None]) -> uv_c
 
 def _failed(plan: Plan, what: str, outcome: uv_client.CompletedCommand) -> ZooError:
     why, remedy = uv_client.reason(outcome)
+    gone = None if uv_client.is_unreachable(outcome) else uv_client.missing_version(outcome)
+    if gone:
+        why = f"{gone} is not on the package index any more"
+        remedy = (
+            f"Put a newer version and date into recipes/stacks/{plan.stack.name}/stack.yaml, then lock it again "
+            f"with: python scripts/lock.py {plan.stack.name}"
+        )
     words = f"The installer's own words:\n{outcome.tail()}"
     kind = UnreachableIndexError if uv_client.is_unreachable(outcome) else ZooError
     return kind(f"{what} for stack {plan.stack.name}: {why}.\n{words}", remedy)

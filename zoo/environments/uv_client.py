@@ -117,6 +117,12 @@ def missing_cpu_build(outcome: CompletedCommand) -> str | None:
     return match[1] if match else None
 
 
+def missing_version(outcome: CompletedCommand) -> str | None:
+    """Return a pin that the package index does not hold any more, such as ``"keras-nightly==3.16.0"``, else None."""
+    match = re.search(r"there is no version of (\S+==[\w.!-]+)(?=\s)", "\n".join(outcome.words))
+    return match[1] if match else None
+
+
 def is_unreachable(outcome: CompletedCommand) -> bool:
     """Return True where uv failed because no index that could be reached holds what the lock names."""
     return not _is_disk_full(outcome) and (is_network(outcome) or missing_cpu_build(outcome) is not None)

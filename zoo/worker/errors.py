@@ -1,6 +1,6 @@
 """Define the errors whose message is meant for the user; the host knows them by name, see ``zoo.protocol``."""
 
-# How TensorFlow, PyTorch, JAX, PlaidML and numpy say that there is no more memory.
+# How TensorFlow, PyTorch, JAX, PlaidML, MLX and numpy say that there is no more memory.
 EXHAUSTED = (
     "out of memory",
     "resource_exhausted",
@@ -9,6 +9,9 @@ EXHAUSTED = (
     "allocate memory",
     "bad_alloc",
     "oom when",
+    "insufficient memory",
+    "maximum allowed buffer size",
+    "[metal::malloc] resource limit",
 )
 
 

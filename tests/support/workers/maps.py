@@ -39,7 +39,10 @@ def _leaping():
     """The same of the gradients of a depthwise convolution with a stride, in bfloat16."""
     import numpy as np
     import torch
-    from keras.src.backend.torch import nn
+
+    from zoo.models.compat.version import network_operations
+
+    nn = network_operations()
 
     draw = np.random.RandomState(0)
     arrays = [draw.standard_normal(shape) for shape in ((3, 12, 15, 6), (3, 3, 6, 1), (3, 5, 7, 6))]
@@ -108,10 +111,11 @@ def _depthwise(size, multiplier, stride, padding, dilation):
     import jax
     import jax.numpy as jnp
     import numpy as np
-    from keras.src.backend.jax import nn
 
     from zoo.models.compat import jax_maps
+    from zoo.models.compat.version import network_operations
 
+    nn = network_operations()
     draw = np.random.RandomState(0)
     x = jnp.array(draw.standard_normal((2, 14, 15, 6)), "float32")
     kernel = jnp.array(draw.standard_normal((size, size, 6, multiplier)), "float32")

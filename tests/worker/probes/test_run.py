@@ -339,7 +339,7 @@ def test_probes_that_are_not_run_say_why(probes: Any, request_: dict[str, Any], 
 
 def test_frameworks_are_not_asked_for_what_they_lack(probes: Any) -> None:
     names = {probe.__name__ for probe, _ in probes.PROBES}
-    for framework in ("jax", "openvino", "plaidml", "tensorflow", "torch"):
+    for framework in ("jax", "mlx", "openvino", "plaidml", "tensorflow", "torch"):
         lacking = probes.devices.capabilities(framework)["skipped_probes"]
         assert lacking.keys() < names
         rows = probes.examine(by_numpy(), {**CPU, "framework": framework})

@@ -23,6 +23,8 @@ def value_and_grad(model, constant):
         compute = _of_graph(model, constant)
     elif name == "jax":
         compute = _of_jax(model)
+    elif name == "mlx":
+        compute = _of_mlx(model)
     elif name == "torch":
         compute = _of_torch(model, constant)
     else:
@@ -103,6 +105,25 @@ def _of_jax(model):
 
     def compute(x):
         (_, losses), gradient = run(x, fixed)
+        return losses, gradient
+
+    return compute
+
+
+def _of_mlx(model):
+    import mlx.core as mx
+
+    fixed = [variable.value for variable in model.non_trainable_variables]
+
+    def total(x):
+        losses = _as_list(model.stateless_call([x], fixed, _UNUSED, training=False)[0])
+        return sum(each.sum() for each in losses), losses
+
+    run = mx.compile(mx.value_and_grad(total))
+
+    def compute(x):
+        (_, losses), gradient = run(mx.array(x))
+        mx.eval(losses, gradient)
         return losses, gradient
 
     return compute

@@ -8,14 +8,15 @@ most of a step of MobileNet.
 import jax
 import jax.numpy as jnp
 
+from zoo.models.compat.version import network_operations
+
 # Largest kernel, in places; more shifts than 5x5 were not measured.
 MOST = 25
 
 
 def install():
     """Change Keras in this process; once."""
-    from keras.src.backend.jax import nn
-
+    nn = network_operations()
     original = nn.depthwise_conv
 
     def depthwise_conv(inputs, kernel, strides=1, padding="valid", data_format=None, dilation_rate=1):

@@ -11,15 +11,14 @@ from pathlib import Path
 import torch
 from torch.autograd.function import once_differentiable
 
-from zoo.models.compat.version import keras
+from zoo.models.compat.version import keras, network_operations
 
 DTYPES = (torch.float32, torch.float64, torch.bfloat16)
 
 
 def install():
     """Change Keras in this process; once."""
-    from keras.src.backend.torch import nn
-
+    nn = network_operations()
     _leave_maps_in_place(nn)
     _choose_convolutions(nn)
     _normalize_at_once(keras.layers.BatchNormalization)
@@ -34,8 +33,8 @@ def applies(x):
 def _leave_maps_in_place(nn):
     original = nn._transpose_spatial_inputs
 
-    def transpose(inputs):
-        return inputs.permute(0, 3, 1, 2) if applies(inputs) else original(inputs)
+    def transpose(inputs, *layout, **settings):  # Keras 3.16 may ask for a layout in memory
+        return inputs.permute(0, 3, 1, 2) if applies(inputs) else original(inputs, *layout, **settings)
 
     nn._transpose_spatial_inputs = transpose
 

@@ -158,7 +158,7 @@ def _direct_calls(model):
 
 
 def _direct_call(layer):
-    scope = keras.src.backend.AutocastScope
+    scope = keras.src.backend.common.variables.AutocastScope
     learns = {"training": True} if "training" in inspect.signature(layer.call).parameters else {}
     kind, mixed = getattr(torch, layer.compute_dtype), layer.compute_dtype != layer.variable_dtype
 

@@ -188,15 +188,15 @@ def train_mse(model, x, y):
 def _train_on_batch(model, *batch, names=("accuracy",)):
     """Take one optimizer step and return loss and metrics.
 
-    On PyTorch and JAX without what Keras does around a step, see ``torch_step`` and ``jax_step``. On TensorFlow
-    ``train_on_batch`` of Keras 3.6 hands a new generator over each time, which is traced anew: a step of the small
-    MNIST network took ten times as long as in ``fit``.
+    On PyTorch, JAX and MLX without what Keras does around a step, see ``torch_step`` and ``stateless_step``. On
+    TensorFlow ``train_on_batch`` of Keras 3.6 hands a new generator over each time, which is traced anew: a step of
+    the small MNIST network took ten times as long as in ``fit``.
     """
     if MAJOR < 3:
         return model.train_on_batch(*batch)[: 1 + len(names)]
     backend, group = backend_name(), _sharing["group"]
-    if backend == "jax":
-        return _kept_step(model, lambda: _jax_step(model, names, batch)).take(*batch)
+    if backend in ("jax", "mlx"):
+        return _kept_step(model, lambda: _stateless_step(model, names, batch)).take(*batch)
     if backend == "torch":
         own = _kept_step(model, lambda: _torch_step(model, names))
         if own is not None:
@@ -233,11 +233,11 @@ def _torch_step(model, names):
     return torch_step.Step(model) if names == ("accuracy",) and torch_step.can_take(model) else None
 
 
-def _jax_step(model, names, batch):
+def _stateless_step(model, names, batch):
     """Return what takes steps like the one with this batch, compiled whole."""
-    from zoo.models.compat import jax_step
+    from zoo.models.compat import stateless_step
 
-    return jax_step.Step(model, names, batch)
+    return stateless_step.Step(model, names, batch)
 
 
 def forget_compiled(model):

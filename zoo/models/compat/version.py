@@ -4,6 +4,7 @@
 """
 
 import contextlib
+import importlib
 import os
 
 
@@ -39,6 +40,12 @@ def at_least(major, minor):
     return (int(numbers[0]), int(numbers[1])) >= (major, minor)
 
 
+def network_operations():
+    """Return Keras 3's private module of convolutions and the like for this backend; 3.16 moved it."""
+    folder = "keras.src.backend.%s" % backend_name()
+    return importlib.import_module(folder + (".ops.nn" if at_least(3, 16) else ".nn"))
+
+
 def backend_name():
     """Return what computes below Keras, such as ``"torch"`` or ``"plaidml"``."""
     name = keras.backend.backend()
@@ -53,7 +60,8 @@ def is_tensorflow_1():
 def jit_arguments(requested):
     """Return the keyword arguments of ``compile`` that choose XLA; Keras 2 has none.
 
-    JAX without XLA computes one operation at a time, many times slower. PyTorch has no XLA.
+    JAX without XLA computes one operation at a time, many times slower. PyTorch has no XLA. On MLX it is
+    ``mlx.core.compile``, which does nothing where ``MLX_DISABLE_COMPILE`` is set.
 
     Args:
         requested: whether TensorFlow compiles with XLA.
@@ -64,7 +72,7 @@ def jit_arguments(requested):
 def uses_jit(requested):
     """Return whether this backend compiles with XLA, where TensorFlow leaves a choice."""
     name = backend_name()
-    return name == "jax" or (name == "tensorflow" and bool(requested))
+    return name in ("jax", "mlx") or (name == "tensorflow" and bool(requested))
 
 
 def set_precision(name):
@@ -93,6 +101,8 @@ def _use_float64():
     """Let all of Keras compute in float64, losses and metrics too."""
     if MAJOR < 3:
         raise ValueError("float64 needs Keras 3, this is %s" % version())
+    if backend_name() == "mlx":
+        raise ValueError("Keras's MLX backend turns arrays of float64 into float32: choose stack=torch for float64")
     if backend_name() == "jax":
         import jax
 

@@ -4,6 +4,8 @@
 what such a function returned has really been computed: GPUs work on while Python goes on.
 """
 
+import os
+
 import numpy as np
 
 from zoo.worker.errors import UserError
@@ -13,6 +15,10 @@ def wait(output):
     """Come back when a pass is done; numpy arrays are."""
     if hasattr(output, "block_until_ready"):
         output.block_until_ready()
+    elif type(output).__module__ == "mlx.core":
+        import mlx.core as mx
+
+        mx.eval(output)
     elif hasattr(output, "is_mps") and (output.is_mps or output.is_cuda):
         import torch
 
@@ -64,6 +70,8 @@ def of_keras(model, x, training, way, precision):
         return of_torch(lambda x: model(x, training=training), ops.convert_to_tensor(x, precision), training, way)
     if name == "jax":
         return _jax(model, x, training, precision)
+    if name == "mlx":
+        return _mlx(model, x, training, way, precision)
     if name == "openvino":
         return _openvino(model, x, training, precision)
     if precision != "float32" and compat.MAJOR < 3:
@@ -79,6 +87,22 @@ def _jax(model, x, training, precision):
     tensor = jax.device_put(np.asarray(x)).astype(precision)
     variables = [[each.value for each in kind] for kind in (model.trainable_variables, model.non_trainable_variables)]
     call = jax.jit(lambda kept, other, x: model.stateless_call(kept, other, x, training=training)[0])
+    return lambda: call(variables[0], variables[1], tensor)
+
+
+def _mlx(model, x, training, way, precision):
+    import mlx.core as mx
+
+    if way == "compiled" and "MLX_DISABLE_COMPILE" in os.environ:
+        raise UserError("MLX compiles nothing for a processor here (MLX_DISABLE_COMPILE is set)")
+    tensor = mx.array(np.asarray(x)).astype(getattr(mx, precision))
+    variables = [[each.value for each in kind] for kind in (model.trainable_variables, model.non_trainable_variables)]
+    mx.eval(tensor, variables)
+
+    def once(kept, other, x):
+        return model.stateless_call(kept, other, x, training=training)[0]
+
+    call = mx.compile(once) if way == "compiled" else once
     return lambda: call(variables[0], variables[1], tensor)
 
 

@@ -1,14 +1,13 @@
-"""One optimizer step of a model in JAX: Keras's own, without what ``train_on_batch`` does around it.
+"""One optimizer step of a model in JAX or MLX: Keras's own, without what ``train_on_batch`` does around it.
 
 Keras sets its metrics back before each step and assigns every variable after it, an operation each: for a small
-network that takes longer than the step. Here the metrics begin at zero inside of what XLA compiles, and variables are
+network that takes longer than the step. Here the metrics begin at zero inside of what is compiled, and variables are
 given their new values as they are.
 """
 
-import jax
 import numpy as np
 
-from zoo.models.compat.version import keras
+from zoo.models.compat.version import backend_name, keras
 
 
 class Step:
@@ -27,13 +26,11 @@ class Step:
         self._variables = [list(variables) for variables in parts]
 
         def step(state, batch):
-            zeros = [jax.numpy.zeros(each.shape, each.dtype) for each in model.metrics_variables]
+            zeros = [keras.ops.zeros(each.shape, each.dtype) for each in model.metrics_variables]
             logs, state = model.train_step((*state, zeros), batch)
             return [logs[name] for name in ("loss", *names)], [list(values) for values in state[:3]]
 
-        shared = keras.distribution.distribution() is not None
-        places = [[each.value.sharding for each in variables] for variables in self._variables] if shared else None
-        self._step = jax.jit(step, donate_argnums=0, out_shardings=(None, places) if shared else None)
+        self._step = (_compiled_by_jax if backend_name() == "jax" else _compiled_by_mlx)(step, self._variables)
 
     def take(self, *batch):
         """Take one step.
@@ -45,17 +42,38 @@ class Step:
             Loss and metrics.
         """
         state = [[each.value for each in variables] for variables in self._variables]
-        figures, state = self._step(state, [_distributed(each) for each in batch])
+        figures, state = self._step(state, list(batch))
         for variables, values in zip(self._variables, state):
             for variable, value in zip(variables, values):
                 variable._value = value
         return [np.asarray(each) for each in figures]
 
 
-def _distributed(array):
-    """The share of a batch that this process has, as a part of the whole."""
+def _compiled_by_jax(step, variables):
+    import jax
+
     distribution = keras.distribution.distribution()
     if distribution is None:
-        return array
-    layout = distribution.get_data_layout(array.shape).backend_layout
-    return jax.make_array_from_process_local_data(layout, array)
+        return jax.jit(step, donate_argnums=0)
+    places = [[each.value.sharding for each in part] for part in variables]
+    shared = jax.jit(step, donate_argnums=0, out_shardings=(None, places))
+
+    def whole(array):
+        """The share of a batch that this process has, as a part of the whole."""
+        layout = distribution.get_data_layout(array.shape).backend_layout
+        return jax.make_array_from_process_local_data(layout, array)
+
+    return lambda state, batch: shared(state, [whole(each) for each in batch])
+
+
+def _compiled_by_mlx(step, _variables):
+    import mlx.core as mx
+
+    compiled = mx.compile(step)
+
+    def run(state, batch):
+        results = compiled(state, [keras.ops.convert_to_tensor(each) for each in batch])
+        mx.eval(results)
+        return results
+
+    return run

@@ -1,0 +1,83 @@
+"""Keras 3 on MLX, Apple's own framework: Apple silicon's GPU, or a processor."""
+
+import os
+
+from zoo.worker.errors import UserError
+
+CAPABILITIES = {
+    "modes": ("eager", "compiled"),
+    "variables": ("MLX_DISABLE_COMPILE",),
+}
+
+
+def start(device):
+    """Make one device MLX's default, and compile on GPUs only; before Keras is imported.
+
+    What MLX compiles for a processor goes through the system's C++ compiler: it may be missing, and took 110 s
+    for the first steps of MobileNet. For a GPU, Metal compiles.
+
+    Raises:
+        UserError: this MLX has no such device.
+    """
+    kind = choose(device)
+    if kind == "cpu":
+        os.environ.setdefault("MLX_DISABLE_COMPILE", "1")
+    import mlx.core as mx
+
+    wanted = mx.gpu if kind == "gpu" else mx.cpu
+    if not mx.is_available(wanted):
+        raise UserError("MLX %s has no GPU here: this build computes on the processor" % mx.__version__)
+    mx.set_default_device(wanted)
+    if kind == "gpu":
+        # By default half as much again: then macOS swaps instead of MLX waiting for memory to be free.
+        most = mx.device_info().get("max_recommended_working_set_size")
+        if most:
+            mx.set_memory_limit(most)
+
+
+def choose(device):
+    """Name the kind of MLX device for a request, ``cpu`` or ``gpu``.
+
+    Args:
+        device: the request's device: ``promise`` and, where the user named one, ``id``.
+
+    Raises:
+        UserError: MLX has no device of this name.
+    """
+    wanted = device.get("id") or device["promise"]
+    kind, _, number = wanted.partition(":")
+    if kind not in ("cpu", "gpu") or number not in ("", "0"):
+        raise UserError("MLX has no device %r; it has cpu and gpu" % wanted)
+    return kind
+
+
+def proof(device):
+    """Multiply two matrices on the default device and wait; return which device that is."""
+    import mlx.core as mx
+
+    ones = mx.ones((64, 64))
+    product = mx.matmul(ones, ones)
+    mx.eval(product)
+    if float(product[0, 0]) != 64.0:
+        raise RuntimeError("MLX multiplied two matrices of ones and got %r" % float(product[0, 0]))
+    name, kind = _default()
+    description = str(mx.device_info().get("device_name", "")) if kind == "gpu" else ""
+    return {"name": name, "kind": kind, "proof": "matmul", "description": description}
+
+
+def place(variable):
+    """Name and kind of the device that computes with a Keras variable: arrays of MLX lie in memory that all share."""
+    return _default()
+
+
+def _default():
+    import mlx.core as mx
+
+    used = mx.default_device()
+    return str(used), "gpu" if used.type == mx.DeviceType.gpu else "cpu"
+
+
+def versions():
+    import importlib.metadata
+
+    return {name: importlib.metadata.version(name) for name in ("mlx", "keras-mlx")}
