@@ -1,12 +1,13 @@
 """Which device of a framework a request gets, and what is said where there is none."""
 
+import sys
 import types
 from typing import Any
 
 import pytest
 
-from zoo.worker.devices import jax, plaidml, torch
-from zoo.worker.errors import UserError
+from zoo.worker.devices import jax, mlx, plaidml, torch
+from zoo.worker.errors import OutOfMemoryError, UserError, raise_if_out_of_memory
 
 CPU = {"promise": "cpu", "id": None}
 GPU = {"promise": "gpu", "id": None}
@@ -73,3 +74,67 @@ def test_plaidml_takes_metal_before_opencl_and_no_cpu_for_a_gpu() -> None:
         plaidml.choose(devices[:1], GPU)
     with pytest.raises(Exception, match=r"PlaidML has no device 'x'; it has llvm_cpu\.0"):
         plaidml.choose(devices[:1], {"promise": "gpu", "id": "x"})
+
+
+@pytest.mark.parametrize(
+    ("device", "kind"),
+    [
+        (CPU, "cpu"),
+        (GPU, "gpu"),
+        ({"promise": "gpu", "id": "gpu:0"}, "gpu"),
+        ({"promise": "gpu", "id": "cpu"}, "cpu"),
+    ],
+)
+def test_mlx_has_one_device_of_each_kind(device: dict[str, Any], kind: str) -> None:
+    assert mlx.choose(device) == kind
+
+
+@pytest.mark.parametrize("name", ["mps", "gpu:1"])
+def test_mlx_refuses_other_devices(name: str) -> None:
+    with pytest.raises(UserError, match=f"MLX has no device '{name}'; it has cpu and gpu"):
+        mlx.choose({"promise": "gpu", "id": name})
+
+
+def core(gpu: bool) -> tuple[Any, list[Any]]:
+    """An MLX whose settings are recorded."""
+    calls: list[Any] = []
+    module = types.SimpleNamespace(
+        gpu="gpu", cpu="cpu", __version__="0.31.2", is_available=lambda kind: gpu or kind == "cpu",
+        set_default_device=calls.append, device_info=lambda: {"max_recommended_working_set_size": 5},
+        set_memory_limit=lambda size: calls.append(size),
+    )  # fmt: skip
+    return module, calls
+
+
+@pytest.mark.parametrize(("device", "called"), [(CPU, ["cpu"]), (GPU, ["gpu", 5])])
+def test_mlx_takes_the_memory_that_the_system_recommends_and_compiles_for_gpus_alone(
+    monkeypatch: pytest.MonkeyPatch, device: dict[str, Any], called: list[Any]
+) -> None:
+    module, calls = core(gpu=True)
+    monkeypatch.setitem(sys.modules, "mlx", types.SimpleNamespace(core=module))
+    monkeypatch.setitem(sys.modules, "mlx.core", module)
+    monkeypatch.setattr(mlx.os, "environ", {})
+    mlx.start(device)
+    assert calls == called
+    assert ("MLX_DISABLE_COMPILE" in mlx.os.environ) == (device is CPU)
+
+
+def test_mlx_without_a_gpu_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
+    module, _ = core(gpu=False)
+    monkeypatch.setitem(sys.modules, "mlx", types.SimpleNamespace(core=module))
+    monkeypatch.setitem(sys.modules, "mlx.core", module)
+    with pytest.raises(UserError, match=r"MLX 0\.31\.2 has no GPU here"):
+        mlx.start(GPU)
+
+
+@pytest.mark.parametrize(
+    "words",
+    [
+        "[metal::malloc] Attempting to allocate 20480000000 bytes which is greater than the maximum allowed buffer size",
+        "[METAL] Command buffer execution failed: Insufficient Memory (00000008:kIOGPUCommandBufferCallbackErrorOut)",
+        "[metal::malloc] Resource limit (499000) exceeded.",
+    ],
+)
+def test_what_mlx_says_without_memory_is_understood(words: str) -> None:
+    with pytest.raises(OutOfMemoryError, match="batch_size=8"):
+        raise_if_out_of_memory(RuntimeError(words), {"batch_size": 8})
