@@ -130,7 +130,7 @@ def test_mlx_without_a_gpu_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
 @pytest.mark.parametrize(
     "words",
     [
-        "[metal::malloc] Attempting to allocate 20480000000 bytes which is greater than the maximum allowed buffer size",
+        "[metal::malloc] Attempting to allocate 204800 bytes which is greater than the maximum allowed buffer size",
         "[METAL] Command buffer execution failed: Insufficient Memory (00000008:kIOGPUCommandBufferCallbackErrorOut)",
         "[metal::malloc] Resource limit (499000) exceeded.",
     ],
