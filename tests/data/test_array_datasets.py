@@ -315,6 +315,7 @@ def test_labels_out_of_range_are_refused(tmp_path: Path) -> None:
         lambda path: path.write_bytes(path.read_bytes()[:2000]),
         lambda path: path.write_bytes(b""),
         lambda path: np.save(path, np.zeros((7, 28, 28, 1), np.uint8)),
+        lambda path: np.save(path, np.load(path)[::-1]),  # whole, and not what was prepared
     ],
 )
 def test_spoilt_arrays_are_made_again(

@@ -2,13 +2,14 @@
 
 import dataclasses
 import hashlib
+import json
 from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from zoo.core import console, paths
 from zoo.core.errors import ZooError, unknown
-from zoo.core.files import atomic_file, atomic_folder, locked, storage_error
+from zoo.core.files import atomic_file, atomic_folder, file_sha256, locked, storage_error, write_json
 from zoo.data import npy_images, sources
 from zoo.data.datasets import DataRow, as_row, load_row, names
 from zoo.data.sources import INPUT_SHAPE
@@ -19,9 +20,11 @@ if TYPE_CHECKING:
 
 __all__ = ["ArrayDataset", "DataRow", "load_row", "names", "prepare", "resolve", "save_split", "split"]
 
+# Checksums of the arrays as they were written.
+SUMS = "sums.json"
 ARRAYS = ("x_train", "y_train", "x_test", "y_test")
 # Part of the name of every prepared folder: raise it when the arrays made from the same sources change.
-CACHE_VERSION = 1
+CACHE_VERSION = 2
 
 
 @dataclasses.dataclass(frozen=True)
@@ -149,14 +152,20 @@ def _shapes(folder: Path) -> dict[str, tuple[int, ...]]:
 
 
 def _intact(folder: Path) -> bool:
-    """Return True for a folder whose arrays are all there and whole."""
+    """Return True for a folder whose arrays are all there and as they were written."""
     try:
         shapes = _shapes(folder)
+        if json.loads((folder / SUMS).read_text(encoding="utf-8")) != _sums(folder):
+            return False
     except PermissionError as error:
         raise storage_error("read", folder, error) from error
     except (OSError, ValueError, EOFError):  # not there, or not whole
         return False
     return all(shapes[f"x_{part}"] == shapes[f"y_{part}"] + INPUT_SHAPE for part in ("train", "test"))
+
+
+def _sums(folder: Path) -> dict[str, str]:
+    return {name: file_sha256(folder / f"{name}.npy") for name in ARRAYS}
 
 
 def _write(folder: Path, arrays: "sources.Arrays") -> None:
@@ -165,3 +174,4 @@ def _write(folder: Path, arrays: "sources.Arrays") -> None:
         console.warn(f"The prepared arrays in {folder} were damaged; they are prepared again")
     with atomic_folder(folder) as part:
         npy_images.save_arrays(part, arrays)
+        write_json(part / SUMS, _sums(part))

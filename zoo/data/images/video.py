@@ -1,7 +1,7 @@
 """Read and write videos through ffmpeg, a program that the user installs.
 
-Frames pass as PPM pictures through pipes, one at a time. ffmpeg decodes what strangers made: it may open files and
-its pipes, and nothing over the network, which playlists in disguise would have it do.
+Frames pass as PPM images through pipes, one at a time. ffmpeg decodes files of strangers: the demuxer is chosen here
+by the first bytes of the file, so that a playlist called film.mp4 cannot make it read other files or the network.
 """
 
 import contextlib
@@ -30,6 +30,9 @@ if TYPE_CHECKING:
 FORMATS = {
     ".mp4": "mp4", ".m4v": "mp4", ".mov": "mov", ".mkv": "matroska", ".webm": "webm", ".avi": "avi",
 }  # fmt: skip
+# Demuxer -> where its files have which bytes.
+DEMUXERS = {"mov": (4, b"ftyp"), "matroska": (0, b"\x1a\x45\xdf\xa3"), "avi": (8, b"AVI ")}
+PROBE_S = 60.0
 INSTALL = (
     "Install ffmpeg (https://ffmpeg.org; apt install ffmpeg, brew install ffmpeg), or give the frames as a folder."
 )
@@ -42,11 +45,24 @@ _COLORS = ["-colorspace", "bt709", "-color_primaries", "bt709", "-color_trc", "b
 
 @dataclass(frozen=True)
 class Video:
-    """A video file: its frames a second, as a fraction such as ``30000/1001``, and its number of frames if known."""
+    """A video file.
+
+    Attributes:
+        path: of the file.
+        demuxer: ffmpeg's name of its format.
+        rate: frames a second, as a fraction such as ``30000/1001``.
+        count: of frames, if known.
+    """
 
     path: Path
+    demuxer: str
     rate: str
     count: int | None
+
+    @property
+    def source(self) -> list[str]:
+        """Return ffmpeg's options for reading it."""
+        return [*_LOCAL, "-f", self.demuxer, "-i", f"file:{self.path}"]
 
 
 def describes(path: Path) -> bool:
@@ -56,9 +72,15 @@ def describes(path: Path) -> bool:
 
 def opened(path: Path) -> Video:
     """Ask ffprobe what a video is."""
+    probe, demuxer = _tool("ffprobe"), _demuxer(path)
     fields = "stream=avg_frame_rate,r_frame_rate,nb_frames,width,height"
-    words = ["-loglevel", "error", *_LOCAL, "-select_streams", "v:0", "-show_entries", fields, "-of", "json"]
-    answer = subprocess.run([_tool("ffprobe"), *words, f"file:{path}"], capture_output=True, text=True, check=False)
+    words = ["-loglevel", "error", "-select_streams", "v:0", "-show_entries", fields, "-of", "json"]
+    command = [probe, *words, *_LOCAL, "-f", demuxer, f"file:{path}"]
+    try:
+        answer = subprocess.run(command, capture_output=True, text=True, check=False, timeout=PROBE_S)
+    except subprocess.TimeoutExpired as error:
+        reason = f"{path} cannot be used: ffprobe took more than {PROBE_S:.0f} s"
+        raise ZooError(reason, "Encode the video again.") from error
     if answer.returncode:
         raise ZooError(f"{path} cannot be used: {_last(answer.stderr)}", "Give a video that ffmpeg plays.")
     streams = json.loads(answer.stdout).get("streams", [])
@@ -67,7 +89,24 @@ def opened(path: Path) -> Video:
     if rate is None or streams[0].get("width", 0) * streams[0].get("height", 0) > MOST_PIXELS:
         raise ZooError(f"{path} holds no video, or one of too many pixels", "Give a video that ffmpeg plays.")
     count = str(streams[0].get("nb_frames", ""))
-    return Video(path, rate, int(count) if count.isdecimal() else None)
+    return Video(path, demuxer, rate, int(count) if count.isdecimal() else None)
+
+
+def _demuxer(path: Path) -> str:
+    """Return ffmpeg's name for the format of a file, by its first bytes."""
+    if not path.is_file():
+        raise ZooError(f"{path} is not a regular file", "Give a video file.")
+    try:
+        with path.open("rb") as stream:
+            head = stream.read(16)
+    except OSError as error:
+        raise storage_error("read", path, error) from error
+    for name, (offset, magic) in DEMUXERS.items():
+        if head[offset : offset + len(magic)] == magic:
+            return name
+    raise ZooError(
+        f"{path} cannot be used: not an MP4, QuickTime, Matroska, WebM or AVI file", "Encode the video again."
+    )
 
 
 def frames(video: Video) -> "Iterator[Bytes]":
@@ -77,11 +116,11 @@ def frames(video: Video) -> "Iterator[Bytes]":
         UnreadableError: it is damaged before its first frame.
     """
     # Without a format of pixels ffmpeg writes films of 10 bits as pictures of 16.
-    words = ["-i", f"file:{video.path}", "-map", "0:v:0", "-r", video.rate, "-pix_fmt", "rgb24"]
+    words = [*video.source, "-map", "0:v:0", "-r", video.rate, "-pix_fmt", "rgb24"]
     words += ["-f", "image2pipe", "-c:v", "ppm", "-"]
     with tempfile.TemporaryFile() as said:
         process = subprocess.Popen(
-            [_tool("ffmpeg"), *_QUIET, *_LOCAL, *words], stdout=subprocess.PIPE, stderr=said, bufsize=1 << 20
+            [_tool("ffmpeg"), *_QUIET, *words], stdout=subprocess.PIPE, stderr=said, bufsize=1 << 20
         )
         assert process.stdout is not None  # noqa: S101  (a pipe)
         number = 0
@@ -131,7 +170,7 @@ class Writer:
         kind = FORMATS[path.suffix.lower()]
         sound = ["-c:a", "copy"] if FORMATS[source.path.suffix.lower()] == kind else []
         words = ["-y", "-f", "image2pipe", "-c:v", "ppm", "-framerate", source.rate, "-i", "pipe:0"]
-        words += [*_LOCAL, "-i", f"file:{source.path}", "-map", "0:v", "-map", "1:a?", *sound, "-vf", _FILTERS]
+        words += [*source.source, "-map", "0:v", "-map", "1:a?", *sound, "-vf", _FILTERS]
         words += ["-pix_fmt", "yuv420p", *_COLORS, "-f", kind, f"file:{part}"]
         quiet = [word for word in _QUIET if word != "-nostdin"]
         self._process = subprocess.Popen(
