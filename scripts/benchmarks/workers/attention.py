@@ -16,16 +16,16 @@ def main() -> None:
     """Answer until standard input ends."""
     os.environ.setdefault("KERAS_TORCH_DEVICE", "cpu")
     runpy.run_path(str(HERE.parents[2] / "zoo" / "worker" / "bootstrap.py"))
-    tensors: Any = importlib.import_module("zoo.models.compat.tensors")
+    attention: Any = importlib.import_module("zoo.models.compat.attention")
     for line in sys.stdin:
-        print(json.dumps(answer(tensors, **json.loads(line))), flush=True)
+        print(json.dumps(answer(attention, **json.loads(line))), flush=True)
 
 
-def answer(tensors: Any, shape: list[int], precision: str, backward: bool, rounds: int) -> dict[str, list[float]]:
+def answer(attention: Any, shape: list[int], precision: str, backward: bool, rounds: int) -> dict[str, list[float]]:
     """Return milliseconds by round of both ways, which take turns; the first round is not counted.
 
     Args:
-        tensors: the module whose ``attention`` is timed.
+        attention: the module ``zoo.models.compat.attention``.
         shape: texts, heads, width of a head, length.
         precision: ``float32`` or ``bfloat16``.
         backward: also compute the gradients.
@@ -42,10 +42,10 @@ def answer(tensors: Any, shape: list[int], precision: str, backward: bool, round
     taken: dict[str, list[float]] = {"fused": [], "products": []}
     for _ in range(rounds + 1):
         for way, times in taken.items():
-            tensors._faster_by_products = lambda *_, products=way == "products": products
+            attention._faster_by_products = lambda *_, products=way == "products": products
             began = time.perf_counter()
             with torch.set_grad_enabled(backward):
-                attended = tensors.attention(q, k, v, heads, None, False, None)
+                attended = attention.attention(q, k, v, heads, None, False, None)
             if backward:
                 attended.sum().backward()
             times.append(1000 * (time.perf_counter() - began))

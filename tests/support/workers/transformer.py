@@ -173,16 +173,16 @@ def attended(request):
     """Attention of texts of 9 tokens and its gradients: in bfloat16, all together and one by one, and in float32."""
     import torch
 
-    from zoo.models.compat import tensors
+    from zoo.models.compat import attention
 
     arrays, drawn, products = {}, torch.Generator().manual_seed(1), []
-    by_products, together = tensors._by_products, tensors.PAIRS_TOGETHER
+    by_products, together = attention._by_products, attention.PAIRS_TOGETHER
 
     def counted(*parts):
         products.append(len(parts[0]))
         return by_products(*parts)
 
-    tensors._by_products = counted
+    attention._by_products = counted
     q, k, v, wanted = torch.randn(4, 5, 9, 8, generator=drawn)
     keep = (torch.arange(9) < torch.tensor([9, 1, 4, 9, 6])[:, None]).float()
     cases = {"plain": (None, False), "past": (None, True), "kept": (keep, False), "kept past": (keep, True)}
@@ -193,15 +193,15 @@ def attended(request):
     )
     for case, (masked, causal) in cases.items():
         for way, kind, pairs in ways:
-            tensors.PAIRS_TOGETHER = pairs
+            attention.PAIRS_TOGETHER = pairs
             del products[:]
             parts = [each.clone().to(kind).requires_grad_() for each in (q, k, v)]
-            output = tensors.attention(*parts, heads=2, keep=masked, causal=causal, drop=None)
+            output = attention.attention(*parts, heads=2, keep=masked, causal=causal, drop=None)
             (output * wanted.to(kind)).sum().backward()
             values = torch.stack([output, *(each.grad for each in parts)])
             arrays[case + ", " + way] = values.detach().float().numpy()
             arrays[case + ", texts of products, " + way] = np.array(products)
-    tensors._by_products, tensors.PAIRS_TOGETHER = by_products, together
+    attention._by_products, attention.PAIRS_TOGETHER = by_products, together
     np.savez(os.path.join(request["out"], "attended.npz"), **arrays)
 
 

@@ -8,6 +8,7 @@ import numpy as np
 
 from zoo.models import compat
 from zoo.models.compat import tensors
+from zoo.models.compat.attention import attention
 from zoo.models.transformer import embeddings, lm
 from zoo.models.transformer.layers import EncoderLayer, LayerNorm
 
@@ -26,7 +27,7 @@ class StepLayer(EncoderLayer):
         normed = self._normalize(x, "norm1") if norm_first else x
         q, k, v = tensors.split(tensors.linear(normed, self.attention_kernel, self.attention_bias), 3)
         keys, values = tensors.concatenate([keys, k], 1), tensors.concatenate([values, v], 1)
-        x = x + self._project(tensors.attention(q, keys, values, heads, filled, False, None), False)
+        x = x + self._project(attention(q, keys, values, heads, filled, False, None), False)
         if norm_first:
             return [x + self._feed_forward(self._normalize(x, "norm2"), False), k, v]
         x = self._normalize(x, "norm1")

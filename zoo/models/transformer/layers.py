@@ -5,6 +5,7 @@ Every weight belongs to a layer directly, so that its path is ``layer/weight`` e
 
 from zoo.models import compat
 from zoo.models.compat import tensors
+from zoo.models.compat.attention import attention
 
 
 class ZooLayer(compat.keras.layers.Layer):
@@ -120,7 +121,7 @@ class EncoderLayer(ZooLayer):
     def _attention(self, x, keep, training):
         q, k, v = tensors.split(tensors.linear(x, self.attention_kernel, self.attention_bias), 3)
         drop = self._attention_dropout(training)
-        attended = tensors.attention(q, k, v, self.settings["heads"], keep, self.settings["causal"], drop)
+        attended = attention(q, k, v, self.settings["heads"], keep, self.settings["causal"], drop)
         return self._project(attended, training)
 
     def _project(self, attended, training):

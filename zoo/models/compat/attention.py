@@ -1,0 +1,130 @@
+"""Attention of queries to keys and values, as the framework computes it fastest."""
+
+from zoo.models.compat.tensors import (
+    MASKED,
+    PLAIDML,
+    TORCH,
+    causal_mask,
+    concatenate,
+    matmul,
+    module,
+    reshape,
+    shape,
+    softmax,
+    split,
+    transpose,
+)
+
+if TORCH:
+    import torch
+
+# Attention by products on PyTorch takes so many pairs of tokens at a time.
+PAIRS_TOGETHER = 2**22
+
+
+def attention(q, k, v, heads, keep, causal, drop):
+    """Let queries attend to keys (Vaswani et al. 2017, https://arxiv.org/abs/1706.03762, section 3.2).
+
+    Args:
+        q: queries (batch, length, width).
+        k: keys (batch, keys, width).
+        v: values (batch, keys, width).
+        heads: number of heads; it divides the width.
+        keep: (batch, keys), 1 for keys that count, 0 for padding; None if all count.
+        causal: let a position attend only to itself and those before it; needs as many keys as queries.
+        drop: applies dropout to the attention weights; None if there is none in any phase.
+
+    Returns:
+        (batch, length, width).
+    """
+    _, length, width = shape(q)
+    size = int(width) // heads
+    if PLAIDML:
+        return _by_head(q, k, v, heads, size, keep, causal, drop)
+    if TORCH:
+        q, k, v = (each.unflatten(-1, (heads, size)).transpose(1, 2) for each in (q, k, v))
+    else:
+        q, k, v = (transpose(reshape(each, (-1, shape(each)[1], heads, size)), (0, 2, 1, 3)) for each in (q, k, v))
+    fused = TORCH and drop is None and not _faster_by_products(q, k)
+    bias = _bias(keep, causal, length, q, fused)
+    if fused:
+        # A third of the processor time of the plain products (8 heads of 64, length 1024, PyTorch 2.13, one thread).
+        # What Keras 3.15 calls dot_product_attention took 2.4 times theirs on JAX, so these do the work there.
+        attend = torch.nn.functional.scaled_dot_product_attention
+        attended = attend(q, k, v, attn_mask=bias, is_causal=causal and bias is None)
+    elif TORCH and drop is None:
+        attended = _some_at_a_time(q * (size**-0.5), k, v, bias)
+    else:
+        attended = _by_products(q * (size**-0.5), k, v, bias, drop)
+    if TORCH:
+        return attended.transpose(1, 2).flatten(2)
+    return reshape(transpose(attended, (0, 2, 1, 3)), (-1, length, heads * size))
+
+
+def _by_products(q, k, v, bias, drop=None):
+    scores = matmul(q, transpose(k, (0, 1, 3, 2)))
+    weights = softmax(scores if bias is None else scores + bias)
+    return matmul(weights if drop is None else drop(weights), v)
+
+
+def _some_at_a_time(q, k, v, bias):
+    """Attend by products, so many texts together that what holds all pairs of their tokens is found in memory again.
+
+    It saves a tenth of the time of a training on film reviews, with up to 1,024 tokens in batches of 64.
+    """
+    texts = max(1, PAIRS_TOGETHER // max(1, q.shape[1] * q.shape[2] * k.shape[2]))
+    parts = [each.split(texts) for each in (q, k, v)]
+    of_all = bias is None or bias.dim() == 2  # a mask of those before is the same for each text
+    biases = [bias] * len(parts[0]) if of_all else bias.split(texts)
+    attended = [_by_products(*some) for some in zip(*parts, biases)]
+    return attended[0] if len(attended) == 1 else torch.cat(attended)
+
+
+def _has(*instructions):
+    known = [getattr(torch.cpu, "_is_%s_supported" % name, None) for name in instructions]
+    return all(has is not None and has() for has in known)
+
+
+# Processors on which attention in bfloat16 was measured.
+MEASURED = TORCH and _has("avx512_bf16") and not _has("amx_tile")
+
+
+def _faster_by_products(q, k):
+    """Whether PyTorch's fused attention is the slower one: on processors it is in bfloat16.
+
+    Milliseconds of PyTorch 2.13 on two cores of an AMD EPYC with AVX-512 and its bfloat16, fused and by products,
+    forwards and backwards: 92.9 and 44.1 (64 x 2 heads of 16, length 512), 158 and 96 (64 x 1 of 32, 1024), 253 and
+    121 (8 x 8 of 64, 1024), 3.5 and 0.7 (12 x 4 of 32, 64); forwards alone 27.2 and 18.8, 62.5 and 37.6, 101 and 45,
+    0.4 and 0.2. In float32 there is no such difference. scripts/benchmarks/attention.py measures it.
+    """
+    pairs = q.shape[0] * q.shape[1] * q.shape[2] * k.shape[2]  # which the products keep a value of
+    if q.device.type != "cpu" or q.dtype != torch.bfloat16 or pairs > 2**26:
+        return False
+    # On others, such as those with AMX, which fused attention makes use of, only where it loses most on these.
+    return MEASURED or (q.requires_grad and q.shape[2] <= 512 and pairs <= 2**25)
+
+
+def _bias(keep, causal, length, like, fused):
+    """Return what is added to scores (batch, heads, queries, keys); None if nothing is masked."""
+    if keep is None:
+        if not causal or fused:  # PyTorch's fused attention masks by itself
+            return None
+        return (causal_mask(length, like) - 1.0) * -MASKED
+    keep = keep.to(like.dtype) if TORCH else keep
+    keep = reshape(keep, (-1, 1, 1, shape(keep)[1]))
+    return ((keep * causal_mask(length, like) if causal else keep) - 1.0) * -MASKED
+
+
+def _by_head(q, k, v, heads, size, keep, causal, drop):
+    """Compute one head after the other, in products of three axes: PlaidML multiplies no others."""
+    bias = None if keep is None else module.expand_dims(keep, 1)
+    if causal:
+        past = module.expand_dims(causal_mask(shape(q)[1], q), 0)
+        bias = past if bias is None else bias * past
+    bias = None if bias is None else (bias - 1.0) * -MASKED
+    attended = []
+    for q_part, k_part, v_part in zip(split(q, heads), split(k, heads), split(v, heads)):
+        scores = module.batch_dot(q_part * (size**-0.5), k_part, axes=(2, 2))
+        weights = softmax(scores if bias is None else scores + bias)
+        attended.append(module.batch_dot(weights if drop is None else drop(weights), v_part, axes=(2, 1)))
+    return concatenate(attended, 2) if heads > 1 else attended[0]

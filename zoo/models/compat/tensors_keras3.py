@@ -1,0 +1,117 @@
+"""Operations of ``tensors`` on Keras 3, by ``keras.ops``."""
+
+from zoo.models.compat.version import keras
+
+ops = keras.ops
+concatenate, matmul, power, transpose = ops.concatenate, ops.matmul, ops.power, ops.transpose
+
+
+def rank(x):
+    """Return the number of axes of a tensor."""
+    return len(x.shape)
+
+
+def shape(x):
+    """Return the sizes of a tensor: integers where they are known, tensors or -1 where not."""
+    return list(ops.shape(x))
+
+
+def weight(variable):
+    """Return a layer's variable as a tensor, in the precision that the layer computes in."""
+    return variable.value
+
+
+def linear(x, kernel, bias):
+    """Compute ``x @ kernel + bias`` over the last axis."""
+    return ops.add(ops.matmul(x, kernel), bias)
+
+
+def layer_norm(x, gamma, beta, epsilon):
+    """Normalize over the last axis (Ba et al. 2016, https://arxiv.org/abs/1607.06450)."""
+    wide = to_full_precision(x)
+    offset = wide - ops.mean(wide, axis=-1, keepdims=True)
+    scale = ops.rsqrt(ops.mean(ops.square(offset), axis=-1, keepdims=True) + epsilon)
+    return ops.cast(offset * scale, x.dtype) * gamma + beta
+
+
+def activation(x, name):
+    """Apply ``relu`` or ``gelu`` (the exact one, by the error function)."""
+    return ops.relu(x) if name == "relu" else ops.gelu(x, approximate=False)
+
+
+def softmax(x):
+    """Normalize the last axis to probabilities."""
+    return ops.softmax(x, axis=-1)
+
+
+def dropout(x, rate, generator, training, name):
+    """Drop a share of the values in training and scale up the rest.
+
+    Args:
+        x: the tensor.
+        rate: share of values dropped; 0 returns the tensor itself.
+        generator: from :func:`zoo.models.compat.layers.seed_generator`.
+        training: as a layer's ``call`` receives it.
+        name: a name that no other dropout of the model has.
+    """
+    return keras.random.dropout(x, rate, seed=generator) if rate and training else x
+
+
+def is_inference(training):
+    """Return whether a layer certainly computes no training step; Keras 2 often decides that later."""
+    return not training
+
+
+def take(table, indices):
+    """Return rows of a table, or the values of a list, by their indices."""
+    return ops.take(table, indices, axis=0)
+
+
+# Return values of a table of one column by their indices: (batch, count, 1).
+take_values = take
+
+
+def modulo(x, divisor):
+    """Return the remainder of whole numbers from 0 on, below 2 to the 24th."""
+    return x % divisor
+
+
+def matmul_transposed(x, table):
+    """Multiply (batch, length, width) with every row of a table, giving (batch, length, rows)."""
+    return ops.matmul(x, ops.transpose(table))
+
+
+def not_equal(x, number):
+    """Return 1 where a value differs from the number, else 0, as float32."""
+    return ops.cast(ops.not_equal(x, number), "float32")
+
+
+def to_full_precision(x):
+    """Convert to float32, or to float64 where everything is."""
+    return ops.cast(x, keras.config.floatx())
+
+
+def split(x, count):
+    """Split the last axis in equal parts."""
+    return ops.split(x, count, axis=-1)
+
+
+def joined(pairs):
+    """Concatenate pairs of (batch, count) to one; PlaidML keeps several, since joined it changes whole numbers."""
+    return [[ops.concatenate(parts, axis=1) for parts in zip(*pairs)]]
+
+
+def reflected(x, edge):
+    """Continue (batch, height, width, channels) by its reflection, ``edge`` rows and columns on each side."""
+    return ops.pad(x, ((0, 0), (edge, edge), (edge, edge), (0, 0)), mode="reflect")
+
+
+def channel_products(a, b):
+    """Multiply (batch, places, m) with (batch, places, n), summed over places: (batch, m, n)."""
+    return ops.matmul(ops.transpose(a, (0, 2, 1)), b)
+
+
+def causal_mask(length, like):
+    """Return (length, length): 1 where a row may attend to a column, its own and those before it, else 0."""
+    place = ops.arange(length)
+    return ops.cast(ops.expand_dims(place, 1) >= ops.expand_dims(place, 0), like.dtype)
