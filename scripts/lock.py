@@ -4,6 +4,9 @@ python scripts/lock.py                      rebuild the locks of every stack
 python scripts/lock.py tf-2.21 tf-1.8       rebuild those of these stacks
 python scripts/lock.py host                 rebuild requirements.lock, this checkout's own environment
 python scripts/lock.py --check              resolve again, print differences, exit 1 if a lock does not hold
+python scripts/lock.py --nightly            lock one stack for each framework of Keras 3 with Keras's newest nightly
+                                            build, to see what its next release breaks; `pytest --nightly` tests them,
+                                            and `git checkout recipes/stacks` puts the locks back
 
 Each lock is resolved as of a date (end of that day, UTC), so that it is the same on any later day. A mirror that
 lists a release later than it was published makes a difference, which is printed; the lock holds as long as its own
@@ -11,6 +14,7 @@ versions are there and answer the requirements.
 """
 
 import argparse
+import dataclasses
 import datetime
 import difflib
 import re
@@ -29,6 +33,14 @@ from zoo.environments import resolution, stacks, uv_client
 HOST = "host"
 HOST_LOCK = ROOT / "requirements.lock"
 HOST_PYTHON = "3.11"
+# One stack for each framework of Keras 3, and what its backend needs next to Keras from 3.16 on.
+NIGHTLY: dict[str, list[str]] = {
+    "torch": [],
+    "jax": [],
+    "tf-2.21": [],
+    "openvino": ["keras-openvino"],
+    "mlx": [],
+}
 
 
 @dataclass(frozen=True)
@@ -51,6 +63,19 @@ def stack_job(stack: stacks.Stack, platform: str) -> Job:
     arguments = ["-", *resolution.stack_arguments(stack, platform)]
     extra = resolution.stack_variables(stack, platform)
     return Job(stack.folder / f"{platform}.lock", heading, arguments, stack.platforms[platform].requirements, extra)
+
+
+def nightly(stack: stacks.Stack) -> stacks.Stack:
+    """Return a stack with the newest nightly build of Keras; its other requirements stay."""
+
+    def moved(row: stacks.Platform) -> stacks.Platform:
+        kept = [text for text in row.requirements if not re.match(r"keras(-nightly)?==", text)]
+        return dataclasses.replace(row, requirements=[*kept, *NIGHTLY[stack.name], "keras-nightly"])
+
+    today = datetime.datetime.now(datetime.UTC).date().isoformat()
+    rows = {name: moved(row) for name, row in stack.platforms.items()}
+    # The package keras, which others ask for, has the same modules as keras-nightly.
+    return dataclasses.replace(stack, platforms=rows, exclude_newer=today, omit=sorted({*stack.omit, "keras"}))
 
 
 def host_job(date: str | None) -> Job:
@@ -116,13 +141,15 @@ def rebuild(job: Job) -> None:
     fresh.replace(job.lock)
 
 
-def jobs(names: list[str], platform: str | None, date: str | None) -> Iterator[Job]:
-    """Yield the locks with these names, or all locks if none is named."""
-    for name in names or [*stacks.names(), *([] if platform else [HOST])]:
+def jobs(names: list[str], platform: str | None, date: str | None, by_night: bool = False) -> Iterator[Job]:
+    """Yield the locks with these names, or all locks if none is named; ``by_night`` as :func:`nightly` has them."""
+    if by_night and (others := sorted(set(names) - set(NIGHTLY))):
+        raise ZooError(f"Stack {others[0]} has no nightly Keras", f"These have: {', '.join(NIGHTLY)}")
+    for name in names or (list(NIGHTLY) if by_night else [*stacks.names(), *([] if platform else [HOST])]):
         if name == HOST:
             yield host_job(date)
             continue
-        stack = stacks.load(name)
+        stack = nightly(stacks.load(name)) if by_night else stacks.load(name)
         if platform and platform not in stack.platforms:
             if names:
                 raise ZooError(f"Stack {name} has no platform {platform!r}", f"It has: {', '.join(stack.platforms)}")
@@ -143,11 +170,12 @@ def main(argv: list[str]) -> int:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("names", nargs="*", metavar="NAME", help="stacks, or host; default: all")
     parser.add_argument("--check", action="store_true", help="change nothing; exit 1 if a lock does not hold")
+    parser.add_argument("--nightly", action="store_true", help="lock with the newest nightly build of Keras")
     parser.add_argument("--platform", choices=sorted(resolution.TRIPLES), help="only the locks for this platform")
     parser.add_argument("--date", help="as-of date for requirements.lock, YYYY-MM-DD")
     options = parser.parse_args(argv)
     try:
-        wanted = list(jobs(options.names, options.platform, options.date))
+        wanted = list(jobs(options.names, options.platform, options.date, options.nightly))
         if options.check:
             return int(sum(not check(job) for job in wanted) > 0)
         for job in wanted:

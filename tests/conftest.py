@@ -29,15 +29,17 @@ def pytest_addoption(parser: pytest.Parser) -> None:
     parser.addoption("--no-skip-stacks", metavar="NAMES", help=words)
     others = f"run the tests that are left out without it: those of stacks other than {', '.join(rings.DEFAULT)}, "
     parser.addoption("--all-stacks", action="store_true", help=others + "and those marked slow or network")
+    words = "run the tests of stacks that `python scripts/lock.py --nightly` locked with a nightly build of Keras"
+    parser.addoption("--nightly", action="store_true", help=words)
 
 
 def pytest_configure(config: pytest.Config) -> None:
     real_stacks.require(real_stacks.required(config.getoption("--no-skip-stacks")))
-    real_stacks.allow(None if config.getoption("--all-stacks") else frozenset(rings.DEFAULT))
+    real_stacks.allow(frozenset(rings.DEFAULT) if rings.chosen(config) == "default" else None)
 
 
 def pytest_report_header(config: pytest.Config) -> str:
-    return "ring: " + ("all that pytest alone leaves out" if config.getoption("--all-stacks") else "default")
+    return f"ring: {rings.chosen(config)}"
 
 
 @pytest.hookimpl(optionalhook=True)
@@ -49,7 +51,7 @@ def pytest_xdist_auto_num_workers(config: pytest.Config) -> int:
 @pytest.hookimpl(tryfirst=True)
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
     """Keep the tests of the chosen ring, long ones first."""
-    other = [item for item in items if rings.in_default(item) == config.getoption("--all-stacks")]
+    other = [item for item in items if not rings.includes(config, item)]
     if other:
         config.hook.pytest_deselected(items=other)
         rings.report(config, len(other))

@@ -41,6 +41,21 @@ def test_a_test_is_in_one_of_two_rings(test: Any, default: bool) -> None:
     assert rings.in_default(test) == default
 
 
+@pytest.mark.parametrize(
+    ("test", "included"),
+    [
+        (item(), False),
+        (item(pytest.mark.stacks), False),
+        (item(pytest.mark.stacks, stack="jax"), True),
+        (item(pytest.mark.stacks("torch"), pytest.mark.slow, stack="mlx"), True),
+        (item(pytest.mark.stacks("torch"), stack="tf-1.8"), False),
+        (item(pytest.mark.network, pytest.mark.stacks("torch")), False),
+    ],
+)
+def test_a_nightly_keras_is_for_tests_of_its_stacks_alone(test: Any, included: bool) -> None:
+    assert rings.with_nightly_keras(test) == included
+
+
 def test_a_stack_of_the_other_ring_is_not_built_by_the_default_one(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(real_stacks, "_allowed", frozenset(rings.DEFAULT))
     with pytest.raises(pytest.fail.Exception, match="name it by"):

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from tests.support import scripts
+from tests.support import rings, scripts
 from zoo.core.errors import ZooError
 from zoo.environments import stacks, uv_client
 
@@ -172,3 +172,15 @@ def test_every_lock_holds_when_resolved_afresh(lock: ModuleType, capsys: pytest.
         pytest.skip("the package index cannot be reached")
     assert code == 0, output.out + output.err
     assert output.out.count(".lock\n") >= len(names)
+
+
+def test_stacks_of_keras_3_can_be_locked_with_a_nightly_build(lock: ModuleType) -> None:
+    (torch,) = lock.jobs(["torch"], "linux-x86_64", None, True)
+    assert torch.requirements == ["torch==2.13.0+cpu", "keras-nightly"]
+    assert after(torch.arguments, "--no-emit-package") == "keras"
+    (openvino,) = lock.jobs(["openvino"], "linux-x86_64", None, True)
+    assert {"openvino==2026.4.1", "keras-openvino", "keras-nightly"} <= set(openvino.requirements)
+    locks = [job.lock.parent.name for job in lock.jobs([], "linux-x86_64", None, True)]
+    assert tuple(locks) == rings.NIGHTLY == tuple(lock.NIGHTLY)
+    with pytest.raises(ZooError, match=r"tf-1\.8 has no nightly Keras"):
+        list(lock.jobs(["tf-1.8"], None, None, True))

@@ -1,4 +1,4 @@
-"""Which tests run by default and which by ``--all-stacks``, and in what order."""
+"""Which tests run by default, which by ``--all-stacks`` and which by ``--nightly``, and in what order."""
 
 from types import SimpleNamespace
 from typing import Any
@@ -9,6 +9,8 @@ from zoo.environments import stacks
 
 # One stack of each kind: Keras 3 on TensorFlow, Keras 3 on PyTorch, and the oldest Keras.
 DEFAULT = ("tf-2.21", "torch", "tf-1.8")
+# One for each framework of Keras 3, as in scripts/lock.py.
+NIGHTLY = ("torch", "jax", "tf-2.21", "openvino", "mlx")
 OTHER_MARKS = ("slow", "network")
 REPORT = "zoo_deselected"
 
@@ -25,6 +27,25 @@ def needed(item: pytest.Item) -> set[str]:
 def in_default(item: pytest.Item) -> bool:
     """Whether a test runs without ``--all-stacks``."""
     return needed(item) <= set(DEFAULT) and not any(item.get_closest_marker(name) for name in OTHER_MARKS)
+
+
+def chosen(config: pytest.Config) -> str:
+    """The ring that the command line asks for."""
+    if config.getoption("--nightly"):
+        return "stacks with a nightly Keras"
+    return "all that pytest alone leaves out" if config.getoption("--all-stacks") else "default"
+
+
+def includes(config: pytest.Config, item: pytest.Item) -> bool:
+    """Whether a test is of the chosen ring."""
+    if config.getoption("--nightly"):
+        return with_nightly_keras(item)
+    return in_default(item) != config.getoption("--all-stacks")
+
+
+def with_nightly_keras(item: pytest.Item) -> bool:
+    """Whether a test needs stacks that can have a nightly Keras, and no others."""
+    return bool(needed(item)) and needed(item) <= set(NIGHTLY) and not item.get_closest_marker("network")
 
 
 def order(item: pytest.Item) -> int:
