@@ -1,6 +1,8 @@
 """Every known issue is recognised by its words, harmless lines alarm nobody, and a huge log is read in a second."""
 
 import csv
+import dataclasses
+import graphlib
 import json
 import random
 import re
@@ -24,7 +26,9 @@ def _load(name: str) -> Any:
     return yaml.safe_load((LOGS / name).read_text(encoding="utf-8"))
 
 
-EXCERPTS: dict[str, list[Any]] = _load("excerpts.yaml")
+EXCERPTS = {
+    issue.id: (next(iter(issue.backends), None), issue.excerpt) for issue in known_issues.issues() if issue.excerpt
+}
 HARMLESS: list[list[str]] = _load("harmless.yaml")
 REPORTED: list[dict[str, Any]] = _load("reported.yaml")
 
@@ -46,7 +50,40 @@ def test_each_issue_is_recognised(name: str) -> None:
 def test_every_issue_with_words_has_an_excerpt() -> None:
     spoken = {issue.id for issue in known_issues.issues() if issue.patterns}
     assert spoken == set(EXCERPTS)
-    assert len(spoken) >= 94
+    assert len(spoken) >= 359
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_the_sequence_of_entries_in_the_files_has_no_meaning(seed: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    shuffled = list(known_issues.issues())
+    random.Random(seed).shuffle(shuffled)  # noqa: S311
+    monkeypatch.setattr(known_issues, "issues", lambda: known_issues.in_order(shuffled))
+    ordered = known_issues.issues()
+    monkeypatch.setattr(known_issues, "issues", lambda: ordered)
+    for name, (backend, text) in EXCERPTS.items():
+        assert [finding.id for finding in known_issues.explain(text, backend)] == [name]
+    for report in REPORTED:
+        findings = known_issues.explain(report["text"], report["backend"])
+        assert [finding.id for finding in findings] == report["found"]
+
+
+def test_before_names_issues_and_makes_no_circle() -> None:
+    by_id = {issue.id: issue for issue in known_issues.issues()}
+    for issue in by_id.values():
+        assert set(issue.before) <= set(by_id), issue.id
+        assert not issue.general or all(by_id[name].general for name in issue.before), issue.id
+    one, other = by_id["mps-oom"], by_id["gpu-oom"]
+    circle = [dataclasses.replace(one, before=[other.id]), dataclasses.replace(other, before=[one.id])]
+    with pytest.raises(graphlib.CycleError):
+        known_issues.in_order(circle)
+
+
+def test_special_cases_come_first_and_general_ones_last() -> None:
+    names = [issue.id for issue in known_issues.issues()]
+    for issue in known_issues.issues():
+        assert all(names.index(issue.id) < names.index(later) for later in issue.before), issue.id
+    general = [issue.general for issue in known_issues.issues()]
+    assert general == sorted(general)
 
 
 @pytest.mark.parametrize(("backend", "text"), HARMLESS)

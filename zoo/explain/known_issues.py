@@ -1,11 +1,12 @@
 """Explaining a log: which known issues its lines are signs of, why they happen and what to do.
 
-The knowledge is data, ``known_issues.yaml``. Plain texts are searched for, and a regular expression only looks
-at the few hundred characters around one that was found, so the time grows with the log's length and no faster.
+The knowledge is data: ``issues/SUBJECT.yaml``. Plain texts are searched for, and a regular expression only sees the
+few hundred characters around one that was found, so the time grows with the log's length and no faster.
 """
 
 import dataclasses
 import functools
+import graphlib
 import re
 from collections.abc import Iterator
 
@@ -20,7 +21,30 @@ VALUE = 120
 
 @dataclasses.dataclass(frozen=True)
 class Issue:
-    """One entry of ``known_issues.yaml``; the keys are explained at its top."""
+    """One entry of ``issues/SUBJECT.yaml``: what goes wrong with Keras on a GPU, and what to do about it.
+
+    Attributes:
+        backends: that it concerns; empty for all.
+        effect: ``fatal``, ``silent-wrong``, ``silent-cpu``, ``slow`` or ``harmless``.
+        source: ``owner/repository#number``, a document, or ``measured``: found by trials of this project on Linux or
+            by reading the published wheels.
+        excerpt: what a user's log looks like, with the first of the backends if there is one.
+        before: ids of issues that do not explain a line that this one explains. A line is explained once, so a
+            special case comes before a more general one.
+        patterns: texts to search for, in any case; one of them must be in the log.
+        context_pattern: a regular expression for the line of such a text (400 characters before it, 800 after), where
+            the text alone is not enough. ``cause``, ``remedy`` and ``command`` may use its named groups: ``{name}``,
+            or ``{name|what to write without it}``.
+        unless: a regular expression; where it matches the same lines, they are not a sign of this issue.
+        details: regular expressions that only read more groups from the same lines.
+        requires: texts of which one must be in the log.
+        absent: texts of which none may be in the log.
+        replaces: ids of issues that are not reported next to this one.
+        lines: how many lines before and after the line of the text the expressions see as well.
+        probe: in place of ``patterns``: the check of the worker that finds an issue which is never printed.
+        vague: the text means this only where one of these backends is known to have run.
+        general: reported only where no special issue explains the log, and only the first of them.
+    """
 
     id: str
     backends: list[str]
@@ -29,6 +53,8 @@ class Issue:
     remedy: str
     command: str
     source: str
+    excerpt: str = ""
+    before: list[str] = dataclasses.field(default_factory=list)
     patterns: list[str] = dataclasses.field(default_factory=list)
     context_pattern: str = ""
     unless: str = ""
@@ -70,7 +96,7 @@ def explain(text: str, backend: str | None = None) -> list[Finding]:
             stack, so there nothing is left out.
 
     Returns:
-        One finding an issue, in the order of ``known_issues.yaml``; empty where nothing is known.
+        One finding an issue, by line; empty where nothing is known.
     """
     log = LogText(text)
     claimed: dict[int, list[Issue]] = {}
@@ -91,7 +117,8 @@ def _without_replaced(findings: dict[str, Finding]) -> list[Finding]:
     general = [issue.id for issue in matched if issue.general and issue.id not in replaced]
     special = any(not issue.general and issue.effect != "harmless" and issue.id not in replaced for issue in matched)
     replaced |= set(general if special else general[1:])
-    return [finding for name, finding in findings.items() if name not in replaced]
+    kept = (finding for name, finding in findings.items() if name not in replaced)
+    return sorted(kept, key=lambda finding: finding.number)
 
 
 def render(findings: list[Finding], text: str = "") -> str:
@@ -115,8 +142,23 @@ def _lines(finding: Finding) -> list[str]:
 
 @functools.cache
 def issues() -> tuple[Issue, ...]:
-    """All known issues, in the order in which they are looked for."""
-    return tuple(Issue(**row) for row in schema.read_yaml(paths.PACKAGE / "explain" / "known_issues.yaml"))
+    """Return all known issues in the order in which they are searched for, general ones last."""
+    files = sorted((paths.PACKAGE / "explain" / "issues").glob("*.yaml"))
+    return in_order([Issue(**row) for file in files for row in schema.read_yaml(file)])
+
+
+def in_order(unordered: list[Issue]) -> tuple[Issue, ...]:
+    """Sort issues as their ``before`` says, general ones last.
+
+    Raises:
+        graphlib.CycleError: they say that an issue comes before itself.
+    """
+    by_id = {issue.id: issue for issue in unordered}
+    order: graphlib.TopologicalSorter[str] = graphlib.TopologicalSorter(dict.fromkeys(by_id, ()))
+    for issue in unordered:
+        for later in issue.before:
+            order.add(later, issue.id)
+    return tuple(sorted((by_id[name] for name in order.static_order()), key=lambda issue: issue.general))
 
 
 def _concerning(backend: str | None) -> list[Issue]:

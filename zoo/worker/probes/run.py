@@ -22,7 +22,7 @@ from zoo.worker.probes.operations import PROBES, UntoldError
 # by a tenth of the largest value and more.
 TOLERANCE = {"cpu": 1e-4, "gpu": 2e-3}
 
-# What a failed probe is a sign of, by backend: ids of known_issues.yaml.
+# What a failed probe is a sign of, by backend: ids of known issues.
 NUMBERS = (
     "dense_relu",
     "convolution",
@@ -83,7 +83,7 @@ def examine(tried, device, why_not=None):
     Returns:
         One dictionary a probe: ``name``, ``ok`` (nothing wrong was seen), ``largest_error`` (relative to the
         largest value; how many are wrong where the tolerance is 0), ``tolerance``, ``seconds``, ``skipped`` (why
-        nothing was compared, or None) and ``issue`` (the id in known_issues.yaml of what failed here, or None).
+        nothing was compared, or None) and ``issue`` (the id of the known issue that failed here, or None).
     """
     return [_row(probe, tolerance, tried, device, why_not) for probe, tolerance in PROBES]
 
