@@ -1,6 +1,13 @@
 """What is printed cannot control the terminal, whatever file it comes from."""
 
+import dataclasses
+import io
 import json
+import os
+import re
+import sys
+from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 
@@ -50,3 +57,191 @@ def test_json_is_escaped_and_read_back_as_it_was(capsys: pytest.CaptureFixture[s
     assert printed.rstrip("\n").isascii()
     assert printed.rstrip("\n").isprintable()
     assert json.loads(printed) == {"name": "\x1b[2J\u202e\x9b"}
+
+
+class Screen(io.StringIO):
+    """Standard error of a terminal."""
+
+    def isatty(self) -> bool:
+        return True
+
+
+def terminal(monkeypatch: pytest.MonkeyPatch) -> Screen:
+    """A terminal in the place of standard error; no fixture, since pytest replaces that once more after them."""
+    shown = Screen()
+    monkeypatch.setattr(sys, "stderr", shown)
+    monkeypatch.setenv("TERM", "xterm")
+    monkeypatch.setenv("COLUMNS", "80")
+    return shown
+
+
+class Clock:
+    """Stands for the clock of progress bars."""
+
+    now = 100.0
+
+    def monotonic(self) -> float:
+        return self.now
+
+
+@pytest.fixture
+def clock(monkeypatch: pytest.MonkeyPatch) -> Clock:
+    clock = Clock()
+    monkeypatch.setattr(console, "time", clock)
+    return clock
+
+
+def test_warnings_and_errors_are_marked_where_there_is_no_terminal(capsys: pytest.CaptureFixture[str]) -> None:
+    console.warn("full")
+    console.fail("wrong", "correct it")
+    console.fail("wrong", "")
+    console.write("no end")
+    assert capsys.readouterr().err == "WARNING: full\nerror: wrong\ncorrect it\nerror: wrong\nno end"
+
+
+def test_on_a_terminal_messages_are_bold_and_never_wrapped_or_read_as_markup(monkeypatch: pytest.MonkeyPatch) -> None:
+    screen = terminal(monkeypatch)
+    console.warn("[red]" + "long " * 30)
+    console.fail("wrong", "https://example.org/" + "x" * 90)
+    text = re.sub(r"\x1b\[[\d;]*m", "", screen.getvalue())
+    assert text == "[red]" + "long " * 30 + "\nerror: wrong\nhttps://example.org/" + "x" * 90 + "\n"
+    assert "\x1b[1;33m" in screen.getvalue()
+    assert "\x1b[1;31merror" in screen.getvalue()
+
+
+def test_an_error_without_a_remedy_is_one_line(monkeypatch: pytest.MonkeyPatch) -> None:
+    screen = terminal(monkeypatch)
+    console.fail("wrong", "")
+    assert screen.getvalue().count("\n") == 1
+
+
+@pytest.mark.parametrize(("count", "lines"), [(0, 0), (3, 3), (4, 4), (1200, 4)])
+def test_the_first_skipped_files_are_named_and_the_rest_counted(
+    count: int, lines: int, capsys: pytest.CaptureFixture[str]
+) -> None:
+    console.warn_of_skipped([(f"{number}.png", "empty") for number in range(count)])
+    said = capsys.readouterr().err.splitlines()
+    assert len(said) == lines
+    assert [line for line in said if "0.png" in line] == ["WARNING: Left out 0.png: empty"] * (count > 0)
+    assert [line for line in said if "In all" in line] == [
+        f"WARNING: In all {count:,} are left out; skipped.csv lists them"
+    ] * (count > 3)
+
+
+def test_a_lost_terminal_is_replaced_by_a_file(tmp_path: Path) -> None:
+    log = tmp_path / "host.log"
+    for text in (b"1", b"2"):
+        child = os.fork()
+        if not child:
+            console.leave_terminal(log)
+            os.write(1, b"out" + text)
+            os.write(2, b"err" + text)
+            os._exit(0)
+        os.waitpid(child, 0)
+    assert log.read_bytes() == b"out1err1out2err2"
+    assert log.stat().st_mode & 0o777 == 0o600
+
+
+def test_progress_is_a_line_every_ten_seconds_where_there_is_no_terminal(
+    clock: Clock, capsys: pytest.CaptureFixture[str]
+) -> None:
+    with console.bar("Reading", 8) as bar, console.bar("Waiting", unit="items") as endless:
+        clock.now += 9.9
+        bar.advance(1)
+        clock.now += 0.1
+        bar.advance(1)
+        bar.note("of a.npz")
+        clock.now += 9.9
+        bar.advance(1)
+        bar.label("Writing")
+        clock.now += 0.1
+        bar.advance(1)
+        endless.advance(3)
+        endless.advance(4)
+    assert capsys.readouterr().err.splitlines() == [
+        "Reading", "Waiting", "Reading: 25 %", "Writing: 50 % of a.npz", "Waiting: 3 items",
+    ]  # fmt: skip
+
+
+def test_a_bar_on_a_terminal_shows_what_is_known(monkeypatch: pytest.MonkeyPatch) -> None:
+    screen = terminal(monkeypatch)
+    with console.bar("Fetching", 2000, "B") as bar:
+        bar.advance(500)
+        bar.note("[b]a")
+    known = screen.getvalue()
+    assert all(words in known for words in ("Fetching", "25%", "0.5/2.0 kB", "[b]a", "-:--:--"))
+    screen.truncate(0)
+    with console.bar("Waiting") as bar:
+        bar.label("Still")
+    unknown = screen.getvalue()
+    assert "Still" in unknown
+    assert "0:00:0" in unknown
+    assert not any(words in unknown for words in ("%", "kB", "-:--:--"))
+
+
+def test_rows_are_drawn_again_on_a_terminal_only(monkeypatch: pytest.MonkeyPatch) -> None:
+    screen = terminal(monkeypatch)
+    with console.live_table("Trials", ["name"]) as draw:
+        assert draw is not None
+        draw([["first"]])
+        draw([["second"]])
+    assert all(words in screen.getvalue() for words in ("Trials", "name", "second"))
+    monkeypatch.setattr(sys, "stderr", io.StringIO())
+    with console.live_table("Trials", ["name"]) as draw:
+        assert draw is None
+
+
+def test_a_bar_in_a_notebook_is_html_drawn_four_times_a_second(clock: Clock, monkeypatch: pytest.MonkeyPatch) -> None:
+    drawn: list[str] = []
+    handle = SimpleNamespace(update=lambda cell: drawn.append(cell._repr_html_()))
+    display = SimpleNamespace(display=lambda cell, display_id: handle if display_id else None)
+    notebook = SimpleNamespace(display=display, get_ipython=lambda: SimpleNamespace(kernel=1))
+    assert not console.in_notebook()
+    monkeypatch.setitem(sys.modules, "IPython", notebook)
+    assert console.in_notebook()
+    with console.bar("<Reading>", 8) as bar:
+        assert repr(bar) == "<Reading>"
+        bar.advance(1)
+        clock.now += 0.2
+        bar.advance(1)
+        bar.note("a & b")
+        clock.now += 0.05
+        bar.label("Writing")
+        bar.advance(2)
+        assert repr(bar) == "Writing a & b"
+    assert drawn == [
+        '&lt;Reading&gt; <progress value="1" max="8"></progress> ',
+        'Writing <progress value="4" max="8"></progress> a &amp; b',
+        'Writing <progress value="4" max="8"></progress> a &amp; b',
+    ]
+    with console.bar("Waiting"):
+        pass
+    assert drawn[-1] == "Waiting <progress ></progress> "
+
+
+def test_a_name_is_folded_only_where_others_would_have_no_room(capsys: pytest.CaptureFixture[str]) -> None:
+    for length, whole in ((149, True), (150, False)):
+        console.table("Runs", ["name", "x"], [["a", "1"], ["n" * length, "y" * 40]], whole="name")
+        assert ("n" * length in capsys.readouterr().out) == whole
+    console.table("Runs", ["name"], [], whole="name")
+    assert "name" in capsys.readouterr().out
+
+
+def test_rows_with_the_same_keys_are_a_table(capsys: pytest.CaptureFixture[str]) -> None:
+    console.table_of("Models", [])
+    assert capsys.readouterr().out == ""
+    console.table_of("Models", [{"name": "mnist", "size": "3"}, {"name": "digits", "size": "4"}])
+    lines = [re.sub(r"[^\w]+", " ", line).strip() for line in capsys.readouterr().out.splitlines()]
+    assert [line for line in lines if line] == ["Models", "name size", "mnist 3", "digits 4"]
+
+
+def test_rows_and_paths_become_json(capsys: pytest.CaptureFixture[str]) -> None:
+    @dataclasses.dataclass
+    class Row:
+        b: Path
+        a: int = 1
+
+    console.output_json([Row(Path("x"))], indent=1)
+    assert capsys.readouterr().out == '[\n {\n  "a": 1,\n  "b": "x"\n }\n]\n'
+    console.output_json(Row)
+    assert "Row" in capsys.readouterr().out

@@ -47,3 +47,10 @@ def test_predictions_hold_no_formula_and_are_read_back_as_they_were(tmp_path: Pa
         assert list(csv.reader(source))[1] == ["'@SUM(1)", "-2", "0.75", "0.25", "0.75"]
     for (row,) in (result.Run(tmp_path, {}).predictions, untrusted.table(tmp_path, "predictions.csv")):
         assert (row["input"], row["class"], float(row["p_=1+1"])) == ("@SUM(1)", "-2", 0.25)
+
+
+def test_what_was_left_out_is_a_file_of_its_own(tmp_path: Path) -> None:
+    csv_files.write_skipped(tmp_path / "none.csv", [])
+    csv_files.write_skipped(tmp_path / "skipped.csv", [("=a\udcff.png", "empty")])
+    assert [path.name for path in tmp_path.iterdir()] == ["skipped.csv"]
+    assert (tmp_path / "skipped.csv").read_bytes() == b"file,reason\r\n'=a\xff.png,empty\r\n"

@@ -4,7 +4,7 @@ from collections.abc import Callable
 
 import pytest
 
-from zoo.core.errors import ZooError, counted, listed, nearest, unknown
+from zoo.core.errors import INTERRUPTED, ZooError, bulleted, counted, listed, nearest, unknown
 from zoo.models import saved_weights
 
 
@@ -44,3 +44,22 @@ def test_a_list_never_ends_in_one_more() -> None:
     assert listed("abc", most=2) == "a, b, c"
     assert listed("abcd", most=2) == "a, b and 2 more"
     assert (counted(1, "image"), counted(2000, "image")) == ("1 image", "2,000 images")
+
+
+@pytest.mark.parametrize(
+    ("message", "remedy", "line"),
+    [
+        ("It is wrong", "Mend it.", "It is wrong. Mend it."),
+        ("Is it?", "Mend it.", "Is it? Mend it."),
+        ("No", "", "No"),
+    ],
+)
+def test_an_error_on_one_line(message: str, remedy: str, line: str) -> None:
+    error = ZooError(message, remedy)
+    assert error.on_one_line() == line
+    assert (error.exit_code, ZooError("", "", INTERRUPTED).exit_code) == (1, 130)
+
+
+def test_problems_are_a_line_each_and_the_rest_is_counted() -> None:
+    assert bulleted(["a", "b"]) == "  - a\n  - b"
+    assert bulleted(map(str, range(12))).endswith("\n  - 9\n  and 2 more")

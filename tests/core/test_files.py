@@ -21,6 +21,8 @@ from zoo.core.files import (
     files_below,
     folder_size,
     locked,
+    parts_of,
+    remove,
     storage_error,
     write_json,
 )
@@ -186,3 +188,65 @@ def test_links_below_a_folder_are_followed_unless_they_lead_back(tmp_path: Path)
     assert failed == []
     assert names(tmp_path / "none") == []
     assert failed == [tmp_path / "none"]
+
+
+def test_what_killed_processes_left_of_a_file_is_found(tmp_path: Path) -> None:
+    for name in ("a", ".a.1.part", ".a.22.part", ".ab.1.part", ".a.1"):
+        (tmp_path / name).touch()
+    assert sorted(path.name for path in parts_of(tmp_path / "a")) == [".a.1.part", ".a.22.part"]
+
+
+def test_only_the_leftovers_of_the_same_folder_are_removed(tmp_path: Path) -> None:
+    for name in (".a.1.part", ".a.1.other", ".b.1.part", "a.part"):
+        (tmp_path / name).mkdir()
+    with atomic_folder(tmp_path / "new" / "a") as part:
+        assert part.parent == tmp_path / "new"
+    with atomic_folder(tmp_path / "a"):
+        pass
+    assert sorted(path.name for path in tmp_path.iterdir()) == [".a.1.other", ".b.1.part", "a", "a.part", "new"]
+
+
+def test_removing_waits_for_a_process_that_still_writes(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    busy = OSError(errno.ENOTEMPTY, os.strerror(errno.ENOTEMPTY))
+    tries: list[Path] = []
+    pauses: list[float] = []
+
+    def fail(path: Path) -> None:
+        tries.append(path)
+        raise busy
+
+    monkeypatch.setattr("time.sleep", pauses.append)
+    monkeypatch.setattr("shutil.rmtree", fail)
+    with pytest.raises(ZooError, match="Cannot remove"):
+        remove(tmp_path)
+    assert (len(tries), pauses) == (4, [0.1, 0.4, 1.5])
+    busy.errno = errno.EACCES
+    with pytest.raises(ZooError, match="Cannot remove"):
+        remove(tmp_path)
+    assert len(tries) == 5
+
+
+def test_a_link_is_removed_and_not_what_it_leads_to(tmp_path: Path) -> None:
+    (tmp_path / "folder").mkdir()
+    (tmp_path / "folder" / "file").touch()
+    (tmp_path / "link").symlink_to(tmp_path / "folder")
+    remove(tmp_path / "link")
+    assert [path.name for path in tmp_path.iterdir()] == ["folder"]
+    remove(tmp_path / "folder" / "file")
+    remove(tmp_path / "none")
+    remove(tmp_path / "folder")
+    assert not list(tmp_path.iterdir())
+
+
+def test_advice_fits_what_failed() -> None:
+    full = OSError(errno.EDQUOT, "Quota exceeded")
+    assert storage_error("write", Path("x"), full).remedy.startswith("Make room there")
+    assert storage_error("write", Path("x"), OSError(errno.EROFS, "Read-only")).remedy.startswith("Check its perm")
+    assert storage_error("remove", Path("x"), full).remedy.startswith("Check that its disk")
+    assert storage_error("write", Path("x"), OSError("no reason")).message == "Cannot write x: no reason"
+
+
+def test_a_link_to_nothing_is_named(tmp_path: Path) -> None:
+    (tmp_path / "link").symlink_to("gone")
+    with pytest.raises(ZooError, match="it is a link to gone, which is not there"):
+        file_sha256(tmp_path / "link")

@@ -6,7 +6,15 @@ from pathlib import Path
 import pytest
 
 from zoo.core.errors import ZooError
-from zoo.core.paths import cache_dir, existing_input, user_path
+from zoo.core.paths import (
+    cache_dir,
+    cache_in_use,
+    existing_input,
+    make_cache,
+    refuse_unspellable,
+    user_path,
+    worker_modules,
+)
 
 
 @pytest.mark.parametrize(("text", "path"), [("~", "{home}"), ("~/a b", "{home}/a b"), ("a/~", "a/~"), ("", ".")])
@@ -53,3 +61,55 @@ def test_what_is_neither_a_file_nor_a_folder(tmp_path: Path) -> None:
 def test_a_name_that_no_file_can_have(tmp_path: Path) -> None:
     with pytest.raises(ZooError, match="cannot be opened: File name too long"):
         existing_input(tmp_path / ("a" * 300), "")
+
+
+def test_the_cache_of_a_user_is_closed_to_others(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    usual = tmp_path / "deep" / "zoo"
+    monkeypatch.delenv("ZOO_CACHE", raising=False)
+    monkeypatch.setattr("platformdirs.user_cache_dir", lambda name, appauthor: str(usual.parent / name))
+    assert cache_dir() == usual
+    assert cache_in_use() == usual / ".used"
+    make_cache()
+    assert usual.stat().st_mode & 0o777 == 0o700
+    usual.chmod(0o710)
+    make_cache()
+    assert usual.stat().st_mode & 0o777 == 0o700
+
+
+def test_a_cache_that_is_named_may_be_shared(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    shared = tmp_path / "shared"
+    monkeypatch.setenv("ZOO_CACHE", str(shared))
+    make_cache()
+    assert shared.stat().st_mode & 0o777 == 0o700
+    shared.chmod(0o755)
+    make_cache()
+    assert shared.stat().st_mode & 0o777 == 0o755
+
+
+def test_a_cache_that_cannot_be_made_is_reported_later(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (tmp_path / "file").touch()
+    monkeypatch.setenv("ZOO_CACHE", str(tmp_path / "file" / "cache"))
+    make_cache()
+
+
+def test_modules_of_the_worker_are_listed_without_importing_them() -> None:
+    names = worker_modules("exporters")
+    assert names == sorted(names)
+    assert {"npz", "savedmodel"} <= set(names)
+    assert "__init__" not in names
+
+
+def test_a_class_needs_a_name_in_utf_8(tmp_path: Path) -> None:
+    refuse_unspellable(["a", "ä", "\udc7f", "\U0001f600"], tmp_path)
+    for letter in ("\udc80", "\udcff"):
+        with pytest.raises(ZooError, match="is not UTF-8"):
+            refuse_unspellable(["a", f"b{letter}"], tmp_path)
+
+
+def test_an_address_is_no_path_unless_something_is_called_so(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    with pytest.raises(ZooError, match=r"https://example\.org/a is an address") as refused:
+        user_path("https://example.org/a")
+    assert "curl -LO https://example.org/a" in refused.value.remedy
+    (tmp_path / "https:" / "a").mkdir(parents=True)
+    assert user_path("https://a") == Path("https:/a")

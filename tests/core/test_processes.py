@@ -1,0 +1,99 @@
+"""zoo.core.processes: what is started ends, and signals find their handlers again."""
+
+import os
+import signal
+import subprocess
+import sys
+import threading
+import time
+
+import psutil
+import pytest
+
+from zoo.core import processes
+
+
+def test_a_program_runs_without_input_and_tells_its_status() -> None:
+    code = "import sys; print(repr(sys.stdin.read())); sys.exit(3)"
+    with processes.running([sys.executable, "-c", code], stdout=subprocess.PIPE) as process:
+        assert process.stdout is not None
+        assert process.stdout.read() == "''\n"
+    assert process.returncode == 3
+    assert process.stdout.closed
+
+
+def test_leaving_the_block_ends_the_program_and_its_children() -> None:
+    code = "import subprocess; child = subprocess.Popen(['sleep', '100']); print(child.pid, flush=True); child.wait()"
+    began = time.monotonic()
+    with processes.running([sys.executable, "-c", code], stdout=subprocess.PIPE) as process:
+        assert process.stdout is not None
+        child = psutil.Process(int(process.stdout.readline()))
+    assert time.monotonic() - began < 60
+    assert not child.is_running() or child.status() == psutil.STATUS_ZOMBIE
+    assert process.returncode in (-signal.SIGTERM, -signal.SIGKILL)
+
+
+def test_a_pipe_is_closed_on_our_side_where_the_block_fails() -> None:
+    with processes.death_pipe() as (theirs, ours):
+        os.fstat(theirs)
+    os.close(ours)  # stays open, and theirs does not
+    with pytest.raises(OSError, match="Bad file descriptor"):
+        os.fstat(theirs)
+    with pytest.raises(KeyError), processes.death_pipe() as (theirs, ours):
+        raise KeyError
+    for handle in (theirs, ours):
+        with pytest.raises(OSError, match="Bad file descriptor"):
+            os.fstat(handle)
+
+
+def test_signals_are_handled_inside_and_as_before_afterwards() -> None:
+    heard: list[int] = []
+    before = signal.getsignal(signal.SIGUSR1)
+    with processes.handling({signal.SIGUSR1: lambda number, _: heard.append(number)}):
+        os.kill(os.getpid(), signal.SIGUSR1)
+        assert heard == [signal.SIGUSR1]
+    assert signal.getsignal(signal.SIGUSR1) == before
+
+
+def test_another_thread_handles_no_signals() -> None:
+    failed: list[BaseException] = []
+
+    def work() -> None:
+        try:
+            with processes.handling({signal.SIGUSR1: lambda *_: None}):
+                pass
+        except ValueError as error:
+            failed.append(error)
+
+    thread = threading.Thread(target=work)
+    thread.start()
+    thread.join()
+    assert failed == []
+
+
+def test_a_process_ends_with_its_starter(monkeypatch: pytest.MonkeyPatch) -> None:
+    theirs, ours = os.pipe()
+    monkeypatch.setenv(processes.STARTER, str(theirs))
+    child = os.fork()
+    if not child:
+        os.close(ours)
+        signal.signal(signal.SIGTERM, signal.SIG_DFL)
+        processes.end_with_starter()
+        time.sleep(60)
+        os._exit(0)
+    os.write(ours, b"still here")
+    assert os.waitpid(child, os.WNOHANG) == (0, 0)
+    os.close(ours)
+    os.close(theirs)
+    assert os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == -signal.SIGTERM
+
+
+@pytest.mark.parametrize("value", [None, "", "none"])
+def test_nothing_is_watched_where_nobody_asked(value: str | None, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.delenv(processes.STARTER, raising=False)
+    if value is not None:
+        monkeypatch.setenv(processes.STARTER, value)
+    before = threading.active_count()
+    processes.end_with_starter()
+    assert threading.active_count() == before
+    assert processes.STARTER not in os.environ
