@@ -5,8 +5,8 @@
 
 A fault is a changed comparison, number, truth value or operator, a dropped branch or call, or two swapped arguments.
 Docstrings, messages, annotations, assertions, decorators and f-strings stay. The faults of ``zoo/ROOM`` are tried in
-a copy of the checkout, with the tests of ``tests/ROOM`` alone: those that reach the changed function, the mirrored file
-first. For a fault outside of functions, all is imported again.
+a copy of the checkout with the tests of ``tests/ROOM`` alone: those that reach the changed function, the mirrored
+file first. For a fault outside of functions, everything is imported again.
 
 Exit status 0: at least ``--at-least`` of 100 faults are noticed in every room. 1: fewer are. 2: the tests of a room
 cannot be collected, or none passes.
@@ -45,7 +45,7 @@ NOTICED, TIMEOUT, SURVIVED = "noticed", "timeout", "survived"
 MARKS = "not stacks and not slow and not network and not timing and not gpu"
 LEFT_BEHIND = (".git", ".venv", "__pycache__", ".*_cache")
 # Imported once by the parent of all tests, where they are installed.
-HEAVY = ("numpy", "PIL.Image", "h5py", "hypothesis", "hydra", "matplotlib.pyplot", "requests", "rich.console", "yaml")
+HEAVY = ("numpy", "PIL.Image", "h5py", "hypothesis", "hydra", "requests", "rich.console", "yaml")
 MESSAGES = {"ZooError", "bar", "debug", "fail", "info", "print", "say", "tell", "warn", "warning", "write_line"}
 # Without a crash or another reader, nobody can tell whether these were called.
 UNSEEN = {"close", "collect", "filterwarnings", "flush", "fsync", "join", "sleep", "simplefilter", "terminate"}
@@ -113,14 +113,14 @@ def faults(node: ast.AST, owner: str, scope: str = "") -> Iterator[tuple[Any, st
 
 def skipped(parent: ast.AST, child: ast.AST) -> bool:
     """Return whether a part is not to be changed: text, annotations, assertions, what only type checkers read."""
+    if isinstance(child, ast.If) and ast.unparse(child.test).endswith(("TYPE_CHECKING", "== '__main__'")):
+        return True
     match parent:
         case ast.AnnAssign() | ast.arg() if child is parent.annotation:
             return True
         case ast.FunctionDef() | ast.AsyncFunctionDef() if child is parent.returns or child in parent.decorator_list:
             return True
         case ast.ClassDef() if child in parent.decorator_list:
-            return True
-        case ast.If() if "TYPE_CHECKING" in ast.unparse(parent.test) or "__name__" in ast.unparse(parent.test):
             return True
         case ast.Raise() | ast.Assert() | ast.JoinedStr() | ast.Import() | ast.ImportFrom():
             return True
@@ -145,10 +145,12 @@ def replacements(node: ast.AST) -> Iterator[tuple[ast.AST, str]]:
             yield node, f"({ast.unparse(ast.BinOp(node.left, OPERATORS[type(node.op)](), node.right))})"
         case ast.AugAssign() if type(node.op) in OPERATORS and not is_text(node.value):
             yield node, ast.unparse(ast.AugAssign(node.target, OPERATORS[type(node.op)](), node.value))
-        case ast.Constant(value=bool()):
-            yield node, str(not node.value)
-        case ast.Constant(value=int() | float()):
-            yield node, repr(node.value + 1 if isinstance(node.value, int) else node.value * 2 or 1.0)
+        case ast.Constant(value=bool() as truth):
+            yield node, str(not truth)
+        case ast.Constant(value=int() as number):
+            yield node, repr(number + 1)
+        case ast.Constant(value=float() as number):
+            yield node, repr(number * 2 or 1.0)
         case ast.If() | ast.IfExp():
             yield node.test, "False"
         case ast.comprehension():
@@ -324,15 +326,14 @@ def forked(work: Callable[[], int], seconds: float) -> int | None:
     """Return the exit status of work in a forked process, or None where the time ends first."""
     child = os.fork()
     if child == 0:
-        status = 70
         try:
             os.setsid()
             os.environ["PYTEST_DEBUG_TEMPROOT"] = tempfile.mkdtemp()
-            status = work()
+            os._exit(work())
         except BaseException:
             traceback.print_exc()
         finally:
-            os._exit(status)
+            os._exit(70)
     end = time.monotonic() + seconds
     status: int | None = None
     while status is None and time.monotonic() < end:
@@ -351,7 +352,7 @@ def collect(folder: Path, plugin: object, tests: list[str], log: Path) -> int:
     output = os.open(log, os.O_WRONLY | os.O_CREAT | os.O_TRUNC)
     os.dup2(output, 1)
     os.dup2(output, 2)
-    arguments = ["-q", "-x", "-p", "no:xdist", "-p", "no:cacheprovider", "-o", "addopts=--import-mode=importlib"]
+    arguments = ["-q", "-x", "-p", "no:cacheprovider", "-o", "addopts=--import-mode=importlib", "-W", "ignore"]
     return int(pytest.main([*arguments, f"--rootdir={folder}", "-m", MARKS, *tests], plugins=[plugin]))
 
 
@@ -427,6 +428,7 @@ def copied(root: Path, temporary: Path) -> Path:
     folder = Path(shutil.copytree(root, temporary / "checkout", ignore=shutil.ignore_patterns(*LEFT_BEHIND)))
     # With a checksum of their source: by size and time alone, a compiled file may pass for that of another source.
     compileall.compile_dir(folder / "zoo", quiet=1, invalidation_mode=PycInvalidationMode.CHECKED_HASH)
+    os.environ["PYTEST_DISABLE_PLUGIN_AUTOLOAD"] = "1"  # of all plugins the tests need none
     os.environ["TMPDIR"] = tempfile.tempdir = str(temporary)
     os.environ["PYTHONPATH"] = os.pathsep.join(filter(None, [str(folder), os.environ.get("PYTHONPATH")]))
     os.environ.setdefault("ZOO_TEST_DATA", str(root.resolve().parent / "shared" / "data"))

@@ -1,18 +1,24 @@
 """The command line: what it answers, how fast, and that it never shows a traceback for a wrong word."""
 
+import errno
 import importlib.metadata
 import json
 import os
 import re
+import signal
 import subprocess
 import sys
+import tempfile
 import time
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 
 from zoo.cli import parser
 from zoo.cli.main import main
+from zoo.core.errors import INTERRUPTED, ZooError
+from zoo.execution import event_display
 
 
 @pytest.mark.parametrize(
@@ -180,3 +186,44 @@ def test_the_version_is_that_of_the_package(capsys: pytest.CaptureFixture[str]) 
     with pytest.raises(SystemExit) as ended:
         main(["--version"])
     assert (ended.value.code, capsys.readouterr().out) == (0, f"{importlib.metadata.version('keras-gpu-zoo')}\n")
+
+
+@pytest.mark.parametrize(
+    ("outcome", "code", "said"),
+    [
+        (0, 0, ""),
+        (INTERRUPTED, 130, ""),
+        (ZooError("Wrong", "Mend it."), 1, "error: Wrong\nMend it.\n"),
+        (ZooError("Stopped", "", INTERRUPTED), 130, "error: Stopped\n"),
+        (KeyboardInterrupt(), 130, "\nInterrupted.\n"),
+        (OSError(errno.EDQUOT, "Quota exceeded", "a"), 1, "error: Cannot write: Quota exceeded (a)\nFree disk space"),
+        (OSError(errno.EIO, "Broken"), 3, "error: This is a bug in zoo: OSError"),
+    ],
+)
+def test_how_a_command_ends_is_its_exit_code(
+    outcome: object, code: int, said: str,
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], tmp_path: Path,
+) -> None:  # fmt: skip
+    def run(_parsed: object) -> object:
+        if isinstance(outcome, BaseException):
+            raise outcome
+        return outcome
+
+    monkeypatch.setenv("TMPDIR", str(tmp_path))
+    monkeypatch.setattr(tempfile, "tempdir", None)
+    monkeypatch.setattr(parser, "parse", lambda _: SimpleNamespace(run=run))
+    assert main(["train"]) == code
+    assert capsys.readouterr().err.startswith(said)
+    assert len(list(tmp_path.iterdir())) == (code == 3)
+
+
+def test_an_interrupted_training_ends_with_130(pretending: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    assert main(["train", "data=digits", "--json"]) == 0
+
+    def press_ctrl_c(*_: object) -> str:
+        os.kill(os.getpid(), signal.SIGINT)
+        return "an epoch"
+
+    monkeypatch.setattr(event_display, "epoch_line", press_ctrl_c)
+    monkeypatch.setenv("FAKE_WORKER", "slow")
+    assert main(["train", "data=digits", "--json"]) == 130

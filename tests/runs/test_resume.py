@@ -166,6 +166,15 @@ def test_a_finished_run_can_be_given_more_epochs(zoo: Zoo) -> None:
     assert json.loads(Path(FOLDER, "request.json").read_text())["train"]["epochs"] == 9
 
 
+@pytest.mark.parametrize("epochs", ["7", "6"])
+def test_a_finished_run_is_not_given_as_many_or_fewer_epochs(
+    zoo: Zoo, capsys: pytest.CaptureFixture[str], epochs: str
+) -> None:
+    zoo("trainer.epochs=7")
+    assert zoo(f"resume={FOLDER}", f"trainer.epochs={epochs}") == 1
+    assert f"{FOLDER} is complete" in capsys.readouterr().err
+
+
 def test_what_a_resumption_changes_holds_for_the_next(zoo: Zoo, capsys: pytest.CaptureFixture[str]) -> None:
     zoo("trainer.epochs=7", script="dies-once")
     changes = {"trainer.batch_size": 48, "trainer.epochs": 300}

@@ -44,6 +44,14 @@ def test_npz_is_what_the_worker_reads_and_writes(tmp_path: Path) -> None:
     assert again.read_bytes() == (tmp_path / "w.npz").read_bytes()
 
 
+def test_arrays_in_fortran_order_are_read_as_numpy_reads_them(tmp_path: Path) -> None:
+    kernel = np.arange(24, dtype=np.float32).reshape(2, 3, 4)
+    np.savez(tmp_path / "w.npz", **{"a/kernel": np.asfortranarray(kernel), "b/kernel": kernel.T})
+    arrays = weights_io.read(tmp_path / "w.npz").arrays
+    np.testing.assert_array_equal(arrays["a/kernel"], kernel)
+    np.testing.assert_array_equal(arrays["b/kernel"], kernel.T)
+
+
 def test_keras_3_groups_are_numbered_by_class_and_named(tmp_path: Path) -> None:
     weights_io.write(tmp_path / "w.weights.h5", drawn())
     with h5py.File(tmp_path / "w.weights.h5") as file:

@@ -32,7 +32,8 @@ def tag(name: str, /, *children: Child, **attributes: str | int | float | bool |
         attributes: ``class_`` is ``class``, ``aria_label`` is ``aria-label``; True stands alone, None and False are
             left out.
     """
-    shown = "".join(_attribute(key, value) for key, value in attributes.items() if value not in (None, False))
+    given = {key: value for key, value in attributes.items() if value is not None and value is not False}
+    shown = "".join(_attribute(key, value) for key, value in given.items())
     if name in _VOID:
         return Html(f"<{name}{shown}>")
     return Html(f"<{name}{shown}>{join(children)}</{name}>")

@@ -217,6 +217,25 @@ def test_what_the_file_tells_is_taken_and_recorded(
 
 
 @pytest.mark.parametrize(
+    ("scale", "mean", "deviation"),
+    [
+        ("-1..1", [127.5] * 3, [127.5] * 3),
+        ("imagenet", [123.675, 116.28, 103.53], [58.395, 57.12, 57.375]),
+        ("none", [0.0] * 3, [1.0] * 3),
+    ],
+)
+def test_a_scale_is_the_mean_and_the_deviation_of_pixels(
+    zoo: Zoo, tmp_path: Path, scale: str, mean: list[float], deviation: list[float]
+) -> None:
+    photo(tmp_path / "one.png", 1)
+    weights_io.write(tmp_path / "half.npz", mobilenet(0.5, 2))
+    arguments = ["infer", "model=mobilenet", "weights=half.npz", "input=one.png", f"scale={scale}", "output.name=a"]
+    assert main(arguments) == 0
+    request = json.loads((tmp_path / "runs" / "a" / "request.json").read_text())
+    assert request["model"]["args"]["normalise"] == [mean, deviation]
+
+
+@pytest.mark.parametrize(
     ("arguments", "words"),
     [
         (

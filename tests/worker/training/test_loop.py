@@ -181,6 +181,17 @@ def test_the_best_epoch_is_chosen_by_accuracy_or_loss(
     assert [row["best"] for row in events.epochs] == best
 
 
+def test_of_equal_accuracies_the_smaller_loss_is_best(
+    training: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    figures = iter([(0.9, 0.5), (0.9, 0.6), (0.9, 0.4), (0.9, 0.4)])
+    monkeypatch.setattr(
+        Batches, "evaluate", lambda self, model: dict(zip(("val_accuracy", "val_loss"), next(figures), strict=True))
+    )
+    _, events = fitted(training, tmp_path, epochs=4)
+    assert [row["best"] for row in events.epochs] == [True, False, True, False]
+
+
 def test_the_best_of_a_course_that_went_wrong_is_not_lost(
     training: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -71,6 +71,14 @@ def test_every_operation_keeps_shape_and_kind_of_pixels(channels: int) -> None:
     )
 
 
+def test_a_channel_of_one_value_stays_as_it_is_where_contrast_is_stretched() -> None:
+    pixels = photos()
+    pixels[:, :, :, 1] = 100
+    stretched = altered("autocontrast", pixels, 0.5)
+    assert (stretched[:, :, :, 1] == 100).all()
+    assert (stretched[:, :, :, 0].min(), stretched[:, :, :, 0].max()) == (0, 255)
+
+
 def test_the_same_draws_alter_alike_and_few_images_stay_as_they_are() -> None:
     pixels = photos(60)
     once, again = (randaugment.rand_augment(pixels, np.random.RandomState([1, 2, 3]), 2, 9) for _ in range(2))

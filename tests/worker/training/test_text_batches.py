@@ -30,6 +30,11 @@ def test_of_a_longer_text_the_beginning_and_the_end_are_read(texts: text_batches
     assert texts.batch(np.array([1]))[0].tolist() == list(range(102, 118))
 
 
+def test_of_a_longer_text_the_middle_is_left_out_where_the_length_is_odd() -> None:
+    text = text_batches.TokenizedTexts(np.arange(1, 21), np.array([0, 20]), 5)
+    assert text.batch(np.array([0])).tolist() == [[1, 2, 18, 19, 20]]
+
+
 def test_fixed_batches_are_as_long_as_the_model(texts: text_batches.TokenizedTexts) -> None:
     fixed = text_batches.TokenizedTexts(np.arange(5), np.array([0, 2, 5]), 16, fixed=True)
     assert fixed.batch(np.array([0])).shape == (1, 16)
