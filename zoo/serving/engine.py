@@ -4,7 +4,7 @@ import asyncio
 import contextlib
 from collections import deque
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from zoo.config.schemas.serving import ServeConfig
 from zoo.core.errors import ZooError
@@ -15,9 +15,7 @@ from zoo.serving.errors import RequestError, busy, unavailable
 from zoo.serving.metrics import Metrics
 from zoo.serving.models import Model
 from zoo.serving.process import WorkerProcess
-
-if TYPE_CHECKING:
-    from zoo.serving.slots import Slots
+from zoo.serving.slots import Slots
 
 LONGEST_PAUSE_S = 30.0
 FINISH_S = 5.0
@@ -149,7 +147,7 @@ class Engine(Supervisor):
     """
 
     def __init__(
-        self, model: Model, environment: Environment, limits: ServeConfig, metrics: Metrics, slots: "Slots"
+        self, model: Model, environment: Environment, limits: ServeConfig, metrics: Metrics, slots: Slots
     ) -> None:
         super().__init__(model, environment, limits, metrics)
         self._slots = slots

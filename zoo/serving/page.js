@@ -284,13 +284,16 @@ function drawingBoard(canvas, changed) {
 
 // -- tabs
 
-const titles = { restyle: "Paint" };
-const kindOf = (model) => (model.kind === "pictures" && model.drawn ? "drawn" : model.kind);
+// Kinds whose models share a panel, and its title.
+const shared = { restyle: "Paint" };
 
 function sections(models) {
-  const paintings = models.filter((model) => model.kind === "restyle");
-  const others = models.filter((model) => model.kind !== "restyle").map((model) => [model.name, kindOf(model), [model]]);
-  return paintings.length ? [...others, [titles.restyle, "restyle", paintings]] : others;
+  const rows = models.filter((model) => !shared[model.kind]).map((model) => [model.name, model.drawn ? "drawn" : model.kind, [model]]);
+  for (const [kind, title] of Object.entries(shared)) {
+    const together = models.filter((model) => model.kind === kind);
+    if (together.length) rows.push([title, kind, together]);
+  }
+  return rows.filter(([, kind]) => panels[kind]);
 }
 
 function show(tab) {

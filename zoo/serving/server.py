@@ -22,14 +22,11 @@ from zoo.core.errors import INTERRUPTED, ZooError
 from zoo.environments import store
 from zoo.environments.store import Environment
 from zoo.execution import execution
-from zoo.serving import guard, http, models, notices, slots
+from zoo.serving import guard, http, kinds, notices
 from zoo.serving.app import Application
 from zoo.serving.decoders import Decoders
-from zoo.serving.engine import Engine
-from zoo.serving.inputs import Preparer
 from zoo.serving.metrics import Metrics
-from zoo.serving.models import Model
-from zoo.serving.writer import Writer
+from zoo.serving.served import Served
 
 MOST_CONNECTIONS = 1024
 GRACE_S = 30
@@ -48,7 +45,7 @@ def run(overrides: list[str]) -> int:
         listening = stack.enter_context(_listening(limits))
         folder = Path(stack.enter_context(_folder()))
         loaded = _loaded(groups, folder, limits)
-        ready = {model.name: execution.ensure_environment(model.context) for model in loaded}
+        ready = {each.model.name: execution.ensure_environment(each.model.context) for each in loaded}
         for environment in ready.values():
             stack.enter_context(store.in_use(environment))
         return _run(_Server(limits, loaded, ready, listening, folder))
@@ -64,10 +61,10 @@ def _run(server: "_Server") -> int:
         return runner.run(server.run())
 
 
-def _loaded(groups: list[list[str]], folder: Path, limits: ServeConfig) -> list[Model]:
-    loaded: list[Model] = []
+def _loaded(groups: list[list[str]], folder: Path, limits: ServeConfig) -> list[Served]:
+    loaded: list[Served] = []
     for overrides in groups:
-        loaded.append(models.load(overrides, folder, limits, {model.name for model in loaded}))
+        loaded.append(kinds.opened(overrides, folder, limits, {each.model.name for each in loaded}))
     return loaded
 
 
@@ -108,7 +105,7 @@ class _Server:
     def __init__(
         self,
         limits: ServeConfig,
-        loaded: list[Model],
+        loaded: list[Served],
         ready: dict[str, Environment],
         listening: socket.socket,
         folder: Path,
@@ -116,8 +113,10 @@ class _Server:
         self._limits, self._listening, self._metrics = limits, listening, Metrics()
         self._token = _token(limits)
         self._decoders = Decoders(limits.decoders, int(limits.max_megapixels * 1e6), folder)
-        self._engines = {model.name: _engine(model, ready[model.name], limits, self._metrics) for model in loaded}
-        self._app = Application(self._engines, self._decoders, Preparer(self._decoders, limits), self._metrics)
+        for each in loaded:
+            each.connect(ready[each.model.name], self._metrics)
+        self._loaded = loaded
+        self._app = Application({each.model.name: each for each in loaded}, self._decoders, self._metrics)
         self._http: http.Server | None = None
         self._asked = 0
 
@@ -128,8 +127,8 @@ class _Server:
             loop.add_signal_handler(number, self._stop, task)
         try:
             async with asyncio.TaskGroup() as group:
-                for engine in self._engines.values():
-                    group.create_task(engine.start())
+                for each in self._loaded:
+                    group.create_task(each.engine.start())
             await self._serve()
             return 0
         except* ZooError as errors:
@@ -137,7 +136,7 @@ class _Server:
         except* asyncio.CancelledError:
             return_code = INTERRUPTED
         finally:
-            await asyncio.gather(*(engine.stop() for engine in self._engines.values()))
+            await asyncio.gather(*(each.engine.stop() for each in self._loaded))
             await self._decoders.stop()
         return return_code
 
@@ -171,18 +170,12 @@ class _Server:
         host, port = self._listening.getsockname()[:2]
         shown = f"[{host}]" if ":" in host else host
         secret = f"#token={self._token}" if self._token else ""
-        for engine in self._engines.values():
-            model = engine.model
+        for each in self._loaded:
+            model = each.model
             device = model.proof.get("device", {}).get("name", "")
-            console.say(f"  {model.name}: {model.kind} on {model.context.choice.stack.name} ({device})")
+            console.say(f"  {model.name}: {each.kind()} on {model.context.choice.stack.name} ({device})")
         console.output(f"Serving on http://{shown}:{port}/{secret}")
         sys.stdout.flush()
-
-
-def _engine(model: Model, environment: Environment, limits: ServeConfig, metrics: Metrics) -> Engine | Writer:
-    if model.kind == "writer":
-        return Writer(model, environment, limits, metrics)
-    return Engine(model, environment, limits, metrics, slots.make(model))
 
 
 def _spare_garbage_collection() -> None:

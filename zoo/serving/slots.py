@@ -6,9 +6,9 @@ from typing import TYPE_CHECKING, Any, Protocol
 
 from zoo.runs.event_log import Event
 from zoo.runs.records import Json
-from zoo.serving.models import Model
 
 if TYPE_CHECKING:
+    import numpy as np
     from numpy.typing import NDArray
 
 # Pictures that may wait to be restyled: each takes megabytes and about a second.
@@ -31,22 +31,21 @@ class Slots(Protocol):
         """Return how many items may wait."""
 
 
-def make(model: Model) -> Slots:
-    """Make the files of a model; its worker finds their shape in its request."""
-    serve = model.request["serve"]
-    return PictureSlots(serve) if model.kind == "restyle" else RowSlots(serve, model.kind)
-
-
 class RowSlots:
-    """Items of one shape, several in a slot; an answer is a row of probabilities, float32 (classes,)."""
+    """Items of one shape, several in a slot; an answer is a row of probabilities, float32 (classes,).
 
-    def __init__(self, serve: Json, kind: str) -> None:
+    Args:
+        serve: the part of the request with the paths of both files, their ``shape`` and the number of ``classes``.
+        kind: of the numbers in an item.
+    """
+
+    def __init__(self, serve: Json, kind: "type[np.uint8] | type[np.int32]") -> None:
         import numpy as np
 
         shape = tuple(serve["shape"])
         self.count, self.batch = shape[:2]
         self._counts = [0] * self.count
-        self._inputs = _mapped(serve["inputs"], np.uint8 if kind == "pictures" else np.int32, shape)
+        self._inputs = _mapped(serve["inputs"], kind, shape)
         self._outputs = _mapped(serve["outputs"], np.float32, (*shape[:2], serve["classes"]))
 
     def put(self, slot: int, items: "list[NDArray[Any]]") -> Event:

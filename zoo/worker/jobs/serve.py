@@ -5,26 +5,21 @@ line such as ``{"slot": 0, "count": 3}`` to standard input for every slot that i
 with a ``batch`` event. A language model gets its prompts in the lines themselves and answers with ``text`` events.
 """
 
+import importlib
 import threading
 import time
 from concurrent.futures import ThreadPoolExecutor
 
 from zoo.worker.errors import UserError
 from zoo.worker.input_queue import iter_commands
-from zoo.worker.serving import classifiers, restyling, writing
-
-KINDS = {
-    "pictures": classifiers.pictures,
-    "texts": classifiers.texts,
-    "restyle": restyling.restyler,
-}
 
 
 def run(request, events, stop, phases):
     """Answer until there is no more to come.
 
     Args:
-        request: its ``serve`` part names the ``kind`` and what that needs; see the modules of ``zoo.worker.serving``.
+        request: its ``serve`` part names the ``kind``, a module of ``zoo.worker.serving``, and what that needs. The
+            module has ``run``, or else ``answerer``, which returns what answers a slot.
         events: where to report.
         stop: when asked to, what is in hand is the last.
         phases: seconds by phase, filled in.
@@ -32,10 +27,11 @@ def run(request, events, stop, phases):
     Raises:
         UserError: the weights do not fit, or this stack cannot compute in the precision asked for.
     """
-    settings, began = request["serve"], time.monotonic()
-    if settings["kind"] == "writer":
-        return writing.run(request, events, stop, phases)
-    answer = KINDS[settings["kind"]](request)
+    began = time.monotonic()
+    kind = importlib.import_module("zoo.worker.serving." + request["serve"]["kind"])
+    if hasattr(kind, "run"):
+        return kind.run(request, events, stop, phases)
+    answer = kind.answerer(request)
     phases["build_s"] = time.monotonic() - began
     events.emit("ready")
     at_once = getattr(answer, "at_once", 1)

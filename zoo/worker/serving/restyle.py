@@ -8,7 +8,7 @@ from zoo.worker import devices, weights
 from zoo.worker.inference import predictors, tiles
 
 
-def restyler(request):
+def answerer(request):
     """Build a style network.
 
     Args:

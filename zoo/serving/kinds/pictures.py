@@ -1,0 +1,86 @@
+"""Classifiers of images."""
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from zoo.config.schemas.serving import ServeConfig
+from zoo.core.errors import ZooError
+from zoo.runs.records import Json
+from zoo.serving import inputs, openapi
+from zoo.serving.classifier import Classifier
+from zoo.serving.decoders import Decoders
+from zoo.serving.errors import RequestError
+from zoo.serving.slots import RowSlots
+from zoo.tasks.image_classification import predict
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+
+class Kind(Classifier):
+    """A classifier of images: colors, resized, or gray, in the style of the digits or plain."""
+
+    task, summary = "classify", "Tell what a picture shows"
+
+    def __init__(self, name: str, overrides: list[str], place: Path, limits: ServeConfig) -> None:
+        context, network, self._style = predict.opened(overrides)
+        self._size, settings = network.size, context.settings
+        if settings.precision == "auto":
+            raise ZooError("precision=auto compares the first 600 images of a run", "For a server, name a precision.")
+        shape = (*network.size, 3 if self._style is None else 1)
+        super().__init__(
+            name, place, limits, context, network.model, network.weights, shape, network.classes,
+            settings.precision, settings.top or 0,
+        )  # fmt: skip
+        self._how: Json = {"op": "photo", "size": network.size, "resize": settings.resize}
+        if self._style is not None:
+            self._how = {"op": "grey", "size": network.size, "style": self._style}
+
+    def slots(self) -> RowSlots:
+        import numpy as np
+
+        return RowSlots(self.model.request["serve"], np.uint8)
+
+    async def prepare(self, instance: Any, parameters: Json, decoders: Decoders) -> "NDArray[Any]":
+        import numpy as np
+
+        if isinstance(instance, np.ndarray):  # came raw
+            return instance
+        if isinstance(instance, list):
+            return self._of_lists(instance)
+        return await decoders.decode(inputs.bytes_of(self.model.name, instance), self._how)
+
+    def _of_lists(self, instance: list[Any]) -> "NDArray[Any]":
+        """Return rows of pixels, numbers from 0 to 255, as an array."""
+        import numpy as np
+
+        shape = self.shape
+        try:
+            pixels = np.array(instance, np.float64)
+        except (ValueError, TypeError, OverflowError, RecursionError):
+            raise RequestError(400, f"Pixels are numbers, in lists of the shape {shape}") from None
+        if shape[2] == 1 and pixels.shape == shape[:2]:
+            pixels = pixels[..., None]
+        if pixels.shape != shape or not (np.isfinite(pixels).all() and pixels.min() >= 0 and pixels.max() <= 255):
+            words = f"Pixels are numbers from 0 to 255 in lists of the shape {shape}, not {pixels.shape}"
+            raise RequestError(400, words)
+        return np.rint(pixels).astype(np.uint8)
+
+    def pixels(self, body: bytes) -> "list[NDArray[Any]]":
+        """Return pixels as they are, uint8, one image of the size of the network after the other."""
+        import numpy as np
+
+        size = self.shape[0] * self.shape[1] * self.shape[2]
+        if not body or len(body) % size:
+            words = f"A picture is {size:,} bytes, {self.shape} uint8; the body has {len(body):,}"
+            raise RequestError(400, words)
+        return list(np.frombuffer(body, np.uint8).reshape(-1, *self.shape))
+
+    def description(self) -> Json:
+        return super().description() | {"input": list(self.shape), "drawn": self._style == "digits"}
+
+    def bodies(self) -> Json:
+        return super().bodies() | openapi.FILES | {inputs.RAW: openapi.BINARY}
+
+    def instance(self) -> Json:
+        return {"anyOf": [openapi.BASE64, {"type": "array", "items": {"type": "array"}}]}

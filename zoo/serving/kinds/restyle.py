@@ -1,0 +1,61 @@
+"""Style networks."""
+
+import base64
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from starlette.responses import Response
+
+from zoo.config.schemas.serving import ServeConfig
+from zoo.runs.records import Json
+from zoo.serving import inputs, openapi
+from zoo.serving.decoders import Decoders
+from zoo.serving.served import SLOTS, Batched, encoded
+from zoo.serving.slots import PictureSlots
+from zoo.tasks.style_transfer import apply_network
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+# Longer side of a picture that is restyled, in pixels.
+SMALLEST_SIDE, LARGEST_SIDE = 32, 1024
+
+
+class Kind(Batched):
+    """A style network, which takes pictures of any size, one at a time."""
+
+    task, summary = "restyle", "Paint a picture anew"
+
+    def __init__(self, name: str, overrides: list[str], place: Path, limits: ServeConfig) -> None:
+        context, weights, size = apply_network.opened(overrides)
+        serve = {"shape": [SLOTS, 3 * LARGEST_SIDE * LARGEST_SIDE], "precision": context.settings.precision}
+        model = {"name": apply_network.MODEL, "args": size}
+        super().__init__(name, place, limits, context, model, apply_network.stored(place, weights), serve)
+
+    def slots(self) -> PictureSlots:
+        return PictureSlots(self.model.request["serve"])
+
+    async def prepare(self, instance: Any, parameters: Json, decoders: Decoders) -> "NDArray[Any]":
+        content = inputs.bytes_of(self.model.name, instance)
+        side = inputs.whole_number("side", parameters.get("side", 640), SMALLEST_SIDE, LARGEST_SIDE)
+        return await decoders.decode(content, {"op": "whole", "side": side})
+
+    async def answer(self, rows: list[Any], asked: inputs.Asked, accepted: str, decoders: Decoders) -> Response:
+        """Answer with a picture where the client asks for one, else with Base64."""
+        kind = "JPEG" if "image/jpeg" in accepted else "PNG"
+        files = [await decoders.encode(row, kind) for row in rows]
+        if "image/" in accepted and "json" not in accepted and len(files) == 1:
+            return Response(files[0], media_type=f"image/{kind.lower()}")
+        return encoded({"predictions": [{"b64": base64.b64encode(file).decode()} for file in files]})
+
+    def bodies(self) -> Json:
+        return super().bodies() | openapi.FILES
+
+    def instance(self) -> Json:
+        return openapi.BASE64
+
+    def parameters(self) -> Json:
+        return {"side": {"type": "integer", "minimum": SMALLEST_SIDE, "maximum": LARGEST_SIDE}}
+
+    def answers(self) -> Json:
+        return dict.fromkeys(("image/png", "image/jpeg"), openapi.BINARY)

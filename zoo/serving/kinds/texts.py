@@ -1,0 +1,56 @@
+"""Classifiers of texts."""
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from zoo.config.schemas.serving import ServeConfig
+from zoo.data.text import tokenization
+from zoo.runs.records import Json
+from zoo.serving import inputs, openapi
+from zoo.serving.classifier import Classifier
+from zoo.serving.decoders import Decoders
+from zoo.serving.errors import RequestError
+from zoo.serving.slots import RowSlots
+from zoo.tasks.text import predict
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+
+class Kind(Classifier):
+    """A classifier of texts, each a row of tokens."""
+
+    task, summary = "text_classifier", "Tell the class of a text"
+
+    def __init__(self, name: str, overrides: list[str], place: Path, limits: ServeConfig) -> None:
+        context, source, trained, self._tokenizer = predict.opened([*overrides, "input=-"])
+        classes = [str(each) for each in source.record["data"]["class_names"]]
+        model, weights = trained["args"] | {"name": trained["name"]}, source.folder.absolute() / "weights.npz"
+        super().__init__(
+            name, place, limits, context, model, weights, (trained["args"]["length"],), classes, "float32"
+        )
+
+    def slots(self) -> RowSlots:
+        import numpy as np
+
+        return RowSlots(self.model.request["serve"], np.int32)
+
+    async def prepare(self, instance: Any, parameters: Json, decoders: Decoders) -> "NDArray[Any]":
+        import numpy as np
+
+        (length,) = self.shape
+        text = inputs.text_of(instance, "text", self.limits.max_characters)
+        tokens = self._tokenizer.encode(text)
+        if not tokens or tokenization.is_blank(self._tokenizer.kind, text):
+            raise RequestError(422, "The text is blank: there is nothing to read in it")
+        row = np.zeros(length, np.int32)
+        row[: min(len(tokens), length)] = _middle_left_out(tokens, length)
+        return row
+
+    def instance(self) -> Json:
+        return {"anyOf": [openapi.TEXT, openapi.object_of({"text": openapi.TEXT})]}
+
+
+def _middle_left_out(tokens: list[int], length: int) -> list[int]:
+    """Of a text that is too long the beginning and the end are read, as in training."""
+    return tokens if len(tokens) <= length else [*tokens[: length // 2], *tokens[-(length - length // 2) :]]

@@ -1,0 +1,117 @@
+"""Language models, which go on with a text."""
+
+import asyncio
+from collections.abc import AsyncIterator
+from pathlib import Path
+from typing import Any
+
+from starlette.requests import ClientDisconnect, Request
+from starlette.responses import Response
+
+from zoo.config.schemas.serving import ServeConfig
+from zoo.core.errors import ZooError
+from zoo.environments.store import Environment
+from zoo.runs.records import Json
+from zoo.serving import inputs, openapi
+from zoo.serving.decoders import Decoders
+from zoo.serving.errors import RequestError
+from zoo.serving.metrics import Metrics
+from zoo.serving.served import Served, encoded
+from zoo.serving.writer import Writer
+from zoo.tasks.text import language_model
+
+LONGEST_TEXT = 2000
+DEFAULTS: Json = {"length": 200, "temperature": 0.8, "top_k": None, "top_p": None, "seed": 1}
+# Seconds in which the texts of a request are to be complete that are asked for whole.
+MOST_WRITING_S = 600.0
+DRAWING: Json = {
+    "length": {"type": "integer", "minimum": 1, "maximum": LONGEST_TEXT},
+    "temperature": {"type": "number", "minimum": 0, "maximum": 100},
+    "top_k": {"type": ["integer", "null"], "minimum": 1},
+    "top_p": {"type": ["number", "null"], "minimum": 1e-6, "maximum": 1},
+    "seed": {"type": "integer", "minimum": 0, "maximum": 2**32 - 1},
+}
+PROMPT: Json = {"type": "object", "properties": {"prompt": openapi.TEXT, **DRAWING}}
+
+
+class Kind(Served):
+    """A language model, whose texts are streamed or answered whole."""
+
+    task, summary = "language_model", "Go on with a text"
+    _engine: Writer
+
+    def __init__(self, name: str, overrides: list[str], place: Path, limits: ServeConfig) -> None:
+        context, source, trained, self._tokenizer = language_model.opened(overrides)
+        model, weights = trained["args"] | {"name": trained["name"]}, source.folder.absolute() / "weights.npz"
+        super().__init__(name, place, limits, context, model, weights, {})
+        self.model.request["pieces"] = self._tokenizer.token_bytes()
+        self._length = trained["args"]["length"]
+
+    @property
+    def engine(self) -> Writer:
+        return self._engine
+
+    def connect(self, environment: Environment, metrics: Metrics) -> None:
+        self._engine = Writer(self.model, environment, self.limits, metrics)
+
+    async def predict(self, request: Request, decoders: Decoders) -> Response:
+        """Answer with whole texts, one after the other."""
+        asked = await inputs.read(request, self.pixels)
+        writing = asyncio.ensure_future(self._texts(asked))
+        leaving = asyncio.ensure_future(_left(request))
+        try:
+            await asyncio.wait({writing, leaving}, timeout=MOST_WRITING_S, return_when=asyncio.FIRST_COMPLETED)
+            if writing.done():
+                return encoded({"predictions": [{"text": text} for text in writing.result()]})
+            if leaving.done():
+                raise ClientDisconnect
+            words = f"What was asked for was not complete within {MOST_WRITING_S:.0f} s"
+            raise RequestError(504, f"{words}; ask for fewer texts or a smaller length, or use :generate")
+        finally:  # who does not wait for a text frees the writer
+            writing.cancel()
+            leaving.cancel()
+
+    async def _texts(self, asked: inputs.Asked) -> list[str]:
+        texts = []
+        for instance in asked.instances:
+            content = instance if isinstance(instance, dict) else {"prompt": instance}
+            settings = self._settings(asked.parameters | content)
+            texts.append("".join([piece async for piece in self.engine.write(settings)]))
+        return texts
+
+    async def generate(self, request: Request) -> AsyncIterator[str]:
+        return self.engine.write(self._settings(inputs.parsed(await request.body())))
+
+    def _settings(self, content: Json) -> Json:
+        """Return what the model is asked: tokens and how to draw."""
+        chosen = {key: content.get(key, value) for key, value in DEFAULTS.items()}
+        chosen["length"] = inputs.whole_number("length", chosen["length"], 1, LONGEST_TEXT)
+        chosen["seed"] = inputs.whole_number("seed", chosen["seed"], 0, 2**32 - 1)
+        chosen["temperature"] = inputs.number("temperature", chosen["temperature"], 0, 100)
+        if chosen["top_p"] is not None:
+            chosen["top_p"] = inputs.number("top_p", chosen["top_p"], 1e-6, 1)
+        if chosen["top_k"] is not None:
+            chosen["top_k"] = inputs.whole_number("top_k", chosen["top_k"], 1, len(self._tokenizer))
+        prompt = inputs.text_of(content.get("prompt", ""), "prompt", self.limits.max_characters)
+        try:
+            tokens = language_model.prompt_tokens(self._tokenizer, prompt)
+        except ZooError as error:
+            raise RequestError(422, error.message) from None
+        return chosen | {"tokens": [int(token) for token in tokens[-self._length :]]}
+
+    def operations(self) -> Json:
+        summary = "Go on with a text, token by token (server-sent events)"
+        body = {"application/json": {"schema": PROMPT}}
+        return super().operations() | {":generate": openapi.stream(summary, body)}
+
+    def instance(self) -> Json:
+        return {"anyOf": [openapi.TEXT, PROMPT]}
+
+    def parameters(self) -> Json:
+        return DRAWING
+
+
+async def _left(request: Request) -> Any:
+    """Wait until the client of a request that has been read closes its connection."""
+    while (await request.receive())["type"] != "http.disconnect":
+        pass

@@ -1,0 +1,185 @@
+"""A served model: its worker's engine, and how requests become its inputs. The kinds are in ``zoo.serving.kinds``."""
+
+import abc
+import asyncio
+import json
+from collections.abc import AsyncIterator
+from pathlib import Path
+from typing import Any, ClassVar
+
+from starlette.requests import Request
+from starlette.responses import Response
+
+from zoo.config.schemas.common import Settings
+from zoo.config.schemas.serving import ServeConfig
+from zoo.environments.store import Environment
+from zoo.execution.execution import request_of
+from zoo.runs.context import RunContext
+from zoo.runs.records import Json
+from zoo.serving import inputs, openapi
+from zoo.serving.decoders import Decoders
+from zoo.serving.engine import Engine, Supervisor
+from zoo.serving.errors import RequestError
+from zoo.serving.metrics import Metrics
+from zoo.serving.models import Model
+from zoo.serving.slots import Slots
+
+# Slots of the files that host and worker share: one is computed, the next is ready.
+SLOTS = 2
+_ENCODER = json.JSONEncoder(separators=(",", ":"))
+
+
+class Served(abc.ABC):
+    """One model of the server; a kind opens it as ``infer`` does.
+
+    Args:
+        name: in addresses.
+        place: folder of its worker.
+        limits: of the server.
+        context: settings, backend and stack.
+        model: the network, as requests name it.
+        weights: its file; None where the network brings its own.
+        serve: what the worker's module ``zoo.worker.serving.KIND`` needs.
+
+    Attributes:
+        task: the task whose models are of this kind.
+        summary: what ``:predict`` does.
+        classes: names of its classes.
+    """
+
+    task: ClassVar[str]
+    summary: ClassVar[str]
+    classes: list[str] = []  # noqa: RUF012  (only classifiers have some)
+
+    def __init__(
+        self, name: str, place: Path, limits: ServeConfig, context: RunContext[Settings], model: Json,
+        weights: Path | None, serve: Json,
+    ) -> None:  # fmt: skip
+        context.folder = place
+        slots = {"inputs": str(place / "inputs.slots"), "outputs": str(place / "outputs.slots")}
+        request = request_of(context, model, "serve") | {"weights": str(weights) if weights else None}
+        self.model = Model(name, context, request | {"serve": {"kind": self.kind(), **slots, **serve}})
+        self.limits = limits
+
+    @classmethod
+    def kind(cls) -> str:
+        """Return the name of the kind: that of its module, here and in the worker."""
+        return cls.__module__.rpartition(".")[2]
+
+    @property
+    @abc.abstractmethod
+    def engine(self) -> Supervisor:
+        """Return what keeps the worker running."""
+
+    @abc.abstractmethod
+    def connect(self, environment: Environment, metrics: Metrics) -> None:
+        """Make the engine, which is not started yet."""
+
+    @abc.abstractmethod
+    async def predict(self, request: Request, decoders: Decoders) -> Response:
+        """Answer a request to ``:predict``.
+
+        Raises:
+            RequestError: it cannot be answered.
+        """
+
+    async def generate(self, request: Request) -> AsyncIterator[str]:
+        """Return the pieces of a text that is written.
+
+        Raises:
+            RequestError: this kind writes none.
+        """
+        raise RequestError(400, f"{self.model.name} writes no text; use :predict")
+
+    def pixels(self, body: bytes) -> list[Any]:
+        """Return the instances of a body of raw pixels.
+
+        Raises:
+            RequestError: this kind takes none, or they are not of the right size.
+        """
+        raise RequestError(415, f"{self.model.name} does not take {inputs.RAW}")
+
+    def description(self) -> Json:
+        """Return what anybody may know of it."""
+        model = self.model
+        row = {"name": model.name, "kind": self.kind(), "stack": model.context.choice.stack.name, **model.proof}
+        return row | {"classes": self.classes[:1000]}
+
+    # -- its description for programs, see zoo.serving.openapi
+
+    def operations(self) -> Json:
+        """Return its operations by what follows its address."""
+        return {":predict": openapi.predict(self.summary, self.bodies(), self.answers())}
+
+    def bodies(self) -> Json:
+        """Return what it takes, by type of the body."""
+        return openapi.instances(self.instance(), self.parameters())
+
+    @abc.abstractmethod
+    def instance(self) -> Json:
+        """Return the schema of an instance."""
+
+    @abc.abstractmethod
+    def parameters(self) -> Json:
+        """Return the schemas of the parameters."""
+
+    def answers(self) -> Json:
+        """Return what it answers besides JSON, by type."""
+        return {}
+
+
+class Batched(Served):
+    """A model whose worker answers items in batches, over slots."""
+
+    _engine: Engine
+
+    @property
+    def engine(self) -> Engine:
+        return self._engine
+
+    def connect(self, environment: Environment, metrics: Metrics) -> None:
+        self._engine = Engine(self.model, environment, self.limits, metrics, self.slots())
+
+    async def predict(self, request: Request, decoders: Decoders) -> Response:
+        asked = await inputs.read(request, self.pixels)
+        prepared = (self.prepare(instance, asked.parameters, decoders) for instance in asked.instances)
+        items = [await next_one for next_one in prepared] if len(asked.instances) == 1 else await _all(prepared)
+        return await self.answer(await self.engine.ask(items), asked, request.headers.get("accept", ""), decoders)
+
+    @abc.abstractmethod
+    def slots(self) -> Slots:
+        """Make the files that it shares with its worker."""
+
+    @abc.abstractmethod
+    async def prepare(self, instance: Any, parameters: Json, decoders: Decoders) -> Any:
+        """Return an instance as the array that the model takes.
+
+        Raises:
+            RequestError: the instance is none for this model.
+        """
+
+    @abc.abstractmethod
+    async def answer(self, rows: list[Any], asked: inputs.Asked, accepted: str, decoders: Decoders) -> Response:
+        """Return the answer to a request.
+
+        Args:
+            rows: what the model answered to each instance.
+            asked: the request.
+            accepted: types that the client takes.
+            decoders: of pictures.
+        """
+
+
+def encoded(content: Json) -> Response:
+    """Return a JSON object as an answer."""
+    return Response(_ENCODER.encode(content), media_type="application/json")
+
+
+async def _all(prepared: Any) -> list[Any]:
+    """Prepare several instances beside each other; the first problem stops all."""
+    tasks = [asyncio.ensure_future(each) for each in prepared]
+    try:
+        return await asyncio.gather(*tasks)
+    finally:
+        for task in tasks:
+            task.cancel()

@@ -1,0 +1,39 @@
+"""A classifier of images."""
+
+import numpy as np
+
+from zoo.worker import devices, weights
+from zoo.worker.inference import predictors
+from zoo.worker.model import build
+from zoo.worker.serving.classifiers import Slots, filled, sizes_of
+
+
+def answerer(request):
+    """Build a classifier of pictures.
+
+    Args:
+        request: its ``serve`` part holds ``inputs`` and ``outputs``, the paths of the slots; their ``shape``, (slots,
+            batch, height, width, channels); ``classes`` and ``precision``.
+
+    Returns:
+        The function that answers ``{"slot": ..., "count": ...}``.
+    """
+    settings = request["serve"]
+    device = devices.load(request["device"]["framework"])
+    predictors.prepare(device, settings["precision"])
+    model, preprocess = build(request)
+    if request["weights"]:
+        weights.load(model, request["weights"])
+    shape = tuple(settings["shape"])
+    partial = hasattr(device, "predictor")
+    by_size = {
+        size: predictors.of(device, model, preprocess, (size, *shape[2:])) for size in sizes_of(shape[1], partial)
+    }
+    for size, predict in by_size.items():
+        predict(np.zeros((size, *shape[2:]), np.uint8))
+    return Slots(settings, np.uint8, lambda rows: _predicted(by_size, rows, partial), shape[0] if partial else 1)
+
+
+def _predicted(by_size, rows, partial):
+    size = min(size for size in by_size if size >= len(rows))
+    return by_size[size](rows if partial else filled(rows, [size]))[: len(rows)]
