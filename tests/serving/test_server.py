@@ -267,15 +267,36 @@ def test_no_request_is_lost_while_workers_are_killed(server: Server) -> None:
         try:
             for _ in range(5):
                 until_answered()
-                for child in psutil.Process(server.process.pid).children(recursive=True):
-                    if "serving_worker.py" in " ".join(child.cmdline()):
-                        child.kill()
+                killed = [
+                    child
+                    for child in psutil.Process(server.process.pid).children(recursive=True)
+                    if "serving_worker.py" in " ".join(child.cmdline())
+                ]
+                for child in killed:
+                    child.kill()
+                # Until the server has waited for it, it is a zombie, which has no command line.
+                assert not psutil.wait_procs(killed, timeout=60)[1]
             until_answered()
         finally:
             over.set()
         for task in tasks:
             task.result()
     assert set(codes) <= {200, 429, 503}
+
+
+def test_a_full_batch_does_not_wait_for_more(tmp_path: Path) -> None:
+    """One image waits for others for ten seconds; those that fill its batch start it at once."""
+    run = serving.make_runs(tmp_path / "runs")[1]
+    with (
+        serving.serving(tmp_path, [run, "max_wait_ms=10000", "max_batch=4"]) as running,
+        ThreadPoolExecutor(1) as pool,
+    ):
+        began = time.monotonic()
+        first = pool.submit(running.post, "photos", data=_raw(1), headers=RAW)
+        _until_waiting(running, "photos", 1)
+        assert running.post("photos", data=_raw(2, 3), headers=RAW).status_code == 200
+        assert first.result().status_code == 200
+        assert time.monotonic() - began < 8
 
 
 def test_a_full_queue_is_answered_with_429(server: Server) -> None:

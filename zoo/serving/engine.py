@@ -207,10 +207,15 @@ class Engine(Supervisor):
         most = min(self._slots.batch, waiting, max(LEAST_SHARED, (waiting + running + 1) // 2))
         if running:
             return most if 2 * waiting >= running else 0
-        if self.limits.max_wait_ms and waiting < self._slots.batch and self._timer is None:
-            loop = asyncio.get_running_loop()
-            self._timer = loop.call_later(self.limits.max_wait_ms / 1000, self._waited)
-        return 0 if self._timer else most
+        if self.limits.max_wait_ms and waiting < self._slots.batch:
+            if self._timer is None:
+                loop = asyncio.get_running_loop()
+                self._timer = loop.call_later(self.limits.max_wait_ms / 1000, self._waited)
+            return 0
+        if self._timer is not None:
+            self._timer.cancel()
+            self._timer = None
+        return most
 
     def _waited(self) -> None:
         self._timer = None

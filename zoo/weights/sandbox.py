@@ -6,7 +6,9 @@ for all memory there is; from Python neither can be interrupted.
 
 import contextlib
 import json
+import math
 import os
+import signal
 import subprocess
 import sys
 import tempfile
@@ -22,9 +24,12 @@ from zoo.weights import hdf5
 from zoo.weights.formats import HARMLESS_BYTES, MOST_BYTES, MOST_EXPANSION, RejectedFileError, Weights, write_npz
 from zoo.weights.keras_layout import KerasConfig
 
-# What starting Python and its libraries may take on a slow machine.
+# Processor time that starting Python and its libraries may take on a slow machine.
 SECONDS = 20.0
+# A process that waits, or has to share its processor, gets so many times that.
+PATIENCE = 60
 _CODE = "import sys; sys.path.insert(0, sys.argv[1]); from zoo.weights import sandbox; sandbox.child(*sys.argv[2:])"
+_UNENDED = "the HDF5 library did not get to its end within {:.0f} seconds"
 _ARRAYS, _ANSWER = "weights.npz", "answer.json"
 
 
@@ -47,8 +52,9 @@ def _answered(path: Path, take: Callable[[Path, Path], Any], what: str) -> Any:
         try:
             process = _run(path, folder, seconds, what)
         except subprocess.TimeoutExpired as error:
-            reason = f"the HDF5 library did not get to its end within {seconds:.0f} seconds"
-            raise RejectedFileError(path, reason) from error
+            raise RejectedFileError(path, _UNENDED.format(PATIENCE * seconds)) from error
+        if process.returncode == -getattr(signal, "SIGXCPU", math.inf):
+            raise RejectedFileError(path, _UNENDED.format(seconds) + " of processor time")
         if not Path(folder, _ANSWER).is_file():
             last = (process.stderr.strip().splitlines() or ["nothing was said"])[-1]
             reason = f"the HDF5 library broke down over it (exit {process.returncode}: {last[:200]})"
@@ -58,12 +64,23 @@ def _answered(path: Path, take: Callable[[Path, Path], Any], what: str) -> Any:
 
 def _run(path: Path, folder: str, seconds: float, what: str) -> "subprocess.CompletedProcess[str]":
     return subprocess.run(
-        [sys.executable, "-P", "-B", "-c", _CODE, str(paths.PACKAGE.parent), str(path.resolve()), folder, what],
+        [
+            sys.executable,
+            "-P",
+            "-B",
+            "-c",
+            _CODE,
+            str(paths.PACKAGE.parent),
+            str(path.resolve()),
+            folder,
+            what,
+            str(math.ceil(seconds)),
+        ],
         env=os.environ | {"OPENBLAS_NUM_THREADS": "1"},
         capture_output=True,
         text=True,
         errors="replace",
-        timeout=seconds,
+        timeout=PATIENCE * seconds,
         check=False,
     )
 
@@ -83,10 +100,17 @@ def _result(path: Path, folder: Path) -> Weights:
     return Weights(arrays, answer["kind"], answer["classes"], problems, answer["config"])
 
 
-def child(file: str, answer_folder: str, what: str) -> None:
-    """Read the ``weights`` or the ``model`` of a file with little memory to waste; leave the answer in a folder."""
+def child(file: str, answer_folder: str, what: str, seconds: str) -> None:
+    """Read the ``weights`` or the ``model`` of a file with little to waste; leave the answer in a folder.
+
+    Args:
+        file: the file.
+        answer_folder: gets the answer.
+        what: to read.
+        seconds: of processor time after which the system ends this process.
+    """
     path, folder = Path(file), Path(answer_folder)
-    _limit_memory(path.stat().st_size)
+    _limit(path.stat().st_size, int(seconds))
     answer: dict[str, object]
     try:
         answer = hdf5.read_model(path) if what == "model" else _write(hdf5.read(path), folder)
@@ -100,10 +124,11 @@ def _write(weights: Weights, folder: Path) -> dict[str, object]:
     return {name: getattr(weights, name) for name in ("kind", "classes", "order_problems", "config")}
 
 
-def _limit_memory(stored: int) -> None:
+def _limit(stored: int, seconds: int) -> None:
     """Allow twice what the file may unpack to, and room for Python; where the system knows such limits."""
     most = (2 << 30) + 3 * min(MOST_BYTES, max(HARMLESS_BYTES, MOST_EXPANSION * stored))
     with contextlib.suppress(ImportError, ValueError, OSError):
         import resource
 
+        resource.setrlimit(resource.RLIMIT_CPU, (seconds, seconds + 1))
         resource.setrlimit(resource.RLIMIT_AS, (most, most))

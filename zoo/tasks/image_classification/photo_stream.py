@@ -33,8 +33,9 @@ if TYPE_CHECKING:
 
 KINDS = f"Give a picture ({decode.NAMES}), a folder of them, or - for a list of paths to be read."
 SLOTS = 3
-AHEAD = 8
 THUMB = 224
+# Images that are decoded ahead, for each thread that decodes.
+AHEAD = 2
 
 
 @dataclass(frozen=True)
@@ -79,7 +80,8 @@ class PhotoStream:
     ) -> None:
         self._size, self._batch, self._resize, self._thumbs = size, batch, resize, thumbs
         self._take, self._skip = take, skip
-        self._pool = ThreadPoolExecutor(max(2, os.cpu_count() or 2), "decode")
+        threads = max(2, os.cpu_count() or 2)
+        self._pool, self._ahead = ThreadPoolExecutor(threads, "decode"), AHEAD * threads
         self._decoded = self._decode(iter(names))
         self._waiting: dict[int, list[Picture]] = {}
         # One that a signal handler may use while it is in use.
@@ -173,7 +175,7 @@ class PhotoStream:
         pending: deque[Future[Picture | Skipped]] = deque()
         for number, (name, path) in enumerate(names):
             pending.append(self._pool.submit(self._one, name, path, number < self._thumbs))
-            if len(pending) >= AHEAD:
+            if len(pending) >= self._ahead:
                 yield pending.popleft().result()
         while pending:
             yield pending.popleft().result()
