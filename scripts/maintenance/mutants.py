@@ -203,7 +203,8 @@ class Room:
             self.reached.add((code.co_filename[len(f"{self.folder}/") :], outermost(code)))
 
     def started(self, event: str, arguments: tuple[Any, ...]) -> None:
-        if event in ("subprocess.Popen", "os.posix_spawn") and "python" in str(arguments[:2]):
+        starts = event in ("subprocess.Popen", "os.posix_spawn") and "python" in str(arguments[:2])
+        if starts or event == "os.fork":
             self.reached.add(ANOTHER_PYTHON)
 
     def pytest_runtest_logreport(self, report: pytest.TestReport) -> None:

@@ -1,7 +1,11 @@
 """Battery or mains, from what the systems print (forms of public bug reports and of Linux's documentation)."""
 
+import platform
+from pathlib import Path
+
 import pytest
 
+from zoo.environments import power
 from zoo.environments.power import Power, of_pmset, of_supplies
 
 BATTERY = """Now drawing from 'Battery Power'
@@ -47,3 +51,22 @@ def test_supplies_of_linux(supplies: dict[str, dict[str, str]], power: Power) ->
 def test_words() -> None:
     assert str(Power(True, 81)) == "on battery, charged to 81 %"
     assert str(Power(False, None)) == "on mains"
+
+
+def test_files_of_linux_are_read(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(platform, "system", lambda: "Linux")
+    monkeypatch.setattr(power, "SUPPLIES", tmp_path / "none")
+    assert power.read() == Power(False, None)
+    monkeypatch.setattr(power, "SUPPLIES", tmp_path)
+    for name, files in {"BAT0": BAT0, "mouse": MOUSE}.items():
+        (tmp_path / name).mkdir()
+        for key, text in files.items():
+            (tmp_path / name / key).write_text(f"{text}\n")
+    assert power.read() == Power(True, 55)
+
+
+@pytest.mark.parametrize("printed", [BATTERY, None])
+def test_macos_is_asked_by_its_tool(monkeypatch: pytest.MonkeyPatch, printed: str | None) -> None:
+    monkeypatch.setattr(platform, "system", lambda: "Darwin")
+    monkeypatch.setattr(power.machine, "run_tool", lambda command, _: printed if command == "pmset -g batt" else "?")
+    assert power.read() == (Power(True, 81) if printed else Power(False, None))

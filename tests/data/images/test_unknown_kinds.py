@@ -1,0 +1,84 @@
+"""zoo.data.images.unknown_kinds: what a file is that is no image, and what makes images of it."""
+
+from pathlib import Path
+
+import pytest
+
+from zoo.data.images import unknown_kinds
+
+TRANSPORT = b"G" + bytes(187) + b"G"
+
+
+@pytest.mark.parametrize(
+    ("content", "words"),
+    [
+        (b"\0\0\0\x18ftypheic", "it is HEIC, which cannot be read here; save it as JPEG: `sips -s format jpeg 'a b'"),
+        (b"\0\0\0\x18ftypavif", "it is AVIF"),
+        (b"\0\0\0\x18ftypisom", "it is a video; make pictures of its frames: mkdir frames && ffmpeg -i 'a b'"),
+        (b"\x1aE\xdf\xa3", "it is a video"),
+        (b"RIFF\0\0\0\0AVI ", "it is a video"),
+        (b"RIFF\0\0\0\0WAVE", "its content is not"),
+        (TRANSPORT, "it is a video"),
+        (TRANSPORT[:-1], "its content is not"),
+        (b"GIF8" + TRANSPORT[4:], "its content is not"),
+        (b"  %PDF-1.7", "it is a PDF document; save it as PNG"),
+        (b"<svg", "it is an SVG drawing"),
+        (b"", "its content is not that of a picture of a known kind"),
+    ],
+)
+def test_a_file_is_named_by_its_first_bytes(tmp_path: Path, content: bytes, words: str) -> None:
+    path = tmp_path / "a b"
+    path.write_bytes(content)
+    assert unknown_kinds.describe(path).startswith(words)
+
+
+def test_a_suffix_of_heic_is_believed_where_the_content_says_nothing(tmp_path: Path) -> None:
+    for name, words in (("a.HEIC", "it is HEIC"), ("a.heif", "it is HEIC"), ("a.png", "its content")):
+        (tmp_path / name).write_bytes(b"?")
+        assert unknown_kinds.describe(tmp_path / name).startswith(words)
+    (tmp_path / "b.heic").write_bytes(b"\0\0\0\x18ftypisom")
+    assert unknown_kinds.describe(tmp_path / "b.heic").startswith("it is a video")
+
+
+@pytest.mark.parametrize("source", ["clip.mp4", "CLIP.MOV", "a/b c.mkv", "none.webm"])
+def test_a_video_is_known_by_its_suffix(source: str) -> None:
+    answer = unknown_kinds.moving(source)
+    assert answer is not None
+    assert answer[0] == f"{source} is a video, and images are classified"
+    assert answer[1].startswith("Make images of its frames: mkdir frames && ffmpeg -i ")
+    assert answer[1].endswith(" -vf fps=1 frames/%05d.png")
+
+
+def test_a_video_without_its_suffix_is_known_by_its_content(tmp_path: Path) -> None:
+    for content, is_video in (
+        (TRANSPORT, True),
+        (b"\0\0\0\x18ftypisom", True),
+        (b"\0\0\0\x18ftypheic", False),
+        (b"", False),
+    ):
+        (tmp_path / "file").write_bytes(content)
+        assert (unknown_kinds.moving(str(tmp_path / "file")) is not None) == is_video
+
+
+@pytest.mark.parametrize(
+    ("source", "is_camera"),
+    [
+        ("camera", True), ("Webcam:1", True), ("/dev/video0", True), ("0", True), ("rtsp://host/a", True),
+        ("10", False), ("cameras", False), ("https://example.org/a.mp4", False), ("photo.png", False),
+    ],
+)  # fmt: skip
+def test_a_camera_is_known_by_its_name(source: str, is_camera: bool) -> None:
+    answer = unknown_kinds.moving(source)
+    assert (answer is not None) == is_camera
+    if answer:
+        assert answer[0] == f"{source} is a camera or a stream, and images are classified"
+        assert "ffmpeg -i clip.mp4" in answer[1]
+
+
+@pytest.mark.parametrize("kind", ["folder", "file"])
+def test_a_file_or_folder_that_is_called_like_a_camera_is_none(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, kind: str
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    Path("camera").mkdir() if kind == "folder" else Path("camera").touch()
+    assert unknown_kinds.moving("camera") is None
