@@ -13,7 +13,7 @@ from pathlib import Path
 ROOT = Path(__file__).resolve().parent.parent.parent
 sys.path.insert(0, str(ROOT))
 
-from zoo.certification import machines
+from scripts.maintenance.evidence import machines
 from zoo.config import config_files
 from zoo.core import console, paths
 from zoo.core.errors import ZooError

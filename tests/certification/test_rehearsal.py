@@ -5,8 +5,8 @@ from pathlib import Path
 
 import pytest
 
+from scripts.maintenance.evidence import intake
 from tests.environments.test_rehearsal import Mac
-from zoo.certification import intake
 from zoo.certification.results import FAILED, PASSED, SKIPPED, Certification
 
 pytestmark = pytest.mark.slow

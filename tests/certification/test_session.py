@@ -11,8 +11,9 @@ from typing import Any, Self
 
 import pytest
 
+from scripts.maintenance.evidence import intake
 from tests.support import evidence_sample as sample
-from zoo.certification import endurance, intake, page, plan, reference, results, session, steps
+from zoo.certification import endurance, page, plan, reference, results, session, steps
 from zoo.certification.plan import Step
 from zoo.certification.results import FAILED, NOT_RUN, PASSED, SKIPPED
 from zoo.certification.work import Findings, Work

@@ -14,9 +14,10 @@ from pathlib import Path
 import numpy as np
 from PIL import Image
 
+from scripts.maintenance.evidence import entering, intake, plausibility
 from tests.support import evidence_sample, forked_sandbox, published
 from tests.weights import test_io
-from zoo.certification import archive, entering, intake, plausibility
+from zoo.certification import archive
 from zoo.core import schema
 from zoo.core.errors import ZooError
 from zoo.data import idx
@@ -156,7 +157,7 @@ def _lines(path: Path) -> object:
 
 
 def read_evidence(path: Path) -> object:
-    """As `evidence add` does, short of writing."""
+    """As entering evidence does, short of writing."""
     read = intake.read(path)
     return plausibility.problems(read), entering.lines(entering.changes(read))
 

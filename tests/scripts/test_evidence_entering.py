@@ -7,15 +7,16 @@ from pathlib import Path
 
 import pytest
 
-from tests.support import CHECKOUT
+from scripts.maintenance.evidence import comparison, entering, intake, machines, plausibility
+from scripts.maintenance.evidence.entering import StackRow
+from tests.support import CHECKOUT, scripts
 from tests.support import evidence_sample as sample
-from zoo.certification import comparison, entering, intake, machines, plausibility
-from zoo.certification.entering import StackRow
 from zoo.certification.results import NOT_RUN
-from zoo.cli.main import main
 from zoo.core import paths
 from zoo.environments import stacks
 from zoo.runs import evidence
+
+EVIDENCE = scripts.load("maintenance/evidence/evidence")
 
 
 @pytest.fixture
@@ -157,8 +158,27 @@ def test_a_forged_proposal_is_refused(changed: dict[str, object], reason: str, t
 
 def test_nothing_is_written_unless_it_is_wanted(checkout: Path, capsys: pytest.CaptureFixture[str]) -> None:
     path = sample.write(checkout / "e.zip")
-    assert main(["evidence", "add", str(path)]) == 1
-    assert "Nothing was written" in capsys.readouterr().err
+    assert EVIDENCE.main(["add", str(path)]) == 1
+    printed = capsys.readouterr()
+    assert "Nothing was written" in printed.err
+    page = Path(printed.out.partition("before you enter it: ")[2].strip())
+    assert "apple-m1-8gb" in page.read_text(encoding="utf-8")
+    assert not machines.file().exists()
+
+
+def test_the_page_inside_of_an_archive_is_not_shown(checkout: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    members = sample.members() | {"page.html": b"<!DOCTYPE html><script>alert(1)</script>"}
+    assert EVIDENCE.main(["add", str(sample.write(checkout / "e.zip", members))]) == 1
+    page = Path(capsys.readouterr().out.partition("before you enter it: ")[2].strip())
+    assert "alert" not in page.read_text(encoding="utf-8")
+
+
+def test_evidence_that_cannot_be_true_is_not_entered(checkout: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    state = sample.certification()
+    state.steps[1].seconds = -1.0
+    path = sample.write(checkout / "e.zip", sample.members(state))
+    assert EVIDENCE.main(["add", str(path), "--yes"]) == 1
+    assert "seconds is -1.0, below zero" in capsys.readouterr().err
     assert not machines.file().exists()
 
 
@@ -172,9 +192,9 @@ def test_two_machines_differ_by_machine_and_figures(tmp_path: Path, capsys: pyte
     rows = comparison.differences(intake.read(one), intake.read(other))
     assert ["metal with tf-2.19, device: device_gflop_per_s", "1074", "2147", "2"] in rows
     assert any(row[0].endswith("golden") and row[1].startswith("failed") and row[2] == "passed" for row in rows)
-    assert main(["evidence", "diff", str(one), str(other)]) == 0
+    assert EVIDENCE.main(["diff", str(one), str(other)]) == 0
     assert "apple-m1-8gb and apple-m4-16gb" in capsys.readouterr().out
-    assert main(["evidence", "diff", str(one), str(one)]) == 0
+    assert EVIDENCE.main(["diff", str(one), str(one)]) == 0
 
 
 def test_a_damaged_table_of_machines_is_refused(checkout: Path) -> None:

@@ -1,6 +1,6 @@
 """How two machines differ, from their archives of evidence."""
 
-from zoo.certification.intake import Evidence
+from scripts.maintenance.evidence.intake import Evidence
 from zoo.certification.results import StepResult
 
 # Ratios nearer to one than this are the noise of a measurement.

@@ -40,7 +40,6 @@ class Evidence:
         runs: name of a run -> what was taken of its record.
         logs: name of a run that failed -> the end of its log.
         locks: stack -> sha256 of its lock.
-        page: the page for people.
     """
 
     name: str
@@ -49,7 +48,6 @@ class Evidence:
     runs: dict[str, Json]
     logs: dict[str, str]
     locks: dict[str, str]
-    page: str
 
 
 def read(path: Path) -> Evidence:
@@ -147,9 +145,7 @@ def _evidence(path: Path, data: bytes, content: dict[str, bytes]) -> Evidence:
             runs[name[len("runs/") : -len(".json")]] = _record(path, name, content)
         elif name.startswith("logs/"):
             logs[name[len("logs/") : -len(".txt")]] = _text(path, name, content[name])
-    return Evidence(
-        path.name, hashlib.sha256(data).hexdigest(), state, runs, logs, locks, _text(path, PAGE, content[PAGE])
-    )
+    return Evidence(path.name, hashlib.sha256(data).hexdigest(), state, runs, logs, locks)
 
 
 def _record(path: Path, name: str, content: dict[str, bytes]) -> Json:

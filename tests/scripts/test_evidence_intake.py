@@ -10,11 +10,11 @@ from typing import Any
 
 import pytest
 
+from scripts.maintenance.evidence import intake, plausibility
 from tests.support import evidence_sample as sample
-from zoo.certification import archive, intake, plausibility
-from zoo.certification.results import FAILED, NOT_RUN, SKIPPED
+from zoo.certification import archive
+from zoo.certification.results import FAILED, NOT_RUN
 from zoo.core.errors import ZooError
-from zoo.environments import machine
 
 TOMORROW_NEXT_YEAR = "2099-01-01"
 
@@ -62,17 +62,6 @@ def _twice(name: str, **changed: Any) -> dict[str, bytes]:
     return sample.members(state)
 
 
-def _machine(**changed: Any) -> dict[str, bytes]:
-    """Everything of another machine that has the same backend."""
-    here = dataclasses.replace(sample.HERE, **changed)
-    described = {key: value for key, value in dataclasses.asdict(here).items() if key != "notes"}
-    records = {name: row | {"machine": described} for name, row in sample.runs().items()}
-    state = dataclasses.replace(
-        sample.certification(), hardware=machine.hardware(here), machine=machine.describe(here)
-    )
-    return sample.members(state, records)
-
-
 def _row(**changed: Any) -> dict[str, bytes]:
     row = sample.product()["rows"][0] | changed
     return _run("device", rows=[row])
@@ -80,78 +69,29 @@ def _row(**changed: Any) -> dict[str, bytes]:
 
 # What somebody forged, and a word of the reason for which it is refused.
 FORGED: dict[str, tuple[Callable[[], dict[str, bytes]], str]] = {
-    "a better accuracy in the step": (
-        lambda: _step("train mnist_dense", figures={"test_accuracy": 0.999}), "in the step and",
-    ),
     "a better accuracy everywhere": (
-        lambda: _run("train-mnist_dense", metrics={"test_accuracy": 0.99}), "no whole number of 359",
+        lambda: _run("train-mnist_dense", metrics={"test_accuracy": 0.99}), "not a whole number of 359",
     ),
-    "more than all of the peak": (lambda: _row(network="mnist", share_of_peak=1.4), "of the peak"),
+    "more than all of the peak": (lambda: _row(network="mnist", share_of_peak=1.6), "times the peak"),
     "a time below zero": (lambda: _row(median_ms=-2.0), "below zero"),
     "a speed that does not fit its time": (lambda: _row(gflop_per_s=9000.0), "do not fit"),
-    "an impossible version": (
-        lambda: _run("device", versions={"tensorflow": "2.99.0"}), "tensorflow 2.99.0 is impossible",
-    ),
-    "a Python of another stack": (
-        lambda: _run("device", stack=sample.product()["stack"] | {"python": "3.9.1"}), "Python 3.9.1 is impossible",
-    ),
     "a date in the future": (lambda: _state(date=TOMORROW_NEXT_YEAR, finished=TOMORROW_NEXT_YEAR), "in the future"),
-    "another machine": (lambda: _state(hardware="apple-m4-max-128gb"), "the hardware is called"),
-    "the CPU for a GPU": (
-        lambda: _run("device", device={"name": "cpu", "kind": "cpu", "proof": "matmul"}), "proves 'cpu'",
-    ),
-    "wrong numbers for right ones": (
-        lambda: _run("device", probes=[{"name": "dense_relu", "ok": False}]), "a probe found wrong numbers",
-    ),
-    "losses of another first epoch": (
-        lambda: _run("first-epoch-of-mnist_dense", epochs=[{"loss": 0.1, "val_loss": 0.1}]), "losses are off",
-    ),
     "a failed run that passed": (lambda: _run("device", exit="failed"), "its run is failed"),
     "another lock": (
         lambda: sample.members() | {archive.LOCKS: json.dumps({"tf-2.19": "0" * 64}).encode()}, "another lock",
     ),
-    "a run of no step": (lambda: sample.members() | {"runs/extra.json": b"{}"}, "belongs to no step"),
     "a step that there is not": (
-        lambda: _step("train mnist_dense", step="train everything"), "which is no such step",
+        lambda: _step("train mnist_dense", step="train everything"), "the steps of metal with tf-2.19 are not",
     ),
     "markup in the name of a device": (
-        lambda: _run("device", device={"name": "<img src=x>", "kind": "gpu", "proof": "matmul"}), "no plain text",
+        lambda: _run("device", device={"name": "<img src=x>", "kind": "gpu", "proof": "matmul"}), "not plain text",
     ),
     "a command of somebody else's": (
-        lambda: _run("train-mnist_dense", command=["python", "-m", "`rm -rf ~`"]), "none of the zoo's",
+        lambda: _run("train-mnist_dense", command=["python", "-m", "`rm -rf ~`"]), "unknown settings",
     ),
     "another commit": (lambda: _run("device", git_commit="f" * 40), "another commit"),
-    "a failure left out": (lambda: _without("golden"), "lacks golden"),
-    "a failure and a better try": (lambda: _twice("golden", state="passed"), "has golden 2 times"),
-    "a failure that was not run": (
-        lambda: _step("train mnist", state=NOT_RUN, seconds=0.0, problem="", reference_gflop_per_s=0.0),
-        "after one that was not run",
-    ),
-    "a failure that was skipped": (
-        lambda: _step("train mnist", state=SKIPPED, seconds=0.0, reference_gflop_per_s=0.0), "no step failed that",
-    ),
-    "a figure without a run": (
-        lambda: _step("train mnist", state="passed", figures={"test_accuracy": 0.9}, problem=""), "no run belongs to",
-    ),
-    "the run of another step": (
-        lambda: _step("train mnist", state="passed", record="train-mnist_dense", problem=""), "belongs to 2 steps",
-    ),
-    "the run of another model": (lambda: _run("train-mnist_dense", model="mnist"), "its record is of train mnist"),
-    "the settings of another model": (
-        lambda: _run("train-mnist_dense", config=sample.first_epoch("mobilenet")["config"]), "has the settings of",
-    ),
-    "a speed that no row has": (
-        lambda: _step("device", figures={"probes": 1, "device_gflop_per_s": 9000.0}), "9000.0 in the step and",
-    ),
-    "a Mac that has no such GPU": (lambda: _machine(gpus=[], arch="x86_64"), "does not work on its machine"),
-    "a GPU that was not promised": (lambda: _run("device", promise="cpu"), "promises a cpu"),
-    "a device that was not probed": (lambda: _run("device", probes=[]), "nothing was probed"),
-    "a page with a script": (
-        lambda: sample.members() | {archive.PAGE: b"<!DOCTYPE html><script>alert(1)</script>"}, "page.html",
-    ),
-    "a page that loads": (
-        lambda: sample.members() | {archive.PAGE: b"<p>x</p><IMG\nsRC=//evil.example/x.png>"}, "page.html",
-    ),
+    "a failure left out": (lambda: _without("golden"), "the steps of metal with tf-2.19 are not"),
+    "a failure and a better try": (lambda: _twice("golden", state="passed"), "the steps of metal with"),
     "no time at all": (lambda: _step("first epoch of mnist_dense", seconds=-1.0), "seconds is -1.0, below zero"),
 }  # fmt: skip
 
@@ -218,22 +158,3 @@ def test_a_certification_that_is_none_is_refused(content: bytes, tmp_path: Path)
     path = sample.write(tmp_path / "e.zip", sample.members() | {"certify.json": content})
     with pytest.raises(ZooError):
         intake.read(path)
-
-
-@pytest.mark.parametrize(("share", "refused"), [(1.2, False), (1.3, True)])
-def test_more_than_the_peak_is_believed_as_far_as_the_speed_of_the_machine_varied(
-    share: float, refused: bool, tmp_path: Path
-) -> None:
-    state, records = sample.certification(), sample.runs()
-    state.steps[-1].reference_gflop_per_s = 1.25 * state.reference_gflop_per_s
-    records["device"]["rows"][0]["share_of_peak"] = share
-    evidence = intake.read(sample.write(tmp_path / "e.zip", sample.members(state, records)))
-    assert any("of the peak" in each for each in plausibility.problems(evidence)) == refused
-
-
-def test_a_busy_machine_may_have_more_than_its_peak(tmp_path: Path) -> None:
-    state, records = sample.certification(), sample.runs()
-    state.steps[1].busy = True
-    records["device"]["rows"][0]["share_of_peak"] = 1.2
-    evidence = intake.read(sample.write(tmp_path / "e.zip", sample.members(state, records)))
-    assert plausibility.problems(evidence) == []

@@ -5,16 +5,17 @@ import json
 import re
 from pathlib import Path
 
-from zoo.certification import machines, results
-from zoo.certification.intake import Evidence
-from zoo.certification.machines import CertifiedMachine
-from zoo.certification.record_checks import machine_of
+from scripts.maintenance.evidence import machines
+from scripts.maintenance.evidence.intake import Evidence
+from scripts.maintenance.evidence.machines import CertifiedMachine
+from zoo.certification import results
 from zoo.certification.results import FAILED, NOT_RUN, PASSED, SKIPPED, STATES, Place, StepResult
 from zoo.config import config_files, search_space
 from zoo.core import paths
 from zoo.core.errors import ZooError
 from zoo.core.files import atomic_write
-from zoo.environments import backends, stacks
+from zoo.environments import backends, gpus, stacks
+from zoo.environments.machine import Machine
 from zoo.runs import evidence as rows_of_recipes
 from zoo.runs.evidence import Row
 from zoo.runs.records import Json
@@ -111,7 +112,7 @@ def _add_training(whole: Changes, step: StepResult, record: Json, evidence: Evid
 
 
 def _row(record: Json, step: StepResult, evidence: Evidence) -> Row:
-    shaped = {**record, "machine": {**dataclasses.asdict(machine_of(record))}}
+    shaped = {**record, "machine": dataclasses.asdict(_machine_of(record))}
     shaped["data"] = dict.fromkeys(("train_items", "validation_items", "test_items")) | record["data"]
     if not record.get("stopped"):  # a limit that was not reached changed nothing
         shaped["command"] = [word for word in record["command"] if not word.startswith(LIMIT)]
@@ -122,6 +123,16 @@ def _row(record: Json, step: StepResult, evidence: Evidence) -> Row:
     notes += [validate.BUSY] if step.busy else []
     row["note"] = "; ".join(text for text in notes if text)
     return row
+
+
+def _machine_of(record: Json) -> Machine:
+    recorded = record["machine"]
+    fields = {part.name: recorded[part.name] for part in dataclasses.fields(Machine) if part.name in recorded}
+    graphics = [gpus.Gpu(**gpu) for gpu in recorded.get("gpus", [])]
+    whole = Machine(**{**fields, "gpus": graphics, "notes": []})
+    if not all(isinstance(number, int) and number >= 0 for number in (whole.cores, whole.memory_bytes)):
+        raise TypeError("cores and memory are numbers")
+    return whole
 
 
 def _machine_row(place: Place, evidence: Evidence) -> CertifiedMachine:
