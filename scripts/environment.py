@@ -1,13 +1,14 @@
 """Make this checkout's own environment and run a command in it: what scripts/run.py does on a new enough Python.
 
-The environment is .venv, made of exactly the versions and hashes in requirements.lock, and made again when that
-file changes.
+The environment is .venv. It contains exactly what requirements.lock pins; the tools of the tests, in the same versions
+of all else from requirements-dev.lock, are added by the first command that needs them.
 """
 
 from __future__ import annotations
 
 import hashlib
 import os
+import platform
 import re
 import shutil
 import subprocess
@@ -20,6 +21,9 @@ from typing import NoReturn
 
 ROOT = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
 LOCK = os.path.join(ROOT, "requirements.lock")
+DEV_LOCK = os.path.join(ROOT, "requirements-dev.lock")
+# Commands that need no more than the program itself.
+PLAIN = ("zoo", "python")
 VENV = os.path.join(ROOT, ".venv")
 MARK = os.path.join(VENV, "zoo-checkout.sha256")  # empty while .venv is being made
 BIN = os.path.join(VENV, "Scripts" if os.name == "nt" else "bin")
@@ -42,11 +46,14 @@ def main(argv: list[str], find_python: Callable[[], str | None], missing: Callab
         print(usage)
         return 0 if argv else 2
     try:
-        wanted = fingerprint()
-        if read_mark() != wanted:
+        lock = LOCK if argv[0] in PLAIN else DEV_LOCK
+        # An environment with the tools of the tests has all that the program needs.
+        ready = {fingerprint(lock), fingerprint(DEV_LOCK)}
+        if read_mark() not in ready:
+            refuse_old_system()
             with alone():
-                if read_mark() != wanted:  # another process may have made it meanwhile
-                    prepare(wanted, lambda: find_python() or fail(missing()))
+                if read_mark() not in ready:  # another process may have made it in the meantime
+                    prepare(lock, lambda: find_python() or fail(missing()))
         return become(argv)
     except RunError as trouble:
         say(f"error: {trouble}")
@@ -64,10 +71,17 @@ def say(text: str) -> None:
     print(text, file=sys.stderr, flush=True)
 
 
-def fingerprint() -> str:
-    """Changes whenever the environment must be made again."""
+def refuse_old_system() -> None:
+    """Name a macOS on which no wheels of the lock can be installed, before anything is downloaded."""
+    version = platform.mac_ver()[0]
+    if platform.machine() == "arm64" and version and int(version.partition(".")[0]) < 12:
+        raise RunError(f"Apple silicon needs macOS 12 or newer, this is {version}. Update macOS first.")
+
+
+def fingerprint(lock: str) -> str:
+    """Changes whenever the environment of a lock must be made again."""
     digest = hashlib.sha256()
-    for path in (LOCK, os.path.join(ROOT, "pyproject.toml")):
+    for path in (lock, os.path.join(ROOT, "pyproject.toml")):
         with open(path, "rb") as source:
             digest.update(source.read())
     return digest.hexdigest()
@@ -122,16 +136,16 @@ def take(handle: int) -> bool:
     return True
 
 
-def prepare(wanted: str, find_python: Callable[[], str]) -> None:
-    """Make .venv hold exactly what requirements.lock names, and this checkout itself."""
+def prepare(lock: str, find_python: Callable[[], str]) -> None:
+    """Make .venv contain exactly what a lock pins, and this checkout itself."""
     if os.path.exists(VENV) and read_mark() is None:
         raise RunError(f"{VENV} exists but was not made by this script. Move it away, or use it yourself.")
-    say("Preparing .venv from requirements.lock (once; about ten seconds) ...")
+    say(f"Preparing .venv from {os.path.basename(lock)} (once; 10 to 40 seconds) ...")
     if not runs(program("python")):
         create(find_python())
     write_mark("")
-    sync()
-    write_mark(wanted)
+    sync(lock)
+    write_mark(fingerprint(lock))
     say("Done.")
 
 
@@ -170,14 +184,14 @@ def locked(name: str) -> str:
     return match[0]
 
 
-def sync() -> None:
-    """Install what the lock names, remove what it does not, and add the checkout itself."""
+def sync(lock: str) -> None:
+    """Install what a lock pins, remove everything else, and add the checkout itself."""
     pip = [program("uv"), "--no-config", "--color", "never", "pip"]
     options = ["-q", "--python", program("python")]
     if os.environ.get("PYTHONDONTWRITEBYTECODE"):
         # Else Python keeps the byte code of what it imports, a small part of all that is installed.
         options.append("--compile-bytecode")
-    hashed = ["--require-hashes", "--index-strategy", "unsafe-best-match", LOCK]
+    hashed = ["--require-hashes", "--index-strategy", "unsafe-best-match", lock]
     call([*pip, "sync", *options, *hashed], "the libraries could not be installed")
     own = ["--no-deps", "--no-build-isolation", "-e", ROOT]
     call([*pip, "install", *options, *own], "the checkout itself could not be installed")

@@ -2,7 +2,8 @@
 
 python scripts/lock.py                      rebuild the locks of every stack
 python scripts/lock.py tf-2.21 tf-1.8       rebuild those of these stacks
-python scripts/lock.py host                 rebuild requirements.lock, this checkout's own environment
+python scripts/lock.py host                 rebuild requirements.lock, this checkout's own environment, and
+                                            requirements-dev.lock, the same with the tools of the tests
 python scripts/lock.py --check              resolve again, print differences, exit 1 if a lock does not hold
 python scripts/lock.py --nightly            lock one stack for each framework of Keras 3 with Keras's newest nightly
                                             build, to see what its next release breaks; `pytest --nightly` tests them,
@@ -31,7 +32,17 @@ from zoo.core.errors import ZooError
 from zoo.environments import resolution, stacks, uv_client
 
 HOST = "host"
-HOST_LOCK = ROOT / "requirements.lock"
+HOST_LOCK, DEV_LOCK = ROOT / "requirements.lock", ROOT / "requirements-dev.lock"
+# The last releases with wheels for the oldest Intel Macs, macOS 10.13 and 10.15.
+INTEL_LIMITS = {"scipy": "1.16", "httptools": "0.9", "scikit-learn": "1.8", "pyzmq": "27"}
+HOST_CONSTRAINTS = tuple(
+    f"{name}{sign}{version} ; {marker}"
+    for sign, marker in (
+        ("<", "sys_platform == 'darwin' and platform_machine == 'x86_64'"),
+        (">=", "sys_platform != 'darwin' or platform_machine != 'x86_64'"),
+    )
+    for name, version in INTEL_LIMITS.items()
+)
 HOST_PYTHON = "3.11"
 # One stack for each framework of Keras 3, and what its backend needs next to Keras from 3.16 on.
 NIGHTLY: dict[str, list[str]] = {
@@ -52,6 +63,7 @@ class Job:
     arguments: list[str]
     requirements: list[str]
     extra: dict[str, str]
+    constraints: tuple[str, ...] = ()
 
 
 def stack_job(stack: stacks.Stack, platform: str) -> Job:
@@ -78,17 +90,28 @@ def nightly(stack: stacks.Stack) -> stacks.Stack:
     return dataclasses.replace(stack, platforms=rows, exclude_newer=today, omit=sorted({*stack.omit, "keras"}))
 
 
-def host_job(date: str | None) -> Job:
-    """Return how to resolve this checkout's own lock; by default as of the date it already has."""
+def host_jobs(date: str | None) -> Iterator[Job]:
+    """Yield how to resolve this checkout's own two locks; by default as of the date they already have."""
     if date and not re.fullmatch(r"\d{4}-\d\d-\d\d", date):
         raise ZooError(f"--date must be like 2026-01-31, received {date!r}")
     date = date or host_date()
     heading = (
-        f"# This checkout's own environment, Python {HOST_PYTHON} and newer, as of {date}.\n"
+        f"# This checkout's own environment{{}}, Python {HOST_PYTHON} and newer, as of {date}.\n"
         "# Rebuild: python scripts/lock.py host (--date moves the date)\n"
     )
-    arguments = [str(ROOT / "pyproject.toml"), "--group", f"{ROOT / 'pyproject.toml'}:dev", "--universal"]
-    return Job(HOST_LOCK, heading, [*arguments, "--python-version", HOST_PYTHON, *resolution.until(date)], [], {})
+    project = str(ROOT / "pyproject.toml")
+    options = ["--universal", "--python-version", HOST_PYTHON, *resolution.until(date)]
+    yield Job(HOST_LOCK, heading.format(""), [project, *options], [], {}, HOST_CONSTRAINTS)
+    # Resolved when the first is written: both have the same versions.
+    same = (*HOST_CONSTRAINTS, *pinned(HOST_LOCK))
+    tools = heading.format(" with the tools of the tests")
+    yield Job(DEV_LOCK, tools, [project, "--group", f"{project}:dev", *options], [], {}, same)
+
+
+def pinned(lock: Path) -> list[str]:
+    """Return the versions of a lock with their markers, as constraints."""
+    text = lock.read_text(encoding="utf-8") if lock.exists() else ""
+    return re.findall(r"^[\w.-]+==.*(?= \\$)", text, re.MULTILINE)
 
 
 def host_date() -> str:
@@ -107,7 +130,8 @@ def resolve(job: Job, constraints: Sequence[str] = ()) -> str:
         job: the lock.
         constraints: versions that packages have if they are needed.
     """
-    outcome, text = resolution.resolve(job.requirements, job.arguments, job.extra, constraints)
+    limits = [*job.constraints, *constraints]
+    outcome, text = resolution.resolve(job.requirements, job.arguments, job.extra, limits)
     if outcome.code != 0:
         why, remedy = uv_client.reason(outcome)
         raise ZooError(f"{job.lock.relative_to(ROOT)} cannot be resolved: {why}.\n{outcome.tail()}", remedy)
@@ -128,7 +152,7 @@ def drift(job: Job) -> tuple[list[str], bool]:
     if not differences:
         return [], True
     try:
-        return differences, resolve(job, re.findall(r"^[\w.-]+==.*(?= \\$)", old, re.MULTILINE)) == old
+        return differences, resolve(job, pinned(job.lock)) == old
     except ZooError:  # A version of the lock was withdrawn, or is not what the requirements ask for.
         return differences, False
 
@@ -147,7 +171,7 @@ def jobs(names: list[str], platform: str | None, date: str | None, by_night: boo
         raise ZooError(f"Stack {others[0]} has no nightly Keras", f"These have: {', '.join(NIGHTLY)}")
     for name in names or (list(NIGHTLY) if by_night else [*stacks.names(), *([] if platform else [HOST])]):
         if name == HOST:
-            yield host_job(date)
+            yield from host_jobs(date)
             continue
         stack = nightly(stacks.load(name)) if by_night else stacks.load(name)
         if platform and platform not in stack.platforms:
@@ -172,10 +196,10 @@ def main(argv: list[str]) -> int:
     parser.add_argument("--check", action="store_true", help="change nothing; exit 1 if a lock does not hold")
     parser.add_argument("--nightly", action="store_true", help="lock with the newest nightly build of Keras")
     parser.add_argument("--platform", choices=sorted(resolution.TRIPLES), help="only the locks for this platform")
-    parser.add_argument("--date", help="as-of date for requirements.lock, YYYY-MM-DD")
+    parser.add_argument("--date", help="as-of date for the host's locks, YYYY-MM-DD")
     options = parser.parse_args(argv)
     try:
-        wanted = list(jobs(options.names, options.platform, options.date, options.nightly))
+        wanted = jobs(options.names, options.platform, options.date, options.nightly)
         if options.check:
             return int(sum(not check(job) for job in wanted) > 0)
         for job in wanted:

@@ -1,4 +1,4 @@
-"""Query public vulnerability databases for every package that requirements.lock pins.
+"""Query public vulnerability databases for every package that requirements-dev.lock pins.
 
     python scripts/maintenance/audit.py [LOCK]
 
@@ -28,7 +28,7 @@ class UnreachableError(Exception):
 def main(argv: list[str]) -> int:
     """Query the first database that answers for one package about all packages."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("lock", nargs="?", type=Path, default=ROOT / "requirements.lock")
+    parser.add_argument("lock", nargs="?", type=Path, default=ROOT / "requirements-dev.lock")
     text = parser.parse_args(argv).lock.read_text(encoding="utf-8")
     for service in SERVICES:
         try:

@@ -33,6 +33,7 @@ def checkout(tmp_path: Path) -> Path:
         "# made for a test\na==1 \\\n    --hash=sha256:00\n"
         "uv==0.1.2 \\\n    --hash=sha256:01 \\\n    --hash=sha256:02\nz==1\n"
     )
+    (root / "requirements-dev.lock").write_text("pytest==1\n")
     return root
 
 
@@ -62,7 +63,7 @@ def ready(script: ModuleType) -> None:
     """Make .venv look as if it had been made."""
     Path(script.BIN).mkdir(parents=True)
     Path(script.program("python")).symlink_to(sys.executable)
-    script.write_mark(script.fingerprint())
+    script.write_mark(script.fingerprint(script.LOCK))
 
 
 def start(checkout: Path, *argv: str) -> subprocess.CompletedProcess[str]:
@@ -104,7 +105,7 @@ def test_another_lock_or_an_unfinished_build_is_prepared_again(
 ) -> None:
     ready(script)
     synced: list[str] = []
-    monkeypatch.setattr(script, "sync", lambda: synced.append(script.read_mark()))
+    monkeypatch.setattr(script, "sync", lambda _: synced.append(script.read_mark()))
     monkeypatch.setattr(script, "become", lambda argv: 0)
     assert main(script, "python") == 0
     assert synced == []
@@ -113,7 +114,37 @@ def test_another_lock_or_an_unfinished_build_is_prepared_again(
     (checkout / "requirements.lock").write_text("other")
     assert main(script, "python") == 0
     assert synced == ["", ""], "while it is being made, the mark must be empty"
-    assert script.read_mark() == script.fingerprint()
+    assert script.read_mark() == script.fingerprint(script.LOCK)
+
+
+def test_the_tools_of_the_tests_come_with_the_first_command_that_needs_them(
+    script: ModuleType, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    ready(script)
+    synced: list[str] = []
+    monkeypatch.setattr(script, "sync", lambda lock: synced.append(Path(lock).name))
+    monkeypatch.setattr(script, "become", lambda argv: 0)
+    assert [main(script, name) for name in ("zoo", "pytest", "zoo", "ruff", "python")] == [0] * 5
+    assert synced == ["requirements-dev.lock"]
+    script.write_mark("")
+    assert main(script, "zoo") == 0
+    assert synced == ["requirements-dev.lock", "requirements.lock"]
+
+
+@pytest.mark.parametrize(
+    ("machine", "version", "refused"),
+    [("arm64", "11.6", True), ("arm64", "12.0", False), ("x86_64", "10.13.6", False), ("arm64", "", False)],
+)
+def test_a_mac_without_wheels_is_told_before_the_installation(
+    script: ModuleType, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str],
+    machine: str, version: str, refused: bool,
+) -> None:  # fmt: skip
+    monkeypatch.setattr(script.platform, "mac_ver", lambda: (version, ("", "", ""), machine))
+    monkeypatch.setattr(script.platform, "machine", lambda: machine)
+    monkeypatch.setattr(script, "prepare", lambda *_: None)
+    monkeypatch.setattr(script, "become", lambda _: 0)
+    assert main(script, "zoo") == int(refused)
+    assert ("needs macOS 12 or newer, this is 11.6" in capsys.readouterr().err) is refused
 
 
 def test_a_failure_shows_the_tools_words_and_is_tried_again(
@@ -122,7 +153,7 @@ def test_a_failure_shows_the_tools_words_and_is_tried_again(
     ready(script)
     script.write_mark("")
     failing = [sys.executable, "-c", "print('no such index'); raise SystemExit(2)"]
-    monkeypatch.setattr(script, "sync", lambda: script.call(failing, "the libraries could not be installed"))
+    monkeypatch.setattr(script, "sync", lambda _: script.call(failing, "the libraries could not be installed"))
     assert main(script, "python") == 1
     words = capsys.readouterr().err
     assert "the libraries could not be installed" in words
@@ -270,7 +301,7 @@ def test_two_at_once_wait_for_each_other(checkout: Path, script: ModuleType) -> 
             stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
         )  # fmt: skip
         assert "waiting for it to finish" in other.stderr.readline()
-        script.write_mark(script.fingerprint())
+        script.write_mark(script.fingerprint(script.LOCK))
     out, words = other.communicate(timeout=20)
     assert (out, words) == ("ran\n", "")
 
@@ -284,7 +315,7 @@ def test_without_a_command_it_explains_itself(checkout: Path) -> None:
 def test_a_fresh_checkout_gets_everything_in_the_lock(tmp_path: Path) -> None:
     root = tmp_path / "fresh"
     root.mkdir()
-    for name in ("pyproject.toml", "requirements.lock", "README.md", "LICENSE"):
+    for name in ("pyproject.toml", "requirements.lock", "requirements-dev.lock", "README.md", "LICENSE"):
         shutil.copy(CHECKOUT / name, root) if (CHECKOUT / name).exists() else (root / name).touch()
     for name in ("zoo", "configs", "recipes", "scripts", "assets"):
         shutil.copytree(CHECKOUT / name, root / name, ignore=shutil.ignore_patterns("__pycache__"))
