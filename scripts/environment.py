@@ -1,7 +1,7 @@
 """Make this checkout's own environment and run a command in it: what scripts/run.py does on a new enough Python.
 
-The environment is .venv. It contains exactly what requirements.lock pins; the tools of the tests, in the same versions
-of all else from requirements-dev.lock, are added by the first command that needs them.
+The environment is .venv. It contains exactly what requirements.lock pins. The first command that needs the tools of
+the tests adds them from requirements-dev.lock, which pins the same versions of everything else.
 """
 
 from __future__ import annotations

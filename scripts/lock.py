@@ -101,7 +101,8 @@ def host_jobs(date: str | None) -> Iterator[Job]:
     )
     project = str(ROOT / "pyproject.toml")
     options = ["--universal", "--python-version", HOST_PYTHON, *resolution.until(date)]
-    yield Job(HOST_LOCK, heading.format(""), [project, *options], [], {}, HOST_CONSTRAINTS)
+    plain = [project, "--group", f"{project}:build", *options]
+    yield Job(HOST_LOCK, heading.format(""), plain, [], {}, HOST_CONSTRAINTS)
     # Resolved when the first is written: both have the same versions.
     same = (*HOST_CONSTRAINTS, *pinned(HOST_LOCK))
     tools = heading.format(" with the tools of the tests")
