@@ -61,7 +61,7 @@ def test_a_macos_lock_is_resolved_for_its_time_python_and_oldest_system(lock: Mo
     assert after(arguments, "--only-binary") == ":all:"
     assert after(arguments, "--no-emit-package") == "enum34"
     assert "--generate-hashes" in arguments
-    assert extra == {"MACOSX_DEPLOYMENT_TARGET": "10.13"}
+    assert extra == {"MACOSX_DEPLOYMENT_TARGET": "10.14"}
     assert wanted.splitlines() == stacks.load("plaidml-0.7").platforms["macos-x86_64"].requirements
     assert text.splitlines()[0] == "# plaidml-0.7 for macos-x86_64, Python 3.8, as of 2021-03-01."
     assert text.endswith("six==1.16.0 \\\n    --hash=sha256:00\n")
@@ -118,7 +118,7 @@ def test_a_release_that_the_index_lists_late_is_told_and_the_lock_holds(
 
 def test_every_lock_of_the_project_has_its_job(lock: ModuleType) -> None:
     locks = {job.lock for job in lock.jobs([], None, None)}
-    assert locks == {*stacks.paths.STACKS.glob("*/*.lock"), lock.HOST_LOCK}
+    assert locks == {*stacks.paths.STACKS.glob("*/*.lock"), lock.HOST_LOCK, lock.DEV_LOCK}
     assert {job.lock.stem for job in lock.jobs([], "macos-arm64", None)} == {"macos-arm64"}
 
 
@@ -146,10 +146,19 @@ def test_what_cannot_be_resolved_is_said_in_uvs_words(
     assert stacks.lock_file(stacks.load("tf-1.8"), "linux-x86_64").read_text() == before
 
 
-def test_the_hosts_lock_is_hashed_and_without_addresses(lock: ModuleType) -> None:
-    text = lock.HOST_LOCK.read_text()
+def test_the_tools_of_the_tests_are_in_a_lock_of_their_own_with_the_same_versions(lock: ModuleType) -> None:
+    program, tools = (set(lock.pinned(path)) for path in (lock.HOST_LOCK, lock.DEV_LOCK))
+    assert program < tools
+    assert not {"pytest", "mypy", "selenium"} & stacks.pins(lock.HOST_LOCK).keys()
+    assert {"pytest", "mypy", "selenium"} <= stacks.pins(lock.DEV_LOCK).keys()
+
+
+@pytest.mark.parametrize("name", ["HOST_LOCK", "DEV_LOCK"])
+def test_the_hosts_locks_are_hashed_and_without_addresses(lock: ModuleType, name: str) -> None:
+    path = getattr(lock, name)
+    text = path.read_text()
     assert "://" not in text
-    assert {"hydra-core", "uv", "pytest", "hatchling", "editables"} <= stacks.pins(lock.HOST_LOCK).keys()
+    assert {"hydra-core", "uv", "hatchling", "editables"} <= stacks.pins(path).keys()
     for line in text.splitlines()[2:]:
         assert line.startswith("    --hash=sha256:") or line.endswith("\\"), line
 

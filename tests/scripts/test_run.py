@@ -85,6 +85,7 @@ def test_it_is_quiet_and_passes_everything_on_when_nothing_is_to_do(checkout: Pa
 
 def test_an_unknown_command_is_named(checkout: Path, script: ModuleType) -> None:
     ready(script)
+    script.write_mark(script.fingerprint(script.DEV_LOCK))
     done = start(checkout, "pytset")
     assert done.returncode == 1
     assert "there is no program 'pytset'" in done.stderr
@@ -191,7 +192,7 @@ def test_byte_code_is_made_at_once_only_where_python_would_keep_none(
     monkeypatch.setattr(script, "call", lambda command, failure: commands.append(command))
     for value in ("", "1"):
         monkeypatch.setenv("PYTHONDONTWRITEBYTECODE", value)
-        script.sync()
+        script.sync(script.LOCK)
     assert ["--compile-bytecode" in command for command in commands] == [False, False, True, True]
 
 
