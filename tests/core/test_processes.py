@@ -79,7 +79,7 @@ def test_a_process_ends_with_its_starter(monkeypatch: pytest.MonkeyPatch) -> Non
         os.close(ours)
         signal.signal(signal.SIGTERM, signal.SIG_DFL)
         processes.end_with_starter()
-        time.sleep(60)
+        time.sleep(10)
         os._exit(0)
     os.write(ours, b"still here")
     assert os.waitpid(child, os.WNOHANG) == (0, 0)
