@@ -16,7 +16,7 @@ from zoo.runs.lifecycle import record_outcome, set_data, start_run
 from zoo.runs.records import Json
 from zoo.runs.result import Run
 from zoo.tasks import fastest_stack, summaries, trained_run
-from zoo.tasks.text import export, pretrained_text, scored_text, train_classifier
+from zoo.tasks.text import export, pretrained_text, scored_text, training
 
 GENERATED = "generated.txt"
 
@@ -31,7 +31,7 @@ def train(overrides: list[str]) -> Run:
     start = pretrained_text.choose(context)
     settings = context.settings
     prepared = dataset.prepare(settings.data, start.tokenizer)
-    train_classifier.remark(prepared)
+    training.remark(prepared)
     parts = dataset.split_tokens(prepared, settings.data)
     validated, most = parts["validation"][1] - parts["validation"][0], dataset.MOST_VALIDATED
     if settings.data.test_limit is None and validated == most:
@@ -44,11 +44,11 @@ def train(overrides: list[str]) -> Run:
     start_run(context, [str(settings.model["name"]), context.choice.backend.name])
     with record_outcome(context):
         sizes = {f"{name}_items": end - begin for name, (begin, end) in parts.items()}
-        set_data(context, train_classifier.record_of(prepared, settings) | sizes | {"test_items": 0})
+        set_data(context, training.record_of(prepared, settings) | sizes | {"test_items": 0})
         context.record.weights = start.record
-        request = train_classifier.request_for(context, prepared, "train_language_model") | {"weights": start.npz}
+        request = training.request_for(context, prepared, "train_language_model") | {"weights": start.npz}
         request["data"]["parts"] = parts
-        train_classifier.train_and_judge(context, request)
+        training.train_and_judge(context, request)
     return context.result
 
 

@@ -1,28 +1,20 @@
-"""Training a classifier of texts; what training on texts has in common is here, language models in ``language``."""
+"""Training a classifier of texts."""
 
-import dataclasses
 from collections.abc import Sequence
-from typing import Any, TypeVar
+from typing import Any
 
 from zoo.config.schemas.common import Arguments, Settings
 from zoo.config.schemas.text import TextTrainConfig, TextTraining
 from zoo.config.tasks import Command, Task
 from zoo.core import console, csv_files
 from zoo.data.text import dataset
-from zoo.execution.execution import execute, raise_if_failed, request_of
-from zoo.execution.worker_process import Request
-from zoo.runs import plots, promises
 from zoo.runs.context import RunContext, create_training_context
-from zoo.runs.history import History, title
+from zoo.runs.history import title
 from zoo.runs.lifecycle import record_outcome, set_data, start_run
 from zoo.runs.records import Json
 from zoo.runs.result import Run
 from zoo.tasks import error_analysis, fastest_stack, few_items, summaries
-from zoo.tasks.text import export, linear_baseline, predict, pretrained_text
-
-T = TypeVar("T", bound=TextTraining)
-# Share of unknown tokens from which on a vocabulary is surely too small, or of another language.
-MANY_UNKNOWN = 0.2
+from zoo.tasks.text import export, linear_baseline, predict, pretrained_text, training
 
 
 def train(overrides: list[str]) -> Run:
@@ -35,7 +27,7 @@ def train(overrides: list[str]) -> Run:
     start = pretrained_text.choose(context)
     settings = context.settings
     texts = dataset.prepare(settings.data, start.tokenizer)
-    remark(texts)
+    training.remark(texts)
     _tell_longer(texts, settings)
     _tell_of_pairs(settings.model)
     parts = dataset.split_texts(texts, settings.data, settings.seed)
@@ -43,17 +35,20 @@ def train(overrides: list[str]) -> Run:
     settings = context.settings
     start_run(context, [str(settings.model["name"]), context.choice.backend.name])
     with record_outcome(context):
-        set_data(context, record_of(texts, settings) | {f"{name}_items": len(part) for name, part in parts.items()})
+        set_data(
+            context,
+            training.record_of(texts, settings) | {f"{name}_items": len(part) for name, part in parts.items()},
+        )
         _save_split(context, parts)
         csv_files.write_skipped(context.folder / "skipped.csv", texts.info.skipped)
         known = dataset.duplicates(texts, parts)
         context.record.data["duplicates"] = _tell_duplicates(known)
         context.record.weights = start.record
-        request = request_for(context, texts, "train_text_classifier")
+        request = training.request_for(context, texts, "train_text_classifier")
         request |= {"weights": start.npz, "pieces": texts.tokenizer.token_bytes()}
         request["model"]["args"]["classes"] = len(texts.info.class_names)
         request["data"]["split"] = str(context.folder / "split.npz")
-        train_and_judge(context, request)
+        training.train_and_judge(context, request)
         context.record.judgement = _judgement(context, texts, parts, known)
         if settings.linear_baseline and context.result.metrics.get("test_accuracy") is not None:
             context.record.linear_baseline = linear_baseline.measure(texts, parts)
@@ -79,18 +74,6 @@ def _judgement(
 
     items = error_analysis.Items(texts.info.class_names, names, read, known)
     return error_analysis.keep(context.folder, items, title(context), *judged)
-
-
-def remark(texts: dataset.TextDataset) -> None:
-    """Say how texts were read, and warn of what is odd about them."""
-    info = texts.info
-    for note in info.notes:
-        console.say(note)
-    console.warn_of_skipped(info.skipped)
-    if info.blank:
-        console.warn(f"Left out {info.blank:,} blank texts of {texts.source}")
-    if info.unknown > MANY_UNKNOWN:
-        console.warn(f"The vocabulary of {len(texts.tokenizer):,} lacks {info.unknown:.0%} of all tokens")
 
 
 def _tell_longer(texts: dataset.TextDataset, settings: TextTraining) -> None:
@@ -127,50 +110,6 @@ def _save_split(context: RunContext[Settings], parts: dict[str, Any]) -> None:
     import numpy as np
 
     np.savez(context.folder / "split.npz", **parts)
-
-
-def record_of(texts: dataset.TextDataset, settings: TextTraining) -> Json:
-    """What the record of a run says of its texts."""
-    return {
-        "name": texts.name,
-        "reason": "",
-        "what": "texts" if texts.info.class_names else "tokens",
-        "sha256": texts.sha256,
-        "source": texts.source,
-        "class_names": texts.info.class_names,
-        "tokeniser": texts.tokenizer.kind,
-        "vocabulary": len(texts.tokenizer),
-        "unknown": texts.info.unknown,
-        "blank": texts.info.blank,
-        "skipped_items": len(texts.info.skipped),
-        "read": texts.info.notes,
-        "dialect": texts.info.dialect,
-        "split_told": texts.info.has_test_split,
-        "split_seed": settings.seed,
-    }
-
-
-def request_for(context: RunContext[T], texts: dataset.TextDataset, module: str) -> Request:
-    """The request; the vocabulary goes into the run folder, which is all that inference needs."""
-    texts.tokenizer.save(context.folder / dataset.VOCABULARY)
-    settings = context.settings
-    request = request_of(context, settings.model, module)
-    request["model"]["args"] |= {"vocabulary": len(texts.tokenizer), "probabilities": True}
-    arrays = sorted(path for path in texts.folder.glob("*.npy"))
-    return request | {
-        "train": dataclasses.asdict(settings.trainer) | {"seed": settings.seed},
-        "data": {path.stem: str(path) for path in arrays},
-        "weights": None,
-    }
-
-
-def train_and_judge(context: RunContext[T], request: Request) -> None:
-    """Run the worker, write history and curves, say why where it did not finish, hold the result to the promise."""
-    history = History(context)
-    outcome = execute(context, request, history.watch, started=plots.make_ready)
-    history.finish(outcome.epochs)
-    raise_if_failed(context, outcome)
-    context.record.update(promises.judge(context.command, context.settings, context.record))
 
 
 TRAIN = Command(

@@ -1,0 +1,74 @@
+"""What training on texts has in common, of classifiers and of language models."""
+
+import dataclasses
+from typing import TypeVar
+
+from zoo.config.schemas.text import TextTraining
+from zoo.core import console
+from zoo.data.text import dataset
+from zoo.execution.execution import execute, raise_if_failed, request_of
+from zoo.execution.worker_process import Request
+from zoo.runs import plots, promises
+from zoo.runs.context import RunContext
+from zoo.runs.history import History
+from zoo.runs.records import Json
+
+T = TypeVar("T", bound=TextTraining)
+# Share of unknown tokens from which on a vocabulary is surely too small, or of another language.
+MANY_UNKNOWN = 0.2
+
+
+def remark(texts: dataset.TextDataset) -> None:
+    """Say how texts were read, and warn of what is odd about them."""
+    info = texts.info
+    for note in info.notes:
+        console.say(note)
+    console.warn_of_skipped(info.skipped)
+    if info.blank:
+        console.warn(f"Left out {info.blank:,} blank texts of {texts.source}")
+    if info.unknown > MANY_UNKNOWN:
+        console.warn(f"The vocabulary of {len(texts.tokenizer):,} lacks {info.unknown:.0%} of all tokens")
+
+
+def record_of(texts: dataset.TextDataset, settings: TextTraining) -> Json:
+    """What the record of a run says of its texts."""
+    return {
+        "name": texts.name,
+        "reason": "",
+        "what": "texts" if texts.info.class_names else "tokens",
+        "sha256": texts.sha256,
+        "source": texts.source,
+        "class_names": texts.info.class_names,
+        "tokeniser": texts.tokenizer.kind,
+        "vocabulary": len(texts.tokenizer),
+        "unknown": texts.info.unknown,
+        "blank": texts.info.blank,
+        "skipped_items": len(texts.info.skipped),
+        "read": texts.info.notes,
+        "dialect": texts.info.dialect,
+        "split_told": texts.info.has_test_split,
+        "split_seed": settings.seed,
+    }
+
+
+def request_for(context: RunContext[T], texts: dataset.TextDataset, module: str) -> Request:
+    """The request; the vocabulary goes into the run folder, which is all that inference needs."""
+    texts.tokenizer.save(context.folder / dataset.VOCABULARY)
+    settings = context.settings
+    request = request_of(context, settings.model, module)
+    request["model"]["args"] |= {"vocabulary": len(texts.tokenizer), "probabilities": True}
+    arrays = sorted(path for path in texts.folder.glob("*.npy"))
+    return request | {
+        "train": dataclasses.asdict(settings.trainer) | {"seed": settings.seed},
+        "data": {path.stem: str(path) for path in arrays},
+        "weights": None,
+    }
+
+
+def train_and_judge(context: RunContext[T], request: Request) -> None:
+    """Run the worker, write history and curves, say why where it did not finish, hold the result to the promise."""
+    history = History(context)
+    outcome = execute(context, request, history.watch, started=plots.make_ready)
+    history.finish(outcome.epochs)
+    raise_if_failed(context, outcome)
+    context.record.update(promises.judge(context.command, context.settings, context.record))
