@@ -27,10 +27,10 @@ def main(items: int, batch: int, rounds: int) -> None:
         model.fit(preprocessed, y, batch_size=batch, epochs=1, verbose=0)
 
     def loop(model: Any) -> None:
-        means = compat.RunningMeans(model)
         for begin in range(0, items, batch):
             compat.set_learning_rate(model, 0.001)
-            means.train(mnist.preprocess(x[begin : begin + batch]), y[begin : begin + batch])
+            part = slice(begin, begin + batch)
+            compat.train_classifier(model, mnist.preprocess(x[part]), y[part])
 
     ways = {
         "fit, as Keras compiles it": (fit, compiled(compat, mnist, "auto")),

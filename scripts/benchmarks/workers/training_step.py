@@ -46,8 +46,8 @@ def zoo(network: str, precision: str, tree: Path) -> Step:
     compat.compile_classifier(model, "adam", rate, False, **settings)
     x, labels = batch(network)
     classes = CHARACTERS if network == "language" else int(labels.max()) + 1 if network == "mnist" else CLASSES
-    y, means = np.eye(classes, dtype=np.float32)[labels], compat.RunningMeans(model)
-    return lambda: means.train(x, y)
+    y = np.eye(classes, dtype=np.float32)[labels]
+    return lambda: compat.train_classifier(model, x, y)
 
 
 def batch(network: str) -> tuple[Any, Any]:

@@ -46,10 +46,7 @@ def try_out(compat, frozen):
     labels = np.eye(4, dtype=np.float32)[np.arange(8) % 4]
     trained = compat.freeze(model, set(frozen))
     compat.compile_classifier(trained, "sgd", 0.1, False)
-    means, losses = compat.RunningMeans(trained), []
-    for _ in range(3):
-        means.train(x, labels)
-        losses.append(means.loss)
+    losses = [compat.train_classifier(trained, x, labels)[0] for _ in range(3)]
     wide = {name: value.astype(np.float64) for name, value in zip(names, before)}  # noqa: B905  (Python 3.6)
     moved = {
         name: float(np.abs(new - old).max())

@@ -109,9 +109,7 @@ def _train(build, optimizer, settings, weighted, by_keras):
         if by_keras:
             figures.append(model.train_on_batch(*batch)[:2])
         else:
-            means = compat.RunningMeans(model)
-            means.train(*batch)
-            figures.append([means.loss, means.accuracy])
+            figures.append(compat.train_classifier(model, *batch)[:2])
     moments = [np.array(each) for each in model.optimizer.variables if "velocity" in each.path]
     columns = np.array(figures, float).T
     return {"loss": columns[0], "accuracy": columns[1], "moments": moments or [np.zeros(1)]}

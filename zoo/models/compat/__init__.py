@@ -29,7 +29,6 @@ from zoo.models.compat.layers import (
 )
 from zoo.models.compat.optimizers import optimizer, set_learning_rate
 from zoo.models.compat.training import (
-    RunningMeans,
     batch_norm_names,
     compile_classifier,
     compile_mse,
@@ -40,6 +39,7 @@ from zoo.models.compat.training import (
     predict,
     seed,
     share_with,
+    train_classifier,
     train_mse,
     train_terms,
 )

@@ -96,44 +96,19 @@ def _in_inference_mode(call):
     return lambda inputs, *_, **__: call(inputs, training=False)
 
 
-class RunningMeans:
-    """Mean loss and accuracy over the batches of an epoch so far.
+def train_classifier(model, *batch):
+    """Take one optimizer step of a model from :func:`compile_classifier`.
 
-    Attributes:
-        model: the model that is trained; another one that shares its layers may take its place.
-        loss: mean loss; NaN before the first step.
-        accuracy: mean accuracy; NaN before the first step.
+    Args:
+        model: the model.
+        batch: x, y and, where its items do not count the same, their weights.
+
+    Returns:
+        Mean loss and mean accuracy of the batch, and how many items they are the means of.
     """
-
-    def __init__(self, model):
-        self.model = model
-        self._sums, self._count = np.zeros(2), 0
-        self.loss = self.accuracy = float("nan")
-
-    def train(self, *batch):
-        """Take one optimizer step on a batch and update ``loss`` and ``accuracy``.
-
-        Args:
-            batch: x, y and, where its items do not count the same, their weights.
-        """
-        random_state.advance()
-        values, count = _means(_train_on_batch(self.model, *batch), len(batch[1]))
-        self._sums += np.array(values) * count
-        self._count += count
-        self._average()
-
-    def _average(self):
-        if self._count:
-            self.loss, self.accuracy = (float(value) for value in self._sums / self._count)
-
-    def state(self):
-        """Return the state that :meth:`restore` takes, as JSON types."""
-        return {"sums": [float(value) for value in self._sums], "count": self._count}
-
-    def restore(self, state):
-        """Continue from the state of another process."""
-        self._sums, self._count = np.array(state["sums"]), state["count"]
-        self._average()
+    random_state.advance()
+    (loss, accuracy), count = _means(_train_on_batch(model, *batch), len(batch[1]))
+    return loss, accuracy, count
 
 
 def _means(values, count):

@@ -92,8 +92,8 @@ class NetworkCase:
             compat.compile_classifier(self.model, "sgd", 1e-6, False)
             places = (len(x), *shape[:-1])
             y = np.eye(shape[-1], dtype=np.float32)[np.arange(int(np.prod(places))) % shape[-1]]
-            means = compat.RunningMeans(self.model)
-            return lambda: means.train(x, y.reshape((*places, shape[-1])))
+            y = y.reshape((*places, shape[-1]))
+            return lambda: compat.train_classifier(self.model, x, y)
         compat.compile_mse(self.model, "sgd", 1e-6)
         zeros = np.zeros((len(x), *shape), np.float32)
         return lambda: compat.train_mse(self.model, x, zeros)

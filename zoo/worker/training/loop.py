@@ -145,7 +145,7 @@ class _Loop:
         compat.set_learning_rate(state.model, state.rate)
         began = time.monotonic()
         items = self._run.group.enter(batch)
-        state.means.train(*batch)
+        state.means.add(*compat.train_classifier(state.model, *batch))
         if not state.compiled:  # the first step is where frameworks trace and compile
             self._run.add("compile_s", time.monotonic() - began)
             state.compiled = True

@@ -1,6 +1,6 @@
 """Track where a training is: everything that a checkpoint must hold of it beside arrays."""
 
-from zoo.models import compat
+from zoo.worker.training.running_means import RunningMeans
 from zoo.worker.training.weight_average import WeightAverage
 
 # An optimizer begins anew where fewer layers go on learning; so many steps let its moments settle.
@@ -60,13 +60,13 @@ class TrainingState:
         self.scale, self.rate, self.seconds = 1.0, 0.0, 0.0
         self.frozen_at, self.compiled, self.reported = None, False, []
         self.steps = batches.steps(self.first)
-        self.means = compat.RunningMeans(model)
+        self.means = RunningMeans()
         self.average = WeightAverage(stage.whole or model, stage.settings.get("ema", 0.0))
 
     def set_frozen(self, step):
         """Let all layers learn, or from a step on only those that go on learning to the end."""
         if (step is None) != (self.frozen_at is None):
-            self.model = self.means.model = self._freezing.prepare(step is not None)
+            self.model = self._freezing.prepare(step is not None)
             self.compiled = False
         self.frozen_at = step
 
@@ -83,7 +83,7 @@ class TrainingState:
         self.epochs_without_improvement = 0 if record["best"] else self.epochs_without_improvement + 1
         self.epoch, self.step, self.items, self.seconds = self.epoch + 1, 0, 0, 0.0
         self.steps = self._batches.steps(self.epoch)
-        self.means = compat.RunningMeans(self.model)
+        self.means = RunningMeans()
         self.reported = [*self.reported, record][-REPORTED:]
 
     def capture(self):
@@ -94,7 +94,7 @@ class TrainingState:
         """Go on from what :meth:`capture` returned; with batches of another size, at the same share of the epoch."""
         for name in SAVED:
             setattr(self, name, saved[name])
-        self.means = compat.RunningMeans(self.model)
+        self.means = RunningMeans()
         self.means.restore(saved["means"])
         self.steps = self._batches.steps(self.epoch)
         if self.steps != saved["steps"]:

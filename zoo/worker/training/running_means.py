@@ -1,0 +1,35 @@
+"""Mean loss and accuracy over the batches of an epoch so far."""
+
+import numpy as np
+
+
+class RunningMeans:
+    """Counts batches.
+
+    Attributes:
+        loss: mean loss over all items; NaN before the first batch.
+        accuracy: mean accuracy; NaN before the first batch.
+    """
+
+    def __init__(self):
+        self._sums, self._count = np.zeros(2), 0
+        self.loss = self.accuracy = float("nan")
+
+    def add(self, loss, accuracy, count):
+        """Count the means of a batch of so many items."""
+        self._sums += np.array([loss, accuracy]) * count
+        self._count += count
+        self._average()
+
+    def _average(self):
+        if self._count:
+            self.loss, self.accuracy = (float(value) for value in self._sums / self._count)
+
+    def state(self):
+        """Return the state that :meth:`restore` takes, as JSON types."""
+        return {"sums": [float(value) for value in self._sums], "count": self._count}
+
+    def restore(self, state):
+        """Continue from the state of another process."""
+        self._sums, self._count = np.array(state["sums"]), state["count"]
+        self._average()
