@@ -61,8 +61,7 @@ def _probe_issues(outcome: Outcome) -> list[str]:
 
 def _ending(outcome: Outcome, folder: Path) -> str:
     if outcome.error:
-        lost = _how_lost(outcome) if outcome.error.get("type") == protocol.GROUP_BROKEN else ""
-        return f"The worker stopped: {outcome.error.get('message')}{lost}"
+        return f"The worker stopped: {outcome.error.get('message')}"
     if outcome.silent_s:
         return (
             f"The worker showed no sign of life for {outcome.silent_s / 60:.1f} minutes and was ended: its device or"
@@ -72,16 +71,8 @@ def _ending(outcome: Outcome, folder: Path) -> str:
         name = signal.Signals(-outcome.returncode).name
         often = "often the system, out of memory" if name == "SIGKILL" else "out of memory"
         why = f" ({often}: try a smaller batch)" if ran_out_of_memory(outcome, folder) else ""
-        which = "The worker" if outcome.lost_rank is None else f"Process {outcome.lost_rank} of the training"
-        return f"{which} was killed by {name}{why}"
+        return f"The worker was killed by {name}{why}"
     return f"The worker ended with status {outcome.returncode} and did not say why"
-
-
-def _how_lost(outcome: Outcome) -> str:
-    """Say how the process ended that another one missed, where this machine knows."""
-    if outcome.lost_rank is None or outcome.returncode >= 0:
-        return ""
-    return f"; process {outcome.lost_rank} was killed by {signal.Signals(-outcome.returncode).name}"
 
 
 def _indented(text: str) -> str:

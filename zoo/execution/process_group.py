@@ -1,5 +1,6 @@
 """The processes of one training on this machine, seen as one: the first one tells, and none outlives the others."""
 
+import math
 import queue
 import secrets
 import sys
@@ -11,12 +12,13 @@ from pathlib import Path
 from typing import IO
 
 from zoo.core import paths
+from zoo.runs import event_log
 from zoo.execution.launchers import Command, Executor, Job, Launcher, Process
 
 # Number of a process among those of its training.
 RANK = "ZOO_RANK"
-# So long the others may take to end by themselves, and to say why, once one of them has ended.
-GRACE_S = 5.0
+# The others have so long to report why, once one has ended with an error; after a signal they are killed at once.
+GRACE_S = 2.0
 POLL_S = 0.1
 # PyTorch and numpy read the first two, TensorFlow the next two, JAX the last.
 THREAD_VARIABLES = ("OMP_NUM_THREADS", "MKL_NUM_THREADS", "TF_NUM_INTRAOP_THREADS", "TF_NUM_INTEROP_THREADS", "NPROC")
@@ -43,8 +45,8 @@ class Meeting:
     nodes: int = 1
 
     def requested(self) -> dict[str, object]:
-        """Return the part ``distributed`` of a request; each call is for another start, with a key of its own."""
-        return {**vars(self), "id": secrets.token_hex(4), "key": secrets.token_hex(16)}
+        """Return the part ``distributed`` of a request; each call is for another start, with its own id."""
+        return {**vars(self), "id": secrets.token_hex(8)}
 
 
 class ProcessGroup:
@@ -52,15 +54,15 @@ class ProcessGroup:
 
     Args:
         processes: them, by number.
-        lost: called once when one has ended before its time, with its number and its exit status.
+        lost: called once when one has ended before its time, with its name and its exit status.
     """
 
-    def __init__(self, processes: list[Process], lost: Callable[[int, int], None]) -> None:
+    def __init__(self, processes: list[Process], lost: Callable[[str, int], None]) -> None:
         self._processes, self._lost = processes, lost
         self.stdin: IO[bytes] | None = processes[0].stdin
         self.stdout: IO[bytes] | None = None
         self._lines: queue.SimpleQueue[bytes | None] = queue.SimpleQueue()
-        self._status: int | None = None
+        self._status = 0
         for process in processes:
             threading.Thread(target=self._read, args=(process,), daemon=True).start()
         self._watching = threading.Thread(target=self._watch, daemon=True)
@@ -82,16 +84,20 @@ class ProcessGroup:
         self._lines.put(None)
 
     def _watch(self) -> None:
-        """End all once one has ended with an error; the status of that one is theirs."""
-        running = dict(enumerate(self._processes))
-        ends: float | None = None
+        """End all once one has ended with an error; the status of that one is theirs.
+
+        Of several that ended since the last look, one that was killed is the cause of others that gave up.
+        """
+        running, ends = dict(enumerate(self._processes)), math.inf
         while running:
-            for rank in [rank for rank, process in running.items() if not process.is_running()]:
-                status = running.pop(rank).wait()
-                if status and self._status is None:
-                    self._status, ends = status, time.monotonic() + GRACE_S
-                    self._lost(rank, status)
-            if ends is not None and time.monotonic() > ends:
+            ended = {rank: process.wait() for rank, process in running.items() if not process.is_running()}
+            running = {rank: process for rank, process in running.items() if rank not in ended}
+            failed = [(status, rank) for rank, status in ended.items() if status]
+            if failed and not self._status:
+                status, rank = min(failed)
+                self._status, ends = status, time.monotonic() + (GRACE_S if status > 0 else 0.0)
+                self._lost(f"process {rank} of {len(self._processes)}", status)
+            if time.monotonic() >= ends:
                 self.kill()
             time.sleep(POLL_S)
 
@@ -99,15 +105,13 @@ class ProcessGroup:
         """Ask the first to stop after the current step; it tells the others."""
         self._processes[0].interrupt()
 
-    def terminate(self) -> None:
-        """End all at once."""
-        self.kill()
-
     def kill(self) -> None:
         """End all."""
         for process in self._processes:
             if process.is_running():
                 process.kill()
+
+    terminate = kill
 
     def is_running(self) -> bool:
         """Whether any has not ended."""
@@ -116,33 +120,40 @@ class ProcessGroup:
     def wait(self) -> int:
         """Wait for the end of all; return the exit status of the first that failed."""
         self._watching.join()
-        return self._status or 0
+        return self._status
 
 
 class RemoteProcess:
-    """A process on another machine, which an executor started; it tells the first process what it has to tell."""
+    """A process on another machine, which an executor started.
+
+    Args:
+        job: the process.
+        log: file with its output, errors included.
+    """
 
     stdin: IO[bytes] | None = None
     stdout: IO[bytes] | None = None
 
-    def __init__(self, job: Job) -> None:
-        self._job = job
+    def __init__(self, job: Job, log: Path) -> None:
+        self._job, self._log = job, log
+        self._begin = log.stat().st_size if log.is_file() else 0
 
     def events(self) -> Iterable[bytes]:
-        """Yield nothing."""
-        return ()
+        """Yield the errors that it reported, once it has ended."""
+        while self._job.is_running():
+            time.sleep(POLL_S)
+        lines = self._log.read_bytes()[self._begin :].splitlines(keepends=True) if self._log.is_file() else []
+        return [line for line in lines if event_log.parse(line)]
 
     def interrupt(self) -> None:
         """Leave it to the first process, which stops all."""
-
-    def terminate(self) -> None:
-        """End it."""
-        self._job.kill()
 
     def kill(self) -> None:
         """End it."""
         self._job.interrupt()
         self._job.kill()
+
+    terminate = kill
 
     def is_running(self) -> bool:
         """Whether it has not ended."""
@@ -183,10 +194,10 @@ class Starter:
         log, variables = self.cwd / f"worker_{rank}.log", {"PYTHONPATH": str(paths.PACKAGE.parent)}
         command = Command(f"process-{rank}", words, Path.cwd(), log, variables)
         places = self.others.places
-        return RemoteProcess(self.others.submit(command, places[(node - 1) % len(places)]))
+        return RemoteProcess(self.others.submit(command, places[(node - 1) % len(places)]), log)
 
 
-def start(starter: Starter, stdin: bool, meeting: Meeting, lost: Callable[[int, int], None]) -> ProcessGroup:
+def start(starter: Starter, stdin: bool, meeting: Meeting, lost: Callable[[str, int], None]) -> ProcessGroup:
     """Start all processes of a training.
 
     Args:
@@ -195,6 +206,8 @@ def start(starter: Starter, stdin: bool, meeting: Meeting, lost: Callable[[int, 
         meeting: how many there are.
         lost: see :class:`ProcessGroup`.
     """
+    for left in starter.cwd.glob(".meeting-*"):  # of an attempt that was cut off
+        left.unlink()
     started: list[Process] = []
     try:
         for rank in range(meeting.processes):

@@ -1,6 +1,7 @@
 """Run a request in a worker's process and follow its events."""
 
 import contextlib
+import signal
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -32,7 +33,6 @@ class Outcome:
         interrupted: the user asked it to stop.
         silent_s: it was killed after so many seconds without an event; 0 otherwise.
         returncode: exit status; negative for a signal.
-        lost_rank: number of the process that ended first, before its time, of several; None otherwise.
     """
 
     start: Event = field(default_factory=dict)
@@ -43,11 +43,13 @@ class Outcome:
     interrupted: bool = False
     silent_s: float = 0.0
     returncode: int = 0
-    lost_rank: int | None = None
 
-    def lost(self, rank: int, status: int) -> None:
-        """Note which of several processes ended before its time."""
-        self.lost_rank, self.returncode = rank, status
+    def lost(self, process: str, status: int) -> None:
+        """Note which of several processes ended before its time, and how where it cannot have reported that."""
+        self.returncode = status
+        if status < 0 and not self.error:
+            message = f"{process} was killed by {signal.Signals(-status).name}"
+            self.error = {"event": "error", "type": protocol.GROUP_BROKEN, "message": message}
 
     def hung(self, seconds: float) -> None:
         """Note that it is killed after so many seconds of silence."""

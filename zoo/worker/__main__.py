@@ -153,7 +153,7 @@ def _open(request, events, phases, group=None):
         device = importlib.import_module("zoo.worker.devices." + request["device"]["framework"])
         device.start(request["device"])
         if group:
-            group.engine.start(request["device"])
+            group.start(request["device"], request["run_dir"])
         has_keras = _import_keras(request)
     phases["import_s"] = time.monotonic() - began
     proof = device.proof(request["device"])

@@ -1,8 +1,8 @@
 """One training on several processes: each takes its share of every batch, and gradients are averaged every step.
 
-``channel`` brings the processes together and ``group`` keeps them so: it notices who ends or hangs.
-The engine of a framework, ``torch``, ``jax`` or ``tensorflow``, does the arithmetic between processes, and
-``keras_parts`` what Keras needs of it.
+``meeting`` exchanges addresses; then the engine of a framework, ``torch``, ``jax`` or ``tensorflow``, connects the
+processes, keeps their key-value store and adds up. ``group`` is what processes agree on, and notices who stands still;
+``keras_parts`` is what Keras needs. A process that ends is noticed by the host that started it.
 """
 
 import contextlib
@@ -121,7 +121,7 @@ def current():
 
 
 def join(request, rank, stop):
-    """Meet the other processes of a request, and keep watch over them from now on.
+    """Meet the other processes of a request.
 
     Args:
         request: with the part ``distributed``.
@@ -144,9 +144,9 @@ def join(request, rank, stop):
             "distributed.processes=%d needs a stack of PyTorch, JAX or TensorFlow with Keras 3; this one computes"
             " with %s and %s" % (settings["processes"], framework, keras)
         )
-    from zoo.worker.distributed import channel
+    from zoo.worker.distributed import meeting
     from zoo.worker.distributed.group import Group
 
-    links, hosts = channel.meet(settings, request["run_dir"], rank)
-    _current["group"] = Group(rank, settings, links, hosts, stop, framework)
+    rows = meeting.meet(settings, request["run_dir"], rank)
+    _current["group"] = Group(rank, settings, rows, stop, framework)
     return _current["group"]

@@ -1,12 +1,18 @@
-"""The processes of one training: they stop and save together, and none waits for one that is gone."""
+"""The processes of one training: they stop and save together, and none waits for one that is gone.
 
+What they agree on goes through the engine: small values through its key-value store (PyTorch's TCPStore, the
+coordination service of JAX and TensorFlow), what all must know after a step through the sum that ends the step.
+"""
+
+import base64
 import contextlib
 import hashlib
 import importlib
 import io
+import itertools
 import json
 import os
-import queue
+import re
 import sys
 import threading
 import time
@@ -15,16 +21,23 @@ import numpy as np
 
 from zoo import protocol
 from zoo.worker import distributed
-from zoo.worker.errors import UserError
+from zoo.worker.distributed import meeting
+from zoo.worker.errors import UserError, describe
 
-BEAT_S = 1.0
+BEAT_S = 2.0
 # A process whose threads send nothing for so long is stopped, or its machine or network is gone. On a machine with
-# six times as much work as cores, ones that were well sent nothing for 16 s.
+# six times as much work as cores, working processes sent nothing for 16 s.
 SILENT_S = 20.0
 # A process that begins no step for so long, or for so many steps' time, while another waits for it, hangs.
 LATE_S, LATE_STEPS = 15.0, 10.0
-# Frameworks report a lost neighbour before the channel does; so long the channel may take to say who it was.
-EXPLAIN_S = 4.0
+# The patience of processes that wait for each other while nobody is lost.
+PATIENCE_S = 86_400.0
+# Clocks that differ by more than this make logs of several machines hard to read.
+CLOCK_S = 5.0
+# Characters in one value of a store; gRPC and TCPStore limit messages.
+PIECE = 1_000_000
+# Errors of the engines when another process is gone. The host, or a silent store, then names that process.
+_OF_ANOTHER = re.compile("gloo|nccl|connection|peer|collective|coordination|unavailable|socket|store", re.IGNORECASE)
 
 
 class AgreedStop:
@@ -40,10 +53,9 @@ class Group:
     Args:
         rank: its number.
         settings: the part ``distributed`` of the request.
-        links: see :func:`zoo.worker.distributed.channel.meet`.
-        hosts: names of all machines by number.
+        rows: see :func:`zoo.worker.distributed.meeting.meet`.
         asked: what signals set in this process.
-        framework: name of the engine.
+        engine: connects the processes; an ``Engine`` of one of the modules here.
 
     Attributes:
         stop: set in all processes after the same step.
@@ -51,19 +63,35 @@ class Group:
         present: (begin, total): which items of the batch of the present step are here.
     """
 
-    def __init__(self, rank, settings, links, hosts, asked, framework):
-        self.rank, self.size, self.hosts, self.settings = rank, settings["processes"], hosts, settings
+    def __init__(self, rank, settings, rows, asked, engine):
+        self.rank, self.size, self.rows, self.settings = rank, settings["processes"], rows, settings
+        self.hosts = [row["host"] for row in rows]
         self.stop, self.present, self.outputs = AgreedStop(), (0, 1), None
-        self.engine = importlib.import_module("zoo.worker.distributed." + framework).Engine(self)
+        self.engine = importlib.import_module("zoo.worker.distributed." + engine).Engine(self)
         self.multiple = self.size if self.engine.needs_equal_shares else 1
-        self._links, self._asked, self._told = links, asked, False
-        self._steps, self._plan, self._busy, self._longest, self._began = 0, {}, True, 0.0, None
-        self._failing, self._over, self._late = threading.Lock(), threading.Event(), {}
-        self.failure = None
+        self._asked, self._values, self._kept = asked, itertools.count(), {}
+        self._steps, self._busy, self._longest, self._began = 0, True, 0.0, None
+        self._failing, self._over = threading.Lock(), False
         self.report = lambda message, _kind: sys.stderr.write(message + "\n")
-        for link in links:
-            threading.Thread(target=self._listen, args=(link,), daemon=True).start()
-        threading.Thread(target=self._beat, daemon=True).start()
+
+    def start(self, device, folder):
+        """Connect the processes; after the framework was imported, before it computes.
+
+        Raises:
+            UserError: they cannot reach each other.
+        """
+        try:
+            self.engine.start(device)
+        except Exception as error:
+            first = "%s:%d" % (self.hosts[0], self.rows[0]["port"])
+            raise UserError(
+                "process %d on %s cannot reach the others (the first one is at %s): %s"
+                % (self.rank, self.hosts[self.rank], first, describe(error))
+            ) from error
+        self.agree(None)
+        if self.rank == 0:
+            meeting.leave(self.settings, folder)
+        threading.Thread(target=self._watch, daemon=True).start()
 
     @property
     def bytes_per_step(self):
@@ -84,9 +112,9 @@ class Group:
         """Return a sentence for every machine whose clock differs."""
         words = "The clock of %s is %.0f s %s that of %s: times in logs and records differ by as much"
         return [
-            words % (link.host, abs(link.clock_s), "ahead of" if link.clock_s > 0 else "behind", self.hosts[0])
-            for link in self._links
-            if getattr(link, "clock_s", 0.0)
+            words % (row["host"], abs(row["clock_s"]), "ahead of" if row["clock_s"] > 0 else "behind", self.hosts[0])
+            for row in self.rows
+            if abs(row["clock_s"]) > CLOCK_S
         ]
 
     def prepare_keras(self):
@@ -117,42 +145,25 @@ class Group:
         return batch.total
 
     def after_step(self, wants_save):
-        """End a step: stop or save where that was announced; return whether a checkpoint is written now.
-
-        The first process announces it a step ahead: until the others have confirmed, it does not begin the next step,
-        so that none of them can be beyond it.
-        """
+        """End a step: stop or save where any process wants it; return whether all write a checkpoint now."""
         self._longest = max(self._longest, time.monotonic() - self._began)
-        planned = self._plan
-        if planned.get("stop", {}).get("step") == self._steps:
-            self.stop.asked, self.stop.reason = True, planned["stop"]["reason"]
-        if self.rank == 0 and self._asked.asked and "stop" not in planned:
-            self._announce("stop", self._asked.reason)
-        if self.rank == 0 and wants_save and "save" not in planned:
-            self._announce("save", "")
-        if planned.get("save", {}).get("step") == self._steps:
-            del planned["save"]
-            return True
-        return False
-
-    def _announce(self, what, reason):
-        for link in self._links:
-            self._send(link, "announce", what=what, step=self._steps + 1, reason=reason)
-        for link in self._links:
-            while not link.acknowledged.acquire(timeout=0.2):
-                self._wait_if_failed()
-        self._plan[what] = {"step": self._steps + 1, "reason": reason}
+        asked, reason = self._asked.asked, self._asked.reason
+        flags = [asked and reason == "interrupted", asked and reason != "interrupted", wants_save]
+        interrupted, limited, save = self.engine.sum_figures([float(flag) for flag in flags])
+        if interrupted or limited:
+            self.stop.asked, self.stop.reason = True, "interrupted" if interrupted else "max_minutes"
+        return bool(save)
 
     def ask_to_stop(self, _stop, reason):
-        """Ask for the end of the training, which the first process then announces."""
-        if self.rank == 0 and not self._asked.asked:
+        """Ask for the end of the training after the present step."""
+        if not self._asked.asked:
             self._asked.asked, self._asked.reason = True, reason
 
     def settle_stop(self):
-        """Let all processes know whether they are asked to stop; outside of steps."""
-        asked, reason = self.agree([self._asked.asked, self._asked.reason])
-        if asked:
-            self.stop.asked, self.stop.reason = True, reason
+        """Let all processes know whether any of them is asked to stop; outside of steps."""
+        for asked, reason in self.gather_values([self._asked.asked, self._asked.reason]):
+            if asked:
+                self.stop.asked, self.stop.reason = True, reason
 
     def mean(self, values):
         """Mean of some figures over the items of the whole batch, from each process's mean over its own."""
@@ -171,15 +182,16 @@ class Group:
 
     def gather(self, arrays):
         """Return the rows of all processes, in order: name -> array."""
-        parts = [_unpack(payload) for payload in self._exchange(_pack(arrays))]
+        parts = [_unpack(value) for value in self.gather_values(_pack(arrays))]
         return {name: np.concatenate([part[name] for part in parts]) for name in arrays}
 
     def gather_values(self, value):
         """Return a value of every process, as JSON knows it."""
-        return [json.loads(payload.decode("utf-8")) for payload in self._exchange(json.dumps(value).encode("utf-8"))]
+        self._busy = True
+        return self._exchange("value", next(self._values), value, PATIENCE_S)
 
     def agree(self, value):
-        """Return what the first process says."""
+        """Return the value of the first process."""
         return self.gather_values(value)[0]
 
     def unite(self, model):
@@ -190,179 +202,122 @@ class Group:
         if len(set(self.gather_values(digest))) == 1:
             return
         mine = {"%05d" % number: each for number, each in enumerate(present)} if self.rank == 0 else {}
-        stored = _unpack(self._exchange(_pack(mine))[0])
+        stored = _unpack(self.agree(_pack(mine)))
         model.set_weights([stored[name] for name in sorted(stored)])
 
-    def _exchange(self, payload):
-        """Give bytes, and get those of all processes by number."""
-        self._busy = True
-        if self.rank:
-            self._send(self._links[0], "value", payload)
-            return _split(self._value(self._links[0]))
-        parts = [payload] + [self._value(link) for link in self._links]
-        joined = json.dumps([len(part) for part in parts]).encode("ascii") + b"\n" + b"".join(parts)
-        for link in self._links:
-            self._send(link, "value", joined)
-        return parts
+    def _exchange(self, topic, number, value, patience_s):
+        """Put a value into the engine's store, and get those of all processes by number.
 
-    def _value(self, link):
-        while True:
-            with contextlib.suppress(queue.Empty):
-                return link.values.get(timeout=0.2)
-            self._wait_if_failed()
-
-    def _send(self, link, kind, payload=b"", **fields):
-        try:
-            link.send(kind, payload, **fields)
-        except OSError:
-            self._lost(link)
-            self._wait_if_failed()
+        Raises:
+            SilentError: a process has put nothing for so long, or the store, in the first process, is gone.
+        """
+        text, key = json.dumps(value), "%s/%s/%d/%%d/%%d" % (self.settings["id"], topic, number)
+        pieces, values = [text[begin : begin + PIECE] for begin in range(0, len(text), PIECE)], []
+        with _silence_of(0):  # it has the store
+            for index, piece in enumerate([str(len(pieces)), *pieces]):
+                self.engine.put(key % (self.rank, index), piece)
+        for rank in range(self.size):
+            with _silence_of(rank):
+                count = int(self.engine.get(key % (rank, 0), patience_s))
+                text = "".join(self.engine.get(key % (rank, index), patience_s) for index in range(1, count + 1))
+                values.append(json.loads(text))
+        # All have put this value: they have got all those before.
+        for before in self._kept.pop(topic, ()):
+            with _silence_of(0):
+                self.engine.delete(before)
+        self._kept[topic] = [key % (self.rank, index) for index in range(len(pieces) + 1)]
+        return values
 
     # -- faults
 
-    def _listen(self, link):
-        try:
-            while True:
-                self._take(link, *link.receive())
-        except (EOFError, OSError):
-            self._lost(link)
-
-    def _take(self, link, message, payload):
-        kind = message["kind"]
-        if kind == "beat":
-            link.arrived, link.busy = message["arrived"], message["busy"]
-        elif kind == "value":
-            link.values.put(payload)
-        elif kind == "announce":
-            self._plan[message["what"]] = {"step": message["step"], "reason": message["reason"]}
-            link.send("ack")
-        elif kind == "ack":
-            link.acknowledged.release()
-        elif kind == "stop":
-            self._asked.asked = True
-        elif kind == "error":
-            self.fail("process %d on %s: %s" % (link.rank, link.host, message["message"]), message["type"])
-        elif kind == "failed":
-            self.fail(message["message"], message["type"], heard=True)
-        elif kind == "end":
-            self._over.set()
-
-    def _lost(self, link):
-        if self._over.is_set():
-            return
-        self.fail("process %d of %d (process id %s on %s) ended without a word" % (
-            link.rank, self.size, link.pid, link.host))  # fmt: skip
-
-    def _beat(self):
-        while not self._over.is_set():
-            for link in self._links:
-                with contextlib.suppress(OSError):  # `_listen` notices as well
-                    link.send("beat", arrived=self._steps, busy=self._busy)
-                silent = time.monotonic() - link.seen
-                if silent > SILENT_S:
-                    self.fail("process %d of %d, on %s, has sent nothing for %.0f s: it or its machine stands still"
-                              % (link.rank, self.size, link.host, silent))  # fmt: skip
-            if self.rank == 0:
-                self._find_late()
-            elif self._asked.asked and not self._told:
-                self._told = True
-                with contextlib.suppress(OSError):
-                    self._links[0].send("stop")
+    def _watch(self):
+        """Exchange a beat every other second; end this process where another one is silent or hangs."""
+        late = {}
+        for beat in itertools.count():
+            try:
+                rows = self._exchange("beat", beat, [self._steps, self._busy], SILENT_S)
+            except SilentError as error:
+                self.fail("%s has sent nothing for %.0f s: it or its machine stands still, or is gone"
+                          % (self._name(error.rank), SILENT_S))  # fmt: skip
+                return
+            newest, now = max(steps for steps, _ in rows), time.monotonic()
+            for rank, (steps, busy) in enumerate(rows):
+                if steps >= newest or busy:
+                    late.pop(rank, None)
+                elif late.setdefault(rank, (steps, now))[0] != steps:
+                    late[rank] = (steps, now)
+                elif now - late[rank][1] > max(LATE_S, LATE_STEPS * self._longest):
+                    self.fail("%s hangs: it has not begun step %d, which others began %.0f s ago"
+                              % (self._name(rank), newest, now - late[rank][1]))  # fmt: skip
             time.sleep(BEAT_S)
 
-    def _find_late(self):
-        """Fail where a process has not begun a step for long that another has begun."""
-        places = {0: (self._steps, self._busy)}
-        places.update((link.rank, (link.arrived, link.busy)) for link in self._links)
-        newest, now = max(steps for steps, _ in places.values()), time.monotonic()
-        for rank, (steps, busy) in places.items():
-            since = self._late.get(rank)
-            if steps >= newest or busy:
-                self._late.pop(rank, None)
-            elif since is None or since[0] != steps:
-                self._late[rank] = (steps, now)
-            elif now - since[1] > max(LATE_S, LATE_STEPS * self._longest):
-                self.fail("process %d of %d, on %s, hangs: it has not begun step %d, which others began %.0f s ago"
-                          % (rank, self.size, self.hosts[rank], newest, now - since[1]))  # fmt: skip
+    def _name(self, rank):
+        row = self.rows[rank]
+        return "process %d of %d (process id %s on %s)" % (rank, self.size, row["pid"], row["host"])
 
-    def fail(self, message, kind=protocol.GROUP_BROKEN, heard=False):
-        """Take note that the group is broken; all its processes end.
-
-        Args:
-            message: why.
-            kind: type of the error.
-            heard: from the first process, which then reports it.
-        """
+    def fail(self, message, kind=protocol.GROUP_BROKEN):
+        """Report why this process ends, and end it, whatever its main thread waits for; the first report counts."""
         with self._failing:
-            if self.failure is not None or self._over.is_set():
+            if self._over:
                 return
-            self.failure = (message, kind, heard)
-        if self.rank == 0:
-            for link in self._links:
-                with contextlib.suppress(OSError):
-                    link.send("failed", message=message, type=kind)
-        threading.Thread(target=self._end, daemon=True).start()
-
-    def _end(self):
-        """End this process, whatever its main thread waits for."""
-        message, kind, heard = self.failure
-        if not heard:
             with contextlib.suppress(OSError):  # the host may be gone as well
                 self.report(message, kind)
-        sys.stderr.write("The training ends: %s\n" % message)
-        sys.stderr.flush()
-        time.sleep(0.3)  # so that the others hear of it
-        os._exit(1)
-
-    def _wait_if_failed(self):
-        """Where the group is broken another thread ends this process soon."""
-        while self.failure is not None:
-            time.sleep(0.1)
+            sys.stderr.write("The training ends: %s\n" % message)
+            sys.stderr.flush()
+            os._exit(1)
 
     def explain(self, error):
-        """Report an error of the main thread, unless it only follows from another process's end."""
-        deadline = time.monotonic() + EXPLAIN_S
+        """Report an error of the main thread; first give time to name the process from whose end it may follow."""
         known = type(error).__name__ in protocol.ERROR_KINDS
-        while not known and time.monotonic() < deadline:
-            self._wait_if_failed()
-            time.sleep(0.05)
-        message, kind = str(error) or type(error).__name__, type(error).__name__
-        if self.rank == 0:
-            self.fail(message, kind)
-        else:
-            with contextlib.suppress(OSError):
-                self._links[0].send("error", message=message, type=kind)
-            time.sleep(EXPLAIN_S)
-        self._wait_if_failed()
+        if not known and (isinstance(error, SilentError) or _OF_ANOTHER.search(describe(error))):
+            time.sleep(SILENT_S + 2 * BEAT_S)
+        message = str(error) or type(error).__name__
+        prefix = "process %d on %s: " % (self.rank, self.hosts[self.rank]) if self.rank else ""
+        self.fail(prefix + message, type(error).__name__)
 
     def close(self):
-        """End together: the others wait until the first has written everything."""
-        if self.rank == 0:
-            self._over.set()
-            for link in self._links:
-                with contextlib.suppress(OSError):
-                    link.send("end")
-        else:
-            self._busy = True
-            while not self._over.wait(0.2):
-                self._wait_if_failed()
+        """End together: the first process, which has the store, ends last."""
+        self.gather_values(None)
+        with self._failing:
+            self._over = True
+        key = self.settings["id"] + "/left/%d"
+        with contextlib.suppress(Exception):  # a process that was named above may be gone by now, as it should
+            if self.rank:
+                self.engine.put(key % self.rank, "")
+            else:
+                for rank in range(1, self.size):
+                    self.engine.get(key % rank, SILENT_S)
+        self.engine.leave()
+
+
+class SilentError(Exception):
+    """A process has put nothing into the store.
+
+    Args:
+        rank: its number.
+        error: the engine's.
+    """
+
+    def __init__(self, rank, error):
+        super().__init__("process %d gave no value: %s" % (rank, describe(error)))
+        self.rank = rank
+
+
+@contextlib.contextmanager
+def _silence_of(rank):
+    """Turn errors of a store, whose types differ from engine to engine, into one."""
+    try:
+        yield
+    except Exception as error:
+        raise SilentError(rank, error) from error
 
 
 def _pack(arrays):
     content = io.BytesIO()
     np.savez(content, **arrays)
-    return content.getvalue()
+    return base64.b64encode(content.getvalue()).decode("ascii")
 
 
-def _unpack(payload):
-    with np.load(io.BytesIO(payload), allow_pickle=False) as stored:
+def _unpack(text):
+    with np.load(io.BytesIO(base64.b64decode(text)), allow_pickle=False) as stored:
         return {name: stored[name] for name in stored.files}
-
-
-def _split(joined):
-    head, _, rest = joined.partition(b"\n")
-    parts, begin = [], 0
-    for size in json.loads(head.decode("ascii")):
-        parts.append(rest[begin : begin + size])
-        begin += size
-    return parts

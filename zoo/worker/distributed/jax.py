@@ -8,9 +8,6 @@ import weakref
 
 import numpy as np
 
-from zoo.worker.distributed import channel
-
-
 class Engine:
     """Adds up over all processes.
 
@@ -31,9 +28,25 @@ class Engine:
 
         group = self._group
         jax.config.update("jax_cpu_collectives_implementation", "gloo")
-        port = group.agree(channel.free_port())
-        jax.distributed.initialize("%s:%d" % (group.hosts[0], port), group.size, group.rank)
-        self._jax = jax
+        address = "%s:%d" % (group.hosts[0], group.rows[0]["port"])
+        jax.distributed.initialize(address, group.size, group.rank, cluster_detection_method="deactivate")
+        from jax._src import distributed  # its store has no public name
+        from jax.experimental import multihost_utils
+
+        self._jax, self._client, self._gathered = jax, distributed.global_state.client, multihost_utils.process_allgather
+        self.put, self.delete = self._client.key_value_set, self._client.key_value_delete
+
+    def get(self, key, patience_s):
+        """Return a text from the store; wait until it is there."""
+        return self._client.blocking_key_value_get(key, int(1000 * patience_s))
+
+    def leave(self):
+        """Leave the coordination service, which waits for all processes."""
+        self._jax.distributed.shutdown()
+
+    def sum_figures(self, values):
+        """Add up some numbers, (n,)."""
+        return self._gathered(np.array(values, np.float32)).sum(axis=0)
 
     def prepare_keras(self):
         """Shard batches and replicate weights from now on."""

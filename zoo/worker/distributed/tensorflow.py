@@ -8,8 +8,6 @@ import os
 
 import numpy as np
 
-from zoo.worker.distributed import channel
-
 # All operations are among the same processes.
 GROUP_KEY = 1
 
@@ -36,8 +34,7 @@ class Engine:
         tensorflow.config.threading.set_intra_op_parallelism_threads(threads)
         tensorflow.config.threading.set_inter_op_parallelism_threads(threads)
         os.environ.pop("TF_CONFIG", None)
-        places = ["%s:%d" % (group.hosts[group.rank], channel.free_port())]
-        workers = [each[0] for each in group.gather_values(places)]
+        workers = ["%s:%d" % (row["host"], row["port"]) for row in group.rows]
         distribute = tensorflow.distribute
         resolver = distribute.cluster_resolver.SimpleClusterResolver(
             tensorflow.train.ClusterSpec({"worker": workers}),
@@ -45,8 +42,19 @@ class Engine:
             task_id=group.rank,
             rpc_layer="grpc",
         )
-        self._strategy = distribute.MultiWorkerMirroredStrategy(resolver)
-        self._tensorflow = tensorflow
+        self._strategy = distribute.MultiWorkerMirroredStrategy(resolver)  # opens the coordination service as well
+        from tensorflow.python.eager import context
+
+        self._tensorflow, service = tensorflow, context.context()
+        self.put, self.delete = service.set_config_key_value, service.delete_config_key_value
+        self._get = service.get_config_key_value
+
+    def get(self, key, patience_s):
+        """Return a text from the store; wait until it is there."""
+        return self._get(key, int(1000 * patience_s))
+
+    def leave(self):
+        """End the connections: the process ends with them."""
 
     def prepare_keras(self):
         """Change Keras so that it computes over all items of a batch."""

@@ -4,8 +4,14 @@ import datetime
 import functools
 import os
 import sys
+import threading
 
 import numpy as np
+
+# To connect, after all have met: one may import the framework much faster than another.
+CONNECT = datetime.timedelta(minutes=5)
+# In steps: a process that is lost is noticed by the host or by the group.
+PATIENCE = datetime.timedelta(days=1)
 
 
 class Engine:
@@ -30,15 +36,42 @@ class Engine:
         on_cuda = os.environ.get("KERAS_TORCH_DEVICE", "cpu").startswith("cuda")
         if group.settings["host"] == "127.0.0.1":
             os.environ.setdefault("GLOO_SOCKET_IFNAME", "lo0" if sys.platform == "darwin" else "lo")
-        patience, store = datetime.timedelta(days=1), None
-        if group.rank == 0:
-            store = distributed.TCPStore(group.hosts[0], 0, is_master=True, timeout=patience, wait_for_workers=False)
-        port = group.agree(store.port if store else None)
-        store = store or distributed.TCPStore(group.hosts[0], port, is_master=False, timeout=patience)
+        self._address = (group.hosts[0], group.rows[0]["port"])
+        self._local, self._torch, self._distributed, self._on_cuda = threading.local(), torch, distributed, on_cuda
+        self._local.store = self._connected(group.rank == 0)
         backend = "nccl" if on_cuda else "gloo"
-        distributed.init_process_group(backend, store=store, rank=group.rank, world_size=group.size, timeout=patience)
+        distributed.init_process_group(
+            backend, store=self._local.store, rank=group.rank, world_size=group.size, timeout=PATIENCE
+        )
         self.describe = "torch.distributed %s" % backend
-        self._torch, self._distributed, self._on_cuda = torch, distributed, on_cuda
+
+    def _connected(self, is_master):
+        """Connect to the store, which the first process opens."""
+        host, port = self._address
+        return self._distributed.TCPStore(host, port, is_master=is_master, timeout=CONNECT, wait_for_workers=False)
+
+    @property
+    def _store(self):
+        """The connection of this thread: while one thread waits, no other can use the same connection."""
+        if not hasattr(self._local, "store"):
+            self._local.store = self._connected(False)
+        return self._local.store
+
+    def put(self, key, text):
+        """Put a text into the store."""
+        self._store.set(key, text)
+
+    def get(self, key, patience_s):
+        """Return a text from the store; wait until it is there."""
+        self._store.wait([key], datetime.timedelta(seconds=patience_s))
+        return self._store.get(key).decode("utf-8")
+
+    def delete(self, key):
+        """Remove a text."""
+        self._store.delete_key(key)
+
+    def leave(self):
+        """End the connections: the process ends with them."""
 
     def prepare_keras(self):
         """Change Keras so that it computes over all items of a batch."""
