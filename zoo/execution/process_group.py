@@ -12,8 +12,8 @@ from pathlib import Path
 from typing import IO
 
 from zoo.core import paths
-from zoo.runs import event_log
 from zoo.execution.launchers import Command, Executor, Job, Launcher, Process
+from zoo.runs import event_log
 
 # Number of a process among those of its training.
 RANK = "ZOO_RANK"

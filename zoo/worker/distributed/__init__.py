@@ -1,8 +1,8 @@
 """One training on several processes: each takes its share of every batch, and gradients are averaged every step.
 
-``meeting`` exchanges addresses; then the engine of a framework, ``torch``, ``jax`` or ``tensorflow``, connects the
-processes, keeps their key-value store and adds up. ``group`` is what processes agree on, and notices who stands still;
-``keras_parts`` is what Keras needs. A process that ends is noticed by the host that started it.
+``meeting`` exchanges addresses. An engine (``torch``, ``jax`` or ``tensorflow``) connects the processes,
+keeps their key-value store and adds up. ``group`` lets processes agree, and notices one that stands still;
+``keras_parts`` is what Keras needs. The host that started the processes notices one that ends.
 """
 
 import contextlib

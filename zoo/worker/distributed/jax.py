@@ -8,6 +8,7 @@ import weakref
 
 import numpy as np
 
+
 class Engine:
     """Adds up over all processes.
 
@@ -33,7 +34,11 @@ class Engine:
         from jax._src import distributed  # its store has no public name
         from jax.experimental import multihost_utils
 
-        self._jax, self._client, self._gathered = jax, distributed.global_state.client, multihost_utils.process_allgather
+        self._jax, self._client, self._gathered = (
+            jax,
+            distributed.global_state.client,
+            multihost_utils.process_allgather,
+        )
         self.put, self.delete = self._client.key_value_set, self._client.key_value_delete
 
     def get(self, key, patience_s):
