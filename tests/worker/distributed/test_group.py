@@ -1,20 +1,61 @@
-"""Processes that meet, agree, stop together, and miss one that is gone: here threads, which connect just the same."""
+"""Processes that agree, stop together, and miss one that stands still: here threads, with an engine in memory."""
 
-import os
 import threading
 import time
 import types
 from collections.abc import Callable
-from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
 
 
-def settings(processes: int, **more: Any) -> dict[str, Any]:
-    known = {"processes": processes, "host": "127.0.0.1", "port": None, "join_s": 5.0, "threads": 1}
-    return known | {"id": "aa", "key": "0" * 32} | more
+class Engine:
+    """Store and sums of an engine, in memory.
+
+    Args:
+        shared: the values of the store.
+        meet: where all are for a sum.
+        size: how many there are.
+    """
+
+    needs_equal_shares, bytes_per_step, describe = False, 0, "memory"
+
+    def __init__(self, shared: dict[str, Any], meet: threading.Barrier, size: int) -> None:
+        self.shared, self.meet, self.size = shared, meet, size
+        self.leave = lambda: None
+
+    def start(self, device: Any) -> None:
+        """Nothing is connected."""
+
+    def enter(self) -> None:
+        """Nothing is counted."""
+
+    def watch(self, model: Any) -> None:
+        """Nothing is noted."""
+
+    def put(self, key: str, text: str) -> None:
+        assert key not in self.shared, "no store lets a value be put twice"
+        self.shared[key] = text
+
+    def get(self, key: str, patience_s: float) -> str:
+        deadline = time.monotonic() + min(patience_s, 20.0)
+        while key not in self.shared:
+            if time.monotonic() > deadline:
+                raise TimeoutError(key)
+            time.sleep(0.002)
+        return str(self.shared[key])
+
+    def delete(self, key: str) -> None:
+        del self.shared[key]
+
+    def sum_figures(self, values: list[float]) -> Any:
+        sums = self.shared.setdefault("sums", [])
+        sums.append(np.array(values))
+        self.meet.wait(10)
+        total = np.sum(sums[-self.size :], axis=0)
+        self.meet.wait(10)
+        return total
 
 
 def at_once(*works: Callable[[], Any]) -> list[Any]:
@@ -35,105 +76,173 @@ def at_once(*works: Callable[[], Any]) -> list[Any]:
     return results
 
 
-def groups(folder: Path, count: int) -> list[Any]:
-    from zoo.worker.distributed import channel
+def groups(count: int) -> list[Any]:
     from zoo.worker.distributed.group import Group
 
-    def join(rank: int) -> Any:
+    rows = [{"host": "a", "pid": 70 + rank, "port": 1, "clock_s": 9.0 * rank} for rank in range(count)]
+    settings, shared, meet = {"processes": count, "id": "aa"}, {}, threading.Barrier(count)
+    made = []
+    for rank in range(count):
         asked = types.SimpleNamespace(asked=False, reason="interrupted")
-        links, hosts = channel.meet(settings(count), str(folder), rank)
-        return Group(rank, settings(count), links, hosts, asked, "torch")
+        made.append(Group(rank, settings, rows, asked, "torch"))
+        made[-1].engine, made[-1].asked = Engine(shared, meet, count), asked
+    return made
 
-    return at_once(*(lambda rank=rank: join(rank) for rank in range(count)))
 
-
-def test_all_get_the_rows_of_all_in_order_and_what_the_first_says(keras: types.ModuleType, tmp_path: Path) -> None:
-    three = groups(tmp_path, 3)
+def test_all_get_the_rows_of_all_in_order_and_the_value_of_the_first(keras: types.ModuleType) -> None:
+    three = groups(3)
     rows = at_once(*(lambda g=g: g.gather({"x": np.full(g.rank + 1, g.rank)}) for g in three))
     assert all(row["x"].tolist() == [0, 1, 1, 2, 2, 2] for row in rows)
     assert at_once(*(lambda g=g: g.agree(g.rank + 7) for g in three)) == [7, 7, 7]
-    assert not list(tmp_path.glob(".meeting*"))
-    at_once(*(g.close for g in three))
 
 
-def test_a_signal_to_any_of_them_stops_all_after_the_same_step(keras: types.ModuleType, tmp_path: Path) -> None:
-    """No thread waits for another here but where the group has it wait: at a barrier, as gradients are one."""
+def test_rows_of_several_messages_arrive_whole_and_do_not_fill_the_store(
+    keras: types.ModuleType, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    from zoo.worker.distributed import group
+
+    monkeypatch.setattr(group, "PIECE", 1000)
+    pair = groups(2)
+    for _ in range(5):
+        rows = at_once(*(lambda g=g: g.gather({"x": np.arange(900.0) + 900 * g.rank}) for g in pair))
+        assert all(np.array_equal(row["x"], np.arange(1800.0)) for row in rows)
+    at_once(*(lambda g=g: g.agree(1) for g in pair))
+    assert len(pair[0].engine.shared) == 4
+
+
+def test_weights_of_the_first_become_those_of_all(keras: types.ModuleType) -> None:
+    pair, models = groups(2), []
+    for g in pair:
+        model = Model([np.full((2, 2), 1.0 + g.rank), np.arange(3) + g.rank])
+        models.append(model)
+    at_once(*(lambda g=g: g.unite(models[g.rank]) for g in pair))
+    for model in models:
+        assert [each.tolist() for each in model.weights] == [[[1.0, 1.0], [1.0, 1.0]], [0, 1, 2]]
+
+
+class Model:
+    """As much of a model as has weights."""
+
+    def __init__(self, weights: list[Any]) -> None:
+        self.weights = weights
+
+    def get_weights(self) -> list[Any]:
+        return self.weights
+
+    def set_weights(self, weights: list[Any]) -> None:
+        self.weights = weights
+
+
+def steps(group: Any, act: Callable[[Any, int], bool]) -> tuple[list[int], int]:
+    """Steps that ended with a checkpoint, and the one that was the last of at most nine."""
     from zoo.worker import distributed
 
-    pair, meet = groups(tmp_path, 2), threading.Barrier(2)
-
-    def steps(group: Any) -> int:
-        for step in range(1, 2000):
-            time.sleep(0.01)
-            group.enter(distributed.share_of_batch((np.zeros(1), np.zeros(1)), 0, 2))
-            meet.wait(10)
-            if step == 5 and group.rank == 1:
-                group._asked.asked = True
-            group.after_step(False)
-            if group.stop.asked:
-                return step
-        return 0
-
-    first, second = at_once(*(lambda g=g: steps(g) for g in pair))
-    assert first == second > 5
-    at_once(*(g.close for g in pair))
+    saved = []
+    for step in range(1, 10):
+        group.enter(distributed.share_of_batch((np.zeros(1), np.zeros(1)), 0, 2))
+        if group.after_step(act(group, step)):
+            saved.append(step)
+        if group.stop.asked:
+            break
+    return saved, step
 
 
-def test_a_checkpoint_that_is_due_for_the_first_is_due_for_all(keras: types.ModuleType, tmp_path: Path) -> None:
+@pytest.mark.parametrize("reason", ["interrupted", "max_minutes"])
+def test_a_signal_to_any_of_them_stops_all_after_the_same_step(keras: types.ModuleType, reason: str) -> None:
+    def act(group: Any, step: int) -> bool:
+        if step == 5 and group.rank == 1:
+            group.asked.asked, group.asked.reason = True, reason
+        return False
+
+    pair = groups(2)
+    assert at_once(*(lambda g=g: steps(g, act) for g in pair)) == [([], 5)] * 2
+    assert [g.stop.reason for g in pair] == [reason] * 2
+
+
+def test_a_checkpoint_that_is_due_for_one_is_due_for_all(keras: types.ModuleType) -> None:
+    found = at_once(*(lambda g=g: steps(g, lambda g, step: g.rank == 0 and step == 3) for g in groups(2)))
+    assert found == [([3], 9)] * 2
+
+
+def test_a_signal_outside_of_steps_is_known_to_all(keras: types.ModuleType) -> None:
+    pair = groups(2)
+    pair[1].asked.asked = True
+    at_once(*(g.settle_stop for g in pair))
+    assert [g.stop.asked for g in pair] == [True, True]
+
+
+def ended(pair: list[Any], monkeypatch: pytest.MonkeyPatch) -> list[tuple[str, str]]:
+    """What the groups report once they watch each other."""
+    from zoo.worker.distributed import group
+
+    said: list[tuple[str, str]] = []
+    monkeypatch.setattr(group, "SILENT_S", 0.5)
+    monkeypatch.setattr(group, "BEAT_S", 0.05)
+    monkeypatch.setattr(group.os, "_exit", lambda code: None)
+    threads = [threading.Thread(target=each._watch) for each in pair]
+    for each in pair:
+        each.report = lambda message, kind: said.append((message, kind))
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join(20)
+        assert not thread.is_alive()
+    return said
+
+
+def test_one_that_stands_still_is_named(keras: types.ModuleType, monkeypatch: pytest.MonkeyPatch) -> None:
+    said = ended(groups(3)[:2], monkeypatch)
+    assert said[0][0].startswith("process 2 of 3 (process id 72 on a) has sent nothing for 0 s")
+    assert said[0][1] == "GroupError"
+
+
+def test_one_that_begins_no_step_is_named_unless_it_is_busy(
+    keras: types.ModuleType, monkeypatch: pytest.MonkeyPatch
+) -> None:
     from zoo.worker import distributed
+    from zoo.worker.distributed import group
 
-    pair, meet = groups(tmp_path, 2), threading.Barrier(2)
+    monkeypatch.setattr(group, "LATE_S", 0.3)
+    three = groups(3)
+    batch = distributed.share_of_batch((np.zeros(1), np.zeros(1)), 0, 2)
+    for each in three[:2]:
+        each.enter(batch)
+    three[0].enter(batch)  # the second one has begun a step less, the third none, but it is busy
+    assert "process 1 of 3 (process id 71 on a) hangs: it has not begun step 2" in ended(three, monkeypatch)[0][0]
 
-    def steps(group: Any) -> list[int]:
-        saved = []
-        for step in range(1, 8):
-            group.enter(distributed.share_of_batch((np.zeros(1), np.zeros(1)), 0, 2))
-            meet.wait(10)
-            if group.after_step(group.rank == 0 and step == 3):
-                saved.append(step)
-        return saved
 
-    assert at_once(*(lambda g=g: steps(g) for g in pair)) == [[4], [4]]
+def test_clocks_that_differ_are_named(keras: types.ModuleType) -> None:
+    (words,) = groups(2)[0].clocks()
+    assert "9 s ahead of" in words
+
+
+def test_an_error_of_its_own_is_reported_at_once(keras: types.ModuleType, monkeypatch: pytest.MonkeyPatch) -> None:
+    from zoo.worker.distributed import group
+
+    said: list[str] = []
+    second = groups(2)[1]
+    second.report = lambda message, _kind: said.append(message)
+    monkeypatch.setattr(group.os, "_exit", lambda code: said.append(str(code)))
+    second.explain(ValueError("no such column"))
+    assert said == ["process 1 on a: no such column", "1"]
+
+
+def test_an_error_that_follows_from_another_end_waits_for_the_cause(
+    keras: types.ModuleType, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    from zoo.worker.distributed import group
+
+    waited: list[float] = []
+    monkeypatch.setattr(group.time, "sleep", waited.append)
+    monkeypatch.setattr(group.os, "_exit", lambda code: None)
+    groups(2)[0].explain(RuntimeError("[gloo/transport/tcp/pair.cc] Connection closed by peer"))
+    assert waited == [group.SILENT_S + 2 * group.BEAT_S]
+
+
+def test_all_end_together(keras: types.ModuleType) -> None:
+    left: list[int] = []
+    pair = groups(2)
+    for each in pair:
+        each.engine.leave = lambda rank=each.rank: left.append(rank)
     at_once(*(g.close for g in pair))
-
-
-def test_one_that_does_not_come_is_named(keras: types.ModuleType, tmp_path: Path) -> None:
-    from zoo.worker.distributed import channel
-
-    few = settings(3, join_s=1.0)
-    first, _ = at_once(lambda: channel.meet(few, str(tmp_path), 0), lambda: channel.meet(few, str(tmp_path), 1))
-    assert "2 of 3 processes came" in str(first)
-    assert "missing: 2" in str(first)
-
-
-def test_each_knows_the_process_of_the_other(keras: types.ModuleType, tmp_path: Path) -> None:
-    pair = groups(tmp_path, 2)
-    assert [link.pid for group in pair for link in group._links] == [os.getpid()] * 2
-    at_once(*(g.close for g in pair))
-
-
-def test_a_port_that_is_taken_and_a_folder_that_is_not_shared(keras: types.ModuleType, tmp_path: Path) -> None:
-    import socket
-
-    from zoo.worker.distributed import channel
-
-    with socket.socket() as other:
-        other.bind(("127.0.0.1", 0))
-        other.listen()
-        taken = settings(2, port=other.getsockname()[1])
-        with pytest.raises(Exception, match="is taken on"):
-            channel.meet(taken, str(tmp_path), 0)
-    with pytest.raises(Exception, match=r"this folder is not the one that the others share"):
-        channel.meet(settings(2, join_s=0.2), str(tmp_path), 1)
-
-
-def test_two_trainings_at_one_address(keras: types.ModuleType, tmp_path: Path) -> None:
-    from zoo.worker.distributed import channel
-
-    other = settings(2, key="1" * 32)
-    first, second = at_once(
-        lambda: channel.meet(settings(2, join_s=2.0), str(tmp_path), 0),
-        lambda: channel.meet(other, str(tmp_path), 1),
-    )
-    assert "two trainings use one address" in str(second)
-    assert "1 of 2 processes came" in str(first)
+    assert sorted(left) == [0, 1]

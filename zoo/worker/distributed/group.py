@@ -233,9 +233,10 @@ class Group:
     def _watch(self):
         """Exchange a beat every other second; end this process where another one is silent or hangs."""
         late = {}
-        for beat in itertools.count():
+        beats = itertools.count()
+        while not self._over:
             try:
-                rows = self._exchange("beat", beat, [self._steps, self._busy], SILENT_S)
+                rows = self._exchange("beat", next(beats), [self._steps, self._busy], SILENT_S)
             except SilentError as error:
                 self.fail("%s has sent nothing for %.0f s: it or its machine stands still, or is gone"
                           % (self._name(error.rank), SILENT_S))  # fmt: skip
@@ -262,6 +263,7 @@ class Group:
                 return
             with contextlib.suppress(OSError):  # the host may be gone as well
                 self.report(message, kind)
+            self._over = True
             sys.stderr.write("The training ends: %s\n" % message)
             sys.stderr.flush()
             os._exit(1)
