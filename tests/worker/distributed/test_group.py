@@ -192,7 +192,7 @@ def ended(pair: list[Any], monkeypatch: pytest.MonkeyPatch) -> list[tuple[str, s
 
 def test_one_that_stands_still_is_named(keras: types.ModuleType, monkeypatch: pytest.MonkeyPatch) -> None:
     said = ended(groups(3)[:2], monkeypatch)
-    assert said[0][0].startswith("process 2 of 3 (process id 72 on a) has sent nothing for 0 s")
+    assert said[0][0].startswith("process 2 of 3 (process id 72 on a) does not answer (waited ")
     assert said[0][1] == "GroupError"
 
 

@@ -232,14 +232,14 @@ class Group:
 
     def _watch(self):
         """Exchange a beat every other second; end this process where another one is silent or hangs."""
-        late = {}
-        beats = itertools.count()
+        late, beats = {}, itertools.count()
         while not self._over:
+            began = time.monotonic()
             try:
                 rows = self._exchange("beat", next(beats), [self._steps, self._busy], SILENT_S)
             except SilentError as error:
-                self.fail("%s has sent nothing for %.0f s: it or its machine stands still, or is gone"
-                          % (self._name(error.rank), SILENT_S))  # fmt: skip
+                self.fail("%s does not answer (waited %.0f s): it or its machine stands still or is gone"
+                          % (self._name(error.rank), time.monotonic() - began))  # fmt: skip
                 return
             newest, now = max(steps for steps, _ in rows), time.monotonic()
             for rank, (steps, busy) in enumerate(rows):
