@@ -31,15 +31,15 @@ def test_what_is_no_such_file_is_refused(tmp_path: Path, content: bytes) -> None
 def test_other_models_are_no_networks_for_style(tmp_path: Path) -> None:
     (tmp_path / "w.tflite").write_bytes(published.tflite({"network/a": np.ones((2, 3), np.float32)}))
     with pytest.raises(ZooError, match="not predictor and transformer"):
-        style_any.open_weights(tmp_path)
+        io.read(tmp_path)
     published.style_network(tmp_path / "net")
     with pytest.raises(ZooError, match="no networks for style in one pass"):
-        style_any.open_weights(tmp_path / "net")
+        style_any.require_both(tmp_path / "net", io.read(tmp_path / "net"))
 
 
 def test_the_real_ones(shared_data: Path, tmp_path: Path) -> None:
     folder = shared_data / "style_arbitrary"
-    weights = style_any.open_weights(folder)
+    weights = style_any.require_both(folder, io.read(folder))
     assert sum(array.size for array in weights.arrays.values()) == 2_512_634
     assert weights.arrays["conv1/kernel"].shape == (9, 9, 3, 8)
     assert weights.arrays["predict_block3_depthwise/depthwise_kernel"].shape == (3, 3, 144, 1)

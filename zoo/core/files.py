@@ -12,7 +12,7 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
-from zoo.core import console
+from zoo.core import console, file_locks
 from zoo.core.errors import StorageError
 
 FULL = (errno.ENOSPC, errno.EDQUOT)
@@ -232,22 +232,17 @@ def locked(path: Path, purpose: str) -> Iterator[None]:
         path: the lock file; its folder is made first.
         purpose: what the holder does, to follow "Another process", such as ``"fetches mnist.npz"``.
     """
-    import filelock
-
-    lock = filelock.FileLock(path)
-    try:
-        path.parent.mkdir(parents=True, exist_ok=True)
+    with contextlib.ExitStack() as opened:
         try:
-            lock.acquire(timeout=0)
-        except filelock.Timeout:
-            console.say(f"Another process {purpose}; waiting for it to finish.")
-            lock.acquire()
-    except (OSError, NotImplementedError) as error:
-        raise storage_error("write", path.parent, error) from error
-    try:
+            path.parent.mkdir(parents=True, exist_ok=True)
+            handle = file_locks.open_file(path)
+            opened.callback(os.close, handle)
+            if not file_locks.acquire(handle):
+                console.say(f"Another process {purpose}; waiting for it to finish.")
+                file_locks.acquire(handle, wait=True)
+        except OSError as error:
+            raise storage_error("write", path.parent, error) from error
         yield
-    finally:
-        lock.release()
 
 
 def storage_error(verb: str, path: Path, error: BaseException, remedy: str = "") -> StorageError:

@@ -1,7 +1,4 @@
-"""Hold what is in use by a shared lock, so that nobody removes it meanwhile.
-
-The system releases a lock when the last process that has it open is gone, however that ended.
-"""
+"""Hold what is in use by a shared lock, so that nobody removes it in the meantime."""
 
 import contextlib
 import os
@@ -9,6 +6,7 @@ import sys
 from collections.abc import Iterator
 from pathlib import Path
 
+from zoo.core import file_locks
 from zoo.core.errors import ZooError
 
 _LONGEST = 200
@@ -26,8 +24,6 @@ def using(lock: Path) -> Iterator[None]:
 
     Where nothing can be written, as in a cache that is shared read-only, it is not held.
     """
-    import fcntl
-
     handle = _opened(lock)
     if handle is None:
         yield
@@ -37,7 +33,7 @@ def using(lock: Path) -> Iterator[None]:
         with contextlib.suppress(OSError):  # a file system without locks, or a full one
             if _alone(handle):
                 os.ftruncate(handle, 0)
-            fcntl.flock(handle, fcntl.LOCK_SH)
+            file_locks.acquire(handle, shared=True, wait=True)
             os.write(handle, _user().encode("utf-8", "replace"))
         yield
     finally:
@@ -75,22 +71,17 @@ def is_used(lock: Path) -> bool:
 def _opened(lock: Path) -> int | None:
     try:
         lock.parent.mkdir(parents=True, exist_ok=True)
-        return os.open(lock, os.O_RDWR | os.O_APPEND | os.O_CREAT | os.O_NOFOLLOW | os.O_NONBLOCK, 0o600)
+        return file_locks.open_file(lock, os.O_RDWR | os.O_APPEND | os.O_CREAT)
     except OSError:
         return None
 
 
 def _alone(handle: int) -> bool:
     """Take the lock alone, unless another process holds it."""
-    import fcntl
-
     try:
-        fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
-    except BlockingIOError:
-        return False
-    except OSError:  # this file system knows no locks
+        return file_locks.acquire(handle)
+    except OSError:  # a file system without locks
         return True
-    return True
 
 
 def _user() -> str:

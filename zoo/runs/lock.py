@@ -1,18 +1,13 @@
-"""Allow one writer a run folder: a lock that the host holds and its worker inherits.
+"""Allow one writer a run folder: a lock that the host holds and its worker inherits."""
 
-The system lets go of it when the last of the two is gone, however they ended; nothing has to be cleaned up.
-"""
-
-import errno
 import json
 import os
 import shlex
-import stat
 import time
 from pathlib import Path
 from typing import Any
 
-from zoo.core import console, uses
+from zoo.core import console, file_locks, uses
 from zoo.core.errors import ZooError
 
 NAME = ".lock"
@@ -31,7 +26,7 @@ def take(folder: Path, command: list[str]) -> int:
         An open file: as long as it, or a copy in another process, is open, nobody else gets the lock.
     """
     try:
-        handle = _opened(folder, os.O_RDWR | os.O_CREAT)
+        handle = file_locks.open_file(folder / NAME)
     except OSError as error:
         raise ZooError(
             f"Cannot write into the run folder {folder}: {error.strerror}", "Make it writable, or copy it."
@@ -53,35 +48,18 @@ def take(folder: Path, command: list[str]) -> int:
     return handle
 
 
-def _opened(folder: Path, flags: int) -> int:
-    """Open the lock file; it is never followed as a link nor waited for as a pipe, which a stranger's could be.
-
-    Raises:
-        OSError: it cannot be opened, or is no plain file.
-    """
-    handle = os.open(folder / NAME, flags | os.O_NONBLOCK | os.O_NOFOLLOW, 0o600)
-    if stat.S_ISREG(os.fstat(handle).st_mode):
-        return handle
-    os.close(handle)
-    raise OSError(errno.EINVAL, f"{NAME} is no plain file")
-
-
 def _locked(handle: int, folder: Path) -> bool:
-    import fcntl
-
     try:
-        fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
-    except OSError as error:
-        if error.errno in (errno.EWOULDBLOCK, errno.EACCES, errno.EAGAIN):
-            return False
-        console.warn(f"The disk of {folder} knows no locks: start no second command that writes there")
-    return True
+        return file_locks.acquire(handle)
+    except OSError:
+        console.warn(f"{folder} is on a file system without locks: do not run two commands on it")
+        return True
 
 
 def is_held(folder: Path) -> bool:
     """Whether a process writes into a run folder now; nothing is changed there."""
     try:
-        handle = _opened(folder, os.O_RDONLY)
+        handle = file_locks.open_file(folder / NAME, os.O_RDONLY)
     except OSError:
         return False
     try:

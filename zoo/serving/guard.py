@@ -20,7 +20,6 @@ from zoo.serving.metrics import Metrics
 OPEN = ("/healthz", "/readyz")
 # The page holds no secret; what it asks for does.
 PAGE = ("/", "/page.css", "/page.js")
-READING = ("GET", "HEAD", "OPTIONS")
 POLICY = (
     "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' blob: data:; connect-src 'self'; "
     "base-uri 'none'; form-action 'none'; frame-ancestors 'none'"

@@ -1,4 +1,4 @@
-"""A worker's process: started in its proven stack, spoken to from the event loop, and started again after its end."""
+"""A worker process of a server: start it in its stack, and exchange messages with it from the event loop."""
 
 import asyncio
 import contextlib

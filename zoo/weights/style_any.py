@@ -30,11 +30,8 @@ def describes(path: Path) -> bool:
     return path.is_dir() and any(path.glob("*.tflite"))
 
 
-def open_weights(path: Path) -> Weights:
-    """Read the folder of the two published files, or a file that holds the weights of both networks."""
-    from zoo.weights import io
-
-    weights = io.read(path)
+def require_both(path: Path, weights: Weights) -> Weights:
+    """Return the weights that were read from a path if they are those of both networks, else stop."""
     if set(weights.arrays) != set(_names()):
         raise ZooError(
             f"{path} ({weights.kind}, {len(weights.arrays)} weights) holds no networks for style in one pass",

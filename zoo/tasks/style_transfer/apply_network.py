@@ -91,7 +91,8 @@ def _styles(settings: RestyleConfig, items: list[pipeline.Item]) -> "list[Bytes]
 
 def _network(settings: RestyleConfig, source: Run | None) -> tuple[Weights, Arguments]:
     if settings.takes_any:
-        return style_any.open_weights(user_path(settings.weights) if settings.weights else style_any.published()), {}
+        path = user_path(settings.weights) if settings.weights else style_any.published()
+        return style_any.require_both(path, io.read(path)), {}
     return network_of(source.folder / "weights.npz" if source else user_path(str(settings.weights)))
 
 

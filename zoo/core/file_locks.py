@@ -1,0 +1,36 @@
+"""Lock files. The system releases a lock when the last process that has it open is gone, however that ended."""
+
+import errno
+import os
+import stat
+from pathlib import Path
+
+
+def open_file(path: Path, flags: int = os.O_RDWR | os.O_CREAT) -> int:
+    """Open a lock file; a link is not followed and a pipe is not waited for.
+
+    Raises:
+        OSError: it cannot be opened, or is not a plain file.
+    """
+    handle = os.open(path, flags | os.O_NONBLOCK | os.O_NOFOLLOW, 0o600)
+    if stat.S_ISREG(os.fstat(handle).st_mode):
+        return handle
+    os.close(handle)
+    raise OSError(errno.EINVAL, f"{path.name} is not a plain file")
+
+
+def acquire(handle: int, *, shared: bool = False, wait: bool = False) -> bool:
+    """Take the lock of an open file; return False where another process holds it.
+
+    Raises:
+        OSError: the file system has no locks.
+    """
+    import fcntl
+
+    try:
+        fcntl.flock(handle, (fcntl.LOCK_SH if shared else fcntl.LOCK_EX) | (0 if wait else fcntl.LOCK_NB))
+    except (BlockingIOError, PermissionError):
+        if wait:
+            raise
+        return False
+    return True
