@@ -20,9 +20,9 @@ class Member:
         self.rank, self.size = rank, size
 
     def bounds(self, count: int) -> tuple[int, int]:
-        from zoo.worker import distributed
+        from zoo.worker.distributed.group import Group
 
-        both: tuple[int, int] = distributed.bounds(self.rank, self.size, count)
+        both: tuple[int, int] = Group.bounds(self, count)
         return both
 
 

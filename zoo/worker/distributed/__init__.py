@@ -30,14 +30,6 @@ def share_of_batch(arrays, begin, total):
     return share
 
 
-def bounds(rank, size, count):
-    """Where the share of a process begins and ends, among ``count`` items in order.
-
-    Shares differ by one item at most.
-    """
-    return rank * count // size, (rank + 1) * count // size
-
-
 def require_divisible(batch_size, group):
     """Refuse a size of batches that cannot be shared.
 

@@ -20,7 +20,6 @@ import time
 import numpy as np
 
 from zoo import protocol
-from zoo.worker import distributed
 from zoo.worker.distributed import meeting
 from zoo.worker.errors import UserError, describe
 
@@ -104,9 +103,13 @@ class Group:
         begin, end = self.bounds(self.present[1])
         return (end - begin) / float(self.present[1])
 
-    def bounds(self, count):
-        """Return where the share of this process begins and ends, among ``count`` items."""
-        return distributed.bounds(self.rank, self.size, count)
+    def bounds(self, count, rank=None):
+        """Return where the share of a process, or of this one, begins and ends, among ``count`` items in order.
+
+        Shares differ by one item at most.
+        """
+        rank = self.rank if rank is None else rank
+        return rank * count // self.size, (rank + 1) * count // self.size
 
     def clocks(self):
         """Return a sentence for every machine whose clock differs."""

@@ -59,10 +59,8 @@ def moments_of_all(group, add_up, mean, variance):
 
 def _weights(group):
     """Share of the items of the present batch in every process."""
-    from zoo.worker import distributed
-
     total = group.present[1]
-    shares = [distributed.bounds(rank, group.size, total) for rank in range(group.size)]
+    shares = [group.bounds(total, rank) for rank in range(group.size)]
     return [(end - begin) / float(total) for begin, end in shares]
 
 
