@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from zoo.execution import process_group
+from zoo.execution import diagnosis, process_group
 from zoo.execution.launchers import local
 from zoo.execution.worker_process import Outcome
 
@@ -63,10 +63,17 @@ def test_one_that_is_killed_is_named_and_not_those_that_give_up_because_of_it(tm
     assert time.monotonic() - began < 30
 
 
-def test_a_signal_is_the_error_of_the_run_unless_the_process_reported_one() -> None:
+def test_a_signal_is_the_error_of_the_run_unless_the_process_reported_one(tmp_path: Path) -> None:
     outcome = Outcome()
     outcome.lost("process 1 of 2", -9)
     assert outcome.error["message"] == "process 1 of 2 was killed by SIGKILL"
+    outcome = Outcome()
+    outcome.lost("process 1 of 2", 137)
+    outcome.returncode = 137
+    assert (
+        diagnosis.failure(outcome, tmp_path, "cpu").message
+        == "Process 1 of 2 ended with status 137 and did not say why"
+    )
     outcome = Outcome(error={"event": "error", "message": "no such column"})
     outcome.lost("process 1 of 2", -9)
     assert outcome.error["message"] == "no such column"

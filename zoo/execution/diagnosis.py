@@ -72,7 +72,7 @@ def _ending(outcome: Outcome, folder: Path) -> str:
         often = "often the system, out of memory" if name == "SIGKILL" else "out of memory"
         why = f" ({often}: try a smaller batch)" if ran_out_of_memory(outcome, folder) else ""
         return f"The worker was killed by {name}{why}"
-    return f"The worker ended with status {outcome.returncode} and did not say why"
+    return f"{outcome.process} ended with status {outcome.returncode} and did not say why".capitalize()
 
 
 def _indented(text: str) -> str:

@@ -33,6 +33,7 @@ class Outcome:
         interrupted: the user asked it to stop.
         silent_s: it was killed after so many seconds without an event; 0 otherwise.
         returncode: exit status; negative for a signal.
+        process: name of the process whose exit status that is.
     """
 
     start: Event = field(default_factory=dict)
@@ -43,10 +44,11 @@ class Outcome:
     interrupted: bool = False
     silent_s: float = 0.0
     returncode: int = 0
+    process: str = "The worker"
 
     def lost(self, process: str, status: int) -> None:
         """Note which of several processes ended before its time, and how where it cannot have reported that."""
-        self.returncode = status
+        self.process, self.returncode = process, status
         if status < 0 and not self.error:
             message = f"{process} was killed by {signal.Signals(-status).name}"
             self.error = {"event": "error", "type": protocol.GROUP_BROKEN, "message": message}

@@ -192,8 +192,18 @@ def ended(pair: list[Any], monkeypatch: pytest.MonkeyPatch) -> list[tuple[str, s
 
 def test_one_that_stands_still_is_named(keras: types.ModuleType, monkeypatch: pytest.MonkeyPatch) -> None:
     said = ended(groups(3)[:2], monkeypatch)
-    assert said[0][0].startswith("process 2 of 3 (process id 72 on a) does not answer (waited ")
+    assert said[0][0].startswith("process 2 of 3 (process id 72 on a) does not answer")
     assert said[0][1] == "GroupError"
+
+
+def test_the_first_is_named_where_its_store_never_returns(
+    keras: types.ModuleType, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """As that of PyTorch while the process that has it is stopped: a request waits for its cancellation."""
+    pair = groups(2)
+    pair[1].engine.get = lambda key, patience_s: time.sleep(3)
+    said = ended(pair[1:], monkeypatch)
+    assert "process 0 of 2 (process id 70 on a) does not answer" in said[0][0]
 
 
 def test_one_that_begins_no_step_is_named_unless_it_is_busy(

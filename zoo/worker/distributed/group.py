@@ -237,13 +237,17 @@ class Group:
         """Exchange a beat every other second; end this process where another one is silent or hangs."""
         late, beats = {}, itertools.count()
         while not self._over:
-            began = time.monotonic()
+            # PyTorch's store does not return at all while the first process, which has it, stands still.
+            limit = threading.Timer(SILENT_S + BEAT_S, self._fail_silent, [0])
+            limit.daemon = True
+            limit.start()
             try:
                 rows = self._exchange("beat", next(beats), [self._steps, self._busy], SILENT_S)
             except SilentError as error:
-                self.fail("%s does not answer (waited %.0f s): it or its machine stands still or is gone"
-                          % (self._name(error.rank), time.monotonic() - began))  # fmt: skip
+                self._fail_silent(error.rank)
                 return
+            finally:
+                limit.cancel()
             newest, now = max(steps for steps, _ in rows), time.monotonic()
             for rank, (steps, busy) in enumerate(rows):
                 if steps >= newest or busy:
@@ -254,6 +258,9 @@ class Group:
                     self.fail("%s hangs: it has not begun step %d, which others began %.0f s ago"
                               % (self._name(rank), newest, now - late[rank][1]))  # fmt: skip
             time.sleep(BEAT_S)
+
+    def _fail_silent(self, rank):
+        self.fail("%s does not answer: it or its machine stands still or is gone" % self._name(rank))
 
     def _name(self, rank):
         row = self.rows[rank]
