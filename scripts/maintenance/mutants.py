@@ -357,17 +357,17 @@ def collect(folder: Path, plugin: object, tests: list[str], log: Path) -> int:
     return int(pytest.main([*arguments, f"--rootdir={folder}", "-m", MARKS, *tests], plugins=[plugin]))
 
 
-def try_room(folder: Path, room: str, mutants: list[Mutant], temporary: Path) -> None:
+def try_room(folder: Path, room: str, only: list[str], mutants: list[Mutant], temporary: Path) -> None:
     """Find the outcome of every fault; raise RuntimeError where the tests cannot be run."""
     answer, log = temporary / f"{room.replace('/', '.')}.tests", temporary / "log"
     mirrored = (folder / "tests" / Path(room).relative_to("zoo")).with_suffix("")
     while not mirrored.is_dir():
         mirrored = mirrored.parent
-    own = [str(mirrored)]
+    own = [str(folder / path) for path in only] or [str(mirrored)]
     forked(lambda: collect(folder, Room(folder, mutants, answer), own, log), FIRST_RUN_S * 10)
     tests = read_tests(answer)
     if not tests or not answer.with_suffix(".outcomes").exists():
-        raise RuntimeError(f"{room}: the tests in {mirrored} do not run:\n{log.read_text()[-2000:]}")
+        raise RuntimeError(f"{room}: its tests do not run:\n{log.read_text()[-2000:]}")
     outcomes = json.loads(answer.with_suffix(".outcomes").read_text())
     for mutant, outcome in zip(mutants, outcomes, strict=True):
         mutant.outcome = outcome or imported_again(folder, mutant, tests, log)
@@ -392,6 +392,9 @@ def main(argv: list[str]) -> int:
     )
     parser.add_argument("--seed", type=int, default=0)
     parser.add_argument("--at-least", type=float, default=85, metavar="PERCENT", help="(default: 85)")
+    parser.add_argument(
+        "--tests", action="append", default=[], metavar="PATH", help="these instead of all of the room"
+    )
     parser.add_argument("--json", action="store_true", help="print JSON in place of the table")
     parser.add_argument("--root", type=Path, default=ROOT, help=argparse.SUPPRESS)
     arguments = parser.parse_args(argv)
@@ -410,7 +413,7 @@ def main(argv: list[str]) -> int:
             drawn = sorted(generator.sample(found, count), key=lambda mutant: (mutant.path, mutant.line))
             begun = time.monotonic()
             try:
-                try_room(folder, room, drawn, temporary)
+                try_room(folder, room, arguments.tests, drawn, temporary)
             except RuntimeError as error:
                 print(error, file=sys.stderr)
                 return BROKEN

@@ -209,10 +209,13 @@ def test_a_bar_in_a_notebook_is_html_drawn_four_times_a_second(clock: Clock, mon
         bar.label("Writing")
         bar.advance(2)
         assert repr(bar) == "Writing a & b"
+        clock.now += 0.25
+        bar.note("done")
     assert drawn == [
         '&lt;Reading&gt; <progress value="1" max="8"></progress> ',
         'Writing <progress value="4" max="8"></progress> a &amp; b',
-        'Writing <progress value="4" max="8"></progress> a &amp; b',
+        'Writing <progress value="4" max="8"></progress> done',
+        'Writing <progress value="4" max="8"></progress> done',
     ]
     with console.bar("Waiting"):
         pass

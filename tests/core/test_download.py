@@ -98,6 +98,15 @@ class Handler(http.server.BaseHTTPRequestHandler):
         time.sleep(0.5)
         self.send(CONTENT)
 
+    def serve_endless(self, _: str | None) -> None:
+        """Does not say how long the file is."""
+        self.send_response(200)
+        self.end_headers()
+        self.wfile.write(CONTENT)
+
+    def serve_unsatisfiable(self, _: str | None) -> None:
+        self.send(b"", 416)
+
     def serve_missing(self, _: str | None) -> None:
         self.send(b"no", 404)
 
@@ -277,3 +286,55 @@ def test_an_md5_is_held_against_the_file_where_no_more_is_known(site: Site, tmp_
     assert download.fetch("file.gz", [site.url("good")], md5, tmp_path).read_bytes() == CONTENT
     with pytest.raises(ZooError, match=f"it serves another file \\(md5 {md5}\\)"):
         download.fetch("other.gz", [site.url("good")], "0" * 32, tmp_path)
+
+
+def unknown(site: Site, folder: Path, kind: str, size: int | None = None) -> Path:
+    return download.fetch("file.gz", [site.url(kind)], None, folder, size)
+
+
+def test_of_an_unknown_file_only_the_length_tells_whether_it_is_whole(site: Site, tmp_path: Path) -> None:
+    (tmp_path / "file.gz.part").write_bytes(CONTENT[::-1][:HALF])  # of an earlier call, perhaps of another file
+    assert unknown(site, tmp_path, "good").read_bytes() == CONTENT
+    assert site.asked == [("good", None)]
+    for kind, words in (("broken", "the connection broke off"), ("endless", "it does not tell how long the file is")):
+        with pytest.raises(ZooError, match=words):
+            unknown(site, tmp_path / kind, kind)
+    assert unknown(site, tmp_path / "told", "endless", len(CONTENT)).read_bytes() == CONTENT
+    with pytest.raises(ZooError, match="broke off"):
+        unknown(site, tmp_path / "longer", "endless", len(CONTENT) + 1)
+    with pytest.raises(ZooError, match=f"it sends more than the {HALF:,} bytes"):
+        unknown(site, tmp_path / "shorter", "endless", HALF)
+
+
+@pytest.mark.parametrize(("kind", "words"), [("unsatisfiable", "HTTP 416"), ("missing", "HTTP 404")])
+def test_a_mirror_that_brings_nothing_is_asked_once(site: Site, tmp_path: Path, kind: str, words: str) -> None:
+    with pytest.raises(ZooError, match=words):
+        get(site, tmp_path, kind)
+    assert site.asked == [(kind, None)]
+
+
+def test_a_disk_with_just_enough_room_is_enough(site: Site, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("shutil.disk_usage", lambda _: type("Usage", (), {"free": len(CONTENT)}))
+    assert get(site, tmp_path, "good").read_bytes() == CONTENT
+
+
+@pytest.mark.parametrize(
+    ("error", "words"),
+    [
+        (TimeoutError("The read operation timed out"), "it did not answer in time"),
+        (ConnectionRefusedError(111, "Connection refused"), "it refused the connection"),
+        (OSError("IncompleteRead(3 bytes read)"), "the connection broke off"),
+        (OSError("Connection broken: reset"), "the connection broke off"),
+        (OSError("Failed to resolve 'a'"), "its name could not be looked up"),
+        (OSError("something else"), "OSError: something else"),
+    ],
+)
+def test_what_went_wrong_is_told_plainly(
+    site: Site, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, error: OSError, words: str
+) -> None:
+    def fail(*_: object, **__: object) -> None:
+        raise error
+
+    monkeypatch.setattr("requests.Session.get", fail)
+    with pytest.raises(ZooError, match=words):
+        get(site, tmp_path, "good")
