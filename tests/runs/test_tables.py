@@ -1,9 +1,12 @@
 """Tables of epochs and predictions."""
 
+import math
 from pathlib import Path
 
 import numpy as np
+import pytest
 
+from zoo.core.errors import ZooError
 from zoo.runs import tables
 
 
@@ -25,3 +28,45 @@ def test_predictions_name_the_likeliest_class(tmp_path: Path) -> None:
     lines = (tmp_path / "p.csv").read_text().splitlines()
     assert lines[1].startswith('"a,b.png",yes,0.89999')
     assert lines[2].startswith("c.png,no,0.75,")
+
+
+def test_the_columns_of_a_history_are_those_that_an_epoch_has(tmp_path: Path) -> None:
+    rows = [{"epoch": 1, "epoch_s": 2.5, "other": 1}, {"epoch": 2, "val_loss": 0.5, "stage": 1}]
+    tables.write_history(tmp_path / "history.csv", rows, ["val_loss", "accuracy"])
+    assert (tmp_path / "history.csv").read_text().splitlines() == [
+        "epoch,stage,val_loss,epoch_s",
+        "1,,,2.5",
+        "2,1,0.5,",
+    ]
+    first, second = tables.read_history(tmp_path)
+    assert math.isnan(first["val_loss"])
+    assert (first["epoch_s"], second["stage"]) == (2.5, 1.0)
+
+
+@pytest.mark.parametrize("content", [b"epoch\nx\n", b'epoch\n"1\n', b"epoch\n\xff\n"])
+def test_a_history_that_is_damaged_is_told(tmp_path: Path, content: bytes) -> None:
+    assert tables.read_history(tmp_path) == []
+    (tmp_path / "history.csv").write_bytes(content)
+    with pytest.raises(ZooError, match=r"history\.csv cannot be read"):
+        tables.read_history(tmp_path)
+
+
+def test_cells_that_are_too_many_are_left_out(tmp_path: Path) -> None:
+    (tmp_path / "history.csv").write_text("epoch,loss\n1,2,3\n")
+    assert tables.read_history(tmp_path) == [{"epoch": 1.0, "loss": 2.0}]
+
+
+def test_predictions_have_other_columns_and_a_column_a_class(tmp_path: Path) -> None:
+    probabilities = np.array([[0.25, 0.75], [1 / 3, 2 / 3]], np.float32)
+    more = {"confidence": ["low", "high"], "=x": ["1", "=2"]}
+    tables.write_predictions(tmp_path / "p.csv", ["a", "=b"], ["no", "yes"], probabilities, more)
+    assert (tmp_path / "p.csv").read_text().splitlines() == [
+        "input,class,probability,confidence,'=x,p_no,p_yes",
+        "a,yes,0.75,low,1,0.25,0.75",
+        "'=b,yes,0.6666666865348816,high,'=2,0.333333343,0.666666687",
+    ]
+    assert list(tables.likeliest(["a"], ["no", "yes"], probabilities[:1])) == [
+        {"input": "a", "class": "yes", "probability": 0.75}
+    ]
+    with pytest.raises(ValueError, match="zip"):
+        list(tables.likeliest(["a"], ["no", "yes"], probabilities))
