@@ -84,7 +84,7 @@ def _differences(build, optimizer, settings, weighted):
         np.abs(a - b).max() / (1e-6 + np.abs(b).max()) for a, b in zip(own["moments"], keras["moments"], strict=True)
     ]
     compat.keras.backend.clear_session()
-    return dict(rows, moments=float(max(apart)), learnt=float(keras["loss"][0] - keras["loss"][-1]))
+    return dict(rows, moments=float(max(apart)), learnt=keras["learnt"])
 
 
 def _train(build, optimizer, settings, weighted, by_keras):
@@ -105,6 +105,7 @@ def _train(build, optimizer, settings, weighted, by_keras):
         x = draw.rand(16, *model.inputs[0].shape[1:]).astype(np.float32)
         y = np.eye(10, dtype=np.float32)[draw.randint(0, 10, 16)]
     batch = (x, y, draw.rand(16).astype(np.float32)) if weighted else (x, y)
+    before = model.test_on_batch(*batch)[0]  # nothing is dropped there
     for _ in range(STEPS):
         if by_keras:
             figures.append(model.train_on_batch(*batch)[:2])
@@ -112,4 +113,5 @@ def _train(build, optimizer, settings, weighted, by_keras):
             figures.append(compat.train_classifier(model, *batch)[:2])
     moments = [np.array(each) for each in model.optimizer.variables if "velocity" in each.path]
     columns = np.array(figures, float).T
-    return {"loss": columns[0], "accuracy": columns[1], "moments": moments or [np.zeros(1)]}
+    learnt = float(before - model.test_on_batch(*batch)[0])
+    return {"loss": columns[0], "accuracy": columns[1], "moments": moments or [np.zeros(1)], "learnt": learnt}
