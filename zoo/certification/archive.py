@@ -98,7 +98,6 @@ def run_record(run: Path, cleaner: Cleaner) -> Json:
 
 
 def _locks(state: Certification) -> dict[str, str]:
-    """Return the checksum of each stack's lock on this platform."""
     locks = {}
     for place in state.places:
         try:

@@ -53,7 +53,6 @@ def resume(work: Work) -> Findings:
 
 
 def _killed_in_epoch(folder: Path, command: list[str]) -> int:
-    """Start a training, kill it without warning once its third epoch has ended, and return the epochs it made."""
     log = folder / "events.jsonl"
     with processes.running(command, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE) as process:
         while process.poll() is None and _epochs(log) < 3:

@@ -97,7 +97,6 @@ def _failures(rows: list[StepResult]) -> Html | None:
 
 
 def _failure(row: StepResult) -> Html:
-    """Say what failed, why as far as that is known, and what to do."""
     known = [issue for issue in known_issues.issues() if issue.id in row.issues]
     explained = [
         tag("li", f"{issue.cause} {issue.remedy} ", tag("code", issue.command) if issue.command else None,

@@ -55,7 +55,6 @@ def places(backend: str | None, stack: str) -> list[Place]:
 
 
 def _stacks(backend: str, wanted: str, here: Machine) -> list[str | None]:
-    """Return the stacks of a backend that are wanted and work here; None stands for its best."""
     if wanted == BEST:
         return [None]
     available = {row.name: row for row in stacks.load_all()}

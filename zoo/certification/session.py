@@ -122,7 +122,6 @@ class Session:
             share = self._drift(reference.gflop_per_s())
 
     def _take(self, step: Step, work: Work) -> StepResult:
-        """Take one step; its failure is a result like any other."""
         blocker = self._blocker(work.place)
         begin = StepResult(work.place.backend, work.place.stack, step.name, step.about, SKIPPED, 0.0)
         if blocker:
@@ -161,7 +160,6 @@ class Session:
         return reference.drift([self.state.reference_gflop_per_s, *speeds, *newest])
 
     def _blocker(self, place: Place) -> str:
-        """Return the name of a step that failed and without which the others make no sense."""
         for step in plan.steps_of(place, self.state.mode):
             result = self.state.result(place, step.name)
             if step.needed and result is not None and result.state != PASSED:
@@ -245,7 +243,6 @@ def _newest(folder: Path) -> Path | None:
 
 
 def _is_busy() -> bool:
-    """Whether more processes were ready to run in the last minute than a single run keeps so."""
     return hasattr(os, "getloadavg") and os.getloadavg()[0] > 1.5 * (os.cpu_count() or 1)
 
 

@@ -65,7 +65,6 @@ def _kind(checksum: str) -> str:
 
 
 def _checksum(path: Path, like: str) -> str:
-    """Checksum of a file, of the same kind as another."""
     return file_digest(path, _kind(like))
 
 

@@ -213,7 +213,6 @@ def _files_below(
 
 
 def _is_reached(folder: str, top: str) -> bool:
-    """Whether the files of a folder come where those of another one are looked for."""
     if not Path(folder).is_relative_to(top):
         return False
     return not any(part.startswith(".") for part in Path(folder).relative_to(top).parts)

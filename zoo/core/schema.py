@@ -81,7 +81,6 @@ def _needed(kind: type[Any]) -> list[str]:
 
 
 def _value(value: Any, hint: Any, where: str) -> list[str]:
-    """List the problems of one value: of the value itself, or of the rows inside it."""
     options = typing.get_args(hint) if typing.get_origin(hint) in (types.UnionType, typing.Union) else (hint,)
     for option in options:
         if _is(value, option):

@@ -77,7 +77,6 @@ def _opened(lock: Path) -> int | None:
 
 
 def _alone(handle: int) -> bool:
-    """Take the lock alone, unless another process holds it."""
     try:
         return file_locks.acquire(handle)
     except OSError:  # a file system without locks

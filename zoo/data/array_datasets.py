@@ -169,7 +169,6 @@ def _sums(folder: Path) -> dict[str, str]:
 
 
 def _write(folder: Path, arrays: "sources.Arrays") -> None:
-    """Write all arrays or none. The caller holds the lock."""
     if folder.exists():
         console.warn(f"The prepared arrays in {folder} were damaged; they are prepared again")
     with atomic_folder(folder) as part:

@@ -131,7 +131,6 @@ def _check_pair(images: Path, labels: Path, image_count: int, label_count: int) 
 
 
 def _bundled(row: DataRow) -> ArraySource:
-    """Return the source of scikit-learn's digits."""
     import numpy as np
 
     table = _digits_table()

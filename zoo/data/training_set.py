@@ -145,7 +145,6 @@ def _warn_of_duplicates(twice: duplicates.Duplicates) -> None:
 
 
 def _picture_size(settings: TrainConfig) -> int:
-    """Return the size of the pictures in pixels: what the user sets, else what the model asks for."""
     size = settings.data.size or settings.model.get("input_size")
     if not size:
         folder_scan.scan(

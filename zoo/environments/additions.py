@@ -53,7 +53,6 @@ def locked(stack: Stack, platform: str, added: Sequence[Requirement]) -> Path:
 
 
 def _pins(lock: Path) -> dict[str, str]:
-    """Return the versions of a lock, and those of the other names of its packages."""
     pins = stacks.pins(lock)
     version = next((pins[name] for name in TWINS if name in pins), None)
     return pins | dict.fromkeys(TWINS, version) if version else pins
@@ -72,7 +71,6 @@ def _resolve(stack: Stack, platform: str, wanted: list[str], pins: dict[str, str
 
 
 def _new_entries(lock: str, pins: dict[str, str]) -> str:
-    """Return the entries of packages that the stack does not have."""
     entries = re.split(r"^(?=[A-Za-z0-9])", lock, flags=re.MULTILINE)
     names = [normalize_name(re.split(r"[=\[ ;]", entry, maxsplit=1)[0]) for entry in entries]
     return "".join(entry for name, entry in zip(names, entries, strict=True) if name and name not in pins)
@@ -94,7 +92,6 @@ def _refusal(stack: Stack, wanted: list[str], pins: dict[str, str], outcome: Com
 
 
 def _pairs(words: str, pins: dict[str, str]) -> Iterator[str]:
-    """Yield where uv says that a package needs another version than the stack's."""
     for who, what in re.findall(r"(\S+) depends? on ([\w.\[\]-]+(?:[<>=!~][^\s,]*(?:, ?[<>=!~][^\s,]+)*)?)", words):
         try:
             needed = Requirement(what)

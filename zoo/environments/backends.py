@@ -96,7 +96,6 @@ def _problems(name: str, row: Any) -> list[str]:
 
 
 def _meaning(name: str, row: Backend) -> Iterator[str]:
-    """Yield what is wrong with a row whose keys and types are right."""
     if row.name != name:
         yield f"{name}.name: must be the file's name, got {row.name!r}"
     if row.device_kind not in KINDS:

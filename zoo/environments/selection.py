@@ -250,7 +250,6 @@ def _by_hand(support: Support, wanted: list[str]) -> list[str]:
 
 
 def _elsewhere(candidates: Mapping[str, Candidate], machine: Machine) -> str:
-    """List what works on this machine, as commands to type."""
     usable = works_here(candidates)
     if not usable:
         nothing = "Nothing of the zoo runs on this machine yet; it has stacks for Linux and for macOS."
@@ -264,7 +263,6 @@ def _elsewhere(candidates: Mapping[str, Candidate], machine: Machine) -> str:
 
 
 def _grouped(problems: Mapping[str, str]) -> list[str]:
-    """One sentence for all stacks with the same problem."""
     texts = dict.fromkeys(problems.values())
     return [", ".join(name for name in problems if problems[name] == text) + f": {text}" for text in texts]
 

@@ -131,7 +131,6 @@ def normalize_name(name: str) -> str:
 
 
 def _meaning(row: dict[str, Any]) -> list[str]:
-    """List what is wrong with a row whose keys and types are right."""
     problems = _one_of(row["framework"], FRAMEWORKS, "framework") + _one_of(row["keras"], KERASES, "keras")
     if not re.fullmatch(r"3\.\d{1,2}", row["python"]):
         problems.append(f'python: expected a version like "3.8", received {row["python"]!r}')

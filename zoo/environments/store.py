@@ -97,7 +97,6 @@ def ensure(
 
 
 def _base(stack: Stack, platform: str, python: Interpreter) -> Path | None:
-    """Return the environment of a stack without additions, None where it is not ready."""
     folder = environments_dir() / _folder_name(stack.name, platform, stacks.lock_file(stack, platform), python)
     return folder if env_marker.damage(folder) is None else None
 
@@ -201,7 +200,6 @@ def _discard(folder: Path) -> None:
 
 
 def _locked(folder: Path) -> AbstractContextManager[None]:
-    """Keep other processes away from a folder."""
     name = folder.name.rpartition("-")[0]
     return locked(folder.with_name(f".{folder.name}.lock"), f"is working on the environment of {name}")
 

@@ -113,7 +113,6 @@ def _whole_run(anchor: str, run: ReportedRun) -> Html:
 
 
 def _parts(run: ReportedRun, prefix: str) -> Iterator[tuple[str, str, Html | None]]:
-    """Yield anchor, heading and body of every section of a run; the caller leaves out those without a body."""
     record, folder = run.record, run.folder
     makers: list[tuple[str, str, Callable[[], Html | None]]] = [
         ("result", "Results", lambda: join([results.headline(record), results.log_end(record, folder)])),

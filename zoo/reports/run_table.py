@@ -61,7 +61,6 @@ def write(runs: list[str], root: str | None, output: str | None) -> Path:
 
 
 def _runs_of(folder: Path) -> list[Path]:
-    """Return the runs of a sweep, the last attempt of each of its elements; any other folder as it is."""
     if not sweep_record.is_sweep(folder):
         return [folder]
     sweep = sweep_record.load(folder)

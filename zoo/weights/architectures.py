@@ -22,7 +22,6 @@ class Step:
 
 
 def _v1_steps() -> list[Step]:
-    """List the layers of MobileNet v1 that have weights, but its top."""
     steps = [Step("conv1", "conv", 32, 2), Step("conv1_bn", "norm")]
     for number, (outputs, stride) in enumerate(_V1, 1):
         steps += [Step(f"conv_dw_{number}", "depthwise", stride=stride), Step(f"conv_dw_{number}_bn", "norm")]
@@ -31,7 +30,6 @@ def _v1_steps() -> list[Step]:
 
 
 def _v2_steps() -> list[Step]:
-    """List the layers of MobileNetV2 that have weights, but its top."""
     steps = [Step("Conv1", "conv", 32, 2), Step("bn_Conv1", "norm")]
     number = 0
     for outputs, repeats, first in _V2:

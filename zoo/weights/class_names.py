@@ -133,7 +133,6 @@ def named_after(classes: list[str], words: list[str], labels: list[int]) -> list
 
 
 def _readings(words: list[str], classes: list[str]) -> list[tuple[dict[str, list[int]], list[str]]]:
-    """Return the ways to read words: numbers of classes by a key, and the key of each word."""
     simple = [_simple(word) for word in words]
     readings = [(_numbers_by(classes), words), (_numbers_by([_simple(name) for name in classes]), simple)]
     return [*readings, (_numbers_by(_synsets()), words)] if classes == _imagenet() else readings

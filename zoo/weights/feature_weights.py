@@ -64,7 +64,6 @@ def _shards(folder: Path, group: dict[str, Any]) -> list[str]:
 
 
 def _group(folder: Path, group: dict[str, Any]) -> "Arrays":
-    """Read the weights of one group, which lie one after the other in its shards."""
     arrays: Arrays = {}
     names = _shards(folder, group)
     content, begin = b"".join((folder / name).read_bytes() for name in names), 0

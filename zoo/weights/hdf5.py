@@ -205,7 +205,6 @@ def _numbers(path: Path, name: str, item: Any) -> "NDArray[np.float32]":
 
 
 def _attributes(path: Path, group: Any) -> dict[str, Text]:
-    """Read the attributes that Keras writes, as text."""
     names = [name for name in group.attrs if name.rstrip("0123456789") in _ATTRIBUTES]
     return {name: _text(path, group, name) for name in names}
 

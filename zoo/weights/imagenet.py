@@ -145,7 +145,6 @@ def accept(path: Path, model: Mapping[str, Any], arrays: "Arrays", checksum: str
 
 
 def _judged(path: Path, row: Architecture, chances: "NDArray[Any]") -> str:
-    """Return the likeliest class in words."""
     names = json.loads(NAMES.read_text(encoding="utf-8"))
     best = int(chances.argmax())
     said = f"{names[str(best)][1]} ({chances[best]:.2f})"
@@ -162,7 +161,6 @@ def _judged(path: Path, row: Architecture, chances: "NDArray[Any]") -> str:
 
 
 def _picture(edge: int) -> "NDArray[Any]":
-    """Return the picture of scikit-learn, (edge, edge, 3), RGB."""
     import numpy as np
     from PIL import Image
 

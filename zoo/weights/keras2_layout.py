@@ -59,7 +59,6 @@ def _group(path: Path, tree: Tree, name: str) -> dict[str, Text]:
 
 
 def _texts(attributes: dict[str, Text], name: str) -> list[str]:
-    """Return a list that is one attribute, or spread over numbered ones."""
     parts = [attributes[name]] if name in attributes else []
     while f"{name}{len(parts)}" in attributes and name not in attributes:
         parts.append(attributes[f"{name}{len(parts)}"])

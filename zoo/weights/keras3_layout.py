@@ -66,7 +66,6 @@ def read_keras3(tree: Tree, config: Any, kind: str) -> Weights:
 
 
 def _collect(reading: _Reading, group: str, label: str, layer_class: str, config: Any) -> None:
-    """Take the weights of one layer, then those of the layers inside it."""
     variables = join(group, "vars")
     numbers = sorted(reading.numbers.get(variables, []), key=natural)
     own = config.get("config") if isinstance(config, dict) else None

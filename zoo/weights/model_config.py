@@ -126,7 +126,6 @@ def _step(row: Layer) -> tuple[list[float], list[float]] | None:
 
 
 def _flat(value: Any) -> Any:
-    """Return the numbers of nested lists; a single number as it is."""
     while isinstance(value, list) and len(value) == 1:
         value = value[0]
     return value

@@ -91,7 +91,6 @@ def choose(
 def _of_file(
     path: Path, sha256: str, source: str, model: Mapping[str, Any], given: Collection[str]
 ) -> PretrainedWeights:
-    """Return the weights of a file once they are known to be of a model."""
     npz, parameters, network = _cached(path, sha256)
     record = {"source": source, "file": str(path), "sha256": sha256, "parameters": parameters}
     if model["name"] not in imagenet.table():
@@ -104,7 +103,6 @@ def _of_file(
 
 
 def _of_the_zoo(source: str, model: Mapping[str, Any], given: Collection[str]) -> PretrainedWeights:
-    """Return the weights of a network of the zoo's own."""
     chosen = {key: value for key, value in model.items() if key in given}
     network, arguments = zoo_networks.start_from(str(model["name"]), source, chosen)
     sha256 = file_sha256(network.weights)
@@ -115,7 +113,6 @@ def _of_the_zoo(source: str, model: Mapping[str, Any], given: Collection[str]) -
 
 
 def _of_model(network: "Network | None", path: Path, npz: Path, name: str) -> "Network":
-    """Return the network of a file once it is known to be of a model."""
     from zoo.weights import io
 
     if network is None:
@@ -198,7 +195,6 @@ def _cached(path: Path, sha256: str) -> tuple[Path, int, "Network | None"]:
 
 
 def _kept(npz: Path) -> tuple[Path, int, "Network | None"] | None:
-    """Return what was once written; None where it is not there, or damaged."""
     from zoo.weights import io
     from zoo.weights.recognition import Network
 

@@ -103,7 +103,6 @@ def _with_depthwise(layer: "Arrays") -> "Arrays":
 
 
 def _kind(layer: "Arrays") -> str:
-    """Return the kind of a layer by its weights, "" for one that is none of a classifier's."""
     if "moving_mean" in layer and "moving_variance" in layer:
         return "norm"
     if "depthwise_kernel" in layer:
@@ -113,7 +112,6 @@ def _kind(layer: "Arrays") -> str:
 
 
 def _connected(trunk: "list[Arrays]") -> bool:
-    """Return whether every layer takes what the one before it gives."""
     channels = 0
     for layer in trunk:
         kernel = layer.get("kernel", layer.get("depthwise_kernel"))
@@ -215,7 +213,6 @@ def _add_top(name: str, arrays: "Arrays", top: "dict[str, Arrays]", rows: list[m
 def _differences(
     name: str, steps: list[Step], rows: list[model_config.Layer], uneven: bool, shape: list[int] | None
 ) -> list[str]:
-    """Return what the configuration has that the zoo's network has not."""
     strides = model_config.strides(rows)[: len(steps) // 2]
     wanted = [step.stride for step in steps if step.kind != "norm"]
     checks = {
@@ -229,7 +226,6 @@ def _differences(
 def _scaling(
     rows: list[model_config.Layer], pairs: "list[tuple[Step, Arrays]]"
 ) -> tuple[model_config.Scaling | None, list[str]]:
-    """Return how pixels are scaled where it is not to -1..1, and sentences about it."""
     scaling, strange = model_config.scaling(rows)
     notes = list(_doubts(rows, strange))
     if scaling:

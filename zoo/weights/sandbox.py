@@ -46,7 +46,6 @@ def read_model(path: Path) -> KerasConfig:
 
 
 def _answered(path: Path, take: Callable[[Path, Path], Any], what: str) -> Any:
-    """Return what ``take`` makes of the answer of a process that reads a file."""
     seconds = SECONDS + path.stat().st_size / 5e6
     with tempfile.TemporaryDirectory(prefix="zoo-weights-") as folder:
         try:

@@ -117,7 +117,6 @@ def _measures(compiled: Any, ordered: list[model_config.Layer]) -> str:
 
 
 def _objects(config: Any) -> Iterator[KerasConfig]:
-    """Yield every dictionary of a configuration, outer ones first."""
     pending = [config]
     while pending:
         item = pending.pop()
@@ -187,7 +186,6 @@ def _input_shape(path: Path, rows: list[KerasConfig]) -> tuple[int | None, int |
 
 
 def _outputs(layers: list[KerasConfig]) -> int | None:
-    """Return the width of the last layer that has one."""
     for row in reversed(layers):
         width = row["config"].get("units") or row["config"].get("filters")
         if isinstance(width, int) and 0 < width <= 1_000_000:

@@ -70,7 +70,6 @@ def published() -> Path:
 
 
 def _names() -> dict[str, str]:
-    """Return the published name of each weight by ours, in the order of the layers."""
     names = _transformer()
     names |= _pair("predict_conv", "MobilenetV2/Conv")
     for number in range(_BLOCKS):

@@ -58,7 +58,6 @@ def _order(prefix: str) -> Callable[[str], tuple[object, ...]]:
 
 
 def _ours(name: str, prefix: str) -> str | None:
-    """Return the zoo's name of one of PyTorch's, or None."""
     if not name.startswith(prefix):
         return None
     inside = re.fullmatch(r"layers\.(\d+)\.(.+)", name.removeprefix(prefix))

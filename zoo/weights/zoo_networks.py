@@ -224,7 +224,6 @@ def start_from(model: str, source: str, given: dict[str, Any]) -> tuple[ZooNetwo
 
 
 def _is_of_training(argument: str) -> bool:
-    """Return whether an argument is of a training and leaves the network as it is."""
     return argument.endswith("dropout") or argument in ("l2", "bn_momentum")
 
 

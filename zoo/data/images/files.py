@@ -114,7 +114,6 @@ def _gif_plays(loop: int | None) -> int:
 
 
 def _loop_option(kind: str, plays: int) -> dict[str, int]:
-    """Return Pillow's option for so many showings."""
     if kind != "GIF":
         return {"loop": plays}
     return {} if plays == 1 else {"loop": plays - 1 if plays else 0}
@@ -130,7 +129,6 @@ def _alpha(image: "Image") -> "Image":
 
 
 def _alphas(path: Path) -> Iterator["Image"]:
-    """Yield the opacity of every frame of a file."""
     yield _alpha(decode.open_upright(path))
     with _readable(), _open(path) as image:
         for number in range(1, getattr(image, "n_frames", 1)):
@@ -139,7 +137,6 @@ def _alphas(path: Path) -> Iterator["Image"]:
 
 
 def _with_alpha(pictures: "Iterable[Image]", path: Path) -> Iterator["Image"]:
-    """Give pictures the opacity of the frames of a file, at their own size."""
     for picture, alpha in zip(pictures, _alphas(path), strict=False):
         picture.putalpha(alpha.resize(picture.size))
         yield picture

@@ -165,7 +165,6 @@ def _checksums(listing: FolderListing) -> list[str]:
 
 
 def _stamp(path: Path) -> list[int] | None:
-    """Return size and time of a file, which change when it does; None for what is no file."""
     import stat
 
     try:
@@ -184,7 +183,6 @@ def _remembered(index: Path) -> dict[str, list[int | str]]:
 
 
 def _report(listing: FolderListing, skipped: list[tuple[str, str]], strict: bool) -> None:
-    """Warn of what is left out, or refuse it where nothing may be."""
     lines = listed((f"  {name}: {reason}" for name, reason in skipped), "\n")
     if skipped and strict:
         raise ZooError(
@@ -198,7 +196,6 @@ def _report(listing: FolderListing, skipped: list[tuple[str, str]], strict: bool
 
 
 def _check_classes(listing: FolderListing, usable: "NDArray[np.bool_]", skipped: list[tuple[str, str]]) -> None:
-    """Refuse a folder with a class that has nothing left to train on."""
     parts = listing.parts or ["train"] * len(listing.names)
     rows = zip(listing.labels, parts, usable, strict=True)
     trained = {label for label, part, good in rows if good and part == "train"}

@@ -116,7 +116,6 @@ def _in_parts(path: Path, parts: dict[str, str]) -> FolderListing:
 
 
 def _listing(path: Path, chosen: list[tuple[str, str, str]], notes: Sequence[str] = ()) -> FolderListing:
-    """List the pictures of (part, prefix, class) triples."""
     unreadable: list[tuple[str, str]] = []
     files_by_class = {
         (part, prefix, name): [
@@ -151,7 +150,6 @@ def _listing(path: Path, chosen: list[tuple[str, str, str]], notes: Sequence[str
 
 
 def _counts(classes: list[str], files_by_class: dict[tuple[str, str, str], list[str]]) -> str:
-    """Return the classes with their numbers of files, by part where there are parts."""
     sizes: dict[str, list[str]] = {name: [] for name in classes}
     for (part, _, name), files in files_by_class.items():
         if name in sizes:

@@ -100,7 +100,6 @@ def _folder(folder: Path, shape: tuple[int, ...], style: str) -> Inputs:
 
 
 def _picture(path: Path, shape: tuple[int, ...], style: str) -> "Bytes":
-    """Read one picture as (height, width, 1)."""
     import numpy as np
     from PIL import Image
 

@@ -119,7 +119,6 @@ def _cached(
     build: Callable[[Path], _Content],
     vocabulary: tokenization.Tokenizer | None,
 ) -> TextDataset:
-    """Read a prepared folder, built first where it is not there."""
     folder = paths.cache_dir() / "texts" / f"{row.name}-{_key(row, sha256, vocabulary)[:16]}"
     if not (folder / ABOUT).is_file():
         with locked(folder.parent / f".{folder.name}.lock", f"prepares {row.name}"):
@@ -142,7 +141,6 @@ def _key(row: TextData, sha256: str, vocabulary: tokenization.Tokenizer | None) 
 
 
 def _write(folder: Path, build: Callable[[Path], _Content]) -> None:
-    """Write everything or nothing. The caller holds the lock."""
     with atomic_folder(folder) as part:
         content = build(part)
         npy_images.save_arrays(part, content.arrays)
@@ -192,7 +190,6 @@ def _same(texts: list[str]) -> "NDArray[np.int64]":
 
 
 def _one_text(row: TextData, path: Path, vocabulary: tokenization.Tokenizer | None, folder: Path) -> _Content:
-    """Write the tokens of one text into a folder, piece by piece."""
     read, encoding = pieces.read_and_tell(path, row.encoding)
     if not any(piece.strip() for piece in read()):
         raise ZooError(f"{path} is empty", "data=text_file needs a text.")

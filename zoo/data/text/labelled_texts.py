@@ -85,7 +85,6 @@ def collect(row: LabelledData, rows: Iterable[Row], remarks: Remarks) -> Labelle
 
 
 def _labelled(rows: Iterable[Row], row: LabelledData, remarks: Remarks) -> Iterator[Row]:
-    """Leave out rows without a label."""
     for part, name, text, where in rows:
         if name.strip():
             yield part, name.strip(), text, where

@@ -86,7 +86,6 @@ def _folder_rows(row: LabelledData, root: Path, remarks: Remarks) -> Iterable[Ro
 
 
 def _part(folder: str) -> str:
-    """Return the part that the name of a folder says, such as ``train`` or ``20news-bydate-train``."""
     folder = folder.lower()
     return next((part for part in PARTS if folder == part or folder.endswith((f"-{part}", f"_{part}"))), "")
 

@@ -105,7 +105,6 @@ def _places(
 
 
 def _lacking(path: Path, columns: list[Column], some: list[list[str]], first: list[str]) -> ZooError:
-    """Return the error for a table that lacks a column: what it has, and what seems to be meant."""
     lacking = [
         (key, name) for key, name in columns if (int(name) >= len(first) if name.isdecimal() else name not in first)
     ]
@@ -125,7 +124,6 @@ def _lacking(path: Path, columns: list[Column], some: list[list[str]], first: li
 
 
 def _suggestion(some: list[list[str]], columns: list[Column]) -> str:
-    """Say which columns hold long texts and few labels."""
     body = [cells for cells in some[1:] if len(cells) == len(some[0])]
     if not body or len(columns) < 2:
         return ""

@@ -98,7 +98,6 @@ class Tokenizer:
         path.write_text(json.dumps(content, ensure_ascii=False, indent=1), encoding="utf-8")
 
     def _by_code_point(self) -> "NDArray[np.int32]":
-        """Return the number of each character, by its code point."""
         if self._table is None:
             import numpy as np
 

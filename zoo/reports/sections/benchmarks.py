@@ -88,7 +88,6 @@ def _charts(results: list[Row]) -> list[Html]:
 
 
 def _operations(results: list[Row]) -> Html | None:
-    """Draw milliseconds by size with logarithmic axes, one chart for each operation."""
     drawn = [_operation(results, name) for name in dict.fromkeys(row.get("operation", "") for row in results) if name]
     return join(drawn) if any(drawn) else None
 
@@ -124,7 +123,6 @@ def _marks(curves: dict[Place, dict[float, float]]) -> list[Mark]:
 
 
 def _networks(results: list[Row]) -> Html | None:
-    """Draw items per second of every network, mode and batch size; one chart for each mode of interleaved stacks."""
     if not any(row.get("times_the_first") for row in results):
         return _bars(results, "items_per_s", ("network", "mode", "batch_size"), "Items per second (higher is better)")
     modes = dict.fromkeys(row["mode"] for row in results if row.get("mode"))
@@ -132,19 +130,16 @@ def _networks(results: list[Row]) -> Html | None:
 
 
 def _turns(results: list[Row], mode: str) -> Html | None:
-    """Draw items per second of every stack and precision in one mode."""
     names = [name for name in ("network", "batch_size") if len({row.get(name) for row in results}) > 1]
     caption = f"{mode}, items per second (higher is better)"
     return _bars(results, "items_per_s", ("stack", "precision", *names), caption)
 
 
 def _startup(results: list[Row]) -> Html | None:
-    """Draw the seconds of every part of a start."""
     return _bars([row for row in results if row.get("what")], "median_s", ("what",), "Seconds (lower is better)")
 
 
 def _passes(results: list[Row]) -> Html | None:
-    """Draw milliseconds per pass of an encoder, measured and reported."""
     names = ("stack", "implementation", "way", "mode", "precision", "device_kind")
     return _bars(results, "pass_ms", names, "Milliseconds per pass (lower is better)")
 
@@ -157,7 +152,6 @@ _BAR_UNITS = {"items_per_s": "items/s", "median_s": "s", "pass_ms": "ms"}
 
 
 def _bars(results: list[Row], figure: str, names: tuple[str, ...], caption: str) -> Html | None:
-    """Draw a bar for every row with a value, named by these columns."""
     drawn = []
     for row in results:
         value = number_in(row.get(figure))

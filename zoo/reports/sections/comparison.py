@@ -118,7 +118,6 @@ def differences(runs: Runs) -> Html | None:
 
 
 def _is_idle(key: str) -> bool:
-    """Return True for settings that do not change the results."""
     return key.startswith("output.") or key.endswith(".about")
 
 

@@ -47,7 +47,6 @@ def headline(record: Untrusted) -> Html:
 
 
 def _linear_baseline(record: Untrusted) -> Html | None:
-    """Say how a linear classifier does on the same texts."""
     baseline = record.part("linear_baseline")
     accuracy, spent = baseline.number("test_accuracy"), baseline.number("seconds")
     if accuracy is None:
@@ -165,7 +164,6 @@ SHARES = ("accuracy", "top5")
 
 
 def _terms(rows: list[Row]) -> Html:
-    """Draw the other metrics by epoch, such as the terms of a loss."""
     terms = {name: points(rows, name) for name in list(rows[0])[:20] if name not in KNOWN}
     terms = {name: each for name, each in terms.items() if len({y for _, y in each}) > 1}
     log = all(y > 0 and not name.endswith(SHARES) for name, each in terms.items() for _, y in each)
@@ -246,7 +244,6 @@ def confusion(folder: Path) -> Html | None:
 
 
 def _figures(line: list[float], taken: list[float], classes: list[str], true: str) -> list[Html]:
-    """Return recall, precision and F1 of a class; nothing where it has no items."""
     if true not in classes or sum(line) <= 0:
         return [data(None, "")] * 3
     place = classes.index(true)
@@ -256,7 +253,6 @@ def _figures(line: list[float], taken: list[float], classes: list[str], true: st
 
 
 def _mistakes(folder: Path) -> Html | None:
-    """Show the most confident mistakes."""
     rows = untrusted.table(folder, "mistakes.csv", MOST_PREDICTIONS)
     if not rows:
         return None
