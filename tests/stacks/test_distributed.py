@@ -87,18 +87,19 @@ def events(folder: Path) -> list[dict[str, Any]]:
     return [json.loads(line) for line in lines if line.endswith("}")]
 
 
-def test_the_end_of_one_process_ends_all_and_one_process_goes_on(tmp_path: Path) -> None:
+@pytest.mark.parametrize(("stack", "victim"), [("torch", 1), ("jax", 0)])
+def test_the_end_of_one_process_ends_all_and_one_process_goes_on(tmp_path: Path, stack: str, victim: int) -> None:
     folder = tmp_path / "run"
-    words = [*SMALL, *ready("torch"), "trainer.epochs=500", "distributed.processes=2"]
+    words = [*SMALL, *ready(stack), "trainer.epochs=500", "distributed.processes=2"]
     command = [sys.executable, "-m", "zoo", "train", *words, f"output.root={tmp_path}", "output.name=run"]
     with subprocess.Popen(command, stderr=subprocess.PIPE, stdout=subprocess.DEVNULL, text=True) as process:
         while not any(event["event"] == "epoch" for event in events(folder)):
             assert process.poll() is None
             time.sleep(0.1)
         pids = [row["process"] for row in events(folder)[0]["processes"]["all"]]
-        os.kill(pids[1], signal.SIGKILL)
+        os.kill(pids[victim], signal.SIGKILL)
         began = time.monotonic()
-        assert "process 1 of 2" in process.communicate()[1]
+        assert f"process {victim} of 2 was killed by SIGKILL" in process.communicate()[1]
     assert time.monotonic() - began < 30
     assert process.returncode == 1
     kept = max(int(path.stem) for path in (folder / "checkpoints").glob("*.json"))
