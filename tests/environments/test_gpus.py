@@ -33,3 +33,17 @@ def test_text_that_is_no_display_report_is_none(text: str) -> None:
 )
 def test_a_gpu_is_described_by_what_is_known(gpu: gpus.Gpu, text: str) -> None:
     assert gpus.describe(gpu) == text
+
+
+@pytest.mark.parametrize(
+    ("name", "compute"),
+    [
+        ("NVIDIA GeForce GTX 1080", "6.1"), ("Tesla P100-PCIE-16GB", "6.0"), ("NVIDIA GeForce GTX 970", "5.2"),
+        ("NVIDIA GeForce RTX 4060", None), ("NVIDIA GeForce GTX 1660", None), ("NVIDIA TITAN Xp", "6.1"),
+    ],
+)  # fmt: skip
+def test_the_compute_capability_of_old_cards_is_known_by_name(name: str, compute: str | None) -> None:
+    (gpu,) = gpus.of_linux({gpus.NVIDIA: f"{name}, 8192, 535.1"}, [])
+    assert gpu.compute == compute
+    (told,) = gpus.of_linux({gpus.NVIDIA: f"{name}, 8192, 535.1", gpus.NVIDIA_COMPUTE: "8.9"}, [])
+    assert told.compute == "8.9"

@@ -27,7 +27,7 @@ AUTOMATIC = [
         "gpu",
         "passed over metal: it needs macOS 12.0 or newer, this is 10.15",
     ),
-    ("two_gpus", "plaidml", "plaidml-0.7", "gpu", "computes on the GPU AMD Radeon Pro 450"),
+    ("two_gpus", "cpu", "tf-1.8", "cpu", "passed over plaidml: it needs macOS 10.14 or newer, this is 10.13.4"),
     ("two_gpus_sonoma", "metal", "tf-2.12", "gpu", "computes on the GPU AMD Radeon Pro 5500M"),
     (
         "gtx_750_ti",
@@ -104,8 +104,6 @@ NAMED = [
     ("cpu", "mac_pro_2010", None, "plaidml-0.7", "cpu"),
     ("plaidml", "linux_cpu", None, "plaidml-0.7", "cpu"),
     ("plaidml", "linux_nvidia", None, "plaidml-0.7", "cpu"),
-    ("plaidml", "gtx_750_ti", None, "plaidml-0.7", "cpu"),
-    ("plaidml", "two_gpus", None, "plaidml-0.7", "gpu"),
     ("openvino", "linux_cpu", None, "openvino", "cpu"),
 ]
 # backend, machine, stack, pieces of what is said
@@ -137,6 +135,8 @@ REFUSED = [
     ),
     ("cuda", "linux_driver_470", None, ["driver 525.60 or newer, this is 470", "Update NVIDIA's driver to 580"]),
     ("cuda", "linux_arm64_nvidia", None, ["locks for linux-x86_64, none for linux-arm64", "backend=cpu"]),
+    ("plaidml", "gtx_750_ti", None, ["10.14 or newer, this is 10.13.6", "backend=cpu"]),
+    ("plaidml", "two_gpus", None, ["Update macOS to 10.14 or newer", "GPU AMD Radeon Pro 450"]),
     ("plaidml", "linux_arm64", None, ["locks for linux-x86_64, none for linux-arm64"]),
     ("openvino", "linux_arm64_old", None, ["needs glibc 2.35 or newer, this system has 2.31"]),
     ("jax", "linux_no_avx", None, ["needs a processor with AVX"]),
@@ -183,9 +183,27 @@ def test_an_environment_of_the_users_own_needs_no_lock() -> None:
     assert choice.stack.name == "tf-2.5"
 
 
+@pytest.mark.parametrize(
+    ("name", "driver", "compute", "expected", "piece"),
+    [
+        ("NVIDIA GeForce RTX 5090", "570.86", "12.0", ("cuda", "jax-cuda"), "up to compute capability 9.0"),
+        ("NVIDIA GeForce RTX 5090", "580.65", "12.0", ("cuda", "torch-cuda"), "RTX 5090"),
+        ("NVIDIA H100 PCIe", "570.86", "9.0", ("cuda", "tf-2.21-cuda"), "H100"),
+    ],
+)
+def test_a_gpu_newer_than_a_stack_is_not_given_to_it(
+    name: str, driver: str, compute: str, expected: tuple[str, str], piece: str
+) -> None:
+    machine = machines.load("linux_nvidia")
+    gpu = dataclasses.replace(machine.gpus[0], name=name, driver=driver, compute=compute)
+    choice = selection.select(None, dataclasses.replace(machine, gpus=[gpu]))
+    assert (choice.backend.name, choice.stack.name) == expected
+    assert piece in "\n".join(choice.reasons)
+
+
 def test_the_external_gpu_is_preferred_to_the_built_in_one() -> None:
     inside, outside = machines.load("two_gpus"), machines.load("rx_5700_xt")
-    both = dataclasses.replace(inside, gpus=[*inside.gpus, *outside.gpus])
+    both = dataclasses.replace(inside, os_version="10.15", gpus=[*inside.gpus, *outside.gpus])
     choice = selection.select("plaidml", both)
     assert choice.gpu == outside.gpus[0]
 

@@ -99,6 +99,8 @@ def _lacking(platform: Platform, machine: Machine, gpu: Gpu | None) -> Iterator[
         yield f"needs NVIDIA's driver {platform.minimum_driver} or newer, this is {gpu.driver}"
     if gpu and _older(gpu.compute or "", platform.minimum_compute):
         yield f"needs compute capability {platform.minimum_compute} or newer, {gpu.name} has {gpu.compute}"
+    if gpu and platform.maximum_compute and _older(platform.maximum_compute, gpu.compute):
+        yield f"has kernels up to compute capability {platform.maximum_compute}, {gpu.name} has {gpu.compute}"
 
 
 def _older(present: str, minimum: str | None) -> bool:

@@ -22,6 +22,13 @@ VENDOR_WORDS = {"apple": "apple", "nvidia": "nvidia", "geforce": "nvidia", "amd"
                 "ati": "amd", "firepro": "amd", "intel": "intel"}  # fmt: skip
 
 
+COMPUTE_BY_NAME = {
+    r"GTX 10[5-8]0|TITAN X[p ]|Tesla P40?\b|Quadro P[1-6]\d{3}|GT 1030": "6.1",
+    r"P100|GP100": "6.0",
+    r"GTX 9[5-8]0|TITAN X$|Tesla M\d|Quadro M\d": "5.2",
+    r"GTX 7[45]0|GTX 8[56]0M": "5.0",
+}
+
 Entry = Mapping[str, object]  # one GPU, as system_profiler prints it
 
 
@@ -84,11 +91,19 @@ def _nvidia_gpus(text: str, capabilities: str) -> list[Gpu]:
     lines = [line.rsplit(",", 2) for line in text.splitlines() if line.count(",") >= 2]
     rows = [[cell.strip() for cell in line] for line in lines]
     numbers = re.findall(r"^\d+\.\d+$", capabilities, re.MULTILINE)
-    compute = numbers if len(numbers) == len(rows) else [None] * len(rows)
+    compute = numbers if len(numbers) == len(rows) else [_compute_of(row[0]) for row in rows]
     return [
         Gpu(row[0], "nvidia", _megabytes(row[1]), driver=row[2], compute=number)
         for row, number in zip(rows, compute, strict=True)
     ]
+
+
+def _compute_of(name: str) -> str | None:
+    """Return the compute capability of cards whose drivers may not tell it: Maxwell and Pascal, by their names.
+
+    Source: NVIDIA's list of CUDA GPUs.
+    """
+    return next((number for pattern, number in COMPUTE_BY_NAME.items() if re.search(pattern, name)), None)
 
 
 def _pci_gpus(text: str) -> list[Gpu]:

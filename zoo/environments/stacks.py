@@ -36,7 +36,8 @@ class Platform:
     ``devices`` names what it can compute on there; ``stand_in_for`` the GPU build whose Keras generation it brings
     to the CPU; ``minimum_os`` the oldest macOS on which everything in the lock loads, ``minimum_glibc`` the oldest C
     library of Linux. ``cpu_features`` are instructions of the processor without which it dies at import;
-    ``minimum_driver`` and ``minimum_compute`` are what its CUDA and cuDNN ask of an NVIDIA GPU.
+    ``minimum_driver`` and ``minimum_compute`` are what its CUDA and cuDNN ask of an NVIDIA GPU, ``maximum_compute``
+    is the newest generation that it has kernels for.
     """
 
     requirements: list[str]
@@ -47,6 +48,7 @@ class Platform:
     minimum_glibc: str | None = None
     minimum_driver: str | None = None
     minimum_compute: str | None = None
+    maximum_compute: str | None = None
     cpu_features: list[str] = dataclasses.field(default_factory=list)
 
 
