@@ -17,13 +17,20 @@ from zoo.runs.context import RunContext, create_context, refuse_without_keras
 from zoo.runs.lifecycle import record_outcome, start_run
 from zoo.runs.records import Json
 from zoo.runs.result import Run
-from zoo.tasks import trained_run
-from zoo.tasks.image_classification import evaluation_data, evaluation_summary, photo_stream, predict, predict_photos
+from zoo.tasks.image_classification import (
+    evaluation_data,
+    evaluation_summary,
+    photo_stream,
+    predict,
+    predict_photos,
+    source,
+)
 from zoo.tasks.image_classification.evaluation_data import Inputs
 from zoo.tasks.image_classification.judging import Judging
 from zoo.tasks.image_classification.photo_stream import PhotoStream, Picture
 from zoo.tasks.image_classification.predict_photos import Classifier
 from zoo.tasks.image_classification.prediction_writer import BEST, PredictionWriter
+from zoo.tasks.image_classification.source.run import TrainedRun
 from zoo.weights import class_names
 
 if TYPE_CHECKING:
@@ -38,30 +45,27 @@ THUMB = 224
 def evaluate(overrides: list[str]) -> Run:
     """Hold a trained run, or published weights, against labelled images."""
     predict.refuse_video(value_of("data.root", overrides))
-    without_run = predict.is_without_run(overrides)
-    source = None if without_run else trained_run.open_run(EVALUATE, overrides, predict.NEEDED)
-    trained = trained_run.model(source, given=value_of("model", overrides)) if source else None
+    found = source.find(EVALUATE, overrides)
     context = create_context(EVALUATE, overrides)
     refuse_without_keras(context)
     settings = context.settings
-    if source and trained and settings.uses_own_data:
-        inputs = predict.test_set(source, TestData(test_limit=settings.data.test_limit))
-        return _of_arrays(context, evaluation_data.trained_network(source, trained), inputs)
+    if isinstance(found, TrainedRun) and settings.uses_own_data:
+        inputs = predict.test_set(found.run, TestData(test_limit=settings.data.test_limit))
+        return _of_arrays(context, found.classifier(), inputs)
     if settings.data.name != "folder":
-        return _of_arrays(context, *evaluation_data.data_set(context, source, trained))
+        return _of_arrays(context, *evaluation_data.data_set(context, found))
     folder = labelled_folder.find(str(settings.data.root))
-    if source and trained:
-        evaluation_data.warn_of_own_images(source, folder)
-        if trained["args"]["input_shape"][2] == 1:
-            return _of_arrays(context, *evaluation_data.gray_folder(settings, source, trained, folder))
-        return _of_folder(context, predict.classifier_of(source, trained), folder)
-    return _of_folder(context, predict.named_classifier(context), folder)
+    if isinstance(found, TrainedRun):
+        evaluation_data.warn_of_own_images(found.run, folder)
+        if found.shape[2] == 1:
+            return _of_arrays(context, *evaluation_data.gray_folder(settings, found, folder))
+    return _of_folder(context, found.classifier(context), folder)
 
 
 def add_defaults(overrides: list[str], here: Machine) -> list[str]:
     """Add the fastest backend for photos, or backend and stack of the run that ``run=`` names."""
     named = value_of("data.root", overrides) and value_of("data", overrides) in (None, "folder")
-    return predict.defaults(EVALUATE, overrides, here, lambda model: bool(named) and predict.is_of_photos(model))
+    return source.add_defaults(EVALUATE, overrides, here, lambda run: bool(named) and run.is_of_photos)
 
 
 def _of_folder(context: RunContext[EvaluateConfig], classifier: Classifier, folder: LabelledFolder) -> Run:

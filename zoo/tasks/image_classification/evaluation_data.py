@@ -4,8 +4,6 @@ import dataclasses
 from pathlib import Path
 from typing import Any
 
-from zoo.config import model_files
-from zoo.config.config_files import given_arguments, model_arguments
 from zoo.config.schemas.classifiers import EvaluateConfig
 from zoo.config.schemas.image_classification import DataSettings
 from zoo.core import console
@@ -17,32 +15,23 @@ from zoo.data.images.labelled_folder import LabelledFolder, folder_of
 from zoo.runs.context import RunContext
 from zoo.runs.records import Json
 from zoo.runs.result import Run
-from zoo.tasks.image_classification import saved_model
-from zoo.tasks.image_classification.predict import Inputs, style_of
+from zoo.tasks.image_classification.predict import Inputs
 from zoo.tasks.image_classification.predict_photos import Classifier
-from zoo.weights import class_names, pretrained
+from zoo.tasks.image_classification.source import Source
+from zoo.tasks.image_classification.source.run import TrainedRun
+from zoo.weights import class_names
 
-__all__ = ["Inputs", "data_set", "gray_folder", "trained_network", "warn_of_own_images"]
-
-
-def trained_network(source: Run, trained: Json) -> Classifier:
-    """Return the network of a run, for images of any number of channels."""
-    height, width, _ = trained["args"]["input_shape"]
-    classes = [str(name) for name in source.record["data"]["class_names"]]
-    record = {"trained_run": str(source.folder)}
-    return Classifier(trained, (height, width), source.folder / "weights.npz", classes, record)
+__all__ = ["Inputs", "data_set", "gray_folder", "warn_of_own_images"]
 
 
-def data_set(
-    context: RunContext[EvaluateConfig], source: Run | None, trained: Json | None
-) -> tuple[Classifier, Inputs]:
+def data_set(context: RunContext[EvaluateConfig], found: Source) -> tuple[Classifier, Inputs]:
     """Return a network and the test part of a data set of small gray images."""
     asked = context.settings.data
     name, why = array_datasets.resolve(asked.name, asked.root)
     if why:
         console.say(f"data={asked.name} is {name}: {why}")
     dataset = training_set.prepared(DataSettings(name=name, root=asked.root))
-    classifier = trained_network(source, trained) if source and trained else _untrained(context, dataset)
+    classifier = found.for_arrays(context, dataset)
     shape = tuple(classifier.model["args"].get("input_shape") or (*classifier.size, dataset.input_shape[2]))
     if shape != dataset.input_shape:
         takes, are = (" x ".join(map(str, each)) for each in (shape, dataset.input_shape))
@@ -55,27 +44,6 @@ def data_set(
     names = class_names.named_after(classifier.classes, dataset.class_names, numbers)
     inputs = _test_part(dataset, numbers, 3 if "saved" in classifier.model else 1, asked.test_limit)
     return dataclasses.replace(classifier, classes=names), inputs
-
-
-def _untrained(context: RunContext[EvaluateConfig], dataset: ArrayDataset) -> Classifier:
-    """Return the network that ``model=`` and ``weights=`` name, without a run."""
-    settings = context.settings
-    if "saved" in settings.model:
-        return saved_model.classifier(settings, context.choice.stack, context.machine.platform)
-    name = str(settings.model["name"])
-    chosen = None
-    if not model_files.is_application(name):
-        given = given_arguments(context.overrides)
-        chosen = pretrained.choose(settings.weights, settings.model, given, settings.weights_checksum)
-    if chosen is None or chosen.network is not None:
-        words = f"{name} takes images in color, and those of data={dataset.name} are small and gray"
-        raise ZooError(words, "Give a folder of images with data.root=DIR, or another network.")
-    arguments = model_arguments(settings.model) | chosen.arguments
-    arguments |= {"input_shape": list(dataset.input_shape), "classes": dataset.classes}
-    size = dataset.input_shape[:2]
-    return Classifier(
-        {"name": name, "args": arguments}, size, chosen.npz, dataset.class_names, {"weights": chosen.record}
-    )
 
 
 def _test_part(dataset: ArrayDataset, numbers: list[int], channels: int, limit: int | None) -> Inputs:
@@ -92,20 +60,18 @@ def _test_part(dataset: ArrayDataset, numbers: list[int], channels: int, limit: 
     return Inputs(names, save, labels, record | {"class_names": dataset.class_names})
 
 
-def gray_folder(
-    settings: EvaluateConfig, source: Run, trained: Json, folder: LabelledFolder
-) -> tuple[Classifier, Inputs]:
+def gray_folder(settings: EvaluateConfig, found: TrainedRun, folder: LabelledFolder) -> tuple[Classifier, Inputs]:
     """Return the network of a run on small gray images, and a folder of images made such."""
     import numpy as np
 
     from zoo.data.images import grayscale
 
-    classifier = trained_network(source, trained)
+    classifier = found.classifier()
     numbers = class_names.labels_of(
         folder.folders, classifier.classes, f"The folders in {folder.root}", by_number=True
     )
     label_of = dict(zip(folder.folders, numbers, strict=True))
-    loaded = grayscale.load(str(folder.root), tuple(trained["args"]["input_shape"]), style_of(source))
+    loaded = grayscale.load(str(folder.root), found.shape, found.style)
     for name, reason in loaded.skipped:
         console.warn(f"Left out {name}: {reason}")
     rows = _rows([folder_of(name) for name in loaded.names], label_of, settings.data.test_limit)

@@ -4,18 +4,19 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from zoo.config.overrides import value_of
 from zoo.config.schemas.export import ExportConfig
 from zoo.core import console
 from zoo.core.errors import ZooError
 from zoo.data import training_set
 from zoo.data.images import decode, grayscale
 from zoo.data.sources import bundled_photos
-from zoo.runs.context import RunContext, create_context
+from zoo.runs.context import create_context
 from zoo.runs.records import Json
 from zoo.runs.result import Run
-from zoo.tasks import exporting, trained_run
-from zoo.tasks.image_classification import photo_stream, predict
+from zoo.tasks import exporting
+from zoo.tasks.image_classification import photo_stream, predict, source
+from zoo.tasks.image_classification.predict_photos import Classifier
+from zoo.tasks.image_classification.source.run import TrainedRun
 
 if TYPE_CHECKING:
     import numpy as np
@@ -26,20 +27,14 @@ Write = Callable[[Path, int], Json]
 
 def export(overrides: list[str]) -> Run:
     """Export a classifier of images."""
-    subject = _of_network if predict.is_without_run(overrides) else _of_run
-    context, source = _opened(overrides)
-    return exporting.export(context, subject(context, source, value_of("model", overrides)))
+    found = source.find(EXPORT, overrides, source.NEEDED | predict.NEEDED_FOR_ARRAYS)
+    context = create_context(EXPORT, overrides)
+    if isinstance(found, TrainedRun):
+        return exporting.export(context, _of_run(context.settings, found))
+    return exporting.export(context, _of_network(found.classifier(context), context.settings))
 
 
-def _opened(overrides: list[str]) -> tuple[RunContext[ExportConfig], Run | None]:
-    if predict.is_without_run(overrides):
-        return create_context(EXPORT, overrides), None
-    source = trained_run.open_run(EXPORT, overrides, predict.NEEDED | predict.NEEDED_FOR_ARRAYS)
-    return create_context(EXPORT, overrides), source
-
-
-def _of_network(context: RunContext[ExportConfig], _: Run | None, __: str | None) -> exporting.Subject:
-    network, settings = predict.named_classifier(context), context.settings
+def _of_network(network: Classifier, settings: ExportConfig) -> exporting.Subject:
     calibrate = settings.calibrate
     return exporting.Subject(
         kind="images",
@@ -52,37 +47,33 @@ def _of_network(context: RunContext[ExportConfig], _: Run | None, __: str | None
     )
 
 
-def _of_run(context: RunContext[ExportConfig], source: Run | None, given: str | None) -> exporting.Subject:
-    assert source is not None  # noqa: S101  (only those with a run come here)
-    settings = context.settings
-    model = trained_run.model(source, given=given, verb="export")
-    shape = tuple(model["args"]["input_shape"])
+def _of_run(settings: ExportConfig, found: TrainedRun) -> exporting.Subject:
+    network = found.classifier()
     return exporting.Subject(
         kind="images",
-        model=model,
-        weights=source.folder / "weights.npz",
-        classes=[str(name) for name in source.record["data"]["class_names"]],
-        items=_items(source, settings, settings.input, shape, "test"),
-        calibration=_items(source, settings, settings.calibrate, shape, "train"),
-        source=source,
+        model=network.model,
+        weights=network.weights,
+        classes=network.classes,
+        items=_items(found, settings, settings.input, "test"),
+        calibration=_items(found, settings, settings.calibrate, "train"),
+        source=found.run,
     )
 
 
-def _items(source: Run, settings: ExportConfig, given: str | None, shape: tuple[int, ...], part: str) -> Write:
+def _items(found: TrainedRun, settings: ExportConfig, given: str | None, part: str) -> Write:
     """Items of a part of the run's data, or of what the user names instead."""
     if given in (None, part):
-        return lambda folder, most: _part(source, settings, part, folder, most)
-    if shape[2] == 3:
-        return _photos(given, (shape[0], shape[1]), settings.resize)
-    style = "digits" if source.record["data"]["name"] in ("mnist", "digits") else "plain"
-    return lambda folder, most: _gray(str(given), shape, style, folder, most)
+        return lambda folder, most: _part(found.run, settings, part, folder, most)
+    if found.shape[2] == 3:
+        return _photos(given, (found.shape[0], found.shape[1]), settings.resize)
+    return lambda folder, most: _gray(str(given), found.shape, found.style, folder, most)
 
 
-def _part(source: Run, settings: ExportConfig, part: str, folder: Path, most: int) -> Json:
+def _part(run: Run, settings: ExportConfig, part: str, folder: Path, most: int) -> Json:
     """Write items of a part of the data, spread over all of it, with their labels."""
     import numpy as np
 
-    material = predict.trained_on(source, settings.data)
+    material = predict.trained_on(run, settings.data)
     part = part if len(material.splits[part]) else "train"
     rows = material.splits[part]
     material.splits[part] = rows[np.linspace(0, len(rows) - 1, min(most, len(rows))).astype(np.int64)]

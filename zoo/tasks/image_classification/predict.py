@@ -6,7 +6,6 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from zoo.config import config_files, model_files
 from zoo.config.overrides import value_of
 from zoo.config.schemas.classifiers import ClassifierConfig, InferConfig
 from zoo.config.schemas.common import Settings, TestData
@@ -27,13 +26,12 @@ from zoo.runs.lifecycle import record_outcome, start_run
 from zoo.runs.records import Json
 from zoo.runs.result import Run
 from zoo.tasks import trained_run
-from zoo.tasks.image_classification import applications, feature_writer, predict_photos, saved_model, summary
+from zoo.tasks.image_classification import feature_writer, predict_photos, source, summary
+from zoo.tasks.image_classification.source.run import TrainedRun
 
 USUAL_BATCH = 128
 
 
-# What is taken from the record of the run that trained.
-NEEDED = {"config.model": dict, "config.data": dict, "data.class_names": list}
 NEEDED_FOR_ARRAYS = {"config.model.name": str, "config.data.name": str, "data.name": str, "data.sha256": str,
            "data.input_shape": list}  # fmt: skip
 
@@ -41,24 +39,22 @@ NEEDED_FOR_ARRAYS = {"config.model.name": str, "config.data.name": str, "data.na
 def infer(overrides: list[str]) -> Run:
     """Use a trained run, or published weights, on pictures."""
     refuse_video(value_of("input", overrides))
-    if is_without_run(overrides):
+    found = source.find(INFER, overrides)
+    if not isinstance(found, TrainedRun) or _sees_photos(found, value_of("input", overrides)):
         context = _create_context(overrides)
-        return predict_photos.predict(context, named_classifier(context))
-    source = trained_run.open_run(INFER, overrides, NEEDED)
-    model = trained_run.model(source, given=value_of("model", overrides))
-    if _sees_photos(model, value_of("input", overrides)):
-        return predict_photos.predict(_create_context(overrides), classifier_of(source, model))
-    records.require(source.folder, source.record, NEEDED_FOR_ARRAYS)
+        return predict_photos.predict(context, found.classifier(context))
+    run = found.run
+    records.require(run.folder, run.record, NEEDED_FOR_ARRAYS)
     context = _create_context(overrides)
     refuse_precision(context.settings)
-    inputs = _inputs(context.settings, source)
-    name = model["name"]
+    inputs = _inputs(context.settings, found)
+    name = found.model["name"]
     start_run(context, ["infer", name, context.choice.backend.name])
     with record_outcome(context):
-        context.record.model, context.record.trained_run = name, str(source.folder)
+        context.record.model, context.record.trained_run = name, str(run.folder)
         context.record.data = inputs.record
-        outcome = execute(context, _infer_request(context, source, inputs, model))
-        _keep_predictions(context, outcome, inputs, source)
+        outcome = execute(context, _infer_request(context, run, inputs, found.model))
+        _keep_predictions(context, outcome, inputs, run)
     return context.result
 
 
@@ -70,19 +66,10 @@ def opened(overrides: list[str]) -> tuple[RunContext[InferConfig], predict_photo
         :func:`zoo.data.images.grayscale.load`; None where it sees colours.
     """
     overrides = [*overrides, "input=-"]
-    if is_without_run(overrides):
-        context = _create_context(overrides)
-        return context, named_classifier(context), None
-    source = trained_run.open_run(INFER, overrides, NEEDED)
-    model = trained_run.model(source, given=value_of("model", overrides))
+    found = source.find(INFER, overrides)
     context = _create_context(overrides)
-    gray = model["args"]["input_shape"][2] == 1
-    return context, classifier_of(source, model), style_of(source) if gray else None
-
-
-def style_of(source: Run) -> str:
-    """Return how pictures of the user's own are made like those that a run was trained on."""
-    return "digits" if source.record["data"].get("name") in ("mnist", "digits") else "plain"
+    is_gray = isinstance(found, TrainedRun) and found.shape[2] == 1
+    return context, found.classifier(context), found.style if isinstance(found, TrainedRun) and is_gray else None
 
 
 def refuse_video(source: str | None) -> None:
@@ -93,47 +80,8 @@ def refuse_video(source: str | None) -> None:
 
 
 def add_defaults(overrides: list[str], here: Machine) -> list[str]:
-    """Add the fastest backend for photos, or backend, stack and resizing of the run that ``run=`` names.
-
-    Photos get the run's size as in training; where a processor trained, the fastest processor stack predicts.
-    """
-    return defaults(INFER, overrides, here, lambda model: _sees_photos(model, value_of("input", overrides)))
-
-
-def defaults(
-    command: Command[Any], overrides: list[str], here: Machine, sees_photos: Callable[[Json], bool]
-) -> list[str]:
-    """As :func:`add_defaults`, for any command that uses a classifier.
-
-    Args:
-        command: the command.
-        overrides: as on the command line.
-        here: the machine to choose for.
-        sees_photos: whether a model of a run is to see images in color, one after the other.
-    """
-    if saved_model.is_named(overrides):
-        return saved_model.add_defaults(overrides, here)
-    if model_files.is_application(value_of("model", overrides)):
-        return overrides
-    if is_without_run(overrides) or not value_of("run", overrides):
-        name = value_of("model", overrides)
-        known = str(name).strip("'\"") in config_files.options("model") or model_files.is_named(name)
-        return predict_photos.fastest(overrides, here) if known else overrides
-    source = trained_run.open_run(command, overrides, NEEDED)
-    model = trained_run.model(source, given=value_of("model", overrides))
-    if not sees_photos(model):
-        return trained_run.add_defaults(overrides, here)
-    if value_of("resize", overrides) is None:
-        overrides = [*overrides, f"resize={source.record['config']['data'].get('resize', 'stretch')}"]
-    if source.record["promise"] == "cpu":
-        return predict_photos.fastest(overrides, here)
-    return trained_run.add_defaults(overrides, here)
-
-
-def is_without_run(overrides: list[str]) -> bool:
-    """Return whether ``model=`` stands for a network with weights, and not for the model file of a run."""
-    model = value_of("model", overrides)
-    return bool(model) and not (value_of("run", overrides) and model_files.is_named(model))
+    """Add the fastest backend for photos, or backend, stack and resizing of the run that ``run=`` names."""
+    return source.add_defaults(INFER, overrides, here, lambda run: _sees_photos(run, value_of("input", overrides)))
 
 
 def _create_context(overrides: list[str]) -> RunContext[InferConfig]:
@@ -152,42 +100,18 @@ class Inputs:
     record: Json
 
 
-def _sees_photos(trained: Json, source: str | None) -> bool:
+def _sees_photos(run: TrainedRun, given: str | None) -> bool:
     """Whether pictures of ``input=`` are to be decoded in colour, one after the other."""
-    return is_of_photos(trained) and bool(source) and source != "test" and not str(source).endswith(".npy")
+    return run.is_of_photos and bool(given) and given != "test" and not str(given).endswith(".npy")
 
 
-def is_of_photos(trained: Json) -> bool:
-    """Return whether a model of a run takes images in color."""
-    shape = trained["args"].get("input_shape") or []
-    return len(shape) == 3 and shape[2] == 3
-
-
-def named_classifier(context: RunContext[ClassifierConfig]) -> predict_photos.Classifier:
-    """Return the network that ``model=`` names, without a run."""
-    settings, stack, platform = context.settings, context.choice.stack, context.machine.platform
-    if "saved" in settings.model:
-        return saved_model.classifier(settings, stack, platform)
-    if model_files.is_application(settings.model["name"]):
-        return applications.classifier(settings, stack, platform)
-    return predict_photos.of_weights(context)
-
-
-def classifier_of(source: Run, trained: Json) -> predict_photos.Classifier:
-    """Return the network that a run trained, for images in color."""
-    height, width, _ = trained["args"]["input_shape"]
-    classes = list(source.record["data"]["class_names"])
-    weights = source.folder / "weights.npz"
-    return predict_photos.Classifier(trained, (height, width), weights, classes, {"trained_run": str(source.folder)})
-
-
-def _inputs(settings: InferConfig, source: Run) -> Inputs:
-    trained = source.record["data"]
+def _inputs(settings: InferConfig, found: TrainedRun) -> Inputs:
+    trained = found.run.record["data"]
     if settings.input == "test":
-        return test_set(source, settings.data)
+        return test_set(found.run, settings.data)
     from zoo.data.images import grayscale
 
-    loaded = grayscale.load(str(settings.input), tuple(trained["input_shape"]), style_of(source))
+    loaded = grayscale.load(str(settings.input), tuple(trained["input_shape"]), found.style)
     for name, reason in loaded.skipped:
         console.warn(f"Left out {name}: {reason}")
     record = {
@@ -198,26 +122,26 @@ def _inputs(settings: InferConfig, source: Run) -> Inputs:
     return Inputs(loaded.names, loaded.save, None, record | {"class_names": trained["class_names"]})
 
 
-def trained_on(source: Run, asked: TestData) -> TrainingSet:
+def trained_on(run: Run, asked: TestData) -> TrainingSet:
     """Return the data that a run was made with, the test part as much of it as is asked for."""
-    trained = source.record["config"]
+    trained = run.record["config"]
     data, model = DataSettings(**trained["data"]), trained["model"]
     given = {key: value for key, value in dataclasses.asdict(asked).items() if value is not None}
     data = dataclasses.replace(data, **given)
     material = training_set.prepare(TrainConfig(model=model, data=data, seed=trained["seed"]))
-    trained_run.refuse_other_data(source, data.name, material.record["sha256"])
+    trained_run.refuse_other_data(run, data.name, material.record["sha256"])
     return material
 
 
-def test_set(source: Run, limits: TestData) -> Inputs:
+def test_set(run: Run, limits: TestData) -> Inputs:
     """Return the test part that the run was made with, or as much of it as is asked for."""
     import numpy as np
 
-    material = trained_on(source, limits)
+    material = trained_on(run, limits)
     data = material.record
     rows = material.splits["test"]
     if not len(rows):
-        raise ZooError(f"{source.folder} was trained without a test part", "Give input= a picture or a folder.")
+        raise ZooError(f"{run.folder} was trained without a test part", "Give input= a picture or a folder.")
     pixels, labels = training_set.part(material, "test")
     names = [material.names[row] if material.names else f"test[{row}]" for row in rows]
     record = {"name": data["name"], "items": len(rows), "sha256": data["sha256"]}
@@ -237,7 +161,7 @@ def refuse_precision(settings: ClassifierConfig) -> None:
         )
 
 
-def _infer_request(context: RunContext[InferConfig], source: Run, inputs: Inputs, trained: Json) -> Request:
+def _infer_request(context: RunContext[InferConfig], run: Run, inputs: Inputs, trained: Json) -> Request:
     import numpy as np
 
     # Copies inside the run folder: what was asked stays beside what was answered.
@@ -251,7 +175,7 @@ def _infer_request(context: RunContext[InferConfig], source: Run, inputs: Inputs
         request_of(context, trained, "predict")
         | features
         | {
-            "weights": str(source.folder / "weights.npz"),
+            "weights": str(run.folder / "weights.npz"),
             "data": {"x": str(pixels), "y": None if inputs.labels is None else str(labels)},
             "infer": {"batch_size": context.settings.batch_size or USUAL_BATCH},
         }
@@ -259,7 +183,7 @@ def _infer_request(context: RunContext[InferConfig], source: Run, inputs: Inputs
 
 
 def _keep_predictions(
-    context: RunContext[Settings], outcome: worker_process.Outcome, inputs: Inputs, source: Run
+    context: RunContext[Settings], outcome: worker_process.Outcome, inputs: Inputs, run: Run
 ) -> None:
     raise_if_failed(context, outcome)
     if "features" in outcome.done:
@@ -270,7 +194,7 @@ def _keep_predictions(
 
         probabilities = np.load(path, allow_pickle=False)
         names = inputs.names[: len(probabilities)]
-        classes = source.record["data"]["class_names"]
+        classes = run.record["data"]["class_names"]
         tables.write_predictions(context.folder / "predictions.csv", names, classes, probabilities)
 
 

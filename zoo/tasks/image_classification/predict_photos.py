@@ -4,7 +4,6 @@ import sys
 from dataclasses import dataclass
 from pathlib import Path
 
-from zoo.config.config_files import given_arguments, model_arguments
 from zoo.config.overrides import value_of
 from zoo.config.schemas.classifiers import ClassifierConfig, InferConfig
 from zoo.config.schemas.common import Arguments
@@ -13,7 +12,7 @@ from zoo.core.errors import ZooError
 from zoo.environments import selection, stacks
 from zoo.environments.machine import Machine
 from zoo.execution.execution import execute, raise_if_failed, request_of
-from zoo.runs.context import RunContext, recompose
+from zoo.runs.context import RunContext
 from zoo.runs.lifecycle import record_outcome, start_run
 from zoo.runs.records import Json
 from zoo.runs.result import Run
@@ -21,7 +20,6 @@ from zoo.tasks.image_classification import feature_writer, photo_stream
 from zoo.tasks.image_classification.feature_writer import FeatureNames
 from zoo.tasks.image_classification.photo_stream import PhotoStream
 from zoo.tasks.image_classification.prediction_writer import BEST, PredictionWriter
-from zoo.weights import class_names, pretrained
 
 USUAL_BATCH = 32
 # (mean, scale) of pixels 0 to 255 by channel; those of imagenet are the ones of torchvision.
@@ -75,33 +73,6 @@ def fastest(overrides: list[str], here: Machine) -> list[str]:
         return overrides
     console.say("On a processor OpenVINO predicts fastest; backend=cpu takes TensorFlow")
     return [*rest, "backend=openvino"]
-
-
-def of_weights(context: RunContext[ClassifierConfig]) -> Classifier:
-    """Return the network that ``model=`` and ``weights=`` name; what the file tells replaces what nobody set."""
-    settings = context.settings
-    given = given_arguments(context.overrides)
-    chosen = pretrained.choose(settings.weights, settings.model, given, settings.weights_checksum)
-    name, network = str(settings.model["name"]), chosen.network if chosen else None
-    if chosen is None or network is None:
-        raise ZooError(f"{name} takes no photos", "Without a run, weights of mobilenet and mobilenet_v2 can be used.")
-    headless = settings.wants_features and network.classes is None
-    if not headless and (network.classes is None or network.top_problem):
-        raise ZooError(
-            f"{chosen.path} holds {pretrained.describe(network)}, but cannot tell classes: it {network.top_problem}",
-            f"Learn new ones from it: train model={name} weights={settings.weights} data=folder data.root=PICTURES\n"
-            "Or use a whole model as it is: infer model=FILE.keras (or FILE.h5) scale=... input=...",
-        )
-    count = network.classes or 1000
-    names = class_names.choose(settings.classes, chosen.path, count, settings.weights == "imagenet")
-    if chosen.arguments:
-        recompose(context, [*context.overrides, *chosen.overrides])
-    size = int(context.settings.model["input_size"])
-    arguments = model_arguments(context.settings.model) | {"classes": count}
-    scaling = SCALES[settings.scale] if settings.scale else network.scaling
-    if scaling:
-        arguments["normalise"] = scaling
-    return Classifier({"name": name, "args": arguments}, (size, size), chosen.npz, names, {"weights": chosen.record})
 
 
 def predict(context: RunContext[InferConfig], classifier: Classifier) -> Run:

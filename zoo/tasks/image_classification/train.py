@@ -24,7 +24,8 @@ from zoo.runs.lifecycle import record_outcome, set_data, start_run
 from zoo.runs.records import Json
 from zoo.runs.result import Run
 from zoo.tasks import fastest_stack, few_items, summaries
-from zoo.tasks.image_classification import applications, error_analysis, evaluate, export, predict
+from zoo.tasks.image_classification import error_analysis, evaluate, export, predict
+from zoo.tasks.image_classification.source import application
 from zoo.weights import pretrained
 
 
@@ -70,7 +71,7 @@ def _resolve_size(context: RunContext[TrainConfig]) -> None:
     model = context.settings.model
     if not model_files.is_application(model["name"]):
         return
-    size = applications.size_of(str(model["name"]), context.choice.stack, context.machine.platform)
+    size = application.size_of(str(model["name"]), context.choice.stack, context.machine.platform)
     if size and not model["input_size"] and not context.settings.data.size:
         recompose(context, [*context.overrides, f"model.input_size={size}"])
 
@@ -94,8 +95,8 @@ def _weights(context: RunContext[TrainConfig]) -> pretrained.PretrainedWeights |
     What the file tells replaces arguments of the model that nobody set. A resumed run keeps those it has.
     """
     settings, fine_tune = context.settings, context.settings.fine_tune
-    applications.refuse_checksum(settings.weights_checksum, settings.model, settings.weights)
-    if applications.loads_imagenet(settings.model, settings.weights):  # Keras does
+    application.refuse_checksum(settings.weights_checksum, settings.model, settings.weights)
+    if application.loads_imagenet(settings.model, settings.weights):  # Keras does
         return None
     given = set(settings.model) if context.resumes else given_arguments(context.overrides)
     chosen = pretrained.choose(settings.weights, settings.model, given, settings.weights_checksum)
@@ -113,7 +114,7 @@ def _train_request(
     request = request_of(context, settings.model, "train_image_classifier")
     classes = len(material.class_names)
     request["model"]["args"] |= {"input_shape": list(material.input_shape), "classes": classes}
-    by_keras = applications.loads_imagenet(settings.model, settings.weights)
+    by_keras = application.loads_imagenet(settings.model, settings.weights)
     if by_keras:
         request["model"]["args"]["weights"] = settings.weights
     scaling = material.normalization or (weights.network.scaling if weights and weights.network else None)

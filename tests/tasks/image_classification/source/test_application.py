@@ -11,7 +11,7 @@ from zoo.cli.main import main
 from zoo.core.errors import ZooError
 from zoo.environments import stacks
 from zoo.tasks import registry
-from zoo.tasks.image_classification import applications
+from zoo.tasks.image_classification.source import application
 
 NAMES = {"EfficientNetB0": 224, "Odd": None}
 
@@ -20,7 +20,7 @@ NAMES = {"EfficientNetB0": 224, "Odd": None}
 def asked(pretending: Path, monkeypatch: pytest.MonkeyPatch) -> list[str]:
     """Which stacks were asked for their architectures; photos lie in the working folder."""
     names: list[str] = []
-    monkeypatch.setattr(applications, "_asked", lambda stack, _: names.append(stack.name) or NAMES)
+    monkeypatch.setattr(application, "_asked", lambda stack, _: names.append(stack.name) or NAMES)
     for kind in ("cat", "dog"):
         (pretending / "photos" / kind).mkdir(parents=True)
         for number in range(6):
@@ -41,7 +41,7 @@ def test_a_stack_is_asked_once_and_its_size_is_taken(asked: list[str]) -> None:
     assert request["model"]["args"]["input_shape"] == [224, 224, 3]
     assert request["fine_tune"] is None
     row = stacks.load("tf-2.21")
-    assert applications.size_of("keras/EfficientNetB0", row, "linux-x86_64") == 224
+    assert application.size_of("keras/EfficientNetB0", row, "linux-x86_64") == 224
     assert asked == ["tf-2.21"]
 
 

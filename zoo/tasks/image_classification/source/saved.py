@@ -1,13 +1,14 @@
 """Telling what photos show with a model that somebody saved: the stack of its generation, and its classes."""
 
-from zoo.config import model_files
 from zoo.config.overrides import value_of
 from zoo.config.schemas.classifiers import ClassifierConfig
 from zoo.core import console
 from zoo.core.errors import ZooError
 from zoo.core.paths import user_path
+from zoo.data.array_datasets import ArrayDataset
 from zoo.environments import stacks
 from zoo.environments.machine import Machine
+from zoo.runs.context import RunContext
 from zoo.runs.records import Json
 from zoo.tasks.image_classification.predict_photos import SCALES, Classifier
 from zoo.weights import class_names, saved_models
@@ -17,7 +18,7 @@ from zoo.weights.saved_models import SavedModel
 KERAS_2 = "tf-2.12"
 
 
-def add_defaults(overrides: list[str], here: Machine) -> list[str]:
+def add_defaults(overrides: list[str], here: Machine, _: bool) -> list[str]:
     """Add a stack of the generation of Keras that wrote the model, where the user chose none."""
     model = saved_models.read(str(value_of("model", overrides)))
     chosen = value_of("stack", overrides)
@@ -46,10 +47,11 @@ def generation_of(stack: stacks.Stack, platform: str) -> int:
     return 2 if stack.keras == "tf.keras" else int(version.partition(".")[0])
 
 
-def classifier(settings: ClassifierConfig, stack: stacks.Stack, platform: str) -> Classifier:
+def classifier(context: RunContext[ClassifierConfig]) -> Classifier:
     """Return the network of a saved model."""
+    settings = context.settings
     model = saved_models.read(str(settings.model["saved"]))
-    _refuse_other_generation(model, stack.name, platform)
+    _refuse_other_generation(model, context.choice.stack.name, context.machine.platform)
     if model.measures and not settings.wants_features:
         raise ZooError(
             f"{model.path.name} was trained to predict numbers, not classes (its loss is for numbers)",
@@ -113,6 +115,6 @@ def _class_names(settings: ClassifierConfig, model: SavedModel) -> list[str]:
     return class_names.choose(settings.classes, model.path, count)
 
 
-def is_named(overrides: list[str]) -> bool:
-    """Return whether ``model=`` names a saved model."""
-    return model_files.is_saved(value_of("model", overrides))
+def for_arrays(context: RunContext[ClassifierConfig], _: ArrayDataset) -> Classifier:
+    """Return the network, which takes images of its own size only."""
+    return classifier(context)

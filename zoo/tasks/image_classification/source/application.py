@@ -15,11 +15,15 @@ from zoo.config.schemas.classifiers import ClassifierConfig
 from zoo.core import console, paths
 from zoo.core.errors import ZooError, unknown
 from zoo.core.files import write_json
+from zoo.data.array_datasets import ArrayDataset
 from zoo.environments import store
+from zoo.environments.machine import Machine
 from zoo.environments.stacks import Stack
+from zoo.runs.context import RunContext
 from zoo.runs.records import Json
 from zoo.tasks.image_classification import predict_photos
 from zoo.tasks.image_classification.predict_photos import Classifier
+from zoo.tasks.image_classification.source import published
 from zoo.weights import class_names, pretrained
 
 PREFIX = "keras/"
@@ -80,10 +84,16 @@ def _asked(stack: Stack, python: Path) -> Json:
     return named
 
 
-def classifier(settings: ClassifierConfig, stack: Stack, platform: str) -> Classifier:
+def add_defaults(overrides: list[str], _: Machine, __: bool) -> list[str]:
+    """Return the settings: the stack of the user's choice knows the architecture."""
+    return overrides
+
+
+def classifier(context: RunContext[ClassifierConfig]) -> Classifier:
     """Return an architecture with the weights that ``weights=`` names."""
+    settings = context.settings
     name = str(settings.model["name"])
-    size = settings.model.get("input_size") or size_of(name, stack, platform)
+    size = settings.model.get("input_size") or size_of(name, context.choice.stack, context.machine.platform)
     if not size:
         raise ZooError(f"Keras does not tell the size of images for {name}", "Give model.input_size=PIXELS.")
     arguments: Json = {"input_shape": [size, size, 3]}
@@ -99,6 +109,11 @@ def classifier(settings: ClassifierConfig, stack: Stack, platform: str) -> Class
     model = {"name": name, "args": arguments | {"classes": count} | ({"normalise": scaling} if scaling else {})}
     record = chosen.record if chosen else {"source": settings.weights}
     return Classifier(model, (size, size), chosen.npz if chosen else None, names, {"weights": record})
+
+
+def for_arrays(context: RunContext[ClassifierConfig], dataset: ArrayDataset) -> Classifier:
+    """Refuse the small gray images of a data set."""
+    raise published.in_color(str(context.settings.model["name"]), dataset)
 
 
 def _shapes(npz: Path) -> dict[str, tuple[int, ...]]:

@@ -1,0 +1,68 @@
+"""Where a classifier of images comes from: a run, a saved model, keras.applications, or weights that are published.
+
+:func:`find` is the one place that tells them apart.
+"""
+
+from collections.abc import Callable, Mapping
+from typing import Any, Protocol
+
+from zoo.config import model_files
+from zoo.config.overrides import value_of
+from zoo.config.schemas.classifiers import ClassifierConfig
+from zoo.config.tasks import Command
+from zoo.data.array_datasets import ArrayDataset
+from zoo.environments.machine import Machine
+from zoo.runs.context import RunContext
+from zoo.tasks import trained_run
+from zoo.tasks.image_classification.predict_photos import Classifier
+from zoo.tasks.image_classification.source import application, published, saved
+from zoo.tasks.image_classification.source.run import TrainedRun
+
+# What is taken from the record of the run that trained.
+NEEDED = {"config.model": dict, "config.data": dict, "data.class_names": list}
+
+
+class Source(Protocol):
+    """Gives a classifier. The sources without a run are modules."""
+
+    def add_defaults(self, overrides: list[str], here: Machine, photos: bool, /) -> list[str]:
+        """Add backend and stack where the user chose none.
+
+        Args:
+            overrides: as on the command line.
+            here: the machine to choose for.
+            photos: whether a run is to see images in color, one after the other.
+        """
+
+    def classifier(self, context: RunContext[ClassifierConfig], /) -> Classifier:
+        """Return the network, for images that are decoded at its size."""
+
+    def for_arrays(self, context: RunContext[ClassifierConfig], dataset: ArrayDataset, /) -> Classifier:
+        """Return the network, for the small gray images of a data set."""
+
+
+def find(command: Command[Any], overrides: list[str], needed: Mapping[str, type] = NEEDED) -> Source:
+    """Return what ``run=`` or ``model=`` names.
+
+    Args:
+        command: the command that uses it.
+        overrides: as on the command line.
+        needed: fields that the record of a run must have.
+    """
+    model = value_of("model", overrides)
+    if not model or (value_of("run", overrides) and model_files.is_named(model)):  # the model file of a run
+        run = trained_run.open_run(command, overrides, needed)
+        return TrainedRun(run, trained_run.model(run, given=model, verb=command.verb))
+    if model_files.is_saved(model):
+        return saved
+    return application if model_files.is_application(model) else published
+
+
+def add_defaults(
+    command: Command[Any], overrides: list[str], here: Machine, sees_photos: Callable[[TrainedRun], bool]
+) -> list[str]:
+    """As :meth:`Source.add_defaults`; settings that name nothing are left to the command, which refuses them."""
+    if not value_of("model", overrides) and not value_of("run", overrides):
+        return overrides
+    found = find(command, overrides)
+    return found.add_defaults(overrides, here, isinstance(found, TrainedRun) and sees_photos(found))

@@ -1,0 +1,65 @@
+"""A network of the zoo with weights that were published, or that a file holds."""
+
+from zoo.config import config_files, model_files
+from zoo.config.config_files import given_arguments, model_arguments
+from zoo.config.overrides import value_of
+from zoo.config.schemas.classifiers import ClassifierConfig
+from zoo.core.errors import ZooError
+from zoo.data.array_datasets import ArrayDataset
+from zoo.environments.machine import Machine
+from zoo.runs.context import RunContext, recompose
+from zoo.tasks.image_classification.predict_photos import SCALES, Classifier, fastest
+from zoo.weights import class_names, pretrained
+
+
+def add_defaults(overrides: list[str], here: Machine, _: bool) -> list[str]:
+    """Add the fastest backend for photos, where the model is known."""
+    name = value_of("model", overrides)
+    known = str(name).strip("'\"") in config_files.options("model") or model_files.is_named(name)
+    return fastest(overrides, here) if known else overrides
+
+
+def classifier(context: RunContext[ClassifierConfig]) -> Classifier:
+    """Return the network that ``model=`` and ``weights=`` name; what the file tells replaces what nobody set."""
+    settings = context.settings
+    given = given_arguments(context.overrides)
+    chosen = pretrained.choose(settings.weights, settings.model, given, settings.weights_checksum)
+    name, network = str(settings.model["name"]), chosen.network if chosen else None
+    if chosen is None or network is None:
+        raise ZooError(f"{name} takes no photos", "Without a run, weights of mobilenet and mobilenet_v2 can be used.")
+    headless = settings.wants_features and network.classes is None
+    if not headless and (network.classes is None or network.top_problem):
+        raise ZooError(
+            f"{chosen.path} holds {pretrained.describe(network)}, but cannot tell classes: it {network.top_problem}",
+            f"Learn new ones from it: train model={name} weights={settings.weights} data=folder data.root=PICTURES\n"
+            "Or use a whole model as it is: infer model=FILE.keras (or FILE.h5) scale=... input=...",
+        )
+    count = network.classes or 1000
+    names = class_names.choose(settings.classes, chosen.path, count, settings.weights == "imagenet")
+    if chosen.arguments:
+        recompose(context, [*context.overrides, *chosen.overrides])
+    size = int(context.settings.model["input_size"])
+    arguments = model_arguments(context.settings.model) | {"classes": count}
+    scaling = SCALES[settings.scale] if settings.scale else network.scaling
+    if scaling:
+        arguments["normalise"] = scaling
+    return Classifier({"name": name, "args": arguments}, (size, size), chosen.npz, names, {"weights": chosen.record})
+
+
+def for_arrays(context: RunContext[ClassifierConfig], dataset: ArrayDataset) -> Classifier:
+    """Return the network, for the small gray images of a data set."""
+    settings = context.settings
+    given, name = given_arguments(context.overrides), str(settings.model["name"])
+    chosen = pretrained.choose(settings.weights, settings.model, given, settings.weights_checksum)
+    if chosen is None or chosen.network is not None:
+        raise in_color(name, dataset)
+    arguments = model_arguments(settings.model) | chosen.arguments
+    arguments |= {"input_shape": list(dataset.input_shape), "classes": dataset.classes}
+    model, size = {"name": name, "args": arguments}, dataset.input_shape[:2]
+    return Classifier(model, size, chosen.npz, dataset.class_names, {"weights": chosen.record})
+
+
+def in_color(name: str, dataset: ArrayDataset) -> ZooError:
+    """Return the error that a network takes no images of a data set."""
+    words = f"{name} takes images in color, and those of data={dataset.name} are small and gray"
+    return ZooError(words, "Give a folder of images with data.root=DIR, or another network.")

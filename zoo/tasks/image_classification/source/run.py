@@ -1,0 +1,61 @@
+"""A classifier that a run trained."""
+
+from dataclasses import dataclass
+
+from zoo.config.overrides import value_of
+from zoo.config.schemas.classifiers import ClassifierConfig
+from zoo.data.array_datasets import ArrayDataset
+from zoo.environments.machine import Machine
+from zoo.runs.context import RunContext
+from zoo.runs.records import Json
+from zoo.runs.result import Run
+from zoo.tasks import trained_run
+from zoo.tasks.image_classification.predict_photos import Classifier, fastest
+
+
+@dataclass(frozen=True)
+class TrainedRun:
+    """The run, and name and arguments of its model."""
+
+    run: Run
+    model: Json
+
+    @property
+    def shape(self) -> tuple[int, ...]:
+        """Return (height, width, channels) of its images."""
+        return tuple(self.model["args"].get("input_shape") or ())
+
+    @property
+    def is_of_photos(self) -> bool:
+        """Return whether it takes images in color."""
+        return len(self.shape) == 3 and self.shape[2] == 3
+
+    @property
+    def style(self) -> str:
+        """Return how gray images of the user's own are made like those that it was trained on."""
+        return "digits" if self.run.record["data"].get("name") in ("mnist", "digits") else "plain"
+
+    def add_defaults(self, overrides: list[str], here: Machine, photos: bool) -> list[str]:
+        """Add backend, stack and resizing of the run.
+
+        Photos get the run's size as in training; where a processor trained, the fastest processor stack predicts.
+        """
+        if not photos:
+            return trained_run.add_defaults(overrides, here)
+        if value_of("resize", overrides) is None:
+            resize = self.run.record["config"]["data"].get("resize", "stretch")
+            overrides = [*overrides, f"resize={resize}"]
+        if self.run.record["promise"] == "cpu":
+            return fastest(overrides, here)
+        return trained_run.add_defaults(overrides, here)
+
+    def classifier(self, _: RunContext[ClassifierConfig] | None = None) -> Classifier:
+        """Return the network, for images of any number of channels."""
+        height, width, _channels = self.shape
+        classes = [str(name) for name in self.run.record["data"]["class_names"]]
+        weights, record = self.run.folder / "weights.npz", {"trained_run": str(self.run.folder)}
+        return Classifier(self.model, (height, width), weights, classes, record)
+
+    def for_arrays(self, context: RunContext[ClassifierConfig], _: ArrayDataset) -> Classifier:
+        """Return the network."""
+        return self.classifier(context)
