@@ -1,7 +1,7 @@
 """Served models that name classes."""
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, ClassVar
 
 from starlette.responses import Response
 
@@ -29,6 +29,8 @@ class Classifier(Batched):
         precision: what the worker computes in.
     """
 
+    parameters: ClassVar[Json] = {"probabilities": {"type": "boolean"}}
+
     def __init__(
         self, name: str, place: Path, limits: ServeConfig, context: RunContext[Settings], model: Json,
         weights: Path | None, shape: tuple[int, ...], classes: list[str], precision: str, top: int = 0,
@@ -51,6 +53,3 @@ class Classifier(Batched):
         pairs = zip(best.tolist(), row[best].tolist(), strict=True)
         top = [{"class": self.classes[place], "probability": round(value, 6)} for place, value in pairs]
         return {**top[0], "top": top, **({"probabilities": [float(value) for value in row]} if every else {})}
-
-    def parameters(self) -> Json:
-        return {"probabilities": {"type": "boolean"}}

@@ -22,10 +22,9 @@ STATUSES = {
 TEXT: Json = {"type": "string"}
 BINARY: Json = {"schema": {"type": "string", "format": "binary"}}
 BASE64: Json = {"type": "object", "required": ["b64"], "properties": {"b64": {"type": "string", "format": "byte"}}}
-FILES: Json = {
-    MULTIPART: {"schema": {"type": "object", "properties": {"file": BINARY["schema"]}, "required": ["file"]}},
-    "image/png": BINARY,
-    "image/jpeg": BINARY,
+IMAGES: Json = {"image/png": BINARY, "image/jpeg": BINARY}
+FILES: Json = IMAGES | {
+    MULTIPART: {"schema": {"type": "object", "properties": {"file": BINARY["schema"]}, "required": ["file"]}}
 }
 
 

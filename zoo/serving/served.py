@@ -44,12 +44,22 @@ class Served(abc.ABC):
     Attributes:
         task: the task whose models are of this kind.
         summary: what ``:predict`` does.
-        classes: names of its classes.
+        instance: schema of an instance.
+        parameters: schemas of the parameters.
+        bodies: what it takes besides JSON, by type.
+        answers: what it answers besides JSON, by type.
+        classes: names of its classes; only classifiers have some.
+        engine: keeps the worker running; there is one from :meth:`connect` on.
     """
 
     task: ClassVar[str]
     summary: ClassVar[str]
-    classes: list[str] = []  # noqa: RUF012  (only classifiers have some)
+    instance: ClassVar[Json]
+    parameters: ClassVar[Json]
+    bodies: ClassVar[Json] = {}
+    answers: ClassVar[Json] = {}
+    classes: list[str] = []  # noqa: RUF012
+    engine: Supervisor
 
     def __init__(
         self, name: str, place: Path, limits: ServeConfig, context: RunContext[Settings], model: Json,
@@ -65,11 +75,6 @@ class Served(abc.ABC):
     def kind(cls) -> str:
         """Return the name of the kind: that of its module, here and in the worker."""
         return cls.__module__.rpartition(".")[2]
-
-    @property
-    @abc.abstractmethod
-    def engine(self) -> Supervisor:
-        """Return what keeps the worker running."""
 
     @abc.abstractmethod
     def connect(self, environment: Environment, metrics: Metrics) -> None:
@@ -105,40 +110,19 @@ class Served(abc.ABC):
         row = {"name": model.name, "kind": self.kind(), "stack": model.context.choice.stack.name, **model.proof}
         return row | {"classes": self.classes[:1000]}
 
-    # -- its description for programs, see zoo.serving.openapi
-
     def operations(self) -> Json:
-        """Return its operations by what follows its address."""
-        return {":predict": openapi.predict(self.summary, self.bodies(), self.answers())}
-
-    def bodies(self) -> Json:
-        """Return what it takes, by type of the body."""
-        return openapi.instances(self.instance(), self.parameters())
-
-    @abc.abstractmethod
-    def instance(self) -> Json:
-        """Return the schema of an instance."""
-
-    @abc.abstractmethod
-    def parameters(self) -> Json:
-        """Return the schemas of the parameters."""
-
-    def answers(self) -> Json:
-        """Return what it answers besides JSON, by type."""
-        return {}
+        """Return its operations for ``/openapi.json`` by what follows its address."""
+        bodies = openapi.instances(self.instance, self.parameters) | self.bodies
+        return {":predict": openapi.predict(self.summary, bodies, self.answers)}
 
 
 class Batched(Served):
     """A model whose worker answers items in batches, over slots."""
 
-    _engine: Engine
-
-    @property
-    def engine(self) -> Engine:
-        return self._engine
+    engine: Engine
 
     def connect(self, environment: Environment, metrics: Metrics) -> None:
-        self._engine = Engine(self.model, environment, self.limits, metrics, self.slots())
+        self.engine = Engine(self.model, environment, self.limits, metrics, self.slots())
 
     async def predict(self, request: Request, decoders: Decoders) -> Response:
         asked = await inputs.read(request, self.pixels)

@@ -21,6 +21,8 @@ class Kind(Classifier):
     """A classifier of images: colors, resized, or gray, in the style of the digits or plain."""
 
     task, summary = "classify", "Tell what a picture shows"
+    instance = {"anyOf": [openapi.BASE64, {"type": "array", "items": {"type": "array"}}]}  # noqa: RUF012
+    bodies = openapi.FILES | {inputs.RAW: openapi.BINARY}
 
     def __init__(self, name: str, overrides: list[str], place: Path, limits: ServeConfig) -> None:
         context, network, self._style = predict.opened(overrides)
@@ -78,9 +80,3 @@ class Kind(Classifier):
 
     def description(self) -> Json:
         return super().description() | {"input": list(self.shape), "drawn": self._style == "digits"}
-
-    def bodies(self) -> Json:
-        return super().bodies() | openapi.FILES | {inputs.RAW: openapi.BINARY}
-
-    def instance(self) -> Json:
-        return {"anyOf": [openapi.BASE64, {"type": "array", "items": {"type": "array"}}]}

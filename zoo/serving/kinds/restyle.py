@@ -25,6 +25,8 @@ class Kind(Batched):
     """A style network, which takes pictures of any size, one at a time."""
 
     task, summary = "restyle", "Paint a picture anew"
+    instance, bodies, answers = openapi.BASE64, openapi.FILES, openapi.IMAGES
+    parameters = {"side": {"type": "integer", "minimum": SMALLEST_SIDE, "maximum": LARGEST_SIDE}}  # noqa: RUF012
 
     def __init__(self, name: str, overrides: list[str], place: Path, limits: ServeConfig) -> None:
         context, weights, size = apply_network.opened(overrides)
@@ -47,15 +49,3 @@ class Kind(Batched):
         if "image/" in accepted and "json" not in accepted and len(files) == 1:
             return Response(files[0], media_type=f"image/{kind.lower()}")
         return encoded({"predictions": [{"b64": base64.b64encode(file).decode()} for file in files]})
-
-    def bodies(self) -> Json:
-        return super().bodies() | openapi.FILES
-
-    def instance(self) -> Json:
-        return openapi.BASE64
-
-    def parameters(self) -> Json:
-        return {"side": {"type": "integer", "minimum": SMALLEST_SIDE, "maximum": LARGEST_SIDE}}
-
-    def answers(self) -> Json:
-        return dict.fromkeys(("image/png", "image/jpeg"), openapi.BINARY)

@@ -21,6 +21,7 @@ class Kind(Classifier):
     """A classifier of texts, each a row of tokens."""
 
     task, summary = "text_classifier", "Tell the class of a text"
+    instance = {"anyOf": [openapi.TEXT, openapi.object_of({"text": openapi.TEXT})]}  # noqa: RUF012
 
     def __init__(self, name: str, overrides: list[str], place: Path, limits: ServeConfig) -> None:
         context, source, trained, self._tokenizer = predict.opened([*overrides, "input=-"])
@@ -46,9 +47,6 @@ class Kind(Classifier):
         row = np.zeros(length, np.int32)
         row[: min(len(tokens), length)] = _middle_left_out(tokens, length)
         return row
-
-    def instance(self) -> Json:
-        return {"anyOf": [openapi.TEXT, openapi.object_of({"text": openapi.TEXT})]}
 
 
 def _middle_left_out(tokens: list[int], length: int) -> list[int]:

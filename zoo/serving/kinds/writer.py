@@ -38,7 +38,8 @@ class Kind(Served):
     """A language model, whose texts are streamed or answered whole."""
 
     task, summary = "language_model", "Go on with a text"
-    _engine: Writer
+    instance, parameters = {"anyOf": [openapi.TEXT, PROMPT]}, DRAWING
+    engine: Writer
 
     def __init__(self, name: str, overrides: list[str], place: Path, limits: ServeConfig) -> None:
         context, source, trained, self._tokenizer = language_model.opened(overrides)
@@ -47,12 +48,8 @@ class Kind(Served):
         self.model.request["pieces"] = self._tokenizer.token_bytes()
         self._length = trained["args"]["length"]
 
-    @property
-    def engine(self) -> Writer:
-        return self._engine
-
     def connect(self, environment: Environment, metrics: Metrics) -> None:
-        self._engine = Writer(self.model, environment, self.limits, metrics)
+        self.engine = Writer(self.model, environment, self.limits, metrics)
 
     async def predict(self, request: Request, decoders: Decoders) -> Response:
         """Answer with whole texts, one after the other."""
@@ -103,12 +100,6 @@ class Kind(Served):
         summary = "Go on with a text, token by token (server-sent events)"
         body = {"application/json": {"schema": PROMPT}}
         return super().operations() | {":generate": openapi.stream(summary, body)}
-
-    def instance(self) -> Json:
-        return {"anyOf": [openapi.TEXT, PROMPT]}
-
-    def parameters(self) -> Json:
-        return DRAWING
 
 
 async def _left(request: Request) -> Any:
