@@ -6,6 +6,7 @@ import re
 import shutil
 import subprocess
 import sys
+import tomllib
 from pathlib import Path
 
 import pytest
@@ -92,6 +93,22 @@ def test_a_planted_import_breaks_a_contract(copied: Path, place: str, statement:
 
 def test_a_copy_without_a_planted_import_keeps_them(copied: Path) -> None:
     assert _lint_imports(copied).returncode == 0
+
+
+def test_the_contracts_name_every_room() -> None:
+    """A room that a list leaves out would be free to import what the others may not."""
+    contracts = tomllib.loads((CHECKOUT / "pyproject.toml").read_text())["tool"]["importlinter"]["contracts"]
+    worker_side = {"zoo.models", "zoo.worker"}
+    host = {f"zoo.{path.name}" for path in PACKAGE.iterdir() if (path / "__init__.py").is_file()}
+    host = host - worker_side - {"zoo.protocol"} | {"zoo.api"}
+    meeting, upwards = (
+        next(each for each in contracts if each["name"] == name)
+        for name in ("Host and worker meet in zoo.protocol only", "The worker never imports the host")
+    )
+    assert set(meeting["source_modules"]) == host
+    assert set(upwards["forbidden_modules"]) == host
+    assert worker_side <= set(meeting["forbidden_modules"])
+    assert set(upwards["source_modules"]) == worker_side
 
 
 def test_the_worker_side_runs_on_python_3_6() -> None:
