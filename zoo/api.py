@@ -10,6 +10,7 @@ infer(run=run.folder, input="seven.png").predictions
 
 from typing import Any
 
+from zoo.config.overrides import Overrides
 from zoo.runs.result import Run
 
 __all__ = ["Run", "bench", "evaluate", "export", "infer", "train"]
@@ -25,9 +26,7 @@ def train(**settings: Any) -> Run:
     Returns:
         The finished run: ``metrics``, ``history``, ``folder``, ``curves``.
     """
-    from zoo.tasks import registry
-
-    return registry.train(_overrides(settings))
+    return _run("train", settings)
 
 
 def export(**settings: Any) -> Run:
@@ -39,9 +38,7 @@ def export(**settings: Any) -> Run:
     Returns:
         The finished run; ``record["exports"]`` has a row for each format.
     """
-    from zoo.tasks import registry
-
-    return registry.export(_overrides(settings))
+    return _run("export", settings)
 
 
 def infer(**settings: Any) -> Run:
@@ -53,9 +50,7 @@ def infer(**settings: Any) -> Run:
     Returns:
         The finished run; ``predictions`` holds a row an input.
     """
-    from zoo.tasks import registry
-
-    return registry.infer(_overrides(settings))
+    return _run("infer", settings)
 
 
 def evaluate(**settings: Any) -> Run:
@@ -67,9 +62,7 @@ def evaluate(**settings: Any) -> Run:
     Returns:
         The finished run: ``metrics``, and in its folder ``evaluation.json``, ``classes.csv`` and ``confusion.csv``.
     """
-    from zoo.tasks import registry
-
-    return registry.evaluate(_overrides(settings))
+    return _run("evaluate", settings)
 
 
 def bench(**settings: Any) -> Run:
@@ -81,25 +74,11 @@ def bench(**settings: Any) -> Run:
     Returns:
         The finished run; ``results.csv`` and ``results.json`` in its folder hold a row a timing.
     """
+    return _run("bench", settings)
+
+
+def _run(verb: str, settings: dict[str, Any]) -> Run:
     from zoo.tasks import registry
 
-    return registry.bench(_overrides(settings))
-
-
-def _overrides(settings: dict[str, Any], prefix: str = "") -> list[str]:
-    words: list[str] = []
-    for key, value in settings.items():
-        if isinstance(value, dict):
-            words += _overrides(value, f"{prefix}{key}.")
-        else:
-            words.append(f"{prefix}{key}={_text(value)}")
-    return words
-
-
-def _text(value: Any) -> str:
-    """A value as the command line would have it."""
-    if isinstance(value, Run):
-        value = value.folder
-    if value is None:
-        return "null"
-    return str(value).lower() if isinstance(value, bool) else str(value)
+    named = {key: value.folder if isinstance(value, Run) else value for key, value in settings.items()}
+    return registry.dispatch(verb, Overrides.of(named))

@@ -16,6 +16,7 @@ from pathlib import Path
 sys.path.insert(0, str(Path(__file__).resolve().parent.parent.parent))
 
 from scripts.benchmarks import common
+from zoo.config.overrides import Overrides
 from zoo.data import idx
 from zoo.runs.result import Run
 from zoo.tasks import registry
@@ -95,7 +96,7 @@ def write_images(source: Path, root: Path, count: int) -> None:
 def train(settings: list[str]) -> Run:
     """Train with these settings."""
     print("zoo train", *settings, flush=True)
-    return registry.train(settings)
+    return registry.dispatch("train", Overrides.parse(settings))
 
 
 def seconds(run: Run) -> float:

@@ -19,6 +19,7 @@ from PIL import Image
 
 sys.path.insert(0, str(Path(__file__).resolve().parent.parent.parent))
 
+from zoo.config.overrides import Overrides
 from zoo.data.sources import bundled_photos
 from zoo.tasks import registry
 
@@ -42,7 +43,7 @@ def main(argv: list[str]) -> int:
         folder = Path(name)
         pan(folder / "frames", count)
         given = [f"input={folder / 'frames'}", f"save={folder / 'restyled'}", f"output.root={folder}"]
-        registry.infer([*(argv[1:] or NETWORK), *given])
+        registry.dispatch("infer", Overrides.parse([*(argv[1:] or NETWORK), *given]))
         photo, result = (frames(folder / part) for part in ("frames", "restyled"))
     print(f"between frames:  photo {change(photo):6.2f}, result {change(result):6.2f} gray levels")
     print(f"along the pan:   photo {change(photo, STEP):6.2f}, result {change(result, STEP):6.2f} gray levels")

@@ -65,10 +65,11 @@ def prepare(archive: str, folder: Path) -> Path:
     """Let the zoo prepare its tokens, and write the example's: (reviews, 200), the last words of each."""
     import numpy as np
 
+    from zoo.config.overrides import Overrides
     from zoo.data.text import dataset
     from zoo.tasks import registry
 
-    composed = registry.compose_settings("train", settings(archive))
+    composed = registry.compose_settings("train", Overrides.parse(settings(archive)))
     prepared = dataset.prepare(composed.data)
     # The example's data set has words only, by their frequency, with ids below 20,000.
     word = np.array([bool(re.match(r"\w", piece)) for piece in prepared.tokenizer.tokens[2:]])

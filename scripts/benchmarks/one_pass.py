@@ -18,6 +18,7 @@ from PIL import Image
 
 sys.path.insert(0, str(Path(__file__).resolve().parent.parent.parent))
 
+from zoo.config.overrides import Overrides
 from zoo.core import paths
 from zoo.tasks import registry
 
@@ -59,7 +60,7 @@ def seconds(folder: Path, weights: str, way: str) -> float:
     chosen = [f"backend={backend}", f"stack={stack}", f"precision={precision}", f"weights={weights}"]
     style = paths.ROOT / "assets" / "style_waves.jpg"
     place = [f"input={folder / 'photos'}", f"style={style}", f"output.root={folder}"]
-    run = registry.infer(["model=style_transfer/any", *chosen, *place])
+    run = registry.dispatch("infer", Overrides.parse(["model=style_transfer/any", *chosen, *place]))
     return float(run.metrics["s_per_megapixel"])
 
 

@@ -23,6 +23,7 @@ from typing import Any
 sys.path.insert(0, str(Path(__file__).resolve().parent.parent.parent))
 
 from scripts.benchmarks import common
+from zoo.config.overrides import Overrides
 from zoo.config.schemas.image_classification import TrainConfig
 from zoo.core import files, paths
 from zoo.core.errors import ZooError
@@ -71,7 +72,9 @@ def measure(model: str, stack: str, settings: list[str], worker: Path = WORKER, 
         worker: script that trains.
         seconds: time of training, compilation included.
     """
-    composed = registry.compose_settings("train", [f"model={model}", "backend=cpu", "data=mnist", *settings])
+    composed = registry.compose_settings(
+        "train", Overrides.parse([f"model={model}", "backend=cpu", "data=mnist", *settings])
+    )
     if not isinstance(composed, TrainConfig):
         raise ZooError(f"{model} is no image classifier", "Name one: --model mnist_dense")
     network = networks.network(model)["model"]

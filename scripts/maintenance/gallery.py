@@ -23,6 +23,7 @@ import numpy as np
 from PIL import Image
 
 from scripts.maintenance import class_folders
+from zoo.config.overrides import Overrides
 from zoo.data import array_datasets
 from zoo.data.sources import bundled_photos
 from zoo.runs.result import Run
@@ -153,7 +154,7 @@ def photos(folder: Path) -> Path:
 def restyled(work: Path, network: list[str], style: Path | None = None) -> list[Path]:
     """Restyle the photos in one pass; return the results."""
     given = [f"input={photos(work / 'photos')}", f"save={work / 'results'}", f"output.root={work}", "backend=cpu"]
-    registry.infer([*network, *given, *([f"style={style}"] if style else [])])
+    registry.dispatch("infer", Overrides.parse([*network, *given, *([f"style={style}"] if style else [])]))
     return sorted((work / "results").glob("*.png"))
 
 
@@ -193,7 +194,7 @@ def answered(folder: Path, networks: list[ZooNetwork], images: list[Any], labels
 def asked(network: ZooNetwork, folder: Path) -> list[dict[str, Any]]:
     """Return what a network answers to the pictures of a folder, in the order of their names."""
     given = [f"model={network.card.model}", f"weights={network.source}", f"input={folder / 'input'}"]
-    run = registry.infer([*given, f"output.root={folder}", "backend=cpu"])
+    run = registry.dispatch("infer", Overrides.parse([*given, f"output.root={folder}", "backend=cpu"]))
     return sorted(run.predictions, key=lambda each: str(each["input"]))
 
 
@@ -226,7 +227,7 @@ def shakespeare(work: Path) -> str:
 def infer_text(work: Path, model: str, settings: list[str]) -> Run:
     """Use a network of texts."""
     given = [f"model=transformer/{model}", "weights=zoo", f"output.root={work}", "backend=cpu"]
-    return registry.infer([*given, *settings])
+    return registry.dispatch("infer", Overrides.parse([*given, *settings]))
 
 
 def sheet(work: Path, data: Path, painting: Path, runs: tuple[str, str], kept: Path) -> None:
@@ -248,8 +249,11 @@ def optimized(work: Path, shown: list[Path], painting: Path, features: Path) -> 
     for path, result in zip(shown, results, strict=True):
         given = [f"content={path}", f"style={painting}", f"feature_weights={features}", f"save={result}"]
         if not result.is_file():
-            registry.train(
-                ["model=style_transfer", *given, f"size={SHEET_SIZE}", f"output.root={work}", "backend=cpu"]
+            registry.dispatch(
+                "train",
+                Overrides.parse(
+                    ["model=style_transfer", *given, f"size={SHEET_SIZE}", f"output.root={work}", "backend=cpu"]
+                ),
             )
     return results
 

@@ -72,12 +72,15 @@ TOLERANCES = {
 def _first_epochs(stacks: list[str]) -> int:
     """Write the losses of the first epoch of each model, and print how far those of other stacks are from them."""
     from zoo.certification import samples, steps
+    from zoo.config.overrides import Overrides
     from zoo.tasks import registry
 
     def losses(model: str, stack: str, folder: Path) -> dict[str, float]:
         backend = "plaidml" if stack.startswith("plaidml") else "cpu"
         settings = steps.first_epoch_settings(model, folder / "samples")
-        run = registry.train([*settings, f"backend={backend}", f"stack={stack}", f"output.root={folder}"])
+        run = registry.dispatch(
+            "train", Overrides.parse([*settings, f"backend={backend}", f"stack={stack}", f"output.root={folder}"])
+        )
         return {name: float(f"{run.history[0][name]:.7g}") for name in ("loss", "val_loss")}
 
     with tempfile.TemporaryDirectory() as name:

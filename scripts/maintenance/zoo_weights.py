@@ -31,6 +31,7 @@ from PIL import Image
 
 from scripts.maintenance import class_folders
 from zoo.config import config_files
+from zoo.config.overrides import Overrides
 from zoo.core.files import file_sha256
 from zoo.data.text.dataset import VOCABULARY
 from zoo.runs.result import Run
@@ -109,8 +110,11 @@ def registry_run(folder: Path) -> Run:
 def train(row: Row, data: Path | None) -> Run:
     """Train a network by its row."""
     with material(row, data, ("train", "test")) as given:
-        return registry.train(
-            [f"model={row['model']}", f"stack={row['stacks'][0]}", "backend=cpu", *row["train"], *given]
+        return registry.dispatch(
+            "train",
+            Overrides.parse(
+                [f"model={row['model']}", f"stack={row['stacks'][0]}", "backend=cpu", *row["train"], *given]
+            ),
         )
 
 
@@ -244,15 +248,17 @@ def figure(row: Row, network: ZooNetwork, data: Path | None, stack: str, limit: 
         with material(row, data, ("test",), limit) as test:
             limited = [f"data.test_limit={limit}"] if limit else []
             if row.get("form"):
-                run = registry.evaluate([*named, *test, *limited])
+                run = registry.dispatch("evaluate", Overrides.parse([*named, *test, *limited]))
             else:
-                run = registry.infer([*named, "input=test", *test, *limited])
+                run = registry.dispatch("infer", Overrides.parse([*named, "input=test", *test, *limited]))
         return round(float(run.metrics[row["metric"]]), 6)
 
 
 def change(named: list[str], result: Path) -> float:
     """Return how far a style network changes a picture: mean absolute difference in gray levels, to a thousandth."""
-    registry.infer([*named, f"input={PICTURE}", f"size={PICTURE_SIZE}", f"save={result}"])
+    registry.dispatch(
+        "infer", Overrides.parse([*named, f"input={PICTURE}", f"size={PICTURE_SIZE}", f"save={result}"])
+    )
     with Image.open(result) as restyled, Image.open(PICTURE) as picture:
         before = np.asarray(picture.resize(restyled.size, Image.Resampling.BOX), np.float64)
         return round(float(np.abs(np.asarray(restyled.convert("RGB"), np.float64) - before).mean()), 3)

@@ -18,6 +18,7 @@ from zoo.certification.plan import Step
 from zoo.certification.results import FAILED, NOT_RUN, PASSED, SKIPPED
 from zoo.certification.work import Findings, Work
 from zoo.cli.main import main
+from zoo.config.overrides import Overrides
 from zoo.core.errors import ZooError
 from zoo.environments import backends, power
 from zoo.environments.power import Power
@@ -312,7 +313,7 @@ def test_every_backend_takes_the_same_first_epoch(model: str, tmp_path: Path) ->
     composed = {}
     for backend in (row for row in backends.load_all() if row.runnable and row.trains):
         words = [*steps.first_epoch_settings(model, tmp_path), f"backend={backend.name}"]
-        settings = dataclasses.asdict(registry.compose_settings("train", words))
+        settings = dataclasses.asdict(registry.compose_settings("train", Overrides.parse(words)))
         chosen = {name: value for name, value in settings.items() if name not in ("backend", "stack", "expect")}
         composed[backend.name] = chosen
     assert len(composed) > 5

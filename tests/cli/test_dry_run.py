@@ -9,6 +9,7 @@ from tests import machines
 from tests.support import CHECKOUT
 from zoo.cli import dry_run
 from zoo.cli.main import main
+from zoo.config.overrides import Overrides
 from zoo.core.errors import ZooError
 
 
@@ -42,7 +43,9 @@ TOLD = [
 
 @pytest.mark.parametrize(("name", "overrides", "words"), TOLD, ids=["-".join([row[0], *row[1][:1]]) for row in TOLD])
 def test_every_step_is_told(name: str, overrides: list[str], words: tuple[str, ...]) -> None:
-    text = "\n".join(dry_run.lines("train", ["model=mnist", *overrides], machines.FOLDER / f"{name}.txt"))
+    text = "\n".join(
+        dry_run.lines("train", Overrides.parse(["model=mnist", *overrides]), machines.FOLDER / f"{name}.txt")
+    )
     assert all(word in text for word in words)
 
 
@@ -115,9 +118,9 @@ def test_what_is_not_there_yet_is_not_fetched_for_a_plan(capsys: pytest.CaptureF
 
 def test_the_same_is_refused_as_by_the_run_itself() -> None:
     with pytest.raises(ZooError, match="does not work here"):
-        dry_run.lines("train", ["backend=metal"], machines.FOLDER / "linux_cpu.txt")
+        dry_run.lines("train", Overrides.parse(["backend=metal"]), machines.FOLDER / "linux_cpu.txt")
     with pytest.raises(ZooError, match=r"trainer\.epochs"):
-        dry_run.lines("train", ["trainer.epochs=0"])
+        dry_run.lines("train", Overrides.parse(["trainer.epochs=0"]))
 
 
 def test_another_machine_is_only_for_dry_runs(capsys: pytest.CaptureFixture[str]) -> None:
@@ -129,15 +132,17 @@ def test_another_machine_is_only_for_dry_runs(capsys: pytest.CaptureFixture[str]
 def test_a_text_that_is_no_machine_is_told(tmp_path: Path, content: bytes) -> None:
     (tmp_path / "m.txt").write_bytes(content)
     with pytest.raises(ZooError, match=r"m\.txt"):
-        dry_run.lines("train", [], tmp_path / "m.txt")
+        dry_run.lines("train", Overrides.parse([]), tmp_path / "m.txt")
 
 
 def test_photos_are_planned_for_the_fastest_stack(tmp_path: Path) -> None:
     (tmp_path / "photos").mkdir()
     Image.new("RGB", (40, 40)).save(tmp_path / "photos" / "a.png")
-    text = "\n".join(dry_run.lines("infer", ["model=mobilenet", "weights=imagenet", "input=photos"]))
+    text = "\n".join(dry_run.lines("infer", Overrides.parse(["model=mobilenet", "weights=imagenet", "input=photos"])))
     assert "backend      openvino" in text
     assert "weights=imagenet" in text
     mac = CHECKOUT / "tests" / "machines" / "m1.txt"
-    text = "\n".join(dry_run.lines("infer", ["model=mobilenet", "weights=imagenet", "input=photos"], mac))
+    text = "\n".join(
+        dry_run.lines("infer", Overrides.parse(["model=mobilenet", "weights=imagenet", "input=photos"]), mac)
+    )
     assert "required device: GPU" in text

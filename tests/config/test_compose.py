@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from zoo.config import compose, config_files, documentation
-from zoo.config.overrides import expand_sweep, value_of
+from zoo.config.overrides import Overrides
 from zoo.config.schemas import classifiers, common
 from zoo.config.schemas import image_classification as schemas
 from zoo.core import paths
@@ -16,14 +16,14 @@ from zoo.tasks import discovery, registry
 
 
 def train(*overrides: str) -> schemas.TrainConfig:
-    settings = registry.compose_settings("train", list(overrides))
+    settings = registry.compose_settings("train", Overrides.parse(list(overrides)))
     assert isinstance(settings, schemas.TrainConfig)
     return settings
 
 
 def refusal(*overrides: str, verb: str = "train") -> str:
     with pytest.raises(ZooError) as caught:
-        registry.compose_settings(verb, list(overrides))
+        registry.compose_settings(verb, Overrides.parse(list(overrides)))
     return str(caught.value)
 
 
@@ -143,15 +143,15 @@ def test_infer_says_what_is_missing() -> None:
 
 @pytest.mark.parametrize("path", ["/a b/c,d.png", "x=y.png", "[1].png", "it's.png", "${oops}.png", "ü.png", "C:\\x"])
 def test_paths_need_no_quotes(path: str) -> None:
-    settings = compose.compose(discovery.command("infer", "classify"), ["run=r", f"input={path}"])
+    settings = compose.compose(discovery.command("infer", "classify"), Overrides.parse(["run=r", f"input={path}"]))
     assert isinstance(settings, classifiers.InferConfig)
     assert settings.input == path
-    assert value_of("input", [f"input={path}"]) == path
+    assert Overrides.parse([f"input={path}"]).get("input") == path
 
 
 def test_sweeps_expand_to_every_combination() -> None:
-    combinations = expand_sweep(["model=mnist,mnist_dense", "seed=range(1,3)", "data=digits"])
-    assert combinations == [
+    combinations = Overrides.parse(["model=mnist,mnist_dense", "seed=range(1,3)", "data=digits"]).combinations()
+    assert [each.words for each in combinations] == [
         ["model=mnist", "seed=1", "data=digits"],
         ["model=mnist", "seed=2", "data=digits"],
         ["model=mnist_dense", "seed=1", "data=digits"],
@@ -167,16 +167,16 @@ PUBLISHED = "style_transfer/any"
 @pytest.mark.parametrize("backend", config_files.options("backend"))
 def test_every_model_composes_with_every_backend(model: str, backend: str) -> None:
     verb = discovery.tasks()[config_files.task_of(model)].commands[0].verb
-    settings: Any = registry.compose_settings(verb, [f"model={model}", f"backend={backend}"])
+    settings: Any = registry.compose_settings(verb, Overrides.parse([f"model={model}", f"backend={backend}"]))
     assert (settings.model["name"], settings.backend.name) == (model, backend)
     assert settings.model["about"]
 
 
 def test_a_model_that_is_used_as_published_composes_for_that_alone() -> None:
     words = [f"model={PUBLISHED}", "input=a.jpg", "style=b.jpg"]
-    assert registry.compose_settings("infer", words).model["name"] == PUBLISHED
+    assert registry.compose_settings("infer", Overrides.parse(words)).model["name"] == PUBLISHED
     with pytest.raises(ZooError, match="train style_transfer/fast"):
-        registry.compose_settings("train", words[:1])
+        registry.compose_settings("train", Overrides.parse(words[:1]))
 
 
 @pytest.mark.parametrize("data", config_files.options("data"))

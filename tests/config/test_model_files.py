@@ -9,6 +9,7 @@ import pytest
 
 from zoo.cli.main import main
 from zoo.config import model_files
+from zoo.config.overrides import Overrides
 from zoo.core.errors import ZooError
 from zoo.tasks import registry
 
@@ -34,10 +35,12 @@ def test_settings_and_about_are_read_and_nothing_is_executed(tmp_path: Path, mon
 
 def test_settings_are_checked_like_those_of_any_model(tmp_path: Path) -> None:
     model = f"model={written(tmp_path, GOOD)}"
-    settings = registry.compose_settings("train", [model, "model.width=16", "model.rate=1"])
+    settings = registry.compose_settings("train", Overrides.parse([model, "model.width=16", "model.rate=1"]))
     assert (settings.model["width"], settings.model["rate"]) == (16, 1)
     with pytest.raises(ZooError) as caught:
-        registry.compose_settings("train", [model, "model.width=wide", "model.widht=3", "model.file=/etc/passwd"])
+        registry.compose_settings(
+            "train", Overrides.parse([model, "model.width=wide", "model.widht=3", "model.file=/etc/passwd"])
+        )
     for words in ("model.width must be", "did you mean 'model.width'", "'model.file' belongs to the model"):
         assert words in str(caught.value)
 
@@ -46,7 +49,10 @@ def test_a_path_may_hold_blanks_and_a_home(tmp_path: Path, monkeypatch: pytest.M
     monkeypatch.setenv("HOME", str(tmp_path))
     written(tmp_path, GOOD, "my (first) model.py")
     for text in ("~/my (first) model.py", f"'{tmp_path}/my (first) model.py'"):
-        assert registry.compose_settings("train", [f"model={text}"]).model["name"] == "my (first) model.py"
+        assert (
+            registry.compose_settings("train", Overrides.parse([f"model={text}"])).model["name"]
+            == "my (first) model.py"
+        )
 
 
 def test_help_shows_the_settings(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
@@ -90,7 +96,7 @@ def test_a_reference_cannot_name_a_file(tmp_path: Path) -> None:
         settings = {"about": "x", "machine": {"about": "y"}, "settings": {"model": model}}
         reference = written(tmp_path, json.dumps(settings), "reference.yaml")
         with pytest.raises(ZooError, match="a model file is code"):
-            registry.compose_settings("train", [f"reference={reference}"])
+            registry.compose_settings("train", Overrides.parse([f"reference={reference}"]))
 
 
 # -- runs

@@ -9,6 +9,7 @@ import yaml
 
 from tests import machines
 from zoo.config import references
+from zoo.config.overrides import Overrides
 from zoo.config.schemas import image_classification as schemas
 from zoo.core import paths
 from zoo.core.errors import ZooError
@@ -53,7 +54,7 @@ def test_there_is_one_for_each_machine() -> None:
 @pytest.mark.parametrize("name", NAMES)
 def test_each_composes_with_the_user_s_own_after_it(name: str) -> None:
     settings = registry.compose_settings(
-        "train", references.expand([f"reference={name}", "seed=2", "trainer.epochs=3"])
+        "train", references.expand(Overrides.parse([f"reference={name}", "seed=2", "trainer.epochs=3"]))
     )
     assert isinstance(settings, schemas.TrainConfig)
     assert (settings.seed, settings.trainer.epochs) == (2, 3)
@@ -85,8 +86,12 @@ def test_the_report_s_settings_are_the_report_s() -> None:
 
 def test_a_copy_of_one_s_own_works_too(tmp_path: Path) -> None:
     path = copy_of("metal-m1", tmp_path, settings={"model": "mnist_dense", "backend": "cpu", "seed": 9})
-    assert references.load(str(path)).overrides == ["model=mnist_dense", "backend=cpu", "seed=9"]
-    assert references.expand([f"reference={path}", "seed=2"]) == ["model=mnist_dense", "backend=cpu", "seed=2"]
+    assert references.load(str(path)).overrides.words == ["model=mnist_dense", "backend=cpu", "seed=9"]
+    assert references.expand(Overrides.parse([f"reference={path}", "seed=2"])) == [
+        "model=mnist_dense",
+        "backend=cpu",
+        "seed=2",
+    ]
 
 
 def test_text_reaches_the_settings_as_it_is_written(tmp_path: Path) -> None:
@@ -147,24 +152,28 @@ def test_a_reference_stands_on_no_other(tmp_path: Path) -> None:
 
 def test_without_a_reference_nothing_changes() -> None:
     given = ["model=mnist", "trainer.epochs=2"]
-    assert references.expand(given) == given
-    assert references.chosen(given) is None
+    assert references.expand(Overrides.parse(given)) == given
+    assert references.chosen(Overrides.parse(given)) is None
 
 
 def test_a_preset_or_data_set_of_the_user_s_outranks_the_reference() -> None:
-    smoke = registry.compose_settings("train", references.expand(["reference=metal-m1", "preset=smoke"]))
+    smoke = registry.compose_settings(
+        "train", references.expand(Overrides.parse(["reference=metal-m1", "preset=smoke"]))
+    )
     assert isinstance(smoke, schemas.TrainConfig)
     assert (smoke.trainer.epochs, smoke.trainer.batch_size) == (1, 32)
-    digits = registry.compose_settings("train", references.expand(["reference=cuda-gtx750ti", "data=digits"]))
+    digits = registry.compose_settings(
+        "train", references.expand(Overrides.parse(["reference=cuda-gtx750ti", "data=digits"]))
+    )
     assert isinstance(digits, schemas.TrainConfig)
     assert digits.trainer.epochs == 8
     assert digits.trainer.learning_rate == 0.01
 
 
 def test_another_backend_takes_its_own_stack_and_another_model_its_own_arguments() -> None:
-    given = references.expand(["reference=metal-m1", "backend=auto", "model=mnist"])
+    given = references.expand(Overrides.parse(["reference=metal-m1", "backend=auto", "model=mnist"]))
     assert not [text for text in given if text.startswith(("stack=", "model.units"))]
-    kept = references.expand(["reference=metal-m1", "backend=metal"])
+    kept = references.expand(Overrides.parse(["reference=metal-m1", "backend=metal"]))
     assert "stack=tf-2.19" in kept
 
 

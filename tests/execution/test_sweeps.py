@@ -14,6 +14,7 @@ import pytest
 from tests.support import CHECKOUT, real_stacks
 from zoo.cli.main import main
 from zoo.config import hydra_words
+from zoo.config.overrides import Overrides
 from zoo.core import processes
 from zoo.core.errors import ZooError
 from zoo.execution.launchers import ssh
@@ -81,7 +82,7 @@ def finish(sweep: Sweep, name: str, how: str = "completed") -> None:
 def sweep(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Sweep:
     monkeypatch.chdir(tmp_path)
     monkeypatch.setattr(drive, "POLL_S", 0.0)
-    return record.create("train", ["data=digits", "seed=1,2,3", "output.name=s", "launcher=slurm"])
+    return record.create("train", Overrides.parse(["data=digits", "seed=1,2,3", "output.name=s", "launcher=slurm"]))
 
 
 def run(sweep: Sweep, engine: Engine, retries: int = 2) -> drive.Progress:
@@ -201,13 +202,13 @@ def test_other_verbs_begin_each_attempt_in_a_folder_of_its_own(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.chdir(tmp_path)
-    sweep = record.create("infer", ["run=x", "batch_size=1,2", "output.name=s"])
+    sweep = record.create("infer", Overrides.parse(["run=x", "batch_size=1,2", "output.name=s"]))
     element = sweep.elements[0]
-    assert "output.name=001" in attempts.overrides(sweep, element)
+    assert "output.name=001" in attempts.settings(sweep, element)
     finish(sweep, "001", "failed")
-    assert "output.name=001_2" in attempts.overrides(sweep, element)
+    assert "output.name=001_2" in attempts.settings(sweep, element)
     (sweep.folder / "001_2").mkdir()  # killed before it had written anything
-    assert "output.name=001_3" in attempts.overrides(sweep, element)
+    assert "output.name=001_3" in attempts.settings(sweep, element)
     finish(sweep, "001_3")
     assert sweep.is_complete(element)
 

@@ -13,7 +13,7 @@ import pytest
 from tests.support import CHECKOUT
 from zoo.cli import parser
 from zoo.cli.main import main
-from zoo.config.overrides import expand_sweep
+from zoo.config.overrides import Overrides
 
 PAGES = [CHECKOUT / name for name in ("README.md", "SECURITY.md", "CONTRIBUTING.md")] + sorted(
     (CHECKOUT / "docs").glob("*.md")
@@ -87,7 +87,7 @@ def test_a_command_of_the_zoo_is_understood(
     if parsed is None or words[0] not in ("train", "infer", "bench", "export") or resumes:
         return
     trained(_model_of_newest_run(page, parsed.overrides))
-    overrides = expand_sweep(parsed.overrides)[0] if parsed.multirun else parsed.overrides
+    overrides = Overrides.parse(parsed.overrides).combinations()[0].words if parsed.multirun else parsed.overrides
     assert main([words[0], *overrides, "--cfg", "job"]) == 0, capsys.readouterr().err
 
 

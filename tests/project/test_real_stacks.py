@@ -6,6 +6,7 @@ from pathlib import Path
 import pytest
 
 from tests.support import CHECKOUT, real_stacks
+from zoo.config.overrides import Overrides
 from zoo.core.errors import MissingInterpreterError, NoLockError, UnreachableIndexError, ZooError
 from zoo.environments import machine, stacks, store, uv_client
 from zoo.tasks import registry
@@ -106,7 +107,7 @@ def test_an_explained_build_failure_keeps_its_kind(pretending: Path, monkeypatch
 
     monkeypatch.setattr(store, "ensure", ensure)
     with pytest.raises(UnreachableIndexError) as caught:
-        registry.train(["model=mnist", "backend=cpu", "data=digits"])
+        registry.dispatch("train", Overrides.parse(["model=mnist", "backend=cpu", "data=digits"]))
     assert caught.value.remedy.endswith("Try again.")
     assert caught.value.remedy != "Try again."
 

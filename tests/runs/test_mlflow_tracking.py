@@ -10,6 +10,7 @@ from typing import Any
 import pytest
 
 from tests.support import real_stacks
+from zoo.config.overrides import Overrides
 from zoo.core.errors import ZooError
 from zoo.environments import store
 from zoo.runs import mlflow_tracking
@@ -63,7 +64,7 @@ def test_event_files_hold_what_the_history_does(name: str, tmp_path: Path) -> No
     overrides = ["model=mnist_dense", "data=digits", f"stack={name}", "backend=cpu", "trainer.epochs=2",
             "data.train_limit=256", "backend.probes=false", "tensorboard=true",
             f"output.root={tmp_path}"]  # fmt: skip
-    run = registry.train(overrides)
+    run = registry.dispatch("train", Overrides.parse(overrides))
     answer = subprocess.run(
         [str(ready.python), "-I", "-c", READER, str(run.folder / "tensorboard")],
         env=store.child_environment(stack), capture_output=True, text=True, check=True,
@@ -78,7 +79,7 @@ def test_event_files_hold_what_the_history_does(name: str, tmp_path: Path) -> No
 def test_without_mlflow_nothing_is_begun(pretending: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "mlflow", None)
     with pytest.raises(ZooError, match="not installed") as caught:
-        registry.train(["model=mnist", "data=digits", "mlflow=file:mlruns"])
+        registry.dispatch("train", Overrides.parse(["model=mnist", "data=digits", "mlflow=file:mlruns"]))
     assert "keras-gpu-zoo[mlflow]" in caught.value.remedy
     assert not (pretending / "runs").exists()
 

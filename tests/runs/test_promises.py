@@ -7,6 +7,7 @@ from typing import Any
 import pytest
 
 from zoo.cli.main import main
+from zoo.config.overrides import Overrides
 from zoo.config.schemas.text import TextTraining
 from zoo.runs import promises
 from zoo.runs.records import RunRecord
@@ -18,10 +19,12 @@ DIGITS = ["model=mnist", "backend=cpu", "data=digits"]
 
 
 def judged(*overrides: str, loss: float = 1.79, sha256: str = SHA256, **more: Any) -> dict[str, Any]:
-    settings = registry.compose_settings("train", [*LANGUAGE, *overrides])
+    settings = registry.compose_settings("train", Overrides.parse([*LANGUAGE, *overrides]))
     assert isinstance(settings, TextTraining)
     record = {"exit": "completed", "data": {"name": "text_file", "sha256": sha256}, "metrics": {"val_loss": loss}}
-    return promises.judge(registry.command_of("train", LANGUAGE), settings, RunRecord.from_json(record | more))
+    return promises.judge(
+        registry.command_of("train", Overrides.parse(LANGUAGE)), settings, RunRecord.from_json(record | more)
+    )
 
 
 @pytest.mark.parametrize(("loss", "met"), [(1.79, True), (2.5, False)])

@@ -9,6 +9,7 @@ import pytest
 from PIL import Image
 
 from tests.support import real_stacks
+from zoo.config.overrides import Overrides
 from zoo.core.errors import ZooError
 from zoo.environments import store
 from zoo.tasks import registry
@@ -53,7 +54,9 @@ def theirs(published: Path, photos: Path, tmp_path_factory: pytest.TempPathFacto
 
 def ask(tmp_path: Path, stack: str, *overrides: str) -> registry.Run:
     real_stacks.environment(stack)
-    return registry.infer([*MODEL, f"output.root={tmp_path}", f"stack={stack}", *overrides])
+    return registry.dispatch(
+        "infer", Overrides.parse([*MODEL, f"output.root={tmp_path}", f"stack={stack}", *overrides])
+    )
 
 
 @pytest.mark.stacks("tf-2.21")

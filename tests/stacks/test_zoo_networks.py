@@ -11,6 +11,7 @@ from PIL import Image, ImageDraw
 
 from tests.support import CHECKOUT, scripts, trainings
 from zoo.config import config_files
+from zoo.config.overrides import Overrides
 from zoo.tasks import registry
 from zoo.weights import zoo_networks
 
@@ -68,7 +69,9 @@ def test_without_data_and_without_a_network_each_answers(tmp_path: Path) -> None
 
 def test_a_digit_is_told_with_no_data_at_hand(tmp_path: Path) -> None:
     chosen = [*trainings.ready("tf-2.21"), f"output.root={tmp_path}"]
-    run = registry.infer(["model=mnist", "weights=zoo", f"input={seven(tmp_path / 'digit.png')}", *chosen])
+    run = registry.dispatch(
+        "infer", Overrides.parse(["model=mnist", "weights=zoo", f"input={seven(tmp_path / 'digit.png')}", *chosen])
+    )
     ((answer),) = run.predictions
     assert answer["class"] == "7"
     assert answer["probability"] > 0.5
@@ -77,7 +80,9 @@ def test_a_digit_is_told_with_no_data_at_hand(tmp_path: Path) -> None:
 
 def test_a_training_starts_where_the_zoos_network_ended(tmp_path: Path) -> None:
     chosen = [*trainings.ready("tf-2.21"), f"output.root={tmp_path}", "data=digits", "trainer.epochs=1"]
-    run = registry.train(["model=mnist", "weights=zoo", "trainer.learning_rate=1e-6", *chosen])
+    run = registry.dispatch(
+        "train", Overrides.parse(["model=mnist", "weights=zoo", "trainer.learning_rate=1e-6", *chosen])
+    )
     assert run.record["weights"]["source"] == "zoo/mnist"
     assert run.metrics["test_accuracy"] > 0.8
     with np.load(run.folder / "weights.npz") as learnt, np.load(NETWORKS["mnist/mnist"].weights) as began:

@@ -10,6 +10,7 @@ from typing import Any
 from tests import machines
 from zoo.certification import archive, page, results, steps
 from zoo.certification.results import FAILED, NOT_RUN, PASSED, Certification, Place, StepResult
+from zoo.config.overrides import Overrides
 from zoo.core.files import file_sha256
 from zoo.environments import machine, stacks
 from zoo.tasks import registry
@@ -41,7 +42,7 @@ def record(name: str, **more: Any) -> dict[str, Any]:
 def training() -> dict[str, Any]:
     """The record of a training by the recipe."""
     words = ["model=mnist_dense", "data=digits", "trainer.max_minutes=1", "backend=metal", "stack=tf-2.19"]
-    settings = dataclasses.asdict(registry.compose_settings("train", words))
+    settings = dataclasses.asdict(registry.compose_settings("train", Overrides.parse(words)))
     epochs = [{"epoch": number, "loss": 0.5 / number, "val_loss": 0.4 / number, "epoch_s": 0.2} for number in (1, 2)]
     data = {"name": "digits", "sha256": "8" * 64, "train_items": 1294, "validation_items": 144, "test_items": 359}
     metrics = {"test_accuracy": 349 / 359, "test_loss": 0.1}
@@ -55,7 +56,7 @@ def first_epoch(model: str) -> dict[str, Any]:
     golden = json.loads(steps.FIRST_EPOCHS.read_text(encoding="utf-8"))["losses"][model]
     losses = {name: golden[name] for name in ("loss", "val_loss")}
     words = [f"model={model}", "backend=metal", "stack=tf-2.19"]
-    settings = dataclasses.asdict(registry.compose_settings("train", words))
+    settings = dataclasses.asdict(registry.compose_settings("train", Overrides.parse(words)))
     return training() | {"model": model, "config": settings, "epochs": [{"epoch": 1, "epoch_s": 0.5, **losses}]}
 
 

@@ -18,6 +18,7 @@ from scripts.maintenance.evidence import entering, intake, plausibility
 from tests.support import evidence_sample, forked_sandbox, published
 from tests.weights import test_io
 from zoo.certification import archive
+from zoo.config.overrides import Overrides
 from zoo.core import schema
 from zoo.core.errors import ZooError
 from zoo.data import idx
@@ -123,7 +124,7 @@ def compose(path: Path) -> object:
     """The words of a command line, one a line."""
     first, *words = path.read_bytes().decode("utf-8", "replace").split("\n")
     verb = first if first in ("train", "infer", "bench") else "train"
-    return context.resolve(registry.command_of(verb, words), words, _here())
+    return context.resolve(registry.command_of(verb, Overrides.parse(words)), Overrides.parse(words), _here())
 
 
 def _beside(read: Callable[[Path], object]) -> Callable[[Path], object]:

@@ -6,6 +6,7 @@ import pytest
 
 from zoo.cli.main import main
 from zoo.config import compose, exporters
+from zoo.config.overrides import Overrides
 from zoo.config.schemas.export import ExportConfig
 from zoo.core.errors import ZooError
 from zoo.environments import selection, stacks
@@ -15,7 +16,7 @@ COMMAND = discovery.command("export", "classify")
 
 
 def settings(*overrides: str) -> ExportConfig:
-    composed: ExportConfig = compose.compose(COMMAND, ["run=r", *overrides])
+    composed: ExportConfig = compose.compose(COMMAND, Overrides.parse(["run=r", *overrides]))
     return composed
 
 
@@ -49,7 +50,7 @@ def test_wrong_settings_are_named(words: list[str], said: str) -> None:
 def test_weights_of_the_zoo_are_named_among_those_that_can_be_exported() -> None:
     for words in (["model=mnist"], []):
         with pytest.raises(ZooError, match="weights=zoo"):
-            compose.compose(COMMAND, [*words, "format=onnx"])
+            compose.compose(COMMAND, Overrides.parse([*words, "format=onnx"]))
 
 
 def test_the_host_reads_quantizations_where_exporters_declare_them() -> None:
@@ -66,9 +67,9 @@ def test_models_of_every_kind_can_be_exported(task: str) -> None:
 def test_a_training_is_told_where_formats_of_other_runtimes_go() -> None:
     train = discovery.command("train", "classify")
     with pytest.raises(ZooError, match=r"use output\.export=\[onnx\]"):
-        compose.compose(train, ["model=mnist", "trainer.export=[onnx]"])
+        compose.compose(train, Overrides.parse(["model=mnist", "trainer.export=[onnx]"]))
     with pytest.raises(ZooError, match=r"output\.export must be one of .*did you mean 'onnx'"):
-        compose.compose(train, ["model=mnist", "output.export=[onxn]"])
+        compose.compose(train, Overrides.parse(["model=mnist", "output.export=[onxn]"]))
 
 
 def test_no_backend_chooses_the_stack_and_it_does_not_train() -> None:

@@ -4,6 +4,7 @@ import dataclasses
 
 import pytest
 
+from zoo.config.overrides import Overrides
 from zoo.environments import machine
 from zoo.tasks import registry
 
@@ -12,8 +13,8 @@ def stack_of(platform: str, *words: str) -> str | None:
     """The stack that the defaults of `train` name on a machine without a GPU; None where they name none."""
     system, _, processor = platform.partition("-")
     here = dataclasses.replace(machine.probe(), os=system, arch=processor, gpus=[])
-    command = registry.command_of("train", list(words))
-    overrides = command.add_defaults(list(words), here) if command.add_defaults else list(words)
+    command = registry.command_of("train", Overrides.parse(list(words)))
+    overrides = command.add_defaults(Overrides.parse(list(words)), here) if command.add_defaults else list(words)
     named = [word.partition("=")[2] for word in overrides if word.startswith("stack=")]
     return named[-1] if named else None
 

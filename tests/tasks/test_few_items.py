@@ -9,6 +9,7 @@ import pytest
 
 from zoo.cli.main import main
 from zoo.config import compose
+from zoo.config.overrides import Overrides
 from zoo.tasks import discovery, few_items
 
 PICTURES, TEXTS = discovery.command("train", "classify"), discovery.command("train", "text_classifier")
@@ -18,7 +19,7 @@ TUNED = ("model=mobilenet", "data=folder", "weights=a.h5")
 @functools.cache
 def settings_and_recipe(command: Any, words: tuple[str, ...]) -> tuple[Any, Any]:
     groups = [word for word in words if word.partition("=")[0] in few_items.GROUPS]
-    return compose.compose(command, list(words)), compose.compose(command, groups)
+    return compose.compose(command, Overrides.parse(list(words))), compose.compose(command, Overrides.parse(groups))
 
 
 def derived(*words: str, train: int, validation: int = 10, command: Any = PICTURES) -> dict[str, Any]:

@@ -11,6 +11,7 @@ import pytest
 from tests.support import real_stacks
 from zoo.cli.main import main
 from zoo.config import search_space
+from zoo.config.overrides import Overrides
 from zoo.config.schemas.launching import LauncherSettings
 from zoo.core import paths
 from zoo.core.errors import ZooError
@@ -247,7 +248,7 @@ def test_every_space_names_settings_that_there_are() -> None:
         for name, row in space.values.items():
             for each in row.choices or [row.low, row.high]:
                 words = [f"model={model}", f"backend={path.stem}", "data=digits", f"{name}={each}"]
-                registry.compose_settings("train", words)
+                registry.compose_settings("train", Overrides.parse(words))
 
 
 @pytest.mark.slow

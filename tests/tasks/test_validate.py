@@ -10,6 +10,7 @@ import pytest
 
 from zoo.cli.commands.validate import row_of
 from zoo.cli.main import main
+from zoo.config.overrides import Overrides
 from zoo.core import paths
 from zoo.core.errors import ZooError
 from zoo.runs import evidence, lifecycle, records, result
@@ -31,7 +32,7 @@ def check(pretending: Path, monkeypatch: pytest.MonkeyPatch) -> Check:
 
     def run(*overrides: str, script: str = "ok") -> validate.Verdict:
         monkeypatch.setenv("FAKE_WORKER", script)
-        return validate.validate(["model=mnist", "backend=cpu", "data=digits", *overrides])
+        return validate.validate(Overrides.parse(["model=mnist", "backend=cpu", "data=digits", *overrides]))
 
     return run
 
@@ -151,7 +152,7 @@ def test_no_path_of_this_machine_is_written(check: Check, shared_data: Path, tmp
 
 def test_the_backend_that_auto_stood_for_is_named(check: Check, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("FAKE_WORKER", "ok")
-    evidence_row = row(validate.validate(["data=digits", "preset=smoke", "backend=cpu"]))
+    evidence_row = row(validate.validate(Overrides.parse(["data=digits", "preset=smoke", "backend=cpu"])))
     assert "model=mnist" in evidence_row["command"]
     assert "auto" not in json.dumps(evidence_row)
 
@@ -282,4 +283,4 @@ def test_one_table_of_all_with_the_failed_one_in_it(
 
 def test_a_model_without_a_figure_is_refused_before_it_is_trained(check: Check) -> None:
     with pytest.raises(ZooError, match="have none"):
-        validate.validate(["model=style_transfer"])
+        validate.validate(Overrides.parse(["model=style_transfer"]))

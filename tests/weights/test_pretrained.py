@@ -120,10 +120,10 @@ def test_the_file_tells_what_nobody_set_and_it_is_told_in_one_line(
 ) -> None:
     path = str(file_of_weights(tmp_path / "w.npz", alpha=0.5, classes=3))
     chosen = pretrained.choose(path, FULL | {"depth_multiplier": 1})
-    assert chosen.overrides == ["model.alpha=0.5"]
+    assert chosen.settings == {"model.alpha": 0.5}
     (line,) = capsys.readouterr().err.splitlines()
     assert line == "w.npz holds mobilenet (alpha=0.5) with 3 classes; taken from it: model.alpha=0.5" + ASSUMED
-    assert pretrained.choose(path, FULL | {"alpha": 0.5, "depth_multiplier": 1}, ["alpha"]).overrides == []
+    assert pretrained.choose(path, FULL | {"alpha": 0.5, "depth_multiplier": 1}, ["alpha"]).settings == {}
     assert capsys.readouterr().err == f"w.npz holds mobilenet (alpha=0.5) with 3 classes{ASSUMED}\n"
     pretrained.choose(path, FULL | {"alpha": 0.5, "depth_multiplier": 1}, ["alpha", "input_size"])
     assert capsys.readouterr().err == ""

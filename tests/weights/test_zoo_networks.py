@@ -9,6 +9,7 @@ import pytest
 
 from tests.support import CHECKOUT
 from zoo.config import config_files
+from zoo.config.overrides import Overrides
 from zoo.core.errors import ZooError
 from zoo.tasks import registry
 from zoo.weights import io, pretrained, zoo_networks
@@ -69,9 +70,12 @@ def test_they_are_small_and_one_of_each_model_is_meant_by_zoo_alone() -> None:
 
 def test_infer_takes_one_as_a_run() -> None:
     given = ["model=mnist", "weights=zoo", "input=digit.png"]
-    assert registry.expand("infer", given) == [f"run={zoo_networks.FOLDER / 'mnist' / 'mnist'}", "input=digit.png"]
-    assert registry.expand("infer", ["run=last", "weights=none"]) == ["run=last", "weights=none"]
-    assert registry.expand("train", given) == given
+    assert registry.expand("infer", Overrides.parse(given)) == [
+        f"run={zoo_networks.FOLDER / 'mnist' / 'mnist'}",
+        "input=digit.png",
+    ]
+    assert registry.expand("infer", Overrides.parse(["run=last", "weights=none"])) == ["run=last", "weights=none"]
+    assert registry.expand("train", Overrides.parse(given)) == given
 
 
 @pytest.mark.parametrize(
@@ -95,7 +99,7 @@ def test_infer_takes_one_as_a_run() -> None:
 )
 def test_what_cannot_be_had_is_told(overrides: list[str], words: list[str]) -> None:
     with pytest.raises(ZooError) as error:
-        registry.infer(overrides)
+        registry.dispatch("infer", Overrides.parse(overrides))
     assert all(word in str(error.value) for word in words), error.value
 
 
@@ -116,4 +120,4 @@ def test_a_file_that_is_not_the_cards_is_refused(tmp_path: Path, monkeypatch: py
         pretrained.choose("zoo", {"name": "mnist"})
     (tmp_path / "mnist" / "mnist" / "card.yaml").write_text("model: mnist\nnames: x\n")
     with pytest.raises(ZooError, match="about: missing"):
-        registry.infer(["model=mnist", "weights=zoo", "input=x.png"])
+        registry.dispatch("infer", Overrides.parse(["model=mnist", "weights=zoo", "input=x.png"]))

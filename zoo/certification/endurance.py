@@ -8,6 +8,7 @@ import time
 from pathlib import Path
 
 from zoo.certification.work import Findings, Work, finished, train
+from zoo.config.overrides import Overrides
 from zoo.core import processes
 from zoo.core.errors import ZooError
 from zoo.runs import event_log
@@ -42,10 +43,10 @@ def memory(work: Work) -> Findings:
 def resume(work: Work) -> Findings:
     """Kill a training in the middle, and go on with it to its end."""
     folder = work.folder / f"{work.place.backend}-{work.place.stack}-killed-{time.time_ns() // 10**6}"
-    settings = [*work.place.overrides, "model=mnist_dense", "data=digits", f"trainer.epochs={KILLED_EPOCHS}",
+    settings = [*work.place.words, "model=mnist_dense", "data=digits", f"trainer.epochs={KILLED_EPOCHS}",
                 "backend.probes=false", f"output.root={folder.parent}", f"output.name={folder.name}"]  # fmt: skip
     after = _killed_in_epoch(folder, [*ZOO, "train", *settings])
-    run = finished(registry.train([f"resume={folder}"]))
+    run = finished(registry.dispatch("train", Overrides.of({"resume": folder})))
     epochs = [int(row["epoch"]) for row in run.history]
     whole = epochs == list(range(1, KILLED_EPOCHS + 1))
     words = [f"killed after epoch {after} of {KILLED_EPOCHS}, went on to {epochs[-1] if epochs else 0}"]

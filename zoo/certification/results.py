@@ -35,7 +35,7 @@ class Place:
         return f"{self.backend} with {self.stack}"
 
     @property
-    def overrides(self) -> list[str]:
+    def words(self) -> list[str]:
         """Return the settings that choose it."""
         return [f"backend={self.backend}", f"stack={self.stack}"]
 

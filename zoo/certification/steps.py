@@ -6,6 +6,7 @@ from pathlib import Path
 from zoo.certification.results import Place
 from zoo.certification.work import Do, Findings, Work, bench, environment_of, has_operations, rows_of, train
 from zoo.config import search_space
+from zoo.config.overrides import Overrides
 from zoo.core import paths
 from zoo.core.errors import INTERRUPTED, ZooError
 from zoo.runs.records import Json
@@ -156,17 +157,17 @@ def tuned(model: str, data: str, trials: int) -> Do:
 
     def do(work: Work) -> Findings:
         where = work.folder.parent / f"tune-{work.place.backend}-{work.place.stack}-{model.replace('/', '-')}-{data}"
-        words = [f"model={model}", f"data={data}", *work.place.overrides, f"trials={trials}", f"study={where}"]
+        words = [f"model={model}", f"data={data}", *work.place.words, f"trials={trials}", f"study={where}"]
         words += [f"space={space_file(model, work.place.backend)}"]
         words += [f"data.root={work.mnist}"] if data == "mnist" and work.mnist else []
-        search, _ = search_settings.read(words)
+        search, _ = search_settings.read(Overrides.parse(words, literal=search_settings.OWN))
         winner = tune.run(search)["winner"]
         if winner is None:
             remedy = "More trials may find one: trials=N."
             return Findings(problem=f"no settings reach {search.target:g} from every seed", remedy=remedy)
         times = winner["times_as_fast"]
         said = [
-            f"proposed: {' '.join(search_space.overrides(winner['values']))}",
+            f"proposed: {search_space.words(winner['values'])}",
             f"seconds: {winner['confirmed_s']}",
         ]
         said += [f"{times:.3g} times as fast as the recipe, median over seeds"] if times else []

@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import Any
 
 from zoo.certification.results import QUICK, Place
+from zoo.config.overrides import Overrides
 from zoo.core import paths
 from zoo.core.errors import ZooError
 from zoo.environments import machine, stacks, store
@@ -77,8 +78,8 @@ def run_of(verb: str, work: Work, *settings: str) -> Run:
     Raises:
         KeyboardInterrupt: it was interrupted.
     """
-    overrides = [*settings, *work.place.overrides, f"output.root={work.folder}"]
-    return finished(registry.dispatch(verb, overrides))
+    words = [*settings, *work.place.words, f"output.root={work.folder}"]
+    return finished(registry.dispatch(verb, Overrides.parse(words)))
 
 
 def finished(run: Run) -> Run:

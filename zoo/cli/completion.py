@@ -104,12 +104,11 @@ def _choices(parser: argparse.ArgumentParser, before: list[str]) -> Iterator[str
 def _settings(verb: str, before: list[str], last: str) -> Iterator[str]:
     """Yield groups and keys, or the values of the one that is being set."""
     from zoo.config import config_files, documentation
-    from zoo.config.overrides import value_of
     from zoo.config.schemas.launching import launcher_names
     from zoo.tasks import discovery
 
     key, is_value, _ = last.partition("=")
-    task = config_files.task_of(value_of("model", [word for word in before if word.startswith("model=")]))
+    task = config_files.task_of(next((word[6:] for word in reversed(before) if word.startswith("model=")), None))
     commands = [each for each in discovery.commands() if each.verb == verb]
     commands = [each for each in commands if each.task == task] or commands
     values: dict[str, list[str]] = {"launcher": launcher_names()}

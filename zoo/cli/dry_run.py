@@ -4,7 +4,8 @@ import dataclasses
 from pathlib import Path
 from typing import Any
 
-from zoo.config import config_files, references
+from zoo.config import compose, config_files, references
+from zoo.config.overrides import Overrides, leaves
 from zoo.config.schemas.classifiers import ClassifierConfig, EvaluateConfig, InferConfig
 from zoo.config.schemas.common import Settings
 from zoo.config.schemas.image_classification import TrainConfig
@@ -15,27 +16,31 @@ from zoo.runs import context, resume
 from zoo.tasks import registry
 
 
-def lines(verb: str, overrides: list[str], capture: Path | None = None) -> list[str]:
+def lines(verb: str, overrides: Overrides, capture: Path | None = None) -> list[str]:
     """Describe the steps of a run.
 
     Args:
         verb: ``train`` or ``infer``.
-        overrides: as on the command line.
+        overrides: of the command.
         capture: a captured machine instead of this one, see :func:`zoo.environments.machine.from_capture`.
     """
     here = machine.probe() if capture is None else machine.from_capture(capture)
     reference = references.chosen(overrides)
     remarks = references.remarks(reference, here) if reference else []
     overrides = registry.expand(verb, overrides)
-    command, given = registry.command_of(verb, overrides), overrides
-    overrides = [text for text in overrides if text.partition("=")[0] != resume.KEY]
-    overrides, settings, _, choice = context.resolve(command, overrides, here, reference)
+    command = registry.command_of(verb, overrides)
+    reached, unchecked = (None, []) if capture else _checked(command, overrides)
+    if reached is None:
+        composed, choice = context.resolve(command, overrides.without(resume.KEY), here, reference)
+    else:
+        composed, choice = reached.composed, reached.choice
+    settings = composed.settings
     steps: list[tuple[str, list[str]]] = [
         ("machine", [machine.describe(here)]),
-        ("settings", _settings(settings)),
+        ("settings", [*_settings(settings), *_set_by(composed)]),
         ("backend", [f"{choice.backend.name}, required device: {choice.required_device.upper()}", *choice.reasons]),
         *_where(settings, choice.stack, here, own=capture is None),
-        ("data", [*_data(settings), *(_checks(command, given) if capture is None else [])]),
+        ("data", [*_data(settings), *unchecked]),
         ("worker", _worker(choice)),
         ("proof", _proof(choice)),
         ("run folder", [f"{settings.output.root}/{settings.output.name or 'DATE_TIME_MODEL_BACKEND'}"]),
@@ -47,18 +52,28 @@ def lines(verb: str, overrides: list[str], capture: Path | None = None) -> list[
         *remarks,
         "Plan (nothing is done now):",
         *plan,
-        "To run it: " + " ".join(["python -m zoo", verb, *overrides]),
+        "To run it: " + " ".join(["python -m zoo", verb, *composed.overrides.words]),
     ]
 
 
-def _checks(command: Command[Any], overrides: list[str]) -> list[str]:
-    """Run a command up to where it would begin; return what could not be checked yet."""
+def _checked(command: Command[Any], overrides: Overrides) -> tuple[context.RunContext[Any] | None, list[str]]:
+    """Run a command up to where it would begin; return its context, and what could not be checked yet."""
     with planning.planning():
         try:
             command.run(overrides)
         except planning.PlanEnd as end:
-            return [f"{end.missing}: what needs them is not checked"] if end.missing else []
+            return end.reached, [f"{end.missing}: what needs them is not checked"] if end.missing else []
     raise AssertionError(f"{command.verb} ended without a run folder")
+
+
+def _set_by(composed: compose.Composed[Settings]) -> list[str]:
+    """Return the values that differ from the defaults, a line for what set them."""
+    values = dict(leaves(dataclasses.asdict(composed.settings)))
+    lines: dict[str, list[str]] = {}
+    for key, layer in composed.set_by.items():
+        if key in values and not key.startswith("expect."):
+            lines.setdefault(layer, []).append(f"{key}={values[key]}")
+    return [f"set by {layer}: {' '.join(words)}" for layer, words in lines.items()]
 
 
 def _settings(settings: Settings) -> list[str]:

@@ -1,19 +1,42 @@
-"""What `train`, `infer` and `bench` have in common: their options, sweeps, and the printing of results."""
+"""The verbs that make a run folder: a table of them, their options, sweeps, and the printing of results."""
 
 import argparse
-from collections.abc import Callable, Iterator
+import functools
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from zoo.cli import sweeping
-from zoo.cli.parser import CommandParser, add_json
+from zoo.cli.parser import CommandParser, add_json, add_verb
 from zoo.core import console
 from zoo.core.errors import INTERRUPTED, ZooError
 
 if TYPE_CHECKING:
+    from zoo.cli.parser import Verbs
+    from zoo.config.overrides import Overrides
     from zoo.runs.result import Run
 
-    Execute = Callable[[list[str]], Run]
+# What each does, and the groups of settings that its help lists.
+VERBS = {
+    "train": ("train a model and write a run folder", ("model", "backend", "data", "preset")),
+    "infer": ("predict with a trained run or with published weights, on any stack", ("model", "backend")),
+    "evaluate": (
+        "hold a classifier against labelled images: top-1, top-5, figures by class, confusion matrix",
+        ("model", "backend", "data"),
+    ),
+    "bench": (
+        "time a model on one or several stacks, single operations, all networks, or start-up",
+        ("model", "backend"),
+    ),
+    "export": ("convert a trained model for other runtimes, and compare it with its source", ("model",)),
+}
+
+
+def add_parsers(verbs: "Verbs") -> None:
+    """Declare the verbs."""
+    for verb, (words, groups) in VERBS.items():
+        parser = add_verb(verbs, verb, functools.partial(run, verb), words)
+        add_overrides(parser, groups)
+        _add_options(parser)
 
 
 def add_overrides(parser: CommandParser, groups: tuple[str, ...]) -> None:
@@ -23,7 +46,7 @@ def add_overrides(parser: CommandParser, groups: tuple[str, ...]) -> None:
     parser.add_argument("-m", "--multirun", action="store_true", help="run every combination of KEY=A,B,...")
 
 
-def add_options(parser: CommandParser) -> None:
+def _add_options(parser: CommandParser) -> None:
     """Add the options that show a run before it starts, and --json."""
     parser.add_argument("--cfg", choices=["job"], help="print the composed settings and exit")
     parser.add_argument(
@@ -43,53 +66,32 @@ def _groups(groups: tuple[str, ...]) -> str:
     return "\n".join(["groups:", *lines, "", "`python -m zoo help GROUP` describes the options of a group"])
 
 
-def run(verb: str, execute: "Execute", parsed: argparse.Namespace) -> int:
+def run(verb: str, parsed: argparse.Namespace) -> int:
     """Run a verb as its options say, and return the exit code."""
     if parsed.machine and not parsed.dry_run:
         raise ZooError("--machine describes another machine, where nothing can be run", "Add --dry-run.")
     from zoo.config import hydra_words
+    from zoo.config.overrides import Overrides
+    from zoo.tasks import registry
 
-    parsed.overrides = hydra_words.translated(parsed.overrides)
+    overrides = Overrides.parse(hydra_words.translated(parsed.overrides))
     if parsed.prepare:
-        return _prepare(verb, parsed.overrides)
-    if parsed.cfg:
-        return _print_settings(verb, parsed.overrides)
-    if parsed.dry_run:
-        return _print_plan(verb, parsed.overrides, parsed.machine)
-    if parsed.multirun or sweeping.is_meant(parsed.overrides):
-        return sweeping.run(verb, execute, parsed.overrides, lambda run: _print_result(run, parsed.json), parsed.json)
-    return _print_result(execute(parsed.overrides), parsed.json)
-
-
-def _prepare(verb: str, overrides: list[str]) -> int:
-    from zoo.tasks import registry
-
-    registry.prepare(verb, overrides)
+        registry.prepare(verb, overrides)
+    elif parsed.cfg:
+        console.output(registry.composed_text(verb, overrides).rstrip("\n"))
+    elif parsed.dry_run:
+        _print_plan(verb, overrides, parsed.machine)
+    elif parsed.multirun or sweeping.is_meant(overrides):
+        return sweeping.run(verb, overrides, lambda run: _print_result(run, parsed.json), parsed.json)
+    else:
+        return _print_result(registry.dispatch(verb, overrides), parsed.json)
     return 0
 
 
-def _print_settings(verb: str, overrides: list[str]) -> int:
-    from zoo.tasks import registry
-
-    console.output(registry.composed_text(verb, overrides).rstrip("\n"))
-    return 0
-
-
-def _print_plan(verb: str, overrides: list[str], machine: str | None) -> int:
+def _print_plan(verb: str, overrides: "Overrides", machine: str | None) -> None:
     from zoo.cli import dry_run
 
     console.output(*dry_run.lines(verb, overrides, Path(machine) if machine else None))
-    return 0
-
-
-def announced(overrides: list[str]) -> Iterator[list[str]]:
-    """Yield every combination of KEY=A,B,..., after saying which one it is."""
-    from zoo.config.overrides import expand_sweep
-
-    combinations = expand_sweep(overrides)
-    for number, combination in enumerate(combinations, 1):
-        console.say(f"\n[{number}/{len(combinations)}] {' '.join(combination)}")
-        yield combination
 
 
 def _print_result(result: "Run", as_json: bool) -> int:

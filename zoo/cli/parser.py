@@ -69,7 +69,7 @@ def parse(arguments: list[str] | None) -> argparse.Namespace:
 
 
 def build() -> CommandParser:
-    """Return the parser with every verb that has a module in `commands/`."""
+    """Return the parser with the verbs that make runs, and every verb that has a module in `commands/`."""
     parser = CommandParser(
         prog="python -m zoo",
         description=DESCRIPTION,
@@ -80,6 +80,7 @@ def build() -> CommandParser:
     parser.add_argument("--version", action=_Version, nargs=0, help="print the version of this program and exit")
     parser.set_defaults(run=_print_help)
     verbs = parser.add_subparsers(metavar="VERB")
+    import_module("zoo.cli.execution").add_parsers(verbs)
     for path in sorted(COMMANDS.glob("[!_]*.py")):
         import_module(f"zoo.cli.commands.{path.stem}").add_parser(verbs)
     return parser

@@ -1,15 +1,17 @@
 """Run sweeps from the command line, and print their tables."""
 
+import functools
 from collections.abc import Callable
 from typing import TYPE_CHECKING
 
 from zoo.core import console
 
 if TYPE_CHECKING:
+    from zoo.config.overrides import Overrides
     from zoo.runs.result import Run
 
 
-def is_meant(overrides: list[str]) -> bool:
+def is_meant(overrides: "Overrides") -> bool:
     """Whether a command without -m is about a sweep: one to go on with, or one run that is executed elsewhere."""
     from zoo.tasks import sweeps
 
@@ -18,8 +20,7 @@ def is_meant(overrides: list[str]) -> bool:
 
 def run(
     verb: str,
-    execute: "Callable[[list[str]], Run]",
-    overrides: list[str],
+    overrides: "Overrides",
     shown: "Callable[[Run], int]",
     as_json: bool,
 ) -> int:
@@ -27,13 +28,12 @@ def run(
 
     Args:
         verb: of the runs.
-        execute: executes a run in this process.
-        overrides: as on the command line.
+        overrides: of the command.
         shown: prints a run that ended in this process.
         as_json: print the record of each run instead of the table.
     """
     from zoo.execution.sweeps import table
-    from zoo.tasks import sweeps
+    from zoo.tasks import registry, sweeps
 
     folder = sweeps.named(overrides)
     planned = sweeps.reopen(verb, folder, overrides) if folder else sweeps.begin(verb, overrides)
@@ -43,7 +43,7 @@ def run(
         here.append(str(result.folder))
         shown(result)
 
-    code = sweeps.execute(planned, execute, show)
+    code = sweeps.execute(planned, functools.partial(registry.dispatch, verb), show)
     sweep = planned.sweep
     if as_json:
         records = [sweep.run_of(element) for element in sweep.elements]

@@ -8,11 +8,13 @@ import copy
 import dataclasses
 import functools
 import typing
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any
+from typing import Any, Generic
 
 from zoo.config import config_files, model_files, ranges
-from zoo.config.overrides import all_at_once, parse, value_of
+from zoo.config.overrides import Override, Overrides, all_at_once, leaves
 from zoo.config.schemas.common import Settings
 from zoo.config.tasks import Command, S
 from zoo.core import paths
@@ -22,74 +24,153 @@ from zoo.core.errors import ZooError, closest, listed, nearest, unknown
 SHORTHANDS = {"launcher": "launcher.name"}
 
 
-def compose(command: Command[S], overrides: list[str]) -> S:
+@dataclass(frozen=True)
+class Composed(Generic[S]):
+    """Settings of a run, and what set each.
+
+    Attributes:
+        command: one verb of one task.
+        overrides: what is laid over the files.
+        settings: checked.
+        tree: the same for OmegaConf.
+        set_by: dotted keys of values that differ from the defaults, with what set them: the file of the ``recipe``,
+            ``data`` or ``preset``, or a layer of the overrides such as ``user``.
+    """
+
+    command: Command[S]
+    overrides: Overrides
+    settings: S
+    tree: Any
+    set_by: dict[str, str]
+
+    @property
+    def text(self) -> str:
+        """Return the settings as YAML, with comments that say what set a value."""
+        return _text_of(self.tree, self.set_by)
+
+    def overlay(self, layer: str, settings: Mapping[str, Any]) -> "Composed[S]":
+        """Return the settings with others laid over them; files are composed again only where a group changes.
+
+        Args:
+            layer: what sets them.
+            settings: Python values by dotted key.
+        """
+        overrides = self.overrides.with_(layer, settings)
+        if {"recipes", *config_files.groups(self.command.file)} & settings.keys():
+            return composed(self.command, overrides)
+        tree, set_by = copy.deepcopy(self.tree), dict(self.set_by)
+        problems = _lay_all(tree, overrides.only(*settings), set_by)
+        return _checked(self.command, overrides, tree, set_by, problems)
+
+
+def compose(command: Command[S], overrides: Overrides) -> S:
     """Compose and check the settings of a run.
 
     Args:
         command: one verb of one task.
-        overrides: ``group=option`` and ``key.path=value``, as on the command line.
+        overrides: what is laid over the files.
     """
-    return compose_with_text(command, overrides)[0]
+    return composed(command, overrides).settings
 
 
-def compose_with_text(command: Command[S], overrides: list[str]) -> tuple[S, str]:
-    """As :func:`compose`, with the composed settings as YAML, comments left out."""
+def composed(command: Command[S], overrides: Overrides) -> Composed[S]:
+    """As :func:`compose`, with what set each value."""
+    return _checked(command, overrides, *_tree(command, overrides))
+
+
+def composed_text(command: Command[Any], overrides: Overrides) -> str:
+    """Return the composed settings as :attr:`Composed.text`, ranges not yet checked."""
+    tree, set_by, problems = _tree(command, overrides)
+    if problems:
+        raise all_at_once(problems)
+    return _text_of(tree, set_by)
+
+
+def _checked(
+    command: Command[S], overrides: Overrides, tree: Any, set_by: dict[str, str], problems: list[str]
+) -> Composed[S]:
     from omegaconf import OmegaConf
 
-    tree, problems = _tree(command, overrides)
     settings: Any = OmegaConf.to_object(tree)
-    problems += [*settings.problems(), *ranges.problems(settings.launcher.checks())]
+    problems = [*problems, *settings.problems(), *ranges.problems(settings.launcher.checks())]
     if problems:
         raise all_at_once(problems)
-    return settings, OmegaConf.to_yaml(tree)
+    return Composed(command, overrides, settings, tree, set_by)
 
 
-def composed_text(command: Command[Any], overrides: list[str]) -> str:
-    """Return the composed settings as YAML, ranges not yet checked."""
+def _text_of(tree: Any, set_by: Mapping[str, str]) -> str:
     from omegaconf import OmegaConf
 
-    tree, problems = _tree(command, overrides)
-    if problems:
-        raise all_at_once(problems)
-    return OmegaConf.to_yaml(tree)
+    settings: Any = OmegaConf.to_container(tree)
+    return "".join(f"{line}\n" for line in _lines(settings, set_by))
 
 
-def _tree(command: Command[Any], overrides: list[str]) -> tuple[Any, list[str]]:
-    """Compose; return what is right in names and types, and what is wrong with the rest, which keeps its default."""
+def _lines(settings: Mapping[str, Any], set_by: Mapping[str, str], prefix: str = "") -> Iterator[str]:
+    from omegaconf import OmegaConf
+
+    for key, value in settings.items():
+        name = f"{prefix}{key}"
+        if isinstance(value, dict) and value:
+            yield f"{key}:"
+            yield from (f"  {line}" for line in _lines(value, set_by, f"{name}."))
+            continue
+        lines = OmegaConf.to_yaml(OmegaConf.create({key: value})).splitlines()
+        if name in set_by:  # a long text has several lines, and a comment can stand after its last only
+            lines[0 if isinstance(value, list) else -1] += f"  # {set_by[name]}"
+        yield from lines
+
+
+def _tree(command: Command[Any], overrides: Overrides) -> tuple[Any, dict[str, str], list[str]]:
+    """Compose; return what is right in names and types, what set it, and what is wrong with the rest."""
     picked, values, problems, row = _sort_overrides(command, overrides)
-    tree = _base(command, picked, row)
-    problems += [problem for problem in (_lay_on(tree, parsed) for parsed in values) if problem]
-    return tree, problems
+    tree, set_by = _base(command, picked, row)
+    for choice in picked:
+        name = choice.key if choice.key not in tree or isinstance(tree[choice.key], str) else f"{choice.key}.name"
+        set_by |= {name: choice.layer} if choice.key in tree else {}
+    return tree, set_by, [*problems, *_lay_all(tree, values, set_by)]
+
+
+def _lay_all(tree: Any, values: Iterable[Override], set_by: dict[str, str]) -> list[str]:
+    """Lay values over the tree, and note what set them; return what is wrong with the rest."""
+    problems = []
+    for entry in values:
+        problem = _lay_on(tree, entry.key, entry.value)
+        problems += [problem] if problem else []
+        set_by |= {} if problem else {entry.key: entry.layer}
+    return problems
 
 
 def _sort_overrides(
-    command: Command[Any], overrides: list[str]
-) -> tuple[list[str], list[Any], list[str], dict[str, Any] | None]:
-    """Split overrides into choices of a group (as text) and single values (parsed); collect what is wrong.
+    command: Command[Any], overrides: Overrides
+) -> tuple[Overrides, list[Override], list[str], dict[str, Any] | None]:
+    """Split overrides into choices of a group and single values; collect what is wrong.
 
     The last of the four results is the row of a model that has no file under ``configs``, or None.
     """
-    valid, picked, values, problems = config_files.groups(command.file), [], [], []
-    overrides = [_in_full(command.schema, text) for text in overrides]
-    row = _row(command, value_of("model", overrides) if "model" in valid else None)
+    valid = config_files.groups(command.file)
+    picked: list[Override] = []
+    values: list[Override] = []
+    problems: list[str] = []
+    overrides = Overrides(_in_full(command.schema, entry) for entry in overrides)
+    row = _row(command, overrides.get("model") if "model" in valid else None)
     if row and config_files.has_recipes(command.file):
         valid |= {"recipes": config_files.recipes_by_size()}
-        picked = [f"recipes={valid['recipes'][0]}"]
-    for text, parsed in zip(overrides, parse(overrides), strict=True):
-        key = parsed.get_key_element()
-        if parsed.is_sweep_override():
-            problems.append(f"{text!r} has several values; add -m to run them one after the other")
+        picked += Overrides.of({"recipes": valid["recipes"][0]}, "recipe")
+    for entry in overrides:
+        key, value = entry.key, str(entry.value)
+        if entry.choices:
+            problems.append(f"{entry.text!r} has several values; add -m to run them one after the other")
         elif key not in valid:
-            values.append(parsed)
-        elif str(parsed.value()) in valid[key]:
-            picked.append(text)
+            values.append(entry)
+        elif value in valid[key]:
+            picked.append(entry)
         elif not (key == "model" and row):
-            problems.append(unknown(key, str(parsed.value()), valid[key]).on_one_line())
-            picked += _meant(command, key, str(parsed.value()), valid[key])
-    return picked, values, problems, row
+            problems.append(unknown(key, value, valid[key]).on_one_line())
+            picked += Overrides.of(_meant(command, key, value, valid[key]))
+    return Overrides(picked), values, problems, row
 
 
-def _meant(command: Command[Any], key: str, word: str, valid: list[str]) -> list[str]:
+def _meant(command: Command[Any], key: str, word: str, valid: list[str]) -> dict[str, str]:
     """Return what may have been meant by an option that does not exist: beside it the other values are checked.
 
     Where nothing is like it, or only models of another task are, the group has its default.
@@ -97,15 +178,16 @@ def _meant(command: Command[Any], key: str, word: str, valid: list[str]) -> list
     if key == "model":
         valid = [name for name in valid if config_files.task_of(name) == command.task]
     near = closest(word, valid)
-    return [f"{key}={near}"] if near else []
+    return {key: near} if near else {}
 
 
-def _in_full(schema: type[Settings], text: str) -> str:
-    """Return an override with the whole name of its key, and brackets around a list."""
-    key, equals, value = text.partition("=")
-    if equals and key in schema.listed and not value.startswith(("[", "'[", '"[')):
-        value = f"[{value}]"
-    return f"{(SHORTHANDS | schema.shorthands).get(key, key)}{equals}{value}"
+def _in_full(schema: type[Settings], entry: Override) -> Override:
+    """Return an override with the whole name of its key, and a list where the key takes one."""
+    key = (SHORTHANDS | schema.shorthands).get(entry.key, entry.key)
+    if key not in schema.listed or isinstance(entry.value, list):
+        return replace(entry, key=key)
+    values = [choice.partition("=")[2] for choice in entry.choices] or [entry.value]
+    return replace(entry, key=key, value=values, choices=())
 
 
 def _row(command: Command[Any], model: str | None) -> dict[str, Any] | None:
@@ -119,15 +201,21 @@ def _row(command: Command[Any], model: str | None) -> dict[str, Any] | None:
     return model_files.read(str(model)).row() if model_files.is_named(model) else None
 
 
-def _base(command: Command[Any], picked: list[str], row: dict[str, Any] | None = None) -> Any:
-    """Compose the chosen files, and give the result its types; ``row`` takes the place of the model's file."""
+def _base(command: Command[Any], picked: Overrides, row: dict[str, Any] | None) -> tuple[Any, dict[str, str]]:
+    """Compose the chosen files, and give the result its types; ``row`` takes the place of the model's file.
+
+    Returns:
+        The tree, and which kind of file set what differs from the defaults.
+    """
     from hydra.errors import HydraException
     from omegaconf import OmegaConf
     from omegaconf.errors import OmegaConfBaseException
 
+    choices = tuple(sorted((choice.key, str(choice.value)) for choice in picked))
     try:
         changed = _last_change(paths.CONFIGS, paths.ROOT / "recipes")
-        composed = copy.deepcopy(_compose_files(command.file, tuple(picked), paths.CONFIGS, paths.ROOT, changed))
+        composed, layers = _compose_files(command.file, choices, paths.CONFIGS, paths.ROOT, changed)
+        composed = copy.deepcopy(composed)
         groups = config_files.groups(command.file)
         composed |= {"model": row} if row else {}
         hints = typing.get_type_hints(command.schema)
@@ -137,7 +225,8 @@ def _base(command: Command[Any], picked: list[str], row: dict[str, Any] | None =
                 settable = {part.name for part in dataclasses.fields(kind)}
                 composed[group] = {key: value for key, value in composed[group].items() if key in settable}
         composed = {key: value for key, value in composed.items() if key != "trainer" or key in hints}
-        tree = OmegaConf.merge(_structured(typing.cast("Any", command.schema)), composed)
+        structured = _structured(typing.cast("Any", command.schema))
+        tree = OmegaConf.merge(structured, composed)
     except (HydraException, OmegaConfBaseException) as error:
         raise ZooError(
             f"The files under {paths.CONFIGS} and {paths.RECIPES} do not fit together: {error}",
@@ -146,7 +235,10 @@ def _base(command: Command[Any], picked: list[str], row: dict[str, Any] | None =
     OmegaConf.set_struct(tree, True)
     if "model" in tree:
         OmegaConf.set_struct(tree.model, True)
-    return tree
+    usual, final = (dict(leaves(typing.cast("Any", OmegaConf.to_container(each)))) for each in (structured, tree))
+    differs = {key for key, value in final.items() if key not in usual or usual[key] != value}
+    return tree, {key: layer for layer, keys in layers.items() for key, value in keys.items()
+                  if key in differs and final[key] == value}  # fmt: skip
 
 
 @functools.cache
@@ -163,27 +255,33 @@ def _last_change(*folders: Path) -> int:
 
 
 @functools.cache
-def _compose_files(file: str, picked: tuple[str, ...], configs: Path, root: Path, _changed: int) -> Any:
-    """Let Hydra compose the chosen files, which takes it a fifth of a second: again only once they have changed."""
+def _compose_files(
+    file: str, picked: tuple[tuple[str, str], ...], configs: Path, root: Path, _changed: int
+) -> tuple[Any, dict[str, dict[str, Any]]]:
+    """Let Hydra compose the chosen files, which takes it a fifth of a second: again only once they have changed.
+
+    Returns:
+        What they say, and what the recipe, the data and the preset say alone.
+    """
     from hydra import compose as hydra_compose
     from hydra import initialize_config_dir
     from omegaconf import OmegaConf
 
     place = str(root).replace("\\", "/").replace("'", "\\'")
+    words = [f"{group}={option}" for group, option in picked]
     with initialize_config_dir(config_dir=str(configs), version_base="1.3"):
-        composed = hydra_compose(file, overrides=[*picked, f"hydra.searchpath=['file://{place}']"])
-    return OmegaConf.to_container(composed)
+        composed = hydra_compose(file, overrides=[*words, f"hydra.searchpath=['file://{place}']"])
+    return OmegaConf.to_container(composed), config_files.layers(file, dict(picked))
 
 
-def _lay_on(tree: Any, parsed: Any) -> str | None:
+def _lay_on(tree: Any, key: str, value: Any) -> str | None:
     """Lay one value over the tree; return what is wrong with it."""
     from omegaconf import OmegaConf
     from omegaconf.errors import OmegaConfBaseException
 
-    key, value = parsed.get_key_element(), parsed.value()
     if key[:1] in "+~":
         return f"{key!r}: keys can be set, not added or removed"
-    valid = _flat(OmegaConf.to_container(tree))
+    valid = dict(leaves(typing.cast("Any", OmegaConf.to_container(tree))))
     if key in FIXED:
         return f"{key!r} belongs to the model and cannot be set"
     if key not in valid:
@@ -212,17 +310,6 @@ def _lay_on(tree: Any, parsed: Any) -> str | None:
 
 
 FIXED = ("model.file", "model.sha256", "model.saved")
-
-
-def _flat(tree: Any, prefix: str = "") -> dict[str, Any]:
-    """Dotted keys of all leaves; a list is a leaf, and so is an empty dictionary."""
-    leaves: dict[str, Any] = {}
-    for key, value in tree.items():
-        if isinstance(value, dict) and value:
-            leaves |= _flat(value, f"{prefix}{key}.")
-        else:
-            leaves[prefix + str(key)] = value
-    return leaves
 
 
 def _wrong_type(key: str, default: Any, value: Any) -> str | None:

@@ -1,6 +1,7 @@
 """What lies under ``configs/`` and ``recipes/``: groups and their options, tasks of models, recipes."""
 
 from pathlib import Path
+from typing import Any
 
 from zoo.config import model_files
 from zoo.config.overrides import leaves
@@ -8,6 +9,10 @@ from zoo.config.schemas.common import Arguments
 from zoo.core import paths
 from zoo.core import schema as yaml_schema
 
+# Groups whose files are laid over the whole of the settings, in order.
+OVERALL = ("data", "preset")
+# The entry of a recipe in the defaults of a file such as ``train``.
+RECIPES = "optional recipes"
 # The folder of the recipes for models without one of their own.
 ANY = "any"
 # The task of a model whose file names none.
@@ -24,9 +29,30 @@ def options(group: str) -> list[str]:
 
 def groups(file: str) -> dict[str, list[str]]:
     """Return the groups in the defaults list of a file such as ``train``, and the options of each."""
+    return {name: options(name) for name in _defaults(file) if " " not in name}
+
+
+def _defaults(file: str) -> dict[str, Any]:
+    """Return the options of a file such as ``train`` by group, in the order of their rank."""
     entries = yaml_schema.read_yaml(paths.CONFIGS / f"{file}.yaml")["defaults"]
-    names = [name for entry in entries if isinstance(entry, dict) for name in entry if " " not in name]
-    return {name: options(name) for name in names}
+    return {name: option for entry in entries if isinstance(entry, dict) for name, option in entry.items()}
+
+
+def layers(file: str, picked: dict[str, str]) -> dict[str, dict[str, Any]]:
+    """Return what the recipe, the data and the preset say, by dotted key; the name of an option is left out.
+
+    Args:
+        file: that composing starts from, such as ``train``.
+        picked: options by group.
+    """
+    chosen = _defaults(file) | picked
+    files = {"recipe": None, **{group: paths.CONFIGS / group / f"{chosen.get(group)}.yaml" for group in OVERALL}}
+    if RECIPES in chosen:
+        name = picked.get("recipes", f"{chosen['model']}/{chosen['backend']}")
+        files["recipe"] = paths.ROOT / "recipes" / f"{name}.yaml"
+    rows = {layer: yaml_schema.read_yaml(path) for layer, path in files.items() if path and path.is_file()}
+    return {layer: {key: value for key, value in leaves(row) if key not in (layer, f"{layer}.name")}
+            for layer, row in rows.items()}  # fmt: skip
 
 
 def task_of(model: str | None) -> str:
@@ -52,12 +78,6 @@ def _file_of(model: str | None) -> Arguments:
     return content
 
 
-def given_arguments(overrides: list[str]) -> set[str]:
-    """Return the names of the model's arguments that overrides set."""
-    keys = (text.partition("=")[0] for text in overrides)
-    return {key.removeprefix("model.") for key in keys if key.startswith("model.")}
-
-
 def recipe_file(model: str, backend: str) -> Path | None:
     """Return the recipe of a model on a backend, or None."""
     path = paths.RECIPES / model / f"{backend}.yaml"
@@ -73,8 +93,7 @@ def recipe_keys(model: str) -> set[str]:
 
 def has_recipes(file: str) -> bool:
     """Return whether the defaults of a file such as ``train`` include a recipe."""
-    entries = yaml_schema.read_yaml(paths.CONFIGS / f"{file}.yaml")["defaults"]
-    return any("recipes" in str(entry) for entry in entries)
+    return RECIPES in _defaults(file)
 
 
 def recipes_by_size() -> list[str]:

@@ -1,12 +1,13 @@
-"""Parse overrides as the command line has them: ``group=option`` and ``key=value``."""
+"""Settings that differ from the defaults, ``group=option`` and ``key=value``: parsed once, each with its layer."""
 
 import functools
 import importlib
 import itertools
+import numbers
 import pkgutil
 import re
 import typing
-from collections.abc import Iterator, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass, fields, is_dataclass
 from typing import Any
 
@@ -16,73 +17,181 @@ from zoo.core.errors import ZooError, bulleted
 
 # Hydra's parser recurses once for each.
 MAX_BRACKETS = 50
-# Keys that are no setting: they are replaced before settings are composed.
-RESUME = "resume"
+# Keys that are no setting: they are replaced before settings are composed. Their values may be paths.
+RESUME, REFERENCE = "resume", "reference"
+# Who set a value: the user, or what adds it; see :attr:`Override.layer`.
+USER = "user"
+# Words that the parser of the command line takes for something else than text.
+NOT_TEXT = ("null", "true", "false", "nan", "inf")
 # Keys whose values are words with commas between.
 WORDS = ("launcher.hosts", "launcher.options")
 
 
 @dataclass(frozen=True)
-class LiteralOverride:
-    """What Hydra's parser does not see, with the methods of its overrides."""
+class Override:
+    """One setting.
+
+    Attributes:
+        key: group or dotted key.
+        value: as Python has it; the text after the equal sign where there are several values.
+        text: ``KEY=VALUE`` as the command line has it.
+        layer: what set it.
+        choices: the values of a sweep such as ``seed=1,2,3``, as text; empty where there is one value.
+    """
 
     key: str
+    value: Any
     text: str
-
-    def get_key_element(self) -> str:
-        """Return the key."""
-        return self.key
-
-    def is_sweep_override(self) -> bool:
-        """Return False: it is one value."""
-        return False
+    layer: str = USER
+    choices: tuple[str, ...] = ()
 
 
-@dataclass(frozen=True)
-class PathOverride(LiteralOverride):
-    """A path, taken literally: its name may hold blanks, commas, brackets and equal signs."""
+class Overrides:
+    """Settings in order, each with the layer that set it. The last one of a key wins. Immutable.
 
-    def value(self) -> str | None:
-        """Return the path without quotes, None for ``null`` and for nothing."""
-        inside = self.text[1:-1] if re.fullmatch(r"'.*'|\".*\"", self.text) else self.text
-        return None if inside in ("", "null") else inside
+    Args:
+        entries: the settings.
+    """
+
+    def __init__(self, entries: Iterable[Override] = ()) -> None:
+        self._entries: dict[str, Override] = {}
+        for entry in entries:
+            self._entries.pop(entry.key, None)
+            self._entries[entry.key] = entry
+
+    @classmethod
+    def parse(cls, words: Iterable[str], layer: str = USER, literal: Collection[str] = ()) -> "Overrides":
+        """Parse words of the command line.
+
+        Args:
+            words: ``group=option`` and ``key.path=value``.
+            layer: what sets them.
+            literal: keys whose values are taken as text, besides paths.
+        """
+        results = [_parse_one(text, layer, literal) for text in words]
+        problems = [result for result in results if isinstance(result, str)]
+        if problems:
+            raise all_at_once(problems)
+        return cls(result for result in results if isinstance(result, Override))
+
+    @classmethod
+    def of(cls, settings: Mapping[str, Any], layer: str = USER) -> "Overrides":
+        """Return settings given as Python values, nested or with dotted keys."""
+        values = [(key, _plain(value)) for key, value in leaves(settings) if value != {}]
+        return cls(Override(key, value, override(key, value), layer) for key, value in values)
+
+    def __iter__(self) -> Iterator[Override]:
+        return iter(self._entries.values())
+
+    def __len__(self) -> int:
+        return len(self._entries)
+
+    def __or__(self, other: "Overrides") -> "Overrides":
+        """Return these with others laid over them."""
+        return Overrides([*self, *other])
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, Overrides) and list(self) == list(other)
+
+    __hash__ = None  # type: ignore[assignment]
+
+    def __repr__(self) -> str:
+        return f"Overrides({self.words})"
+
+    @property
+    def words(self) -> list[str]:
+        """Return the settings as the command line has them."""
+        return [entry.text for entry in self]
+
+    @property
+    def layers(self) -> dict[str, str]:
+        """Return what set each key."""
+        return {entry.key: entry.layer for entry in self}
+
+    def get(self, key: str) -> str | None:
+        """Return the value of a key as text; None where it is null or not given."""
+        value = self._entries[key].value if key in self._entries else None
+        return None if value is None else str(value)
+
+    def is_given(self, key: str) -> bool:
+        """Return whether a key is set."""
+        return key in self._entries
+
+    def given(self, group: str) -> set[str]:
+        """Return the names of the keys of a group that are set: ``epochs`` for ``trainer.epochs``."""
+        return {key.removeprefix(f"{group}.") for key in self._entries if key.startswith(f"{group}.")}
+
+    def only(self, *keys: str) -> "Overrides":
+        """Return the settings of these keys."""
+        return Overrides(entry for entry in self if entry.key in keys)
+
+    def without(self, *keys: str) -> "Overrides":
+        """Return the settings of all other keys."""
+        return Overrides(entry for entry in self if entry.key not in keys)
+
+    def with_(self, layer: str, settings: Mapping[str, Any]) -> "Overrides":
+        """Return these settings with others laid over them.
+
+        Args:
+            layer: what sets them.
+            settings: Python values, nested or with dotted keys.
+        """
+        return self | Overrides.of(settings, layer)
+
+    def combinations(self) -> "list[Overrides]":
+        """Return every combination of the values of sweeps such as ``seed=1,2,3``."""
+        each = [[_parse_checked(text, entry.layer) for text in entry.choices] or [entry] for entry in self]
+        return [Overrides(combination) for combination in itertools.product(*each)]
 
 
-@dataclass(frozen=True)
-class WordsOverride(LiteralOverride):
-    """Words with commas between, with or without brackets; they may hold equal signs and are no sweep."""
-
-    def value(self) -> list[str]:
-        """Return the words without quotes."""
-        inside = self.text.strip().removeprefix("[").removesuffix("]")
-        return [word.strip().strip("'\"") for word in inside.split(",") if word.strip()]
-
-
-def parse(overrides: list[str]) -> list[Any]:
-    """Parse overrides."""
-    results = [_parse_one(text) for text in overrides]
-    problems = [result for result in results if isinstance(result, str)]
-    if problems:
-        raise all_at_once(problems)
-    return results
+def _plain(value: Any) -> Any:
+    """Return a value of a script as settings have it: paths as text, numbers of NumPy as those of Python."""
+    if value is None or isinstance(value, bool | int | float | str):
+        return value
+    if isinstance(value, list | tuple):
+        return [_plain(each) for each in value]
+    if isinstance(value, numbers.Real):
+        return int(value) if isinstance(value, numbers.Integral) else float(value)
+    return str(value)
 
 
-def _parse_one(text: str) -> Any:
+def _parse_checked(text: str, layer: str) -> Override:
+    result = _parse_one(text, layer, ())
+    if isinstance(result, str):
+        raise all_at_once([result])
+    return result
+
+
+def _parse_one(text: str, layer: str, literal: Collection[str]) -> Override | str:
     """Return the parsed override, or what is wrong with it as text."""
     from hydra.errors import HydraException
 
     key, equals, value = text.partition("=")
-    if equals and (key in path_keys() or _is_model_file(key, value)):
-        return PathOverride(key, value)
+    if equals and (key in literal or key in path_keys() or _is_model_file(key, value)):
+        return Override(key, _path(value), text, layer)
     if equals and key in WORDS:
-        return WordsOverride(key, value)
+        inside = value.strip().removeprefix("[").removesuffix("]")
+        words = [word.strip().strip("'\"") for word in inside.split(",") if word.strip()]
+        return Override(key, words, text, layer)
     if sum(map(text.count, "[{(")) > MAX_BRACKETS:
         return f"{key[:200]!r} is given a value of more than {MAX_BRACKETS} brackets"
     try:
-        return _parser().parse_override(text)
+        parsed = _parser().parse_override(text)
+        key = parsed.get_key_element()
+        if parsed.is_sweep_override():
+            return Override(
+                key, value, text, layer, tuple(f"{key}={each}" for each in parsed.sweep_string_iterator())
+            )
+        return Override(key, parsed.value(), text, layer)
     except (HydraException, ValueError) as error:  # the latter of numbers with thousands of digits
         hint = str(error).splitlines()[0] if equals else "write KEY=VALUE"
         return f"cannot read {text[:200]!r}: {hint}"
+
+
+def _path(value: str) -> str | None:
+    """Return a path without quotes, None for ``null`` and for nothing."""
+    inside = value[1:-1] if re.fullmatch(r"'.*'|\".*\"", value) else value
+    return None if inside in ("", "null") else inside
 
 
 def _is_model_file(key: str, value: str) -> bool:
@@ -106,40 +215,32 @@ def all_at_once(problems: list[str]) -> ZooError:
     )
 
 
-def expand_sweep(overrides: list[str]) -> list[list[str]]:
-    """Return every combination of overrides such as ``seed=1,2,3`` or ``trainer.epochs=range(1,4)``."""
-    choices = []
-    for text, parsed in zip(overrides, parse(overrides), strict=True):
-        values = parsed.sweep_string_iterator() if parsed.is_sweep_override() else None
-        choices.append([f"{parsed.get_key_element()}={value}" for value in values] if values else [text])
-    return [list(combination) for combination in itertools.product(*choices)]
-
-
-def value_of(group: str, overrides: list[str]) -> str | None:
-    """Return the last value that the overrides give a group or key, or None."""
-    matching = [text for text in overrides if text.partition("=")[0] == group]
-    if not matching:
-        return None
-    value = parse(matching[-1:])[0].value()
-    return None if value is None else str(value)
-
-
 def override(key: str, value: Any) -> str:
-    """Return ``KEY=VALUE`` as the command line has it.
+    """Return ``KEY=VALUE`` as the command line has it: text that its parser would split is quoted."""
+    if isinstance(value, list) and key in WORDS:
+        return f"{key}=[{','.join(value)}]"
+    return f"{key}={value if isinstance(value, str) and key in path_keys() else _text(value)}"
 
-    Text that its parser would split is quoted, a path is taken as it is.
-    """
+
+def _text(value: Any) -> str:
     if value is None or isinstance(value, bool):
-        return f"{key}={'null' if value is None else str(value).lower()}"
-    text = str(value)
-    plain = not isinstance(value, str) or key in path_keys() or text.replace("-", "").replace(".", "").isalnum()
-    return f"{key}={text}" if plain else f"{key}='" + text.replace("\\", "\\\\").replace("'", "\\'") + "'"
+        return "null" if value is None else str(value).lower()
+    if isinstance(value, list):
+        return f"[{','.join(map(_text, value))}]"
+    if not isinstance(value, str) or _is_bare(value):
+        return str(value)
+    return "'" + value.replace("\\", "\\\\").replace("'", "\\'") + "'"
+
+
+def _is_bare(text: str) -> bool:
+    """Return whether text needs no quotes to be read as itself."""
+    return bool(re.fullmatch(r"[A-Za-z][\w./-]*", text, re.ASCII)) and text.lower() not in NOT_TEXT
 
 
 def leaves(settings: Mapping[str, Any], prefix: str = "") -> Iterator[tuple[str, Any]]:
-    """Yield the dotted key, as an override has it, and the value of every one of nested settings."""
+    """Yield dotted key and value of every one of nested settings; an empty dictionary is a value."""
     for key, value in settings.items():
-        if isinstance(value, dict):
+        if isinstance(value, dict) and value:
             yield from leaves(value, f"{prefix}{key}.")
         else:
             yield f"{prefix}{key}", value
@@ -150,7 +251,9 @@ def path_keys() -> frozenset[str]:
     """Return the keys of all schemas whose values are paths or free text, see :func:`common.text_field`."""
     for module in pkgutil.iter_modules(schemas.__path__, f"{schemas.__name__}."):
         importlib.import_module(module.name)
-    return frozenset([RESUME, *(key for schema in _subclasses(Settings) for key in _literal_keys(schema))])
+    known = list(_subclasses(Settings))
+    keys = {RESUME, REFERENCE, *(key for schema in known for key in _literal_keys(schema))}
+    return frozenset(keys | {short for each in known for short, full in each.shorthands.items() if full in keys})
 
 
 def _subclasses(schema: type[Any]) -> Iterator[type[Any]]:

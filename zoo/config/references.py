@@ -5,22 +5,19 @@ What the user sets besides outranks it, and so do the files of a data set or a p
 """
 
 import os
-from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 from zoo.config import config_files, model_files
-from zoo.config.overrides import leaves, override, value_of
+from zoo.config.overrides import REFERENCE, Overrides, leaves
 from zoo.core import paths
 from zoo.core import schema as checks
 from zoo.core.errors import ZooError, listed, unknown
 from zoo.environments.machine import Machine
 from zoo.environments.platforms import SYSTEMS
 
-KEY = "reference"
-# Groups whose files are laid over the whole of the settings, and so over a reference's single values.
-OVERALL = ("data", "preset")
+KEY = REFERENCE
 PLAIN = (str, int, float, type(None))
 
 
@@ -73,9 +70,9 @@ class Reference:
     name: str = ""
 
     @property
-    def overrides(self) -> list[str]:
-        """The settings as the command line has them."""
-        return list(_flat(self.settings))
+    def overrides(self) -> Overrides:
+        """The settings as a layer of a command."""
+        return Overrides.of(_flat(self.settings), KEY)
 
 
 def names() -> list[str]:
@@ -115,13 +112,13 @@ def _path(name: str) -> Path:
     raise unknown(KEY, name, names())
 
 
-def chosen(given: list[str]) -> Reference | None:
+def chosen(given: Overrides) -> Reference | None:
     """The reference that overrides name, or None."""
-    named = [text.partition("=")[2] for text in given if text.partition("=")[0] == KEY]
-    return load(named[-1].strip("'\"")) if named else None
+    name = given.get(KEY)
+    return load(name) if name is not None else None
 
 
-def expand(given: list[str], reference: Reference | None = None) -> list[str]:
+def expand(given: Overrides, reference: Reference | None = None) -> Overrides:
     """Overrides with ``reference=NAME`` replaced by what it stands for, and the user's own after that.
 
     Where the user chooses another model, what the reference sets of its own model goes; with another backend its
@@ -134,29 +131,22 @@ def expand(given: list[str], reference: Reference | None = None) -> list[str]:
     reference = reference or chosen(given)
     if reference is None:
         return given
-    own = [text for text in given if text.partition("=")[0] != KEY]
-    dropped = _outranked(own, reference.overrides)
-    return [*(text for text in reference.overrides if text.partition("=")[0] not in dropped), *own]
+    own, theirs = given.without(KEY), reference.overrides
+    return theirs.without(*_outranked(own, theirs)) | own
 
 
-def _outranked(own: list[str], theirs: list[str]) -> set[str]:
+def _outranked(own: Overrides, theirs: Overrides) -> set[str]:
     """Keys of the reference that give way to what the user chose."""
-    keys = {text.partition("=")[0] for text in own}
-    gone = set(keys)
+    gone: set[str] = set()
     for group in ("model", "backend"):
-        if group in keys and value_of(group, own) != value_of(group, theirs):
-            gone |= {text.partition("=")[0] for text in theirs if text.startswith(f"{group}.")}
+        if own.is_given(group) and own.get(group) != theirs.get(group):
+            gone |= {f"{group}.{name}" for name in theirs.given(group)}
             gone |= {"stack"} if group == "backend" else set()
-    for group in [name for name in OVERALL if name in keys]:
-        gone |= _keys_of_file(group, str(value_of(group, own)))
+    for group in filter(own.is_given, config_files.OVERALL):
+        path = paths.CONFIGS / group / f"{own.get(group)}.yaml"
+        if path.is_file():  # else composing says so, with the valid names
+            gone |= {key for key, _ in leaves(checks.read_yaml(path))}
     return gone
-
-
-def _keys_of_file(group: str, option: str) -> set[str]:
-    path = paths.CONFIGS / group / f"{option}.yaml"
-    if not path.is_file():  # composing says so, with the valid names
-        return set()
-    return {text.partition("=")[0] for text in _leaves(checks.read_yaml(path))}
 
 
 def rows() -> list[dict[str, str]]:
@@ -173,7 +163,7 @@ def _row(name: str) -> dict[str, str]:
         "reference": name,
         "machine": reference.machine.about,
         "what": reference.about,
-        "settings": " ".join(reference.overrides),
+        "settings": " ".join(reference.overrides.words),
         "published": "; ".join(_words(entry) for entry in reference.published or []),
     }
 
@@ -243,7 +233,7 @@ def _setting_problems(row: Any) -> list[str]:
     settings = row.get("settings") if isinstance(row, dict) else None
     if not isinstance(settings, dict):
         return []
-    several = [(key, value) for key, value in leaves(settings) if not isinstance(value, PLAIN)]
+    several = [(key, value) for key, value in leaves(settings) if not isinstance(value, PLAIN) and value != {}]
     problems = [f"settings.{key} must be one value, got {value!r}" for key, value in several]
     model = settings.get("model")
     if model_files.is_named(model.get("name") if isinstance(model, dict) else model):
@@ -253,19 +243,9 @@ def _setting_problems(row: Any) -> list[str]:
     return problems
 
 
-def _flat(settings: dict[str, Any]) -> Iterator[str]:
-    """Choices of groups first: single values are laid over them."""
+def _flat(settings: dict[str, Any]) -> dict[str, Any]:
+    """The settings by dotted key; a group stands for its option, its name."""
     groups = config_files.groups("train")
-    for key, value in settings.items():
-        if key in groups:
-            option = value.get("name") if isinstance(value, dict) else value
-            yield from () if option is None else (f"{key}={option}",)
-    for key, value in settings.items():
-        if key not in groups:
-            yield from _leaves({key: value})
-        elif isinstance(value, dict):
-            yield from _leaves({name: inner for name, inner in value.items() if name != "name"}, f"{key}.")
-
-
-def _leaves(tree: dict[str, Any], prefix: str = "") -> Iterator[str]:
-    return (override(key, value) for key, value in leaves(tree, prefix) if isinstance(value, PLAIN))
+    named = {f"{group}.name": group for group in groups}
+    flat = {named.get(key, key): value for key, value in leaves(settings) if isinstance(value, PLAIN)}
+    return {key: value for key, value in flat.items() if key not in groups or value is not None}

@@ -5,6 +5,7 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
+from zoo.config.overrides import Overrides
 from zoo.core import paths, schema
 from zoo.core.errors import ZooError
 from zoo.core.paths import user_path
@@ -74,9 +75,9 @@ def _range_problems(name: str, row: dict[str, Any]) -> list[str]:
     return []
 
 
-def overrides(values: dict[str, Any]) -> list[str]:
+def words(values: dict[str, Any]) -> str:
     """Return values as settings of the command line."""
-    return [f"{name}={json.dumps(value) if isinstance(value, bool) else value}" for name, value in values.items()]
+    return " ".join(Overrides.of(values).words)
 
 
 def existing(path: Path) -> list[dict[str, Any]]:

@@ -4,6 +4,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any, Generic, TypeVar
 
+from zoo.config.overrides import Overrides
 from zoo.config.schemas.common import Arguments, Settings
 from zoo.environments.machine import Machine
 
@@ -32,8 +33,8 @@ class Command(Generic[S]):
     task: str
     file: str
     schema: type[S]
-    run: Callable[[list[str]], Any]
-    add_defaults: Callable[[list[str], Machine], list[str]] | None = None
+    run: Callable[[Overrides], Any]
+    add_defaults: Callable[[Overrides, Machine], Overrides] | None = None
     figures: tuple[str, ...] = ("loss",)
     columns: tuple[str, ...] = ()
     summary: Callable[[Any], list[str]] | None = None

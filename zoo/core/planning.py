@@ -5,6 +5,7 @@ import os
 import tempfile
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 from zoo.core import paths
 
@@ -16,17 +17,18 @@ class PlanEnd(BaseException):
 
     Args:
         missing: what kept the rest from being checked, such as ``mnist.npz is not downloaded yet``, or an empty text.
+        reached: the context of the run that would begin now, if there is one.
     """
 
-    def __init__(self, missing: str) -> None:
+    def __init__(self, missing: str, reached: Any = None) -> None:
         super().__init__(missing)
-        self.missing = missing
+        self.missing, self.reached = missing, reached
 
 
-def stop(missing: str = "") -> None:
+def stop(missing: str = "", reached: Any = None) -> None:
     """Stop where a command is only planned; do nothing in any other."""
     if _planning:
-        raise PlanEnd(missing)
+        raise PlanEnd(missing, reached)
 
 
 def is_planning() -> bool:

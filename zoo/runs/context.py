@@ -1,11 +1,12 @@
 """The state of one run: its settings, machine, backend and stack, its folder and its record."""
 
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Generic, TypeVar
 
 from zoo.config import compose, references
-from zoo.config.overrides import value_of
+from zoo.config.overrides import Overrides
 from zoo.config.schemas.common import Settings
 from zoo.config.tasks import Command
 from zoo.core import console
@@ -27,9 +28,7 @@ class RunContext(Generic[S]):
 
     Attributes:
         command: the command that runs.
-        settings: the composed settings of the task.
-        settings_text: the same as YAML.
-        overrides: from the command line, expanded, with the name of the backend.
+        composed: the settings of the task, and what set each.
         choice: backend and stack.
         machine: this machine.
         reference: the published run to repeat, if one was named.
@@ -41,9 +40,7 @@ class RunContext(Generic[S]):
     """
 
     command: Command[S]
-    settings: S
-    settings_text: str
-    overrides: list[str]
+    composed: compose.Composed[S]
     choice: selection.Selection
     machine: machine.Machine
     reference: references.Reference | None = None
@@ -52,6 +49,20 @@ class RunContext(Generic[S]):
     resumes: Path | None = None
     previous: RunRecord = field(default_factory=RunRecord)
     lock: int | None = None
+
+    @property
+    def settings(self) -> S:
+        """Return the settings of the task."""
+        return self.composed.settings
+
+    @property
+    def overrides(self) -> Overrides:
+        """Return what is laid over the files: from the command line, expanded, with the name of the backend."""
+        return self.composed.overrides
+
+    def overlay(self, layer: str, settings: Mapping[str, Any]) -> None:
+        """Lay settings over those of the run; see :meth:`zoo.config.compose.Composed.overlay`."""
+        self.composed = self.composed.overlay(layer, settings)
 
     @property
     def verb(self) -> str:
@@ -64,29 +75,29 @@ class RunContext(Generic[S]):
         return Run(self.folder, self.record.to_json())
 
 
-def create_context(command: Command[S], overrides: list[str]) -> RunContext[S]:
+def create_context(command: Command[S], overrides: Overrides) -> RunContext[S]:
     """Compose the settings of a command and select backend and stack; nothing is built yet.
 
     Args:
         command: declared by the task.
-        overrides: as on the command line.
+        overrides: of the user.
     """
     here = machine.probe()
     resumes = resume.folder_of(overrides) if resume.requested(overrides) else None
-    overrides = [text for text in overrides if text.partition("=")[0] != resume.KEY]
     reference = references.chosen(overrides)
     for remark in references.remarks(reference, here) if reference else []:
         console.say(remark)
-    overrides, settings, text, choice = resolve(command, overrides, here, reference)
+    composed, choice = resolve(command, overrides.without(resume.KEY), here, reference)
+    settings = composed.settings
     if settings.tracking.mlflow:
         mlflow_tracking.check(settings.tracking.mlflow)
     if resumes is None:
         run_folder.check_root(user_path(settings.output.root))
     _announce(choice)
-    return RunContext(command, settings, text, overrides, choice, here, reference, resumes=resumes)
+    return RunContext(command, composed, choice, here, reference, resumes=resumes)
 
 
-def create_training_context(command: Command[S], overrides: list[str]) -> RunContext[S]:
+def create_training_context(command: Command[S], overrides: Overrides) -> RunContext[S]:
     """As :func:`create_context`, for a command that trains."""
     context = create_context(command, overrides)
     backend, stack = context.choice.backend, context.choice.stack
@@ -105,24 +116,22 @@ def refuse_without_keras(context: RunContext[Settings]) -> None:
 
 def resolve(
     command: Command[S],
-    overrides: list[str],
+    overrides: Overrides,
     here: machine.Machine,
     reference: references.Reference | None = None,
-) -> tuple[list[str], S, str, selection.Selection]:
-    """Resolve overrides, settings, their YAML text, backend and stack for a machine."""
-    if command.add_defaults:
-        overrides = command.add_defaults(overrides, here)
-    overrides, choice = _name_backend(references.expand(overrides, reference), here)
-    settings, text = compose.compose_with_text(command, overrides)
+) -> tuple[compose.Composed[S], selection.Selection]:
+    """Resolve settings, backend and stack for a machine."""
+    overrides, choice = _complete(command, overrides, here, reference)
+    composed = compose.composed(command, overrides)
     if choice is None:
+        settings = composed.settings
         choice = selection.select(settings.backend.name, here, settings.stack, settings.backend.python)
-    return overrides, settings, text, choice
+    return composed, choice
 
 
-def recompose(context: RunContext[Any], overrides: list[str]) -> None:
-    """Compose the settings of a context again, with other overrides for its command."""
-    context.settings, context.settings_text = compose.compose_with_text(context.command, overrides)
-    context.overrides = overrides
+def composed_text(command: Command[Any], overrides: Overrides) -> str:
+    """Return the settings that a command would run with, as YAML."""
+    return compose.composed_text(command, _complete(command, overrides, machine.probe())[0])
 
 
 def _announce(choice: selection.Selection) -> None:
@@ -131,16 +140,17 @@ def _announce(choice: selection.Selection) -> None:
         console.say(f"  {reason}")
 
 
-def _name_backend(overrides: list[str], here: machine.Machine) -> tuple[list[str], selection.Selection | None]:
-    """Name the selected backend where the overrides have none or ``auto``: Hydra needs it to find the recipe."""
-    if value_of("backend", overrides) not in (None, "auto"):
+def _complete(
+    command: Command[Any],
+    overrides: Overrides,
+    here: machine.Machine,
+    reference: references.Reference | None = None,
+) -> tuple[Overrides, selection.Selection | None]:
+    """Add what the machine and a reference decide, and the name of the backend: Hydra needs it to find the recipe."""
+    if command.add_defaults:
+        overrides = command.add_defaults(overrides, here)
+    overrides = references.expand(overrides, reference)
+    if overrides.get("backend") not in (None, "auto"):
         return overrides, None
-    stack, python = (value_of(key, overrides) for key in ("stack", "backend.python"))
-    choice = selection.select(None, here, stack, python)
-    rest = [text for text in overrides if not text.startswith("backend=")]
-    return [*rest, f"backend={choice.backend.name}"], choice
-
-
-def composed_text(command: Command[Any], overrides: list[str]) -> str:
-    """Return the settings that a command would run with, as YAML."""
-    return compose.composed_text(command, _name_backend(references.expand(overrides), machine.probe())[0])
+    choice = selection.select(None, here, overrides.get("stack"), overrides.get("backend.python"))
+    return overrides.with_("machine", {"backend": choice.backend.name}), choice

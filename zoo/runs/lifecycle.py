@@ -30,14 +30,14 @@ def start_run(context: RunContext[Settings], words: list[str]) -> None:
     """
     if planning.is_planning():
         _check_folder(context)
-        planning.stop()
+        planning.stop(reached=context)
     if context.resumes:
         _reopen(context, context.resumes)
         return
     output = context.settings.output
     context.folder = run_folder.new_folder(user_path(output.root), output.name, words)
     context.lock = run_lock.take(context.folder, _command(context))
-    (context.folder / "config.yaml").write_text(context.settings_text, encoding="utf-8")
+    (context.folder / "config.yaml").write_text(context.composed.text, encoding="utf-8")
     settings = dataclasses.asdict(context.settings)
     context.record = RunRecord(
         zoo_version=version(),
@@ -45,6 +45,7 @@ def start_run(context: RunContext[Settings], words: list[str]) -> None:
         started=records.now(),
         command=_command(context),
         config=settings,
+        set_by=context.composed.set_by,
         model=settings.get("model", {}).get("name"),
         git_commit=records.git_commit(),
     )
@@ -65,7 +66,7 @@ def _check_folder(context: RunContext[Settings]) -> None:
 
 
 def _command(context: RunContext[Settings]) -> list[str]:
-    return ["python", "-m", "zoo", context.verb, *context.overrides]
+    return ["python", "-m", "zoo", context.verb, *context.overrides.words]
 
 
 def _record_place(context: RunContext[Settings]) -> None:

@@ -4,7 +4,7 @@ import dataclasses
 from typing import Any
 
 from zoo.config import bounds, compose
-from zoo.config.overrides import leaves
+from zoo.config.overrides import Overrides, leaves
 from zoo.config.schemas.common import FaultTolerance
 from zoo.config.schemas.image_classification import TrainConfig
 from zoo.config.schemas.text import TextTraining
@@ -48,7 +48,7 @@ def not_applicable(record: Json) -> str:
 def changes(command: Command[Any], settings: TrainConfig | TextTraining) -> list[str]:
     """Return settings that differ from the recipe and affect the figures: ``trainer.epochs=1 (recipe: 4)``."""
     chosen = {"model": settings.model["name"], "backend": settings.backend.name, "data": settings.data.name}
-    recipe = compose.compose(command, [f"{group}={name}" for group, name in chosen.items()])
+    recipe = compose.compose(command, Overrides.of(chosen))
     usual = dict(leaves(dataclasses.asdict(recipe)))
     return [
         f"{name}={_text(value)} (recipe: {_text(usual.get(name))})"

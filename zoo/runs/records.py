@@ -44,6 +44,7 @@ class RunRecord:
         run_id: of this run alone; its checkpoints bear it.
         command: the command line that started the run.
         config: the composed settings.
+        set_by: what set each value of them that differs from the defaults: ``user``, ``recipe``, ``machine``, ...
         model: name of the model.
         promise: the kind of device that the backend promises, ``cpu`` or ``gpu``.
         reasons: of the selection of backend and stack.
@@ -73,6 +74,7 @@ class RunRecord:
     started: str = ""
     command: list[str] = field(default_factory=list)
     config: Json = field(default_factory=dict)
+    set_by: dict[str, str] = field(default_factory=dict)
     model: str | None = None
     backend: str = ""
     promise: str = ""

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from zoo.config import config_files, model_files, references
-from zoo.config.overrides import leaves, override, value_of
+from zoo.config.overrides import RESUME, USER, Override, Overrides, leaves
 from zoo.config.ranges import TRAINING_PRECISIONS
 from zoo.config.schemas.common import Output, Settings
 from zoo.core import console
@@ -19,7 +19,7 @@ from zoo.runs import folder as run_folder
 from zoo.runs import lock, records
 from zoo.runs.records import Json, RunRecord
 
-KEY = "resume"
+KEY = RESUME
 # Begin the run that output.name names, or go on with it where it has begun: for commands that are repeated.
 AUTO = "auto"
 # Settings that may be adjusted on the way, and then hold for each later resumption.
@@ -42,36 +42,35 @@ OUTWARD = (
 NEEDED = {"run_id": str, "config": dict, "phases": dict, "backend": str, "stack.name": str, "command": list}
 
 
-def requested(overrides: list[str]) -> str | None:
+def requested(overrides: Overrides) -> str | None:
     """Return the run that ``resume=`` names, or None."""
-    return value_of(KEY, overrides)
+    return overrides.get(KEY)
 
 
-def folder_of(overrides: list[str]) -> Path:
+def folder_of(overrides: Overrides) -> Path:
     """Return the folder of the run that ``resume=`` names: a path, or ``last``."""
     named = requested(overrides)
     assert named is not None  # noqa: S101  (asked before)
     if named != "last":
         return user_path(named).resolve()
-    root = Path(value_of("output.root", overrides) or Output().root)
+    root = Path(overrides.get("output.root") or Output().root)
     return run_folder.latest(root, "train", trained=False)
 
 
-def settle(overrides: list[str]) -> list[str]:
+def settle(overrides: Overrides) -> Overrides:
     """Write out ``resume=auto``: nothing where the run has not begun, else ``resume=`` with its folder."""
     if requested(overrides) != AUTO:
         return overrides
     folder = named_folder(overrides)
-    rest = [text for text in overrides if text.partition("=")[0] != KEY]
     if (folder / records.RECORD).is_file():
-        return [*rest, f"{KEY}={folder}"]
+        return overrides.with_(USER, {KEY: str(folder)})
     _remove_beginnings(folder)
-    return rest
+    return overrides.without(KEY)
 
 
-def named_folder(overrides: list[str]) -> Path:
+def named_folder(overrides: Overrides) -> Path:
     """Return the folder that ``output.root`` and ``output.name`` name."""
-    root, name = value_of("output.root", overrides) or Output().root, value_of("output.name", overrides)
+    root, name = overrides.get("output.root") or Output().root, overrides.get("output.name")
     if name is None:
         raise ZooError(f"{KEY}={AUTO} needs to know which run is meant", "Add output.name=NAME.")
     return (user_path(root) / name).absolute()
@@ -88,7 +87,7 @@ def _remove_beginnings(folder: Path) -> None:
     folder.rmdir()
 
 
-def expand(overrides: list[str]) -> list[str]:
+def expand(overrides: Overrides) -> Overrides:
     """Return the overrides that started the run, with new ones laid over, and ``resume=`` with its folder."""
     folder = folder_of(overrides)
     run_folder.refuse_traps(folder)
@@ -98,33 +97,31 @@ def expand(overrides: list[str]) -> list[str]:
     records.require(folder, content, NEEDED)
     record = RunRecord.from_json(content)
     _refuse_complete(record, folder, overrides)
-    given = value_of("model", overrides)
+    given = overrides.get("model")
     model_files.require_same(record.config.get("model"), given, folder, f"train {shlex.quote(f'{KEY}={folder}')}")
-    fresh = [text for text in overrides if text.partition("=")[0] != KEY]
-    keys = {text.partition("=")[0] for text in fresh}
-    return [*_first_overrides(record, folder, keys), *fresh, f"{KEY}={folder}"]
+    return _first_overrides(record, folder, overrides) | overrides.with_(USER, {KEY: str(folder)})
 
 
-def _refuse_complete(record: RunRecord, folder: Path, overrides: list[str]) -> None:
+def _refuse_complete(record: RunRecord, folder: Path, overrides: Overrides) -> None:
     if record.exit == "completed" and not record.get("stopped") and not _more_epochs(record, overrides):
         more = "More epochs than it had: add trainer.epochs=NUMBER." if _epochs(record) else "Train anew."
         raise ZooError(f"{folder} is complete: nothing to resume", more)
 
 
-def _first_overrides(record: RunRecord, folder: Path, keys: set[str]) -> list[str]:
-    """Return the overrides that started the run, without those of ``keys``; with what was adjusted on the way."""
-    first = [text for text in _command(record, folder) if text.partition("=")[0] not in keys | {"stack"}]
-    outward = [text for text in first if reaches_out(text)]
+def _first_overrides(record: RunRecord, folder: Path, given: Overrides) -> Overrides:
+    """Return the overrides that started the run, with what its recipe set and what was adjusted on the way."""
+    first = Overrides.parse(_command(record, folder), KEY)
+    first = first.without("stack", *given.layers)
+    outward = [entry for entry in first if reaches_out(entry)]
     if outward:
-        console.warn(f"These are not taken from the run's record: {' '.join(outward)}. Give again what is to be used")
-        first = [text for text in first if text not in outward]
-    if not {"stack", "backend"} & keys:
-        first.append(f"stack={record.stack['name']}")
+        shown = " ".join(entry.text for entry in outward)
+        console.warn(f"These are not taken from the run's record: {shown}. Give again what is to be used")
+        first = first.without(*(entry.key for entry in outward))
+    if not (given.is_given("stack") or given.is_given("backend")):
+        first = first.with_(KEY, {"stack": record.stack["name"]})
     adjusted = {key: value for key in ADJUSTABLE if isinstance(value := record.get("adjusted", {}).get(key), int)}
-    kept = [f"{key}={value}" for key, value in adjusted.items() if key not in keys]
-    kept += [override(key, value) for key, value in _of_recipe(record).items()
-             if key not in keys | adjusted.keys() and value_of(key, first) is None]  # fmt: skip
-    return [*(text for text in first if text.partition("=")[0] not in adjusted), *kept]
+    kept = {key: value for key, value in _of_recipe(record).items() if first.get(key) is None}
+    return first.with_(KEY, kept | adjusted)
 
 
 def _of_recipe(record: RunRecord) -> Json:
@@ -143,18 +140,16 @@ def _is_plain(value: Any) -> bool:
     return value is None or isinstance(value, bool | int | float) or bool(word)
 
 
-def reaches_out(text: str) -> bool:
+def reaches_out(entry: Override) -> bool:
     """Whether an override runs a program, writes outside of the run folder or contacts an address.
 
     The folder may come from a stranger: only the user may say such things.
     """
-    key, _, value = text.partition("=")
-    key = key.strip(" +~")
+    key, value = entry.key.strip(" +~"), str(entry.value)
     if key == references.KEY:  # a file could set any of them
-        return value.strip("'\"") not in references.names()
+        return value not in references.names()
     if key == "model":  # a file would be executed
-        plain = value.strip("'\"")
-        return plain not in config_files.options("model") and not model_files.is_application(plain)
+        return value not in config_files.options("model") and not model_files.is_application(value)
     return key in OUTWARD or (key == "backend" and "{" in value)
 
 
@@ -165,8 +160,8 @@ def _command(record: RunRecord, folder: Path) -> list[str]:
     return words
 
 
-def _more_epochs(record: RunRecord, overrides: list[str]) -> bool:
-    asked, before = value_of("trainer.epochs", overrides), _epochs(record)
+def _more_epochs(record: RunRecord, overrides: Overrides) -> bool:
+    asked, before = overrides.get("trainer.epochs"), _epochs(record)
     is_number = bool(asked) and re.fullmatch(r"\d{1,9}", str(asked), re.ASCII)
     return bool(is_number) and before is not None and int(str(asked)) > before
 

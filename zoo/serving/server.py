@@ -15,6 +15,7 @@ from typing import Any
 
 import uvicorn
 
+from zoo.config.overrides import Overrides
 from zoo.config.schemas import serving
 from zoo.config.schemas.serving import ServeConfig
 from zoo.core import console, paths, uses
@@ -32,13 +33,13 @@ MOST_CONNECTIONS = 1024
 GRACE_S = 30
 
 
-def run(overrides: list[str]) -> int:
+def run(words: list[str]) -> int:
     """Serve until asked to stop; return the exit status.
 
     Args:
-        overrides: as on the command line; see :func:`zoo.config.schemas.serving.take_apart`.
+        words: of the command line; see :func:`zoo.config.schemas.serving.take_apart`.
     """
-    limits, groups = serving.take_apart(overrides)
+    limits, groups = serving.take_apart(words)
     paths.make_cache()
     with contextlib.ExitStack() as stack:
         stack.enter_context(uses.using(paths.cache_in_use()))
@@ -61,7 +62,7 @@ def _run(server: "_Server") -> int:
         return runner.run(server.run())
 
 
-def _loaded(groups: list[list[str]], folder: Path, limits: ServeConfig) -> list[Served]:
+def _loaded(groups: list[Overrides], folder: Path, limits: ServeConfig) -> list[Served]:
     loaded: list[Served] = []
     for overrides in groups:
         loaded.append(kinds.opened(overrides, folder, limits, {each.model.name for each in loaded}))

@@ -8,7 +8,7 @@ import shutil
 from collections.abc import Callable
 from pathlib import Path
 
-from zoo.config.overrides import value_of
+from zoo.config.overrides import Overrides
 from zoo.config.schemas.export import ExportConfig
 from zoo.config.tasks import Command
 from zoo.core import console
@@ -65,19 +65,18 @@ class Subject:
         return f"run {self.source.folder.name}, stack {self.source.record['stack']['name']}"
 
 
-def add_defaults(overrides: list[str], _: Machine) -> list[str]:
+def add_defaults(overrides: Overrides, _: Machine) -> Overrides:
     """Add the one stack that converts."""
     for key, wanted in (("backend", "cpu"), ("stack", STACK)):
-        given = value_of(key, overrides)
+        given = overrides.get(key)
         if given not in (None, wanted) and not (key == "backend" and given == "auto"):
             raise ZooError(
                 f"{key}={given} cannot export", f"Leave {key}= out: stack {STACK} exports runs of any stack."
             )
-    rest = [text for text in overrides if not text.startswith(("backend=", "stack="))]
-    return [*rest, "backend=cpu", f"stack={STACK}"]
+    return overrides.with_("machine", {"backend": "cpu", "stack": STACK})
 
 
-def command(task: str, run: Callable[[list[str]], Run]) -> Command[ExportConfig]:
+def command(task: str, run: Callable[[Overrides], Run]) -> Command[ExportConfig]:
     """Declare the verb ``export`` of a task.
 
     Args:
@@ -299,7 +298,7 @@ def _judge(context: RunContext[ExportConfig], rows: list[Json], target: Path) ->
         )
 
 
-def after_training(run: Run, overrides: list[str]) -> list[str] | None:
+def after_training(run: Run, overrides: Overrides) -> Overrides | None:
     """Return the overrides of the export that ``output.export`` of a training asks for, or None.
 
     Args:
@@ -309,8 +308,8 @@ def after_training(run: Run, overrides: list[str]) -> list[str] | None:
     wanted = ((run.record.get("config") or {}).get("output") or {}).get("export") or []
     if not wanted or run.exit != "completed":
         return None
-    model = value_of("model", overrides)
-    named = [f"model={model}"] if model and model.lower().endswith(".py") else []
-    root = value_of("output.root", overrides)
-    places = [f"output={run.folder / 'export'}", *([f"output.root={root}"] if root else [])]
-    return [f"run={run.folder}", *named, f"format=[{','.join(wanted)}]", *places]
+    model = overrides.get("model")
+    named = {"model": model} if model and model.lower().endswith(".py") else {}
+    root = overrides.get("output.root")
+    places = {"output": run.folder / "export"} | ({"output.root": root} if root else {})
+    return Overrides.of({"run": run.folder, **named, "format": wanted, **places})

@@ -3,7 +3,7 @@
 Measured by scripts/benchmarks/style_transfer.py and before_after.py, see docs/benchmarks.md.
 """
 
-from zoo.config.overrides import value_of
+from zoo.config.overrides import Overrides
 from zoo.environments import selection, stacks
 from zoo.environments.machine import Machine
 
@@ -14,23 +14,23 @@ MEASURED = ("linux-x86_64",)
 DECIDED = ("stack", "backend.python", "reference", "trainer.jit", "trainer.export", "tensorboard")
 
 
-def add(overrides: list[str], here: Machine) -> list[str]:
+def add(overrides: Overrides, here: Machine) -> Overrides:
     """Name the stack, where the user named none and the processor computes.
 
     Args:
-        overrides: as on the command line.
+        overrides: of the user.
         here: the machine to choose for.
     """
-    if any(value_of(key, overrides) for key in DECIDED):
+    if any(overrides.get(key) for key in DECIDED):
         return overrides
-    wanted = value_of("backend", overrides)
+    wanted = overrides.get("backend")
     if wanted in (None, "auto"):
         wanted = selection.select(None, here).backend.name
     if wanted != "cpu" or here.platform not in stacks.load(STACK).platforms:
         return overrides
-    return [*(text for text in overrides if text != "backend=auto"), "backend=cpu", f"stack={STACK}"]
+    return overrides.with_("machine", {"backend": "cpu", "stack": STACK})
 
 
-def add_to_training(overrides: list[str], here: Machine) -> list[str]:
+def add_to_training(overrides: Overrides, here: Machine) -> Overrides:
     """As :func:`add`, for trainings of texts and of wide networks of pictures (docs/benchmarks.md)."""
     return add(overrides, here) if here.platform in MEASURED else overrides

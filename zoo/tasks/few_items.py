@@ -14,11 +14,11 @@ import math
 from typing import Any
 
 from zoo.config import compose
-from zoo.config.overrides import leaves
+from zoo.config.overrides import Overrides, leaves
 from zoo.config.schemas.image_classification import TrainConfig
 from zoo.config.schemas.text import TextTrainConfig
 from zoo.core import console
-from zoo.runs.context import RunContext, recompose
+from zoo.runs.context import RunContext
 
 # What a recipe depends on.
 GROUPS = ("model", "backend", "data", "recipes")
@@ -40,7 +40,7 @@ LONGEST_MOMENTUM = 0.999
 FEW_TO_VALIDATE = 200
 
 
-def adapt(context: RunContext[Any], overrides: list[str], sizes: dict[str, int]) -> None:
+def adapt(context: RunContext[Any], overrides: Overrides, sizes: dict[str, int]) -> None:
     """Change the settings of a training as its number of items asks for, except those that the user gave.
 
     The command of the run names what was changed, so that a resumed run has it.
@@ -53,21 +53,14 @@ def adapt(context: RunContext[Any], overrides: list[str], sizes: dict[str, int])
     settings = context.settings
     if context.resumes or settings.preset != "full":
         return
-    own, present = {text.partition("=")[0] for text in overrides}, dict(leaves(dataclasses.asdict(settings)))
-    recipe = compose.compose(
-        context.command, [text for text in context.overrides if text.partition("=")[0] in GROUPS]
-    )
+    own, present = set(overrides.layers), dict(leaves(dataclasses.asdict(settings)))
+    recipe = compose.compose(context.command, context.overrides.only(*GROUPS))
     wanted = derived(settings, recipe, own, sizes)
-    changed = [
-        f"{key}={'null' if value is None else value}"
-        for key, value in wanted.items()
-        if key not in own and present[key] != value
-    ]
+    changed = {key: value for key, value in wanted.items() if key not in own and present[key] != value}
     if changed:
-        recompose(context, [*context.overrides, *changed])
-        console.say(
-            f"{sizes['train']:,} items to train on are few for the recipe, so it is changed: {' '.join(changed)}"
-        )
+        context.overlay("few items", changed)
+        shown = " ".join(Overrides.of(changed).words)
+        console.say(f"{sizes['train']:,} items to train on are few for the recipe, so it is changed: {shown}")
 
 
 def derived(settings: Training, recipe: Training, own: set[str], sizes: dict[str, int]) -> dict[str, Any]:

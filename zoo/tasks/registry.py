@@ -4,7 +4,7 @@ import shlex
 from typing import Any
 
 from zoo.config import compose, config_files, references
-from zoo.config.overrides import value_of
+from zoo.config.overrides import Overrides
 from zoo.config.tasks import Command
 from zoo.core import console, paths, uses
 from zoo.core.errors import INTERRUPTED, ZooError, unknown
@@ -20,36 +20,7 @@ from zoo.weights import zoo_networks
 DEFAULT_BENCHMARK = "encode"
 
 
-def train(overrides: list[str]) -> Run:
-    """Train as told.
-
-    Args:
-        overrides: as on the command line, ``group=option`` and ``key=value``; ``resume=RUN`` goes on with a run.
-    """
-    return dispatch("train", overrides)
-
-
-def infer(overrides: list[str]) -> Run:
-    """Use a trained run, or published weights."""
-    return dispatch("infer", overrides)
-
-
-def evaluate(overrides: list[str]) -> Run:
-    """Hold a classifier of images against labelled images."""
-    return dispatch("evaluate", overrides)
-
-
-def bench(overrides: list[str]) -> Run:
-    """Time as told."""
-    return dispatch("bench", overrides)
-
-
-def export(overrides: list[str]) -> Run:
-    """Export a trained model to other runtimes."""
-    return dispatch("export", overrides)
-
-
-def dispatch(verb: str, overrides: list[str]) -> Run:
+def dispatch(verb: str, overrides: Overrides) -> Run:
     """Run the command of a verb for the task of the overrides."""
     from zoo.tasks import sweeps  # which executes runs by this module
 
@@ -67,7 +38,7 @@ def dispatch(verb: str, overrides: list[str]) -> Run:
     return run
 
 
-def _complete(verb: str, overrides: list[str]) -> Run | None:
+def _complete(verb: str, overrides: Overrides) -> Run | None:
     """Return the run that ``resume=auto`` names where it is complete."""
     if verb != "train" or resume.requested(overrides) != resume.AUTO:
         return None
@@ -78,18 +49,17 @@ def _complete(verb: str, overrides: list[str]) -> Run | None:
     return result.open_run(folder)
 
 
-def prepare(verb: str, overrides: list[str]) -> None:
+def prepare(verb: str, overrides: Overrides) -> None:
     """Build the environment that a run would use, where it is not there yet."""
     paths.make_cache()
     overrides = expand(verb, overrides)
     command, here = command_of(verb, overrides), machine.probe()
-    overrides = [text for text in overrides if text.partition("=")[0] != resume.KEY]
-    _, settings, _, choice = context.resolve(command, overrides, here, references.chosen(overrides))
-    if settings.backend.python is None:
+    composed, choice = context.resolve(command, overrides.without(resume.KEY), here, references.chosen(overrides))
+    if composed.settings.backend.python is None:
         console.say(f"{choice.stack.name}: {store.ensure(choice.stack, here.platform).folder}")
 
 
-def expand(verb: str, overrides: list[str]) -> list[str]:
+def expand(verb: str, overrides: Overrides) -> Overrides:
     """Write out what stands for other settings: the run that a training goes on with, a network of the zoo's own."""
     if verb == "train":
         overrides = resume.settle(overrides)
@@ -97,7 +67,7 @@ def expand(verb: str, overrides: list[str]) -> list[str]:
     return zoo_networks.as_run(overrides) if verb in ("infer", "evaluate", "export") else overrides
 
 
-def _export_after(run: Run, overrides: list[str]) -> None:
+def _export_after(run: Run, overrides: Overrides) -> None:
     """Export what was trained to the formats of ``output.export``."""
     wanted = exporting.after_training(run, overrides)
     if wanted is None:
@@ -109,13 +79,13 @@ def _export_after(run: Run, overrides: list[str]) -> None:
     except ZooError as error:
         console.say("\n".join((command_of_run(run).summary or summaries.recorded)(run)))
         error.message = f"The training is complete, in {run.folder}; its export failed: {error.message}"
-        again = f"Export it later: {shlex.join(['python', '-m', 'zoo', 'export', *wanted])}"
+        again = f"Export it later: {shlex.join(['python', '-m', 'zoo', 'export', *wanted.words])}"
         error.remedy = "\n".join(filter(None, (error.remedy, again)))
         raise
     console.say("\n".join(export_table.summary(exported)))
 
 
-def command_of(verb: str, overrides: list[str]) -> Command[Any]:
+def command_of(verb: str, overrides: Overrides) -> Command[Any]:
     """Return the command of a verb for the task of the overrides."""
     return discovery.command(verb, task_of(verb, overrides))
 
@@ -133,15 +103,15 @@ def figures_of(record: Json) -> tuple[str, ...]:
     return command.figures if command else ("loss",)
 
 
-def task_of(verb: str, overrides: list[str]) -> str:
+def task_of(verb: str, overrides: Overrides) -> str:
     """Return the task of the model that overrides name, or of the model that their ``run=`` trained."""
     overrides = references.expand(overrides)
-    model, run, bench = (value_of(key, overrides) for key in ("model", "run", "bench"))
+    model, run, bench = map(overrides.get, ("model", "run", "bench"))
     if verb == "bench" and (bench or not model):
         return _benchmark(bench) if bench else DEFAULT_BENCHMARK
     if verb == "train" or model or not run:
         return config_files.task_of(model)
-    return config_files.task_of(result.named(run, value_of("output.root", overrides)).record.get("model"))
+    return config_files.task_of(result.named(run, overrides.get("output.root")).record.get("model"))
 
 
 def _benchmark(name: str) -> str:
@@ -150,12 +120,12 @@ def _benchmark(name: str) -> str:
     return name
 
 
-def compose_settings(verb: str, overrides: list[str]) -> Any:
+def compose_settings(verb: str, overrides: Overrides) -> Any:
     """Compose and check the settings that a verb would run with."""
     return compose.compose(command_of(verb, overrides), overrides)
 
 
-def composed_text(verb: str, overrides: list[str]) -> str:
+def composed_text(verb: str, overrides: Overrides) -> str:
     """Return the settings that a verb would run with, as YAML."""
     if verb in ("infer", "evaluate"):
         overrides = expand(verb, overrides)

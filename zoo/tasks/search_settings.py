@@ -4,9 +4,8 @@ import re
 from pathlib import Path
 from typing import Any
 
-from zoo.config import overrides as settings_of_command
 from zoo.config import search_space
-from zoo.config.overrides import value_of
+from zoo.config.overrides import Overrides
 from zoo.config.search_space import Space
 from zoo.core.errors import ZooError
 from zoo.core.paths import user_path
@@ -21,20 +20,23 @@ OWN = ("trials", "target", "confirm", "seed", "space", "study", "keep")
 REFUSED = ("output.root", "output.name", "resume")
 
 
-def read(overrides: list[str]) -> tuple[Search, Path | None]:
-    """Return the search that overrides describe, and the file that its winner is added to, or None."""
-    own = {text.partition("=")[0]: text.partition("=")[2] for text in overrides if text.partition("=")[0] in OWN}
-    launcher, rest = record.separate([text for text in overrides if text.partition("=")[0] not in OWN])
+def read(overrides: Overrides) -> tuple[Search, Path | None]:
+    """Return the search that overrides describe, and the file that its winner is added to, or None.
+
+    Args:
+        overrides: those of :data:`OWN` taken literally.
+    """
+    own = {entry.key: str(entry.value) for entry in overrides.only(*OWN)}
+    launcher, rest = record.separate(overrides.without(*OWN))
     _refuse(rest)
     model, data = (_named(key, rest) for key in ("model", "data"))
-    stack = value_of("stack", rest)
-    backend = value_of("backend", rest)
-    probed = registry.compose_settings("train", [*rest, *launcher]).launcher
+    stack = rest.get("stack")
+    backend = rest.get("backend")
+    probed = registry.compose_settings("train", rest | launcher).launcher
     if not launchers.is_elsewhere(probed.name) or backend in (None, "auto"):
         choice = selection.select(None if backend == "auto" else backend, machine.probe(), stack)
         backend, stack = choice.backend.name, stack or choice.stack.name
-    fixed = [text for text in rest if text.partition("=")[0] not in ("backend", "stack")]
-    fixed += [f"backend={backend}", *([f"stack={stack}"] if stack else [])]
+    fixed = rest.with_("machine", {"backend": backend} | ({"stack": stack} if stack else {}))
     space = search_space.load(model, str(backend), own.get("space"))
     _refuse_unknown(fixed, space)
     search = Search(
@@ -45,21 +47,18 @@ def read(overrides: list[str]) -> tuple[Search, Path | None]:
     return search, user_path(own["keep"]) if "keep" in own else None
 
 
-def _refuse(rest: list[str]) -> None:
-    taken = [text for text in rest if text.partition("=")[0] in REFUSED]
-    if taken:
-        raise ZooError(f"{taken[0]} has no use in a search", "study=FOLDER is where it is kept.")
-    several = [
-        text for text, parsed in zip(rest, settings_of_command.parse(rest), strict=True) if parsed.is_sweep_override()
-    ]
+def _refuse(rest: Overrides) -> None:
+    for entry in rest.only(*REFUSED):
+        raise ZooError(f"{entry.text} has no use in a search", "study=FOLDER is where it is kept.")
+    several = [entry.text for entry in rest if entry.choices]
     if several:
         raise ZooError(
             f"{several[0]!r} has several values", "What is searched stands in the search space: space=FILE"
         )
 
 
-def _named(key: str, rest: list[str]) -> str:
-    value = value_of(key, rest)
+def _named(key: str, rest: Overrides) -> str:
+    value = rest.get(key)
     if value is None:
         raise ZooError(f"{key} is missing", "For example: python -m zoo tune model=mnist_dense data=digits")
     return value
@@ -87,12 +86,12 @@ def _whole(own: dict[str, str], key: str, usual: int, least: int) -> int:
     return int(given)
 
 
-def _refuse_unknown(fixed: list[str], space: Space) -> None:
+def _refuse_unknown(fixed: Overrides, space: Space) -> None:
     """Compose the settings of trials at the ends of the space, so that mistakes come before any trial."""
     ends = {name: row.choices or [row.low, row.high] for name, row in space.values.items()}
     for number in range(max(map(len, ends.values()))):
         values = {name: each[min(number, len(each) - 1)] for name, each in ends.items()}
-        registry.compose_settings("train", [*fixed, *search_space.overrides(values)])
+        registry.compose_settings("train", fixed.with_("tune", values))
 
 
 def summary(search: Search, result: dict[str, Any]) -> list[str]:
@@ -111,7 +110,7 @@ def summary(search: Search, result: dict[str, Any]) -> list[str]:
             else f"No trial reached {aim}"
         )
     else:
-        lines.append(f"Winner, trial {winner['trial']}: {' '.join(search_space.overrides(winner['values']))}")
+        lines.append(f"Winner, trial {winner['trial']}: {search_space.words(winner['values'])}")
         lines.append(f"Seconds to the target from new seeds: {winner['confirmed_s']}")
         if winner["times_as_fast"]:
             lines.append(f"Times as fast as the recipe, median over seeds: {winner['times_as_fast']}")

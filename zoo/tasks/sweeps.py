@@ -7,7 +7,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 
-from zoo.config.overrides import value_of
+from zoo.config.overrides import Overrides
 from zoo.config.schemas.launching import LauncherSettings
 from zoo.core import console
 from zoo.core.errors import INTERRUPTED, ZooError, listed
@@ -22,7 +22,7 @@ from zoo.tasks import registry
 ENGINE = ".engine"
 # Settings of a launcher that a sweep's record is believed in; the others execute programs or contact addresses.
 INWARD = ("name", "jobs", "retries", "cpus", "gpus", "memory_gb", "minutes", "partition")
-Execute = Callable[[list[str]], Run]
+Execute = Callable[[Overrides], Run]
 
 
 @dataclass(frozen=True)
@@ -34,23 +34,23 @@ class Planned:
     is_new: bool = False
 
 
-def is_elsewhere(overrides: list[str]) -> bool:
+def is_elsewhere(overrides: Overrides) -> bool:
     """Whether overrides name a launcher that executes runs with their host elsewhere."""
-    name = value_of("launcher", overrides) or value_of("launcher.name", overrides)
-    if (value_of("distributed.nodes", overrides) or "1") != "1":
+    name = overrides.get("launcher") or overrides.get("launcher.name")
+    if (overrides.get("distributed.nodes") or "1") != "1":
         return False  # its first processes are here, and the launcher starts the others
     return name is not None and launchers.is_elsewhere(name)
 
 
-def begin(verb: str, overrides: list[str]) -> Planned:
+def begin(verb: str, overrides: Overrides) -> Planned:
     """Check the settings of all elements and make the folder of a new sweep."""
     own, rest = record.separate(overrides)
-    elements = record.elements_of([text for text in rest if text.partition("=")[0] not in record.OWN])
+    elements = record.elements_of(rest)
     settings = _checked(verb, elements, own)
     return Planned(record.create(verb, overrides), settings, is_new=True)
 
 
-def named(overrides: list[str]) -> Path | None:
+def named(overrides: Overrides) -> Path | None:
     """Return the folder of the sweep that ``resume=`` names, or None."""
     given = resume.requested(overrides)
     if given is None or given in ("last", resume.AUTO):
@@ -59,7 +59,7 @@ def named(overrides: list[str]) -> Path | None:
     return folder if record.is_sweep(folder) else None
 
 
-def reopen(verb: str, folder: Path, overrides: list[str]) -> Planned:
+def reopen(verb: str, folder: Path, overrides: Overrides) -> Planned:
     """Open a sweep to go on with what is missing.
 
     Args:
@@ -70,12 +70,13 @@ def reopen(verb: str, folder: Path, overrides: list[str]) -> Planned:
     sweep = record.load(folder)
     if sweep.verb != verb:
         raise ZooError(f"{folder} is a sweep of `{sweep.verb}`, not of `{verb}`", f"python -m zoo {sweep.verb} ...")
-    given, rest = record.separate([text for text in overrides if text.partition("=")[0] != resume.KEY])
-    needed = dict.fromkeys(text for each in sweep.elements for text in each.overrides if resume.reaches_out(text))
-    wrong = [text for text in rest if text not in needed]
+    given, rest = record.separate(overrides.without(resume.KEY))
+    elements = [Overrides.parse(each.words) for each in sweep.elements]
+    needed = dict.fromkeys(entry.text for each in elements for entry in each if resume.reaches_out(entry))
+    wrong = [text for text in rest.words if text not in needed]
     if wrong:
         raise ZooError(f"This would be another sweep: {listed(wrong)}", "Leave that out, or sweep anew.")
-    missing = [text for text in needed if text not in rest]
+    missing = [text for text in needed if text not in rest.words]
     if missing:
         raise ZooError(
             f"{folder} names what lies outside of it: {listed(missing)}",
@@ -84,22 +85,21 @@ def reopen(verb: str, folder: Path, overrides: list[str]) -> Planned:
     return Planned(sweep, _checked(verb, sweep.elements, _launcher(sweep, given)))
 
 
-def _launcher(sweep: Sweep, given: list[str]) -> list[str]:
+def _launcher(sweep: Sweep, given: Overrides) -> Overrides:
     """Return the settings of the launcher: the sweep's own, with new ones laid over."""
     inward = {"launcher", *(f"launcher.{name}" for name in INWARD)}
-    keys = {text.partition("=")[0] for text in given}
-    old = [text for text in sweep.launcher if text.partition("=")[0] not in keys]
-    outward = [text for text in old if text.partition("=")[0] not in inward]
+    old = Overrides.parse(sweep.launcher).without(*given.layers)
+    outward = old.without(*inward)
     if outward:
-        console.warn(f"Not taken from the sweep's record: {' '.join(outward)}. Give again what is to be used")
-    return [*(text for text in old if text not in outward), *given]
+        console.warn(f"Not taken from the sweep's record: {' '.join(outward.words)}. Give again what is to be used")
+    return old.only(*inward) | given
 
 
-def _checked(verb: str, elements: list[Element], launcher: list[str]) -> LauncherSettings:
+def _checked(verb: str, elements: list[Element], launcher: Overrides) -> LauncherSettings:
     """Compose the settings of all elements, so that mistakes come before anything is done."""
     settings = LauncherSettings()
     for element in elements:
-        settings = registry.compose_settings(verb, [*element.overrides, *launcher]).launcher
+        settings = registry.compose_settings(verb, Overrides.parse(element.words) | launcher).launcher
     launchers.load(settings.name)
     return settings
 
@@ -154,9 +154,9 @@ def _here(sweep: Sweep, retries: int, run_one: Execute, shown: Callable[[Run], N
     """
     for element in sweep.missing():
         for _ in range(retries + 1):
-            console.say(f"\n[{int(element.name)}/{len(sweep.elements)}] {' '.join(element.overrides)}")
+            console.say(f"\n[{int(element.name)}/{len(sweep.elements)}] {' '.join(element.words)}")
             try:
-                run = run_one(attempts.overrides(sweep, element))
+                run = run_one(Overrides.parse(attempts.settings(sweep, element)))
             except ZooError as error:
                 console.fail(error.message, error.remedy)
                 if error.exit_code == INTERRUPTED:
@@ -170,7 +170,7 @@ def _here(sweep: Sweep, retries: int, run_one: Execute, shown: Callable[[Run], N
             break
 
 
-def single(verb: str, overrides: list[str]) -> Run:
+def single(verb: str, overrides: Overrides) -> Run:
     """Execute one run elsewhere, as a sweep of one element."""
     folder = named(overrides)
     planned = reopen(verb, folder, overrides) if folder else begin(verb, overrides)

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from zoo.config import compose, config_files, model_files
-from zoo.config.overrides import value_of
+from zoo.config.overrides import Overrides
 from zoo.config.tasks import Command
 from zoo.core.errors import ZooError, unknown
 from zoo.environments.machine import Machine
@@ -17,16 +17,16 @@ from zoo.runs.result import Run
 NEEDED = {"backend": str, "stack.name": str}
 
 
-def open_run(command: Command[Any], overrides: list[str], needed: Mapping[str, type] | None = None) -> Run:
+def open_run(command: Command[Any], overrides: Overrides, needed: Mapping[str, type] | None = None) -> Run:
     """Open the training run that ``run=`` names.
 
     Args:
         command: the command that uses it, of the task that it was trained for.
-        overrides: as on the command line.
+        overrides: of the user.
         needed: fields that its record must have besides those of every run, with their types.
     """
-    if not value_of("run", overrides):
-        compose.compose(command, [text for text in overrides if not text.startswith("backend=auto")])
+    if not overrides.get("run"):
+        compose.compose(command, overrides if overrides.get("backend") != "auto" else overrides.without("backend"))
         raise AssertionError("compose refuses settings without a run")
     source = _named(overrides)
     if source.record.get("verb") != "train" or not (source.folder / "weights.npz").is_file():
@@ -38,20 +38,18 @@ def open_run(command: Command[Any], overrides: list[str], needed: Mapping[str, t
     return source
 
 
-def _named(overrides: list[str]) -> Run:
-    return result.named(str(value_of("run", overrides)), value_of("output.root", overrides))
+def _named(overrides: Overrides) -> Run:
+    return result.named(str(overrides.get("run")), overrides.get("output.root"))
 
 
-def add_defaults(overrides: list[str], _: Machine) -> list[str]:
+def add_defaults(overrides: Overrides, _: Machine) -> Overrides:
     """Add backend and stack of the run that ``run=`` names, where the user chose none."""
-    if not value_of("run", overrides) or value_of("backend", overrides) is not None:
+    if not overrides.get("run") or overrides.get("backend") is not None:
         return overrides
     source = _named(overrides)
     records.require(source.folder, source.record, NEEDED)
-    overrides = [*overrides, f"backend={source.record['backend']}"]
-    if value_of("stack", overrides) is None:
-        overrides = [*overrides, f"stack={source.record['stack']['name']}"]
-    return overrides
+    stack = {} if overrides.get("stack") else {"stack": source.record["stack"]["name"]}
+    return overrides.with_("run", {"backend": source.record["backend"], **stack})
 
 
 def model(source: Run, whole_numbers: tuple[str, ...] = (), given: str | None = None, verb: str = "infer") -> Json:

@@ -15,6 +15,7 @@ from pathlib import Path
 from typing import Any
 
 from zoo.config import search_space
+from zoo.config.overrides import Overrides
 from zoo.config.schemas.launching import LauncherSettings
 from zoo.config.search_space import Space
 from zoo.core import console
@@ -48,7 +49,7 @@ class Search:
         data: name of the data set.
         space: what may be changed.
         target: value that the metric has to reach.
-        fixed: settings of every trial, as on the command line.
+        fixed: settings of every trial.
         launcher: where trials are executed.
         folder: of the search: journal, runs, result.
         trials: how many there are to be in all.
@@ -61,7 +62,7 @@ class Search:
     data: str
     space: Space
     target: float
-    fixed: list[str]
+    fixed: Overrides
     launcher: LauncherSettings
     folder: Path
     trials: int = 50
@@ -78,7 +79,7 @@ class Search:
     def question(self) -> dict[str, Any]:
         """Return what all trials have in common, as the journal keeps it."""
         space = self.space.as_json()
-        return {"fixed": self.fixed, "target": self.target, "space": space, "seed": self.seed}
+        return {"fixed": self.fixed.words, "target": self.target, "space": space, "seed": self.seed}
 
 
 @dataclass
@@ -127,7 +128,7 @@ def _search(search: Search, journal: Study, executor: Executor) -> None:
         console.say(f"{len(state.waiting)} trials that were under way are begun again with the same values")
     if not state.waiting and len(journal.trials) >= search.trials:
         return
-    drive.prepare(executor, attempts.preparations("train", [Element("", search.fixed)]), search.folder / "logs")
+    drive.prepare(executor, attempts.preparations("train", [Element("", search.fixed.words)]), search.folder / "logs")
     running: dict[str, Job] = {}
     with drive.stopped_in_order(running):
         while state.running or state.waiting or len(journal.trials) < search.trials:
@@ -145,19 +146,19 @@ def _fill(search: Search, journal: Study, executor: Executor, state: _State) -> 
     """Begin trials until as many run as may."""
     while len(state.running) < search.jobs and (state.waiting or len(journal.trials) < search.trials):
         trial, failures = state.waiting.popleft() if state.waiting else (journal.ask(search.space), 0)
-        settings = [*search.fixed, *search_space.overrides(trial.values), f"seed={search.seed}"]
+        settings = search.fixed.with_("tune", {**trial.values, "seed": search.seed})
         training = _begin(search, executor, settings, f"trial-{trial.number:04}")
         trial.note("folder", training.folder.name)
         state.running.append(_Attempt(trial, training, failures))
 
 
-def _begin(search: Search, executor: Executor, settings: list[str], name: str) -> trainings.Training:
+def _begin(search: Search, executor: Executor, settings: Overrides, name: str) -> trainings.Training:
     """Begin a training in a folder of its own: an attempt that failed keeps its own one."""
     runs = search.folder / "runs"
     names = (name if number == 1 else f"{name}_{number}" for number in range(1, 10_000))
     folder = next(runs / each for each in names if not (runs / each).exists())
     log = search.folder / "logs" / f"{folder.name}.log"
-    return trainings.begin(executor, settings, folder.absolute(), log, search.space.metric, search.target)
+    return trainings.begin(executor, settings.words, folder.absolute(), log, search.space.metric, search.target)
 
 
 def _judge(search: Search, journal: Study, trial: Open) -> trainings.GoesOn:
@@ -176,7 +177,7 @@ def _end(search: Search, journal: Study, attempt: _Attempt, state: _State) -> No
     """Take the end of a trial; one whose process died is executed again, with the same values."""
     training, trial = attempt.training, attempt.trial
     status = training.job.wait()
-    shown = " ".join(search_space.overrides(trial.values))
+    shown = search_space.words(trial.values)
     if status and not training.is_stopped:
         log = search.folder / "logs" / f"{training.folder.name}.log"
         words = f"killed by signal {-status}" if status < 0 else drive.last_words(log).splitlines()[0]
@@ -213,8 +214,8 @@ def _winner(search: Search, journal: Study, executor: Executor) -> dict[str, Any
     for trial in journal.finished[:CANDIDATES]:
         times: Times = {"recipe": [], "winner": []}
         for number in range(1, search.confirm + 1):
-            for name, changed in (("recipe", []), ("winner", search_space.overrides(trial.values))):
-                settings = [*search.fixed, *changed, f"seed={search.seed + number}"]
+            for name, changed in (("recipe", {}), ("winner", trial.values)):
+                settings = search.fixed.with_("tune", {**changed, "seed": search.seed + number})
                 label = f"{name}-{trial.number:04}-seed-{search.seed + number}"
                 times[name].append(_timed(search, executor, settings, label))
         console.say(f"trial {trial.number}, from new seeds: {times}")
@@ -223,7 +224,7 @@ def _winner(search: Search, journal: Study, executor: Executor) -> dict[str, Any
     return None
 
 
-def _timed(search: Search, executor: Executor, settings: list[str], name: str) -> float | None:
+def _timed(search: Search, executor: Executor, settings: Overrides, name: str) -> float | None:
     """Return the seconds of a training to the target, None where it does not reach it."""
     training = _begin(search, executor, settings, name)
     with drive.stopped_in_order({name: training.job}):
@@ -239,10 +240,9 @@ def _evidence(search: Search, journal: Study, trial: study.Trial, times: Times) 
     states = collections.Counter(each.state for each in journal.trials)
     pairs = zip(times["recipe"], times["winner"], strict=True)
     ratios = [one / other for one, other in pairs if one and other]
-    stacks = [text.partition("=")[2] for text in search.fixed if text.startswith("stack=")]
     return {
-        "model": search.model, "backend": search.backend, "stack": stacks[0] if stacks else None, "data": search.data,
-        "target": {search.space.metric: search.target}, "fixed": search.fixed, "values": trial.values,
+        "model": search.model, "backend": search.backend, "stack": search.fixed.get("stack"), "data": search.data,
+        "target": {search.space.metric: search.target}, "fixed": search.fixed.words, "values": trial.values,
         "trial": trial.number, "search_s": round(trial.seconds or 0.0, 3), "confirmed_s": times,
         "times_as_fast": round(statistics.median(ratios), 3) if ratios else None,
         "trials": len(journal.trials), "pruned": states["pruned"], "failed": states["failed"], "jobs": search.jobs,

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from zoo.config import bounds, config_files
-from zoo.config.overrides import leaves
+from zoo.config.overrides import Overrides, leaves
 from zoo.core import paths
 from zoo.core.errors import INTERRUPTED, ZooError
 from zoo.environments import gpus, machine
@@ -34,7 +34,7 @@ class Verdict:
         written: the file that holds the row now.
     """
 
-    overrides: list[str]
+    overrides: Overrides
     recipe: str = ""
     row: evidence.Row | None = None
     problems: list[str] = dataclasses.field(default_factory=list)
@@ -48,7 +48,7 @@ class Verdict:
         return self.row is not None and not self.problems
 
 
-def validate(overrides: list[str]) -> Verdict:
+def validate(overrides: Overrides) -> Verdict:
     """Train a recipe, check the outcome, and write it down as evidence.
 
     A row that passes goes to ``recipes/MODEL/BACKEND.validated.json``. One that does not, and every row of an
@@ -60,7 +60,7 @@ def validate(overrides: list[str]) -> Verdict:
     _check_identity()
     _check_task(overrides)
     load = _load()
-    run = registry.train(overrides)
+    run = registry.dispatch("train", overrides)
     if run.exit != "completed":
         raise ZooError(f"The training was {run.exit}: nothing is recorded of it", "", INTERRUPTED)
     row = row_of(run.record)
@@ -74,7 +74,7 @@ def validate(overrides: list[str]) -> Verdict:
     return Verdict(overrides, recipe, row, problems, [*remarks, *why], run.folder, target)
 
 
-def _check_task(overrides: list[str]) -> None:
+def _check_task(overrides: Overrides) -> None:
     task = registry.task_of("train", overrides)
     known = {part.name for part in dataclasses.fields(discovery.command("train", task).schema)}
     if not {"data", "preset"} <= known:
@@ -93,7 +93,7 @@ def as_dict(verdict: Verdict) -> Json:
     """A verdict as plain values."""
     places = {"folder": verdict.folder, "written": verdict.written}
     named = {name: None if place is None else str(place) for name, place in places.items()}
-    return dataclasses.asdict(verdict) | named | {"passed": verdict.passed}
+    return dataclasses.asdict(verdict) | named | {"overrides": verdict.overrides.words, "passed": verdict.passed}
 
 
 def row_of(record: Json) -> evidence.Row:
@@ -189,7 +189,7 @@ def _changed(settings: dict[str, Any]) -> list[str]:
     """The settings that are not the recipe's, as ``key=value``."""
     groups = {"model": settings["model"]["name"], "backend": settings["backend"]["name"]}
     groups |= {"data": settings["data"]["name"], "preset": settings["preset"]}
-    plain = registry.compose_settings("train", [f"{group}={name}" for group, name in groups.items()])
+    plain = registry.compose_settings("train", Overrides.of(groups))
     recipe = dict(leaves(dataclasses.asdict(plain)))
     return [
         f"{name}={'null' if value is None else value}"

@@ -12,6 +12,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from zoo.config.overrides import Overrides
 from zoo.config.schemas.common import Arguments
 from zoo.core import console, paths
 from zoo.core.errors import ZooError, listed, nearest
@@ -49,9 +50,9 @@ class PretrainedWeights:
     arguments: Arguments = dataclasses.field(default_factory=dict)
 
     @property
-    def overrides(self) -> list[str]:
-        """The arguments as the command line has them."""
-        return [f"model.{key}={value}" for key, value in self.arguments.items()]
+    def settings(self) -> dict[str, Any]:
+        """The arguments as settings, by dotted key."""
+        return {f"model.{key}": value for key, value in self.arguments.items()}
 
 
 def choose(
@@ -149,7 +150,7 @@ def _say(chosen: PretrainedWeights, source: str, assumed_size: int | None) -> No
     if assumed_size:
         words.append(f"it does not tell the size of its images: model.input_size={assumed_size} is assumed")
     if source != "imagenet" and (chosen.arguments or words):
-        taken = f"; taken from it: {' '.join(chosen.overrides)}" if chosen.arguments else ""
+        taken = f"; taken from it: {' '.join(Overrides.of(chosen.settings).words)}" if chosen.arguments else ""
         notes = "".join(f"; {note}" for note in words)
         console.say(f"{chosen.path.name} holds {describe(chosen.network)}{taken}{notes}")
 

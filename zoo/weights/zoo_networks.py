@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any
 
 from zoo.config import config_files
-from zoo.config.overrides import value_of
+from zoo.config.overrides import Overrides
 from zoo.core import console, paths, schema
 from zoo.core.errors import ZooError, listed, nearest
 from zoo.core.files import file_sha256
@@ -168,9 +168,9 @@ def _verify(network: ZooNetwork) -> None:
             raise ZooError(f"{path} is not the file of its card", "Install the zoo anew, or restore it from git.")
 
 
-def as_run(overrides: list[str]) -> list[str]:
+def as_run(overrides: Overrides) -> Overrides:
     """Replace ``model=`` and ``weights=zoo`` by the folder of that network as ``run=``."""
-    source, model = value_of("weights", overrides), value_of("model", overrides)
+    source, model = overrides.get("weights"), overrides.get("model")
     if not is_named(source):
         _refuse_model_alone(model, overrides)
         return overrides
@@ -178,26 +178,25 @@ def as_run(overrides: list[str]) -> list[str]:
     _refuse_contradictions(source, model, overrides)
     network = find(str(model), source)
     console.say(f"{network.source}: {network.card.about}")
-    rest = [text for text in overrides if text.partition("=")[0] not in ("model", "weights")]
-    return [f"run={network.folder}", *rest]
+    return Overrides.of({"run": network.folder}) | overrides.without("model", "weights")
 
 
-def _refuse_model_alone(model: str | None, overrides: list[str]) -> None:
+def _refuse_model_alone(model: str | None, overrides: Overrides) -> None:
     """Stop where a model of texts is named without weights: it is used by ``run=``, or by those of the zoo's own."""
     of_texts = config_files.task_of(model) in ("text_classifier", "language_model")
-    if model and of_texts and not value_of("run", overrides):
+    if model and of_texts and not overrides.get("run"):
         known = ", ".join(["weights=zoo", *(f"weights={row.source}" for row in of_model(model))])
         raise ZooError(f"weights is missing for model={model}", f"Give {known}, or run=RUN_FOLDER instead of model=.")
 
 
-def _refuse_contradictions(source: str, model: str | None, overrides: list[str]) -> None:
+def _refuse_contradictions(source: str, model: str | None, overrides: Overrides) -> None:
     if not model:
         known = dict.fromkeys(row.card.model for row in load_all())
         raise ZooError(f"weights={source} needs a model", f"Give model=NAME: {listed(known)}.")
-    for text in overrides:
-        key = text.partition("=")[0]
-        if key == "run" or key.startswith("model."):
-            raise ZooError(f"{text} has no use beside weights={source}, which tells the network", f"Leave {key} out.")
+    for entry in overrides:
+        if entry.key == "run" or entry.key.startswith("model."):
+            words = f"{entry.text} has no use beside weights={source}, which tells the network"
+            raise ZooError(words, f"Leave {entry.key} out.")
 
 
 def start_from(model: str, source: str, given: dict[str, Any]) -> tuple[ZooNetwork, dict[str, Any]]:

@@ -201,7 +201,7 @@ def lines(whole: Changes) -> list[str]:
         said += [f"  in place of that of {old['machine']}, {old['date']}" for old in known]
     for file, row in whole.proposals:
         times = f", {row['times_as_fast']} times as fast as the recipe" if row["times_as_fast"] else ""
-        said.append(f"{_shown(file)}: proposed {' '.join(search_space.overrides(row['values']))}{times}")
+        said.append(f"{_shown(file)}: proposed {search_space.words(row['values'])}{times}")
     said += [f"{_shown(_stack_file(each.stack))}: {each.row.grade}, {each.row.what}" for each in whole.stacks]
     certified = {row.key: row for row in machines.read()}
     for machine in whole.machines:

@@ -9,6 +9,7 @@ import pytest
 
 from zoo import api
 from zoo.cli import summary
+from zoo.config.overrides import Overrides
 from zoo.config.schemas.common import Settings
 from zoo.core.errors import ZooError
 from zoo.execution import worker_process
@@ -78,11 +79,14 @@ def test_published_figures_of_the_encoder_are_the_six_of_their_source() -> None:
 )
 def test_wrong_settings_are_told(overrides: list[str], word: str) -> None:
     with pytest.raises(ZooError, match=word):
-        registry.bench(["model=transformer", *overrides] if "model=mnist" not in overrides else overrides)
+        registry.dispatch(
+            "bench",
+            Overrides.parse(["model=transformer", *overrides] if "model=mnist" not in overrides else overrides),
+        )
 
 
 def test_one_layer_can_be_asked_for() -> None:
-    settings: Any = registry.compose_settings("bench", ["model=transformer", "model.layers=1"])
+    settings: Any = registry.compose_settings("bench", Overrides.parse(["model=transformer", "model.layers=1"]))
     assert settings.model["layers"] == 1
 
 
@@ -135,7 +139,9 @@ class Workers:
 def timed(monkeypatch: pytest.MonkeyPatch, answers: dict[str, list[Any]]) -> tuple[Workers, Any]:
     workers = Workers(answers)
     monkeypatch.setattr(bench_encoder, "execute", workers)
-    return workers, registry.bench(["model=transformer", "stack=torch", "compare_to=[jax]", "rounds=2", "length=8"])
+    return workers, registry.dispatch(
+        "bench", Overrides.parse(["model=transformer", "stack=torch", "compare_to=[jax]", "rounds=2", "length=8"])
+    )
 
 
 def test_stacks_take_turns_and_one_that_fails_is_a_row(pretending: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -168,8 +174,11 @@ def test_nothing_at_all_is_an_error(pretending: Path, monkeypatch: pytest.Monkey
 @pytest.mark.stacks("torch", "openvino")
 def test_both_implementations_are_timed_and_what_cannot_be_is_a_row(tmp_path: Path) -> None:
     overrides = ["model=transformer", "stack=torch", "implementation=both", "compare_to=[openvino]", *TINY]
-    run = registry.bench(
-        [*overrides, "compiled=false", "precisions=[float32,bfloat16]", "rounds=2", f"output.root={tmp_path}"]
+    run = registry.dispatch(
+        "bench",
+        Overrides.parse(
+            [*overrides, "compiled=false", "precisions=[float32,bfloat16]", "rounds=2", f"output.root={tmp_path}"]
+        ),
     )
     rows = results.read(run.folder)
     done = {

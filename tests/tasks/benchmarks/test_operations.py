@@ -11,6 +11,7 @@ import numpy as np
 import pytest
 
 from tests.support import real_stacks
+from zoo.config.overrides import Overrides
 from zoo.core.errors import ZooError
 from zoo.reports import page as report_page
 from zoo.reports.sections import benchmarks as drawn
@@ -199,7 +200,7 @@ def test_wrong_settings_are_told_before_anything_is_done(
 ) -> None:
     monkeypatch.chdir(tmp_path)
     with pytest.raises(ZooError, match=r".") as caught:
-        registry.dispatch("bench", overrides)
+        registry.dispatch("bench", Overrides.parse(overrides))
     assert words in str(caught.value)
     assert not list(tmp_path.iterdir())
 
@@ -235,7 +236,10 @@ def test_promises_of_the_start_are_judged() -> None:
 
 def test_settings_compose_for_every_kind() -> None:
     for kind in discovery.benchmarks():
-        assert registry.compose_settings("bench", [f"bench={kind}", "backend=cpu"]).backend.name == "cpu"
+        assert (
+            registry.compose_settings("bench", Overrides.parse([f"bench={kind}", "backend=cpu"])).backend.name
+            == "cpu"
+        )
 
 
 def test_the_worker_s_own_time_is_read_from_its_events(tmp_path: Path) -> None:
@@ -252,11 +256,13 @@ def test_operations_and_networks_on_real_stacks(tmp_path: Path, monkeypatch: pyt
     real_stacks.environment(stack)
     where = [f"stack={stack}", "backend=cpu", f"output.root={tmp_path}", "count=3", "backend.probes=false"]
     small = ["row_column=[100]", "square=[64]", "convolution=[8]"]
-    rows = results(registry.dispatch("bench", ["bench=matmul", *where, *small]).folder)
+    rows = results(registry.dispatch("bench", Overrides.parse(["bench=matmul", *where, *small])).folder)
     assert len(rows) == 5
     assert all(row["correct"] and not row["error"] for row in rows), rows
     rows = results(
-        registry.dispatch("bench", ["bench=networks", *where, "networks=[mnist]", "batch_sizes=[8]"]).folder
+        registry.dispatch(
+            "bench", Overrides.parse(["bench=networks", *where, "networks=[mnist]", "batch_sizes=[8]"])
+        ).folder
     )
     assert [row["mode"] for row in rows] == ["inference", "training"]
     assert [row["correct"] for row in rows] == [True, None]

@@ -9,6 +9,7 @@ from typing import Any
 import pytest
 
 from zoo.cli import summary
+from zoo.config.overrides import Overrides
 from zoo.config.schemas.common import Settings
 from zoo.core import paths
 from zoo.core.errors import ZooError
@@ -68,7 +69,7 @@ def timed(pretending: Path, monkeypatch: pytest.MonkeyPatch) -> Timed:
         monkeypatch.setattr(bench_stacks, "execute", stacks.work)
         first, *others = seconds
         settings = [f"stack={first}", f"compare_to=[{','.join(others)}]", "backend=cpu", "rounds=2", *more]
-        return stacks, registry.bench(["bench=stacks", *settings])
+        return stacks, registry.dispatch("bench", Overrides.parse(["bench=stacks", *settings]))
 
     return run
 
@@ -144,7 +145,7 @@ def test_nothing_at_all_is_an_error(timed: Timed) -> None:
 )
 def test_wrong_settings_are_told_before_anything_is_done(pretending: Path, overrides: list[str], words: str) -> None:
     with pytest.raises(ZooError, match=r".") as caught:
-        registry.bench(["bench=stacks", "backend=cpu", *overrides])
+        registry.dispatch("bench", Overrides.parse(["bench=stacks", "backend=cpu", *overrides]))
     assert words in str(caught.value)
     assert not (pretending / "runs").exists()
 
@@ -177,7 +178,7 @@ def test_real_stacks_in_turns(tmp_path: Path) -> None:
         "batch_size=4",
     ]
     where = ["backend=cpu", "backend.probes=false", f"output.root={tmp_path}"]
-    run = registry.bench(["bench=stacks", *overrides, *where, "rounds=2", "turn_s=0"])
+    run = registry.dispatch("bench", Overrides.parse(["bench=stacks", *overrides, *where, "rounds=2", "turn_s=0"]))
     rows = rows_of(run)
     done = {(row["stack"], row["precision"], row["mode"]) for row in rows if not row["error"]}
     wanted = {
@@ -193,7 +194,10 @@ def test_real_stacks_in_turns(tmp_path: Path) -> None:
 def test_a_network_that_takes_no_pictures_is_timed(tmp_path: Path) -> None:
     names = ["transformer/classifier"]
     where = ["stack=tf-2.21", "backend=cpu", "backend.probes=false", f"output.root={tmp_path}"]
-    run = registry.bench(["bench=networks", f"networks=[{','.join(names)}]", *where, "batch_sizes=[1]", "count=3"])
+    run = registry.dispatch(
+        "bench",
+        Overrides.parse(["bench=networks", f"networks=[{','.join(names)}]", *where, "batch_sizes=[1]", "count=3"]),
+    )
     rows = rows_of(run)
     assert [(row["network"], row["mode"]) for row in rows] == [
         (name, mode) for name in names for mode in ("inference", "training")

@@ -20,6 +20,7 @@ from tests.data.images.test_decode import bomb
 from tests.support import CHECKOUT, SUPPORT
 from tests.support.weight_samples import mobilenet
 from zoo.cli.main import main
+from zoo.config.overrides import Overrides
 from zoo.core.errors import ZooError
 from zoo.tasks import registry
 from zoo.tasks.image_classification import contact_sheet, photo_stream
@@ -266,7 +267,7 @@ def test_what_cannot_be_asked_of_a_file_is_told_before_anything_is_built(
 def test_probabilities_are_numbers_from_python(zoo: Zoo, tmp_path: Path) -> None:
     photo(tmp_path / "one.png", 3)
     arguments = [*MODEL[1:], "weights=w.npz", "input=one.png", "top=7"]
-    (row,) = registry.infer(arguments).predictions
+    (row,) = registry.dispatch("infer", Overrides.parse(arguments)).predictions
     assert row["probability"] == 0.75
     assert [key for key in row if key.startswith("class_")] == [f"class_{rank}" for rank in range(2, 8)]
     assert all(isinstance(row[f"probability_{rank}"], float) for rank in range(2, 8))
@@ -332,7 +333,7 @@ def test_nothing_to_see(zoo: Zoo, tmp_path: Path, capsys: pytest.CaptureFixture[
 )
 def test_settings_that_make_no_sense(zoo: Zoo, overrides: list[str], words: str) -> None:
     with pytest.raises(ZooError) as error:
-        registry.infer(overrides)
+        registry.dispatch("infer", Overrides.parse(overrides))
     assert words in str(error.value)
 
 
@@ -368,7 +369,7 @@ def test_a_trained_run_sees_photos_by_its_own_classes(zoo: Zoo, tmp_path: Path) 
     (run / "run.json").write_text(json.dumps(trained_record))
     for number in (2, 1):
         photo(tmp_path / "in" / f"{number}.png", number)
-    answered = registry.infer(["run=runs/trained", "input=in", "output.name=seen"])
+    answered = registry.dispatch("infer", Overrides.parse(["run=runs/trained", "input=in", "output.name=seen"]))
     assert [row["class"] for row in answered.predictions] == ["bee", "c\\udce9t"]
     assert "class_4" not in answered.predictions[0]
     request = json.loads((answered.folder / "request.json").read_text())

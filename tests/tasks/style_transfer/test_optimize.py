@@ -12,6 +12,7 @@ import pytest
 from PIL import Image
 
 from tests.support import CHECKOUT
+from zoo.config.overrides import Overrides
 from zoo.config.schemas.style_transfer import StyleConfig
 from zoo.core.errors import ZooError
 from zoo.data.images import files
@@ -35,7 +36,7 @@ def photo(path: Path, size: tuple[int, int] = (40, 30), mode: str = "RGB") -> Pa
 def refused(*overrides: str) -> str:
     """What is said of settings that cannot be used; nothing must have been built or written."""
     with pytest.raises(ZooError) as caught:
-        registry.train([*BASE, *overrides])
+        registry.dispatch("train", Overrides.parse([*BASE, *overrides]))
     return f"{caught.value}"
 
 
@@ -262,7 +263,7 @@ def test_the_script_says_the_zoos_words() -> None:
     ).stdout  # fmt: skip
     assert "--content" in completed
     settings = registry.compose_settings(
-        "train", [*BASE, "styles=['it\\'s, mine.jpg','b.jpg']", "content=my, file.jpg"]
+        "train", Overrides.parse([*BASE, "styles=['it\\'s, mine.jpg','b.jpg']", "content=my, file.jpg"])
     )
     assert isinstance(settings, StyleConfig)
     assert settings.styles == ["it's, mine.jpg", "b.jpg"]

@@ -36,9 +36,12 @@ def add_parser(verbs: "Verbs") -> None:
 def run(parsed: argparse.Namespace) -> int:
     """Search, and print the winner with its evidence."""
     from zoo.config import hydra_words
+    from zoo.config.overrides import Overrides
     from zoo.tasks import search_settings, tune
 
-    search, keep = search_settings.read(hydra_words.translated(parsed.overrides))
+    search, keep = search_settings.read(
+        Overrides.parse(hydra_words.translated(parsed.overrides), literal=search_settings.OWN)
+    )
     console.say(f"Searching in {search.folder} with {search.jobs} at a time on {search.launcher.name}")
     try:
         result = tune.run(search)

@@ -1,6 +1,7 @@
 """`zoo validate`: train recipes, check them against their expected result, and record the evidence."""
 
 import argparse
+from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 from zoo.cli import execution
@@ -10,6 +11,7 @@ from zoo.core.errors import INTERRUPTED, ZooError
 
 if TYPE_CHECKING:
     from zoo.cli.parser import Verbs
+    from zoo.config.overrides import Overrides
     from zoo.runs.evidence import Row
     from zoo.tasks.validate import Verdict
 
@@ -31,7 +33,10 @@ def run(parsed: argparse.Namespace) -> int:
 
     A combination that fails is reported, has a row in the table and does not stop the others.
     """
-    combinations = execution.announced(parsed.overrides) if parsed.multirun else [parsed.overrides]
+    from zoo.config.overrides import Overrides
+
+    given = Overrides.parse(parsed.overrides)
+    combinations = _announced(given) if parsed.multirun else [given]
     verdicts: list[Verdict] = []
     for overrides in combinations:
         try:
@@ -45,7 +50,15 @@ def run(parsed: argparse.Namespace) -> int:
     return 0 if all(verdict.passed for verdict in verdicts) else 1
 
 
-def _validate(overrides: list[str]) -> "Verdict":
+def _announced(overrides: "Overrides") -> "Iterator[Overrides]":
+    """Yield every combination of KEY=A,B,..., after saying which one it is."""
+    combinations = overrides.combinations()
+    for number, combination in enumerate(combinations, 1):
+        console.say(f"\n[{number}/{len(combinations)}] {' '.join(combination.words)}")
+        yield combination
+
+
+def _validate(overrides: "Overrides") -> "Verdict":
     from zoo.tasks import validate
 
     verdict = validate.validate(overrides)
@@ -54,7 +67,7 @@ def _validate(overrides: list[str]) -> "Verdict":
     return verdict
 
 
-def _failed(overrides: list[str], error: ZooError) -> "Verdict":
+def _failed(overrides: "Overrides", error: ZooError) -> "Verdict":
     from zoo.tasks import validate
 
     return validate.Verdict(overrides, problems=[error.message.splitlines()[0]])
@@ -87,7 +100,7 @@ def row_of(verdict: "Verdict") -> dict[str, str]:
             "total s",
             "grade",
         )
-        cells = {"recipe": " ".join(verdict.overrides)} | dict.fromkeys(columns, "-")
+        cells = {"recipe": " ".join(verdict.overrides.words)} | dict.fromkeys(columns, "-")
         return cells | {"result": f"FAILED: {verdict.problems[0]}"}
     seconds = row["seconds"]
     return {

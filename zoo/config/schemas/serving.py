@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from zoo.config import model_files
-from zoo.config.overrides import all_at_once
+from zoo.config.overrides import Overrides, all_at_once
 from zoo.config.ranges import problems, within
 from zoo.core.errors import ZooError, unknown
 
@@ -85,13 +85,13 @@ class ServeConfig:
         return None
 
 
-def take_apart(overrides: list[str]) -> tuple[ServeConfig, list[list[str]]]:
+def take_apart(words: list[str]) -> tuple[ServeConfig, list[Overrides]]:
     """Tell the settings of the server from those of its models, which begin with ``run=`` or ``model=`` each.
 
     The file of a model of one's own, ``model=FILE.py``, belongs to the ``run=`` before it.
 
     Args:
-        overrides: ``key=value`` as on the command line.
+        words: ``key=value`` as on the command line.
 
     Returns:
         The settings of the server, wherever they stand; and for each model its own, as for ``infer``.
@@ -100,7 +100,7 @@ def take_apart(overrides: list[str]) -> tuple[ServeConfig, list[list[str]]]:
     values: dict[str, Any] = {}
     wrong: list[str] = []
     models: list[list[str]] = []
-    for text in overrides:
+    for text in words:
         key, is_setting, value = text.partition("=")
         if not is_setting:
             raise ZooError(f"{text!r} is no setting", "Settings are written as KEY=VALUE.")
@@ -119,7 +119,7 @@ def take_apart(overrides: list[str]) -> tuple[ServeConfig, list[list[str]]]:
         raise ZooError(
             "No model is named", "Give run=RUN_FOLDER, run=last, or model=NAME with weights=; several too."
         )
-    return settings, models
+    return settings, [Overrides.parse(each) for each in models]
 
 
 def _take(key: str, text: str, kind: type, values: dict[str, Any], wrong: list[str]) -> None:

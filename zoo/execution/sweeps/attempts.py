@@ -4,7 +4,7 @@ import os
 import sys
 from pathlib import Path
 
-from zoo.config.overrides import value_of
+from zoo.config.overrides import Overrides
 from zoo.core import paths, processes
 from zoo.execution.launchers import Command
 from zoo.execution.sweeps.record import Element, Sweep
@@ -17,10 +17,10 @@ PREPARE = "--prepare"
 
 def command(sweep: Sweep, element: Element) -> Command:
     """Return the command of the next attempt of an element."""
-    return of_zoo(element.name, [sweep.verb, *overrides(sweep, element)], sweep.log(element.name))
+    return of_zoo(element.name, [sweep.verb, *settings(sweep, element)], sweep.log(element.name))
 
 
-def overrides(sweep: Sweep, element: Element) -> list[str]:
+def settings(sweep: Sweep, element: Element) -> list[str]:
     """Return the settings of the next attempt: a training goes on in its folder, all else begins in another."""
     name = element.name
     if sweep.verb == "train":
@@ -29,7 +29,7 @@ def overrides(sweep: Sweep, element: Element) -> list[str]:
         suffixes = [path.name.removeprefix(f"{name}_") for path in sweep.folder.glob(f"{name}_*")]
         taken = [int(suffix) for suffix in suffixes if suffix.isdecimal()] + [1] * (sweep.folder / name).exists()
         where = [f"output.name={f'{name}_{max(taken) + 1}' if taken else name}"]
-    return [*element.overrides, f"output.root={sweep.folder}", *where]
+    return [*element.words, f"output.root={sweep.folder}", *where]
 
 
 def is_written(sweep: Sweep, element: Element) -> bool:
@@ -39,7 +39,8 @@ def is_written(sweep: Sweep, element: Element) -> bool:
 
 def preparations(verb: str, elements: list[Element]) -> list[list[str]]:
     """Return the arguments of the zoo that build the environments of elements, each once."""
-    kinds = {tuple(value_of(key, each.overrides) for key in DECIDES): each.overrides for each in reversed(elements)}
+    parsed = {element.name: Overrides.parse(element.words) for element in reversed(elements)}
+    kinds = {tuple(map(each.get, DECIDES)): each.words for each in parsed.values()}
     return [[verb, *given, PREPARE] for given in kinds.values()]
 
 

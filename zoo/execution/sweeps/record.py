@@ -8,7 +8,7 @@ import json
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
 
-from zoo.config.overrides import expand_sweep, value_of
+from zoo.config.overrides import Overrides
 from zoo.config.schemas.common import Output
 from zoo.core import schema
 from zoo.core.errors import ZooError
@@ -32,12 +32,12 @@ class Element:
 
     Attributes:
         name: of its folder.
-        overrides: its settings, as on the command line.
+        words: its settings, as on the command line.
         chosen: those of them that differ between the elements.
     """
 
     name: str
-    overrides: list[str]
+    words: list[str]
     chosen: list[str] = field(default_factory=list)
 
 
@@ -123,34 +123,33 @@ class Sweep:
         return rows
 
 
-def separate(overrides: list[str]) -> tuple[list[str], list[str]]:
+def separate(overrides: Overrides) -> tuple[Overrides, Overrides]:
     """Separate the settings of the launcher, whose commas make lists, from those of the runs."""
-    own = [text for text in overrides if text.partition("=")[0].partition(".")[0] == "launcher"]
-    return own, [text for text in overrides if text not in own]
+    own = [entry.key for entry in overrides if entry.key.partition(".")[0] == "launcher"]
+    return overrides.only(*own), overrides.without(*own)
 
 
-def create(verb: str, overrides: list[str]) -> Sweep:
+def create(verb: str, overrides: Overrides) -> Sweep:
     """Make the folder and the record of a new sweep.
 
     Args:
         verb: of its runs.
-        overrides: as on the command line; keys with several values are varied.
+        overrides: keys with several values are varied.
     """
     launcher, rest = separate(overrides)
-    root, name = value_of("output.root", rest) or Output().root, value_of("output.name", rest)
-    shared = [text for text in rest if text.partition("=")[0] not in OWN]
-    elements = elements_of(shared)
+    root, name = rest.get("output.root") or Output().root, rest.get("output.name")
+    elements = elements_of(rest)
     folder = run_folder.new_folder(user_path(root), name, ["sweep", verb])
-    sweep = Sweep(folder, verb, elements, launcher)
+    sweep = Sweep(folder, verb, elements, launcher.words)
     write_json(folder / RECORD, {key: value for key, value in asdict(sweep).items() if key != "folder"})
     return sweep
 
 
-def elements_of(overrides: list[str]) -> list[Element]:
+def elements_of(overrides: Overrides) -> list[Element]:
     """Return an element for every combination of values."""
-    combinations = expand_sweep(overrides)
+    combinations = [each.words for each in overrides.without(*OWN).combinations()]
     digits = max(3, len(str(len(combinations))))
-    varied = [at for at in range(len(overrides)) if len({each[at] for each in combinations}) > 1]
+    varied = [at for at in range(len(combinations[0])) if len({each[at] for each in combinations}) > 1]
     return [
         Element(f"{number:0{digits}}", combination, [combination[at] for at in varied])
         for number, combination in enumerate(combinations, 1)

@@ -8,14 +8,14 @@ import pkgutil
 import re
 from pathlib import Path
 
-from zoo.config.overrides import value_of
+from zoo.config.overrides import Overrides
 from zoo.config.schemas.serving import NAME, ServeConfig
 from zoo.core.errors import ZooError
 from zoo.serving.served import Served
 from zoo.tasks import registry
 
 
-def opened(overrides: list[str], folder: Path, limits: ServeConfig, taken: set[str]) -> Served:
+def opened(overrides: Overrides, folder: Path, limits: ServeConfig, taken: set[str]) -> Served:
     """Open a model as ``infer`` does.
 
     Args:
@@ -24,8 +24,8 @@ def opened(overrides: list[str], folder: Path, limits: ServeConfig, taken: set[s
         limits: of the server.
         taken: names of other models.
     """
-    name = value_of("name", overrides)
-    overrides = [text for text in overrides if not text.startswith("name=")]
+    name = overrides.get("name")
+    overrides = overrides.without("name")
     name = _free_name(name, overrides, taken)
     overrides = registry.expand("infer", overrides)
     modules = [importlib.import_module(f"{__name__}.{each.name}") for each in pkgutil.iter_modules(__path__)]
@@ -39,13 +39,13 @@ def opened(overrides: list[str], folder: Path, limits: ServeConfig, taken: set[s
     return served
 
 
-def _free_name(name: str | None, overrides: list[str], taken: set[str]) -> str:
+def _free_name(name: str | None, overrides: Overrides, taken: set[str]) -> str:
     if name is not None:
         if not NAME.fullmatch(name) or name in taken:
             problem = "is the name of another model" if name in taken else "cannot be part of an address"
             raise ZooError(f"name={name} {problem}", "Use letters, digits and . _ -, each name once.")
         return name
-    value = overrides[0].partition("=")[2]
+    value = next(iter(overrides)).text.partition("=")[2]
     base = re.sub(r"[^A-Za-z0-9._-]+", "-", Path(value).name).strip("-.")[:48] or "model"
     numbers = (f"{base}-{number}" for number in range(2, 1000))
     return base if base not in taken else next(each for each in numbers if each not in taken)

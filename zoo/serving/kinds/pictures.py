@@ -3,6 +3,7 @@
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from zoo.config.overrides import Overrides
 from zoo.config.schemas.serving import ServeConfig
 from zoo.core.errors import ZooError
 from zoo.runs.records import Json
@@ -24,7 +25,7 @@ class Kind(Classifier):
     instance = {"anyOf": [openapi.BASE64, {"type": "array", "items": {"type": "array"}}]}  # noqa: RUF012
     bodies = openapi.FILES | {inputs.RAW: openapi.BINARY}
 
-    def __init__(self, name: str, overrides: list[str], place: Path, limits: ServeConfig) -> None:
+    def __init__(self, name: str, overrides: Overrides, place: Path, limits: ServeConfig) -> None:
         context, network, self._style = predict.opened(overrides)
         self._size, settings = network.size, context.settings
         if settings.precision == "auto":

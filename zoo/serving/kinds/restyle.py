@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 from starlette.responses import Response
 
+from zoo.config.overrides import Overrides
 from zoo.config.schemas.serving import ServeConfig
 from zoo.runs.records import Json
 from zoo.serving import inputs, openapi
@@ -28,7 +29,7 @@ class Kind(Batched):
     instance, bodies, answers = openapi.BASE64, openapi.FILES, openapi.IMAGES
     parameters = {"side": {"type": "integer", "minimum": SMALLEST_SIDE, "maximum": LARGEST_SIDE}}  # noqa: RUF012
 
-    def __init__(self, name: str, overrides: list[str], place: Path, limits: ServeConfig) -> None:
+    def __init__(self, name: str, overrides: Overrides, place: Path, limits: ServeConfig) -> None:
         context, weights, size = apply_network.opened(overrides)
         serve = {"shape": [SLOTS, 3 * LARGEST_SIDE * LARGEST_SIDE], "precision": context.settings.precision}
         model = {"name": apply_network.MODEL, "args": size}

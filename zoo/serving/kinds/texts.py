@@ -3,6 +3,7 @@
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from zoo.config.overrides import Overrides
 from zoo.config.schemas.serving import ServeConfig
 from zoo.data.text import tokenization
 from zoo.runs.records import Json
@@ -23,8 +24,8 @@ class Kind(Classifier):
     task, summary = "text_classifier", "Tell the class of a text"
     instance = {"anyOf": [openapi.TEXT, openapi.object_of({"text": openapi.TEXT})]}  # noqa: RUF012
 
-    def __init__(self, name: str, overrides: list[str], place: Path, limits: ServeConfig) -> None:
-        context, source, trained, self._tokenizer = predict.opened([*overrides, "input=-"])
+    def __init__(self, name: str, overrides: Overrides, place: Path, limits: ServeConfig) -> None:
+        context, source, trained, self._tokenizer = predict.opened(overrides.with_("command", {"input": "-"}))
         classes = [str(each) for each in source.record["data"]["class_names"]]
         model, weights = trained["args"] | {"name": trained["name"]}, source.folder.absolute() / "weights.npz"
         super().__init__(

@@ -8,6 +8,7 @@ from typing import Any
 from starlette.requests import ClientDisconnect, Request
 from starlette.responses import Response
 
+from zoo.config.overrides import Overrides
 from zoo.config.schemas.serving import ServeConfig
 from zoo.core.errors import ZooError
 from zoo.environments.store import Environment
@@ -41,7 +42,7 @@ class Kind(Served):
     instance, parameters = {"anyOf": [openapi.TEXT, PROMPT]}, DRAWING
     engine: Writer
 
-    def __init__(self, name: str, overrides: list[str], place: Path, limits: ServeConfig) -> None:
+    def __init__(self, name: str, overrides: Overrides, place: Path, limits: ServeConfig) -> None:
         context, source, trained, self._tokenizer = language_model.opened(overrides)
         model, weights = trained["args"] | {"name": trained["name"]}, source.folder.absolute() / "weights.npz"
         super().__init__(name, place, limits, context, model, weights, {})

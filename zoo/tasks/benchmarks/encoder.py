@@ -3,6 +3,7 @@
 import dataclasses
 import json
 
+from zoo.config.overrides import Overrides
 from zoo.config.schemas.benchmarks import IMPLEMENTATIONS, EncoderBenchConfig
 from zoo.config.schemas.common import Settings
 from zoo.config.tasks import Command, Table, Task
@@ -23,11 +24,11 @@ TORCH = "torch"
 PUBLISHED = {"length": 1024, "batch": 1, "passes": 10, "layers": 6, "d_model": 512, "heads": 8, "d_ff": 2048}
 
 
-def bench(overrides: list[str]) -> Run:
+def bench(overrides: Overrides) -> Run:
     """Time the encoder.
 
     Args:
-        overrides: as on the command line, ``group=option`` and ``key=value``.
+        overrides: ``group=option`` and ``key=value``.
     """
     context = create_context(BENCH, overrides)
     settings = context.settings

@@ -6,6 +6,7 @@ from collections.abc import Iterator
 from typing import Any
 
 from zoo.config import compose, config_files, model_files
+from zoo.config.overrides import Overrides
 from zoo.config.schemas import style_network
 from zoo.config.schemas.benchmarks import NetworksConfig
 from zoo.config.schemas.common import Arguments
@@ -27,7 +28,7 @@ COLUMNS = (
 )  # fmt: skip
 
 
-def bench(overrides: list[str]) -> Run:
+def bench(overrides: Overrides) -> Run:
     """Time as told."""
     context = create_context(BENCH, overrides)
     settings = context.settings
@@ -70,7 +71,7 @@ def refuse_unknown(name: str) -> None:
 def network(name: str) -> dict[str, Any]:
     """Return name, builder and known answers of a network."""
     task = discovery.task(config_files.task_of(name))
-    settings: Any = compose.compose(task.commands[0], [f"model={name}"])
+    settings: Any = compose.compose(task.commands[0], Overrides.of({"model": name}))
     arguments = config_files.model_arguments(settings.model)
     if "input_size" not in arguments:
         arguments |= task.network_arguments or {}

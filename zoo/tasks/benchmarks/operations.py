@@ -3,6 +3,7 @@
 import dataclasses
 from collections.abc import Iterator
 
+from zoo.config.overrides import Overrides
 from zoo.config.schemas.benchmarks import MatmulConfig
 from zoo.config.tasks import Command, Task
 from zoo.execution.execution import execute, raise_if_failed, request_of
@@ -22,7 +23,7 @@ WORDS = {
 PLAIN = "numpy"
 
 
-def bench(overrides: list[str]) -> Run:
+def bench(overrides: Overrides) -> Run:
     """Time as told."""
     context = create_context(BENCH, overrides)
     settings = context.settings

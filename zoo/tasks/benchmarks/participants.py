@@ -77,9 +77,7 @@ def participant_context(context: RunContext[T], choice: selection.Selection, num
         "stand_in_for": platform.stand_in_for if platform else None,
     }
     if number:  # an environment of the user's own is for the stack it was named for
-        own.settings = dataclasses.replace(
-            context.settings, backend=dataclasses.replace(context.settings.backend, python=None)
-        )
+        own.overlay("machine", {"backend.python": None})
     return own
 
 

@@ -6,6 +6,7 @@ import statistics
 from collections.abc import Iterator
 from typing import Any
 
+from zoo.config.overrides import Overrides
 from zoo.config.schemas.benchmarks import StacksConfig
 from zoo.config.tasks import Command, Table, Task
 from zoo.core import console
@@ -32,7 +33,7 @@ Turns = list[list[float]]
 TURNS = "turns"
 
 
-def bench(overrides: list[str]) -> Run:
+def bench(overrides: Overrides) -> Run:
     """Time one network on several stacks in turn."""
     context = create_context(BENCH, overrides)
     settings = context.settings

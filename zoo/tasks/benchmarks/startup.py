@@ -9,6 +9,7 @@ import time
 from collections.abc import Iterator
 from pathlib import Path
 
+from zoo.config.overrides import Overrides
 from zoo.config.schemas.benchmarks import StartupConfig
 from zoo.config.schemas.common import Settings
 from zoo.config.tasks import Command, Task
@@ -29,7 +30,7 @@ LIMITS_S = {"command line: --help": 0.4, "environment found": 0.1, "zoo: all tha
 TRAINING = ["train", "model=mnist", "data=digits", "trainer.epochs=1", "--json"]
 
 
-def bench(overrides: list[str]) -> Run:
+def bench(overrides: Overrides) -> Run:
     """Time as told."""
     context = create_context(BENCH, overrides)
     settings = context.settings

@@ -3,7 +3,7 @@
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from zoo.config.overrides import value_of
+from zoo.config.overrides import Overrides
 from zoo.config.schemas.classifiers import EvaluateConfig
 from zoo.config.schemas.common import TestData
 from zoo.config.tasks import Command
@@ -42,9 +42,9 @@ if TYPE_CHECKING:
 THUMB = 224
 
 
-def evaluate(overrides: list[str]) -> Run:
+def evaluate(overrides: Overrides) -> Run:
     """Hold a trained run, or published weights, against labelled images."""
-    predict.refuse_video(value_of("data.root", overrides))
+    predict.refuse_video(overrides.get("data.root"))
     found = source.find(EVALUATE, overrides)
     context = create_context(EVALUATE, overrides)
     refuse_without_keras(context)
@@ -62,9 +62,9 @@ def evaluate(overrides: list[str]) -> Run:
     return _of_folder(context, found.classifier(context), folder)
 
 
-def add_defaults(overrides: list[str], here: Machine) -> list[str]:
+def add_defaults(overrides: Overrides, here: Machine) -> Overrides:
     """Add the fastest backend for photos, or backend and stack of the run that ``run=`` names."""
-    named = value_of("data.root", overrides) and value_of("data", overrides) in (None, "folder")
+    named = overrides.get("data.root") and overrides.get("data") in (None, "folder")
     return source.add_defaults(EVALUATE, overrides, here, lambda run: bool(named) and run.is_of_photos)
 
 

@@ -4,6 +4,7 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from zoo.config.overrides import Overrides
 from zoo.config.schemas.export import ExportConfig
 from zoo.core import console
 from zoo.core.errors import ZooError
@@ -25,7 +26,7 @@ if TYPE_CHECKING:
 Write = Callable[[Path, int], Json]
 
 
-def export(overrides: list[str]) -> Run:
+def export(overrides: Overrides) -> Run:
     """Export a classifier of images."""
     found = source.find(EXPORT, overrides, source.NEEDED | predict.NEEDED_FOR_ARRAYS)
     context = create_context(EXPORT, overrides)

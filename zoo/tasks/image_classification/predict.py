@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from zoo.config.overrides import value_of
+from zoo.config.overrides import Overrides
 from zoo.config.schemas.classifiers import ClassifierConfig, InferConfig
 from zoo.config.schemas.common import Settings, TestData
 from zoo.config.schemas.image_classification import DataSettings, TrainConfig
@@ -36,11 +36,11 @@ NEEDED_FOR_ARRAYS = {"config.model.name": str, "config.data.name": str, "data.na
            "data.input_shape": list}  # fmt: skip
 
 
-def infer(overrides: list[str]) -> Run:
+def infer(overrides: Overrides) -> Run:
     """Use a trained run, or published weights, on pictures."""
-    refuse_video(value_of("input", overrides))
+    refuse_video(overrides.get("input"))
     found = source.find(INFER, overrides)
-    if not isinstance(found, TrainedRun) or _sees_photos(found, value_of("input", overrides)):
+    if not isinstance(found, TrainedRun) or _sees_photos(found, overrides.get("input")):
         context = _create_context(overrides)
         return predict_photos.predict(context, found.classifier(context))
     run = found.run
@@ -58,14 +58,14 @@ def infer(overrides: list[str]) -> Run:
     return context.result
 
 
-def opened(overrides: list[str]) -> tuple[RunContext[InferConfig], predict_photos.Classifier, str | None]:
+def opened(overrides: Overrides) -> tuple[RunContext[InferConfig], predict_photos.Classifier, str | None]:
     """Open what ``run=`` or ``model=`` names for pictures that come one by one; ``input=`` is not looked at.
 
     Returns:
         The context, the network, and how grey pictures are made for it, see
         :func:`zoo.data.images.grayscale.load`; None where it sees colours.
     """
-    overrides = [*overrides, "input=-"]
+    overrides = overrides.with_("command", {"input": "-"})
     found = source.find(INFER, overrides)
     context = _create_context(overrides)
     is_gray = isinstance(found, TrainedRun) and found.shape[2] == 1
@@ -79,12 +79,12 @@ def refuse_video(source: str | None) -> None:
         raise ZooError(f"{moving[0]}: neither videos nor cameras are read", moving[1])
 
 
-def add_defaults(overrides: list[str], here: Machine) -> list[str]:
+def add_defaults(overrides: Overrides, here: Machine) -> Overrides:
     """Add the fastest backend for photos, or backend, stack and resizing of the run that ``run=`` names."""
-    return source.add_defaults(INFER, overrides, here, lambda run: _sees_photos(run, value_of("input", overrides)))
+    return source.add_defaults(INFER, overrides, here, lambda run: _sees_photos(run, overrides.get("input")))
 
 
-def _create_context(overrides: list[str]) -> RunContext[InferConfig]:
+def _create_context(overrides: Overrides) -> RunContext[InferConfig]:
     context = create_context(INFER, overrides)
     refuse_without_keras(context)
     return context

@@ -4,7 +4,7 @@ import sys
 from dataclasses import dataclass
 from pathlib import Path
 
-from zoo.config.overrides import value_of
+from zoo.config.overrides import Overrides
 from zoo.config.schemas.classifiers import ClassifierConfig, InferConfig
 from zoo.config.schemas.common import Arguments
 from zoo.core import console
@@ -50,29 +50,29 @@ class Classifier:
     record: Json
 
 
-def fastest(overrides: list[str], here: Machine) -> list[str]:
+def fastest(overrides: Overrides, here: Machine) -> Overrides:
     """Add the backend that predicts fastest where none is named: OpenVINO where the processor has to do it.
 
     Args:
-        overrides: as on the command line.
+        overrides: of the user.
         here: the machine to choose for.
     """
-    stack = value_of("stack", overrides)
-    if value_of("backend", overrides) not in (None, "auto"):
+    stack = overrides.get("stack")
+    if overrides.get("backend") not in (None, "auto"):
         return overrides
-    rest = [text for text in overrides if not text.startswith("backend=")]
     available = {row.name: row for row in stacks.load_all()}
     if stack:
         owners = [row for row in selection.load_all() if stack in row.stacks]
         usable = [row.name for row in owners if selection.evaluate(row, here, available, stack).stack]
-        return [*rest, f"backend={usable[0]}"] if len(owners) == 1 and usable else overrides
-    if value_of("backend.python", overrides) or selection.select(None, here).required_device != "cpu":
+        is_decided = len(owners) == 1 and usable
+        return overrides.with_("machine", {"backend": usable[0]}) if is_decided else overrides
+    if overrides.get("backend.python") or selection.select(None, here).required_device != "cpu":
         return overrides
     (row,) = (row for row in selection.load_all() if row.name == "openvino")
     if selection.evaluate(row, here, available).stack is None:
         return overrides
     console.say("On a processor OpenVINO predicts fastest; backend=cpu takes TensorFlow")
-    return [*rest, "backend=openvino"]
+    return overrides.with_("machine", {"backend": "openvino"})
 
 
 def predict(context: RunContext[InferConfig], classifier: Classifier) -> Run:

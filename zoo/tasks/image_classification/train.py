@@ -5,8 +5,7 @@ import dataclasses
 from typing import Any
 
 from zoo.config import config_files, model_files, references
-from zoo.config.config_files import given_arguments
-from zoo.config.overrides import value_of
+from zoo.config.overrides import Overrides
 from zoo.config.schemas.common import Settings
 from zoo.config.schemas.image_classification import TrainConfig
 from zoo.config.tasks import Command, Task
@@ -17,7 +16,7 @@ from zoo.environments.machine import Machine
 from zoo.execution import worker_process
 from zoo.execution.execution import execute, raise_if_failed, request_of
 from zoo.runs import plots, promises
-from zoo.runs.context import RunContext, create_training_context, recompose
+from zoo.runs.context import RunContext, create_training_context
 from zoo.runs.event_log import Event
 from zoo.runs.history import History, title
 from zoo.runs.lifecycle import record_outcome, set_data, start_run
@@ -29,11 +28,11 @@ from zoo.tasks.image_classification.source import application
 from zoo.weights import pretrained
 
 
-def train(overrides: list[str]) -> Run:
+def train(overrides: Overrides) -> Run:
     """Train as told.
 
     Args:
-        overrides: as on the command line, ``group=option`` and ``key=value``.
+        overrides: ``group=option`` and ``key=value``.
     """
     context = create_training_context(TRAIN, overrides)
     why_data = _resolve_data(context)
@@ -61,7 +60,7 @@ def _resolve_data(context: RunContext[TrainConfig]) -> str:
     if context.settings.data.name != "auto":
         return ""
     name, why = array_datasets.resolve("auto", context.settings.data.root)
-    recompose(context, [*(text for text in context.overrides if not text.startswith("data=")), f"data={name}"])
+    context.overlay("machine", {"data": name})
     (console.say if name == "mnist" else console.warn)(f"data=auto: {why}")
     return why
 
@@ -73,15 +72,15 @@ def _resolve_size(context: RunContext[TrainConfig]) -> None:
         return
     size = application.size_of(str(model["name"]), context.choice.stack, context.machine.platform)
     if size and not model["input_size"] and not context.settings.data.size:
-        recompose(context, [*context.overrides, f"model.input_size={size}"])
+        context.overlay("weights", {"model.input_size": size})
 
 
 def _choose_recipe(context: RunContext[TrainConfig], items: int) -> None:
     """Take the recipe for the size of the data, for a model that has none of its own."""
-    if not _is_without_recipe(context.settings) or value_of("recipes", context.overrides):
+    if not _is_without_recipe(context.settings) or context.overrides.is_given("recipes"):
         return
     recipe = config_files.recipe_for(items)
-    recompose(context, [*context.overrides, f"recipes={recipe}"])
+    context.overlay("recipe", {"recipes": recipe})
     console.say(f"Recipe {recipe}, for {items:,} images to train on; settings of yours outrank it")
 
 
@@ -98,10 +97,10 @@ def _weights(context: RunContext[TrainConfig]) -> pretrained.PretrainedWeights |
     application.refuse_checksum(settings.weights_checksum, settings.model, settings.weights)
     if application.loads_imagenet(settings.model, settings.weights):  # Keras does
         return None
-    given = set(settings.model) if context.resumes else given_arguments(context.overrides)
+    given = set(settings.model) if context.resumes else context.overrides.given("model")
     chosen = pretrained.choose(settings.weights, settings.model, given, settings.weights_checksum)
     if chosen and chosen.arguments:
-        recompose(context, [*context.overrides, *chosen.overrides])
+        context.overlay("weights", chosen.settings)
     if chosen is None and not _is_without_recipe(settings) and (fine_tune.head_epochs or fine_tune.unfreeze_from):
         console.say("weights=none: there is nothing to fine-tune, so all layers learn from the first epoch")
     return chosen
@@ -165,11 +164,11 @@ def _judge(context: RunContext[TrainConfig]) -> None:
 WIDE = 0.5
 
 
-def add_defaults(overrides: list[str], here: Machine) -> list[str]:
+def add_defaults(overrides: Overrides, here: Machine) -> Overrides:
     """Add the stack that trains MobileNets fastest, where the user named none."""
-    given = value_of("model.alpha", overrides) or "1.0"
+    given = overrides.get("model.alpha") or "1.0"
     wide = given.replace(".", "", 1).isdigit() and float(given) >= WIDE
-    if value_of("model", overrides) not in ("mobilenet", "mobilenet_v2") or not wide:
+    if overrides.get("model") not in ("mobilenet", "mobilenet_v2") or not wide:
         return overrides
     return fastest_stack.add_to_training(overrides, here)
 

@@ -6,7 +6,7 @@ import tempfile
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from zoo.config.overrides import value_of
+from zoo.config.overrides import Overrides
 from zoo.config.schemas.common import Arguments, Settings
 from zoo.config.schemas.style_network import RestyleConfig
 from zoo.config.tasks import Command
@@ -36,7 +36,7 @@ PAINTING_EDGE = 256
 KINDS = f"Give a picture ({decode.NAMES}), a video, or a folder of pictures."
 
 
-def infer(overrides: list[str]) -> Run:
+def infer(overrides: Overrides) -> Run:
     """Restyle what ``input=`` names."""
     source = source_of(INFER, overrides)
     context = create_context(INFER, overrides)
@@ -56,9 +56,9 @@ def infer(overrides: list[str]) -> Run:
     return context.result
 
 
-def opened(overrides: list[str]) -> tuple[RunContext[RestyleConfig], Weights, Arguments]:
+def opened(overrides: Overrides) -> tuple[RunContext[RestyleConfig], Weights, Arguments]:
     """Open the network that ``run=`` or ``weights=`` names: the context, its weights, and its size."""
-    overrides = [*overrides, "input=-"]
+    overrides = overrides.with_("command", {"input": "-"})
     source = source_of(INFER, overrides)
     context = create_context(INFER, overrides)
     refuse_without_keras(context)
@@ -67,14 +67,13 @@ def opened(overrides: list[str]) -> tuple[RunContext[RestyleConfig], Weights, Ar
     return context, *_network(context.settings, source)
 
 
-def source_of(command: Command[Settings], overrides: list[str]) -> Run | None:
+def source_of(command: Command[Settings], overrides: Overrides) -> Run | None:
     """Open the run that ``run=`` names, if any."""
-    sized = [text for text in overrides if text.startswith("model.")]
-    if sized:
-        raise ZooError(f"{sized[0]} has no use here", "The weights tell the size of the network.")
-    if not value_of("run", overrides):
+    for name in overrides.given("model"):
+        raise ZooError(f"model.{name} has no use here", "The weights tell the size of the network.")
+    if not overrides.get("run"):
         return None
-    if value_of("weights", overrides):
+    if overrides.get("weights"):
         raise ZooError("Both run= and weights= are given", "Give either run=RUN_FOLDER or weights=FILE_OR_FOLDER.")
     return trained_run.open_run(command, overrides)
 

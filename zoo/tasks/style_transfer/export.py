@@ -2,6 +2,7 @@
 
 from pathlib import Path
 
+from zoo.config.overrides import Overrides
 from zoo.core import console
 from zoo.core.errors import ZooError
 from zoo.core.paths import user_path
@@ -21,7 +22,7 @@ LEAST_EDGE = 16
 MOST = 10
 
 
-def export(overrides: list[str]) -> Run:
+def export(overrides: Overrides) -> Run:
     """Export a style network."""
     source = apply_network.source_of(EXPORT, overrides)
     context = create_context(EXPORT, overrides)

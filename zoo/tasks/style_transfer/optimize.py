@@ -4,6 +4,7 @@ import contextlib
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from zoo.config.overrides import Overrides
 from zoo.config.schemas.style_transfer import StyleConfig
 from zoo.config.tasks import Command, Task
 from zoo.core import console
@@ -29,11 +30,11 @@ if TYPE_CHECKING:
 KEPT = ("optimizer", "rate", "every", "seed", "checkpoint_minutes")
 
 
-def train(overrides: list[str]) -> Run:
+def train(overrides: Overrides) -> Run:
     """Make a picture in the style of others.
 
     Args:
-        overrides: as on the command line.
+        overrides: of the user.
     """
     context = create_training_context(TRAIN, overrides)
     settings = context.settings

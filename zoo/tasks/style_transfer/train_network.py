@@ -8,6 +8,7 @@ import tempfile
 from pathlib import Path
 from typing import Any
 
+from zoo.config.overrides import Overrides
 from zoo.config.schemas.common import Settings
 from zoo.config.schemas.style_network import StyleNetworkConfig
 from zoo.config.tasks import Command, Task
@@ -50,7 +51,7 @@ LAYERS: dict[str, dict[str, list[str]]] = {
 }
 
 
-def train(overrides: list[str]) -> Run:
+def train(overrides: Overrides) -> Run:
     """Train as told."""
     context = create_training_context(TRAIN, overrides)
     settings = context.settings
@@ -81,9 +82,8 @@ def _start(context: RunContext[StyleNetworkConfig]) -> Weights | None:
     if settings.weights is None:
         return None
     # A run that goes on names its size among the settings that it began with.
-    sized = [] if context.resumes else [text for text in context.overrides if text.startswith("model.")]
-    if sized:
-        raise ZooError(f"{sized[0]} has no use here", f"weights={settings.weights} tells the size of the network.")
+    for name in () if context.resumes else context.overrides.given("model"):
+        raise ZooError(f"model.{name} has no use here", f"weights={settings.weights} tells the size of the network.")
     weights, size = apply_network.network_of(network_path(settings.weights))
     settings.model |= {"upsampling": "transposed"} | size
     return weights

@@ -3,6 +3,7 @@
 from collections.abc import Callable, Mapping
 from pathlib import Path
 
+from zoo.config.overrides import Overrides
 from zoo.config.schemas.common import TestData
 from zoo.config.schemas.export import ExportConfig
 from zoo.config.tasks import Command
@@ -18,12 +19,12 @@ from zoo.tasks.text import predict, trained_text
 Write = Callable[[Run, TestData, str, Path, int], Json]
 
 
-def export_classifier(overrides: list[str]) -> Run:
+def export_classifier(overrides: Overrides) -> Run:
     """Export a classifier of texts: token ids in, probabilities out."""
     return _export(CLASSIFIER, overrides, predict.NEEDED, "texts", _texts, "test")
 
 
-def export_language_model(overrides: list[str]) -> Run:
+def export_language_model(overrides: Overrides) -> Run:
     """Export one step of a language model, with its cache of keys and values as inputs and outputs."""
     needed = {"config.data": dict, "data.sha256": str}
     return _export(LANGUAGE_MODEL, overrides, needed, "next_token", _tokens, "validation")
@@ -31,7 +32,7 @@ def export_language_model(overrides: list[str]) -> Run:
 
 def _export(
     command: Command[ExportConfig],
-    overrides: list[str],
+    overrides: Overrides,
     needed: Mapping[str, type],
     kind: str,
     write: Write,
@@ -55,7 +56,7 @@ def _export(
     return exporting.export(context, subject)
 
 
-def _opened(command: Command[ExportConfig], overrides: list[str], needed: Mapping[str, type]) -> Run:
+def _opened(command: Command[ExportConfig], overrides: Overrides, needed: Mapping[str, type]) -> Run:
     source = trained_run.open_run(command, overrides, needed)
     tokenization.load(source.folder / dataset.VOCABULARY)  # refuses a damaged one
     return source

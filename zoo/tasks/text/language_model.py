@@ -2,6 +2,7 @@
 
 from typing import Any
 
+from zoo.config.overrides import Overrides
 from zoo.config.schemas.common import Settings
 from zoo.config.schemas.language_modelling import GenerateConfig, LanguageTrainConfig
 from zoo.config.tasks import Command, Task
@@ -21,11 +22,11 @@ from zoo.tasks.text import export, pretrained_text, scored_text, training
 GENERATED = "generated.txt"
 
 
-def train(overrides: list[str]) -> Run:
+def train(overrides: Overrides) -> Run:
     """Train a language model as told.
 
     Args:
-        overrides: as on the command line, ``group=option`` and ``key=value``.
+        overrides: ``group=option`` and ``key=value``.
     """
     context = create_training_context(TRAIN, overrides)
     start = pretrained_text.choose(context)
@@ -52,7 +53,7 @@ def train(overrides: list[str]) -> Run:
     return context.result
 
 
-def infer(overrides: list[str]) -> Run:
+def infer(overrides: Overrides) -> Run:
     """Continue a prompt with a trained language model, printing as it comes, or evaluate it on a text."""
     context, source, trained, tokenizer = opened(overrides)
     settings = context.settings
@@ -77,7 +78,7 @@ def infer(overrides: list[str]) -> Run:
     return context.result
 
 
-def opened(overrides: list[str]) -> tuple[RunContext[GenerateConfig], Run, Json, tokenization.Tokenizer]:
+def opened(overrides: Overrides) -> tuple[RunContext[GenerateConfig], Run, Json, tokenization.Tokenizer]:
     """Open the run that ``run=`` names: the context, the run, its model and its vocabulary."""
     source = trained_run.open_run(INFER, overrides)
     tokenizer = tokenization.load(source.folder / dataset.VOCABULARY)

@@ -4,6 +4,7 @@ import json
 from pathlib import Path
 from typing import Any
 
+from zoo.config.overrides import Overrides
 from zoo.config.schemas.common import Settings
 from zoo.config.schemas.text import TextInferConfig
 from zoo.config.tasks import Command
@@ -25,7 +26,7 @@ MOST_CHARACTERS = 500
 NEEDED = {"config.data": dict, "config.data.name": str, "data.class_names": list, "data.sha256": str}
 
 
-def infer(overrides: list[str]) -> Run:
+def infer(overrides: Overrides) -> Run:
     """Tell the classes of texts with a trained run."""
     context, source, trained, tokenizer = opened(overrides)
     settings = context.settings
@@ -54,7 +55,7 @@ def infer(overrides: list[str]) -> Run:
 
 
 def opened(
-    overrides: list[str],
+    overrides: Overrides,
 ) -> tuple[RunContext[TextInferConfig], Run, Json, tokenization.Tokenizer]:
     """Open the run that ``run=`` names: the context, the run, its model and its vocabulary."""
     source = trained_run.open_run(INFER, overrides, NEEDED)

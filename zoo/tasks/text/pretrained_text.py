@@ -4,11 +4,10 @@ import dataclasses
 from dataclasses import dataclass
 from typing import Any
 
-from zoo.config.config_files import given_arguments
 from zoo.config.schemas.text import TextTraining
 from zoo.core import console
 from zoo.data.text import dataset, tokenization
-from zoo.runs.context import RunContext, recompose
+from zoo.runs.context import RunContext
 from zoo.runs.records import Json
 from zoo.runs.result import Run
 from zoo.weights import pretrained
@@ -29,22 +28,19 @@ class Start:
 def choose(context: RunContext[Any]) -> Start:
     """Return what ``weights=`` names; the sizes of its network replace those that nobody set."""
     settings: TextTraining = context.settings
-    given = set(settings.model) if context.resumes else given_arguments(context.overrides)
+    given = set(settings.model) if context.resumes else context.overrides.given("model")
     chosen = pretrained.choose(settings.weights, settings.model, given)
     if chosen is None:
         return Start()
     tokenizer = tokenization.load(chosen.path.parent / dataset.VOCABULARY)
     data = {"tokenizer": tokenizer.kind, "vocabulary": max(3, len(tokenizer)), "lowercase": tokenizer.lowercase}
-    recompose(context, [*context.overrides, *chosen.overrides, *_cutting(settings, data)])
+    present = dataclasses.asdict(settings.data)
+    cutting = {f"data.{key}": data[key] for key in CUTTING if present[key] != data[key]}
+    context.overlay("weights", chosen.settings | cutting)
     console.say(
         f"Its vocabulary of {len(tokenizer):,} {tokenizer.kind} is used; data.tokenizer and the like follow it"
     )
     return Start(str(chosen.npz), chosen.record, tokenizer)
-
-
-def _cutting(settings: TextTraining, wanted: Json) -> list[str]:
-    now = dataclasses.asdict(settings.data)
-    return [f"data.{key}={str(wanted[key]).lower()}" for key in CUTTING if now[key] != wanted[key]]
 
 
 def vocabulary_of(source: Run) -> tokenization.Tokenizer | None:

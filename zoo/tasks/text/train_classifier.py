@@ -3,6 +3,7 @@
 from collections.abc import Sequence
 from typing import Any
 
+from zoo.config.overrides import Overrides
 from zoo.config.schemas.common import Arguments, Settings
 from zoo.config.schemas.text import TextTrainConfig, TextTraining
 from zoo.config.tasks import Command, Task
@@ -17,11 +18,11 @@ from zoo.tasks import error_analysis, fastest_stack, few_items, summaries
 from zoo.tasks.text import export, linear_baseline, predict, pretrained_text, training
 
 
-def train(overrides: list[str]) -> Run:
+def train(overrides: Overrides) -> Run:
     """Train a classifier of texts as told.
 
     Args:
-        overrides: as on the command line, ``group=option`` and ``key=value``.
+        overrides: ``group=option`` and ``key=value``.
     """
     context = create_training_context(TRAIN, overrides)
     start = pretrained_text.choose(context)

@@ -8,6 +8,7 @@ import pytest
 from PIL import Image
 
 from zoo.cli.main import main
+from zoo.config.overrides import Overrides
 from zoo.core.errors import ZooError
 from zoo.environments import stacks
 from zoo.tasks import registry
@@ -76,4 +77,4 @@ def test_a_run_of_an_architecture_is_resumed_and_used(asked: list[str]) -> None:
 @pytest.mark.parametrize("model", ["keras/../../evil", "keras/a.b", "keras/", "keras/é"])
 def test_a_name_is_a_plain_word(model: str) -> None:
     with pytest.raises(ZooError):
-        registry.compose_settings("train", [f"model={model}"])
+        registry.compose_settings("train", Overrides.parse([f"model={model}"]))

@@ -7,7 +7,7 @@ from collections.abc import Callable, Mapping
 from typing import Any, Protocol
 
 from zoo.config import model_files
-from zoo.config.overrides import value_of
+from zoo.config.overrides import Overrides
 from zoo.config.schemas.classifiers import ClassifierConfig
 from zoo.config.tasks import Command
 from zoo.data.array_datasets import ArrayDataset
@@ -25,11 +25,11 @@ NEEDED = {"config.model": dict, "config.data": dict, "data.class_names": list}
 class Source(Protocol):
     """Gives a classifier. The sources without a run are modules."""
 
-    def add_defaults(self, overrides: list[str], here: Machine, photos: bool, /) -> list[str]:
+    def add_defaults(self, overrides: Overrides, here: Machine, photos: bool, /) -> Overrides:
         """Add backend and stack where the user chose none.
 
         Args:
-            overrides: as on the command line.
+            overrides: of the user.
             here: the machine to choose for.
             photos: whether a run is to see images in color, one after the other.
         """
@@ -41,16 +41,16 @@ class Source(Protocol):
         """Return the network, for the small gray images of a data set."""
 
 
-def find(command: Command[Any], overrides: list[str], needed: Mapping[str, type] = NEEDED) -> Source:
+def find(command: Command[Any], overrides: Overrides, needed: Mapping[str, type] = NEEDED) -> Source:
     """Return what ``run=`` or ``model=`` names.
 
     Args:
         command: the command that uses it.
-        overrides: as on the command line.
+        overrides: of the user.
         needed: fields that the record of a run must have.
     """
-    model = value_of("model", overrides)
-    if not model or (value_of("run", overrides) and model_files.is_named(model)):  # the model file of a run
+    model = overrides.get("model")
+    if not model or (overrides.get("run") and model_files.is_named(model)):  # the model file of a run
         run = trained_run.open_run(command, overrides, needed)
         return TrainedRun(run, trained_run.model(run, given=model, verb=command.verb))
     if model_files.is_saved(model):
@@ -59,10 +59,10 @@ def find(command: Command[Any], overrides: list[str], needed: Mapping[str, type]
 
 
 def add_defaults(
-    command: Command[Any], overrides: list[str], here: Machine, sees_photos: Callable[[TrainedRun], bool]
-) -> list[str]:
+    command: Command[Any], overrides: Overrides, here: Machine, sees_photos: Callable[[TrainedRun], bool]
+) -> Overrides:
     """As :meth:`Source.add_defaults`; settings that name nothing are left to the command, which refuses them."""
-    if not value_of("model", overrides) and not value_of("run", overrides):
+    if not overrides.get("model") and not overrides.get("run"):
         return overrides
     found = find(command, overrides)
     return found.add_defaults(overrides, here, isinstance(found, TrainedRun) and sees_photos(found))

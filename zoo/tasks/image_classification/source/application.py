@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from zoo.config import model_files
+from zoo.config.overrides import Overrides
 from zoo.config.schemas.classifiers import ClassifierConfig
 from zoo.core import console, paths
 from zoo.core.errors import ZooError, unknown
@@ -84,7 +85,7 @@ def _asked(stack: Stack, python: Path) -> Json:
     return named
 
 
-def add_defaults(overrides: list[str], _: Machine, __: bool) -> list[str]:
+def add_defaults(overrides: Overrides, _: Machine, __: bool) -> Overrides:
     """Return the settings: the stack of the user's choice knows the architecture."""
     return overrides
 

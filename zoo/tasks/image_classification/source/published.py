@@ -1,28 +1,28 @@
 """A network of the zoo with weights that were published, or that a file holds."""
 
 from zoo.config import config_files, model_files
-from zoo.config.config_files import given_arguments, model_arguments
-from zoo.config.overrides import value_of
+from zoo.config.config_files import model_arguments
+from zoo.config.overrides import Overrides
 from zoo.config.schemas.classifiers import ClassifierConfig
 from zoo.core.errors import ZooError
 from zoo.data.array_datasets import ArrayDataset
 from zoo.environments.machine import Machine
-from zoo.runs.context import RunContext, recompose
+from zoo.runs.context import RunContext
 from zoo.tasks.image_classification.predict_photos import SCALES, Classifier, fastest
 from zoo.weights import class_names, pretrained
 
 
-def add_defaults(overrides: list[str], here: Machine, _: bool) -> list[str]:
+def add_defaults(overrides: Overrides, here: Machine, _: bool) -> Overrides:
     """Add the fastest backend for photos, where the model is known."""
-    name = value_of("model", overrides)
-    known = str(name).strip("'\"") in config_files.options("model") or model_files.is_named(name)
+    name = overrides.get("model")
+    known = name in config_files.options("model") or model_files.is_named(name)
     return fastest(overrides, here) if known else overrides
 
 
 def classifier(context: RunContext[ClassifierConfig]) -> Classifier:
     """Return the network that ``model=`` and ``weights=`` name; what the file tells replaces what nobody set."""
     settings = context.settings
-    given = given_arguments(context.overrides)
+    given = context.overrides.given("model")
     chosen = pretrained.choose(settings.weights, settings.model, given, settings.weights_checksum)
     name, network = str(settings.model["name"]), chosen.network if chosen else None
     if chosen is None or network is None:
@@ -37,7 +37,7 @@ def classifier(context: RunContext[ClassifierConfig]) -> Classifier:
     count = network.classes or 1000
     names = class_names.choose(settings.classes, chosen.path, count, settings.weights == "imagenet")
     if chosen.arguments:
-        recompose(context, [*context.overrides, *chosen.overrides])
+        context.overlay("weights", chosen.settings)
     size = int(context.settings.model["input_size"])
     arguments = model_arguments(context.settings.model) | {"classes": count}
     scaling = SCALES[settings.scale] if settings.scale else network.scaling
@@ -49,7 +49,7 @@ def classifier(context: RunContext[ClassifierConfig]) -> Classifier:
 def for_arrays(context: RunContext[ClassifierConfig], dataset: ArrayDataset) -> Classifier:
     """Return the network, for the small gray images of a data set."""
     settings = context.settings
-    given, name = given_arguments(context.overrides), str(settings.model["name"])
+    given, name = context.overrides.given("model"), str(settings.model["name"])
     chosen = pretrained.choose(settings.weights, settings.model, given, settings.weights_checksum)
     if chosen is None or chosen.network is not None:
         raise in_color(name, dataset)

@@ -2,7 +2,7 @@
 
 from dataclasses import dataclass
 
-from zoo.config.overrides import value_of
+from zoo.config.overrides import Overrides
 from zoo.config.schemas.classifiers import ClassifierConfig
 from zoo.data.array_datasets import ArrayDataset
 from zoo.environments.machine import Machine
@@ -35,16 +35,16 @@ class TrainedRun:
         """Return how gray images of the user's own are made like those that it was trained on."""
         return "digits" if self.run.record["data"].get("name") in ("mnist", "digits") else "plain"
 
-    def add_defaults(self, overrides: list[str], here: Machine, photos: bool) -> list[str]:
+    def add_defaults(self, overrides: Overrides, here: Machine, photos: bool) -> Overrides:
         """Add backend, stack and resizing of the run.
 
         Photos get the run's size as in training; where a processor trained, the fastest processor stack predicts.
         """
         if not photos:
             return trained_run.add_defaults(overrides, here)
-        if value_of("resize", overrides) is None:
+        if overrides.get("resize") is None:
             resize = self.run.record["config"]["data"].get("resize", "stretch")
-            overrides = [*overrides, f"resize={resize}"]
+            overrides = overrides.with_("run", {"resize": resize})
         if self.run.record["promise"] == "cpu":
             return fastest(overrides, here)
         return trained_run.add_defaults(overrides, here)

@@ -1,6 +1,6 @@
 """Telling what photos show with a model that somebody saved: the stack of its generation, and its classes."""
 
-from zoo.config.overrides import value_of
+from zoo.config.overrides import Overrides
 from zoo.config.schemas.classifiers import ClassifierConfig
 from zoo.core import console
 from zoo.core.errors import ZooError
@@ -18,17 +18,16 @@ from zoo.weights.saved_models import SavedModel
 KERAS_2 = "tf-2.12"
 
 
-def add_defaults(overrides: list[str], here: Machine, _: bool) -> list[str]:
+def add_defaults(overrides: Overrides, here: Machine, _: bool) -> Overrides:
     """Add a stack of the generation of Keras that wrote the model, where the user chose none."""
-    model = saved_models.read(str(value_of("model", overrides)))
-    chosen = value_of("stack", overrides)
+    model = saved_models.read(str(overrides.get("model")))
+    chosen = overrides.get("stack")
     if chosen:
         _refuse_other_generation(model, chosen, here.platform)
         return overrides
-    if model.generation == 2 and value_of("backend", overrides) in (None, "auto", "cpu"):
+    if model.generation == 2 and overrides.get("backend") in (None, "auto", "cpu"):
         console.say(f"{model.path.name} was saved by Keras {model.version}: {KERAS_2} reads it")
-        rest = [text for text in overrides if not text.startswith("backend=")]
-        return [*rest, "backend=cpu", f"stack={KERAS_2}"]
+        return overrides.with_("machine", {"backend": "cpu", "stack": KERAS_2})
     return overrides
 
 
