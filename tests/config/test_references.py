@@ -87,7 +87,7 @@ def test_the_report_s_settings_are_the_report_s() -> None:
 def test_a_copy_of_one_s_own_works_too(tmp_path: Path) -> None:
     path = copy_of("metal-m1", tmp_path, settings={"model": "mnist_dense", "backend": "cpu", "seed": 9})
     assert references.load(str(path)).overrides.words == ["model=mnist_dense", "backend=cpu", "seed=9"]
-    assert references.expand(Overrides.parse([f"reference={path}", "seed=2"])) == [
+    assert references.expand(Overrides.parse([f"reference={path}", "seed=2"])).words == [
         "model=mnist_dense",
         "backend=cpu",
         "seed=2",
@@ -152,7 +152,7 @@ def test_a_reference_stands_on_no_other(tmp_path: Path) -> None:
 
 def test_without_a_reference_nothing_changes() -> None:
     given = ["model=mnist", "trainer.epochs=2"]
-    assert references.expand(Overrides.parse(given)) == given
+    assert references.expand(Overrides.parse(given)).words == given
     assert references.chosen(Overrides.parse(given)) is None
 
 
@@ -171,9 +171,9 @@ def test_a_preset_or_data_set_of_the_user_s_outranks_the_reference() -> None:
 
 
 def test_another_backend_takes_its_own_stack_and_another_model_its_own_arguments() -> None:
-    given = references.expand(Overrides.parse(["reference=metal-m1", "backend=auto", "model=mnist"]))
+    given = references.expand(Overrides.parse(["reference=metal-m1", "backend=auto", "model=mnist"])).words
     assert not [text for text in given if text.startswith(("stack=", "model.units"))]
-    kept = references.expand(Overrides.parse(["reference=metal-m1", "backend=metal"]))
+    kept = references.expand(Overrides.parse(["reference=metal-m1", "backend=metal"])).words
     assert "stack=tf-2.19" in kept
 
 

@@ -124,7 +124,8 @@ def compose(path: Path) -> object:
     """The words of a command line, one a line."""
     first, *words = path.read_bytes().decode("utf-8", "replace").split("\n")
     verb = first if first in ("train", "infer", "bench") else "train"
-    return context.resolve(registry.command_of(verb, Overrides.parse(words)), Overrides.parse(words), _here())
+    overrides = Overrides.parse(words)
+    return context.resolve(registry.command_of(verb, overrides), overrides, _here())
 
 
 def _beside(read: Callable[[Path], object]) -> Callable[[Path], object]:

@@ -13,10 +13,9 @@ def stack_of(platform: str, *words: str) -> str | None:
     """The stack that the defaults of `train` name on a machine without a GPU; None where they name none."""
     system, _, processor = platform.partition("-")
     here = dataclasses.replace(machine.probe(), os=system, arch=processor, gpus=[])
-    command = registry.command_of("train", Overrides.parse(list(words)))
-    overrides = command.add_defaults(Overrides.parse(list(words)), here) if command.add_defaults else list(words)
-    named = [word.partition("=")[2] for word in overrides if word.startswith("stack=")]
-    return named[-1] if named else None
+    command = registry.command_of("train", Overrides.parse(words))
+    overrides = Overrides.parse(words)
+    return (command.add_defaults(overrides, here) if command.add_defaults else overrides).get("stack")
 
 
 TEXTS = ("model=transformer/classifier", "data=text_lines")

@@ -101,16 +101,16 @@ def test_without_a_promise_the_figure_is_recorded_and_not_judged(
 
 
 def test_a_promise_on_a_loss_is_recorded_as_an_upper_bound(check: Check, monkeypatch: pytest.MonkeyPatch) -> None:
-    train = registry.train
+    train = registry.dispatch
 
     def finished_with(value: float) -> evidence.Row:
-        def run(overrides: list[str]) -> result.Run:
-            done = train(overrides)
+        def run(verb: str, overrides: Overrides) -> result.Run:
+            done = train(verb, overrides)
             done.record["metrics"] = {"val_loss": value}
             done.record["expected"] = {"val_loss": {"at_most": 1.88, "met": value <= 1.88}}
             return done
 
-        monkeypatch.setattr(registry, "train", run)
+        monkeypatch.setattr(registry, "dispatch", run)
         return row(check())
 
     kept = finished_with(1.79)
@@ -248,16 +248,16 @@ def test_the_time_on_a_busy_machine_is_told_to_be_wrong(check: Check, monkeypatc
 
 
 def test_probes_are_kept_and_told(check: Check, monkeypatch: pytest.MonkeyPatch) -> None:
-    train = registry.train
+    train = registry.dispatch
     outcome = {"name": "dense_relu", "ok": True, "largest_error": 2e-7, "tolerance": 1e-4, "skipped": None}
     failing = outcome | {"name": "conv", "largest_error": None, "skipped": "it failed loudly: /tmp/a/b.so"}
 
-    def probed(overrides: list[str]) -> result.Run:
-        run = train(overrides)
+    def probed(verb: str, overrides: Overrides) -> result.Run:
+        run = train(verb, overrides)
         run.record["probes"] = [outcome, failing]
         return run
 
-    monkeypatch.setattr(registry, "train", probed)
+    monkeypatch.setattr(registry, "dispatch", probed)
     verdict = check("preset=smoke")
     assert row(verdict)["probes"]["dense_relu"]["largest_error"] == 2e-7
     assert "/tmp" not in json.dumps(row(verdict))

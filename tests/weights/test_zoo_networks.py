@@ -70,12 +70,15 @@ def test_they_are_small_and_one_of_each_model_is_meant_by_zoo_alone() -> None:
 
 def test_infer_takes_one_as_a_run() -> None:
     given = ["model=mnist", "weights=zoo", "input=digit.png"]
-    assert registry.expand("infer", Overrides.parse(given)) == [
+    assert registry.expand("infer", Overrides.parse(given)).words == [
         f"run={zoo_networks.FOLDER / 'mnist' / 'mnist'}",
         "input=digit.png",
     ]
-    assert registry.expand("infer", Overrides.parse(["run=last", "weights=none"])) == ["run=last", "weights=none"]
-    assert registry.expand("train", Overrides.parse(given)) == given
+    assert registry.expand("infer", Overrides.parse(["run=last", "weights=none"])).words == [
+        "run=last",
+        "weights=none",
+    ]
+    assert registry.expand("train", Overrides.parse(given)).words == given
 
 
 @pytest.mark.parametrize(

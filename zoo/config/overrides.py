@@ -229,7 +229,8 @@ def _text(value: Any) -> str:
         return f"[{','.join(map(_text, value))}]"
     if not isinstance(value, str) or _is_bare(value):
         return str(value)
-    return "'" + value.replace("\\", "\\\\").replace("'", "\\'") + "'"
+    # Only before a quote do backslashes need one more each.
+    return "'" + re.sub(r"(\\+)$", r"\1\1", re.sub(r"(\\*)'", r"\1\1\'", value)) + "'"
 
 
 def _is_bare(text: str) -> bool:

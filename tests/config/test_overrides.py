@@ -1,0 +1,141 @@
+"""Overrides: parsed once, the last of a key wins, and each keeps the layer that set it."""
+
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from zoo.config import compose, references
+from zoo.config.overrides import Override, Overrides
+from zoo.core.errors import ZooError
+from zoo.tasks import discovery, registry
+
+TRAIN = discovery.command("train", "classify")
+
+
+def composed(*words: str) -> compose.Composed[Any]:
+    return compose.composed(TRAIN, Overrides.parse(["backend=cpu", *words]))
+
+
+def test_the_last_override_of_a_key_wins() -> None:
+    given = Overrides.parse(["model=mnist", "trainer.epochs=1", "model=mnist_dense", "trainer.epochs=3"])
+    assert (given.get("model"), given.get("trainer.epochs")) == ("mnist_dense", "3")
+    assert given.words == ["model=mnist_dense", "trainer.epochs=3"]
+    settings = registry.compose_settings("train", given)
+    assert (settings.model["name"], settings.trainer.epochs) == ("mnist_dense", 3)
+    assert (given | Overrides.parse(["trainer.epochs=5"])).get("trainer.epochs") == "5"
+    assert given.with_("weights", {"trainer.epochs": 7}).layers["trainer.epochs"] == "weights"
+
+
+def test_one_key_is_found_taken_out_and_kept() -> None:
+    given = Overrides.parse(["model=mnist", "model.dropout=0.1", "seed=2"])
+    assert given.is_given("model")
+    assert not given.is_given("data")
+    assert given.get("data") is None
+    assert given.given("model") == {"dropout"}
+    assert given.without("model", "seed").words == ["model.dropout=0.1"]
+    assert given.only("seed", "model").words == ["model=mnist", "seed=2"]
+    assert len(given) == 3
+    assert given == Overrides.parse(given.words)
+    assert given != given.with_("user", {"seed": 3})
+
+
+def test_overrides_do_not_change() -> None:
+    given = Overrides.parse(["seed=1"])
+    given.with_("user", {"seed": 2})
+    given.layers["seed"] = "other"
+    given.words.append("data=digits")
+    assert list(given) == [Override("seed", 1, "seed=1")]
+
+
+@pytest.mark.parametrize("value", [
+    3, -0.5, True, None, "plain", "tf-2.21", "12", "1e3", "true", "null", "a, b", "it's \\ a = [b]", "\\'\\\\",
+    "", ["a", "b c"], [1, 2],
+])  # fmt: skip
+def test_values_of_python_are_the_same_after_the_command_line(value: Any) -> None:
+    given = Overrides.of({"group": {"key": value}})
+    (parsed,) = Overrides.parse(given.words)
+    assert parsed.value == next(iter(given)).value
+    assert parsed.key == "group.key"
+
+
+def test_paths_and_numbers_of_numpy_become_plain() -> None:
+    given = Overrides.of({"input": Path("a b.png"), "seed": np.int64(3), "rate": np.float32(0.5), "trainer": {}})
+    assert [entry.value for entry in given] == ["a b.png", 3, 0.5]
+    assert given.words == ["input=a b.png", "seed=3", "rate=0.5"]
+
+
+def test_a_sweep_has_a_combination_for_every_value() -> None:
+    given = Overrides.parse(["seed=1,2", "model=mnist"])
+    assert [entry.choices for entry in given] == [("seed=1", "seed=2"), ()]
+    assert [each.get("seed") for each in given.combinations()] == ["1", "2"]
+
+
+def test_every_word_that_cannot_be_read_is_reported() -> None:
+    with pytest.raises(ZooError, match="2 settings are wrong"):
+        Overrides.parse(["model.dropout=[1", "seed=1", "nonsense"])
+
+
+def test_each_value_says_what_set_it() -> None:
+    given = Overrides.parse(["model=mnist", "data=digits", "trainer.warmup=0.1"]).with_("machine", {"backend": "cpu"})
+    set_by = compose.composed(TRAIN, given).set_by
+    assert set_by["model.name"] == set_by["data.name"] == set_by["trainer.warmup"] == "user"
+    assert set_by["backend.name"] == "machine"
+    assert set_by["trainer.schedule"] == "recipe"
+    assert set_by["trainer.batch_size"] == "data"  # which is laid over the recipe
+    assert "trainer.optimizer" not in set_by
+    assert composed("preset=smoke").set_by["trainer.epochs"] == "preset"
+    reference = references.expand(Overrides.parse(["reference=cpu-only", "seed=7"]))
+    layers = compose.composed(TRAIN, reference).set_by
+    assert (layers["seed"], layers["model.name"]) == ("user", "reference")
+
+
+def test_an_overlay_is_laid_over_what_is_composed() -> None:
+    before = composed("model=mnist", "data=digits")
+    after = before.overlay("few items", {"trainer.epochs": 40, "freeze.before": None})
+    assert (after.settings.trainer.epochs, after.settings.freeze.before) == (40, None)
+    assert after.set_by["trainer.epochs"] == after.set_by["freeze.before"] == "few items"
+    assert (before.settings.trainer.epochs, before.set_by["trainer.epochs"]) == (8, "data")
+    assert after.settings == compose.compose(TRAIN, after.overrides)
+    with pytest.raises(ZooError, match=r"trainer\.epochs must be"):
+        before.overlay("few items", {"trainer.epochs": -1})
+
+
+def test_an_overlay_of_a_group_brings_its_file() -> None:
+    smoke = composed("model=mnist", "data=digits").overlay("machine", {"data": "mnist"})
+    assert (smoke.settings.data.name, smoke.settings.trainer.epochs) == ("mnist", 2)
+    assert smoke.set_by["data.name"] == "machine"
+
+
+def test_an_overlay_and_a_second_composition_let_hydra_compose_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    import hydra
+
+    calls, whole = [], hydra.compose
+    monkeypatch.setattr(hydra, "compose", lambda *words, **options: calls.append(words) or whole(*words, **options))
+    compose._compose_files.cache_clear()
+    before = composed("model=mnist", "data=digits")
+    before.overlay("few items", {"trainer.epochs": 40})
+    compose.compose(TRAIN, Overrides.of({"data": "digits", "model": "mnist", "backend": "cpu"}))
+    assert len(calls) == 1
+
+
+def test_the_settings_as_yaml_say_what_set_them() -> None:
+    lines = composed("model=mnist", "data=digits", "trainer.export=[npz]", "data.root=null").text.splitlines()
+    for line in (
+        "  name: mnist  # user",
+        "  schedule: one_cycle  # recipe",
+        "  batch_size: 32  # data",
+        "  export:  # user",
+    ):
+        assert line in lines
+    assert "  optimizer: adam" in lines
+
+
+def test_comments_leave_the_yaml_as_it_is() -> None:
+    from omegaconf import OmegaConf
+
+    long = "word " * 60 + "# and 'more': [of] it"
+    given = composed("model=mnist", "data=digits").overlay("user", {"data.root": long, "output.root": "a\nb\n"})
+    assert OmegaConf.create(given.text) == OmegaConf.create(OmegaConf.to_yaml(given.tree))
+    assert given.text.count("# user") == 5
