@@ -98,7 +98,7 @@ def test_a_sweep_is_written_and_read_as_it_was(sweep: Sweep) -> None:
 
 @pytest.mark.parametrize(
     "content", ["{", "[]", '{"verb": 1}', '{"format": 1, "verb": "train", "started": "", "launcher": [], "elements": '
-                '[{"name": "../x", "overrides": [], "chosen": []}]}'],
+                '[{"name": "../x", "words": [], "chosen": []}]}'],
 )  # fmt: skip
 def test_a_damaged_sweep_is_refused(sweep: Sweep, content: str) -> None:
     (sweep.folder / record.RECORD).write_text(content)
@@ -258,12 +258,12 @@ def test_what_a_strangers_sweep_names_outside_of_it_has_to_be_given_again(
     assert main(["train", "-m", "data=digits", "seed=1,2", "output.name=s"]) == 0
     path = pretending / "runs" / "s" / record.RECORD
     content = json.loads(path.read_text())
-    content["elements"][0]["overrides"].append("backend.python=/tmp/evil")
+    content["elements"][0]["words"].append("backend.python=/tmp/evil")
     content["launcher"] = ["launcher=ssh", "launcher.options=[-oProxyCommand=evil]"]
     path.write_text(json.dumps(content))
     assert main(["train", "resume=runs/s"]) == 1
     assert "Give again what you trust" in capsys.readouterr().err
-    content["elements"][0]["overrides"].pop()
+    content["elements"][0]["words"].pop()
     path.write_text(json.dumps(content))
     assert main(["train", "resume=runs/s"]) == 0
     assert "Not taken from the sweep's record: launcher.options" in capsys.readouterr().err

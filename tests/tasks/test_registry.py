@@ -13,6 +13,7 @@ from PIL import Image
 
 from zoo import api
 from zoo.cli.main import main
+from zoo.config.overrides import Overrides
 from zoo.core.errors import UnreachableIndexError, ZooError
 from zoo.environments import store
 from zoo.environments.stacks import Stack
@@ -164,7 +165,7 @@ def test_an_unwritable_output_is_told(zoo: Zoo, tmp_path: Path, capsys: pytest.C
 def test_a_bug_keeps_its_traceback_in_a_file(
     zoo: Zoo, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    def broken(_overrides: list[str]) -> result.Run:
+    def broken(_overrides: Overrides) -> result.Run:
         raise RuntimeError("unforeseen")
 
     monkeypatch.setattr(registry, "train", broken)
