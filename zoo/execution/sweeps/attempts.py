@@ -39,8 +39,8 @@ def is_written(sweep: Sweep, element: Element) -> bool:
 
 def preparations(verb: str, elements: list[Element]) -> list[list[str]]:
     """Return the arguments of the zoo that build the environments of elements, each once."""
-    parsed = {element.name: Overrides.parse(element.words) for element in reversed(elements)}
-    kinds = {tuple(map(each.get, DECIDES)): each.words for each in parsed.values()}
+    parsed = [Overrides.parse(element.words) for element in reversed(elements)]
+    kinds = {tuple(map(each.get, DECIDES)): each.words for each in parsed}
     return [[verb, *given, PREPARE] for given in kinds.values()]
 
 
