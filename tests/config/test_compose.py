@@ -47,7 +47,7 @@ def test_a_recipe_that_is_edited_meanwhile_is_composed_anew(tmp_path: Path, monk
 
 def test_the_last_of_several_values_counts() -> None:
     assert train("seed=3", "trainer.epochs=7", "seed=5", "seed=4").seed == 4
-    assert value_of("seed", ["seed=3", "trainer.epochs=7", "seed=5", "seed=4"]) == "4"
+    assert Overrides.parse(["seed=3", "trainer.epochs=7", "seed=5", "seed=4"]).get("seed") == "4"
     several = train("model=mnist_dense", "backend=openvino", "model=mnist", "backend=cpu")
     assert (several.model["name"], several.trainer.schedule) == ("mnist", "one_cycle"), (
         "the recipe is of the last, too"
