@@ -29,6 +29,7 @@ class Engine:
 
         group = self._group
         jax.config.update("jax_cpu_collectives_implementation", "gloo")
+        jax.config.update("jax_enable_preemption_service", False)  # it would take SIGTERM away from `Stop`
         address = "%s:%d" % (group.hosts[0], group.rows[0]["port"])
         jax.distributed.initialize(address, group.size, group.rank, cluster_detection_method="deactivate")
         from jax._src import distributed  # its store has no public name
