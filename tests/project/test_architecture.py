@@ -9,6 +9,7 @@ import sys
 import tomllib
 from pathlib import Path
 
+import grimp
 import pytest
 
 from tests.support import CHECKOUT
@@ -93,6 +94,32 @@ def test_a_planted_import_breaks_a_contract(copied: Path, place: str, statement:
 
 def test_a_copy_without_a_planted_import_keeps_them(copied: Path) -> None:
     assert _lint_imports(copied).returncode == 0
+
+
+def _circles(imported: dict[str, set[str]]) -> list[list[str]]:
+    """Groups of modules that import each other, at module or function level: strongly connected components."""
+
+    def reached(start: str) -> set[str]:
+        seen: set[str] = set()
+        new = set(imported[start])
+        while new:
+            seen |= new
+            new = {further for name in new for further in imported[name]} - seen
+        return seen
+
+    whole = {name: reached(name) for name in imported}
+    groups = {frozenset(other for other in whole[name] if name in whole[other]) for name in imported}
+    return sorted(sorted(group) for group in groups if group)
+
+
+def test_no_modules_import_each_other() -> None:
+    graph = grimp.build_graph("zoo", cache_dir=None)
+    assert _circles({name: graph.find_modules_directly_imported_by(name) for name in graph.modules}) == []
+
+
+def test_a_circle_is_found() -> None:
+    imported = {"a": {"b"}, "b": {"c"}, "c": {"a", "d"}, "d": set[str](), "e": {"a"}}
+    assert _circles(imported) == [["a", "b", "c"]]
 
 
 def test_the_contracts_name_every_room() -> None:

@@ -11,7 +11,7 @@ from zoo.config.overrides import Overrides
 from zoo.config.schemas.text import TextTraining
 from zoo.runs import promises
 from zoo.runs.records import RunRecord
-from zoo.tasks import registry
+from zoo.tasks import discovery, registry
 
 SHA256 = "86c4e6aa9db7c042ec79f339dcb96d42b0075e16b8fc2e86bf0ca57e2dc565ed"
 LANGUAGE = ["model=transformer/lm", "backend=cpu", "data=text_file", "data.root=play.txt"]
@@ -23,7 +23,7 @@ def judged(*overrides: str, loss: float = 1.79, sha256: str = SHA256, **more: An
     assert isinstance(settings, TextTraining)
     record = {"exit": "completed", "data": {"name": "text_file", "sha256": sha256}, "metrics": {"val_loss": loss}}
     return promises.judge(
-        registry.command_of("train", Overrides.parse(LANGUAGE)), settings, RunRecord.from_json(record | more)
+        discovery.command_of("train", Overrides.parse(LANGUAGE)), settings, RunRecord.from_json(record | more)
     )
 
 

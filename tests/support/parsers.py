@@ -27,7 +27,7 @@ from zoo.data.text import files, tokenization
 from zoo.environments import machine
 from zoo.runs import context, event_log, records, tables
 from zoo.runs.result import Run
-from zoo.tasks import registry, trained_run
+from zoo.tasks import discovery, trained_run
 from zoo.weights import io as weights_io
 from zoo.weights import tflite
 from zoo.worker.training.checkpoint_files import Checkpoints
@@ -125,7 +125,7 @@ def compose(path: Path) -> object:
     first, *words = path.read_bytes().decode("utf-8", "replace").split("\n")
     verb = first if first in ("train", "infer", "bench") else "train"
     overrides = Overrides.parse(words)
-    return context.resolve(registry.command_of(verb, overrides), overrides, _here())
+    return context.resolve(discovery.command_of(verb, overrides), overrides, _here())
 
 
 def _beside(read: Callable[[Path], object]) -> Callable[[Path], object]:

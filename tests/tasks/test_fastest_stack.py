@@ -6,14 +6,14 @@ import pytest
 
 from zoo.config.overrides import Overrides
 from zoo.environments import machine
-from zoo.tasks import registry
+from zoo.tasks import discovery
 
 
 def stack_of(platform: str, *words: str) -> str | None:
     """The stack that the defaults of `train` name on a machine without a GPU; None where they name none."""
     system, _, processor = platform.partition("-")
     here = dataclasses.replace(machine.probe(), os=system, arch=processor, gpus=[])
-    command = registry.command_of("train", Overrides.parse(words))
+    command = discovery.command_of("train", Overrides.parse(words))
     overrides = Overrides.parse(words)
     return (command.add_defaults(overrides, here) if command.add_defaults else overrides).get("stack")
 

@@ -13,7 +13,7 @@ from zoo.config.tasks import Command
 from zoo.core import paths, planning
 from zoo.environments import external, interpreters, machine, selection, stacks, store
 from zoo.runs import context, resume
-from zoo.tasks import registry
+from zoo.tasks import discovery, registry
 
 
 def lines(verb: str, overrides: Overrides, capture: Path | None = None) -> list[str]:
@@ -28,7 +28,7 @@ def lines(verb: str, overrides: Overrides, capture: Path | None = None) -> list[
     reference = references.chosen(overrides)
     remarks = references.remarks(reference, here) if reference else []
     overrides = registry.expand(verb, overrides)
-    command = registry.command_of(verb, overrides)
+    command = discovery.command_of(verb, overrides)
     reached, unchecked = (None, []) if capture else _checked(command, overrides)
     if reached is None:
         composed, choice = context.resolve(command, overrides.without(resume.KEY), here, reference)

@@ -1,4 +1,4 @@
-"""Find the tasks: a module below ``zoo/tasks`` that declares a ``TASK`` is one; no list is kept by hand."""
+"""Find tasks and their commands: a module below ``zoo/tasks`` that declares a ``TASK`` is a task."""
 
 import functools
 import importlib
@@ -6,9 +6,14 @@ import re
 from pathlib import Path
 from typing import Any
 
+from zoo.config import config_files, references
+from zoo.config.overrides import Overrides
 from zoo.config.tasks import Command, Task
-from zoo.core.errors import ZooError
+from zoo.core.errors import ZooError, unknown
+from zoo.runs import result
 
+# What is timed where neither a benchmark nor a model is named.
+DEFAULT_BENCHMARK = "encode"
 _DECLARATION = re.compile(r'^TASK = Task\(\s*"(\w+)"', re.MULTILINE)
 
 
@@ -45,8 +50,30 @@ def benchmarks() -> list[str]:
 def command(verb: str, name: str) -> Command[Any]:
     """Return the command of a verb for a task."""
     declared = task(name)
-    result = declared.command(verb)
-    if result is None:
+    found = declared.command(verb)
+    if found is None:
         verbs = " and ".join(f"`{each.verb}`" for each in declared.commands)
         raise ZooError(f"Models of task {name!r} do not support `{verb}`", f"They support {verbs}.")
-    return result
+    return found
+
+
+def command_of(verb: str, overrides: Overrides) -> Command[Any]:
+    """Return the command of a verb for the task of the overrides."""
+    return command(verb, task_of(verb, overrides))
+
+
+def task_of(verb: str, overrides: Overrides) -> str:
+    """Return the task of the model that overrides name, or of the model that their ``run=`` trained."""
+    overrides = references.expand(overrides)
+    model, run, bench = map(overrides.get, ("model", "run", "bench"))
+    if verb == "bench" and (bench or not model):
+        return _benchmark(bench) if bench else DEFAULT_BENCHMARK
+    if verb == "train" or model or not run:
+        return config_files.task_of(model)
+    return config_files.task_of(result.named(run, overrides.get("output.root")).record.get("model"))
+
+
+def _benchmark(name: str) -> str:
+    if name not in modules() or task(name).needs_model:
+        raise unknown("benchmark", name, benchmarks())
+    return name

@@ -7,23 +7,18 @@ from zoo.config import compose, config_files, references
 from zoo.config.overrides import Overrides
 from zoo.config.tasks import Command
 from zoo.core import console, paths, uses
-from zoo.core.errors import INTERRUPTED, ZooError, unknown
+from zoo.core.errors import INTERRUPTED, ZooError
 from zoo.environments import machine, store
 from zoo.runs import context, result, resume
 from zoo.runs.records import RECORD, Json
 from zoo.runs.records import read as read_record
 from zoo.runs.result import Run
-from zoo.tasks import discovery, export_table, exporting, summaries
+from zoo.tasks import discovery, export_table, exporting, summaries, sweeps
 from zoo.weights import zoo_networks
-
-# What is timed where neither a benchmark nor a model is named.
-DEFAULT_BENCHMARK = "encode"
 
 
 def dispatch(verb: str, overrides: Overrides) -> Run:
     """Run the command of a verb for the task of the overrides."""
-    from zoo.tasks import sweeps  # which executes runs by this module
-
     paths.make_cache()
     if sweeps.is_elsewhere(overrides):
         return sweeps.single(verb, overrides)
@@ -32,7 +27,7 @@ def dispatch(verb: str, overrides: Overrides) -> Run:
         if complete:
             return complete
         overrides = expand(verb, overrides)
-        run: Run = command_of(verb, overrides).run(overrides)
+        run: Run = discovery.command_of(verb, overrides).run(overrides)
         if verb == "train":
             _export_after(run, overrides)
     return run
@@ -53,7 +48,7 @@ def prepare(verb: str, overrides: Overrides) -> None:
     """Build the environment that a run would use, where it is not there yet."""
     paths.make_cache()
     overrides = expand(verb, overrides)
-    command, here = command_of(verb, overrides), machine.probe()
+    command, here = discovery.command_of(verb, overrides), machine.probe()
     composed, choice = context.resolve(command, overrides.without(resume.KEY), here, references.chosen(overrides))
     if composed.settings.backend.python is None:
         console.say(f"{choice.stack.name}: {store.ensure(choice.stack, here.platform).folder}")
@@ -73,7 +68,7 @@ def _export_after(run: Run, overrides: Overrides) -> None:
     if wanted is None:
         return
     try:
-        exported = command_of("export", wanted).run(wanted)
+        exported = discovery.command_of("export", wanted).run(wanted)
         if exported.exit == "interrupted":
             raise ZooError("it was interrupted", exit_code=INTERRUPTED)
     except ZooError as error:
@@ -83,11 +78,6 @@ def _export_after(run: Run, overrides: Overrides) -> None:
         error.remedy = "\n".join(filter(None, (error.remedy, again)))
         raise
     console.say("\n".join(export_table.summary(exported)))
-
-
-def command_of(verb: str, overrides: Overrides) -> Command[Any]:
-    """Return the command of a verb for the task of the overrides."""
-    return discovery.command(verb, task_of(verb, overrides))
 
 
 def command_of_run(run: Run) -> Command[Any]:
@@ -103,30 +93,13 @@ def figures_of(record: Json) -> tuple[str, ...]:
     return command.figures if command else ("loss",)
 
 
-def task_of(verb: str, overrides: Overrides) -> str:
-    """Return the task of the model that overrides name, or of the model that their ``run=`` trained."""
-    overrides = references.expand(overrides)
-    model, run, bench = map(overrides.get, ("model", "run", "bench"))
-    if verb == "bench" and (bench or not model):
-        return _benchmark(bench) if bench else DEFAULT_BENCHMARK
-    if verb == "train" or model or not run:
-        return config_files.task_of(model)
-    return config_files.task_of(result.named(run, overrides.get("output.root")).record.get("model"))
-
-
-def _benchmark(name: str) -> str:
-    if name not in discovery.modules() or discovery.task(name).needs_model:
-        raise unknown("benchmark", name, discovery.benchmarks())
-    return name
-
-
 def compose_settings(verb: str, overrides: Overrides) -> Any:
     """Compose and check the settings that a verb would run with."""
-    return compose.compose(command_of(verb, overrides), overrides)
+    return compose.compose(discovery.command_of(verb, overrides), overrides)
 
 
 def composed_text(verb: str, overrides: Overrides) -> str:
     """Return the settings that a verb would run with, as YAML."""
     if verb in ("infer", "evaluate"):
         overrides = expand(verb, overrides)
-    return context.composed_text(command_of(verb, overrides), overrides)
+    return context.composed_text(discovery.command_of(verb, overrides), overrides)

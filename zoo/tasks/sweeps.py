@@ -7,6 +7,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 
+from zoo.config import compose
 from zoo.config.overrides import Overrides
 from zoo.config.schemas.launching import LauncherSettings
 from zoo.core import console
@@ -17,7 +18,7 @@ from zoo.execution.sweeps import attempts, drive, record, table
 from zoo.execution.sweeps.record import Element, Sweep
 from zoo.runs import lock, result, resume
 from zoo.runs.result import Run
-from zoo.tasks import registry
+from zoo.tasks import discovery
 
 ENGINE = ".engine"
 # Settings of a launcher that a sweep's record is believed in; the others execute programs or contact addresses.
@@ -99,7 +100,8 @@ def _checked(verb: str, elements: list[Element], launcher: Overrides) -> Launche
     """Compose the settings of all elements, so that mistakes come before anything is done."""
     settings = LauncherSettings()
     for element in elements:
-        settings = registry.compose_settings(verb, Overrides.parse(element.words) | launcher).launcher
+        words = Overrides.parse(element.words) | launcher
+        settings = compose.compose(discovery.command_of(verb, words), words).launcher
     launchers.load(settings.name)
     return settings
 

@@ -75,7 +75,7 @@ def validate(overrides: Overrides) -> Verdict:
 
 
 def _check_task(overrides: Overrides) -> None:
-    task = registry.task_of("train", overrides)
+    task = discovery.task_of("train", overrides)
     known = {part.name for part in dataclasses.fields(discovery.command("train", task).schema)}
     if not {"data", "preset"} <= known:
         raise ZooError(f"Evidence is a figure on data; models of task {task!r} have none", "Use `train`.")

@@ -12,7 +12,7 @@ from zoo.config.overrides import Overrides
 from zoo.config.schemas.serving import NAME, ServeConfig
 from zoo.core.errors import ZooError
 from zoo.serving.served import Served
-from zoo.tasks import registry
+from zoo.tasks import discovery, registry
 
 
 def opened(overrides: Overrides, folder: Path, limits: ServeConfig, taken: set[str]) -> Served:
@@ -30,7 +30,7 @@ def opened(overrides: Overrides, folder: Path, limits: ServeConfig, taken: set[s
     overrides = registry.expand("infer", overrides)
     modules = [importlib.import_module(f"{__name__}.{each.name}") for each in pkgutil.iter_modules(__path__)]
     kinds = {module.Kind.task: module.Kind for module in modules}
-    task = registry.task_of("infer", overrides)
+    task = discovery.task_of("infer", overrides)
     if task not in kinds:
         raise ZooError(f"Models of task {task!r} cannot be served", f"These can: {', '.join(kinds)}.")
     place = folder / name
