@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from zoo.config import compose, config_files, documentation
+from zoo.config import arguments, compose, config_files, setting
 from zoo.config.overrides import Overrides
 from zoo.config.schemas import classifiers, common
 from zoo.config.schemas import image_classification as schemas
@@ -135,6 +135,38 @@ def test_one_mistake_names_what_was_received_and_what_is_valid(override: str, pa
     assert override.split("=")[0].lstrip("+") in message
 
 
+@pytest.mark.parametrize(
+    ("model", "override", "words"),
+    [
+        ("mnist_dense", "units=0", "model.units must be from 1 to 65,536, got 0"),
+        ("transformer/classifier", "layers=0", "model.layers must be from 1 to 256, got 0"),
+        ("transformer/lm", "d_model=0", "model.d_model must be from 1 to 16,384, got 0"),
+        ("transformer/lm", "heads=3", "model.heads must divide model.d_model, 128, got 3"),
+        (
+            "transformer/classifier",
+            "pooling=men",
+            "model.pooling must be one of mean, max, first, got 'men'",
+        ),
+        ("mobilenet", "activation=gelu", "model.activation must be one of relu6, relu, got 'gelu'"),
+        ("style_transfer/fast", "filters=0", "model.filters must be from 1 to 256, got 0"),
+        ("keras/ResNet50", "input_size=8", "model.input_size must be from 32 to 1,024, got 8"),
+    ],
+)
+def test_arguments_of_a_model_are_checked_by_the_host(model: str, override: str, words: str) -> None:
+    assert words in refusal(f"model={model}", f"model.{override}")
+
+
+@pytest.mark.parametrize("model", config_files.options("model"))
+def test_every_argument_of_every_model_is_declared(model: str) -> None:
+    row = arguments.row_of(model)
+    declared = arguments.declared(row)
+    assert declared.keys() == config_files.model_arguments(row).keys()
+    assert all(each.meaning for each in declared.values())
+    assert not [key for key, each in declared.items()
+                if not isinstance(each.default, bool) and not each.valid and not each.range()]  # fmt: skip
+    assert arguments.problems(arguments.plain(row)) == []
+
+
 def test_infer_says_what_is_missing() -> None:
     message = refusal(verb="infer")
     assert "run is missing" in message
@@ -188,7 +220,7 @@ def test_every_data_set_composes_with_every_preset(data: str, preset: str) -> No
 
 def test_every_setting_is_documented() -> None:
     for schema in (command.schema for command in discovery.commands()):
-        keys = {key for key, _, _ in documentation.documented(schema)}
+        keys = {key for key, _, declared in setting.walk(schema()) if declared.meaning}
         internal = {"model", "preset", "backend.name", "data.name"}
         assert set(_leaves(schema)) - keys <= internal
 

@@ -35,7 +35,8 @@ def test_a_loss_stays_below_what_is_promised(loss: float, met: bool) -> None:
 @pytest.mark.parametrize(
     "override",
     ["seed=7", "data.root=other.txt", "output.root=there", "trainer.hang_minutes=3", "backend.probes=false",
-     "tensorboard=true", "trainer.epochs=4", "trainer.export=[npz]"],
+     "tensorboard=true", "trainer.epochs=4", "trainer.export=[npz]", "distributed.processes=2",
+     "distributed.threads=3"],
 )  # fmt: skip
 def test_settings_that_do_not_bear_on_the_figure_leave_the_promise(override: str) -> None:
     assert "expected" in judged(override)

@@ -16,6 +16,7 @@ from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
 
+from zoo.config import declared
 from zoo.core import paths
 from zoo.environments import machine
 from zoo.runs.records import Json
@@ -33,8 +34,6 @@ FIELDS: dict[str, tuple[str, ...]] = {
                              "differences"),
     "stopped": (), "verb": (), "versions": (), "zoo_version": (),
 }  # fmt: skip
-# Settings that say only where something lies here.
-PLACES = ("output", "launcher", "mlflow", "tensorboard")
 # Names that many machines have: they tell nothing of anybody, and mean other things in a log.
 COMMON = {
     "root",
@@ -160,11 +159,20 @@ class Cleaner:
             }
         if "finished" in kept:
             kept["finished"] = str(kept["finished"])[:10]  # the day tells enough
-        if isinstance(kept.get("config"), dict):
-            kept["config"] = {name: part for name, part in kept["config"].items() if name not in PLACES}
+        for name in ("config", "adjusted"):
+            if isinstance(kept.get(name), dict):
+                kept[name] = _public(kept[name])
         if isinstance(kept.get("command"), list):
-            kept["command"] = [word for word in kept["command"] if not word.startswith("output.")]
+            kept["command"] = [word for text in kept["command"] if (word := declared.public(text))]
         return kept
+
+
+def _public(settings: Json, prefix: str = "") -> Json:
+    """Return nested settings without those that tell of this machine."""
+    kept = {name: part for name, part in settings.items() if not declared.is_private(f"{prefix}{name}")}
+    return {
+        name: _public(part, f"{prefix}{name}.") if isinstance(part, dict) else part for name, part in kept.items()
+    }
 
 
 def _parts(value: Any, parts: tuple[str, ...]) -> Any:

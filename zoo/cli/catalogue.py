@@ -3,7 +3,7 @@
 from pathlib import Path
 from typing import Any
 
-from zoo.config import config_files, references
+from zoo.config import arguments, config_files, references
 from zoo.core import paths
 from zoo.core import schema as row_files
 from zoo.environments import stacks
@@ -23,7 +23,7 @@ def models() -> Rows:
     """Return one row for each model."""
     rows = []
     for name in config_files.options("model"):
-        settings = read_yaml(paths.CONFIGS / "model" / f"{name}.yaml")
+        settings = arguments.plain(arguments.row_of(name))
         rest = {key: value for key, value in settings.items() if key not in ("name", "about")}
         shown = ", ".join(f"{key}={value}" for key, value in rest.items())
         rows.append({"model": name, "what": str(settings.get("about", "")), "settings": shown})

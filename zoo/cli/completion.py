@@ -103,19 +103,20 @@ def _choices(parser: argparse.ArgumentParser, before: list[str]) -> Iterator[str
 
 def _settings(verb: str, before: list[str], last: str) -> Iterator[str]:
     """Yield groups and keys, or the values of the one that is being set."""
-    from zoo.config import config_files, documentation
-    from zoo.config.schemas.launching import launcher_names
+    from zoo.config import config_files, setting
     from zoo.tasks import discovery
 
     key, is_value, _ = last.partition("=")
     task = config_files.task_of(next((word[6:] for word in reversed(before) if word.startswith("model=")), None))
     commands = [each for each in discovery.commands() if each.verb == verb]
     commands = [each for each in commands if each.task == task] or commands
-    values: dict[str, list[str]] = {"launcher": launcher_names()}
+    values: dict[str, list[str]] = {}
     for command in commands:
         values |= config_files.groups(command.file)
-        for name, default, _ in documentation.documented(command.schema):
-            values.setdefault(name, ["true", "false"] if default in ("true", "false") else [])
+        for name, default, declared in setting.walk(command.schema()):
+            if declared.meaning:
+                values.setdefault(name, ["true", "false"] if isinstance(default, bool) else declared.valid)
+    values["launcher"] = values.get("launcher.name", [])
     if verb == "bench":
         values["bench"] = discovery.benchmarks()
     if verb == "train":

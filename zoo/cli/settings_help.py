@@ -1,15 +1,28 @@
 """The text of `zoo help`: every setting with its default and its meaning, group by group."""
 
+from collections.abc import Iterator
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 from zoo.cli.catalogue import read_yaml
-from zoo.config import config_files, documentation, model_files
+from zoo.config import arguments, config_files, model_files, setting
 from zoo.config.schemas.serving import ServeConfig
+from zoo.config.setting import Setting
 from zoo.config.tasks import Command
 from zoo.core import paths
 from zoo.core.errors import unknown
 from zoo.tasks import discovery
+
+
+@dataclass(frozen=True)
+class _Use:
+    """A setting as one command has it."""
+
+    verb: str
+    task: str
+    default: str
+    declared: Setting
 
 
 def lines(topic: str | None) -> list[str]:
@@ -19,9 +32,9 @@ def lines(topic: str | None) -> list[str]:
     sections: dict[str, list[str]] = {}
     for command in discovery.commands():
         for group, names in config_files.groups(command.file).items():
-            sections.setdefault(group, [f"{group}=NAME, for {command.verb}:", *_options(group, names)])
-        _add(sections, command.file, command.schema)
-    _add(sections, "serve", ServeConfig)
+            sections.setdefault(group, [f"{group}=NAME:", *_options(group, names)])
+    for group, keys in _settings().items():
+        sections.setdefault(group, [f"{group}:"]).extend(_lines(keys))
     benches = [f"  bench={each.task:<18} python -m zoo help {each.file}" for each in _benches()]
     sections["bench"] = ["bench=NAME, for bench:", *benches]
     if topic is None:
@@ -35,14 +48,63 @@ def _benches() -> list[Command[Any]]:
     return [command for command in discovery.commands() if command.verb == "bench"]
 
 
-def _add(sections: dict[str, list[str]], file: str, schema: type[Any]) -> None:
-    """Add the settings of a schema to the sections of their groups."""
-    for key, default, words in documentation.documented(schema):
-        group = key.split(".")[0] if "." in key else file
-        sections.setdefault(group, [f"{group}:"])
-        line = f"  {key:<24} {default:<10} {words}"
-        if line not in sections[group]:
-            sections[group].append(line)
+def _settings() -> dict[str, dict[str, list[_Use]]]:
+    """Return every use of every setting by group, which is the defaults file for keys without one, and by key."""
+    groups: dict[str, dict[str, list[_Use]]] = {}
+    schemas: list[tuple[str, str, str, type]] = [
+        (each.verb, each.task, each.file, each.schema) for each in discovery.commands()
+    ]
+    for verb, task, file, schema in [*schemas, ("serve", "", "serve", ServeConfig)]:
+        for key, value, declared in setting.walk(schema()):
+            if declared.meaning:
+                group = key.split(".")[0] if "." in key else file
+                use = _Use(verb, task, _default(value), declared)
+                groups.setdefault(group, {}).setdefault(key, []).append(use)
+    return groups
+
+
+def _default(value: Any) -> str:
+    if value is None:
+        return "null"
+    return "" if isinstance(value, list | dict) else str(value).lower()
+
+
+def _lines(keys: dict[str, list[_Use]]) -> list[str]:
+    """Describe the settings of a group, one line each."""
+    having = {(use.verb, use.task) for uses in keys.values() for use in uses}
+    described = []
+    for key, uses in keys.items():
+        defaults = [use.default for use in uses]
+        usual, declared = max(defaults, key=defaults.count), uses[0].declared
+        words = "; ".join(filter(None, [declared.meaning, _valid(declared), *_where(uses, usual, having)]))
+        described.append(f"  {key:<24} {usual:<10} {words}")
+    return described
+
+
+def _valid(declared: Setting) -> str:
+    if declared.valid:
+        return f"one of {', '.join(declared.valid)}"
+    return declared.range()
+
+
+def _where(uses: list[_Use], usual: str, having: set[tuple[str, str]]) -> Iterator[str]:
+    """Say which tasks of a group lack a setting, and which have another default."""
+    pairs = {(use.verb, use.task) for use in uses}
+    lacking = having - pairs
+    if lacking:
+        yield (
+            f"not for {_names(lacking, having)}" if len(lacking) < len(pairs) else f"only for {_names(pairs, having)}"
+        )
+    for default in sorted({use.default for use in uses} - {usual}):
+        yield f"{default} for {_names({(use.verb, use.task) for use in uses if use.default == default}, having)}"
+
+
+def _names(pairs: set[tuple[str, str]], having: set[tuple[str, str]]) -> str:
+    """Name commands: by their task alone where there is one verb, by their verb where all of its tasks are meant."""
+    if len({verb for verb, _ in having}) == 1:
+        return ", ".join(sorted(task for _, task in pairs))
+    whole = {verb for verb, _ in pairs if {pair for pair in having if pair[0] == verb} <= pairs}
+    return ", ".join(sorted({verb if verb in whole else f"{verb} {task}" for verb, task in pairs}))
 
 
 def _model(name: str) -> list[str]:
@@ -57,7 +119,11 @@ def _model(name: str) -> list[str]:
         return [f"{name}: {words}", "  model.input_size=None, which is what it is made for"]
     if name not in config_files.options("model"):
         raise unknown("model", name, config_files.options("model"))
-    return _options("model", [name])
+    row = arguments.row_of(name)
+    declared = arguments.declared(row)
+    described = [f"  {f'model.{key}':<24} {_default(each.default):<10} {each.meaning}; {_valid(each)}".rstrip("; ")
+                 for key, each in declared.items()]  # fmt: skip
+    return [f"{name}: {row['about']}", *(described or ["  no settings"])]
 
 
 def _options(group: str, names: list[str]) -> list[str]:
@@ -66,7 +132,7 @@ def _options(group: str, names: list[str]) -> list[str]:
     for name in names:
         path = paths.CONFIGS / group / f"{name}.yaml"
         row = read_yaml(path)
-        row = row.get("data", row) if group == "data" else row
+        row = row.get("data", row) if group == "data" else arguments.plain(row)
         described.append(f"  {name:<24} {row.get('about') or _comment(path)}".rstrip())
         if group == "model":
             settings = [f"model.{key}={value}" for key, value in config_files.model_arguments(row).items()]

@@ -13,7 +13,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, Generic
 
-from zoo.config import config_files, model_files, ranges
+from zoo.config import arguments, config_files, model_files
 from zoo.config.overrides import Override, Overrides, all_at_once, leaves
 from zoo.config.schemas.common import Settings
 from zoo.config.tasks import Command, S
@@ -92,7 +92,7 @@ def _checked(
     from omegaconf import OmegaConf
 
     settings: Any = OmegaConf.to_object(tree)
-    problems = [*problems, *settings.problems(), *ranges.problems(settings.launcher.checks())]
+    problems = [*problems, *settings.problems()]
     if problems:
         raise all_at_once(problems)
     return Composed(command, overrides, settings, tree, set_by)
@@ -217,7 +217,8 @@ def _base(command: Command[Any], picked: Overrides, row: dict[str, Any] | None) 
         composed, layers = _compose_files(command.file, choices, paths.CONFIGS, paths.ROOT, changed)
         composed = copy.deepcopy(composed)
         groups = config_files.groups(command.file)
-        composed |= {"model": row} if row else {}
+        if row or composed.get("model"):
+            composed["model"] = row or arguments.plain(composed["model"])
         hints = typing.get_type_hints(command.schema)
         for group, kind in hints.items():
             if group in groups and dataclasses.is_dataclass(kind):

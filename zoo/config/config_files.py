@@ -3,7 +3,7 @@
 from pathlib import Path
 from typing import Any
 
-from zoo.config import model_files
+from zoo.config import arguments, model_files
 from zoo.config.overrides import leaves
 from zoo.config.schemas.common import Arguments
 from zoo.core import paths
@@ -72,10 +72,7 @@ def default_arguments(model: str) -> Arguments:
 
 def _file_of(model: str | None) -> Arguments:
     """Return what the file of a model of the zoo says; nothing where there is no such file."""
-    if model not in options("model"):
-        return {}
-    content: Arguments = yaml_schema.read_yaml(paths.CONFIGS / "model" / f"{model}.yaml")
-    return content
+    return arguments.plain(arguments.row_of(model)) if model in options("model") else {}
 
 
 def recipe_file(model: str, backend: str) -> Path | None:

@@ -4,7 +4,7 @@ import ast
 import functools
 import re
 
-from zoo.config.ranges import one_of
+from zoo.config.setting import one_of
 from zoo.core.paths import PACKAGE, worker_modules
 
 QUANTIZATIONS = ("none", "float16", "dynamic", "int8")
@@ -29,8 +29,6 @@ def problems(key: str, names: list[str], quantize: str = "none") -> list[str | N
         quantize: how each is to be quantized.
     """
     known = formats()
-    if quantize not in QUANTIZATIONS:
-        return [one_of("quantize", quantize, QUANTIZATIONS)]
     return [one_of(key, name, known) or _quantization_problem(name, quantize) for name in names]
 
 

@@ -1,18 +1,14 @@
 """Settings that differ from the defaults, ``group=option`` and ``key=value``: parsed once, each with its layer."""
 
 import functools
-import importlib
 import itertools
 import numbers
-import pkgutil
 import re
-import typing
 from collections.abc import Collection, Iterable, Iterator, Mapping
-from dataclasses import dataclass, fields, is_dataclass
+from dataclasses import dataclass
 from typing import Any
 
-from zoo.config import model_files, schemas
-from zoo.config.schemas.common import Settings
+from zoo.config import declared, model_files
 from zoo.core.errors import ZooError, bulleted
 
 # Hydra's parser recurses once for each.
@@ -23,8 +19,6 @@ RESUME, REFERENCE = "resume", "reference"
 USER = "user"
 # Words that the parser of the command line takes for something else than text.
 NOT_TEXT = ("null", "true", "false", "nan", "inf")
-# Keys whose values are words with commas between.
-WORDS = ("launcher.hosts", "launcher.options")
 
 
 @dataclass(frozen=True)
@@ -167,12 +161,12 @@ def _parse_one(text: str, layer: str, literal: Collection[str]) -> Override | st
     from hydra.errors import HydraException
 
     key, equals, value = text.partition("=")
-    if equals and (key in literal or key in path_keys() or _is_model_file(key, value)):
-        return Override(key, _path(value), text, layer)
-    if equals and key in WORDS:
+    if equals and key in declared.word_keys():
         inside = value.strip().removeprefix("[").removesuffix("]")
         words = [word.strip().strip("'\"") for word in inside.split(",") if word.strip()]
         return Override(key, words, text, layer)
+    if equals and (key in literal or key in path_keys() or _is_model_file(key, value)):
+        return Override(key, _path(value), text, layer)
     if sum(map(text.count, "[{(")) > MAX_BRACKETS:
         return f"{key[:200]!r} is given a value of more than {MAX_BRACKETS} brackets"
     try:
@@ -217,7 +211,7 @@ def all_at_once(problems: list[str]) -> ZooError:
 
 def override(key: str, value: Any) -> str:
     """Return ``KEY=VALUE`` as the command line has it: text that its parser would split is quoted."""
-    if isinstance(value, list) and key in WORDS:
+    if isinstance(value, list) and key in declared.word_keys():
         return f"{key}=[{','.join(value)}]"
     return f"{key}={value if isinstance(value, str) and key in path_keys() else _text(value)}"
 
@@ -249,24 +243,6 @@ def leaves(settings: Mapping[str, Any], prefix: str = "") -> Iterator[tuple[str,
 
 @functools.cache
 def path_keys() -> frozenset[str]:
-    """Return the keys of all schemas whose values are paths or free text, see :func:`common.text_field`."""
-    for module in pkgutil.iter_modules(schemas.__path__, f"{schemas.__name__}."):
-        importlib.import_module(module.name)
-    known = list(_subclasses(Settings))
-    keys = {RESUME, REFERENCE, *(key for schema in known for key in _literal_keys(schema))}
-    return frozenset(keys | {short for each in known for short, full in each.shorthands.items() if full in keys})
-
-
-def _subclasses(schema: type[Any]) -> Iterator[type[Any]]:
-    for child in schema.__subclasses__():
-        yield child
-        yield from _subclasses(child)
-
-
-def _literal_keys(schema: type[Any], prefix: str = "") -> Iterator[str]:
-    hints = typing.get_type_hints(schema)
-    for part in fields(schema):
-        if is_dataclass(hints[part.name]):
-            yield from _literal_keys(hints[part.name], f"{prefix}{part.name}.")
-        elif part.metadata.get("literal"):
-            yield prefix + part.name
+    """Return the keys whose values are paths or free text, in all schemas and as they may be written for short."""
+    keys = {RESUME, REFERENCE, *declared.literal_keys()}
+    return frozenset(keys | {short for short, full in declared.shorthands() if full in keys})

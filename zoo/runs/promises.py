@@ -3,18 +3,12 @@
 import dataclasses
 from typing import Any
 
-from zoo.config import bounds, compose
+from zoo.config import bounds, compose, setting
 from zoo.config.overrides import Overrides, leaves
-from zoo.config.schemas.common import FaultTolerance
 from zoo.config.schemas.image_classification import TrainConfig
 from zoo.config.schemas.text import TextTraining
 from zoo.config.tasks import Command
 from zoo.runs.records import Json, RunRecord
-
-# Settings that say where, how monitored or how fast a training runs; a promise applies whatever they are.
-IGNORED_GROUPS = ("backend", "output", "expect", "launcher")
-IGNORED = {"stack", "seed", "linear_baseline", "tensorboard", "mlflow", "data.root", "trainer.jit", "trainer.export"}
-IGNORED |= {f"trainer.{part.name}" for part in dataclasses.fields(FaultTolerance)}
 
 
 def judge(command: Command[Any], settings: TrainConfig | TextTraining, record: RunRecord) -> Json:
@@ -47,18 +41,26 @@ def not_applicable(record: Json) -> str:
 
 def changes(command: Command[Any], settings: TrainConfig | TextTraining) -> list[str]:
     """Return settings that differ from the recipe and affect the figures: ``trainer.epochs=1 (recipe: 4)``."""
-    chosen = {"model": settings.model["name"], "backend": settings.backend.name, "data": settings.data.name}
-    recipe = compose.compose(command, Overrides.of(chosen))
-    usual = dict(leaves(dataclasses.asdict(recipe)))
+    rows = differences(command, dataclasses.asdict(settings), "model", "backend", "data")
+    return [f"{name}={_text(value)} (recipe: {_text(usual)})" for name, value, usual in rows]
+
+
+def differences(command: Command[Any], config: Json, *groups: str) -> list[tuple[str, Any, Any]]:
+    """Return name, value and the recipe's value of each setting that affects the figures and is not the recipe's.
+
+    Args:
+        command: one that trains.
+        config: all settings of a training.
+        groups: chosen for the recipe as in the training.
+    """
+    chosen = {group: config[group]["name"] if isinstance(config[group], dict) else config[group] for group in groups}
+    composed = compose.compose(command, Overrides.of(chosen))
+    recipe = dict(leaves(dataclasses.asdict(composed)))
     return [
-        f"{name}={_text(value)} (recipe: {_text(usual.get(name))})"
-        for name, value in leaves(dataclasses.asdict(settings))
-        if value != usual.get(name) and not _is_ignored(name)
+        (name, value, recipe.get(name))
+        for name, value in leaves(config)
+        if value != recipe.get(name) and setting.of(command.schema, name).affects is setting.NUMBERS
     ]
-
-
-def _is_ignored(name: str) -> bool:
-    return name in IGNORED or name.partition(".")[0] in IGNORED_GROUPS
 
 
 def _text(value: Any) -> str:

@@ -7,10 +7,9 @@ import shlex
 from pathlib import Path
 from typing import Any
 
-from zoo.config import config_files, model_files, references
+from zoo.config import config_files, declared, model_files, references, setting
 from zoo.config.overrides import RESUME, USER, Override, Overrides, leaves
-from zoo.config.ranges import TRAINING_PRECISIONS
-from zoo.config.schemas.common import Output, Settings
+from zoo.config.schemas.common import TRAINING_PRECISIONS, Output, Settings
 from zoo.core import console
 from zoo.core.errors import ZooError, listed
 from zoo.core.files import parts_of
@@ -22,23 +21,9 @@ from zoo.runs.records import Json, RunRecord
 KEY = RESUME
 # Begin the run that output.name names, or go on with it where it has begun: for commands that are repeated.
 AUTO = "auto"
-# Settings that may be adjusted on the way, and then hold for each later resumption.
-ADJUSTABLE = ("trainer.batch_size", "trainer.epochs")
-# Settings that may differ from those the run was started with. All others would make it another run.
-FREE = (
-    "backend.", "output.", "stack", "launcher", "distributed.",
-    "trainer.epochs", "trainer.batch_size", "trainer.max_minutes",
-    "trainer.max_memory_gb", "trainer.disk_reserve_gb", "trainer.checkpoint_minutes", "trainer.keep_checkpoints",
-    "trainer.on_nan", "trainer.on_oom", "trainer.on_hangup", "trainer.hang_minutes", "trainer.restarts",
-    "trainer.export", "tensorboard", "mlflow", "save", "overwrite",
-    "checkpoint_minutes", "every",
-)  # fmt: skip
 PRECISION = "trainer.precision"
-# Settings that a record is not believed in: what they name lies outside of the run folder.
-OUTWARD = (
-    "backend.python", "mlflow", "save", "overwrite",
-    "launcher.address", "launcher.hosts", "launcher.python", "launcher.options",
-)  # fmt: skip
+# What names and describes a model; its checksum and arguments are compared.
+NAMED = ("model.file", "model.about")
 NEEDED = {"run_id": str, "config": dict, "phases": dict, "backend": str, "stack.name": str, "command": list}
 
 
@@ -119,9 +104,15 @@ def _first_overrides(record: RunRecord, folder: Path, given: Overrides) -> Overr
         first = first.without(*(entry.key for entry in outward))
     if not (given.is_given("stack") or given.is_given("backend")):
         first = first.with_(KEY, {"stack": record.stack["name"]})
-    adjusted = {key: value for key in ADJUSTABLE if isinstance(value := record.get("adjusted", {}).get(key), int)}
     kept = {key: value for key, value in _of_recipe(record).items() if first.get(key) is None}
-    return first.with_(KEY, kept | adjusted)
+    return first.with_(KEY, kept | _adjusted(record))
+
+
+def _adjusted(record: RunRecord) -> Json:
+    """Return what earlier resumptions changed: numbers, and the place of the data."""
+    given, places = record.get("adjusted", {}), declared.literal_keys()
+    kinds = {key: str if key in places else int for key in declared.adjustable_keys()}
+    return {key: given[key] for key, kind in kinds.items() if isinstance(given.get(key), kind)}
 
 
 def _of_recipe(record: RunRecord) -> Json:
@@ -150,7 +141,7 @@ def reaches_out(entry: Override) -> bool:
         return value not in references.names()
     if key == "model":  # a file would be executed
         return value not in config_files.options("model") and not model_files.is_application(value)
-    return key in OUTWARD or (key == "backend" and "{" in value)
+    return declared.is_outward(key) or (key == "backend" and "{" in value)
 
 
 def _command(record: RunRecord, folder: Path) -> list[str]:
@@ -180,19 +171,25 @@ def adjustments(settings: Settings, record: RunRecord) -> Json:
     """Return the settings that this resumption changes and later ones keep."""
     before = dict(leaves(record.config)) | record.get("adjusted", {})
     now = dict(leaves(dataclasses.asdict(settings)))
-    return {key: now[key] for key in ADJUSTABLE if key in before and key in now and now[key] != before[key]}
+    known = [key for key in declared.adjustable_keys() if key in before and key in now]
+    return {key: now[key] for key in known if now[key] != before[key]}
 
 
 def refuse_changes(settings: Settings, record: RunRecord) -> None:
     """Stop where the settings would make another run of it."""
     before, now = dict(leaves(record.config)), dict(leaves(dataclasses.asdict(settings)))
     changed = [
-        f"{key} was {before[key]!r} and is {now[key]!r}"
+        key
         for key in sorted(before.keys() & now.keys())
-        if before[key] != now[key] and not key.startswith(FREE) and key != "model.file"
+        if before[key] != now[key] and not setting.of(type(settings), key).is_resumable and key not in NAMED
     ]
     if changed:
-        raise ZooError(f"This would be another run: {listed(changed, '; ')}", "Leave these out, or train anew.")
+        asked, had = (listed([f"{key}={_text(row[key])}" for key in changed], " ") for row in (now, before))
+        raise ZooError(f"Cannot resume with {asked}; the run used {had}", "Remove the setting, or start a new run.")
+
+
+def _text(value: Any) -> str:
+    return "null" if value is None else str(value)
 
 
 def reopened(previous: RunRecord) -> RunRecord:
@@ -216,6 +213,6 @@ def refuse_other_data(previous: RunRecord, data: Json) -> None:
     was, is_now = previous.get("data", {}).get("sha256"), data.get("sha256")
     if was and is_now and was != is_now:
         raise ZooError(
-            f"The data are no longer those that the run was begun with: sha256 was {was}, is {is_now}",
-            "Restore the files under data.root, or train anew.",
+            f"The data differ from those that the run began with: sha256 was {was}, is {is_now}",
+            "Restore the files, give their place with data.root=PATH, or start a new run.",
         )

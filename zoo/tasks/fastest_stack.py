@@ -3,6 +3,7 @@
 Measured by scripts/benchmarks/style_transfer.py and before_after.py, see docs/benchmarks.md.
 """
 
+from zoo.config import declared, references
 from zoo.config.overrides import Overrides
 from zoo.environments import selection, stacks
 from zoo.environments.machine import Machine
@@ -10,8 +11,6 @@ from zoo.environments.machine import Machine
 STACK = "torch"
 # Where trainings were timed on several stacks; elsewhere the order of the backend's stacks holds.
 MEASURED = ("linux-x86_64",)
-# What names a stack already, or what TensorFlow alone can do.
-DECIDED = ("stack", "backend.python", "reference", "trainer.jit", "trainer.export", "tensorboard")
 
 
 def add(overrides: Overrides, here: Machine) -> Overrides:
@@ -21,7 +20,7 @@ def add(overrides: Overrides, here: Machine) -> Overrides:
         overrides: of the user.
         here: the machine to choose for.
     """
-    if any(overrides.get(key) for key in DECIDED):
+    if any(overrides.get(key) for key in (references.KEY, *declared.stack_keys())):
         return overrides
     wanted = overrides.get("backend")
     if wanted in (None, "auto"):

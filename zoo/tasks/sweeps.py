@@ -7,7 +7,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 
-from zoo.config import compose
+from zoo.config import compose, declared
 from zoo.config.overrides import Overrides
 from zoo.config.schemas.launching import LauncherSettings
 from zoo.core import console
@@ -21,8 +21,6 @@ from zoo.runs.result import Run
 from zoo.tasks import discovery
 
 ENGINE = ".engine"
-# Settings of a launcher that a sweep's record is believed in; the others execute programs or contact addresses.
-INWARD = ("name", "jobs", "retries", "cpus", "gpus", "memory_gb", "minutes", "partition")
 Execute = Callable[[Overrides], Run]
 
 
@@ -88,7 +86,8 @@ def reopen(verb: str, folder: Path, overrides: Overrides) -> Planned:
 
 def _launcher(sweep: Sweep, given: Overrides) -> Overrides:
     """Return the settings of the launcher: the sweep's own, with new ones laid over."""
-    inward = {"launcher", *(f"launcher.{name}" for name in INWARD)}
+    known = [key for key in declared.everywhere() if key.startswith("launcher.")]
+    inward = {"launcher", *(key for key in known if not declared.is_outward(key))}
     old = Overrides.parse(sweep.launcher).without(*given.layers)
     outward = old.without(*inward)
     if outward:

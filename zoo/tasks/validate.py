@@ -6,8 +6,8 @@ import shlex
 from pathlib import Path
 from typing import Any
 
-from zoo.config import bounds, config_files
-from zoo.config.overrides import Overrides, leaves
+from zoo.config import bounds, config_files, declared
+from zoo.config.overrides import Overrides
 from zoo.core import paths
 from zoo.core.errors import INTERRUPTED, ZooError
 from zoo.environments import gpus, machine
@@ -16,8 +16,6 @@ from zoo.runs.records import Json
 from zoo.tasks import discovery, registry
 
 BUSY = "other work ran on the machine, so the seconds are too long"
-# Settings that say only where files lie on one machine, and what stands for them in a command for everybody.
-_PLACES = {"data.root": "DATA", "backend.python": "PYTHON"}
 
 
 @dataclasses.dataclass(frozen=True)
@@ -172,8 +170,8 @@ def _identity(commit: str | None, version: str) -> str:
 
 def _command(record: Json) -> str:
     """The command that repeats it, without the places of this machine."""
-    given = [text for text in record["command"][4:] if not text.startswith(("output.", "stack="))]
-    words = [_without_place(text) for text in given]
+    given = [declared.public(text) for text in record["command"][4:] if not text.startswith("stack=")]
+    words = [_without_place(text) for text in given if text]
     named = {text.partition("=")[0] for text in words}
     words = [f"model={record['model']}"] * ("model" not in named) + words
     words += [f"data={record['data']['name']}"] * ("data" not in named)
@@ -181,21 +179,14 @@ def _command(record: Json) -> str:
 
 
 def _without_place(text: str) -> str:
-    key = text.partition("=")[0]
-    return f"{key}={_PLACES.get(key, 'PATH')}" if key in _PLACES or evidence.names_a_place(text) else text
+    return f"{text.partition('=')[0]}=PATH" if evidence.names_a_place(text) else text
 
 
 def _changed(settings: dict[str, Any]) -> list[str]:
-    """The settings that are not the recipe's, as ``key=value``."""
-    groups = {"model": settings["model"]["name"], "backend": settings["backend"]["name"]}
-    groups |= {"data": settings["data"]["name"], "preset": settings["preset"]}
-    plain = registry.compose_settings("train", Overrides.of(groups))
-    recipe = dict(leaves(dataclasses.asdict(plain)))
-    return [
-        f"{name}={'null' if value is None else value}"
-        for name, value in sorted(leaves(settings))
-        if name.startswith(("model.", "trainer.", "data.")) and name != "data.root" and value != recipe.get(name)
-    ]
+    """The settings that affect the figures and are not the recipe's, as ``key=value``."""
+    command = discovery.command("train", config_files.task_of(settings["model"]["name"]))
+    rows = promises.differences(command, settings, "model", "backend", "data", "preset")
+    return sorted(_without_place(f"{name}={'null' if value is None else value}") for name, value, _ in rows)
 
 
 def problems_of(record: Json) -> list[str]:

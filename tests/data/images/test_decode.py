@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 from PIL import Image
 
-from zoo.config import ranges
+from zoo.config.schemas.common import RESIZES
 from zoo.data.images import decode
 
 SIZE = (40, 60)
@@ -106,7 +106,7 @@ def test_ways_of_resizing(tmp_path: Path) -> None:
     assert decode.decode(path, (50, 50))[:, :5].max() == 0
     near = np.asarray(Image.open(path).resize((50, 50), Image.Resampling.NEAREST))
     np.testing.assert_array_equal(decode.decode(path, (50, 50), "nearest"), near)
-    for resize in ranges.RESIZES:
+    for resize in RESIZES:
         for shape in ((1, 1), (1, 3000), (3000, 1), (224, 224)):
             Image.new("RGB", (shape[1], shape[0]), (9, 9, 9)).save(tmp_path / "b.png")
             assert (decode.decode(tmp_path / "b.png", (224, 224), resize) == 9).all()

@@ -8,7 +8,10 @@ from typing import Any
 import numpy as np
 import pytest
 
-SETTINGS: dict[str, Any] = {"epochs": 3, "learning_rate": 0.1, "schedule": "constant", "warmup": 0.0, "batch_size": 1}
+SETTINGS: dict[str, Any] = {
+    "epochs": 3, "learning_rate": 0.1, "schedule": "constant", "warmup": 0.0, "batch_size": 1,
+    "checkpoint_minutes": 10.0, "keep_checkpoints": 2, "disk_reserve_gb": 0.0,
+}  # fmt: skip
 # What a checkpoint holds of a training.
 KEYS = {
     "epoch", "step", "done", "items", "epochs_without_improvement", "scale", "rollbacks", "rate", "seconds", "steps",

@@ -1,203 +1,105 @@
 """Settings of benchmarks: single operations, networks, several stacks, start-up, the transformer's encoder."""
 
 from dataclasses import dataclass, field
-from typing import Any
 
-from zoo.config import ranges
-from zoo.config.ranges import MODES, PRECISIONS, one_of, within
-from zoo.config.schemas.common import Arguments, Settings
+from zoo.config.schemas.common import MODES, PRECISIONS, Arguments, Settings
+from zoo.config.setting import setting
 
 OPERATIONS = ("row_column", "square", "convolution")
 IMPLEMENTATIONS = {"zoo": ["zoo"], "torch": ["torch"], "both": ["zoo", "torch"]}
 ENCODER_MODES = ("evaluation", "training")
 
 
-def _filled(key: str, values: list[Any]) -> str | None:
-    return None if values else f"{key} is empty"
-
-
 @dataclass
 class MatmulConfig(Settings):
-    """Settings of ``bench=matmul``.
+    """Settings of ``bench=matmul``."""
 
-    Attributes:
-        bench: matmul: single operations on numpy, the processor and the accelerator, small to large.
-        stack: name of the stack to use; null means the backend's best for this machine.
-        operations: row_column (a row of n times a column of n), square (two matrices), convolution (3x3).
-        row_column: the n to time.
-        square: edges of the matrices.
-        convolution: edges of the 8 images with 32 channels.
-        count: timed calls of each, after a warm-up round.
-        max_s: seconds after which no more rounds of one size begin; there are at least three.
-    """
-
-    bench: str = "matmul"
-    operations: list[str] = field(default_factory=lambda: list(OPERATIONS))
-    row_column: list[int] = field(default_factory=lambda: [10**power for power in range(2, 9)])
-    square: list[int] = field(default_factory=lambda: [2**power for power in range(5, 12)])
-    convolution: list[int] = field(default_factory=lambda: [2**power for power in range(3, 8)])
-    count: int = 10
-    max_s: float = 10.0
-
-    def problems(self) -> list[str]:
-        """Return everything out of range, one sentence each."""
-        return ranges.problems(
-            [
-                *(one_of("operations", name, OPERATIONS) for name in self.operations),
-                *_size_checks("row_column", self.row_column, 10**9),
-                *_size_checks("square", self.square, 32_768),
-                *_size_checks("convolution", self.convolution, 4_096),
-                within("count", self.count, 3, 10_000),
-                within("max_s", self.max_s, 0.01, 3_600),
-            ]
-        )
-
-
-def _size_checks(key: str, sizes: list[int], largest: int) -> list[str | None]:
-    return [
-        *(within(key, size, 1, largest) for size in sizes),
-        None if sizes else f"{key} must name at least one size",
-    ]
+    bench: str = setting(
+        "matmul", "matmul: single operations on numpy, the processor and the accelerator, small to large"
+    )
+    operations: list[str] = setting(
+        list(OPERATIONS), "row_column: a row of n times a column of n; square: two matrices; convolution: 3x3",
+        choices=OPERATIONS)  # fmt: skip
+    row_column: list[int] = setting(
+        [10**power for power in range(2, 9)], "each n of row_column", at_least=1, at_most=10**9, filled=True
+    )
+    square: list[int] = setting(
+        [2**power for power in range(5, 12)], "edges of the matrices", at_least=1, at_most=32_768, filled=True
+    )
+    convolution: list[int] = setting(
+        [2**power for power in range(3, 8)], "edges of the 8 images with 32 channels", at_least=1, at_most=4_096,
+        filled=True)  # fmt: skip
+    count: int = setting(10, "timed calls of each size, after a warm-up round", at_least=3, at_most=10_000)
+    max_s: float = setting(
+        10.0, "no round of a size begins after this many seconds; the first three always do", at_least=0.01,
+        at_most=3_600)  # fmt: skip
 
 
 @dataclass
 class NetworksConfig(Settings):
-    """Settings of ``bench=networks``.
+    """Settings of ``bench=networks``."""
 
-    Attributes:
-        bench: networks: build, compile and call times of the classifiers, with their outputs checked.
-        stack: name of the stack to use; null means the backend's best for this machine.
-        networks: names of the models; an empty list means all image classifiers.
-        modes: inference, training, or both.
-        batch_sizes: items at a time.
-        warm: warm-up calls that are not timed.
-        count: timed calls of each.
-        max_s: seconds after which no more calls of one row begin; there are at least three.
-    """
-
-    bench: str = "networks"
-    networks: list[str] = field(default_factory=list)
-    modes: list[str] = field(default_factory=lambda: list(MODES))
-    batch_sizes: list[int] = field(default_factory=lambda: [1, 32])
-    warm: int = 2
-    count: int = 20
-    max_s: float = 10.0
-
-    def problems(self) -> list[str]:
-        """Return everything out of range, one sentence each."""
-        return ranges.problems(
-            [
-                *(one_of("modes", mode, MODES) for mode in self.modes),
-                *(within("batch_sizes", size, 1, 65_536) for size in self.batch_sizes),
-                within("warm", self.warm, 1, 1_000),
-                within("count", self.count, 3, 10_000),
-                within("max_s", self.max_s, 0.01, 3_600),
-            ]
-        )
+    bench: str = setting(
+        "networks", "networks: build, compile and call times of the classifiers, with their outputs checked"
+    )
+    networks: list[str] = setting([], "names of the models; [] means all image classifiers")
+    modes: list[str] = setting(list(MODES), "what is timed", choices=MODES)
+    batch_sizes: list[int] = setting([1, 32], "items at a time", at_least=1, at_most=65_536)
+    warm: int = setting(2, "warm-up calls that are not timed", at_least=1, at_most=1_000)
+    count: int = setting(20, "timed calls of each network", at_least=3, at_most=10_000)
+    max_s: float = setting(
+        10.0, "no call of a row begins after this many seconds; the first three always do", at_least=0.01,
+        at_most=3_600)  # fmt: skip
 
 
 @dataclass
 class StacksConfig(Settings):
-    """Settings of ``bench=stacks``.
+    """Settings of ``bench=stacks``."""
 
-    Attributes:
-        bench: stacks: one network on several stacks and in several precisions, interleaved.
-        network: name of the model.
-        stack: the first stack, which the others are compared with; null means the backend's best for this machine.
-        compare_to: stacks that are timed on the processor in turn with the first.
-        precisions: float32, bfloat16, float16: what layers compute in; weights are always float32.
-        modes: inference, training, or both.
-        batch_size: items at a time.
-        rounds: turns of each stack.
-        turn_s: seconds of one turn, in which there is at least one call.
-    """
-
-    bench: str = "stacks"
-    network: str = "mnist"
-    compare_to: list[str] = field(default_factory=lambda: ["torch", "jax", "openvino"])
-    precisions: list[str] = field(default_factory=lambda: ["float32"])
-    modes: list[str] = field(default_factory=lambda: list(MODES))
-    batch_size: int = 32
-    rounds: int = 10
-    turn_s: float = 0.5
-
-    def problems(self) -> list[str]:
-        """Return everything out of range, one sentence each."""
-        return ranges.problems(
-            [
-                *(one_of("modes", mode, MODES) for mode in self.modes),
-                *(one_of("precisions", precision, PRECISIONS) for precision in self.precisions),
-                _filled("modes", self.modes),
-                _filled("precisions", self.precisions),
-                within("batch_size", self.batch_size, 1, 65_536),
-                within("rounds", self.rounds, 1, 10_000),
-                within("turn_s", self.turn_s, 0.0, 600.0),
-            ]
-        )
+    bench: str = setting("stacks", "stacks: one network on several stacks and in several precisions, interleaved")
+    network: str = setting("mnist", "name of the model")
+    compare_to: list[str] = setting(
+        ["torch", "jax", "openvino"], "stacks that are timed on the processor in turn with the first one"
+    )
+    precisions: list[str] = setting(
+        ["float32"], "precisions of the layers; weights are always float32", choices=PRECISIONS, filled=True
+    )
+    modes: list[str] = setting(list(MODES), "what is timed", choices=MODES, filled=True)
+    batch_size: int = setting(32, "items at a time", at_least=1, at_most=65_536)
+    rounds: int = setting(10, "turns of each stack", at_least=1, at_most=10_000)
+    turn_s: float = setting(0.5, "seconds of one turn, which has at least one call", at_least=0, at_most=600)
 
 
 @dataclass
 class StartupConfig(Settings):
-    """Settings of ``bench=startup``.
+    """Settings of ``bench=startup``."""
 
-    Attributes:
-        bench: startup: time until the command line answers and the first training step is done.
-        stack: name of the stack to use; null means the backend's best for this machine.
-        count: starts of each process, after a warm-up round.
-    """
-
-    bench: str = "startup"
-    count: int = 5
-
-    def problems(self) -> list[str]:
-        """Return everything out of range, one sentence each."""
-        return ranges.problems([within("count", self.count, 3, 1_000)])
+    bench: str = setting(
+        "startup", "startup: time until the command line answers and the first training step is done"
+    )
+    count: int = setting(5, "starts of each process, after a warm-up round", at_least=3, at_most=1_000)
 
 
 @dataclass
 class EncoderBenchConfig(Settings):
-    """Settings of ``bench model=transformer``.
-
-    Attributes:
-        stack: name of the stack to use; null means the backend's best for this machine.
-        implementation: zoo, the zoo's encoder; torch, PyTorch's own module, on a stack of PyTorch; both.
-        compare_to: stacks that are timed on the processor in turn with the first, such as [jax,openvino].
-        modes: evaluation, and training: the forward pass with dropout, recording what gradients need.
-        precisions: float32, bfloat16, float16: of weights and computation.
-        compiled: also time the graphs of torch.compile and XLA.
-        length: positions of the input.
-        batch: inputs at a time.
-        passes: forward passes per timing, as in published figures.
-        repeats: timings in a row by one process.
-        rounds: turns of each stack.
-    """
+    """Settings of ``bench model=transformer``."""
 
     model: Arguments = field(default_factory=dict)
-    implementation: str = "zoo"
-    compare_to: list[str] = field(default_factory=list)
-    modes: list[str] = field(default_factory=lambda: list(ENCODER_MODES))
-    precisions: list[str] = field(default_factory=lambda: ["float32", "bfloat16"])
-    compiled: bool = True
-    length: int = 1024
-    batch: int = 1
-    passes: int = 10
-    repeats: int = 3
-    rounds: int = 1
-
-    def problems(self) -> list[str]:
-        """Return everything out of range, one sentence each."""
-        return ranges.problems(
-            [
-                within("length", self.length, 1, 65_536),
-                within("batch", self.batch, 1, 65_536),
-                within("passes", self.passes, 1, 10_000),
-                within("repeats", self.repeats, 1, 10_000),
-                within("rounds", self.rounds, 1, 1_000),
-                one_of("implementation", self.implementation, IMPLEMENTATIONS),
-                *(one_of("modes", mode, ENCODER_MODES) for mode in self.modes),
-                *(one_of("precisions", precision, PRECISIONS) for precision in self.precisions),
-                *ranges.model_problems(self.model),
-                _filled("modes", self.modes),
-                _filled("precisions", self.precisions),
-            ]
-        )
+    implementation: str = setting(
+        "zoo", "the zoo's encoder, or PyTorch's own module on a stack of PyTorch", choices=tuple(IMPLEMENTATIONS)
+    )
+    compare_to: list[str] = setting(
+        [], "stacks that are timed on the processor in turn with the first one, such as [jax,openvino]"
+    )
+    modes: list[str] = setting(
+        list(ENCODER_MODES), "training is the forward pass with dropout that records what gradients need",
+        choices=ENCODER_MODES, filled=True)  # fmt: skip
+    precisions: list[str] = setting(
+        ["float32", "bfloat16"], "precisions of weights and computation", choices=PRECISIONS, filled=True
+    )
+    compiled: bool = setting(True, "also time the graphs of torch.compile and XLA")
+    length: int = setting(1024, "positions of the input", at_least=1, at_most=65_536)
+    batch: int = setting(1, "inputs at a time", at_least=1, at_most=65_536)
+    passes: int = setting(10, "forward passes per timing, as in published figures", at_least=1, at_most=10_000)
+    repeats: int = setting(3, "timings in a row by one process", at_least=1, at_most=10_000)
+    rounds: int = setting(1, "turns of each stack", at_least=1, at_most=1_000)

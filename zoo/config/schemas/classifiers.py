@@ -1,12 +1,22 @@
-"""Settings for using classifiers of images: on images, for their features, and on labelled data."""
+"""Settings for using classifiers of images: on images, for their features, and on labeled data."""
 
 import re
 from dataclasses import dataclass, field
 from typing import ClassVar
 
-from zoo.config import ranges
-from zoo.config.ranges import ANSWER_PRECISIONS, RESIZES, one_of, within, within_or_null
-from zoo.config.schemas.common import CHECKSUM, Arguments, Output, Settings, TestData, literal
+from zoo.config.schemas.common import (
+    CHECKSUM,
+    PRECISIONS,
+    RESIZES,
+    Arguments,
+    Output,
+    Settings,
+    TestData,
+    checksum_problem,
+    checksum_setting,
+    run_setting,
+)
+from zoo.config.setting import setting
 
 SCALES = ("0..1", "-1..1", "imagenet", "none")
 KINDS = ("predictions", "features")
@@ -14,71 +24,58 @@ KINDS = ("predictions", "features")
 
 @dataclass
 class InferOutput(Output):
-    """Where the run folder goes, and what is written into it.
+    """Where the run folder goes, and what is written into it."""
 
-    Attributes:
-        kind: predictions; or features, what a layer makes of every image: features.npy, with the names of the images
-            in features.csv. output=features is short for output.kind=features.
-        layer: of features, the layer; null means the one before the last.
-    """
-
-    kind: str = "predictions"
-    layer: str | None = literal()
+    kind: str = setting(
+        "predictions", "predictions, or features: the output of a layer for each image, in features.npy, with the "
+        "names of the images in features.csv; output=features is the same", choices=KINDS)  # fmt: skip
+    layer: str | None = setting(None, "layer of features; null means the one before the last", literal=True)
 
     def checks(self) -> list[str | None]:
-        """Return what is out of range, None for what is not."""
+        """Return what does not fit together, None for what does."""
         without = "output.layer is for features only: add output=features, or remove it"
-        needless = without if self.layer and self.kind != "features" else None
-        return [one_of("output.kind", self.kind, KINDS), needless]
+        return [without if self.layer and self.kind != "features" else None]
 
 
 @dataclass
 class ClassifierConfig(Settings):
-    """Settings of everything that uses a classifier of images.
-
-    Attributes:
-        run: folder of a training run, or ``last``: the newest one under output.root.
-        weights: without a run: zoo, the zoo's own, or zoo/NAME; imagenet, the published ones; or a file.
-        weights_checksum: sha256 that the file of weights must have; weights.checksum= is the same.
-        classes: without a run: file with the names of the classes, one a line or JSON; null looks beside the weights.
-        scale: without a run: what pixels are made to be: 0..1, -1..1, imagenet or none, which is 0 to 255; null means
-            what the file of weights or of the saved model tells.
-        size: of a saved model that takes images of any size: edge in pixels; auto takes that of the file.
-        stack: name of the stack to use; null means the fastest here, or the run's own where the backend has it.
-        batch_size: images at a time; null means 32 for color, 128 for grayscale.
-        resize: how images get the network's size: stretch; crop, which keeps the middle; nearest, as Keras does.
-        precision: float32; float16 or bfloat16, faster and less exact, where the processor supports them; auto: one
-            of these where it gives less than one in 200 of the first 600 images another class, and is faster.
-    """
+    """Settings of everything that uses a classifier of images."""
 
     shorthands: ClassVar[dict[str, str]] = CHECKSUM
 
     model: Arguments = field(default_factory=dict)
-    run: str | None = literal()
-    weights: str = literal("none")
-    weights_checksum: str | None = literal()
-    classes: str | None = literal()
-    scale: str | None = literal()
-    size: str = literal("auto")
-    batch_size: int | None = None
-    resize: str = "stretch"
-    precision: str = "float32"
+    run: str | None = run_setting()
+    weights: str = setting(
+        "none", "without a run: zoo, the zoo's own weights, or zoo/NAME; imagenet, the published ones; or a file",
+        literal=True)  # fmt: skip
+    weights_checksum: str | None = checksum_setting()
+    classes: str | None = setting(
+        None, "without a run: file with the names of the classes, one a line or JSON; null searches next to the "
+        "weights", literal=True)  # fmt: skip
+    scale: str | None = setting(
+        None, "without a run: range of the pixels; none is 0 to 255; null means what the file of weights or the "
+        "saved model says", choices=SCALES, literal=True)  # fmt: skip
+    size: str = setting(
+        "auto", "edge in pixels for a saved model that takes images of any size; auto means that of the file",
+        literal=True)  # fmt: skip
+    batch_size: int | None = setting(
+        None, "images at a time; null means 32 for color, 128 for grayscale", at_least=1, at_most=65_536
+    )
+    resize: str = setting(
+        "stretch", "how images get the network's size; crop keeps the middle, nearest is what Keras does",
+        choices=RESIZES)  # fmt: skip
+    precision: str = setting(
+        "float32", "lower precision is faster and less exact; auto uses it if it is faster and changes fewer than 1 "
+        "in 200 predictions", choices=("auto", *PRECISIONS))  # fmt: skip
 
     @property
     def wants_features(self) -> bool:
         """Return whether the output of a layer is asked for, and no classes."""
         return False
 
-    def classifier_checks(self) -> list[str | None]:
-        """Return what is missing or out of range, None for what is not."""
-        return [
-            within_or_null("batch_size", self.batch_size, 1, 65_536),
-            one_of("resize", self.resize, RESIZES),
-            one_of("precision", self.precision, ANSWER_PRECISIONS),
-            self._classifier_check(),
-            ranges.checksum(self.weights_checksum, self.weights),
-            *ranges.model_problems(self.model),
-        ]
+    def checks(self) -> list[str | None]:
+        """Return what is missing or does not fit together, None for what does."""
+        return [self._classifier_check(), checksum_problem(self.weights_checksum, self.weights)]
 
     def _classifier_check(self) -> str | None:
         if not self.run and not self.model:
@@ -102,7 +99,7 @@ class ClassifierConfig(Settings):
             return (
                 "weights is missing: give weights=zoo (see `python -m zoo list weights`), weights=imagenet, or a PATH"
             )
-        return one_of("scale", self.scale, SCALES) if self.scale else None
+        return None
 
     def _saved_check(self) -> str | None:
         name = self.model["name"]
@@ -110,74 +107,54 @@ class ClassifierConfig(Settings):
             return f"{name} has its own weights: remove weights= and run="
         if self.size != "auto" and not re.fullmatch(r"[1-9]\d{0,3}", self.size):
             return f"size must be auto or a number of pixels, got {self.size!r}"
-        return one_of("scale", self.scale, SCALES) if self.scale else None
+        return None
 
 
 @dataclass
 class InferConfig(ClassifierConfig):
-    """Settings of ``infer`` with a classifier of images.
-
-    Attributes:
-        input: image, folder of images, ``-`` for paths on standard input, .npy array, or ``test``, the run's.
-        top: how many classes are shown of each image, likeliest first; null means 5 for color, 1 for grayscale.
-        sheets: pages of contact sheets at most.
-        probabilities: keep all of them, in probabilities.npy, and not only the best.
-    """
+    """Settings of ``infer`` with a classifier of images."""
 
     shorthands: ClassVar[dict[str, str]] = CHECKSUM | {"output": "output.kind"}
 
     output: InferOutput = field(default_factory=InferOutput)
-    input: str | None = literal()
+    input: str | None = setting(
+        None, "image, folder of images, - for paths on standard input, .npy array, or test: the run's test images",
+        literal=True)  # fmt: skip
     data: TestData = field(default_factory=TestData)
-    top: int | None = None
-    sheets: int = 10
-    probabilities: bool = False
+    top: int | None = setting(
+        None, "classes to show for each image, most likely first; null means 5 for color, 1 for grayscale",
+        at_least=1, at_most=1000)  # fmt: skip
+    sheets: int = setting(10, "pages of contact sheets at most", at_least=0, at_most=10_000)
+    probabilities: bool = setting(False, "keep the probabilities of all classes, in probabilities.npy")
 
     @property
     def wants_features(self) -> bool:
         """Return whether the output of a layer is asked for, and no classes."""
         return self.output.kind == "features"
 
-    def problems(self) -> list[str]:
-        """Return everything missing or out of range, one sentence each."""
+    def checks(self) -> list[str | None]:
+        """Return what is missing or does not fit together, None for what does."""
         missing = "input is missing: give input=IMAGE, a folder, -, a .npy array, or input=test"
         needless = "output=features writes no probabilities: remove probabilities=true"
         classless = "precision=auto compares classes, and output=features has none: name a precision"
-        return ranges.problems(
-            [
-                *self.classifier_checks(),
-                within("sheets", self.sheets, 0, 10_000),
-                within_or_null("top", self.top, 1, 1000),
-                *self.data.checks(),
-                *self.output.checks(),
-                needless if self.probabilities and self.wants_features else None,
-                classless if self.precision == "auto" and self.wants_features else None,
-                None if self.input else missing,
-            ]
-        )
+        return [
+            *super().checks(),
+            needless if self.probabilities and self.wants_features else None,
+            classless if self.precision == "auto" and self.wants_features else None,
+            None if self.input else missing,
+        ]
 
 
 @dataclass
-class EvaluationData:
-    """The labelled images that a classifier is evaluated on.
+class EvaluationData(TestData):
+    """The labeled images that a classifier is evaluated on: a folder for each class, or a data set of the zoo."""
 
-    Attributes:
-        root: folder of images, one folder a class, or with such folders below test/ or val/; of other data sets, the
-            folder with their files.
-        test_limit: use only this many images: the first of a data set, of a folder in turn from each class.
-    """
-
-    name: str = "folder"
-    root: str | None = literal()
-    test_limit: int | None = None
+    name: str = setting("folder")
 
     def checks(self) -> list[str | None]:
-        """Return what is out of range, None for what is not."""
+        """Return what does not fit together, None for what does."""
         texts = f"data={self.name} holds texts, and classifiers of images are evaluated: data=folder data.root=DIR"
-        return [
-            within_or_null("data.test_limit", self.test_limit, 1, 10**9),
-            texts if self.name.startswith("text_") else None,
-        ]
+        return [texts if self.name.startswith("text_") else None]
 
 
 @dataclass
@@ -191,16 +168,10 @@ class EvaluateConfig(ClassifierConfig):
         """Return whether the run's own test part is meant, because no data are named."""
         return self.data.name == "folder" and self.data.root is None
 
-    def problems(self) -> list[str]:
-        """Return everything missing or out of range, one sentence each."""
+    def checks(self) -> list[str | None]:
+        """Return what is missing or does not fit together, None for what does."""
         missing = (
             "data is missing: give data=folder data.root=DIR with a folder for each class, or data=mnist, fashion or "
             "digits; run=RUN alone takes the test part of its own data"
         )
-        return ranges.problems(
-            [
-                *self.classifier_checks(),
-                *self.data.checks(),
-                missing if self.uses_own_data and not self.run else None,
-            ]
-        )
+        return [*super().checks(), missing if self.uses_own_data and not self.run else None]

@@ -1,189 +1,162 @@
 """Parts that the settings of several tasks share."""
 
+import re
 from dataclasses import dataclass, field
 from typing import Any, ClassVar
 
-from zoo.config import exporters
-from zoo.config.ranges import (
-    OPTIMIZERS,
-    SCHEDULES,
-    TRAINING_PRECISIONS,
-    one_of,
-    within,
-    within_or_null,
-)
-from zoo.config.schemas.fields import literal as literal
+from zoo.config import arguments, exporters
+from zoo.config import setting as declaration
 from zoo.config.schemas.launching import LauncherSettings
+from zoo.config.setting import CHANCE, OUTWARD, PLACE, SPEED, setting
 
 # Of the builder of a network, by name.
 Arguments = dict[str, Any]
 
-BEST_BY = ("accuracy", "loss")
-ON_NAN = ("stop", "rollback")
-ON_OOM = ("stop", "halve")
-ON_HANGUP = ("stop", "continue")
+OPTIMIZERS = ("adam", "momentum", "rmsprop", "sgd")
+SCHEDULES = ("constant", "cosine", "one_cycle")
+TRAINING_PRECISIONS = ("auto", "float32", "float64", "mixed_bfloat16", "mixed_float16")
+PRECISIONS = ("float32", "bfloat16", "float16")
+FEATURE_NETWORKS = ("auto", "vgg19", "vgg16", "squeezenet", "random")
+FEATURE_PRECISIONS = ("auto", "float32", "bfloat16")
+RESIZES = ("stretch", "crop", "nearest")
+MODES = ("inference", "training")
+LARGEST_SEED = 2**31 - 1
+LARGEST_LIMIT = 10**9
 
 
 @dataclass
 class FaultTolerance:
-    """How a training survives faults and what it may use; nothing of it changes what is trained.
+    """How a training survives faults and what it may use; none of it changes what is trained."""
 
-    Attributes:
-        checkpoint_minutes: time between two checkpoints within an epoch; an epoch ends with one as well, unless the
-            last is so recent that it would take more than 2 % of the time.
-        keep_checkpoints: how many of the last checkpoints stay on the disk.
-        disk_reserve_gb: free disk space that checkpoints leave alone.
-        max_minutes: stop after this time and keep what was learnt; resume=RUN continues.
-        max_memory_gb: memory that the worker may use; on_oom says what happens when it needs more.
-        on_nan: stop; or rollback: return to the last checkpoint with half the learning rate, at most five times.
-        on_oom: stop; or halve: continue from the last checkpoint with half the batch size.
-        on_hangup: stop when the terminal is closed; or continue: `python -m zoo attach RUN` shows the rest.
-        hang_minutes: kill a worker that sends nothing for this long; 0 never does.
-        restarts: how often a worker that was killed or hung is restarted from its last checkpoint.
-    """
-
-    checkpoint_minutes: float = 10.0
-    keep_checkpoints: int = 2
-    disk_reserve_gb: float = 0.1
-    max_minutes: float | None = None
-    max_memory_gb: float | None = None
-    on_nan: str = "stop"
-    on_oom: str = "stop"
-    on_hangup: str = "stop"
-    hang_minutes: float = 30.0
-    restarts: int = 0
-
-    def fault_tolerance_checks(self) -> list[str | None]:
-        """Return what is out of range, None for what is not."""
-        return [
-            within("trainer.checkpoint_minutes", self.checkpoint_minutes, 0.0, 10_000.0),
-            within("trainer.keep_checkpoints", self.keep_checkpoints, 1, 1000),
-            within("trainer.disk_reserve_gb", self.disk_reserve_gb, 0.0, 1e6),
-            within("trainer.hang_minutes", self.hang_minutes, 0.0, 1e6),
-            within("trainer.restarts", self.restarts, 0, 1000),
-            one_of("trainer.on_nan", self.on_nan, ON_NAN),
-            one_of("trainer.on_oom", self.on_oom, ON_OOM),
-            one_of("trainer.on_hangup", self.on_hangup, ON_HANGUP),
-            within_or_null("trainer.max_minutes", self.max_minutes, 1e-3, 1e6),
-            within_or_null("trainer.max_memory_gb", self.max_memory_gb, 1e-3, 1e6),
-        ]
+    checkpoint_minutes: float = setting(
+        10.0, "minutes between two checkpoints; a training in epochs also makes one after each epoch, unless that "
+        "would take more than 2 % of the time", at_least=0, at_most=10_000, affects=SPEED)  # fmt: skip
+    keep_checkpoints: int = setting(2, "number of checkpoints to keep", at_least=1, at_most=1000, affects=SPEED)
+    disk_reserve_gb: float = setting(
+        0.1, "free disk space in GB that checkpoints must leave", at_least=0, at_most=1e6, affects=SPEED
+    )
+    max_minutes: float | None = setting(
+        None, "stop after this time and keep the result so far; resume=RUN continues; null sets no limit",
+        at_least=1e-3, at_most=1e6, affects=SPEED)  # fmt: skip
+    max_memory_gb: float | None = setting(
+        None, "memory limit of the worker in GB, see on_oom; null sets no limit", at_least=1e-3, at_most=1e6,
+        affects=SPEED)  # fmt: skip
+    on_nan: str = setting(
+        "stop", "if the loss is not a number: stop; or rollback: continue from the last checkpoint with half the "
+        "learning rate, at most five times", choices=("stop", "rollback"), affects=SPEED)  # fmt: skip
+    on_oom: str = setting(
+        "stop", "if memory runs out: stop; or halve: continue from the last checkpoint with half the batch size",
+        choices=("stop", "halve"), affects=SPEED)  # fmt: skip
+    on_hangup: str = setting(
+        "stop", "if the terminal is closed: stop; or continue: `python -m zoo attach RUN` shows the progress",
+        choices=("stop", "continue"), affects=SPEED)  # fmt: skip
+    hang_minutes: float = setting(
+        30.0, "end a worker that reports nothing for this long; 0 never does", at_least=0, at_most=1e6, affects=SPEED
+    )
+    restarts: int = setting(
+        0, "how often a worker that was killed or hung is restarted from its last checkpoint", at_least=0,
+        at_most=1000, affects=SPEED)  # fmt: skip
 
 
 @dataclass
 class Trainer(FaultTolerance):
-    """How to train.
+    """How to train."""
 
-    Attributes:
-        epochs: passes over the training images.
-        batch_size: images per optimizer step at most; all steps of an epoch take as many, and leave none out.
-        optimizer: adam, momentum (SGD with Nesterov momentum 0.9), rmsprop or sgd.
-        learning_rate: the highest learning rate.
-        schedule: constant; cosine: falls to a hundredth; one_cycle: begins at a 25th and ends at a 10,000th.
-        warmup: share of all steps in which the learning rate rises; 0 means 0.3 for one_cycle.
-        label_smoothing: share of every label that is spread over all classes.
-        best_by: validation figure that chooses the best epoch: accuracy, and of equal ones the loss; or loss.
-        patience: stop after this many epochs without improvement; null trains all of them.
-        beta_2: decay of Adam's average of squared gradients.
-        ema: decay of a moving average of the weights, such as 0.999, which is what is validated and kept then; 0 for
-            none.
-        precision: float32; mixed_bfloat16 or mixed_float16 where the stack supports them; auto takes mixed_bfloat16
-            where it is known to be faster, else float32. float64, on processors with Keras 3, tells rounding from
-            mistakes where two trainings are compared.
-        jit: compile with XLA where Keras 3 can. Slower for small networks on a CPU, impossible on Metal.
-        export: formats that the training stack itself saves the model in besides weights.npz and the file of its
-            Keras; output.export=[onnx] is for other runtimes.
-    """
-
-    epochs: int = 12
-    batch_size: int = 128
-    optimizer: str = "adam"
-    learning_rate: float = 0.001
-    schedule: str = "constant"
-    warmup: float = 0.0
-    label_smoothing: float = 0.0
-    best_by: str = "accuracy"
-    patience: int | None = None
-    beta_2: float = 0.999
-    ema: float = 0.0
-    precision: str = "float32"
-    jit: bool = False
-    export: list[str] = field(default_factory=list)
+    epochs: int = setting(12, "passes over the training data", at_least=0, at_most=100_000, adjustable=True)
+    batch_size: int = setting(
+        128, "items per optimizer step at most; all batches of an epoch have equal size and use every item",
+        at_least=1, at_most=65_536, adjustable=True)  # fmt: skip
+    optimizer: str = setting("adam", "optimizer; momentum is SGD with Nesterov momentum 0.9", choices=OPTIMIZERS)
+    learning_rate: float = setting(0.001, "highest learning rate", at_least=1e-9, at_most=10)
+    schedule: str = setting(
+        "constant", "course of the learning rate; cosine falls to a hundredth; one_cycle begins at 1/25 and ends at "
+        "1/10,000 (not for style networks)", choices=SCHEDULES)  # fmt: skip
+    warmup: float = setting(
+        0.0, "share of all steps in which the learning rate rises; 0 means 0.3 for one_cycle", at_least=0, at_most=0.9
+    )
+    label_smoothing: float = setting(
+        0.0, "share of each label that is spread over all classes", at_least=0, at_most=0.9
+    )
+    best_by: str = setting(
+        "accuracy", "validation figure that selects the best epoch; of equal accuracies the lower loss wins",
+        choices=("accuracy", "loss"))  # fmt: skip
+    patience: int | None = setting(
+        None, "stop after this many epochs without improvement; null trains all epochs", at_least=1, at_most=100_000
+    )
+    beta_2: float = setting(0.999, "decay of Adam's average of squared gradients", at_least=0.5, at_most=0.99999)
+    ema: float = setting(
+        0.0, "decay of a moving average of the weights, such as 0.999; the average is validated and kept; 0 is none",
+        at_least=0, at_most=0.99999)  # fmt: skip
+    precision: str = setting(
+        "float32", "number format of the layers; the mixed ones need a stack that supports them; auto is "
+        "mixed_bfloat16 if it is known to be faster; float64 is for comparing trainings on processors with Keras 3",
+        choices=TRAINING_PRECISIONS)  # fmt: skip
+    jit: bool = setting(
+        False, "compile with XLA (Keras 3); slower for small networks on a CPU, impossible on Metal", affects=SPEED,
+        names_stack=True)  # fmt: skip
+    export: list[str] = setting(
+        [], "further formats that the training stack saves the model in; for other runtimes use output.export",
+        affects=SPEED, names_stack=True)  # fmt: skip
 
     def checks(self) -> list[str | None]:
-        """Return what is out of range, None for what is not."""
-        return [
-            within("trainer.epochs", self.epochs, 0, 100_000),
-            within("trainer.batch_size", self.batch_size, 1, 65_536),
-            within("trainer.learning_rate", self.learning_rate, 1e-9, 10.0),
-            within("trainer.warmup", self.warmup, 0.0, 0.9),
-            within("trainer.label_smoothing", self.label_smoothing, 0.0, 0.9),
-            within_or_null("trainer.patience", self.patience, 1, 100_000),
-            within("trainer.beta_2", self.beta_2, 0.5, 0.99999),
-            within("trainer.ema", self.ema, 0.0, 0.99999),
-            one_of("trainer.optimizer", self.optimizer, OPTIMIZERS),
-            one_of("trainer.schedule", self.schedule, SCHEDULES),
-            one_of("trainer.best_by", self.best_by, BEST_BY),
-            one_of("trainer.precision", self.precision, TRAINING_PRECISIONS),
-            *exporters.training_problems(self.export),
-            *self.fault_tolerance_checks(),
-        ]
+        """Return what is wrong with the formats, None for what is not."""
+        return exporters.training_problems(self.export)
 
 
 @dataclass
 class BackendSettings:
-    """What can be set of a backend; the rest of its row is fixed.
+    """What can be set of a backend; the rest of its row is fixed."""
 
-    Attributes:
-        python: interpreter of your own environment, used instead of the zoo's.
-        device: name of one device, where the backend has several.
-        probes: compare small operations with numpy before the first step; false skips that.
-    """
-
-    name: str = "cpu"
-    python: str | None = literal()
-    device: str | None = None
-    probes: bool = True
+    name: str = setting("cpu", affects=SPEED)
+    python: str | None = setting(
+        None, "interpreter of your own environment, used instead of the zoo's", literal=True, affects=OUTWARD,
+        placeholder="PYTHON", names_stack=True)  # fmt: skip
+    device: str | None = setting(None, "name of one device, if the backend has several", affects=SPEED)
+    probes: bool = setting(True, "compare small operations with numpy before the first step", affects=SPEED)
 
 
 @dataclass
 class Output:
-    """Where the run folder goes.
+    """Where the run folder goes."""
 
-    Attributes:
-        root: folder of all run folders.
-        name: name of this run's folder; null means date, time, model and backend.
-    """
-
-    root: str = literal("runs")
-    name: str | None = literal()
+    root: str = setting("runs", "folder of all run folders", literal=True, affects=PLACE)
+    name: str | None = setting(
+        None, "name of this run's folder; null means date, time, model and backend", literal=True, affects=PLACE
+    )
 
 
 @dataclass
 class TrainingOutput(Output):
-    """Where the run folder of a training goes, and what is made of the trained model.
+    """Where the run folder of a training goes, and what is made of the trained model."""
 
-    Attributes:
-        export: formats that the trained model is exported to at the end, in folder export of the run.
-    """
-
-    export: list[str] = field(default_factory=list)
+    export: list[str] = setting(
+        [], "formats that the trained model is exported to at the end, in folder export of the run", affects=SPEED
+    )
 
     def checks(self) -> list[str | None]:
-        """Return what is out of range, None for what is not."""
+        """Return what is wrong with the formats, None for what is not."""
         return exporters.problems("output.export", self.export)
 
 
 @dataclass
 class Tracking:
-    """Where a training is reported besides its run folder.
+    """Where a training is reported besides its run folder."""
 
-    Attributes:
-        tensorboard: write event files into the run's folder tensorboard with the stack's own writer.
-        mlflow: MLflow store that is updated when the run has ended, such as file:mlruns or sqlite:///mlflow.db.
-    """
+    tensorboard: bool = setting(
+        False, "write event files for TensorBoard into folder tensorboard of the run", affects=SPEED, names_stack=True
+    )
+    mlflow: str | None = setting(
+        None, "MLflow store to report the finished run to, such as file:mlruns or sqlite:///mlflow.db", literal=True,
+        affects=OUTWARD)  # fmt: skip
 
-    tensorboard: bool = False
-    mlflow: str | None = literal()
+
+@dataclass
+class Seeded:
+    """Where random numbers begin."""
+
+    seed: int = setting(
+        1, "random seed of everything that is drawn: splits, initial weights, order, samples", at_least=0,
+        at_most=LARGEST_SEED, affects=CHANCE)  # fmt: skip
 
 
 # ``weights`` is a value of its own, so nothing can stand below it.
@@ -195,7 +168,7 @@ class Settings:
     """What every task and verb has.
 
     Attributes:
-        shorthands: what a key may be called besides, such as ``output`` for ``output.folder``.
+        shorthands: other names of keys, such as ``output`` for ``output.folder``.
         listed: keys of lists whose entries may be given with commas, without brackets.
     """
 
@@ -204,12 +177,14 @@ class Settings:
 
     backend: BackendSettings = field(default_factory=BackendSettings)
     output: Output = field(default_factory=Output)
-    stack: str | None = None
+    stack: str | None = setting(
+        None, "name of the stack to use; null means the run's own or the fastest known for this machine",
+        affects=SPEED, names_stack=True)  # fmt: skip
     launcher: LauncherSettings = field(default_factory=LauncherSettings)
 
     def problems(self) -> list[str]:
         """Return everything missing or out of range, one sentence each."""
-        raise NotImplementedError
+        return declaration.problems(self) + arguments.problems(getattr(self, "model", {}))
 
     @property
     def tracking(self) -> Tracking:
@@ -225,16 +200,45 @@ class Settings:
 
 @dataclass
 class TestData:
-    """Where the test set of ``input=test`` is, and how much of it is used.
+    """Where data are now, and how much of them is used."""
 
-    Attributes:
-        root: its folder or file now; null means where it was in training.
-        test_limit: use only this many items of it.
-    """
+    root: str | None = setting(
+        None, "folder, file or archive of the data; null means the zoo's cache, which is filled by download, or the "
+        "place of the run's own data", literal=True, affects=PLACE, adjustable=True,
+        placeholder="DATA")  # fmt: skip
+    test_limit: int | None = setting(
+        None, "number of test items to use; null uses all", at_least=1, at_most=LARGEST_LIMIT
+    )
 
-    root: str | None = literal()
-    test_limit: int | None = None
 
-    def checks(self) -> list[str | None]:
-        """Return what is out of range, None for what is not."""
-        return [within_or_null("data.test_limit", self.test_limit, 1, 10**9)]
+@dataclass
+class TrainingData(TestData):
+    """Where data to train on are, and how much of them is used."""
+
+    name: str = setting("")
+    train_limit: int | None = setting(
+        None, "number of training items to use; null uses all", at_least=1, at_most=LARGEST_LIMIT
+    )
+    validation: float = setting(
+        0.1, "share of the training data set aside to select the best epoch", at_least=0, at_most=0.9
+    )
+
+
+def run_setting() -> Any:
+    """Declare the run that a command uses."""
+    return setting(None, "folder of a training run, or last: the newest one under output.root", literal=True)
+
+
+def checksum_setting() -> Any:
+    """Declare the checksum of a file of weights."""
+    return setting(None, "sha256 that the file of weights must have; weights.checksum= is the same", literal=True)
+
+
+def checksum_problem(value: str | None, weights: str) -> str | None:
+    """Return what is wrong with the checksum that weights must have, or None."""
+    if value is None:
+        return None
+    if not re.fullmatch(r"[0-9a-f]{64}", value):
+        return f"weights_checksum must be a sha256, 64 hexadecimal digits in lower case, got {value!r}"
+    named = weights not in ("none", "zoo") and not weights.startswith("zoo/")
+    return None if named else f"weights_checksum has no effect with weights={weights}"

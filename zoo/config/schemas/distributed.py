@@ -2,36 +2,31 @@
 
 from dataclasses import dataclass, field
 
-from zoo.config.ranges import within, within_or_null
+from zoo.config.setting import PLACE, SPEED, setting
 
 
 @dataclass
 class Distributed:
-    """How one training runs on several processes, each of which takes its share of every batch.
+    """How one training runs on several processes, each of which takes its share of every batch."""
 
-    Attributes:
-        processes: how many; 1 trains in one process as ever.
-        threads: of each process, one alone too; null divides the cores of this machine among its processes.
-        port: where the processes meet on the first one's machine; null takes a free one.
-        nodes: machines that share them evenly, this one included; the others are those of launcher=ssh, slurm or ray.
-        join_s: how long they wait for each other at the beginning.
-    """
-
-    processes: int = 1
-    threads: int | None = None
-    port: int | None = None
-    nodes: int = 1
-    join_s: float = 60.0
+    processes: int = setting(1, "number of processes that share each batch", at_least=1, at_most=1024, affects=SPEED)
+    threads: int | None = setting(
+        None, "threads of each process; null divides the cores of this machine", at_least=1, at_most=1024,
+        affects=SPEED)  # fmt: skip
+    port: int | None = setting(
+        None, "TCP port of the first process; null takes a free one", at_least=1024, at_most=65_535, affects=PLACE
+    )
+    nodes: int = setting(
+        1, "number of machines, this one included; launcher=ssh, slurm or ray starts the others", at_least=1,
+        at_most=1024, affects=SPEED)  # fmt: skip
+    join_s: float = setting(
+        60.0, "seconds to wait for all processes at the beginning", at_least=1, at_most=86_400, affects=SPEED
+    )
 
     def checks(self) -> list[str | None]:
-        """Return what is out of range, None for what is not."""
-        return [
-            within("distributed.processes", self.processes, 1, 1024),
-            within_or_null("distributed.threads", self.threads, 1, 1024),
-            within_or_null("distributed.port", self.port, 1024, 65_535),
-            within("distributed.nodes", self.nodes, 1, self.processes),
-            within("distributed.join_s", self.join_s, 1.0, 86_400.0),
-        ]
+        """Return what does not fit together, None for what does."""
+        too_many = f"distributed.nodes must be at most distributed.processes, {self.processes}, got {self.nodes}"
+        return [too_many if self.nodes > self.processes else None]
 
 
 @dataclass

@@ -7,7 +7,8 @@ from typing import Any
 
 from zoo.config import model_files
 from zoo.config.overrides import Overrides, all_at_once
-from zoo.config.ranges import problems, within
+from zoo.config.setting import problems as setting_problems
+from zoo.config.setting import setting
 from zoo.core.errors import ZooError, unknown
 
 AUTO, NONE = "auto", "none"
@@ -18,41 +19,35 @@ NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,63}")
 
 @dataclass(frozen=True)
 class ServeConfig:
-    """Settings of a server.
+    """Settings of a server."""
 
-    Attributes:
-        host: address to listen on; other computers reach it only if it is not 127.0.0.1.
-        port: TCP port; 0 takes a free one.
-        token: what requests must bear; auto: none on 127.0.0.1, a random one elsewhere; none is refused elsewhere.
-        hosts: further names, with commas between, by which browsers may call the server.
-        max_batch: items that a worker gets at a time at most.
-        max_wait_ms: how long the first item of a batch waits for others while the worker is idle.
-        max_queue: items of a model that may wait; more are answered with 429.
-        max_body_mb: largest body of a request.
-        max_pending_mb: bodies that are in memory at a time; more are answered with 429.
-        max_megapixels: largest picture, before it is made smaller.
-        max_characters: longest text.
-        max_streams: texts that a language model writes at a time; more are answered with 429.
-        timeout_s: a request that has no answer by then gets an error.
-        hang_s: a worker that needs longer for a batch is killed and started again.
-        decoders: processes that decode pictures.
-    """
-
-    host: str = "127.0.0.1"
-    port: int = 8000
-    token: str = AUTO
-    hosts: str = ""
-    max_batch: int = 64
-    max_wait_ms: float = 0.0
-    max_queue: int = 256
-    max_body_mb: float = 32.0
-    max_pending_mb: float = 256.0
-    max_megapixels: float = 25.0
-    max_characters: int = 20_000
-    max_streams: int = 8
-    timeout_s: float = 60.0
-    hang_s: float = 60.0
-    decoders: int = 2
+    host: str = setting("127.0.0.1", "address to listen on; 127.0.0.1 is reached from this computer only")
+    port: int = setting(8000, "TCP port; 0 takes a free one", at_least=0, at_most=65_535)
+    token: str = setting(
+        AUTO, "token that requests need; auto: none on 127.0.0.1, a random one elsewhere; none is for 127.0.0.1 only"
+    )
+    hosts: str = setting("", "further names, with commas, that browsers may use for the server")
+    max_batch: int = setting(64, "items that a worker gets at a time at most", at_least=1, at_most=1024)
+    max_wait_ms: float = setting(
+        0.0, "how long the first item of a batch waits for more while the worker is idle", at_least=0, at_most=10_000
+    )
+    max_queue: int = setting(
+        256, "items of a model that may wait; further requests get status 429", at_least=1, at_most=100_000
+    )
+    max_body_mb: float = setting(32.0, "largest body of a request", at_least=0.001, at_most=1000)
+    max_pending_mb: float = setting(
+        256.0, "bodies in memory at a time; further requests get status 429", at_least=0.001, at_most=100_000
+    )
+    max_megapixels: float = setting(25.0, "largest image, before it is scaled down", at_least=0.001, at_most=89)
+    max_characters: int = setting(20_000, "longest text", at_least=1, at_most=10_000_000)
+    max_streams: int = setting(
+        8, "texts that a language model generates at a time; further requests get status 429", at_least=1, at_most=64
+    )
+    timeout_s: float = setting(
+        60.0, "a request without an answer by then gets an error", at_least=0.1, at_most=86_400
+    )
+    hang_s: float = setting(60.0, "a worker that needs longer for a batch is restarted", at_least=0.1, at_most=86_400)
+    decoders: int = setting(2, "processes that decode images", at_least=1, at_most=64)
 
     @property
     def is_loopback(self) -> bool:
@@ -61,21 +56,12 @@ class ServeConfig:
 
     def problems(self) -> list[str]:
         """Return everything out of range, one sentence each."""
-        return problems([
-            within("port", self.port, 0, 65_535),
-            within("max_batch", self.max_batch, 1, 1024),
-            within("max_wait_ms", self.max_wait_ms, 0.0, 10_000.0),
-            within("max_queue", self.max_queue, 1, 100_000),
-            within("max_body_mb", self.max_body_mb, 0.001, 1000.0),
-            within("max_pending_mb", self.max_pending_mb, self.max_body_mb, 100_000.0),
-            within("max_megapixels", self.max_megapixels, 0.001, 89.0),
-            within("max_characters", self.max_characters, 1, 10_000_000),
-            within("max_streams", self.max_streams, 1, 64),
-            within("timeout_s", self.timeout_s, 0.1, 86_400.0),
-            within("hang_s", self.hang_s, 0.1, 86_400.0),
-            within("decoders", self.decoders, 1, 64),
-            self._token_problem(),
-        ])  # fmt: skip
+        return setting_problems(self)
+
+    def checks(self) -> list[str | None]:
+        """Return what does not fit together, None for what does."""
+        less = f"max_pending_mb must be at least max_body_mb, {self.max_body_mb:g}, got {self.max_pending_mb!r}"
+        return [self._token_problem(), less if self.max_pending_mb < self.max_body_mb else None]
 
     def _token_problem(self) -> str | None:
         if self.token == NONE and not self.is_loopback:

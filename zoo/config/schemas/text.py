@@ -3,10 +3,19 @@
 from dataclasses import dataclass, field
 from typing import Any
 
-from zoo.config import ranges
-from zoo.config.ranges import one_of, within, within_or_null
-from zoo.config.schemas.common import Arguments, Settings, Tracking, Trainer, TrainingOutput, literal
+from zoo.config.schemas.common import (
+    Arguments,
+    Seeded,
+    Settings,
+    TestData,
+    Tracking,
+    Trainer,
+    TrainingData,
+    TrainingOutput,
+    run_setting,
+)
 from zoo.config.schemas.distributed import Shareable
+from zoo.config.setting import SPEED, like, one_of, setting
 
 LABELLED = ("text_folder", "text_table", "text_lines")
 TOKENIZERS = ("characters", "words", "bpe")
@@ -17,68 +26,37 @@ MISSING_RUN = "run is missing: give run=RUN_FOLDER, run=last, or model=NAME weig
 
 @dataclass
 class TextTrainer(Trainer):
-    """How to train on texts; everything that images are trained with, and:
+    """How to train on texts."""
 
-    Attributes:
-        steps: optimizer steps of an epoch of a language model, which draws its texts at random.
-        clip: largest global norm of the gradients; null does not clip.
-        weight_decay: decoupled weight decay per step, times the learning rate; needs Keras 3.
-        final_lr_ratio: share of the learning rate that a cosine schedule ends at.
-        word_dropout: share of the tokens of a text that are hidden while training on it.
-    """
-
-    steps: int = 250
-    clip: float | None = 1.0
-    weight_decay: float = 0.0
-    final_lr_ratio: float = 0.01
-    word_dropout: float = 0.0
-
-    def checks(self) -> list[str | None]:
-        """Return what is out of range, None for what is not."""
-        return [
-            *super().checks(),
-            within("trainer.steps", self.steps, 1, 10**7),
-            within_or_null("trainer.clip", self.clip, 1e-6, 1e6),
-            within("trainer.weight_decay", self.weight_decay, 0.0, 1.0),
-            within("trainer.final_lr_ratio", self.final_lr_ratio, 0.0, 1.0),
-            within("trainer.word_dropout", self.word_dropout, 0.0, 0.9),
-        ]
+    steps: int = setting(
+        250, "optimizer steps of an epoch of a language model, which draws its texts at random; of a style network, "
+        "of the whole training", at_least=1, at_most=10_000_000)  # fmt: skip
+    clip: float | None = setting(
+        1.0, "largest global norm of the gradients; null does not clip", at_least=1e-6, at_most=1e6
+    )
+    weight_decay: float = setting(
+        0.0, "decoupled weight decay per step, times the learning rate; needs Keras 3", at_least=0, at_most=1
+    )
+    final_lr_ratio: float = setting(
+        0.01, "share of the learning rate that a cosine schedule ends at", at_least=0, at_most=1
+    )
+    word_dropout: float = setting(
+        0.0, "share of the tokens of a text that are hidden in training", at_least=0, at_most=0.9
+    )
 
 
 @dataclass
-class TextData:
-    """Where texts come from and how they are cut into tokens.
+class TextData(TrainingData):
+    """How texts are read and cut into tokens."""
 
-    Attributes:
-        root: folder, file or archive of the texts.
-        encoding: of the files; auto takes what their bytes show, and says so where it is not UTF-8.
-        tokenizer: words, characters or bpe (byte-level).
-        vocabulary: largest number of tokens, the two for padding and the unknown included.
-        lowercase: convert letters to lower case first.
-        validation: share of the training texts set aside to choose the best epoch; of one text, its end.
-        train_limit: use only this many training texts (of one text: this many of its tokens).
-        test_limit: use only this many test texts (of one text: this many tokens of its end).
-    """
-
-    name: str = ""
-    root: str | None = literal()
-    encoding: str = "auto"
-    tokenizer: str = "words"
-    vocabulary: int = 20_000
-    lowercase: bool = True
-    validation: float = 0.1
-    train_limit: int | None = None
-    test_limit: int | None = None
-
-    def checks(self) -> list[str | None]:
-        """Return what is out of range, None for what is not."""
-        return [
-            one_of("data.tokenizer", self.tokenizer, TOKENIZERS),
-            within("data.vocabulary", self.vocabulary, 3, 1_000_000),
-            within("data.validation", self.validation, 0.0, 0.9),
-            within_or_null("data.train_limit", self.train_limit, 1, 10**9),
-            within_or_null("data.test_limit", self.test_limit, 1, 10**9),
-        ]
+    encoding: str = setting(
+        "auto", "encoding of the files; auto detects it, and reports an encoding other than UTF-8"
+    )
+    tokenizer: str = setting("words", "what texts are cut into; bpe is byte-level", choices=TOKENIZERS)
+    vocabulary: int = setting(
+        20_000, "largest number of tokens, including padding and unknown", at_least=3, at_most=1_000_000
+    )
+    lowercase: bool = setting(True, "convert letters to lower case first")
 
 
 def _delimiter(value: str) -> str | None:
@@ -88,144 +66,96 @@ def _delimiter(value: str) -> str | None:
 
 @dataclass
 class LabelledData(TextData):
-    """Texts with classes.
+    """Texts with classes."""
 
-    Attributes:
-        classes: class folders or labels to use; [] uses all.
-        text_column: column of a table that holds the texts: its name, or its number from 0 on without a header.
-        label_column: column of a table that holds the classes, likewise.
-        delimiter: auto, comma, tab, semicolon, pipe, any sign, or space: the first blank of a line, after the label.
-        quoting: auto; double, where "" stands for a quote within quotes; backslash, where \\" does; none.
-        header: whether a table begins with the names of its columns; null: with names yes, with numbers no.
-        strict: refuse texts that cannot be used and labels of several spellings, instead of leaving out and joining.
-        class_files: files of one class each, one text a line; [] uses all that end in .txt.
-        folds: number of cross-validation parts, class by class, where nothing says which texts are for testing.
-        fold: the part to test on, from 0 on.
-    """
-
-    classes: list[str] = field(default_factory=list)
-    text_column: str = literal("text")
-    label_column: str = literal("label")
-    delimiter: str = literal("auto")
-    quoting: str = "auto"
-    header: bool | None = None
-    strict: bool = False
-    class_files: list[str] = field(default_factory=list)
-    folds: int = 10
-    fold: int = 0
+    name: str = setting("", choices=LABELLED)
+    classes: list[str] = setting([], "class folders or labels to use; [] uses all")
+    text_column: str = setting(
+        "text", "column of a table with the texts: its name, or its number from 0 on if there is no header",
+        literal=True)  # fmt: skip
+    label_column: str = setting(
+        "label", "column of a table with the classes: its name, or its number from 0 on if there is no header",
+        literal=True)  # fmt: skip
+    delimiter: str = setting(
+        "auto", "of a table: auto, comma, tab, semicolon, pipe, any sign, or space: the first space of a line, after "
+        "the label", literal=True)  # fmt: skip
+    quoting: str = setting(
+        "auto", 'how a table writes a quote within quotes; double is "", backslash is \\"', choices=QUOTINGS
+    )
+    header: bool | None = setting(
+        None, "whether a table begins with the names of its columns; null: yes if text_column is a name"
+    )
+    strict: bool = setting(False, "stop at items that cannot be used, instead of skipping or correcting them")
+    class_files: list[str] = setting([], "files of one class each, one text a line; [] uses all .txt files")
+    folds: int = setting(
+        10, "number of cross-validation parts, by class, if there is no test part", at_least=2, at_most=1000
+    )
+    fold: int = setting(0, "cross-validation part to test on, from 0 on", at_least=0, at_most=999)
 
     def checks(self) -> list[str | None]:
-        """Return what is out of range, None for what is not."""
-        return [
-            one_of("data", self.name, LABELLED),
-            *super().checks(),
-            _delimiter(self.delimiter),
-            one_of("data.quoting", self.quoting, QUOTINGS),
-            within("data.folds", self.folds, 2, 1000),
-            within("data.fold", self.fold, 0, self.folds - 1),
-        ]
+        """Return what does not fit together, None for what does."""
+        late = f"data.fold must be from 0 to {self.folds - 1} with data.folds={self.folds}, got {self.fold}"
+        return [_delimiter(self.delimiter), late if self.fold >= self.folds else None]
 
 
 @dataclass
-class TextTraining(Shareable, Tracking, Settings):
-    """Settings that text classifiers and language models are trained with.
-
-    Attributes:
-        weights: to start from, with their vocabulary: zoo, the zoo's own, or zoo/NAME; none, random ones.
-    """
+class TextTraining(Seeded, Shareable, Tracking, Settings):
+    """Settings that text classifiers and language models are trained with."""
 
     model: Arguments = field(default_factory=dict)
     data: TextData = field(default_factory=TextData)
     trainer: TextTrainer = field(default_factory=TextTrainer)
-    weights: str = literal("none")
-    preset: str = "full"
-    seed: int = 1
-    expect: dict[str, Any] = field(default_factory=dict)
+    weights: str = setting(
+        "none", "weights to start from, with their vocabulary: zoo, the zoo's own, or zoo/NAME; none, random ones",
+        literal=True)  # fmt: skip
+    preset: str = setting("full")
+    expect: dict[str, Any] = setting({}, "the result that the recipe promises, by data set", affects=SPEED)
     output: TrainingOutput = field(default_factory=TrainingOutput)
 
-    def problems(self) -> list[str]:
-        """Return everything out of range, one sentence each."""
-        checks = [self._weights_check(), *self.data.checks(), *self.trainer.checks(), *self.output.checks()]
-        checks += [ranges.seed(self.seed), *self.distributed.checks()]
-        return ranges.problems([*checks, *ranges.model_problems(self.model)])
-
-    def _weights_check(self) -> str | None:
+    def checks(self) -> list[str | None]:
+        """Return what is wrong with the weights, None if nothing is."""
         known = self.weights in ("none", "zoo") or self.weights.startswith("zoo/")
-        return None if known else f"weights must be zoo, zoo/NAME or none, got {self.weights!r}"
+        return [None if known else f"weights must be zoo, zoo/NAME or none, got {self.weights!r}"]
 
 
 @dataclass
 class TextTrainConfig(TextTraining):
-    """Settings of ``train`` for a text classifier.
-
-    Attributes:
-        stack: name of the stack to use; null means the backend's best for this machine.
-        seed: random seed for the split, weight initialization, shuffling and the framework.
-        expect: the result that the recipe promises, by data set.
-        linear_baseline: after the test, fit a linear classifier to the same texts and say how well it does.
-    """
+    """Settings of ``train`` for a text classifier."""
 
     data: LabelledData = field(default_factory=LabelledData)
-    linear_baseline: bool = True
+    linear_baseline: bool = setting(
+        True, "after the test, fit a linear classifier to the same texts and report its accuracy", affects=SPEED
+    )
 
 
 @dataclass
-class TextReading:
-    """How texts to classify are read.
+class TextReading(TestData):
+    """How texts to classify are read; null means as in training."""
 
-    Attributes:
-        encoding: of files and standard input; null means as in training, like all of these.
-        text_column: column of a table that holds the texts: its name, or its number from 0 on without a header.
-        delimiter: of a table.
-        quoting: of a table.
-        header: whether a table begins with the names of its columns.
-        lines: one text a line; null: of a file as data=text_lines or another trained the run, of standard input yes.
-        root: of the test texts, where input=test finds them now; null means where they were in training.
-        test_limit: use only this many of the test texts, evenly spaced.
-    """
-
-    encoding: str | None = None
-    text_column: str | None = literal()
-    delimiter: str | None = literal()
-    quoting: str | None = None
-    header: bool | None = None
-    lines: bool | None = None
-    root: str | None = literal()
-    test_limit: int | None = None
+    encoding: str | None = like(LabelledData, "encoding", default=None)
+    text_column: str | None = like(LabelledData, "text_column", default=None)
+    delimiter: str | None = like(LabelledData, "delimiter", default=None)
+    quoting: str | None = like(LabelledData, "quoting", default=None)
+    header: bool | None = like(LabelledData, "header", default=None)
+    lines: bool | None = setting(None, "one text a line; null: as in training for a file, yes for standard input")
 
     def checks(self) -> list[str | None]:
-        """Return what is out of range, None for what is not."""
-        return [
-            None if self.delimiter is None else _delimiter(self.delimiter),
-            None if self.quoting is None else one_of("data.quoting", self.quoting, QUOTINGS),
-            within_or_null("data.test_limit", self.test_limit, 1, 10**9),
-        ]
+        """Return what is wrong with the delimiter, None if nothing is."""
+        return [None if self.delimiter is None else _delimiter(self.delimiter)]
 
 
 @dataclass
 class TextInferConfig(Settings):
-    """Settings of ``infer`` with a text classifier.
+    """Settings of ``infer`` with a text classifier."""
 
-    Attributes:
-        run: folder of a training run, or ``last``: the newest one under output.root.
-        input: a sentence; a text file; a table (.csv, .tsv); - for standard input; or test, the run's test texts.
-        stack: name of the stack to use; null means the run's own where the backend has it.
-        batch_size: texts at a time.
-    """
-
-    run: str | None = literal()
-    input: str | None = literal()
+    run: str | None = run_setting()
+    input: str | None = setting(
+        None, "a sentence; a text file; a table (.csv, .tsv); - for standard input; or test: the run's test texts",
+        literal=True)  # fmt: skip
     data: TextReading = field(default_factory=TextReading)
-    batch_size: int = 64
+    batch_size: int = setting(64, "texts at a time", at_least=1, at_most=65_536)
 
-    def problems(self) -> list[str]:
-        """Return everything missing or out of range, one sentence each."""
+    def checks(self) -> list[str | None]:
+        """Return what is missing, None for what is not."""
         missing = 'input is missing: give input="a sentence", a .txt, .csv or .tsv file, -, or input=test'
-        return ranges.problems(
-            [
-                *self.data.checks(),
-                within("batch_size", self.batch_size, 1, 65_536),
-                None if self.run else MISSING_RUN,
-                None if self.input else missing,
-            ]
-        )
+        return [None if self.run else MISSING_RUN, None if self.input else missing]

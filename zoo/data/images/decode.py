@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from zoo.config.ranges import RESIZES
+from zoo.config.schemas.common import RESIZES
 from zoo.core.errors import listed
 from zoo.core.files import files_below
 from zoo.data.images import unknown_kinds

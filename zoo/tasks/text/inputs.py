@@ -6,6 +6,7 @@ from collections.abc import Iterable
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from zoo.config import setting
 from zoo.config.schemas.common import TestData
 from zoo.config.schemas.text import LabelledData, TextInferConfig, TextReading
 from zoo.core.errors import ZooError
@@ -84,7 +85,9 @@ def _dialect(source: Run) -> list[str]:
     """Return delimiter, quoting and, of runs that say it, title of the texts of the table that a run learnt from."""
     trained: list[str] = source.record["data"].get("dialect") or []
     known = isinstance(trained, list) and len(trained) in (0, 2, 3) and all(isinstance(each, str) for each in trained)
-    if not known or (trained and any(LabelledData("text_table", delimiter=trained[0], quoting=trained[1]).checks())):
+    if not known or (
+        trained and setting.problems(LabelledData(name="text_table", delimiter=trained[0], quoting=trained[1]))
+    ):
         raise ZooError(f"{source.folder / 'run.json'}: data.dialect is {trained!r}", "Give another run.")
     return trained
 

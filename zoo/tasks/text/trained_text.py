@@ -3,6 +3,7 @@
 import dataclasses
 from typing import TYPE_CHECKING, TypeVar
 
+from zoo.config import setting
 from zoo.config.schemas.common import TestData
 from zoo.config.schemas.language_modelling import LanguageData
 from zoo.config.schemas.text import TextData
@@ -24,7 +25,7 @@ def settings_of(source: Run, kind: type[T]) -> T:
     settings = source.record["config"]["data"]
     problems = schema.violations(settings, kind)
     if not problems:
-        problems = [problem for problem in kind(**settings).checks() if problem]
+        problems = setting.problems(kind(**settings), "data.")
     schema.refuse("record", source.folder / "run.json", problems)
     return kind(**settings)
 

@@ -161,7 +161,7 @@ class _Training:
             self._keep(step, True)
 
     def _is_time(self):
-        return time.monotonic() - self._saved >= 60 * self._settings.get("checkpoint_minutes", 1)
+        return time.monotonic() - self._saved >= 60 * self._settings["checkpoint_minutes"]
 
     def _share(self, path):
         """What this process takes of a batch."""

@@ -38,8 +38,8 @@ class Checkpointer:
         self._path = os.path.join(run.folder, "weights.npz")
         self._arrays, self._written = None, True
         self.best = None
-        reserve = int(self._settings.get("disk_reserve_gb", 0) * 2**30)
-        kept, run_id = self._settings.get("keep_checkpoints", 2), run.request.get("run_id", "")
+        reserve = int(self._settings["disk_reserve_gb"] * 2**30)
+        kept, run_id = self._settings["keep_checkpoints"], run.request.get("run_id", "")
         self._files = Checkpoints(run.folder, kept, reserve, run_id)
         self._finished, self._steps, self._rolled_back = {}, 0, False
         self._saved, self._cost, self._complained = None, 0.0, False
@@ -107,7 +107,7 @@ class Checkpointer:
 
     def due(self):
         """Whether so many minutes have passed since the last checkpoint that it is time for the next one."""
-        return time.monotonic() - self._saved >= 60 * self._settings.get("checkpoint_minutes", 10)
+        return time.monotonic() - self._saved >= 60 * self._settings["checkpoint_minutes"]
 
     def save_epoch(self, state, is_last):
         """Write a checkpoint after an epoch; where more follow, the last one may be too young for its cost."""

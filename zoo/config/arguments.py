@@ -1,0 +1,61 @@
+"""The arguments of models, as ``configs/model/NAME.yaml`` declares them: default, meaning, and range or choices."""
+
+from collections.abc import Mapping
+from typing import Any
+
+from zoo.config import model_files
+from zoo.config.setting import Setting
+from zoo.core import paths
+from zoo.core import schema as yaml_schema
+
+_DEFAULT, _DIVIDES = "default", "divides"
+
+
+def plain(row: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the row of a model with the default of each argument in place of its declaration."""
+    return {key: value[_DEFAULT] if _is_declared(value) else value for key, value in row.items()}
+
+
+def _is_declared(value: Any) -> bool:
+    return isinstance(value, dict) and _DEFAULT in value
+
+
+def declared(model: Mapping[str, Any]) -> dict[str, Setting]:
+    """Return the declarations of a model's arguments.
+
+    Args:
+        model: its settings; only ``name`` is used. A model in a file of the user's own declares nothing.
+    """
+    rows = {key: value for key, value in _declarations(model).items() if _is_declared(value)}
+    return {
+        key: Setting(**{word: part for word, part in row.items() if word != _DIVIDES}) for key, row in rows.items()
+    }
+
+
+def _declarations(model: Mapping[str, Any]) -> dict[str, Any]:
+    name = str(model.get("name"))
+    if not model or "file" in model or "saved" in model:
+        return {}
+    # Of an architecture of keras.applications, the arguments that MobileNet has as well.
+    return row_of("mobilenet" if model_files.is_application(name) else name)
+
+
+def row_of(name: str) -> dict[str, Any]:
+    """Return the content of the file of a model of the zoo; nothing where there is no such file."""
+    path = paths.CONFIGS / "model" / f"{name}.yaml"
+    content: dict[str, Any] = yaml_schema.read_yaml(path) if path.is_file() else {}
+    return content
+
+
+def problems(model: Mapping[str, Any]) -> list[str]:
+    """Return what is wrong with the arguments of a builder, one sentence each."""
+    rows = declared(model)
+    found = [problem for key, row in rows.items() for problem in row.problems(f"model.{key}", model.get(key))]
+    return found or [problem for key in rows if (problem := _indivisible(model, key))]
+
+
+def _indivisible(model: Mapping[str, Any], key: str) -> str | None:
+    whole = row_of(str(model["name"]))[key].get(_DIVIDES)
+    if not whole or model[whole] % model[key] == 0:
+        return None
+    return f"model.{key} must divide model.{whole}, {model[whole]}, got {model[key]}"

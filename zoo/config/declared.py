@@ -1,0 +1,89 @@
+"""The settings of all schemas by key, and what follows from their declarations without composing any."""
+
+import functools
+import importlib
+import pkgutil
+from collections.abc import Iterator
+from typing import TYPE_CHECKING
+
+from zoo.config import schemas, setting
+from zoo.config.setting import OUTWARD, PLACE, Setting
+
+if TYPE_CHECKING:
+    from zoo.config.schemas.common import Settings
+
+
+@functools.cache
+def _all() -> "list[type[Settings]]":
+    """Return every schema."""
+    from zoo.config.schemas.common import Settings
+
+    for module in pkgutil.iter_modules(schemas.__path__, f"{schemas.__name__}."):
+        importlib.import_module(module.name)
+    return list(_subclasses(Settings))
+
+
+def shorthands() -> "Iterator[tuple[str, str]]":
+    """Yield the short name of a key, and the key."""
+    for schema in _all():
+        yield from schema.shorthands.items()
+
+
+@functools.cache
+def everywhere() -> dict[str, list[Setting]]:
+    """Return the declarations of every dotted key, one for each schema that has it."""
+    found: dict[str, list[Setting]] = {}
+    each: list[type] = list(_all())
+    for schema in each:
+        for key, declaration in setting.by_key(schema).items():
+            found.setdefault(key, []).append(declaration)
+    return found
+
+
+def _subclasses(schema: "type[Settings]") -> "Iterator[type[Settings]]":
+    for child in schema.__subclasses__():
+        yield child
+        yield from _subclasses(child)
+
+
+@functools.cache
+def literal_keys() -> frozenset[str]:
+    """Return the keys whose values the command line takes without quotes: paths, free text, words with commas."""
+    return frozenset(key for key, rows in everywhere().items() if any(row.literal for row in rows))
+
+
+@functools.cache
+def word_keys() -> frozenset[str]:
+    """Return the literal keys whose values are lists: words with commas, which may hold equal signs."""
+    return frozenset(key for key in literal_keys() if any(isinstance(row.default, list) for row in everywhere()[key]))
+
+
+@functools.cache
+def adjustable_keys() -> list[str]:
+    """Return the keys that a resumed run may change and then keeps."""
+    return sorted(key for key, rows in everywhere().items() if any(row.adjustable for row in rows))
+
+
+@functools.cache
+def stack_keys() -> frozenset[str]:
+    """Return the keys that name a stack, or need one that can do it."""
+    return frozenset(key for key, rows in everywhere().items() if any(row.names_stack for row in rows))
+
+
+def is_outward(key: str) -> bool:
+    """Whether a setting executes a program, contacts an address or writes outside of the run folder."""
+    return any(row.affects is OUTWARD for row in everywhere().get(key, []))
+
+
+def is_private(key: str) -> bool:
+    """Whether a setting tells of this machine, and stays out of evidence."""
+    return any(row.affects in (PLACE, OUTWARD) for row in everywhere().get(key, []))
+
+
+def public(text: str) -> str | None:
+    """Return an override as evidence has it: what tells of this machine is left out (None), or a placeholder."""
+    key = text.partition("=")[0]
+    if not is_private(key):
+        return text
+    placeholder = next((row.placeholder for row in everywhere()[key] if row.placeholder), "")
+    return f"{key}={placeholder}" if placeholder else None

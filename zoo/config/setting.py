@@ -1,0 +1,180 @@
+"""Declare settings: each field of a schema holds its default, meaning, range and effect, and all else is derived."""
+
+import copy
+import dataclasses
+import enum
+import functools
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import dataclass
+from typing import Any
+
+from zoo.core.errors import nearest
+
+_KEY = "setting"
+
+
+class Affects(enum.Enum):
+    """What another value of a setting changes.
+
+    Attributes:
+        NUMBERS: what is computed. A run cannot be resumed with it, and the recipe's promise does not apply.
+        CHANCE: the random numbers. A run cannot be resumed with it, but the recipe's promise applies.
+        SPEED: how fast, where or how closely watched the same is computed.
+        PLACE: where something lies on this machine. It is left out of evidence.
+        OUTWARD: programs, addresses and files outside of the run folder. Records and evidence are not believed in it.
+    """
+
+    NUMBERS = enum.auto()
+    CHANCE = enum.auto()
+    SPEED = enum.auto()
+    PLACE = enum.auto()
+    OUTWARD = enum.auto()
+
+
+NUMBERS, CHANCE, SPEED, PLACE, OUTWARD = Affects
+
+
+@dataclass(frozen=True)
+class Setting:
+    """What a field declares besides its default.
+
+    Attributes:
+        default: of the field; a schema may hold another one for nested settings.
+        meaning: a phrase for ``help``; empty for what is not a setting of users.
+        at_least, at_most: range of a number, or of each number in a list.
+        or_zero: whether 0 is valid outside of the range.
+        choices: valid words, or a function that returns them; of a list, for each entry.
+        filled: whether a list needs at least one entry.
+        affects: what another value changes.
+        adjustable: whether a resumed run may have another value, and keeps it.
+        literal: whether the command line takes the value without quotes: a path, free text, or words with commas.
+        placeholder: what stands for the value in the command of evidence.
+        names_stack: whether it names the stack, or needs one that can do it.
+    """
+
+    default: Any
+    meaning: str = ""
+    at_least: float | None = None
+    at_most: float | None = None
+    or_zero: bool = False
+    choices: Iterable[str] | Callable[[], Iterable[str]] = ()
+    filled: bool = False
+    affects: Affects = NUMBERS
+    adjustable: bool = False
+    literal: bool = False
+    placeholder: str = ""
+    names_stack: bool = False
+
+    @property
+    def valid(self) -> list[str]:
+        """Return the words to choose from; none where any is valid."""
+        return list(self.choices() if callable(self.choices) else self.choices)
+
+    @property
+    def is_resumable(self) -> bool:
+        """Return whether a run may be resumed with another value."""
+        return self.adjustable or self.affects not in (NUMBERS, CHANCE)
+
+    def problems(self, key: str, value: Any) -> list[str]:
+        """Return what is wrong with a value, one sentence each."""
+        if value is None:
+            return []
+        if self.filled and not value:
+            return [f"{key} is empty"]
+        values = value if isinstance(value, list | tuple) else [value]
+        return [problem for each in values if (problem := self._problem(key, each))]
+
+    def _problem(self, key: str, value: Any) -> str | None:
+        if self.choices:
+            return one_of(key.removesuffix(".name"), value, self.valid)  # data.name is given as data=
+        is_number = isinstance(value, int | float) and not isinstance(value, bool)
+        if not is_number or self.at_least is None or self.at_most is None or (self.or_zero and value == 0):
+            return None
+        if self.at_least <= value <= self.at_most:
+            return None
+        return f"{key} must be {self.range()}, got {value!r}"
+
+    def range(self) -> str:
+        """Return the range of a number in words, such as ``from 0 to 1``; empty where there is none."""
+        if self.at_least is None or self.at_most is None:
+            return ""
+        return f"{'0 or ' if self.or_zero else ''}from {_number(self.at_least)} to {_number(self.at_most)}"
+
+
+def _number(value: float) -> str:
+    return f"{int(value):,}" if value == int(value) else f"{value:g}"
+
+
+UNDECLARED = Setting(None)
+
+
+def setting(default: Any, meaning: str = "", **declared: Any) -> Any:
+    """Declare a field of a schema: its default, its meaning, and what :class:`Setting` has besides."""
+    return _field(Setting(default, meaning, **declared))
+
+
+def like(schema: type[Any], name: str, default: Any) -> Any:
+    """Declare a setting that differs from one of another schema in its default alone."""
+    (part,) = (part for part in dataclasses.fields(schema) if part.name == name)
+    return _field(dataclasses.replace(declared(part), default=default))
+
+
+def _field(declaration: Setting) -> Any:
+    metadata = {_KEY: declaration}
+    if isinstance(declaration.default, list | dict):
+        return dataclasses.field(default_factory=lambda: copy.copy(declaration.default), metadata=metadata)
+    return dataclasses.field(default=declaration.default, metadata=metadata)
+
+
+def declared(part: "dataclasses.Field[Any]") -> Setting:
+    """Return what a field declares; an empty declaration where it declares nothing."""
+    found: Setting = part.metadata.get(_KEY) or UNDECLARED
+    return found
+
+
+def walk(settings: Any, prefix: str = "") -> Iterator[tuple[str, Any, Setting]]:
+    """Yield dotted key, value and declaration of each of nested settings."""
+    for part in dataclasses.fields(settings):
+        value, key = getattr(settings, part.name), f"{prefix}{part.name}"
+        if dataclasses.is_dataclass(value):
+            yield from walk(value, f"{key}.")
+        else:
+            yield key, value, declared(part)
+
+
+def problems(settings: Any, prefix: str = "") -> list[str]:
+    """Return all that is out of range or does not fit together in nested settings, one sentence each.
+
+    A part of them may have a method ``checks`` that returns what single declarations cannot say, with None for what
+    is right.
+    """
+    found = []
+    for part in dataclasses.fields(settings):
+        value, key = getattr(settings, part.name), f"{prefix}{part.name}"
+        if dataclasses.is_dataclass(value):
+            found += problems(value, f"{key}.")
+        else:
+            found += declared(part).problems(key, value)
+    return found + [problem for problem in getattr(settings, "checks", list)() if problem]
+
+
+@functools.cache
+def by_key(schema: type) -> dict[str, Setting]:
+    """Return the declarations of a schema by dotted key."""
+    return {key: declaration for key, _, declaration in walk(schema())}
+
+
+def of(schema: type, key: str) -> Setting:
+    """Return the declaration of a key, or of the table that it is in, such as the arguments of a model."""
+    known = by_key(schema)
+    while key not in known and "." in key:
+        key = key.rpartition(".")[0]
+    return known.get(key, UNDECLARED)
+
+
+def one_of(key: str, value: str, valid: Iterable[str]) -> str | None:
+    """Return what is wrong with a word, or None."""
+    valid = list(valid)
+    if value in valid:
+        return None
+    return f"{key} must be one of {', '.join(valid)}, got {value!r}{nearest(value, valid)}"
