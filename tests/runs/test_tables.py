@@ -7,18 +7,19 @@ import numpy as np
 import pytest
 
 from zoo.core.errors import ZooError
+from zoo.protocol.events import EpochEvent
 from zoo.runs import tables
 
 
 def test_history_is_read_back_as_numbers(tmp_path: Path) -> None:
     rows = [
-        {"epoch": 1, "loss": 0.5, "best": True, "event": "epoch"},
-        {"epoch": 2, "loss": 0.25, "best": False},
+        EpochEvent(epoch=1, epochs=2, loss=0.5, best=True, epoch_s=2.0),
+        EpochEvent(epoch=2, epochs=2, loss=0.25, best=False, items_per_s=8.0),
     ]
     tables.write_history(tmp_path / "history.csv", rows, ["loss", "accuracy", "val_loss", "val_accuracy"])
     assert tables.read_history(tmp_path) == [
-        {"epoch": 1.0, "loss": 0.5, "best": 1.0},
-        {"epoch": 2.0, "loss": 0.25, "best": 0.0},
+        {"epoch": 1.0, "loss": 0.5, "epoch_s": 2.0, "items_per_s": 0.0, "best": 1.0},
+        {"epoch": 2.0, "loss": 0.25, "epoch_s": 0.0, "items_per_s": 8.0, "best": 0.0},
     ]
 
 

@@ -80,7 +80,7 @@ def groups(count: int) -> list[Any]:
     from zoo.worker.distributed.group import Group
 
     rows = [{"host": "a", "pid": 70 + rank, "port": 1, "clock_s": 9.0 * rank} for rank in range(count)]
-    settings, shared, meet = {"processes": count, "id": "aa"}, {}, threading.Barrier(count)
+    settings, shared, meet = distributed(count), {}, threading.Barrier(count)
     made = []
     for rank in range(count):
         asked = types.SimpleNamespace(asked=False, reason="interrupted")
