@@ -9,6 +9,8 @@ from typing import Any
 import numpy as np
 import pytest
 
+from tests.support.parts import distributed
+
 
 class Engine:
     """Store and sums of an engine, in memory.
