@@ -91,7 +91,7 @@ def epoch_line(event: EpochEvent, figures: Sequence[str]) -> str:
     """Return the line of an epoch."""
     name = f"size {event.size}, " if event.size else "epoch "
     parts = [f"{name}{event.epoch:>3}/{event.epochs}", *_figures(event, figures)]
-    parts += [_speed(event), f"{event.epoch_s:.1f} s"]
+    parts += [_speed(event), f"{event.epoch_s or 0.0:.1f} s"]
     return "  ".join(parts) + ("  *" if event.best else "")
 
 

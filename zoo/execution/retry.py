@@ -38,7 +38,7 @@ def run_with_retries(folder: Path, record: RunRecord, request: Request, once: Ca
         what = outcome.error.message if outcome.error else f"the worker was ended ({outcome.returncode})"
         record.attempts = [*record.get("attempts", []), {"failed": what, "at": records.now()}]
         if minutes and again.train:  # of all attempts together
-            spent = sum(row.epoch_s for row in outcome.epochs)
+            spent = sum(row.epoch_s or 0.0 for row in outcome.epochs)
             again.train = again.train.replace(max_minutes=max(1e-3, minutes - spent / 60))
         request = again
 

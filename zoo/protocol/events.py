@@ -117,12 +117,12 @@ class EpochEvent(Event):
     epochs: Optional[int] = None
     stage: Optional[int] = None
     size: Optional[str] = None
-    best: bool = False
+    best: Optional[bool] = None
     step: Optional[int] = None
     steps: Optional[int] = None
     learning_rate: Optional[float] = None
-    epoch_s: float = 0.0
-    items_per_s: float = 0.0
+    epoch_s: Optional[float] = None
+    items_per_s: Optional[float] = None
     peak_memory_bytes: Optional[int] = None
     loss: Optional[float] = None
     accuracy: Optional[float] = None
