@@ -77,14 +77,14 @@ def measure(model: str, stack: str, settings: list[str], worker: Path = WORKER, 
     )
     if not isinstance(composed, TrainConfig):
         raise ZooError(f"{model} is no image classifier", "Name one: --model mnist_dense")
-    network = networks.network(model)["model"]
-    size = network["args"].get("input_size")
-    shape = [size, size, 3] if size else network["args"]["input_shape"]
+    network = networks.network(model, common.ROOT).model
+    size = network.args.get("input_size")
+    shape = [size, size, 3] if size else network.args["input_shape"]
     trainer = dataclasses.asdict(composed.trainer) | {"seed": composed.seed, "epochs": 1}
     request = {
-        "zoo": str(common.ROOT / "zoo"), "framework": stacks.load(stack).framework, "model": network,
+        "zoo": str(common.ROOT / "zoo"), "framework": stacks.load(stack).framework, "model": network.to_json(),
         "train": trainer, "shape": shape,
-        "classes": network["args"].get("classes", 1000), "seconds": seconds,
+        "classes": network.args.get("classes", 1000), "seconds": seconds,
     }  # fmt: skip
     command, variables = common.stack_command(stack, worker, json.dumps(request))
     answer = subprocess.run(command, env=variables | ONE_THREAD, capture_output=True, text=True, check=False)

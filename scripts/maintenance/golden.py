@@ -103,7 +103,7 @@ def _run(stack_name: str, part: str, request: dict[str, Any]) -> None:
 
     stack = stacks.load(stack_name)
     environment = store.ensure(stack, machine.probe().platform)
-    device = {"promise": "cpu", "backend": "cpu", "framework": stack.framework, "id": None}
+    device = {"device_kind": "cpu", "backend": "cpu", "framework": stack.framework, "id": None}
     whole = {"zoo": str(ROOT / "zoo"), "keras": stack.keras, "framework": stack.framework, "device": device}
     worker = ROOT / "tests" / "support" / "workers" / "conformance.py"
     with tempfile.TemporaryDirectory() as folder:

@@ -189,9 +189,10 @@ def _is_locked(folder: Path) -> bool:
 
 def _resumed(folder: Path) -> list[int]:
     """Return the steps at which a run resumed, in order."""
+    from zoo.protocol.events import ResumeEvent
     from zoo.runs import event_log
 
-    return [int(event["done"]) for event in event_log.read(folder / "events.jsonl") if event["event"] == "resume"]
+    return [event.done for event in event_log.read(folder / "events.jsonl") if isinstance(event, ResumeEvent)]
 
 
 def _training_s(folder: Path) -> float:

@@ -54,8 +54,8 @@ LIBRARIES = ("python", "keras", "tensorflow", "torch", "jax", "numpy")
 TRAINED = {"perplexity": "val_perplexity"}
 LICENCE = "Apache-2.0, as the zoo; the data's licence is theirs"
 # What inference reads of run.json, and what tells how the network came to be; no path of the machine among it.
-KEPT = ("format", "zoo_version", "verb", "exit", "model", "backend", "promise", "git_commit", "versions", "metrics",
-        "started", "finished")  # fmt: skip
+KEPT = ("format", "zoo_version", "verb", "exit", "model", "backend", "device_kind", "git_commit", "versions",
+        "metrics", "started", "finished")  # fmt: skip
 KEPT_OF_STACK = ("name", "platform", "framework", "lock_sha256")
 KEPT_OF_DATA = ("name", "what", "sha256", "class_names", "input_shape", "tokeniser", "vocabulary", "dialect",
                 "train_items", "validation_items", "test_items", "split_seed", "split_told",

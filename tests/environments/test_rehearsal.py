@@ -104,7 +104,7 @@ def test_doctor_plan_and_training_agree(mac: Mac, expected: tuple[str, str, str 
     code, shown = mac.zoo("train", "model=mnist", "data=digits")
     record = mac.record()
     assert (code, record["exit"]) == (0, "completed"), shown
-    assert (record["backend"], record["stack"]["name"], record["promise"]) == (
+    assert (record["backend"], record["stack"]["name"], record["device_kind"]) == (
         backend,
         stack,
         "gpu" if gpu else "cpu",

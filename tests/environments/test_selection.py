@@ -155,7 +155,7 @@ def test_every_machine_is_in_the_table() -> None:
 @pytest.mark.parametrize("wanted", [None, "auto"])
 def test_automatic(wanted: str | None, name: str, backend: str, stack: str, promise: str, piece: str) -> None:
     choice = selection.select(wanted, machines.load(name))
-    assert (choice.backend.name, choice.stack.name, choice.required_device) == (backend, stack, promise)
+    assert (choice.backend.name, choice.stack.name, choice.device_kind) == (backend, stack, promise)
     assert piece in "\n".join(choice.reasons)
     assert (choice.gpu is not None) == (promise == "gpu")
 
@@ -163,7 +163,7 @@ def test_automatic(wanted: str | None, name: str, backend: str, stack: str, prom
 @pytest.mark.parametrize(("wanted", "name", "stack", "expected", "promise"), NAMED)
 def test_named(wanted: str, name: str, stack: str | None, expected: str, promise: str) -> None:
     choice = selection.select(wanted, machines.load(name), stack)
-    assert (choice.stack.name, choice.required_device) == (expected, promise)
+    assert (choice.stack.name, choice.device_kind) == (expected, promise)
     assert wanted in ("auto", choice.backend.name)
     assert choice.device_hint == ("llvm_cpu.0" if (wanted, promise) == ("plaidml", "cpu") else None)
 
@@ -178,7 +178,7 @@ def test_refused(wanted: str, name: str, stack: str | None, pieces: list[str]) -
 
 def test_an_environment_of_the_users_own_needs_no_lock() -> None:
     choice = selection.select("cuda-mac", machines.load("gtx_750_ti"), python="/opt/tf18/bin/python")
-    assert (choice.stack.name, choice.required_device) == ("tf-1.8", "gpu")
+    assert (choice.stack.name, choice.device_kind) == ("tf-1.8", "gpu")
     choice = selection.select("metal", machines.load("m4"), "tf-2.5", python="/opt/tf25/bin/python")
     assert choice.stack.name == "tf-2.5"
 

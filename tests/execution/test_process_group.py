@@ -10,6 +10,7 @@ import pytest
 from zoo.execution import diagnosis, process_group
 from zoo.execution.launchers import local
 from zoo.execution.worker_process import Outcome
+from zoo.protocol.events import ErrorEvent
 
 SCRIPT = """
 import os, sys, time
@@ -66,7 +67,8 @@ def test_one_that_is_killed_is_named_and_not_those_that_give_up_because_of_it(tm
 def test_a_signal_is_the_error_of_the_run_unless_the_process_reported_one(tmp_path: Path) -> None:
     outcome = Outcome()
     outcome.lost("process 1 of 2", -9)
-    assert outcome.error["message"] == "process 1 of 2 was killed by SIGKILL"
+    assert outcome.error is not None
+    assert outcome.error.message == "process 1 of 2 was killed by SIGKILL"
     outcome = Outcome()
     outcome.lost("process 1 of 2", 137)
     outcome.returncode = 137
@@ -74,9 +76,10 @@ def test_a_signal_is_the_error_of_the_run_unless_the_process_reported_one(tmp_pa
         diagnosis.failure(outcome, tmp_path, "cpu").message
         == "Process 1 of 2 ended with status 137 and did not say why"
     )
-    outcome = Outcome(error={"event": "error", "message": "no such column"})
+    outcome = Outcome(error=ErrorEvent(message="no such column", type="X"))
     outcome.lost("process 1 of 2", -9)
-    assert outcome.error["message"] == "no such column"
+    assert outcome.error is not None
+    assert outcome.error.message == "no such column"
 
 
 class EndedJob:
@@ -99,10 +102,10 @@ class EndedJob:
 
 def test_errors_of_a_process_elsewhere_are_read_from_its_log(tmp_path: Path) -> None:
     log = tmp_path / "worker_1.log"
-    log.write_text('{"event": "error", "message": "of an earlier attempt"}\n')
+    log.write_text('{"event": "error", "type": "X", "message": "of an earlier attempt"}\n')
     process = process_group.RemoteProcess(EndedJob(), log)
     with log.open("a") as out:
-        out.write('a line\n{"event": "error", "message": "no such column"}\nanother\n')
+        out.write('a line\n{"event": "error", "type": "X", "message": "no such column"}\nanother\n')
     assert [b"no such column" in line for line in process.events()] == [True]
 
 
@@ -115,5 +118,5 @@ def test_addresses_of_an_attempt_that_was_cut_off_are_removed(tmp_path: Path) ->
 def test_each_start_has_its_own_id() -> None:
     meeting = process_group.Meeting(2, 1)
     one, two = meeting.requested(), meeting.requested()
-    assert one["id"] != two["id"]
-    assert one["processes"] == 2
+    assert one.id != two.id
+    assert one.processes == 2

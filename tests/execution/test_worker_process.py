@@ -15,6 +15,7 @@ import pytest
 from tests.support import SUPPORT
 from zoo.core import paths
 from zoo.execution import diagnosis, stopping, worker_process
+from zoo.protocol.events import EVENTS, event_of
 
 FAKE = SUPPORT / "fake_worker.py"
 
@@ -40,11 +41,12 @@ def run(folder: Path, script: str, on_event: Any = None) -> tuple[worker_process
 
 def test_a_whole_run_is_followed(tmp_path: Path) -> None:
     outcome, seen = run(tmp_path, "ok")
-    assert outcome.done["metrics"]["test_accuracy"] == 0.93
-    assert [event["epoch"] for event in outcome.epochs] == [1, 2, 3]
+    assert outcome.done is not None
+    assert outcome.done.metrics["test_accuracy"] == 0.93
+    assert [event.epoch for event in outcome.epochs] == [1, 2, 3]
     assert outcome.artifacts == [tmp_path / "weights.npz"]
     kept = [json.loads(line) for line in (tmp_path / "events.jsonl").read_text().splitlines()]
-    assert kept == seen
+    assert [event_of(event) for event in kept] == seen
 
 
 def test_an_error_is_told_with_the_log(tmp_path: Path) -> None:
@@ -75,7 +77,8 @@ def test_a_torn_last_line_is_said_and_left_out(tmp_path: Path, capsys: pytest.Ca
 def test_ctrl_c_asks_politely_and_the_worker_finishes_its_step(tmp_path: Path) -> None:
     outcome, _ = run(tmp_path, "slow", _interrupt_on("epoch"))
     assert outcome.interrupted
-    assert outcome.done["stopped"] == "interrupted"
+    assert outcome.done is not None
+    assert outcome.done.stopped == "interrupted"
 
 
 def test_a_deaf_worker_is_ended_after_three_steps(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -94,7 +97,7 @@ def test_no_worker_outlives_a_killed_host(tmp_path: Path) -> None:
         "import sys, time; sys.path.insert(0, sys.argv[1])\n"
         "from zoo.worker.events import Emitter\n"
         "e = Emitter(sys.stdout)\n"
-        "try:\n    [(e.emit('step'), time.sleep(0.01)) for _ in range(1000)]\n"
+        "try:\n    [(e.emit('step', step=1), time.sleep(0.01)) for _ in range(1000)]\n"
         "except BrokenPipeError:\n    sys.stderr.write('gone'); sys.stderr.flush(); import os; os._exit(7)\n"
     )
     worker = subprocess.Popen(
@@ -110,7 +113,7 @@ def test_no_worker_outlives_a_killed_host(tmp_path: Path) -> None:
 
 def _interrupt_on(name: str) -> Any:
     def act(event: dict[str, Any]) -> None:
-        if event["event"] == name:
+        if isinstance(event, EVENTS[name]):
             threading.Timer(0.05, os.kill, (os.getpid(), signal.SIGINT)).start()
 
     return act

@@ -76,14 +76,15 @@ class Page(HTMLParser):
 def record() -> Tree:
     """A record such as a training leaves, with figures that are easily found again."""
     return {
-        "exit": "completed", "verb": "train", "model": "mnist", "backend": "cpu", "promise": "cpu", "seconds": 12.125,
-        "started": "2026-11-21T19:15:56+00:00", "finished": "2026-11-21T19:16:08+00:00", "zoo_version": "0.1.0",
-        "reasons": ["cpu computes on the processor"], "git_commit": "4" * 40, "peak_memory_bytes": 765898752,
+        "exit": "completed", "verb": "train", "model": "mnist", "backend": "cpu", "device_kind": "cpu",
+        "seconds": 12.125, "started": "2026-11-21T19:15:56+00:00", "finished": "2026-11-21T19:16:08+00:00",
+        "zoo_version": "0.1.0", "reasons": ["cpu computes on the processor"], "git_commit": "4" * 40,
+        "peak_memory_bytes": 765898752,
         "command": ["python", "-m", "zoo", "train", "model=mnist", "data.root=/a b/$(c)"],
         "config": {"preset": "full", "seed": 1, "trainer": {"epochs": 3, "jit": False}, "data": {"root": None}},
         "data": {"name": "digits", "sha256": "8" * 64, "train_items": 1294, "test_items": 359,
                  "class_names": ["0", "1"], "source": "https://example.org/digits", "licence": "CC BY 4.0"},
-        "device": {"name": "/device:CPU:0", "kind": "cpu", "proof": "matmul", "description": ""},
+        "device": {"name": "/device:CPU:0", "device_kind": "cpu", "proof": "matmul", "description": ""},
         "expected": {"test_accuracy": {"at_least": 0.97, "met": True}},
         "machine": {"os": "linux", "os_version": "Debian", "os_build": "6.1", "arch": "x86_64", "chip": "Xeon",
                     "cores": 2, "memory_bytes": 25325268992, "gpus": [{"name": "H100"}], "notes": []},

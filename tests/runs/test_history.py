@@ -11,6 +11,7 @@ import pytest
 
 from zoo.config.schemas.common import Settings
 from zoo.execution import event_display
+from zoo.protocol.events import EpochEvent, ResumeEvent, StageEvent, StepEvent
 from zoo.runs import plots, tables
 from zoo.runs.context import RunContext
 from zoo.runs.history import History
@@ -25,8 +26,8 @@ def context(folder: Path) -> RunContext[Settings]:
     return cast(RunContext[Settings], SimpleNamespace(folder=folder, record=record, command=command))
 
 
-def epoch(number: int, of: int = 3, loss: float = 1.0) -> dict[str, Any]:
-    return {"event": "epoch", "epoch": number, "epochs": of, "loss": loss, "accuracy": 0.5, "best": True}
+def epoch(number: int, of: int = 3, loss: float = 1.0, stage: int | None = None) -> EpochEvent:
+    return EpochEvent(epoch=number, epochs=of, loss=loss, accuracy=0.5, best=True, stage=stage)
 
 
 def written(folder: Path) -> list[tuple[str, str]]:
@@ -50,7 +51,7 @@ def drawn(monkeypatch: pytest.MonkeyPatch) -> list[int]:
 
 def test_they_are_drawn_once_when_the_last_epoch_is_told(tmp_path: Path, drawn: list[int]) -> None:
     history, epochs = History(context(tmp_path)), [epoch(1), epoch(2), epoch(3)]
-    for event in [{"event": "start"}, *epochs]:
+    for event in [StepEvent(step=0), *epochs]:
         assert drawn == []
         history.watch(event)
     assert (tmp_path / "curves.png").read_bytes().startswith(b"\x89PNG")
@@ -103,7 +104,7 @@ def test_the_words_beside_the_losses_of_a_style_stay_within_them(tmp_path: Path,
 def test_the_table_and_the_curves_know_where_a_stage_begins(tmp_path: Path) -> None:
     history = History(context(tmp_path))
     for number in (1, 2, 3):
-        history.watch(epoch(number) | {"stage": 1 if number < 3 else 2})
+        history.watch(epoch(number, stage=1 if number < 3 else 2))
     rows = tables.read_history(tmp_path)
     assert [row["stage"] for row in rows] == [1.0, 1.0, 2.0]
     assert [row["epoch"] for row in plots.stage_starts(rows)] == [3.0]
@@ -111,7 +112,7 @@ def test_the_table_and_the_curves_know_where_a_stage_begins(tmp_path: Path) -> N
 
 
 def test_the_log_says_that_a_stage_begins(capsys: pytest.CaptureFixture[str]) -> None:
-    event = {"event": "stage", "stage": 2, "epoch": 31, "what": "all layers learn", "learning_rate": 0.0001}
+    event = StageEvent(stage=2, epoch=31, epochs=40, what="all layers learn", learning_rate=0.0001)
     with event_display.following("Starting", ("loss",), live=False) as show:
         show(event)
     assert "Stage 2, from epoch 31 on: all layers learn; learning rate up to 0.0001" in capsys.readouterr().err
@@ -127,7 +128,7 @@ def test_a_training_that_ends_early_is_drawn_in_the_end(tmp_path: Path, drawn: l
 
 def test_epochs_that_are_trained_again_are_drawn_as_they_became(tmp_path: Path) -> None:
     history, again = History(context(tmp_path)), [epoch(2, loss=0.2), epoch(3, loss=0.3)]
-    for event in [epoch(1), epoch(2), epoch(3), {"event": "resume", "epoch": 2}, *again]:
+    for event in [epoch(1), epoch(2), epoch(3), ResumeEvent(epoch=2), *again]:
         history.watch(event)
     assert written(tmp_path) == [("1", "1.0"), ("2", "0.2"), ("3", "0.3")]
 

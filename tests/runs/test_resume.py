@@ -17,6 +17,7 @@ import pytest
 from tests.support import SUPPORT
 from zoo.cli.main import main
 from zoo.execution import watchdog
+from zoo.protocol.events import EpochEvent
 from zoo.runs import event_log, lock, records, result
 
 Zoo = Callable[..., int]
@@ -382,9 +383,9 @@ def test_epochs_that_were_trained_again_are_told_once(tmp_path: Path) -> None:
     ]  # fmt: skip
     path = tmp_path / "events.jsonl"
     path.write_text("".join(json.dumps(row) + "\n" for row in rows) + '{"event": "epo')
-    assert [(row["epoch"], row.get("loss")) for row in event_log.epochs(path)] == [(1, 9), (2, None)]
-    heard = [{"event": "epoch", "epoch": 2, "loss": 5}, {"event": "epoch", "epoch": 3, "loss": 4}]
-    assert [(row["epoch"], row.get("loss")) for row in event_log.epochs(path, heard)] == [(1, 9), (2, 5), (3, 4)]
+    assert [(row.epoch, row.loss) for row in event_log.epochs(path)] == [(1, 9), (2, None)]
+    heard = [EpochEvent(epoch=2, epochs=3, loss=5), EpochEvent(epoch=3, epochs=3, loss=4)]
+    assert [(row.epoch, row.loss) for row in event_log.epochs(path, heard)] == [(1, 9), (2, 5), (3, 4)]
 
 
 def test_a_line_that_a_full_disk_cut_spoils_no_other(tmp_path: Path) -> None:
@@ -398,7 +399,7 @@ def test_a_line_that_a_full_disk_cut_spoils_no_other(tmp_path: Path) -> None:
         events = watchdog.EventFile(out)
         for number in (1, 2, 3):
             events.write(json.dumps({"event": "epoch", "epoch": number}).encode() + b"\n")
-    assert [row["epoch"] for row in event_log.epochs(tmp_path / "events.jsonl")] == [2, 3]
+    assert [row.epoch for row in event_log.epochs(tmp_path / "events.jsonl")] == [2, 3]
 
 
 def test_the_command_that_goes_on_can_be_pasted_whatever_the_folder_is_called() -> None:

@@ -7,13 +7,14 @@ import numpy as np
 import pytest
 
 from zoo.core.errors import ZooError
+from zoo.protocol.events import EpochEvent
 from zoo.runs import tables
 
 
 def test_history_is_read_back_as_numbers(tmp_path: Path) -> None:
     rows = [
-        {"epoch": 1, "loss": 0.5, "best": True, "event": "epoch"},
-        {"epoch": 2, "loss": 0.25, "best": False},
+        EpochEvent(epoch=1, epochs=2, loss=0.5, best=True),
+        EpochEvent(epoch=2, epochs=2, loss=0.25, best=False),
     ]
     tables.write_history(tmp_path / "history.csv", rows, ["loss", "accuracy", "val_loss", "val_accuracy"])
     assert tables.read_history(tmp_path) == [
@@ -31,7 +32,7 @@ def test_predictions_name_the_likeliest_class(tmp_path: Path) -> None:
 
 
 def test_the_columns_of_a_history_are_those_that_an_epoch_has(tmp_path: Path) -> None:
-    rows = [{"epoch": 1, "epoch_s": 2.5, "other": 1}, {"epoch": 2, "val_loss": 0.5, "stage": 1}]
+    rows = [EpochEvent(epoch=1, epoch_s=2.5, accuracy=None), EpochEvent(epoch=2, val_loss=0.5, stage=1)]
     tables.write_history(tmp_path / "history.csv", rows, ["val_loss", "accuracy"])
     assert (tmp_path / "history.csv").read_text().splitlines() == [
         "epoch,stage,val_loss,epoch_s",

@@ -84,7 +84,8 @@ FORGED: dict[str, tuple[Callable[[], dict[str, bytes]], str]] = {
         lambda: _step("train mnist_dense", step="train everything"), "the steps of metal with tf-2.19 are not",
     ),
     "markup in the name of a device": (
-        lambda: _run("device", device={"name": "<img src=x>", "kind": "gpu", "proof": "matmul"}), "not plain text",
+        lambda: _run("device", device={"name": "<img src=x>", "device_kind": "gpu", "proof": "matmul"}),
+        "not plain text",
     ),
     "a command of somebody else's": (
         lambda: _run("train-mnist_dense", command=["python", "-m", "`rm -rf ~`"]), "unknown settings",

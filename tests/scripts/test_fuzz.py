@@ -59,7 +59,7 @@ def test_a_torn_log_gives_the_epochs_before_the_tear(epochs: list[int], cut: int
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder, "events.jsonl")
         path.write_bytes(content)
-        assert [row["epoch"] for row in event_log.epochs(path)] == sorted(set(whole))
+        assert [row.epoch for row in event_log.epochs(path)] == sorted(set(whole))
 
 
 def _ends(lines: list[bytes]) -> list[int]:

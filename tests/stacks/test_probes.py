@@ -14,13 +14,14 @@ from zoo.environments import store
 
 pytestmark = pytest.mark.stacks
 
-METAL = {"backend": "metal", "framework": "tensorflow", "promise": "gpu", "kind": "gpu", "id": None}
-CPU = {**METAL, "backend": "cpu", "promise": "cpu", "kind": "cpu"}
+METAL = {"backend": "metal", "framework": "tensorflow", "device_kind": "gpu"}
+CPU = {**METAL, "backend": "cpu", "device_kind": "cpu"}
 
 # The worker itself, with wrong layers handed to the probes; argv: its path, a request, the kind of the device.
 PLANTED = """
 import json, os, runpy, sys
 runpy.run_path(os.path.join(os.path.dirname(sys.argv[1]), "bootstrap.py"))
+from zoo.protocol.events import DeviceProof
 from zoo.worker import __main__ as worker
 os.environ["ZOO_KERAS"] = "tf.keras"
 from zoo.models import compat
@@ -61,7 +62,7 @@ def planted(operation):
 
 operations.predict, operations.step = planted(operations.predict), planted(operations.step)
 operations.compat = type("Compat", (), dict(vars(compat), backend_name=staticmethod(lambda: "theano")))
-tensorflow.proof = lambda device: {"name": "device:0", "kind": sys.argv[3], "proof": "matmul", "description": ""}
+tensorflow.proof = lambda device: DeviceProof(name="device:0", device_kind=sys.argv[3], proof="matmul")
 sys.exit(worker.main(["worker", sys.argv[2]]))
 """
 
@@ -74,7 +75,7 @@ def work(name: str, folder: Path, request_: dict[str, Any], *program: str) -> tu
     path.write_text(json.dumps({"protocol": 1, "stack": used, **request_}))
     worker = program or ["-I", str(paths.WORKER)]
     done = subprocess.run(
-        [str(environment_.python), "-B", *worker, str(path), request_["device"]["kind"]],
+        [str(environment_.python), "-B", *worker, str(path), request_["device"]["device_kind"]],
         env=store.child_environment(stack), cwd=folder, capture_output=True, text=True, check=False,
     )  # fmt: skip
     events = [json.loads(line) for line in done.stdout.splitlines()]
@@ -121,6 +122,7 @@ def test_probes_pass_on_real_frameworks(conformance: Answers, stack: str) -> Non
 UNMENDED = """
 import os, runpy, sys
 runpy.run_path(os.path.join(os.path.dirname(sys.argv[1]), "bootstrap.py"))
+from zoo.protocol.events import DeviceProof
 from zoo.worker import __main__ as worker
 os.environ["ZOO_KERAS"] = "keras"
 from zoo.models import compat
@@ -147,6 +149,7 @@ STEPS = """
 import os, runpy, sys
 import numpy as np
 runpy.run_path(os.path.join(os.path.dirname(sys.argv[1]), "bootstrap.py"))
+from zoo.protocol.events import DeviceProof
 from zoo.worker import __main__ as worker
 os.environ["ZOO_KERAS"] = "tf.keras"
 from zoo.models import compat

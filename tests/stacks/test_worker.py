@@ -43,7 +43,7 @@ def test_it_trains_proves_its_device_and_leaves_no_temporary_files(
     assert run["exit"] == "completed"
     assert run["metrics"]["test_accuracy"] > 0.85
     assert run["metrics"]["parameters"] == 34_826
-    assert run["device"]["kind"] == "cpu"
+    assert run["device"]["device_kind"] == "cpu"
     assert "cpu" in run["device"]["name"].lower()
     pins = stacks.pins(stacks.lock_file(stacks.load(stack), machine.probe().platform))
     pinned = {"tf-2.21": pins.get("keras", pins.get("keras-nightly")), "plaidml-0.7": "2.2.4", "tf-1.8": "2.1"}
@@ -213,7 +213,7 @@ def test_real_mnist_reaches_its_figure(root: Path, shared_data: Path) -> None:
 
 def test_a_promised_gpu_that_is_not_there_stops_the_run(tmp_path: Path) -> None:
     stack, environment = real_stacks.environment("tf-1.8")
-    device = {"backend": "cuda-mac", "framework": "tensorflow", "promise": "gpu", "id": None}
+    device = {"backend": "cuda-mac", "framework": "tensorflow", "device_kind": "gpu", "id": None}
     of_stack = {"framework": stack.framework, "keras": stack.keras}
     request = tmp_path / "request.json"
     request.write_text(json.dumps({"protocol": 1, "verb": "probe", "stack": of_stack, "device": device}))

@@ -48,7 +48,12 @@ class Answers:
 
 def ask(row: stacks.Stack, parts: dict[str, dict[str, Any]], out: Path) -> None:
     """Let a process of a stack answer these parts; each leaves PART.json or PART.error in a folder."""
-    device = {"promise": "cpu", "backend": BACKENDS.get(row.framework, "cpu"), "framework": row.framework, "id": None}
+    device = {
+        "device_kind": "cpu",
+        "backend": BACKENDS.get(row.framework, "cpu"),
+        "framework": row.framework,
+        "id": None,
+    }
     request = {"zoo": str(paths.PACKAGE), "keras": row.keras, "framework": row.framework, "device": device}
     (out / "request.json").write_text(json.dumps(request | {"out": str(out), "parts": parts}))
     command = [str(real_stacks.python(row.name)), "-I", "-B", str(WORKER), str(out / "request.json")]

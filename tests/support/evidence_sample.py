@@ -28,11 +28,12 @@ def record(name: str, **more: Any) -> dict[str, Any]:
     versions = {name: stacks.pins(LOCK)[name] for name in ("tensorflow", "keras", "numpy")}
     common = {
         "name": name, "format": 1, "zoo_version": "0.1.0", "exit": "completed", "backend": PLACE.backend,
-        "promise": PLACE.kind, "git_commit": COMMIT, "seconds": 8.0, "finished": TODAY, "phases": {"train_s": 2.5},
+        "device_kind": PLACE.device_kind, "git_commit": COMMIT, "seconds": 8.0, "finished": TODAY,
+        "phases": {"train_s": 2.5},
         "stack": {"name": PLACE.stack, "framework": "tensorflow", "keras": "keras", "platform": HERE.platform,
                   "stand_in_for": None, "lock_sha256": file_sha256(LOCK), "python": "3.12.1"},
         "machine": {key: value for key, value in dataclasses.asdict(HERE).items() if key != "notes"},
-        "device": {"name": "/device:GPU:0", "kind": "gpu", "proof": "matmul", "description": ""},
+        "device": {"name": "/device:GPU:0", "device_kind": "gpu", "proof": "matmul", "description": ""},
         "versions": versions, "metrics": {}, "epochs": [], "rows": [],
     }  # fmt: skip
     del common["name"]

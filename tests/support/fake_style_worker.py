@@ -23,7 +23,7 @@ def main() -> int:
     request = json.loads(Path(sys.argv[1]).read_text())
     asked: list[int] = []
     signal.signal(signal.SIGINT, lambda number, _: asked.append(number))
-    device = {"name": "fake:0", "kind": "cpu", "proof": "nothing", "description": ""}
+    device = {"name": "fake:0", "device_kind": "cpu", "proof": "nothing", "description": ""}
     emit("start", versions={"fake": "1.0"}, device=device, python="3.11.0")
     if request["job"] == "train_style_network":
         return train(request)

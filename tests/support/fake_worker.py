@@ -20,7 +20,7 @@ from typing import Any
 import numpy as np
 
 EPOCHS, LONG = 3, 61
-PROTOCOL = Path(__file__).resolve().parents[2] / "zoo" / "protocol.py"
+BOOTSTRAP = Path(__file__).resolve().parents[2] / "zoo" / "worker" / "bootstrap.py"
 
 
 def emit(event: str, **fields: object) -> None:
@@ -38,7 +38,7 @@ ISSUES = {"metal": "metal-fused-dense-relu-wrong", "mps": "mps-silent-wrong", "p
 
 def start(request: dict[str, Any], **more: object) -> None:
     asked = request.get("device", {})
-    device = {"name": "fake:0", "kind": asked.get("promise", "cpu"), "proof": "nothing", "description": ""}
+    device = {"name": "fake:0", "device_kind": asked.get("device_kind", "cpu"), "proof": "nothing", "description": ""}
     emit("start", versions={"fake": "1.0", "keras": "0.0"}, device=device, python="3.11.0", **more)
 
 
@@ -85,7 +85,7 @@ def train(request: dict[str, object]) -> None:
     np.savez(folder / "weights.npz", **{"dense/kernel": np.ones((2, 2), np.float32)})
     emit("artifact", kind="weights", path=str(folder / "weights.npz"))
     settings: dict[str, object] = request.get("train", {})  # type: ignore[assignment]
-    resumes = settings.get("resume")
+    resumes = request.get("resume")
     if resumes:
         emit("resume", epoch=2, step=0, done=1)
     # What is to be killed on its way has that many epochs, and takes a while for them.
@@ -126,7 +126,7 @@ def read_texts(request: dict[str, object]) -> None:
 
 
 def write_text(request: dict[str, object]) -> None:
-    settings: dict[str, object] = request["infer"]  # type: ignore[assignment]
+    settings: dict[str, object] = request["generate"]  # type: ignore[assignment]
     emit("text", text=settings["prompt"])
     for _ in range(int(str(settings["length"]))):
         emit("text", text="la \x1b[31m")
@@ -178,7 +178,7 @@ def stream(request: dict[str, object], script: str, asked: list[int]) -> None:
 
 def bench(request: dict[str, Any]) -> None:
     """Time products and networks, in figures that fit each other."""
-    settings, kind = request["bench"], request["device"]["promise"]
+    settings, kind = request["bench"], request["device"]["device_kind"]
     common = {"device": "fake:0", "device_kind": kind, "median_ms": 2.0, "q1_ms": 1.9, "q3_ms": 2.1, "correct": True,
               "largest_error": 1e-7, "count": 5}  # fmt: skip
     rows: list[dict[str, object]] = []
@@ -200,9 +200,12 @@ def bench(request: dict[str, Any]) -> None:
 
 def refuse_wrong(request: dict[str, object]) -> None:
     """Hold what a task asks for against the protocol, as the real worker does."""
-    protocol = runpy.run_path(str(PROTOCOL))
-    problems = protocol["check_request"](request) if "job" in request else []
-    assert not problems, problems
+    if "zoo" not in sys.modules:
+        runpy.run_path(str(BOOTSTRAP))
+    from zoo.protocol.request import Request
+
+    if "job" in request:
+        Request.of(request)
 
 
 def main() -> int:
@@ -234,7 +237,7 @@ def main() -> int:
         epoch(1)
         os.kill(os.getpid(), signal.SIGKILL)
     settings: dict[str, object] = request.get("train", {})
-    if script == "dies-once" and not settings.get("resume"):
+    if script == "dies-once" and not request.get("resume"):
         epoch(1)
         epoch(2)
         os.kill(os.getpid(), signal.SIGKILL)

@@ -25,7 +25,7 @@ def make_run(folder: Path, model: str, args: dict[str, object], data: dict[str, 
     """Write what `serve` reads of a training run."""
     folder.mkdir(parents=True)
     record = {
-        "verb": "train", "exit": "completed", "model": model, "backend": "cpu", "promise": "cpu",
+        "verb": "train", "exit": "completed", "model": model, "backend": "cpu", "device_kind": "cpu",
         "stack": {"name": "tf-2.21"}, "started": "2026-11-22T03:26:29+00:00", "data": {"sha256": "0", **data},
         "config": {"model": {"name": model}, "data": {"name": "text_lines", "root": "."}},
     }  # fmt: skip

@@ -85,7 +85,7 @@ def write() -> None:
 
 def main() -> int:
     request = json.loads(Path(sys.argv[1]).read_text())
-    device = {"name": "fake:0", "kind": "cpu", "proof": "nothing", "description": ""}
+    device = {"name": "fake:0", "device_kind": "cpu", "proof": "nothing", "description": ""}
     emit("start", versions={"fake": "1.0"}, device=device, python="3.11.0", probes=[], variables={})
     if os.environ.get("FAKE_WORKER") == "broken":
         emit("error", message="it does not work", type="UserError")

@@ -35,7 +35,8 @@ class Training:
         self._file = Path(values["output.root"]) / self.ticket / "events.jsonl"
         self._file.parent.mkdir(parents=True)
         self._needs, self._epoch, self.ended = engine.does(values), 0, False
-        self._write({"event": "start", "t": 0.0})
+        device = {"name": "fake:0", "device_kind": "cpu"}
+        self._write({"event": "start", "t": 0.0, "versions": {}, "device": device})
 
     def _write(self, event: dict[str, Any]) -> None:
         with self._file.open("a") as out:

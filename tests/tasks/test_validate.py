@@ -69,7 +69,7 @@ def test_a_kept_promise_is_written_beside_the_recipe(check: Check, monkeypatch: 
         COMMIT,
     )
     assert evidence_row["versions"]["six"] == "1.17.0"
-    assert evidence_row["device"] == {"name": "fake:0", "kind": "cpu", "proof": "nothing"}
+    assert evidence_row["device"] == {"name": "fake:0", "device_kind": "cpu", "proof": "nothing"}
     assert evidence_row["seconds"]["train_s"] == 0.2
     assert evidence_row["changed"] == []
     assert evidence_row["command"] == (
@@ -213,8 +213,8 @@ def test_an_installed_zoo_keeps_the_row_with_the_run(check: Check, monkeypatch: 
 
 def finished(**changes: Any) -> dict[str, Any]:
     """A record as far as its judgement goes."""
-    device = {"name": "GPU:0", "kind": "gpu", "proof": "matmul"}
-    return {"promise": "gpu", "device": device, "metrics": {"test_accuracy": 0.99}} | changes
+    device = {"name": "GPU:0", "device_kind": "gpu", "proof": "matmul"}
+    return {"device_kind": "gpu", "device": device, "metrics": {"test_accuracy": 0.99}} | changes
 
 
 @pytest.mark.parametrize(
@@ -224,7 +224,10 @@ def finished(**changes: Any) -> dict[str, Any]:
         ({"probes": [{"name": "dense", "ok": True}]}, None),
         ({"probes": [{"name": "dense", "ok": False}]}, "the probe dense failed"),
         ({"probes": [{"name": "dense", "ok": True}, {"name": "conv", "ok": False}]}, "the probe conv failed"),
-        ({"device": {"name": "CPU:0", "kind": "cpu", "proof": "matmul"}}, "promises a GPU, but matmul ran on CPU:0"),
+        (
+            {"device": {"name": "CPU:0", "device_kind": "cpu", "proof": "matmul"}},
+            "promises a GPU, but matmul ran on CPU:0",
+        ),
         ({"expected": {"test_accuracy": {"at_least": 0.995, "met": False}}}, "the recipe promises at least 0.995"),
         (
             {"metrics": {"val_loss": 2.0}, "expected": {"val_loss": {"at_most": 1.9, "met": False}}},

@@ -6,11 +6,12 @@ from typing import Any
 
 import pytest
 
+from tests.support import parts
+from zoo.protocol.request import DevicePart
 from zoo.worker.devices import jax, mlx, plaidml, torch
 from zoo.worker.errors import OutOfMemoryError, UserError, raise_if_out_of_memory
 
-CPU = {"promise": "cpu", "id": None}
-GPU = {"promise": "gpu", "id": None}
+CPU, GPU = parts.device(), parts.device("gpu")
 
 
 def library(mps: bool | None = None, cuda: bool = False, built_for: str | None = None, built: bool = True) -> Any:
@@ -30,10 +31,10 @@ def library(mps: bool | None = None, cuda: bool = False, built_for: str | None =
         (GPU, library(mps=False, cuda=True), "cuda"),
         (GPU, library(cuda=True), "cuda"),
         (CPU, library(mps=True, cuda=True), "cpu"),
-        ({"promise": "gpu", "id": "cuda:1"}, library(cuda=True), "cuda:1"),
+        (parts.device("gpu", id="cuda:1"), library(cuda=True), "cuda:1"),
     ],
 )
-def test_torch_takes_what_was_promised(device: dict[str, Any], machine: Any, chosen: str) -> None:
+def test_torch_takes_what_was_promised(device: DevicePart, machine: Any, chosen: str) -> None:
     assert torch.choose(device, machine) == chosen
 
 
@@ -57,11 +58,11 @@ def test_torch_without_a_gpu_says_why(machine: Any, words: str) -> None:
         (GPU, "darwin", "mps,cpu"),
         (GPU, "linux", "cuda,cpu"),
         (CPU, "darwin", "cpu"),
-        ({"promise": "gpu", "id": "rocm:0"}, "linux", "rocm,cpu"),
-        ({"promise": "cpu", "id": "cpu"}, "linux", "cpu"),
+        (parts.device("gpu", id="rocm:0"), "linux", "rocm,cpu"),
+        (parts.device("cpu", id="cpu"), "linux", "cpu"),
     ],
 )
-def test_jax_opens_the_promised_platform_first(device: dict[str, Any], system: str, platforms: str) -> None:
+def test_jax_opens_the_promised_platform_first(device: DevicePart, system: str, platforms: str) -> None:
     assert jax.choose(device, system) == platforms
 
 
@@ -69,11 +70,11 @@ def test_plaidml_takes_metal_before_opencl_and_no_cpu_for_a_gpu() -> None:
     devices = ["llvm_cpu.0", "opencl_amd_radeon.0", "metal_amd_radeon.0"]
     assert plaidml.choose(devices, GPU) == "metal_amd_radeon.0"
     assert plaidml.choose(devices, CPU) == "llvm_cpu.0"
-    assert plaidml.choose(devices, {"promise": "gpu", "id": "opencl_amd_radeon.0"}) == "opencl_amd_radeon.0"
+    assert plaidml.choose(devices, parts.device("gpu", id="opencl_amd_radeon.0")) == "opencl_amd_radeon.0"
     with pytest.raises(Exception, match=r"PlaidML sees no GPU; it sees llvm_cpu\.0"):
         plaidml.choose(devices[:1], GPU)
     with pytest.raises(Exception, match=r"PlaidML has no device 'x'; it has llvm_cpu\.0"):
-        plaidml.choose(devices[:1], {"promise": "gpu", "id": "x"})
+        plaidml.choose(devices[:1], parts.device("gpu", id="x"))
 
 
 @pytest.mark.parametrize(
@@ -81,18 +82,18 @@ def test_plaidml_takes_metal_before_opencl_and_no_cpu_for_a_gpu() -> None:
     [
         (CPU, "cpu"),
         (GPU, "gpu"),
-        ({"promise": "gpu", "id": "gpu:0"}, "gpu"),
-        ({"promise": "gpu", "id": "cpu"}, "cpu"),
+        (parts.device("gpu", id="gpu:0"), "gpu"),
+        (parts.device("gpu", id="cpu"), "cpu"),
     ],
 )
-def test_mlx_has_one_device_of_each_kind(device: dict[str, Any], kind: str) -> None:
+def test_mlx_has_one_device_of_each_kind(device: DevicePart, kind: str) -> None:
     assert mlx.choose(device) == kind
 
 
 @pytest.mark.parametrize("name", ["mps", "gpu:1"])
 def test_mlx_refuses_other_devices(name: str) -> None:
     with pytest.raises(UserError, match=f"MLX has no device '{name}'; it has cpu and gpu"):
-        mlx.choose({"promise": "gpu", "id": name})
+        mlx.choose(parts.device("gpu", id=name))
 
 
 def core(gpu: bool) -> tuple[Any, list[Any]]:
@@ -108,7 +109,7 @@ def core(gpu: bool) -> tuple[Any, list[Any]]:
 
 @pytest.mark.parametrize(("device", "called"), [(CPU, ["cpu"]), (GPU, ["gpu", 5])])
 def test_mlx_takes_the_memory_that_the_system_recommends_and_compiles_for_gpus_alone(
-    monkeypatch: pytest.MonkeyPatch, device: dict[str, Any], called: list[Any]
+    monkeypatch: pytest.MonkeyPatch, device: DevicePart, called: list[Any]
 ) -> None:
     module, calls = core(gpu=True)
     monkeypatch.setitem(sys.modules, "mlx", types.SimpleNamespace(core=module))
@@ -137,4 +138,4 @@ def test_mlx_without_a_gpu_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
 )
 def test_what_mlx_says_without_memory_is_understood(words: str) -> None:
     with pytest.raises(OutOfMemoryError, match="batch_size=8"):
-        raise_if_out_of_memory(RuntimeError(words), {"batch_size": 8})
+        raise_if_out_of_memory(RuntimeError(words), parts.training(batch_size=8))

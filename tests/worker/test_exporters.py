@@ -6,6 +6,8 @@ from typing import Any
 
 import pytest
 
+from tests.support import parts
+
 PLANTED = """
 KIND, NAME, NEEDS = "extra", "model.txt", {needs}
 
@@ -55,6 +57,6 @@ def test_a_training_refuses_a_format_before_it_begins(exporters: Any, tmp_path: 
     from zoo.worker.training import run
 
     (tmp_path / "lacking.py").write_text(PLANTED.format(needs=("nowhere_to_be_imported",)))
-    request = {"train": {"export": ["lacking"]}, "run_dir": str(tmp_path)}
+    request = parts.request(train=parts.training(export=["lacking"]), run_dir=str(tmp_path))
     with pytest.raises(Exception, match="the format lacking needs nowhere_to_be_imported"):
         run.Run(request, None, None, {})

@@ -9,6 +9,8 @@ from typing import Any
 
 import pytest
 
+from zoo.protocol.request import ModelPart
+
 
 class Model:
     """What the stub of Keras calls a model."""
@@ -35,7 +37,7 @@ def build(keras: types.ModuleType, tmp_path: Path, monkeypatch: pytest.MonkeyPat
         path.write_text(text)
         arguments = {"input_shape": [8, 8, 1], "classes": 10, **arguments}
         sha256 = sha256 or hashlib.sha256(path.read_bytes()).hexdigest()
-        return own_model.build({"file": str(path), "sha256": sha256, "args": arguments})
+        return own_model.build(ModelPart(name="mine", file=str(path), sha256=sha256, args=arguments))
 
     return run
 

@@ -87,7 +87,8 @@ def run_record(run: Path, cleaner: Cleaner) -> Json:
     """Return what is taken of a run folder, for ``runs/NAME.json``."""
     kept = cleaner.record(records.read(run))
     epochs = [
-        {name: row[name] for name in EPOCH_FIELDS if name in row} for row in event_log.epochs(run / "events.jsonl")
+        {name: value for name, value in row.to_json().items() if name in EPOCH_FIELDS}
+        for row in event_log.epochs(run / "events.jsonl")
     ]
     rows = timings.read(run)
     kept["epochs"] = epochs

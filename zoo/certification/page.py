@@ -42,7 +42,7 @@ def _section(anchor: str, title: str, body: Child) -> Html:
 
 
 def _machine(state: Certification) -> Html:
-    kinds = [f"{place.name} ({place.kind.upper()})" for place in state.places]
+    kinds = [f"{place.name} ({place.device_kind.upper()})" for place in state.places]
     return pairs([
         ("Machine", state.machine), ("Platform", state.platform), ("Power", state.power), ("Zoo", state.commit),
         ("Backends", ", ".join(kinds)), ("Time", seconds(sum(row.seconds for row in state.steps))),

@@ -70,7 +70,7 @@ def place(choice: Selection) -> Place:
     """Return the place that a selected backend is."""
     stack = choice.stack
     trains = choice.backend.trains and stack.trains
-    return Place(choice.backend.name, stack.name, choice.required_device, stack.framework, trains)
+    return Place(choice.backend.name, stack.name, choice.device_kind, stack.framework, trains)
 
 
 def steps_of(place: Place, mode: str) -> list[Step]:

@@ -25,13 +25,13 @@ from zoo.runs.records import Json
 FIELDS: dict[str, tuple[str, ...]] = {
     "adjusted": (), "attempts": ("failed",), "backend": (), "bench": (), "command": (), "config": (),
     "data": ("name", "sha256", "train_items", "validation_items", "test_items", "reason"),
-    "device": ("name", "kind", "proof", "description"), "error": (), "exit": (), "expected": (),
+    "device": ("name", "device_kind", "proof", "description"), "error": (), "exit": (), "expected": (),
     "expected_not_applicable": (), "finished": (), "format": (), "git_commit": (), "host_peak_memory_bytes": (),
     "machine": ("os", "os_version", "os_build", "arch", "python_arch", "chip", "cores", "memory_bytes", "gpus",
                 "cpu_features", "glibc"),
-    "metrics": (), "model": (), "peak_memory_bytes": (), "phases": (), "probes": (), "probes_from": (), "promise": (),
-    "seconds": (), "stack": ("name", "framework", "keras", "platform", "stand_in_for", "lock_sha256", "python",
-                             "differences"),
+    "metrics": (), "model": (), "peak_memory_bytes": (), "phases": (), "probes": (), "probes_from": (),
+    "device_kind": (), "seconds": (),
+    "stack": ("name", "framework", "keras", "platform", "stand_in_for", "lock_sha256", "python", "differences"),
     "stopped": (), "verb": (), "versions": (), "zoo_version": (),
 }  # fmt: skip
 # Names that many machines have: they tell nothing of anybody, and mean other things in a log.

@@ -21,11 +21,11 @@ _TUNING = re.compile(r"tune ([\w/]{1,60}) (\w{1,40}) (\d{1,4})", re.ASCII)
 
 @dataclasses.dataclass(frozen=True)
 class Place:
-    """A backend with a stack, on which all steps are taken; ``kind`` is the device that it promises, cpu or gpu."""
+    """A backend with a stack, on which all steps are taken; ``device_kind`` is what it needs, cpu or gpu."""
 
     backend: str
     stack: str
-    kind: str
+    device_kind: str
     framework: str
     trains: bool
 

@@ -41,7 +41,9 @@ def device(work: Work) -> Findings:
         )
     record = run.record
     proven = record.get("device") or {}
-    rows = [row for row in rows_of(run) if row.get("size") == 1024 and row.get("device_kind") == work.place.kind]
+    rows = [
+        row for row in rows_of(run) if row.get("size") == 1024 and row.get("device_kind") == work.place.device_kind
+    ]
     speeds = [row["gflop_per_s"] for row in rows if row.get("gflop_per_s") and row["device"] != "numpy"]
     probes = record.get("probes") or []
     where = proven.get("description") or proven.get("name")

@@ -25,7 +25,7 @@ def golden(work: Work) -> Findings:
 
 def networks(work: Work) -> Findings:
     """Time training steps of networks; processors leave out the largest, of which a step may take a minute there."""
-    names = GOLDEN[:1] if work.quick else GOLDEN if work.place.kind == "gpu" else GOLDEN[:-1]
+    names = GOLDEN[:1] if work.quick else GOLDEN if work.place.device_kind == "gpu" else GOLDEN[:-1]
     run = _networks(work, names, "[32]", "training")
     rows = rows_of(run)
     wrong = [f"{row['network']}: {row['error']}" for row in rows if row.get("error")]

@@ -38,7 +38,7 @@ def lines(verb: str, overrides: Overrides, capture: Path | None = None) -> list[
     steps: list[tuple[str, list[str]]] = [
         ("machine", [machine.describe(here)]),
         ("settings", [*_settings(settings), *_set_by(composed)]),
-        ("backend", [f"{choice.backend.name}, required device: {choice.required_device.upper()}", *choice.reasons]),
+        ("backend", [f"{choice.backend.name}, required device: {choice.device_kind.upper()}", *choice.reasons]),
         *_where(settings, choice.stack, here, own=capture is None),
         ("data", [*_data(settings), *unchecked]),
         ("worker", _worker(choice)),
@@ -144,7 +144,7 @@ def _worker(choice: selection.Selection) -> list[str]:
 
 def _proof(choice: selection.Selection) -> list[str]:
     gpu = f" ({choice.gpu.name})" if choice.gpu else ""
-    if choice.required_device == "gpu":
+    if choice.device_kind == "gpu":
         return [f"a matrix product must run on a GPU{gpu}, or the run stops"]
     return ["a matrix product shows which device computes"]
 

@@ -10,8 +10,8 @@ import time
 from collections.abc import Callable, Iterator, Mapping
 from typing import Any
 
-# Names the file descriptor that a child watches: it can be read once the process that started it is gone.
-STARTER = "ZOO_WATCH_HOST"
+from zoo.protocol.variables import WATCH_HOST
+
 # What is left to a command to stop in order once its starter is gone.
 LAST_S = 60.0
 
@@ -92,7 +92,7 @@ def handling(handlers: Mapping[int, Callable[[int, Any], Any]]) -> Iterator[None
 
 def end_with_starter() -> None:
     """Stop this process in order when the one that started it is gone, where that one asked for it."""
-    handle = os.environ.pop(STARTER, "")
+    handle = os.environ.pop(WATCH_HOST, "")
     if handle.isdigit():
         threading.Thread(target=_watch, args=(int(handle),), daemon=True).start()
 

@@ -12,6 +12,7 @@ from zoo.environments.gpus import Gpu
 from zoo.environments.machine import Machine
 from zoo.environments.platforms import version_numbers
 from zoo.environments.stacks import Stack
+from zoo.protocol.request import DevicePart
 
 __all__ = [
     "Backend", "Candidate", "Selection", "Support", "after_update", "best_update", "caveats", "evaluate", "load_all",
@@ -58,20 +59,18 @@ class Selection:
 
     backend: Backend
     stack: Stack
-    required_device: str
+    device_kind: str
     device_hint: str | None
     reasons: list[str]
     gpu: Gpu | None = None
     env: dict[str, str] = dataclasses.field(default_factory=dict)
 
-    def device(self, chosen: str | None = None) -> dict[str, str | None]:
+    def device(self, chosen: str | None = None) -> DevicePart:
         """Return what a worker is told of its device; ``chosen`` is an id that the user gives."""
-        return {
-            "backend": self.backend.name,
-            "framework": self.stack.framework,
-            "promise": self.required_device,
-            "id": chosen or self.device_hint,
-        }
+        hint = chosen or self.device_hint
+        return DevicePart(
+            backend=self.backend.name, framework=self.stack.framework, device_kind=self.device_kind, id=hint
+        )
 
 
 def select(wanted: str | None, machine: Machine, stack: str | None = None, python: str | None = None) -> Selection:

@@ -11,6 +11,7 @@ from typing import Any
 
 from zoo.core import paths, schema
 from zoo.core.errors import NoLockError, ZooError, nearest, unknown
+from zoo.protocol.request import StackPart
 
 PLATFORMS = ("linux-x86_64", "linux-arm64", "macos-arm64", "macos-x86_64")
 FRAMEWORKS = tuple(paths.worker_modules("devices"))
@@ -76,9 +77,9 @@ class Stack:
     omit: list[str] = dataclasses.field(default_factory=list)
 
     @property
-    def requested(self) -> dict[str, str]:
+    def requested(self) -> StackPart:
         """What a worker is told of the stack."""
-        return {"framework": self.framework, "keras": self.keras}
+        return StackPart(framework=self.framework, keras=self.keras)
 
 
 def names(root: Path | None = None) -> list[str]:

@@ -19,16 +19,16 @@ from pathlib import Path
 
 from packaging.requirements import Requirement
 
-from zoo import protocol
 from zoo.core import console, paths, planning, processes, uses
 from zoo.core.errors import ZooError, unknown
-from zoo.core.files import file_sha256, folder_size, locked
+from zoo.core.files import file_sha256, folder_size, locked, write_json
 from zoo.core.files import remove as remove_path
 from zoo.environments import additions, build, stacks, uv_client, variables
 from zoo.environments import marker as env_marker
 from zoo.environments.build import HealthCheck
 from zoo.environments.interpreters import Interpreter
 from zoo.environments.stacks import Stack
+from zoo.protocol.request import PROBE, DevicePart, Request
 
 HEALTH_S = 600.0
 ROOM_FOR_BYTE_CODE = 500 * 10**6  # bytes free on the disk; a large stack has 200 MB of it
@@ -104,7 +104,7 @@ def _base(stack: Stack, platform: str, python: Interpreter) -> Path | None:
 def health_check(stack: Stack, python: Path) -> str | None:
     """Return None where the worker can import the stack and compute with it, else its own words."""
     try:
-        answer = ask(stack, python, {"verb": protocol.PROBE})
+        answer = ask(stack, python)
     except subprocess.TimeoutExpired:
         return f"    it did not answer within {HEALTH_S:g} s"
     if answer.returncode == 0:
@@ -113,17 +113,17 @@ def health_check(stack: Stack, python: Path) -> str | None:
     return "\n".join(f"    {line}" for line in words)
 
 
-def ask(stack: Stack, python: Path, request: dict[str, object]) -> "subprocess.CompletedProcess[str]":
-    """Let the worker of a stack answer one request on the processor, without a run folder.
+def ask(stack: Stack, python: Path, verb: str = PROBE, job: str = "") -> "subprocess.CompletedProcess[str]":
+    """Let the worker of a stack do a job on the processor, without a run folder.
 
     Raises:
         subprocess.TimeoutExpired: it does not within :data:`HEALTH_S`.
     """
-    device = {"backend": "cpu", "framework": stack.framework, "promise": "cpu", "id": None}
-    known = {"protocol": protocol.PROTOCOL, "stack": stack.requested, "device": device}
+    device = DevicePart(backend="cpu", framework=stack.framework, device_kind="cpu")
     with tempfile.TemporaryDirectory() as scratch:
         path = Path(scratch, "request.json")
-        path.write_text(json.dumps(known | {"run_dir": scratch} | request), encoding="utf-8")
+        request = Request(verb=verb, job=job, run_dir=scratch, stack=stack.requested, device=device)
+        write_json(path, request.to_json())
         pipes = {"stdout": subprocess.PIPE, "stderr": subprocess.PIPE}
         command, variables = worker_command(python, path), child_environment(stack)
         with processes.running(command, cwd=scratch, env=variables, **pipes) as process:

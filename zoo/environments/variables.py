@@ -10,6 +10,8 @@ are loaded or how they compute.
 import os
 from collections.abc import Mapping
 
+from zoo.protocol.variables import KERAS
+
 MORE = "ZOO_WORKER_ENV"
 
 # By default glibc gives the maps of a large network back to the system after each step, and the next step faults
@@ -44,7 +46,7 @@ _FRAMEWORKS = ("TF_", "JAX_", "XLA_", "KERAS_", "PLAIDML_", "TORCH_", "TORCHINDU
 _HARMFUL = {
     "PYTHONPATH", "PYTHONHOME", "PYTHONUSERBASE", "PYTHONEXECUTABLE", "PYTHONPLATLIBDIR", "__PYVENV_LAUNCHER__",
     "KERAS_BACKEND", "KERAS_TORCH_DEVICE", "TF_USE_LEGACY_KERAS", "TF_KERAS", "JAX_PLATFORMS", "JAX_ENABLE_X64",
-    "XLA_FLAGS", "TF_XLA_FLAGS", "ZOO_KERAS", "PLAIDML_DEVICE_IDS", "PLAIDML_SETTINGS",
+    "XLA_FLAGS", "TF_XLA_FLAGS", KERAS, "PLAIDML_DEVICE_IDS", "PLAIDML_SETTINGS",
 }  # fmt: skip
 
 

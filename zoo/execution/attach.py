@@ -1,14 +1,13 @@
 """Follow a run of another process: its events so far, then each as it comes."""
 
-import contextlib
 import time
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 from zoo.core import console
 from zoo.execution import event_display
+from zoo.protocol.events import Event
 from zoo.runs import event_log, lock, records
-from zoo.runs.event_log import Event
 
 PAUSE_S = 0.3
 
@@ -30,9 +29,7 @@ def follow(folder: Path, figures: Sequence[str]) -> str:
         console.say("Ctrl-C leaves it alone and ends the watching.")
     with event_display.following("Waiting for its next step", figures) as show:
         for event in _events(folder):
-            # The folder may come from a stranger: what cannot be shown is passed over.
-            with contextlib.suppress(KeyError, TypeError, ValueError, AttributeError):
-                show(event)
+            show(event)
     return str(records.read(folder)["exit"])
 
 

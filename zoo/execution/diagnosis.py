@@ -3,10 +3,10 @@
 import signal
 from pathlib import Path
 
-from zoo import protocol
 from zoo.core.errors import ZooError
 from zoo.execution.worker_process import Outcome
 from zoo.explain import known_issues
+from zoo.protocol.events import ERROR_KINDS, GROUP_BROKEN, OUT_OF_MEMORY
 
 LOG_TAIL_LINES = 20
 # An uncaught C++ exception is reported in so many lines, the last ones of the log.
@@ -29,7 +29,7 @@ def ran_out_of_memory(outcome: Outcome, folder: Path) -> bool:
     if outcome.done or outcome.interrupted or outcome.silent_s:
         return False
     if outcome.error:
-        return outcome.error.get("type") == protocol.OUT_OF_MEMORY
+        return outcome.error.type == OUT_OF_MEMORY
     return outcome.returncode == -signal.SIGKILL or (
         outcome.returncode < 0 and "bad_alloc" in log_tail(folder, CPP_ERROR_LINES)
     )
@@ -39,19 +39,19 @@ def failure(outcome: Outcome, folder: Path, backend: str) -> ZooError:
     """Return the error that says why a worker did not finish, with the end of its log and matching known issues."""
     tail, log = log_tail(folder), folder / "worker.log"
     # What the logs say of connections that broke follows from the process that is gone.
-    text = "" if outcome.error.get("type") == protocol.GROUP_BROKEN else tail
+    text = "" if outcome.failed_with(GROUP_BROKEN) else tail
     findings = [finding for finding in known_issues.explain(text, backend) if finding.effect != "harmless"]
     rendered = [known_issues.render(findings)] if findings else []
     known = "".join(f"{text}\n" for text in [*rendered, *_probe_issues(outcome)])
     ending = _ending(outcome, folder)
-    if outcome.error.get("type") in protocol.ERROR_KINDS:
+    if outcome.failed_with(*ERROR_KINDS):
         return ZooError(ending, f"{known}What there is of the run is kept in {folder}, its log included.")
     return ZooError(ending, f"{known}The end of {log}:\n{_indented(tail)}")
 
 
 def _probe_issues(outcome: Outcome) -> list[str]:
     """Return the known issues that the failed probes name."""
-    names = {row.get("issue") for row in outcome.start.get("probes") or []} - {None}
+    names = {row.get("issue") for row in (outcome.start and outcome.start.probes) or []} - {None}
     return [
         f"{issue.id}: {issue.cause}\n  what to do: {issue.remedy} {issue.command}\n  source: {issue.source}"
         for issue in known_issues.issues()
@@ -61,7 +61,7 @@ def _probe_issues(outcome: Outcome) -> list[str]:
 
 def _ending(outcome: Outcome, folder: Path) -> str:
     if outcome.error:
-        return f"The worker stopped: {outcome.error.get('message')}"
+        return f"The worker stopped: {outcome.error.message}"
     if outcome.silent_s:
         return (
             f"The worker showed no sign of life for {outcome.silent_s / 60:.1f} minutes and was ended: its device or"

@@ -4,7 +4,16 @@ import contextlib
 from collections.abc import Callable, Iterator, Sequence
 
 from zoo.core import console
-from zoo.runs.event_log import Event
+from zoo.protocol.events import (
+    EpochEvent,
+    Event,
+    ResumeEvent,
+    StageEvent,
+    StartEvent,
+    StepEvent,
+    TextEvent,
+    WarningEvent,
+)
 
 Show = Callable[[Event], None]
 
@@ -24,33 +33,32 @@ def following(what: str, figures: Sequence[str], live: bool = True) -> Iterator[
         drawn = _Drawn(figures)
 
         def show(event: Event) -> None:
-            match event["event"]:
-                case "start":
-                    device, versions = event["device"], event["versions"]
-                    known = ", ".join(f"{name} {number}" for name, number in sorted(versions.items()))
-                    console.say(f"Device: {device['name']} ({device['proof']} ran there); {known}")
-                case "step":
-                    if drawn.bar is None and event["steps"] and live:
+            match event:
+                case StartEvent():
+                    known = ", ".join(f"{name} {number}" for name, number in sorted(event.versions.items()))
+                    console.say(f"Device: {event.device.name} ({event.device.proof} ran there); {known}")
+                case StepEvent():
+                    if drawn.bar is None and event.steps and live:
                         # Two live bars at once would fight for the screen: the spinner goes first.
                         stack.close()
                         bars.clear()
-                        total = event["steps"] * event.get("epochs", 1)
-                        drawn.bar = stack.enter_context(console.bar(event.get("of", ""), total=total))
+                        total = event.steps * (event.epochs or 1)
+                        drawn.bar = stack.enter_context(console.bar(event.unit, total=total))
                     if drawn.bar is not None:
                         drawn.move(event)
-                case "resume":
-                    console.say(f"Going on with epoch {event['epoch']} after step {event['step']}")
-                case "stage":
+                case ResumeEvent():
+                    console.say(f"Going on with epoch {event.epoch} after step {event.step}")
+                case StageEvent():
                     console.say(stage_line(event))
-                case "epoch":
+                case EpochEvent():
                     console.say(epoch_line(event, figures))
-                case "text":
+                case TextEvent():
                     if bars:
                         stack.close()
                         bars.clear()
-                    console.write(event["text"])
-                case "warning":
-                    console.warn(event["message"])
+                    console.write(event.text)
+                case WarningEvent():
+                    console.warn(event.message)
 
         yield show
 
@@ -61,36 +69,37 @@ class _Drawn:
     def __init__(self, figures: Sequence[str]) -> None:
         self._figures = figures
         self.bar: console.Bar | None = None
-        self._done = 0
+        self._done = 0.0
 
-    def move(self, event: Event) -> None:
+    def move(self, event: StepEvent) -> None:
         assert self.bar is not None  # noqa: S101  (the caller opened it)
-        done = (event.get("epoch", 1) - 1) * event["steps"] + event["step"]
+        done = ((event.epoch or 1) - 1) * (event.steps or 0) + event.step
         self.bar.advance(done - self._done)
         self._done = done
-        if "loss" in event:
-            self.bar.label(f"epoch {event['epoch']}/{event['epochs']}" if "epoch" in event else "")
+        if event.loss is not None:
+            self.bar.label(f"epoch {event.epoch}/{event.epochs}" if event.epoch else "")
             self.bar.note("  ".join([*_figures(event, self._figures), _speed(event)]))
 
 
-def stage_line(event: Event) -> str:
+def stage_line(event: StageEvent) -> str:
     """Return the line of a stage that begins."""
-    rate = f"learning rate up to {event['learning_rate']:g}"
-    return f"Stage {event['stage']}, from epoch {event['epoch']} on: {event['what']}; {rate}"
+    rate = f"learning rate up to {event.learning_rate:g}"
+    return f"Stage {event.stage}, from epoch {event.epoch} on: {event.what}; {rate}"
 
 
-def epoch_line(event: Event, figures: Sequence[str]) -> str:
+def epoch_line(event: EpochEvent, figures: Sequence[str]) -> str:
     """Return the line of an epoch."""
-    name = f"size {event['size']}, " if "size" in event else "epoch "
-    parts = [f"{name}{event['epoch']:>3}/{event['epochs']}", *_figures(event, figures)]
-    parts += [_speed(event), f"{event['epoch_s']:.1f} s"]
-    return "  ".join(parts) + ("  *" if event.get("best") else "")
+    name = f"size {event.size}, " if event.size else "epoch "
+    parts = [f"{name}{event.epoch:>3}/{event.epochs}", *_figures(event, figures)]
+    parts += [_speed(event), f"{event.epoch_s or 0.0:.1f} s"]
+    return "  ".join(parts) + ("  *" if event.best else "")
 
 
-def _figures(event: Event, figures: Sequence[str]) -> list[str]:
-    return [f"{name} {event[name]:.4f}" for name in figures if event.get(name) is not None]
+def _figures(event: StepEvent | EpochEvent, figures: Sequence[str]) -> list[str]:
+    values = vars(event)
+    return [f"{name} {values[name]:.4f}" for name in figures if values.get(name) is not None]
 
 
-def _speed(event: Event) -> str:
-    speed = event["items_per_s"]
+def _speed(event: StepEvent | EpochEvent) -> str:
+    speed = event.items_per_s or 0.0
     return f"{speed:,.0f} items/s" if speed >= 10 else f"{speed:.2f} items/s"

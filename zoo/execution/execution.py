@@ -5,7 +5,6 @@ import shutil
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
-from zoo import protocol
 from zoo.config import model_files
 from zoo.config.config_files import model_arguments
 from zoo.config.schemas.common import Settings
@@ -15,10 +14,11 @@ from zoo.core.errors import ZooError
 from zoo.environments import external, store
 from zoo.execution import diagnosis, event_display, launchers, probe_cache, process_group, retry, worker_process
 from zoo.execution.watchdog import ProcessLimits
-from zoo.execution.worker_process import Feed, Outcome, Request
+from zoo.execution.worker_process import Feed, Outcome
 from zoo.explain import known_issues
+from zoo.protocol.events import ERROR_KINDS, Event
+from zoo.protocol.request import ModelPart, Request
 from zoo.runs.context import RunContext
-from zoo.runs.event_log import Event
 from zoo.runs.records import Json
 
 
@@ -42,15 +42,15 @@ def execute(
     """
     environment = ensure_environment(context)
     if context.resumes:
-        request = retry.resumed(request)
+        request = request.replace(resume=True)
     probed = _cached_probes(context, environment, request)
     if probed:
-        request = request | {"probes": probed.rows}
+        request = request.replace(probed=probed.rows)
     outcome = run_worker(context, environment, request, watch, feed, live, started)
     _record(context, environment, outcome)
     context.record.probes_from = probed.date if probed else None
-    if not probed and _is_probe_cache_used(context):
-        probe_cache.keep(environment, context.machine, request["device"], outcome.start)
+    if outcome.start and not probed and _is_probe_cache_used(context):
+        probe_cache.keep(environment, context.machine, request.device, probe_cache.Probed.of(outcome.start))
     return outcome
 
 
@@ -106,7 +106,7 @@ def run_worker(
     if isinstance(context.settings, Shareable) and context.settings.distributed.threads:
         variables |= process_group.thread_variables(context.settings.distributed.threads)
     if meeting:
-        request = request | {"distributed": meeting.requested()}
+        request = request.replace(distributed=meeting.requested())
     with event_display.following(f"Starting {context.choice.stack.name}", context.command.figures, live) as show:
 
         def handle(event: Event) -> None:
@@ -161,7 +161,7 @@ def _cached_probes(
 ) -> probe_cache.Probed | None:
     if not _is_probe_cache_used(context):
         return None
-    return probe_cache.known(environment, context.machine, request["device"])
+    return probe_cache.known(environment, context.machine, request.device)
 
 
 def _is_probe_cache_used(context: RunContext[Settings]) -> bool:
@@ -180,69 +180,69 @@ def _limits(context: RunContext[Settings]) -> ProcessLimits:
 
 def _record(context: RunContext[Settings], environment: store.Environment, outcome: Outcome) -> None:
     """Record what the worker reported."""
-    record = context.record
-    record.device = outcome.start.get("device")
-    record.probes = outcome.start.get("probes")
-    record.versions = {**environment.versions, **_reported_versions(outcome)}
-    record.phases |= _phases(context, outcome)
-    if "processes" in outcome.start:
-        record.processes = outcome.start["processes"] | outcome.done.get("processes", {})
-    record.metrics = outcome.done.get("metrics", {})
-    record.peak_memory_bytes = outcome.done.get("peak_memory_bytes")
-    record.exit = "interrupted" if _is_interrupted(outcome) else "completed" if outcome.done else "failed"
-    if outcome.done.get("stopped"):
-        record.stopped = outcome.done["stopped"]
+    record, start, done = context.record, outcome.start, outcome.done
+    record.device = start.device.to_json() if start else None
+    record.probes = start.probes if start else None
+    # Those that the libraries report take precedence over those of the installer.
+    record.versions = {**environment.versions, **(start.versions if start else {})}
+    if start and start.processes:
+        record.processes = start.processes | ((done and done.processes) or {})
+    record.metrics = done.metrics if done else {}
+    record.peak_memory_bytes = done.peak_memory_bytes if done else None
+    record.exit = "interrupted" if _is_interrupted(outcome) else "completed" if done else "failed"
+    if done:
+        spent = context.previous.get("phases", {})  # before interruptions
+        record.phases |= {key: round(spent.get(key, 0.0) + value, 4) for key, value in done.phases.items()}
+        if done.stopped:
+            record.stopped = done.stopped
 
 
 def _is_interrupted(outcome: Outcome) -> bool:
     """Whether this process was asked to stop, or somebody asked the worker behind its back."""
-    return outcome.interrupted or outcome.done.get("stopped") == "interrupted"
+    return outcome.interrupted or (outcome.done is not None and outcome.done.stopped == "interrupted")
 
 
-def _phases(context: RunContext[Settings], outcome: Outcome) -> dict[str, float]:
-    """Return seconds by phase, those before interruptions included."""
-    spent = context.previous.get("phases", {})
-    return {key: round(spent.get(key, 0.0) + value, 4) for key, value in outcome.done.get("phases", {}).items()}
-
-
-def _reported_versions(outcome: Outcome) -> dict[str, str]:
-    """Return versions as the libraries report them; they take precedence over those of the installer."""
-    return {str(name): str(number) for name, number in outcome.start.get("versions", {}).items()}
-
-
-def request_of(context: RunContext[Settings], model: Json, job: str) -> Request:
-    """Return the parts of a request that all jobs share.
+def request_of(
+    context: RunContext[Settings],
+    model: Json,
+    job: str,
+    weights: Path | str | None = None,
+    arguments: Json | None = None,
+) -> Request:
+    """Return a request with the parts that all jobs share.
 
     Args:
         context: the run.
         model: name of the model and the arguments of its builder.
         job: the worker's job.
+        weights: ``weights.npz`` to load.
+        arguments: of the model's builder, besides its own.
     """
-    return {
-        "protocol": protocol.PROTOCOL,
-        "verb": context.verb,
-        "job": job,
-        "run_dir": str(context.folder),
-        "run_id": context.record.get("run_id", ""),
-        "stack": context.choice.stack.requested,
-        "device": context.choice.device(context.settings.backend.device),
-        "probes": context.settings.backend.probes,
-        "tensorboard": context.settings.tracking.tensorboard,
-        "model": requested_model(model, context.folder),
-    }
+    return Request(
+        verb=context.verb,
+        job=job,
+        run_dir=str(context.folder),
+        run_id=context.record.get("run_id", ""),
+        stack=context.choice.stack.requested,
+        device=context.choice.device(context.settings.backend.device),
+        probes=context.settings.backend.probes,
+        tensorboard=context.settings.tracking.tensorboard,
+        model=requested_model(model, context.folder, arguments),
+        weights=str(weights) if weights else None,
+    )
 
 
-def requested_model(model: Json, folder: Path) -> Json:
+def requested_model(model: Json, folder: Path, arguments: Json | None = None) -> ModelPart:
     """Return a model as the worker is asked for it; a file of the user's own is copied into the run folder.
 
     Args:
         model: settings of a model, or its ``name`` and ``args``.
         folder: of the run.
+        arguments: of its builder, besides these.
     """
-    arguments = model["args"] if "args" in model else model_arguments(model)
+    own = model["args"] if "args" in model else model_arguments(model)
     copied = model_files.place(model, folder) if "file" in model else {}
-    copied |= {"saved": model["saved"]} if "saved" in model else {}
-    return {"name": model["name"], "args": arguments, **copied}
+    return ModelPart(name=model["name"], args=own | (arguments or {}), saved=model.get("saved"), **copied)
 
 
 def raise_if_failed(context: RunContext[Settings], outcome: Outcome) -> None:
@@ -257,8 +257,7 @@ def raise_if_failed(context: RunContext[Settings], outcome: Outcome) -> None:
 def _damage(context: RunContext[Settings], outcome: Outcome) -> str:
     """Return a sentence about the environment where the worker failed for no reason of its own and files are lost."""
     environment = Path(context.record.stack.get("environment", ""))
-    known = outcome.error.get("type") in protocol.ERROR_KINDS
-    damage = None if known else store.damage(environment)
+    damage = None if outcome.failed_with(*ERROR_KINDS) else store.damage(environment)
     return f"The environment {environment} is damaged: {damage}. " if damage else ""
 
 

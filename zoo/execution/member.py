@@ -10,7 +10,8 @@ from pathlib import Path
 from zoo.core import console
 from zoo.core.errors import ZooError
 from zoo.environments import machine, stacks, store
-from zoo.execution.process_group import RANK, thread_variables
+from zoo.execution.process_group import thread_variables
+from zoo.protocol.variables import RANK, WATCH_HOST
 from zoo.runs.records import RunRecord
 
 
@@ -29,8 +30,8 @@ def main(words: list[str]) -> None:
         console.say(f"Process {rank} cannot start on {os.uname().nodename}: {error.message} {error.remedy}")
         sys.exit(1)
     variables = {**store.child_environment(stack), **thread_variables(threads), RANK: rank}
-    if "ZOO_WATCH_HOST" in os.environ:
-        variables["ZOO_WATCH_HOST"] = os.environ["ZOO_WATCH_HOST"]
+    if WATCH_HOST in os.environ:
+        variables[WATCH_HOST] = os.environ[WATCH_HOST]
     command = store.worker_command(environment.python, folder / "request.json")
     os.chdir(folder)
     os.execve(command[0], command, variables)  # noqa: S606  (the program is the environment's own)

@@ -17,7 +17,9 @@ from zoo.environments import machine as machines
 from zoo.environments import variables
 from zoo.environments.machine import Machine
 from zoo.environments.store import Environment
-from zoo.runs.records import Json
+from zoo.protocol.events import StartEvent
+from zoo.protocol.part import Json
+from zoo.protocol.request import DevicePart
 
 # Packages whose code decides the rows beside the libraries.
 SOURCES = ("worker/probes", "worker/devices", "models/compat")
@@ -34,8 +36,14 @@ class Probed:
     date: str
     variables: dict[str, str]
 
+    @classmethod
+    def of(cls, start: StartEvent) -> "Probed":
+        """Return what a worker reported today."""
+        date = datetime.datetime.now(datetime.UTC).date().isoformat()
+        return cls(start.probes or [], date, start.variables or {})
 
-def known(environment: Environment, machine: Machine, device: Json) -> Probed | None:
+
+def known(environment: Environment, machine: Machine, device: DevicePart) -> Probed | None:
     """Return earlier results of the probes in this environment on this machine; None where they never ran.
 
     Args:
@@ -54,28 +62,34 @@ def known(environment: Environment, machine: Machine, device: Json) -> Probed | 
         return None
 
 
-def keep(environment: Environment, machine: Machine, device: Json, start: Json) -> None:
-    """Cache the rows of a worker's ``start`` event where all are right.
+def keep(environment: Environment, machine: Machine, device: DevicePart, probed: Probed) -> None:
+    """Cache the rows of a worker where all are right.
 
     A failure to write is a warning only: the next run probes again.
     """
-    path, rows = _file(environment, machine, device), start.get("probes") or []
-    if path is None or not rows or not all(row["ok"] for row in rows):
+    path = _file(environment, machine, device)
+    if path is None or not probed.rows or not all(row["ok"] for row in probed.rows):
         return
-    date = datetime.datetime.now(datetime.UTC).date().isoformat()
     try:
-        write_json(path, {"rows": rows, "date": date, "variables": start.get("variables", {})}, parents=True)
+        write_json(path, dataclasses.asdict(probed), parents=True)
     except ZooError as error:
         console.warn(f"The results of the probes could not be cached: {error.message}")
 
 
-def _file(environment: Environment, machine: Machine, device: Json) -> Path | None:
+def _file(environment: Environment, machine: Machine, device: DevicePart) -> Path | None:
     """Return the path of rows that depend on all of this; None where something else may be computing."""
-    if device["promise"] != "cpu":
+    if device.device_kind != "cpu":
         return None
     sources = {name: _sources_sha256(paths.PACKAGE / name) for name in SOURCES}
     system = [machines.describe(machine), machine.os_build]
-    parts = [environment.lock_sha256, environment.python_version, *system, device, sources, variables.computing()]
+    parts = [
+        environment.lock_sha256,
+        environment.python_version,
+        *system,
+        device.to_json(),
+        sources,
+        variables.computing(),
+    ]
     key = hashlib.sha256(json.dumps(parts, sort_keys=True).encode()).hexdigest()
     return paths.cache_dir() / "probes" / f"{environment.folder.name}-{key[:16]}.json"
 

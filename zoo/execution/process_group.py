@@ -13,10 +13,10 @@ from typing import IO
 
 from zoo.core import paths
 from zoo.execution.launchers import Command, Executor, Job, Launcher, Process
+from zoo.protocol.request import DistributedPart
+from zoo.protocol.variables import RANK
 from zoo.runs import event_log
 
-# Number of a process among those of its training.
-RANK = "ZOO_RANK"
 # The others have so long to report why, once one has ended with an error; after a signal they are killed at once.
 GRACE_S = 2.0
 POLL_S = 0.1
@@ -44,9 +44,9 @@ class Meeting:
     join_s: float = 60.0
     nodes: int = 1
 
-    def requested(self) -> dict[str, object]:
+    def requested(self) -> DistributedPart:
         """Return the part ``distributed`` of a request; each call is for another start, with its own id."""
-        return {**vars(self), "id": secrets.token_hex(8)}
+        return DistributedPart(**vars(self), id=secrets.token_hex(8))
 
 
 class ProcessGroup:

@@ -12,7 +12,6 @@ from pathlib import Path
 
 from packaging.requirements import Requirement
 
-from zoo import protocol
 from zoo.core import console, paths
 from zoo.core.errors import ZooError
 from zoo.core.files import write_json
@@ -21,6 +20,8 @@ from zoo.environments.selection import Selection
 from zoo.environments.store import Environment
 from zoo.execution import diagnosis, event_display, probe_cache, worker_process
 from zoo.execution.probe_cache import Probed
+from zoo.protocol.request import PROBE, DevicePart, Request
+from zoo.protocol.variables import KERAS
 
 
 @dataclass(frozen=True)
@@ -46,12 +47,12 @@ class ProvenStack:
             "PATH": f"{folder}{os.pathsep}{os.environ.get('PATH', os.defpath)}",
             "VIRTUAL_ENV": str(self.environment.folder),
         }
-        return variables.for_script(place | self.own_variables() | {"ZOO_KERAS": stack.keras})
+        return variables.for_script(place | self.own_variables() | {KERAS: stack.keras})
 
     def own_variables(self) -> dict[str, str]:
         """Return the variables that make a process one of this stack, whatever the user's are."""
         stack = self.choice.stack
-        fixed = {"PYTHONNOUSERSITE": "1", "PYTHONPATH": str(models_path()), "ZOO_KERAS": stack.keras}
+        fixed = {"PYTHONNOUSERSITE": "1", "PYTHONPATH": str(models_path()), KERAS: stack.keras}
         return {**stack.env, **self.choice.env, **self.device, **fixed}
 
 
@@ -72,23 +73,17 @@ def prepare(backend: str | None, stack: str | None, added: Sequence[Requirement]
     probed = probe_cache.known(environment, here, device) if probes else None
     if probed is None:
         probed = _probe(choice, environment, device, probes)
-        probe_cache.keep(environment, here, device, {"probes": probed.rows, "variables": probed.variables})
+        probe_cache.keep(environment, here, device, probed)
     else:
         console.say(f"Stack {label} on backend {choice.backend.name}, probed here on {probed.date}")
     return ProvenStack(choice, environment, probed.variables, label)
 
 
-def _probe(choice: Selection, environment: Environment, device: dict[str, str | None], probes: bool) -> Probed:
+def _probe(choice: Selection, environment: Environment, device: DevicePart, probes: bool) -> Probed:
     """Let a worker prove the device and compare operations; its folder is kept where it fails."""
-    request = {
-        "protocol": protocol.PROTOCOL,
-        "verb": protocol.PROBE,
-        "stack": choice.stack.requested,
-        "device": device,
-        "probes": probes,
-    }
+    request = Request(verb=PROBE, stack=choice.stack.requested, device=device, probes=probes)
     folder = Path(tempfile.mkdtemp(prefix="zoo-probe-"))
-    write_json(folder / "request.json", request)
+    write_json(folder / "request.json", request.to_json())
     worker_variables = store.child_environment(choice.stack, choice.env)
     with (
         event_display.following(f"Starting {choice.stack.name}", ()) as show,
@@ -97,10 +92,10 @@ def _probe(choice: Selection, environment: Environment, device: dict[str, str | 
         outcome = worker_process.run(environment.python, worker_variables, folder / "request.json", show)
     if outcome.interrupted:
         raise KeyboardInterrupt
-    if not outcome.done:
+    if not outcome.done or not outcome.start:
         raise diagnosis.failure(outcome, folder, choice.backend.name)
     shutil.rmtree(folder, ignore_errors=True)
-    return Probed(outcome.start.get("probes") or [], "", outcome.start.get("variables", {}))
+    return Probed.of(outcome.start)
 
 
 def models_path() -> Path:

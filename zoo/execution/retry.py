@@ -1,14 +1,14 @@
 """Retries of a worker that failed, and hints for the user where no retry helps."""
 
-import copy
 from collections.abc import Callable
 from pathlib import Path
 
-from zoo import protocol
 from zoo.core import console
 from zoo.core.files import write_json
 from zoo.execution import diagnosis
-from zoo.execution.worker_process import Outcome, Request
+from zoo.execution.worker_process import Outcome
+from zoo.protocol.events import OUT_OF_MEMORY, USER_ERROR
+from zoo.protocol.request import ImageTrainPart, Request
 from zoo.runs import event_log, records
 from zoo.runs.records import RunRecord
 
@@ -26,60 +26,53 @@ def run_with_retries(folder: Path, record: RunRecord, request: Request, once: Ca
         What became of the last attempt, with the epochs of all of them.
     """
     path, attempts = folder / "request.json", 0
-    minutes = request.get("train", {}).get("max_minutes")
+    minutes = request.train.max_minutes if isinstance(request.train, ImageTrainPart) else None
     while True:
-        write_json(path, request)
+        write_json(path, request.to_json())
         outcome = once(path)
         outcome.epochs = event_log.epochs(folder / "events.jsonl", outcome.epochs)
         again = _halved(folder, request, outcome, record) or _restarted(request, outcome, attempts)
         if again is None:
             return outcome
         attempts += 1
-        what = outcome.error.get("message") or f"the worker was ended ({outcome.returncode})"
+        what = outcome.error.message if outcome.error else f"the worker was ended ({outcome.returncode})"
         record.attempts = [*record.get("attempts", []), {"failed": what, "at": records.now()}]
-        if minutes:  # of all attempts together
-            spent = sum(row.get("epoch_s", 0.0) for row in outcome.epochs)
-            again["train"]["max_minutes"] = max(1e-3, minutes - spent / 60)
+        if minutes and again.train:  # of all attempts together
+            spent = sum(row.epoch_s or 0.0 for row in outcome.epochs)
+            again.train = again.train.replace(max_minutes=max(1e-3, minutes - spent / 60))
         request = again
-
-
-def resumed(request: Request) -> Request:
-    """Return the same request, to resume from the newest checkpoint."""
-    again = copy.deepcopy(request)
-    again.setdefault("train", {})["resume"] = True
-    return again
 
 
 def _halved(folder: Path, request: Request, outcome: Outcome, record: RunRecord) -> Request | None:
     """With batches of half the size, where memory ran out and that is wanted."""
-    train = request.get("train", {})
-    size = train.get("batch_size", 1)
-    if train.get("on_oom") != "halve" or size < 2 or not diagnosis.ran_out_of_memory(outcome, folder):
+    train = request.train
+    if not isinstance(train, ImageTrainPart) or train.on_oom != "halve" or train.batch_size < 2:
         return None
-    again = resumed(request)
-    again["train"]["batch_size"] = size // 2
+    if not diagnosis.ran_out_of_memory(outcome, folder):
+        return None
+    size = train.batch_size
     record.adjusted = record.get("adjusted", {}) | {"trainer.batch_size": size // 2}
     console.warn(f"Memory ran out with trainer.batch_size={size}; going on with {size // 2}")
-    return again
+    return request.replace(resume=True, train=train.replace(batch_size=size // 2))
 
 
 def _restarted(request: Request, outcome: Outcome, attempts: int) -> Request | None:
     died = outcome.returncode < 0 and not outcome.done and not outcome.interrupted
-    if not died or attempts >= request.get("train", {}).get("restarts", 0):
+    if not died or not isinstance(request.train, ImageTrainPart) or attempts >= request.train.restarts:
         return None
     console.warn("The worker died; it is started again from its last checkpoint")
-    return resumed(request)
+    return request.replace(resume=True)
 
 
 def recovery_hints(folder: Path, outcome: Outcome, record: RunRecord) -> list[str]:
     """Return what the user can do about a run that failed: resume it, with smaller batches if memory ran out."""
-    if record.verb != "train" or outcome.error.get("type") == protocol.USER_ERROR:
+    if record.verb != "train" or outcome.failed_with(USER_ERROR):
         return []
     size = record.config.get("trainer", {}).get("batch_size")
     size = record.get("adjusted", {}).get("trainer.batch_size", size)
     smaller = f" trainer.batch_size={size // 2}" if isinstance(size, int) and size > 1 else ""
     resume = records.resume_command(folder, record.config)
-    if outcome.error.get("type") == protocol.OUT_OF_MEMORY:
+    if outcome.failed_with(OUT_OF_MEMORY):
         return [f"To go on with smaller batches: {resume}{smaller}"]
     if not any((folder / "checkpoints").glob("*.json")):
         return []

@@ -7,6 +7,7 @@ from pathlib import Path
 
 from zoo.execution.launchers import Executor, Job
 from zoo.execution.sweeps import attempts
+from zoo.protocol.events import EpochEvent, StartEvent
 from zoo.runs import event_log
 
 # Given the epoch, the metric and the seconds so far: whether to go on.
@@ -75,10 +76,11 @@ class Training:
         self._read += len(whole) + 1 if whole else 0
         epochs = []
         for event in filter(None, map(event_log.parse, whole.split(b"\n"))):
-            if event["event"] == "start" and self._began is None:
-                self._began, self._seen_at = float(event["t"]), time.monotonic()
-            if event["event"] == "epoch" and self._began is not None and self.metric in event:
-                epochs.append((int(event["epoch"]), float(event[self.metric]), float(event["t"]) - self._began))
+            if isinstance(event, StartEvent) and self._began is None:
+                self._began, self._seen_at = event.t, time.monotonic()
+            value = getattr(event, self.metric, None) if isinstance(event, EpochEvent) else None
+            if isinstance(event, EpochEvent) and self._began is not None and value is not None:
+                epochs.append((event.epoch, float(value), event.t - self._began))
         return epochs
 
 

@@ -5,18 +5,25 @@ import signal
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import IO, Any, Protocol
+from typing import IO, Protocol
 
-from zoo import protocol
 from zoo.core import console
 from zoo.environments.store import worker_command
 from zoo.execution import launchers, process_group
 from zoo.execution.stopping import Hangup, Stopper, stopping
 from zoo.execution.watchdog import EventFile, ProcessLimits, watchdog
+from zoo.protocol.events import (
+    GROUP_BROKEN,
+    ArtifactEvent,
+    DoneEvent,
+    EpochEvent,
+    ErrorEvent,
+    Event,
+    ResumeEvent,
+    StartEvent,
+)
 from zoo.runs import event_log
-from zoo.runs.event_log import Event
 
-Request = dict[str, Any]
 NO_LIMITS = ProcessLimits()
 
 
@@ -25,9 +32,9 @@ class Outcome:
     """What became of a worker.
 
     Attributes:
-        start: the ``start`` event: versions, device and its proof; empty if the worker did not get that far.
-        done: the ``done`` event; empty if it did not finish.
-        error: the ``error`` event; empty if there was none.
+        start: None if the worker did not get that far.
+        done: None if it did not finish.
+        error: None if there was none.
         epochs: the ``epoch`` events.
         artifacts: files it announced.
         interrupted: the user asked it to stop.
@@ -36,10 +43,10 @@ class Outcome:
         process: name of the process whose exit status that is.
     """
 
-    start: Event = field(default_factory=dict)
-    done: Event = field(default_factory=dict)
-    error: Event = field(default_factory=dict)
-    epochs: list[Event] = field(default_factory=list)
+    start: StartEvent | None = None
+    done: DoneEvent | None = None
+    error: ErrorEvent | None = None
+    epochs: list[EpochEvent] = field(default_factory=list)
     artifacts: list[Path] = field(default_factory=list)
     interrupted: bool = False
     silent_s: float = 0.0
@@ -51,7 +58,7 @@ class Outcome:
         self.process, self.returncode = process, status
         if status < 0 and not self.error:
             message = f"{process} was killed by {signal.Signals(-status).name}"
-            self.error = {"event": "error", "type": protocol.GROUP_BROKEN, "message": message}
+            self.error = ErrorEvent(type=GROUP_BROKEN, message=message)
 
     def hung(self, seconds: float) -> None:
         """Note that it is killed after so many seconds of silence."""
@@ -59,19 +66,23 @@ class Outcome:
 
     def add(self, event: Event) -> None:
         """Take in an event."""
-        match event["event"]:
-            case "start":
+        match event:
+            case StartEvent():
                 self.start = event
-            case "epoch":
+            case EpochEvent():
                 self.epochs.append(event)
-            case "resume":  # what follows is trained again
-                self.epochs = [row for row in self.epochs if row["epoch"] < event["epoch"]]
-            case "artifact":
-                self.artifacts.append(Path(event["path"]))
-            case "error":
+            case ResumeEvent():  # what follows is trained again
+                self.epochs = [row for row in self.epochs if row.epoch < event.epoch]
+            case ArtifactEvent():
+                self.artifacts.append(Path(event.path))
+            case ErrorEvent():
                 self.error = self.error or event  # of several processes, those that follow suffer from the first
-            case "done":
+            case DoneEvent():
                 self.done = event
+
+    def failed_with(self, *kinds: str) -> bool:
+        """Whether the worker reported an error of one of these kinds."""
+        return self.error is not None and self.error.type in kinds
 
 
 class Feed(Protocol):
@@ -178,7 +189,7 @@ def _events(lines: Iterable[bytes]) -> Iterator[Event]:
     """Yield the events of lines; warn of what is none, such as a torn last line, and leave it out."""
     for line in lines:
         event = event_log.parse(line)
-        if event is not None and event["event"] in protocol.EVENTS:
+        if event is not None:
             yield event
         else:
             console.warn(f"The worker wrote a line that is no event: {line[:120]!r}")

@@ -5,11 +5,14 @@ import json
 import queue
 import threading
 from collections.abc import Callable
-from typing import IO
+from typing import IO, TypeVar
 
 from zoo.core.errors import ZooError
 from zoo.execution.worker_process import Feed, Outcome
-from zoo.runs.event_log import Event
+from zoo.protocol.events import BatchEvent, Event, ReadyEvent
+from zoo.protocol.part import Json
+
+E = TypeVar("E", bound=Event)
 
 
 class WorkerSession:
@@ -25,18 +28,18 @@ class WorkerSession:
         self._stdin: IO[bytes] | None = None
         self._thread = threading.Thread(target=self._run, daemon=True)
 
-    def start(self) -> Event:
+    def start(self) -> ReadyEvent:
         """Start the worker; return its ``ready`` event."""
         self._thread.start()
-        return self._wait("ready")
+        return self._wait(ReadyEvent)
 
-    def ask(self, command: Event) -> Event:
+    def ask(self, command: Json) -> BatchEvent:
         """Send a command; return the ``batch`` event that answers it."""
         assert self._stdin is not None  # noqa: S101  (it is ready)
         with contextlib.suppress(BrokenPipeError):  # what it died of comes next
             self._stdin.write(json.dumps(command).encode() + b"\n")
             self._stdin.flush()
-        return self._wait("batch")
+        return self._wait(BatchEvent)
 
     def finish(self) -> None:
         """Close the session and wait until the worker has ended."""
@@ -50,14 +53,14 @@ class WorkerSession:
         except BaseException as error:  # raised again where somebody waits for the worker
             self._messages.put(error)
 
-    def _wait(self, kind: str) -> Event:
+    def _wait(self, kind: type[E]) -> E:
         while True:
             message = self._messages.get()
             if isinstance(message, BaseException):
                 raise message
             if isinstance(message, Outcome):
                 raise ZooError("The worker ended too early", "Its worker.log says more.")
-            if message["event"] == kind:
+            if isinstance(message, kind):
                 return message
 
     # -- called by worker_process.run, in the worker's thread

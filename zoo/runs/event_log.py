@@ -3,9 +3,9 @@
 import json
 from collections.abc import Iterable, Iterator
 from pathlib import Path
-from typing import Any
 
-Event = dict[str, Any]
+from zoo.protocol.events import EpochEvent, Event, ResumeEvent, event_of
+
 # A line that is longer is no event of ours.
 LONGEST = 1 << 20
 
@@ -13,10 +13,9 @@ LONGEST = 1 << 20
 def parse(line: bytes) -> Event | None:
     """Return one event, or None where the line is none: torn, damaged or too long."""
     try:
-        event = json.loads(line) if len(line) <= LONGEST else None
+        return event_of(json.loads(line)) if len(line) <= LONGEST else None
     except (ValueError, RecursionError):
         return None
-    return event if isinstance(event, dict) and isinstance(event.get("event"), str) else None
 
 
 def read(path: Path) -> Iterator[Event]:
@@ -30,29 +29,26 @@ def read(path: Path) -> Iterator[Event]:
                 yield event
 
 
-def epochs(path: Path, heard: Iterable[Event] = ()) -> list[Event]:
+def epochs(path: Path, heard: Iterable[EpochEvent] = ()) -> list[EpochEvent]:
     """Return the epochs of a run, each as it was trained last: after an interruption some are trained again.
 
     Args:
         path: ``events.jsonl``.
         heard: epochs that were received besides: a full disk may have kept none of them.
     """
-    rows: dict[int, Event] = {}
+    rows: dict[int, EpochEvent] = {}
     for event in (*read(path), *heard):
         _enter(rows, event)
     return [rows[number] for number in sorted(rows)]
 
 
-def _enter(rows: dict[int, Event], event: Event) -> None:
+def _enter(rows: dict[int, EpochEvent], event: Event) -> None:
     """Take an event into the epochs of a run so far, by number."""
-    number = event.get("epoch")
-    if not isinstance(number, int) or isinstance(number, bool):
-        return
-    if event["event"] == "resume":
-        for epoch in [epoch for epoch in rows if epoch >= number]:
+    if isinstance(event, ResumeEvent):
+        for epoch in [epoch for epoch in rows if epoch >= event.epoch]:
             del rows[epoch]
-    elif event["event"] == "epoch":
-        rows[number] = event
+    elif isinstance(event, EpochEvent):
+        rows[event.epoch] = event
 
 
 class LastEpoch:
@@ -63,9 +59,9 @@ class LastEpoch:
     """
 
     def __init__(self, path: Path) -> None:
-        self._path, self._read, self._rows = path, 0, dict[int, Event]()
+        self._path, self._read, self._rows = path, 0, dict[int, EpochEvent]()
 
-    def look(self) -> Event | None:
+    def look(self) -> EpochEvent | None:
         """Return the last epoch so far."""
         size = self._path.stat().st_size if self._path.is_file() else 0
         if size < self._read:  # another file

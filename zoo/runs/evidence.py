@@ -32,7 +32,7 @@ class Device:
     """Where the work was done: the framework's name, ``cpu`` or ``gpu``, what was run to find out, the GPU's name."""
 
     name: str
-    kind: str
+    device_kind: str
     proof: str | None
     description: str = ""
 

@@ -3,9 +3,9 @@
 import contextlib
 
 from zoo.config.schemas.common import Settings
+from zoo.protocol.events import EpochEvent, Event, ResumeEvent
 from zoo.runs import plots, tables
 from zoo.runs.context import RunContext
-from zoo.runs.event_log import Event
 
 
 class History:
@@ -17,21 +17,21 @@ class History:
 
     def __init__(self, context: RunContext[Settings]) -> None:
         self._context = context
-        self._epochs: dict[int, Event] = {}
-        self._drawn: list[Event] = []
+        self._epochs: dict[int, EpochEvent] = {}
+        self._drawn: list[EpochEvent] = []
 
     def watch(self, event: Event) -> None:
         """Take note of an event of the worker; this draws while it evaluates and saves after the last epoch."""
-        if event["event"] == "resume":  # what follows is trained again
-            self._epochs = {epoch: row for epoch, row in self._epochs.items() if epoch < event["epoch"]}
-        elif event["event"] == "epoch":
-            self._epochs[event["epoch"]] = event
-            if event["epoch"] == event["epochs"]:
+        if isinstance(event, ResumeEvent):  # what follows is trained again
+            self._epochs = {epoch: row for epoch, row in self._epochs.items() if epoch < event.epoch}
+        elif isinstance(event, EpochEvent):
+            self._epochs[event.epoch] = event
+            if event.epoch == event.epochs:
                 # What goes wrong here must not end the worker: it goes wrong again in `finish`, where it is raised.
                 with contextlib.suppress(Exception):
                     self._draw(list(self._epochs.values()))
 
-    def finish(self, epochs: list[Event]) -> None:
+    def finish(self, epochs: list[EpochEvent]) -> None:
         """Write and draw the epochs of a training, unless that is done.
 
         Raises:
@@ -40,7 +40,7 @@ class History:
         if epochs and epochs != self._drawn:
             self._draw(epochs)
 
-    def _draw(self, epochs: list[Event]) -> None:
+    def _draw(self, epochs: list[EpochEvent]) -> None:
         folder = self._context.folder
         command = self._context.command
         tables.write_history(folder / "history.csv", epochs, [*command.figures, *command.columns])

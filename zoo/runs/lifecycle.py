@@ -72,7 +72,7 @@ def _command(context: RunContext[Settings]) -> list[str]:
 def _record_place(context: RunContext[Settings]) -> None:
     """Record machine, backend and stack, and write the record."""
     record = context.record
-    record.backend, record.promise = context.choice.backend.name, context.choice.required_device
+    record.backend, record.device_kind = context.choice.backend.name, context.choice.device_kind
     record.reasons, record.stack = context.choice.reasons, _stack_record(context)
     record.machine = dataclasses.asdict(context.machine)
     record.write(context.folder)

@@ -46,7 +46,7 @@ class RunRecord:
         config: the composed settings.
         set_by: what set each value of them that differs from the defaults: ``user``, ``recipe``, ``machine``, ...
         model: name of the model.
-        promise: the kind of device that the backend promises, ``cpu`` or ``gpu``.
+        device_kind: what the backend computes on, ``cpu`` or ``gpu``.
         reasons: of the selection of backend and stack.
         stack: name, framework, lock and Python of the stack.
         phases: seconds by phase.
@@ -77,7 +77,7 @@ class RunRecord:
     set_by: dict[str, str] = field(default_factory=dict)
     model: str | None = None
     backend: str = ""
-    promise: str = ""
+    device_kind: str = ""
     reasons: list[str] = field(default_factory=list)
     stack: Json = field(default_factory=dict)
     machine: Json = field(default_factory=dict)

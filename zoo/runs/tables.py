@@ -7,23 +7,25 @@ from typing import Any
 
 from zoo.core import csv_files
 from zoo.core.errors import ZooError
+from zoo.protocol.events import EpochEvent
 from zoo.runs.records import Json
 
 
-def write_history(path: Path, epochs: list[Json], figures: Sequence[str]) -> None:
+def write_history(path: Path, epochs: list[EpochEvent], figures: Sequence[str]) -> None:
     """Write one row an epoch as CSV.
 
     Args:
         path: the file to write.
-        epochs: as the worker sent them.
+        epochs: to write.
         figures: columns that the task declares; those that no epoch has are left out.
     """
+    rows = [epoch.to_json() for epoch in epochs]
     columns = ["epoch", "stage", *figures, "learning_rate", "epoch_s", "items_per_s", "peak_memory_bytes", "best"]
-    present = [name for name in columns if any(name in row for row in epochs)]
+    present = [name for name in columns if any(name in row for row in rows)]
     with path.open("w", newline="", encoding="utf-8", errors="backslashreplace") as out:
         writer = csv.DictWriter(out, present, extrasaction="ignore")
         writer.writeheader()
-        writer.writerows(epochs)
+        writer.writerows(rows)
 
 
 def read_history(folder: Path) -> list[dict[str, float]]:

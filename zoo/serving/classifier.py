@@ -36,8 +36,8 @@ class Classifier(Batched):
         weights: Path | None, shape: tuple[int, ...], classes: list[str], precision: str, top: int = 0,
     ) -> None:  # fmt: skip
         self.shape, self.classes, self.top = shape, classes, top or min(MOST_NAMED, len(classes))
-        serve = {"shape": [SLOTS, limits.max_batch, *shape], "classes": len(classes), "precision": precision}
-        super().__init__(name, place, limits, context, model, weights, serve)
+        slots = [SLOTS, limits.max_batch, *shape]
+        super().__init__(name, place, limits, context, model, weights, slots, precision, len(classes))
 
     async def answer(self, rows: list[Any], asked: Asked, accepted: str, decoders: Decoders) -> Response:
         every = str(asked.parameters.get("probabilities", "")).lower() == "true"

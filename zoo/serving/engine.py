@@ -9,7 +9,8 @@ from typing import Any
 from zoo.config.schemas.serving import ServeConfig
 from zoo.core.errors import ZooError
 from zoo.environments.store import Environment
-from zoo.runs.event_log import Event
+from zoo.protocol.events import BatchEvent, TextEvent
+from zoo.protocol.part import Json
 from zoo.serving import notices
 from zoo.serving.errors import RequestError, busy, unavailable
 from zoo.serving.metrics import Metrics
@@ -77,7 +78,8 @@ class Supervisor:
         await process.start()
         self._life.ready, self._life.failures = True, 0
         start = process.outcome.start
-        self.model.proof = {"device": start.get("device", {}), "versions": start.get("versions", {})}
+        if start:
+            self.model.proof = {"device": start.device.to_json(), "versions": start.versions}
         self.metrics.ready.labels(self.model.name).set(1)
         self._pump()
 
@@ -89,7 +91,7 @@ class Supervisor:
         if self._life.process is not None:
             await self._life.process.finish(FINISH_S)
 
-    def _send(self, command: Event) -> None:
+    def _send(self, command: Json) -> None:
         if self._life.process is not None:
             self._life.process.send(command)
 
@@ -122,7 +124,7 @@ class Supervisor:
 
     # -- what the kinds of engines do
 
-    def _take(self, event: Event) -> None:
+    def _take(self, event: BatchEvent | TextEvent) -> None:
         raise NotImplementedError
 
     def _pump(self) -> None:
@@ -238,20 +240,20 @@ class Engine(Supervisor):
     def _hung(self) -> None:
         self._kill(f"it did not answer within {self.limits.hang_s:g} s")
 
-    def _take(self, event: Event) -> None:
+    def _take(self, event: BatchEvent | TextEvent) -> None:
         """Hand out the answers of a slot."""
-        batch = self._running.pop(event["slot"], None)
-        if batch is None:
+        batch = self._running.pop(event.slot, None) if event.slot is not None else None
+        if batch is None or event.slot is None or not isinstance(event, BatchEvent):
             return
         batch.timer.cancel()
-        if "problem" in event:
-            _fail(batch.futures, RequestError(422, str(event["problem"])))
+        if event.problem is not None:
+            _fail(batch.futures, RequestError(422, event.problem))
         else:
-            self._computing.observe(event["seconds"])
-            for future, answer in zip(batch.futures, self._slots.take(event["slot"]), strict=True):
+            self._computing.observe(event.seconds or 0.0)
+            for future, answer in zip(batch.futures, self._slots.take(event.slot), strict=True):
                 if not future.done():
                     future.set_result(answer)
-        self._free.append(event["slot"])
+        self._free.append(event.slot)
         self._pump()
 
     def _fail_running(self, error: RequestError) -> None:

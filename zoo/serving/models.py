@@ -3,6 +3,7 @@
 from dataclasses import dataclass, field
 
 from zoo.config.schemas.common import Settings
+from zoo.protocol.request import Request
 from zoo.runs.context import RunContext
 from zoo.runs.records import Json
 
@@ -20,5 +21,5 @@ class Model:
 
     name: str
     context: RunContext[Settings]
-    request: Json
+    request: Request
     proof: Json = field(default_factory=dict)

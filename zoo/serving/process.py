@@ -12,8 +12,9 @@ from zoo.environments import store
 from zoo.environments.store import Environment
 from zoo.execution import diagnosis, launchers, probe_cache
 from zoo.execution.worker_process import Outcome
+from zoo.protocol.events import BatchEvent, Event, ReadyEvent, TextEvent
+from zoo.protocol.part import Json
 from zoo.runs import event_log
-from zoo.runs.event_log import Event
 from zoo.serving.models import Model
 
 
@@ -28,7 +29,11 @@ class WorkerProcess:
     """
 
     def __init__(
-        self, model: Model, environment: Environment, take: Callable[[Event], None], ended: Callable[[], None]
+        self,
+        model: Model,
+        environment: Environment,
+        take: Callable[[BatchEvent | TextEvent], None],
+        ended: Callable[[], None],
     ) -> None:
         self._model, self._environment, self._take, self._ended = model, environment, take, ended
         self._loop = asyncio.get_running_loop()
@@ -40,9 +45,9 @@ class WorkerProcess:
     async def start(self) -> None:
         """Start it and wait until it is ready."""
         context, request = self._model.context, self._model.request
-        probed = probe_cache.known(self._environment, context.machine, request["device"])
+        probed = probe_cache.known(self._environment, context.machine, request.device)
         path = context.folder / "request.json"
-        write_json(path, request | ({"probes": probed.rows} if probed else {}))
+        write_json(path, (request.replace(probed=probed.rows) if probed else request).to_json())
         variables = store.child_environment(context.choice.stack, context.choice.env)
         command = store.worker_command(self._environment.python, path)
         self._process = launchers.load(context.settings.launcher.name).start(
@@ -51,15 +56,16 @@ class WorkerProcess:
         output = self._process.stdout
         await self._loop.connect_read_pipe(lambda: _Lines(self._heard, self._closed), output)
         await self._ready
-        if not probed:
-            probe_cache.keep(self._environment, context.machine, request["device"], self.outcome.start)
+        if not probed and self.outcome.start:
+            found = probe_cache.Probed.of(self.outcome.start)
+            probe_cache.keep(self._environment, context.machine, request.device, found)
 
     @property
     def pid(self) -> int | None:
         """Return the number of its process, where the launcher tells it."""
         return getattr(self._process, "pid", None)
 
-    def send(self, command: Event) -> None:
+    def send(self, command: Json) -> None:
         """Send a command; one that has ended does not get it, and its end is reported by itself."""
         if self._process is None or self._process.stdin is None:
             return
@@ -90,7 +96,7 @@ class WorkerProcess:
         if self.reason:
             return self.reason
         if self.outcome.error:
-            return str(self.outcome.error.get("message", "")).partition("\n")[0][:300]
+            return self.outcome.error.message.partition("\n")[0][:300]
         code = self.outcome.returncode
         return f"signal {-code} ended it" if code < 0 else f"it ended with exit status {code}"
 
@@ -105,12 +111,10 @@ class WorkerProcess:
             self._loop.call_soon_threadsafe(self._gone)
 
     def _heard(self, event: Event) -> None:
-        if event["event"] in ("start", "error", "done"):
-            self.outcome.add(event)
-        elif event["event"] == "ready":
-            if not self._ready.done():
-                self._ready.set_result(None)
-        elif event["event"] in ("batch", "text"):
+        self.outcome.add(event)
+        if isinstance(event, ReadyEvent) and not self._ready.done():
+            self._ready.set_result(None)
+        elif isinstance(event, BatchEvent | TextEvent):
             self._take(event)
 
     def _gone(self) -> None:

@@ -14,6 +14,7 @@ from zoo.config.schemas.common import Settings
 from zoo.config.schemas.serving import ServeConfig
 from zoo.environments.store import Environment
 from zoo.execution.execution import request_of
+from zoo.protocol.request import ServePart
 from zoo.runs.context import RunContext
 from zoo.runs.records import Json
 from zoo.serving import inputs, openapi
@@ -39,7 +40,9 @@ class Served(abc.ABC):
         context: settings, backend and stack.
         model: the network, as requests name it.
         weights: its file; None where the network brings its own.
-        serve: what the worker's module ``zoo.worker.serving.KIND`` needs.
+        shape: of the slots, whose number comes first.
+        precision: what the worker computes in.
+        classes: number of them.
 
     Attributes:
         task: the task whose models are of this kind.
@@ -63,13 +66,15 @@ class Served(abc.ABC):
 
     def __init__(
         self, name: str, place: Path, limits: ServeConfig, context: RunContext[Settings], model: Json,
-        weights: Path | None, serve: Json,
+        weights: Path | None, shape: list[int], precision: str = "float32", classes: int = 0,
     ) -> None:  # fmt: skip
         context.folder = place
-        slots = {"inputs": str(place / "inputs.slots"), "outputs": str(place / "outputs.slots")}
-        request = request_of(context, model, "serve") | {"weights": str(weights) if weights else None}
-        self.model = Model(name, context, request | {"serve": {"kind": self.kind(), **slots, **serve}})
-        self.limits = limits
+        request = request_of(context, model, "serve", weights)
+        self.serve = request.serve = ServePart(
+            kind=self.kind(), inputs=str(place / "inputs.slots"), outputs=str(place / "outputs.slots"), shape=shape,
+            classes=classes, precision=precision,
+        )  # fmt: skip
+        self.model, self.limits = Model(name, context, request), limits
 
     @classmethod
     def kind(cls) -> str:

@@ -4,8 +4,8 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Protocol
 
-from zoo.runs.event_log import Event
-from zoo.runs.records import Json
+from zoo.protocol.part import Json
+from zoo.protocol.request import ServePart
 
 if TYPE_CHECKING:
     import numpy as np
@@ -21,7 +21,7 @@ class Slots(Protocol):
     count: int
     batch: int
 
-    def put(self, slot: int, items: list[Any]) -> Event:
+    def put(self, slot: int, items: list[Any]) -> Json:
         """Write items; return the command for the worker."""
 
     def take(self, slot: int) -> Iterator[Any]:
@@ -39,16 +39,16 @@ class RowSlots:
         kind: of the numbers in an item.
     """
 
-    def __init__(self, serve: Json, kind: "type[np.uint8] | type[np.int32]") -> None:
+    def __init__(self, serve: ServePart, kind: "type[np.uint8] | type[np.int32]") -> None:
         import numpy as np
 
-        shape = tuple(serve["shape"])
+        shape = tuple(serve.shape)
         self.count, self.batch = shape[:2]
         self._counts = [0] * self.count
-        self._inputs = _mapped(serve["inputs"], kind, shape)
-        self._outputs = _mapped(serve["outputs"], np.float32, (*shape[:2], serve["classes"]))
+        self._inputs = _mapped(serve.inputs, kind, shape)
+        self._outputs = _mapped(serve.outputs, np.float32, (*shape[:2], serve.classes))
 
-    def put(self, slot: int, items: "list[NDArray[Any]]") -> Event:
+    def put(self, slot: int, items: "list[NDArray[Any]]") -> Json:
         """Write items; return the command for the worker."""
         for place, item in enumerate(items):
             self._inputs[slot, place] = item
@@ -69,15 +69,15 @@ class PictureSlots:
 
     batch = 1
 
-    def __init__(self, serve: Json) -> None:
+    def __init__(self, serve: ServePart) -> None:
         import numpy as np
 
-        shape = tuple(serve["shape"])
+        shape = tuple(serve.shape)
         self.count = shape[0]
         self._shapes: list[tuple[int, ...]] = [()] * self.count
-        self._inputs, self._outputs = (_mapped(serve[name], np.uint8, shape) for name in ("inputs", "outputs"))
+        self._inputs, self._outputs = (_mapped(path, np.uint8, shape) for path in (serve.inputs, serve.outputs))
 
-    def put(self, slot: int, items: "list[NDArray[Any]]") -> Event:
+    def put(self, slot: int, items: "list[NDArray[Any]]") -> Json:
         """Write the picture; return the command for the worker."""
         (pixels,) = items
         self._shapes[slot] = pixels.shape

@@ -4,7 +4,7 @@ import asyncio
 from collections.abc import AsyncIterator
 from typing import Any
 
-from zoo.runs.event_log import Event
+from zoo.protocol.events import BatchEvent, TextEvent
 from zoo.serving.engine import Supervisor
 from zoo.serving.errors import RequestError, busy, unavailable
 
@@ -63,14 +63,13 @@ class Writer(Supervisor):
     def _hung(self) -> None:
         self._kill(f"it wrote nothing within {self.limits.hang_s:g} s")
 
-    def _take(self, event: Event) -> None:
-        stream = self._streams.get(event["slot"])
-        if stream is not None and event["event"] == "text":
-            stream.put_nowait(event["text"])
-        elif stream is not None:
-            del self._streams[event["slot"]]
-            problem = event.get("problem")
-            stream.put_nowait(RequestError(422, str(problem)) if problem else _END)
+    def _take(self, event: BatchEvent | TextEvent) -> None:
+        stream = self._streams.get(event.slot) if event.slot is not None else None
+        if stream is not None and isinstance(event, TextEvent):
+            stream.put_nowait(event.text)
+        elif stream is not None and event.slot is not None and isinstance(event, BatchEvent):
+            del self._streams[event.slot]
+            stream.put_nowait(RequestError(422, event.problem) if event.problem else _END)
         self._watch()
 
     def _pump(self) -> None:

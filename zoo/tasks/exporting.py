@@ -7,6 +7,7 @@ import secrets
 import shutil
 from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 from zoo.config.overrides import Overrides
 from zoo.config.schemas.export import ExportConfig
@@ -18,7 +19,8 @@ from zoo.core.paths import user_path
 from zoo.environments import selection, store
 from zoo.environments.machine import Machine
 from zoo.execution.execution import execute, raise_if_failed, request_of
-from zoo.execution.worker_process import Outcome, Request
+from zoo.execution.worker_process import Outcome
+from zoo.protocol.request import ExportPart, ItemData, Request
 from zoo.runs.context import RunContext
 from zoo.runs.lifecycle import record_outcome, start_run
 from zoo.runs.records import Json
@@ -51,8 +53,8 @@ class Subject:
     model: Json
     weights: Path | Callable[[Path], Path] | None
     classes: list[str]
-    items: Callable[[Path, int], Json]
-    calibration: Callable[[Path, int], Json] | None = None
+    items: Callable[[Path, int], ItemData]
+    calibration: Callable[[Path, int], ItemData] | None = None
     source: Run | None = None
     record: Json = dataclasses.field(default_factory=dict)
     beside: list[Path] = dataclasses.field(default_factory=list)
@@ -141,13 +143,22 @@ def _export(context: RunContext[ExportConfig], subject: Subject, part: Path) -> 
     except OSError as error:
         raise storage_error("write", context.folder, error) from error
     own = _own_answers(context, subject, data)
-    request = _request(context, subject, data, "export")
-    request["export"] |= own | {"folder": str(part), "calibration": calibration, "formats": settings.format}
+    answers = {name: own.get(name) for name in ("answers", "answers_ms")}
+    request = _request(
+        context,
+        subject,
+        data,
+        "export",
+        folder=str(part),
+        calibration=calibration,
+        formats=settings.format,
+        **answers,
+    )
     outcome = execute(context, request)
     raise_if_failed(context, outcome)
-    if outcome.interrupted:
+    rows = outcome.done.rows if outcome.done else None
+    if outcome.interrupted or rows is None:
         return []
-    rows: list[Json] = outcome.done["rows"]
     context.record.exports = rows
     _describe(context, subject, rows, own, part)
     return rows
@@ -159,18 +170,17 @@ def _folder(context: RunContext[ExportConfig], name: str) -> Path:
     return folder
 
 
-def _request(context: RunContext[ExportConfig], subject: Subject, data: Json, job: str) -> Request:
-    export = {"kind": subject.kind, "name": subject.model["name"], "classes": subject.classes, "about": subject.about}
-    export |= {"quantize": context.settings.quantize, "tolerance": context.settings.tolerance}
+def _request(context: RunContext[ExportConfig], subject: Subject, data: ItemData, job: str, **more: Any) -> Request:
     weights = subject.weights(context.folder) if callable(subject.weights) else subject.weights
-    return request_of(context, subject.model, job) | {
-        "weights": str(weights) if weights else None,
-        "data": data,
-        "export": export,
-    }
+    request = request_of(context, subject.model, job, weights)
+    request.data, request.export = data, ExportPart(
+        kind=subject.kind, name=subject.model["name"], classes=subject.classes, about=subject.about,
+        quantize=context.settings.quantize, tolerance=context.settings.tolerance, **more,
+    )  # fmt: skip
+    return request
 
 
-def _own_answers(context: RunContext[ExportConfig], subject: Subject, data: Json) -> Json:
+def _own_answers(context: RunContext[ExportConfig], subject: Subject, data: ItemData) -> Json:
     """Let the stack that trained answer; where it is not asked, ``answers_why`` says why."""
     choice, why = _own_stack(context, subject)
     if choice is None:
@@ -180,7 +190,7 @@ def _own_answers(context: RunContext[ExportConfig], subject: Subject, data: Json
     own = dataclasses.replace(context, choice=choice, record=record, folder=_folder(context, "source"))
     outcome: Outcome = execute(own, _request(own, subject, data, "answer"), live=False)
     raise_if_failed(own, outcome)
-    taken = outcome.done["metrics"]["milliseconds"]
+    taken = outcome.done.metrics["milliseconds"] if outcome.done else None
     console.say(f"Compared with what stack {choice.stack.name} answers itself")
     return {"answers": str(own.folder / "answers.npz"), "answers_ms": taken, "answers_from": choice.stack.name}
 

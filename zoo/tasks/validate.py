@@ -156,9 +156,9 @@ def _machine(recorded: Json) -> machine.Machine:
 def _device(record: Json, here: machine.Machine) -> Json:
     """What the worker said; the GPU's own name from the system where the framework does not know it."""
     device = dict(record["device"])
-    known = {name: device.get(name) for name in ("name", "kind", "proof")}
+    known = {name: device.get(name) for name in ("name", "device_kind", "proof")}
     described = device.get("description") or ""
-    if known["kind"] == "gpu" and not described and len(here.gpus) == 1:
+    if known["device_kind"] == "gpu" and not described and len(here.gpus) == 1:
         described = here.gpus[0].name
     return known | ({"description": described} if described else {})
 
@@ -193,7 +193,7 @@ def problems_of(record: Json) -> list[str]:
     """Why a finished training does not count as the recipe working; empty where it does."""
     device = record["device"]
     problems = []
-    if record["promise"] == "gpu" and device["kind"] != "gpu":
+    if record["device_kind"] == "gpu" and device["device_kind"] != "gpu":
         problems.append(f"the backend promises a GPU, but {device['proof']} ran on {device['name']}")
     problems += [f"the probe {name} failed" for name, row in _probes(record).items() if not row["ok"]]
     for name, judged in record.get("expected", {}).items():

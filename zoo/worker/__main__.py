@@ -48,10 +48,11 @@ def _watch_host(pipe, stop):
 def main(argv):
     """Run the request whose path is ``argv[1]`` and return the exit code."""
     runpy.run_path(BOOTSTRAP)
+    from zoo.protocol import variables
     from zoo.worker.errors import UserError
     from zoo.worker.events import Emitter, take_stdout
 
-    rank = int(os.environ.pop("ZOO_RANK", "0"))
+    rank = int(os.environ.pop(variables.RANK, "0"))
     if rank:
         _log_apart(argv[1], rank)
     events, stop = Emitter(take_stdout(), errors_only=rank > 0), Stop()
@@ -83,8 +84,10 @@ def _log_apart(request, rank):
 
 def _heed_signals(stop):
     """Let Ctrl-C and the end of the host ask for a stop."""
+    from zoo.protocol.variables import WATCH_HOST
+
     signal.signal(signal.SIGINT, stop)
-    pipe = os.environ.pop("ZOO_WATCH_HOST", None)
+    pipe = os.environ.pop(WATCH_HOST, None)
     if pipe:
         watching = threading.Thread(target=_watch_host, args=(int(pipe), stop))
         watching.daemon = True
@@ -92,15 +95,14 @@ def _heed_signals(stop):
 
 
 def _read(path):
-    from zoo import protocol
+    from zoo.protocol.request import ProtocolError, Request
     from zoo.worker.errors import UserError
 
-    with open(path, encoding="utf-8") as source:
-        request = json.load(source)
-    problems = protocol.check_request(request)
-    if problems:
-        raise UserError("this request cannot be done: " + "; ".join(problems))
-    return request
+    try:
+        with open(path, encoding="utf-8") as source:
+            return Request.of(json.load(source))
+    except ProtocolError as error:
+        raise UserError("this request cannot be done: %s" % error) from error
 
 
 def _report(events, error):
@@ -122,7 +124,7 @@ def _run(request, rank, events, stop):
     _open(request, events, phases, group)
     if group:
         stop = group.stop
-    result = _do(request, events, stop, phases) if request["verb"] != "probe" else {}
+    result = _do(request, events, stop, phases) if request.job else {}
     from zoo.worker import memory
 
     if group:
@@ -148,32 +150,34 @@ def _join(request, rank, events, stop):
 def _open(request, events, phases, group=None):
     """Start the framework on its device, prove and probe it, and report that in a ``start`` event."""
     began = time.monotonic()
-    os.environ["ZOO_KERAS"] = request["stack"]["keras"]
+    from zoo.protocol.variables import KERAS
+
+    os.environ[KERAS] = request.stack.keras
     with _no_garbage_collection():
-        device = importlib.import_module("zoo.worker.devices." + request["device"]["framework"])
-        device.start(request["device"])
+        device = importlib.import_module("zoo.worker.devices." + request.device.framework)
+        device.start(request.device)
         if group:
-            group.start(request["device"], request["run_dir"])
+            group.start(request.device, request.run_dir)
         has_keras = _import_keras(request)
     phases["import_s"] = time.monotonic() - began
-    proof = device.proof(request["device"])
+    proof = device.proof(request.device)
     versions = dict(device.versions(), python=platform.python_version())
     began, rows = time.monotonic(), []
     if has_keras:
         from zoo.models import compat
         from zoo.worker.probes import run
 
-        versions["keras"], rows = compat.version(), run.run(request, device.place, proof["kind"])
+        versions["keras"], rows = compat.version(), run.run(request, device.place, proof.device_kind)
     phases["probes_s"] = time.monotonic() - began
-    variables = _variables(request["device"]["framework"])
+    variables = _variables(request.device.framework)
     more = _prove_together(group, versions, proof) if group else {}
     events.emit(
         "start", versions=versions, device=proof, python=platform.python_version(), probes=rows, variables=variables,
         **more
     )  # fmt: skip
-    _refuse_another_device(request["device"], proof)
+    _refuse_another_device(request.device, proof)
     if has_keras:
-        run.enforce(rows, request["device"], events)
+        run.enforce(rows, request.device, events)
     if group:
         for words in group.clocks():
             events.emit("warning", message=words)
@@ -201,8 +205,8 @@ def _prove_together(group, versions, proof):
     """Return where every process computes; all must have the same versions."""
     from zoo.worker.errors import UserError
 
-    about = {"host": group.hosts[group.rank], "process": os.getpid(), "device": proof, "versions": versions}
-    rows = group.gather_values(dict(about, threads=group.settings["threads"]))
+    about = {"host": group.hosts[group.rank], "process": os.getpid(), "device": proof.to_json(), "versions": versions}
+    rows = group.gather_values(dict(about, threads=group.settings.threads))
     for rank, row in enumerate(rows):
         if row["versions"] != rows[0]["versions"]:
             raise UserError(
@@ -222,12 +226,12 @@ def _variables(framework):
 
 def _import_keras(request):
     """Import the stack's Keras, if it has one; without it a stack can be compared for speed only."""
-    if request["stack"]["keras"] != "none":
+    if request.stack.keras != "none":
         importlib.import_module("zoo.worker.probes.run")
         return True
     from zoo.worker.errors import UserError
 
-    if request["verb"] not in ("probe", "bench"):
+    if request.job and request.verb != "bench":
         raise UserError("this stack has no Keras: it can be compared for speed, and not train or infer")
     return False
 
@@ -235,22 +239,20 @@ def _import_keras(request):
 def _refuse_another_device(device, proof):
     from zoo.worker.errors import UserError
 
-    if device["promise"] == "gpu" and proof["kind"] != "gpu":
-        raise UserError(
-            "the backend %r promises a GPU, but %s ran on %s" % (device["backend"], proof["proof"], proof["name"])
-        )
+    if device.device_kind == "gpu" and proof.device_kind != "gpu":
+        raise UserError("the backend %r promises a GPU, but %s ran on %s" % (device.backend, proof.proof, proof.name))
 
 
 def _do(request, events, stop, phases):
     """Do the job of a request and return the fields of the ``done`` event."""
-    job = _job(request["job"])
+    job = _job(request.job)
     from zoo.worker import distributed
 
-    if not request.get("tensorboard") or distributed.current().rank:
+    if not request.tensorboard or distributed.current().rank:
         return job.run(request, events, stop, phases)
     from zoo.worker.tensorboard import TensorBoardEmitter
 
-    events = TensorBoardEmitter(events, request["device"]["framework"], request["run_dir"])
+    events = TensorBoardEmitter(events, request.device.framework, request.run_dir)
     result = job.run(request, events, stop, phases)
     events.close()
     return result

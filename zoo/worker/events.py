@@ -6,7 +6,7 @@ import os
 import sys
 import time
 
-from zoo import protocol
+from zoo.protocol.events import EVENTS
 
 STEP_INTERVAL_S = 0.2
 
@@ -38,14 +38,12 @@ class Emitter:
         """Write one event now.
 
         Raises:
-            ValueError: the event is not in the closed list.
+            KeyError: the event is not in the protocol.
+            TypeError: a field of it is not.
         """
-        if event not in protocol.EVENTS:
-            raise ValueError("unknown event %r" % (event,))
+        record = EVENTS[event](t=time.time(), **fields).to_json()
         if self._errors_only and event != "error":
             return
-        record = {"event": event, "t": time.time()}
-        record.update(fields)
         self._stream.write(json.dumps(_plain(record), sort_keys=True) + "\n")
         self._stream.flush()
 

@@ -68,7 +68,7 @@ def build(model, load):
     Raises:
         UserError: this Keras has no such architecture, or cannot build it or load its weights.
     """
-    name, arguments = model["name"][len(PREFIX) :], model["args"]
+    name, arguments = model.name[len(PREFIX) :], model.args
     if name not in catalogue():
         raise UserError("Keras %s has no architecture %s" % (compat.version(), name))
     function = getattr(compat.keras.applications, name)

@@ -20,31 +20,36 @@ def build(request):
     Raises:
         UserError: the model cannot be built with these settings.
     """
-    arguments = dict(request["model"]["args"])
+    load = not request.weights and checkpoint_files.resumed(request) is None
+    return build_model(request.model, load)
+
+
+def build_model(model, load=True):
+    """Build a model, see :func:`build`; ``load`` the weights that its arguments name."""
+    arguments = dict(model.args)
     own = arguments.pop("normalise", None)
-    if "file" in request["model"]:
+    if model.file:
         from zoo.worker import own_model
 
-        return own_model.build(dict(request["model"], args=arguments)), normalising(*own) if own else to_unit
-    if "saved" in request["model"]:
+        return own_model.build(model.replace(args=arguments)), normalising(*own) if own else to_unit
+    if model.saved:
         from zoo.worker import saved_model
 
         preprocess = normalising(*own)
         if arguments["channels"] == 1:
             preprocess = saved_model.grayscale(preprocess)
-        network = saved_model.build(request["model"])
+        network = saved_model.build(model)
         return network, saved_model.fitting(network, preprocess)
-    if request["model"]["name"].startswith("keras/"):
+    if model.name.startswith("keras/"):
         from zoo.worker import keras_application
 
-        load = not request.get("weights") and checkpoint_files.resumed(request) is None
-        network, preprocess = keras_application.build(dict(request["model"], args=arguments), load)
+        network, preprocess = keras_application.build(model.replace(args=arguments), load)
         return network, normalising(*own) if own else preprocess
-    module = module_of(request["model"]["name"])
+    module = module_of(model.name)
     try:
         return module.build(compat, **arguments), normalising(*own) if own else module.preprocess
     except ValueError as error:
-        raise UserError("the model %s cannot be built: %s" % (request["model"]["name"], error)) from error
+        raise UserError("the model %s cannot be built: %s" % (model.name, error)) from error
 
 
 def normalising(mean, scale):

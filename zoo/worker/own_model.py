@@ -26,11 +26,11 @@ def build(model):
     Raises:
         UserError: the file is another one, fails, or returns something else; with its line.
     """
-    path, arguments = model["file"], dict(model["args"])
+    path, arguments = model.file, dict(model.args)
     name = os.path.basename(path)
     compat.prepare_for_foreign_code()
     with _explained(name):
-        function = _function(_source(path, model["sha256"]), name)
+        function = _function(_source(path, model.sha256), name)
         built = function(**_typed(function, arguments))
     return check(built, arguments["classes"], name)
 

@@ -17,7 +17,7 @@ def settle(wanted):
     return "bfloat16" if _gains("style") and _on_processor() and _multiplies("amx_bf16") else "float32"
 
 
-def policy(wanted, promise, network=""):
+def policy(wanted, device_kind, network=""):
     """What Keras calls the precision to train a classifier in; ``auto`` is ``mixed_bfloat16`` where that gains.
 
     It gains with TensorFlow 2.21 and PyTorch 2.13 on processors that multiply matrices of bfloat16 in hardware: a
@@ -28,35 +28,35 @@ def policy(wanted, promise, network=""):
 
     Args:
         wanted: ``auto`` or a policy of Keras.
-        promise: the kind of device that was promised, such as ``cpu``.
+        device_kind: ``cpu`` or ``gpu``.
         network: name of the model.
 
     Raises:
         ValueError: the device cannot be relied on to have it.
     """
-    if wanted == "float64" and promise != "cpu":
+    if wanted == "float64" and device_kind != "cpu":
         raise ValueError("float64 is for comparisons on processors: choose backend=cpu")
     if wanted != "auto":
         return wanted
     name = network.lower()
     of_texts = {"transformer/lm": "language models", "transformer/classifier": "text classifiers"}
     what = "mobilenets" if "mobilenet" in name else of_texts.get(name, "classifiers")
-    gains = compat.MAJOR >= 3 and _gains(what) and promise == "cpu"
+    gains = compat.MAJOR >= 3 and _gains(what) and device_kind == "cpu"
     return "mixed_bfloat16" if gains and _multiplies("amx_bf16", "avx512_bf16") else "float32"
 
 
-def lower(promise):
+def lower(device_kind):
     """Name a precision below float32 that may answer sooner on this device; None where none is known to.
 
     On a processor it is bfloat16 where matrices of that are multiplied in hardware, on a GPU float16. Whether
     it does gain, :mod:`zoo.worker.inference.lower_precision` finds out.
 
     Args:
-        promise: the kind of device that was promised, such as ``cpu``.
+        device_kind: ``cpu`` or ``gpu``.
     """
     if compat.MAJOR < 3:
         return None
-    if promise != "cpu":
+    if device_kind != "cpu":
         return "float16"
     return "bfloat16" if _multiplies("amx_bf16", "avx512_bf16") else None
 

@@ -18,7 +18,7 @@ def build(model):
     Raises:
         UserError: Keras cannot load it, or it has other inputs or outputs.
     """
-    path, classes = model["saved"], model["args"]["classes"]
+    path, classes = model.saved, model.args["classes"]
     loaded = _load(path)
     counts = len(getattr(loaded, "inputs", None) or ()), len(getattr(loaded, "outputs", None) or ())
     if counts != (1, 1):
@@ -29,7 +29,8 @@ def build(model):
     if len(shape) != 2 or shape[1] not in ((classes, 1) if classes == 2 else (classes,)):
         words = "%s ends in %s; with %d names of classes it must be (None, %d)"
         raise UserError(words % (path, shape, classes, classes))
-    ending, notes = activation_of(loaded), model.setdefault("notes", [])
+    ending, notes = activation_of(loaded), []
+    model.notes = notes
     if shape[1] == 1:
         notes.append("The model ends in one number (%s): taken as the probability of the second class" % ending)
         return _of_two(loaded, ending)

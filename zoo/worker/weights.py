@@ -72,11 +72,11 @@ def load_for(request, model):
     Raises:
         UserError: as :func:`load`.
     """
-    if request.get("features"):
+    if request.features:
         last = [layer.name for layer in model.layers if layer.weights][-1]
-        load_but_head(model, request["weights"], last)
+        load_but_head(model, request.weights, last)
     else:
-        load(model, request["weights"])
+        load(model, request.weights)
 
 
 def load_part(model, path, own):

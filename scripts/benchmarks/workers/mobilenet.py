@@ -58,12 +58,13 @@ class Zoo:
 
     def __init__(self, framework: str, precision: str, alpha: float) -> None:
         device = importlib.import_module("zoo.worker.devices." + framework)
-        device.start({"promise": "cpu", "id": None, "backend": "cpu", "framework": framework})
+        parts: Any = importlib.import_module("zoo.protocol.request")
+        device.start(parts.DevicePart(backend="cpu", framework=framework, device_kind="cpu"))
         prepare: Any = importlib.import_module("zoo.worker.inference.predictors").prepare
         prepare(device, precision)
-        build: Any = importlib.import_module("zoo.worker.model").build
+        build: Any = importlib.import_module("zoo.worker.model").build_model
         self.device = device
-        self.model, self.preprocess = build({"model": {"name": "mobilenet", "args": {"alpha": alpha}}})
+        self.model, self.preprocess = build(parts.ModelPart(name="mobilenet", args={"alpha": alpha}))
         self.ready: dict[int, Any] = {}
 
     def predictor(self, batch: int) -> Any:

@@ -115,21 +115,27 @@ def train(request, altered=lambda model: None):
     """
     runpy.run_path(os.path.join(request["zoo"], "worker", "bootstrap.py"))
     device = importlib.import_module("zoo.worker.devices." + request["framework"])
-    device.start({"promise": "cpu", "id": None, "backend": "cpu", "framework": request["framework"]})
+    from zoo.protocol.request import DevicePart, ImageTrainPart, ModelPart, Request, StackPart
+
+    used = DevicePart(backend="cpu", framework=request["framework"], device_kind="cpu")
+    device.start(used)
     from zoo.models import compat
     from zoo.worker.jobs import train_image_classifier as training
     from zoo.worker.training import checkpointing, image_batches, loop, run, state
 
     loop.prefetch = iter  # batches are made and used in turn: a product must have the machine to itself
-    settings = request["train"]
-    compat.seed(settings["seed"])
+    settings = ImageTrainPart.of(request["train"])
+    compat.seed(settings.seed)
     with tempfile.TemporaryDirectory() as folder:
-        promised = dict(request, weights=None, device={"promise": "cpu"}, run_dir=folder)
-        shared = run.Run(promised, Silent(), Silent(), {})
+        asked = Request(
+            verb="train", job="train_image_classifier", run_dir=folder, device=used, train=settings,
+            stack=StackPart(framework=used.framework, keras="keras"), model=ModelPart.of(request["model"]),
+        )  # fmt: skip
+        shared = run.Run(asked, Silent(), Silent(), {})
         model, preprocess = training.build_and_fill(shared)
         training.compile_model(model, settings)
         altered(model)
-        part = _pictures(image_batches, folder, request, settings["batch_size"])
+        part = _pictures(image_batches, folder, request, settings.batch_size)
         both = {"train": part, "validation": part}
         batches = image_batches.ImageBatches(both, preprocess, settings, request["classes"])
         meter = Meter(batches, request["seconds"])

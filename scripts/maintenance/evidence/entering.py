@@ -148,7 +148,8 @@ def _machine_row(place: Place, evidence: Evidence) -> CertifiedMachine:
     stand_in = stacks.load(place.stack).platforms[state.platform].stand_in_for
     return CertifiedMachine(
         hardware=state.hardware, machine=state.machine, platform=state.platform, backend=place.backend,
-        stack=place.stack, device=device, kind=kind or place.kind, grade="stand-in" if stand_in else "measured",
+        stack=place.stack, device=device, device_kind=kind or place.device_kind,
+        grade="stand-in" if stand_in else "measured",
         mode=state.mode, date=state.finished, commit=state.commit, passed=count[PASSED], failed=count[FAILED],
         skipped=count[SKIPPED], not_run=count[NOT_RUN], failures=failures, figures=figures,
         archive_sha256=evidence.sha256,
@@ -162,9 +163,11 @@ def _device(rows: list[StepResult], evidence: Evidence) -> tuple[str, str]:
         device = record.get("device")
         if row.step == "device" and row.state == PASSED and isinstance(device, dict):
             graphics = [str(gpu.get("name")) for gpu in record.get("machine", {}).get("gpus", [])]
-            described = device.get("description") or (graphics[0] if device.get("kind") == "gpu" and graphics else "")
+            described = device.get("description") or (
+                graphics[0] if device.get("device_kind") == "gpu" and graphics else ""
+            )
             name = str(described or device.get("name")).rpartition("device:")[2]
-            return name, str(device.get("kind"))
+            return name, str(device.get("device_kind"))
     return "", ""
 
 
@@ -185,7 +188,9 @@ def _device_of(place: Place, platform: str) -> str:
     """Return what the stack calls the device of a place."""
     named = stacks.load(place.stack).platforms[platform].devices
     known = [entry.device for row in backends.load_all() if row.name == place.backend for entry in row.serves]
-    return next((name for name in named if name in known and (name == "cpu") == (place.kind == "cpu")), named[0])
+    return next(
+        (name for name in named if name in known and (name == "cpu") == (place.device_kind == "cpu")), named[0]
+    )
 
 
 def lines(whole: Changes) -> list[str]:

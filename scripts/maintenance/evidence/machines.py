@@ -22,7 +22,7 @@ class CertifiedMachine:
         platform: such as ``macos-arm64``.
         backend: name; so is ``stack``.
         device: common name of the device that computed; empty where none was proven.
-        kind: of the device, cpu or gpu.
+        device_kind: cpu or gpu.
         grade: measured, or stand-in where the stack stands in for a GPU build.
         mode: quick or whole.
         date: UTC day on which it ended.
@@ -39,7 +39,7 @@ class CertifiedMachine:
     backend: str
     stack: str
     device: str
-    kind: str
+    device_kind: str
     grade: str
     mode: str
     date: str
@@ -98,7 +98,7 @@ def add(rows: list[CertifiedMachine]) -> None:
 def table_rows(rows: list[CertifiedMachine]) -> list[list[str]]:
     """Return cells for :data:`COLUMNS`."""
     return [
-        [row.machine, f"{row.backend}, {row.stack}", f"{row.device} ({row.kind.upper()})", row.grade,
+        [row.machine, f"{row.backend}, {row.stack}", f"{row.device} ({row.device_kind.upper()})", row.grade,
          f"{row.steps} ({row.mode})"
          + (f"; failed: {', '.join(row.failures)}" if row.failures else ""), row.date]
         for row in rows

@@ -17,7 +17,9 @@ def start(request):
     """Reach the zoo and choose the device; must be before Keras is imported."""
     runpy.run_path(os.path.join(request["zoo"], "worker", "bootstrap.py"))
     os.environ["ZOO_KERAS"] = request["keras"]
-    importlib.import_module("zoo.worker.devices." + request["framework"]).start(request["device"])
+    from zoo.protocol.request import DevicePart
+
+    importlib.import_module("zoo.worker.devices." + request["framework"]).start(DevicePart.of(request["device"]))
 
 
 def answered(name, request):

@@ -8,5 +8,8 @@ def answer(request):
     from zoo.worker.probes import run
 
     device = importlib.import_module("zoo.worker.devices." + request["framework"])
-    asked = {"verb": "probe", "probes": True, "device": request["device"]}
-    return run.run(asked, device.place, device.proof(request["device"])["kind"])
+    from zoo.protocol.request import DevicePart, Request, StackPart
+
+    stack = StackPart(framework=request["framework"], keras="keras")
+    asked = Request(verb="probe", stack=stack, probes=True, device=DevicePart.of(request["device"]))
+    return run.run(asked, device.place, device.proof(asked.device).device_kind)

@@ -175,6 +175,7 @@ class Stop:
 
 
 def trained(request, name, stop, **more):
+    from zoo.protocol.request import Request
     from zoo.worker.jobs import train_style_network
 
     folder, random = os.path.join(request["out"], name), np.random.RandomState(2)
@@ -184,13 +185,16 @@ def trained(request, name, stop, **more):
     for number in range(3):
         squares = random.randint(0, 256, (2, 8, 8, 3)).astype(np.uint8)
         np.save(os.path.join(inbox, str(number) + ".npy"), squares.repeat(4, axis=1).repeat(4, axis=2))
-    features = {"network": "random", "weights": None, "seed": 0, "style": ["octave1"], "content": ["octave1"]}
+    features = {"network": "random", "seed": 0, "precision": "float32"}
     settings = {"steps": 3, "report": 1, "batch_size": 2, "size": 32, "optimizer": "momentum", "learning_rate": 0.01}
-    settings.update(schedule="constant", warmup=0, seed=1, checkpoint_minutes=0, **more)
+    settings.update(schedule="constant", warmup=0, seed=1, checkpoint_minutes=0)
     settings["strength"] = {"content": 1, "style": 5, "total_variation": 0.1}
     settings.update(features=features, inbox=inbox, painting=os.path.join(request["out"], "painting.npy"))
-    given = {"run_dir": folder, "model": {"args": request["model"]}, "train": settings}
-    train_style_network.run(given, stop.events, stop, {})
+    settings["layers"] = {"style": ["octave1"], "content": ["octave1"]}
+    stack = {"framework": request["framework"], "keras": "keras"}
+    given = dict(more, protocol=1, verb="train", job="train_style_network", stack=stack, device=request["device"])
+    given.update(run_dir=folder, model={"name": "style_transfer/fast", "args": request["model"]}, train=settings)
+    train_style_network.run(Request.of(given), stop.events, stop, {})
     return stop.events.losses
 
 

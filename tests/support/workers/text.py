@@ -22,11 +22,22 @@ class Events:
 def answer(request):
     """What the modules of ``zoo.worker.jobs`` answer to the requests, and what they wrote."""
     from zoo.models import compat
+    from zoo.protocol.request import Request
 
-    device, answers = {"promise": "cpu", "framework": request["framework"]}, []
+    stack, answers = {"framework": request["framework"], "keras": "keras"}, []
     for each in request["requests"]:
         compat.keras.backend.clear_session()
         events = Events()
         job = importlib.import_module("zoo.worker.jobs." + each["job"])
-        answers.append(dict(job.run(dict(each, device=device), events, Stop(), {}), written=events.written))
+        answers.append(
+            dict(
+                job.run(
+                    Request.of(dict(each, protocol=1, verb="train", stack=stack, device=request["device"])),
+                    events,
+                    Stop(),
+                    {},
+                ),
+                written=events.written,
+            )
+        )
     return answers

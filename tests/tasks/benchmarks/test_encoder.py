@@ -13,6 +13,8 @@ from zoo.config.overrides import Overrides
 from zoo.config.schemas.common import Settings
 from zoo.core.errors import ZooError
 from zoo.execution import worker_process
+from zoo.protocol.events import DoneEvent
+from zoo.protocol.request import EncoderBench, Request
 from zoo.runs.context import RunContext
 from zoo.tasks import registry
 from zoo.tasks.benchmarks import encoder as bench_encoder
@@ -101,8 +103,10 @@ def test_the_work_of_a_pass_is_counted() -> None:
 
 
 def test_pytorchs_module_is_timed_on_pytorch_alone_and_once_as_it_was_published() -> None:
-    bench = {"precisions": ["float32", "bfloat16"], "implementations": ["zoo", "torch"], "modes": ["training"]}
-    bench |= {"compiled": False, "as_published": True}
+    bench = EncoderBench(
+        precisions=["float32", "bfloat16"], implementations=["zoo", "torch"], modes=["training"], compiled=False,
+        as_published=True, length=8, batch=1, passes=1, repeats=1,
+    )  # fmt: skip
     cases = [(case["implementation"], case["mode"], case["precision"]) for case in encoder_job.cases(bench, "torch")]
     assert cases == [
         ("zoo", "training", "float32"),
@@ -123,17 +127,17 @@ class Workers:
         self._answers = answers
         self.asked: list[str] = []
 
-    def __call__(self, context: RunContext[Settings], request: dict[str, Any]) -> worker_process.Outcome:
+    def __call__(self, context: RunContext[Settings], request: Request) -> worker_process.Outcome:
         name = context.choice.stack.name
         self.asked.append(name)
         answer = self._answers[name].pop(0)
         if isinstance(answer, ZooError):
             raise answer
-        context.record.device = {"name": "cpu", "kind": "cpu"}
+        context.record.device = {"name": "cpu", "device_kind": "cpu"}
         case = {"implementation": "zoo", "way": "eager", "mode": "evaluation", "precision": "float32"}
         timings = [case | {"taken_s": answer, "first_s": 0.1, "error": None, "flops": 1e9}]
         (context.folder / "rows.json").write_text(json.dumps(timings))
-        return worker_process.Outcome(start={"device": {}}, done={"event": "done"}, interrupted=not answer)
+        return worker_process.Outcome(done=DoneEvent(metrics={}, phases={}), interrupted=not answer)
 
 
 def timed(monkeypatch: pytest.MonkeyPatch, answers: dict[str, list[Any]]) -> tuple[Workers, Any]:

@@ -10,9 +10,11 @@ from typing import Any
 import numpy as np
 import pytest
 
-from tests.support import real_stacks
+from tests.support import parts, real_stacks
 from zoo.config.overrides import Overrides
+from zoo.core import paths
 from zoo.core.errors import ZooError
+from zoo.protocol.request import OperationsBench, Request
 from zoo.reports import page as report_page
 from zoo.reports.sections import benchmarks as drawn
 from zoo.runs import untrusted
@@ -34,9 +36,9 @@ class Silent:
     def emit(self, event: str, **fields: object) -> None: ...
 
 
-def request(folder: Path, **sizes: list[int]) -> Row:
-    bench = {"operations": list(sizes), "sizes": sizes, "count": 4, "max_s": 5.0}
-    return {"run_dir": str(folder), "device": {"framework": "numpy"}, "bench": bench}
+def request(folder: Path, **sizes: list[int]) -> Request:
+    bench = OperationsBench(operations=list(sizes), sizes=sizes, count=4, max_s=5.0)
+    return parts.request(run_dir=str(folder), device=parts.device(framework="numpy"), bench=bench)
 
 
 def test_every_size_is_a_row_with_its_spread_and_a_right_result(tmp_path: Path) -> None:
@@ -206,16 +208,16 @@ def test_wrong_settings_are_told_before_anything_is_done(
 
 
 def test_networks_know_their_arguments_and_answers() -> None:
-    network = {name: networks.network(name) for name in ("mnist", "mobilenet")}
-    assert network["mnist"]["model"]["args"]["input_shape"] == [28, 28, 1]
-    assert network["mnist"]["golden"]["args"]["classes"] == 10
+    network = {name: networks.network(name, paths.ROOT) for name in ("mnist", "mobilenet")}
+    assert network["mnist"].model.args["input_shape"] == [28, 28, 1]
+    assert network["mnist"].golden["args"]["classes"] == 10
     assert networks._golden("mobilenet", {"alpha": 1.0, "input_size": 128}) is None
     assert networks._golden("mnist", {"input_shape": [32, 32, 1], "classes": 10}) is None
-    assert network["mobilenet"]["golden"]["model"] == "mobilenet"
+    assert network["mobilenet"].golden["model"] == "mobilenet"
     answers = np.zeros((5, 1000))
-    answers[:, network["mobilenet"]["golden"]["classes"]] = network["mobilenet"]["golden"]["probabilities"]
-    assert golden.largest_error(network["mobilenet"]["golden"], answers) == 0
-    assert golden.largest_error(network["mobilenet"]["golden"], answers + 0.5) == pytest.approx(0.5)
+    answers[:, network["mobilenet"].golden["classes"]] = network["mobilenet"].golden["probabilities"]
+    assert golden.largest_error(network["mobilenet"].golden, answers) == 0
+    assert golden.largest_error(network["mobilenet"].golden, answers + 0.5) == pytest.approx(0.5)
 
 
 def test_a_row_of_a_network_is_said_with_its_verdict() -> None:

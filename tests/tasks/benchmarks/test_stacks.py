@@ -14,6 +14,8 @@ from zoo.config.schemas.common import Settings
 from zoo.core import paths
 from zoo.core.errors import ZooError
 from zoo.execution import worker_process
+from zoo.protocol.events import BatchEvent, DoneEvent, ErrorEvent, ReadyEvent
+from zoo.protocol.request import InterleavedBench, Request
 from zoo.reports.sections import benchmarks as drawn
 from zoo.runs import untrusted
 from zoo.runs.context import RunContext
@@ -32,31 +34,30 @@ class Stacks:
         self.asked: list[tuple[str, int]] = []
         self.interrupt_at = -1
 
-    def work(self, context: RunContext[Settings], request: Row, feed: Any, live: bool) -> worker_process.Outcome:
+    def work(self, context: RunContext[Settings], request: Request, feed: Any, live: bool) -> worker_process.Outcome:
         assert not live
         name, (read, write) = context.choice.stack.name, os.pipe()
         answer = self._seconds[name]
-        context.record.device = {"name": f"{name}'s", "kind": "cpu"}
+        context.record.device = {"name": f"{name}'s", "device_kind": "cpu"}
         if isinstance(answer, ZooError):
             raise answer
         feed.begin(os.fdopen(write, "wb"))
-        cases = [
-            (mode, precision) for precision in request["bench"]["precisions"] for mode in request["bench"]["modes"]
-        ]
+        bench = request.bench
+        assert isinstance(bench, InterleavedBench)
+        cases = [(mode, precision) for precision in bench.precisions for mode in bench.modes]
         rows = [
             {"mode": mode, "precision": precision, "gflop_per_item": 1.0, "build_s": 1.0} for mode, precision in cases
         ]
         if name == "openvino":
             rows[1] |= {"error": "UserError: OpenVINO cannot train"}
-        feed.event({"event": "ready", "rows": rows, "peak_gflop_per_s": 1000.0})
+        feed.event(ReadyEvent(rows=rows, peak_gflop_per_s=1000.0))
         with os.fdopen(read) as orders:
             for order in map(json.loads, orders):
                 self.asked.append((name, order["case"]))
                 if answer == "dies":
-                    return worker_process.Outcome(error={"message": "it fell over", "type": "UserError"})
-                timing = {"case": order["case"], "taken_s": [answer] * 3, "error": None, "peak_memory_bytes": 1}
-                feed.event({"event": "batch", **timing})
-        return worker_process.Outcome(start={"device": {}}, done={"event": "done"})
+                    return worker_process.Outcome(error=ErrorEvent(message="it fell over", type="UserError"))
+                feed.event(BatchEvent(case=order["case"], taken_s=[answer] * 3, peak_memory_bytes=1))
+        return worker_process.Outcome(done=DoneEvent(metrics={}, phases={}))
 
 
 Timed = Callable[..., tuple[Stacks, Any]]
@@ -155,7 +156,7 @@ def test_every_network_can_be_told_to_a_worker() -> None:
     assert {"mnist", "mobilenet_v2", "transformer", "transformer/lm", "style_transfer/fast"} <= set(known)
     assert "style_transfer" not in known
     for name in known:
-        path = paths.PACKAGE / "models" / networks.network(name)["model"]["name"]
+        path = paths.PACKAGE / "models" / networks.network(name, paths.ROOT).model.name
         assert path.with_suffix(".py").is_file() or (path / "__init__.py").is_file()
 
 

@@ -169,7 +169,7 @@ def test_features_are_written_with_the_names_of_the_images(zoo: Zoo, capsys: pyt
     assert not Path("runs", "e", "predictions.csv").exists()
     assert "9 rows of 1 float32, the output of layer pool" in capsys.readouterr().out
     request = content("request.json")
-    assert request["features"] == {"layer": None, "path": str(Path("runs", "e", "features.npy").resolve())}
+    assert request["features"] == {"path": str(Path("runs", "e", "features.npy").resolve())}
 
 
 @pytest.mark.parametrize(

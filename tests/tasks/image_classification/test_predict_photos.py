@@ -22,6 +22,7 @@ from tests.support.weight_samples import mobilenet
 from zoo.cli.main import main
 from zoo.config.overrides import Overrides
 from zoo.core.errors import ZooError
+from zoo.protocol.events import BatchEvent, Event
 from zoo.tasks import registry
 from zoo.tasks.image_classification import contact_sheet, photo_stream
 from zoo.weights import io as weights_io
@@ -279,9 +280,9 @@ def test_ctrl_c_keeps_what_is_done(zoo: Zoo, tmp_path: Path, monkeypatch: pytest
         photo(tmp_path / "in" / f"{number:02}.png", number)
     plain = photo_stream.PhotoStream.event
 
-    def event(feed: photo_stream.PhotoStream, said: dict[str, Any]) -> None:
+    def event(feed: photo_stream.PhotoStream, said: Event) -> None:
         plain(feed, said)
-        if said["event"] == "batch":
+        if isinstance(said, BatchEvent):
             threading.Timer(0.05, os.kill, (os.getpid(), signal.SIGINT)).start()
 
     monkeypatch.setattr(photo_stream.PhotoStream, "event", event)
@@ -365,7 +366,7 @@ def test_a_trained_run_sees_photos_by_its_own_classes(zoo: Zoo, tmp_path: Path) 
     data = {"class_names": ["ant", "bee", "c\udce9t"], "input_shape": [32, 48, 3], "name": "folder"}
     config = {"model": model, "data": {"resize": "crop"}}
     trained_record = {"verb": "train", "exit": "completed", "data": data, "config": config, "model": "mobilenet"}
-    trained_record |= {"backend": "cpu", "promise": "cpu", "stack": {"name": "tf-2.21"}}
+    trained_record |= {"backend": "cpu", "device_kind": "cpu", "stack": {"name": "tf-2.21"}}
     (run / "run.json").write_text(json.dumps(trained_record))
     for number in (2, 1):
         photo(tmp_path / "in" / f"{number}.png", number)

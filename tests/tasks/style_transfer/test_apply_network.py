@@ -18,6 +18,7 @@ from zoo.core import paths
 from zoo.core.errors import ZooError
 from zoo.data.images import video
 from zoo.execution import stopping
+from zoo.protocol.events import Event, StepEvent
 from zoo.tasks.style_transfer import export, pipeline
 
 Zoo = Callable[..., int]
@@ -125,9 +126,9 @@ def test_asked_to_stop_it_keeps_what_is_done(
         photo(tmp_path / "in" / f"{number}.png", number)
     plain = pipeline.ImagePipeline.take
 
-    def take(self: pipeline.ImagePipeline, event: dict[str, Any]) -> None:
+    def take(self: pipeline.ImagePipeline, event: Event) -> None:
         plain(self, event)
-        if event["event"] == "step":
+        if isinstance(event, StepEvent):
             os.kill(os.getpid(), signal.SIGINT)
 
     monkeypatch.setenv("FAKE_WORKER", "slow")

@@ -192,8 +192,8 @@ def test_what_is_written_is_shown_as_it_comes_and_kept(folder: Path, capsys: pyt
     written = folder / "runs" / "written"
     assert (written / "generated.txt").read_text() == "To be, orla la la "
     request = json.loads((written / "request.json").read_text())
-    assert request["infer"]["tokens"] == tokenization.load(run / "vocabulary.json").encode("To be, or")
-    assert (request["infer"]["top_k"], request["infer"]["seed"]) == (4, 7)
+    assert request["generate"]["tokens"] == tokenization.load(run / "vocabulary.json").encode("To be, or")
+    assert (request["generate"]["top_k"], request["generate"]["seed"]) == (4, 7)
 
 
 @pytest.mark.parametrize(

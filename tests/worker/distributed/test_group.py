@@ -9,6 +9,8 @@ from typing import Any
 import numpy as np
 import pytest
 
+from tests.support.parts import distributed
+
 
 class Engine:
     """Store and sums of an engine, in memory.
@@ -80,7 +82,7 @@ def groups(count: int) -> list[Any]:
     from zoo.worker.distributed.group import Group
 
     rows = [{"host": "a", "pid": 70 + rank, "port": 1, "clock_s": 9.0 * rank} for rank in range(count)]
-    settings, shared, meet = {"processes": count, "id": "aa"}, {}, threading.Barrier(count)
+    settings, shared, meet = distributed(count), {}, threading.Barrier(count)
     made = []
     for rank in range(count):
         asked = types.SimpleNamespace(asked=False, reason="interrupted")

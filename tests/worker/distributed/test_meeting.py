@@ -10,29 +10,26 @@ from typing import Any
 
 import pytest
 
+from tests.support.parts import distributed
 from tests.worker.distributed.test_group import at_once
-
-
-def settings(processes: int, **more: Any) -> dict[str, Any]:
-    return {"processes": processes, "host": "127.0.0.1", "port": None, "join_s": 5.0, "id": "aa"} | more
 
 
 def test_all_know_the_addresses_of_all(keras: types.ModuleType, tmp_path: Path) -> None:
     from zoo.worker.distributed import meeting
 
-    three = at_once(*(lambda r=r: meeting.meet(settings(3), str(tmp_path), r) for r in range(3)))
+    three = at_once(*(lambda r=r: meeting.meet(distributed(3), str(tmp_path), r) for r in range(3)))
     assert three[0] == three[1] == three[2]
     assert [row["pid"] for row in three[0]] == [os.getpid()] * 3
     assert len({row["port"] for row in three[0]}) >= 1
     assert all(abs(row["clock_s"]) < 5 for row in three[0])
-    meeting.leave(settings(3), str(tmp_path))
+    meeting.leave(distributed(3), str(tmp_path))
     assert not list(tmp_path.iterdir())
 
 
 def test_one_that_does_not_come_is_named(keras: types.ModuleType, tmp_path: Path) -> None:
     from zoo.worker.distributed import meeting
 
-    few = settings(3, join_s=1.0)
+    few = distributed(3, join_s=1.0)
     first, _ = at_once(lambda: meeting.meet(few, str(tmp_path), 0), lambda: meeting.meet(few, str(tmp_path), 1))
     assert "2 of 3 processes came" in str(first)
     assert "missing: 2" in str(first)
@@ -45,20 +42,20 @@ def test_a_port_that_is_taken(keras: types.ModuleType, tmp_path: Path) -> None:
         other.bind(("127.0.0.1", 0))
         other.listen()
         with pytest.raises(Exception, match="is taken on"):
-            meeting.meet(settings(2, port=other.getsockname()[1]), str(tmp_path), 0)
+            meeting.meet(distributed(2, port=other.getsockname()[1]), str(tmp_path), 0)
 
 
 def test_a_folder_that_is_not_shared(keras: types.ModuleType, tmp_path: Path) -> None:
     from zoo.worker.distributed import meeting
 
     with pytest.raises(Exception, match=r"missing: 0\..*all machines must share"):
-        meeting.meet(settings(2, join_s=0.2), str(tmp_path), 1)
+        meeting.meet(distributed(2, join_s=0.2), str(tmp_path), 1)
 
 
 def test_files_of_another_training_are_not_met(keras: types.ModuleType, tmp_path: Path) -> None:
     from zoo.worker.distributed import meeting
 
-    few, other = settings(2, join_s=0.5), settings(2, join_s=0.5, id="bb")
+    few, other = distributed(2, join_s=0.5), distributed(2, join_s=0.5, id="bb")
     first, second = at_once(
         lambda: meeting.meet(few, str(tmp_path), 0), lambda: meeting.meet(other, str(tmp_path), 1)
     )
@@ -70,12 +67,12 @@ def test_a_clock_is_compared_with_that_of_the_first(keras: types.ModuleType, tmp
     from zoo.worker.distributed import meeting
 
     rows: list[Any] = []
-    second = threading.Thread(target=lambda: rows.extend(meeting.meet(settings(2), str(tmp_path), 1)))
+    second = threading.Thread(target=lambda: rows.extend(meeting.meet(distributed(2), str(tmp_path), 1)))
     second.start()
     while not (found := [path for path in tmp_path.iterdir() if path.name == ".meeting-aa-1.json"]):
         time.sleep(0.01)
     written = found[0].stat().st_mtime
     os.utime(found[0], (written, written - 30))  # the file system says that it is 30 s earlier than the process does
-    assert meeting.meet(settings(2), str(tmp_path), 0)[1]["clock_s"] == pytest.approx(30, abs=4)
+    assert meeting.meet(distributed(2), str(tmp_path), 0)[1]["clock_s"] == pytest.approx(30, abs=4)
     second.join()
     assert rows[0]["clock_s"] == 0

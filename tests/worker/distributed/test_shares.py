@@ -7,8 +7,10 @@ from typing import Any
 import numpy as np
 import pytest
 
-SETTINGS = {"seed": 3, "label_smoothing": 0.1, "batch_size": 11, "word_dropout": 0.3, "steps": 4}
-AUGMENT = {"flip": True, "crop": 0.2, "color": 0.3, "randaugment": 2, "magnitude": 9.0}
+from tests.support import parts
+
+SETTINGS = parts.text_training(seed=3, label_smoothing=0.1, batch_size=11, word_dropout=0.3, steps=4)
+AUGMENT = parts.augmentation(flip=True, crop=0.2, color=0.3, randaugment=2)
 
 
 class Member:
@@ -34,11 +36,11 @@ def check(make: Any, size: int) -> None:
     shares = [list(make(Member(rank, size)).batches(2)) for rank in range(size)]
     assert len(alone) > 1
     for step, batch in enumerate(alone):
-        parts = [share[step] for share in shares]
-        assert {part.total for part in parts} == {len(batch[1])}
-        assert [part.begin for part in parts] == [rank * len(batch[1]) // size for rank in range(size)]
+        both = [share[step] for share in shares]
+        assert {part.total for part in both} == {len(batch[1])}
+        assert [part.begin for part in both] == [rank * len(batch[1]) // size for rank in range(size)]
         for number, whole in enumerate(batch):
-            assert np.array_equal(np.concatenate([part[number] for part in parts]), whole)
+            assert np.array_equal(np.concatenate([part[number] for part in both]), whole)
 
 
 @pytest.mark.parametrize("mixup", [0.0, 0.4])
@@ -51,10 +53,10 @@ def test_of_pictures(keras: types.ModuleType, tmp_path: Path, size: int, mixup: 
     part = image_batches.Part(
         image_batches.Rows(tmp_path / "x.npy", np.arange(40)), tmp_path / "y.npy", np.arange(40)
     )
-    parts, alter = {"train": part, "validation": part}, augment.make_augmenter(AUGMENT)
+    both, alter = {"train": part, "validation": part}, augment.make_augmenter(AUGMENT)
 
     def make(group: Any) -> Any:
-        return image_batches.ImageBatches(parts, lambda rows: rows / 255, SETTINGS, 4, alter, True, mixup, group)
+        return image_batches.ImageBatches(both, lambda rows: rows / 255, SETTINGS, 4, alter, True, mixup, group)
 
     check(make, size)
 
@@ -77,10 +79,10 @@ def test_of_texts(keras: types.ModuleType, size: int) -> None:
 def test_of_windows_of_one_text(keras: types.ModuleType, size: int) -> None:
     from zoo.worker.jobs import train_language_model
 
-    parts = {"train": np.arange(500) % 30, "validation": np.arange(0)}
+    both = {"train": np.arange(500) % 30, "validation": np.arange(0)}
 
     def make(group: Any) -> Any:
-        return train_language_model.WindowBatches(parts, 8, 30, SETTINGS, group)
+        return train_language_model.WindowBatches(both, 8, 30, SETTINGS, group)
 
     check(make, size)
 

@@ -7,15 +7,22 @@ from typing import Any
 import numpy as np
 import pytest
 
-from zoo import protocol
+from tests.support import parts
+from zoo.protocol.events import EVENTS
+from zoo.protocol.request import (
+    FineTunePart,
+    FreezePart,
+    ImageData,
+    InferPart,
+    ItemData,
+    ModelPart,
+    TextData,
+    TokenData,
+)
 
 CLASSES = 3
-AUGMENT = {"flip": True, "crop": 0.0, "color": 0.0, "randaugment": 1, "magnitude": 9.0, "mixup": 0.2}
-TRAIN: dict[str, Any] = {
-    "epochs": 2, "learning_rate": 0.1, "schedule": "constant", "warmup": 0.0, "batch_size": 4, "seed": 1,
-    "label_smoothing": 0.0, "precision": "float32", "optimizer": "sgd", "jit": False, "beta_2": 0.999, "clip": None,
-    "weight_decay": 0.0, "word_dropout": 0.0, "steps": 2,
-}  # fmt: skip
+AUGMENT = parts.augmentation(flip=True, randaugment=1, mixup=0.2)
+FREEZE = FreezePart(before=None, after=0.5)
 
 
 class Model:
@@ -50,7 +57,7 @@ class Events:
         self.emitted: list[tuple[str, dict[str, Any]]] = []
 
     def emit(self, event: str, **fields: Any) -> None:
-        assert event in protocol.EVENTS
+        EVENTS[event](**fields)
         self.emitted.append((event, fields))
 
     def step(self, **fields: Any) -> None: ...
@@ -83,35 +90,34 @@ def compat(keras: types.ModuleType, monkeypatch: pytest.MonkeyPatch) -> Any:
     return compat
 
 
-def run(job: Any, monkeypatch: pytest.MonkeyPatch, folder: Path, **parts: Any) -> tuple[dict[str, Any], Events]:
+def run(job: Any, monkeypatch: pytest.MonkeyPatch, folder: Path, **given: Any) -> tuple[dict[str, Any], Events]:
     """Let a job do a request; returns the fields of the ``done`` event and what was reported."""
     model, events, stop = Model(), Events(), types.SimpleNamespace(asked=False, reason="interrupted")
     for module in (job, getattr(job, "setup", None)):
         if hasattr(module, "build"):
             monkeypatch.setattr(module, "build", lambda _request: (model, lambda x: np.asarray(x, np.float32)))
-    request = {"run_dir": str(folder), "weights": None, "train": dict(TRAIN), **parts}
-    request["device"] = {"framework": "tensorflow", "promise": "cpu"}
+    train = parts.text_training(epochs=2, learning_rate=0.1, batch_size=4, optimizer="sgd", clip=None, steps=2)
+    request = parts.request(run_dir=str(folder), train=train, **given)
     return job.run(request, events, stop, {}), events
 
 
-def pictures(folder: Path, count: int = 10) -> dict[str, Any]:
+def pictures(folder: Path, count: int = 10) -> ImageData:
     random = np.random.default_rng(0)
     np.save(folder / "x.npy", random.integers(0, 256, (count, 2, 2, 1)).astype(np.uint8))
     np.save(folder / "y.npy", np.arange(count) % CLASSES)
     np.savez(folder / "split.npz", train=np.arange(6), validation=np.arange(6, count), test=np.arange(count))
     x, y = str(folder / "x.npy"), str(folder / "y.npy")
-    return {"x_train": x, "y_train": y, "x_test": x, "y_test": y, "split": str(folder / "split.npz"),
-            "classes": CLASSES, "balance": True, "augment": AUGMENT}  # fmt: skip
+    return ImageData(x_train=x, y_train=y, x_test=x, y_test=y, split=str(folder / "split.npz"),
+                     classes=CLASSES, balance=True, augment=AUGMENT)  # fmt: skip
 
 
-def texts(folder: Path) -> dict[str, Any]:
+def texts(folder: Path) -> TextData:
     np.save(folder / "tokens.npy", np.arange(2, 42).astype(np.uint16))
     np.save(folder / "offsets.npy", np.arange(0, 41, 4))
     np.save(folder / "labels.npy", np.arange(10) % CLASSES)
     np.savez(folder / "split.npz", train=np.arange(6), validation=np.arange(6, 8), test=np.arange(8, 10))
-    return {name: str(folder / f"{name}.npy") for name in ("tokens", "offsets", "labels")} | {
-        "split": str(folder / "split.npz")
-    }
+    paths = {name: str(folder / f"{name}.npy") for name in ("tokens", "offsets", "labels")}
+    return TextData(**paths, split=str(folder / "split.npz"))
 
 
 def test_a_classifier_of_pictures_is_trained_judged_and_saved(
@@ -121,7 +127,7 @@ def test_a_classifier_of_pictures_is_trained_judged_and_saved(
 
     monkeypatch.setattr(job.feature_extraction, "name_of", lambda _model: "dense")
     done, events = run(job, monkeypatch, tmp_path, data=pictures(tmp_path), fine_tune=None,
-                       freeze={"before": None, "after": 0.5}, model={"name": "mnist", "args": {}})  # fmt: skip
+                       freeze=FREEZE, model=ModelPart(name="mnist", args={}))  # fmt: skip
     assert done["stopped"] is None
     assert done["metrics"].keys() >= {
         "best_epoch",
@@ -148,9 +154,11 @@ def test_the_epochs_of_a_staged_training_name_their_stage(
     )
     monkeypatch.setattr(job, "feature_extraction", features)
     monkeypatch.setattr(compat, "batch_norm_names", lambda _model: [])
-    plan = {"head_epochs": 3, "head_learning_rate": 0.5, "unfreeze_from": None, "freeze_normalization": True}
+    plan = FineTunePart(
+        head_epochs=3, head_learning_rate=0.5, unfreeze_from=None, unfreeze_share=None, freeze_normalization=True
+    )
     _, events = run(job, monkeypatch, tmp_path, data=pictures(tmp_path), fine_tune=plan,
-                    freeze={"before": None, "after": 0.5}, model={"name": "mnist", "args": {}})  # fmt: skip
+                    freeze=FREEZE, model=ModelPart(name="mnist", args={}))  # fmt: skip
     epochs = [fields for event, fields in events.emitted if event == "epoch"]
     assert [(row["epoch"], row["stage"]) for row in epochs] == [(1, 1), (2, 1), (3, 1), (4, 2), (5, 2)]
     stages = [fields for event, fields in events.emitted if event == "stage"]
@@ -166,9 +174,9 @@ def test_a_classifier_of_texts_is_trained_judged_and_saved(
     monkeypatch.setattr(job, "setup", setup, raising=False)
     answers = lambda model, batches, size, stop=None: (np.full((len(b), CLASSES), 1 / 3, np.float32) for b in batches)  # noqa: E731
     monkeypatch.setattr(labelled_texts, "predict_batches", answers)
-    model = {"name": "transformer/classifier", "args": {"length": 3, "classes": CLASSES}}
+    model = ModelPart(name="transformer/classifier", args={"length": 3, "classes": CLASSES})
     done, events = run(job, monkeypatch, tmp_path, data=texts(tmp_path), model=model)
-    assert model["args"]["fixed"] is False  # type: ignore[index]
+    assert model.args["fixed"] is False
     assert done["metrics"].keys() >= {"val_loss", "val_accuracy", "test_loss", "test_accuracy", "parameters"}
     assert events.artifacts() == ["judged", "weights", "model"]
     with np.load(tmp_path / "judged_test.npz") as judged:
@@ -181,8 +189,8 @@ def test_a_language_model_is_trained_and_saved(compat: Any, tmp_path: Path, monk
 
     monkeypatch.setattr(job, "setup", setup, raising=False)
     np.save(tmp_path / "text.npy", np.tile([0, 1, 2], 20).astype(np.uint16))
-    data = {"tokens": str(tmp_path / "text.npy"), "parts": {"train": [0, 40], "validation": [40, 60]}}
-    model = {"name": "transformer/lm", "args": {"length": 4, "vocabulary": CLASSES}}
+    data = TokenData(tokens=str(tmp_path / "text.npy"), parts={"train": [0, 40], "validation": [40, 60]})
+    model = ModelPart(name="transformer/lm", args={"length": 4, "vocabulary": CLASSES})
     done, events = run(job, monkeypatch, tmp_path, data=data, model=model)
     loss = -(6 * np.log(0.2) + 6 * np.log(0.3) + 7 * np.log(0.5)) / 19
     assert done["metrics"]["val_loss"] == pytest.approx(loss, abs=0.05)
@@ -195,8 +203,8 @@ def test_pictures_are_predicted(compat: Any, tmp_path: Path, monkeypatch: pytest
 
     monkeypatch.setattr(job.weights, "load", lambda *_: None)
     data = pictures(tmp_path)
-    done, events = run(job, monkeypatch, tmp_path, data={"x": data["x_train"], "y": data["y_train"]},
-                       infer={"batch_size": 4}, model={"name": "mnist", "args": {}})  # fmt: skip
+    done, events = run(job, monkeypatch, tmp_path, data=ItemData(x=data.x_train, labels=data.y_train),
+                       infer=InferPart(batch_size=4), model=ModelPart(name="mnist", args={}))  # fmt: skip
     assert np.load(tmp_path / "probabilities.npy").shape == (10, CLASSES)
     assert done["metrics"]["test_accuracy"] == pytest.approx(0.3)
     assert events.artifacts() == ["probabilities"]

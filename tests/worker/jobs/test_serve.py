@@ -7,6 +7,9 @@ from typing import Any
 
 import pytest
 
+from tests.support import parts
+from zoo.protocol.request import ServePart
+
 WAIT_S = 10.0
 
 
@@ -29,6 +32,7 @@ def run(
     """Let the job answer these slots; return what it tells of itself, and what it reported."""
     monkeypatch.setattr(keras, "utils", types.SimpleNamespace(get_custom_objects=dict), raising=False)
     from zoo.worker.jobs import serve
+    from zoo.worker.serving import pictures
 
     def commands(stop: Any) -> Iterator[dict[str, int]]:
         for slot in slots:
@@ -37,10 +41,17 @@ def run(
             yield {"slot": slot}
 
     monkeypatch.setattr(serve, "iter_commands", commands)
-    monkeypatch.setitem(serve.KINDS, "pictures", lambda _request: answer)
+    monkeypatch.setattr(pictures, "answerer", lambda _request: answer)
     events = Events()
     stop = types.SimpleNamespace(asked=False)
-    return serve.run({"serve": {"kind": "pictures"}}, events, stop, {}), events
+    return serve.run(
+        parts.request(
+            serve=ServePart(kind="pictures", inputs="", outputs="", shape=[], classes=0, precision="float32")
+        ),
+        events,
+        stop,
+        {},
+    ), events
 
 
 def test_a_device_that_takes_two_slots_has_the_second_before_it_has_done_the_first(

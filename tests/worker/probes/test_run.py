@@ -9,10 +9,11 @@ from typing import Any
 import numpy as np
 import pytest
 
+from tests.support import parts
 from zoo.explain import known_issues
+from zoo.protocol.request import Request
 
-METAL = {"backend": "metal", "framework": "tensorflow", "promise": "gpu", "kind": "gpu", "id": None}
-CPU = {**METAL, "backend": "cpu", "promise": "cpu", "kind": "cpu"}
+METAL, CPU = parts.device("gpu", "metal"), parts.device()
 
 
 @dataclasses.dataclass
@@ -153,7 +154,7 @@ def test_factors_of_ten_bits_pass_on_a_gpu_and_not_on_a_cpu(probes: Any) -> None
     on_gpu = probes.examine(rough, METAL)
     assert not failed(on_gpu)
     assert 1e-4 < largest(on_gpu) < probes.TOLERANCE["gpu"] / 3
-    on_cpu = probes.examine(rough, {**CPU, "framework": "tensorflow"})
+    on_cpu = probes.examine(rough, CPU)
     assert failed(on_cpu) >= {"dense_relu", "convolution", "depthwise", "attention"}
 
 
@@ -327,12 +328,12 @@ def test_a_probe_that_cannot_be_computed_is_skipped_aloud(probes: Any) -> None:
 @pytest.mark.parametrize(
     ("request_", "kind", "reason"),
     [
-        ({"verb": "train", "probes": False, "device": METAL}, "gpu", "not asked for"),
-        ({"verb": "probe", "device": METAL}, "gpu", "not asked for"),
-        ({"verb": "train", "device": METAL}, "cpu", "the device is not the promised one"),
+        (parts.request(device=METAL), "gpu", "not asked for"),
+        (parts.request(verb="probe", device=METAL), "gpu", "not asked for"),
+        (parts.request(device=METAL, probes=True), "cpu", "the device is not the promised one"),
     ],
 )
-def test_probes_that_are_not_run_say_why(probes: Any, request_: dict[str, Any], kind: str, reason: str) -> None:
+def test_probes_that_are_not_run_say_why(probes: Any, request_: Request, kind: str, reason: str) -> None:
     rows = probes.run(request_, None, kind)
     assert {(row["ok"], row["largest_error"], row["skipped"]) for row in rows} == {(True, None, reason)}
 
@@ -342,7 +343,7 @@ def test_frameworks_are_not_asked_for_what_they_lack(probes: Any) -> None:
     for framework in ("jax", "mlx", "openvino", "plaidml", "tensorflow", "torch"):
         lacking = probes.devices.capabilities(framework)["skipped_probes"]
         assert lacking.keys() < names
-        rows = probes.examine(by_numpy(), {**CPU, "framework": framework})
+        rows = probes.examine(by_numpy(), CPU.replace(framework=framework))
         assert {row["name"]: row["skipped"] for row in rows if row["skipped"]} == lacking
 
 

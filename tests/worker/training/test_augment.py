@@ -3,6 +3,7 @@
 import numpy as np
 import pytest
 
+from tests.support import parts
 from zoo.worker.training import augment
 
 PLAIN = {"flip": False, "crop": 0.0, "color": 0.0, "randaugment": 0, "magnitude": 9.0}
@@ -16,12 +17,12 @@ def pictures(count: int = 64, edge: int = 20) -> np.ndarray:
 
 
 def alter(pixels: np.ndarray, seeds: tuple[int, ...] = (1, 2, 3), **settings: object) -> np.ndarray:
-    pixels_after: np.ndarray = augment.make_augmenter(PLAIN | settings)(pixels, list(seeds))
+    pixels_after: np.ndarray = augment.make_augmenter(parts.augmentation(**settings))(pixels, list(seeds))
     return pixels_after
 
 
 def test_nothing_is_altered_where_nothing_is_asked_for() -> None:
-    assert augment.make_augmenter(PLAIN) is None
+    assert augment.make_augmenter(parts.augmentation()) is None
 
 
 def test_half_of_the_pictures_are_mirrored() -> None:

@@ -2,14 +2,12 @@
 
 import types
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 import pytest
 
+from tests.support import parts
 from zoo.worker.training.equal_batches import equal_batches, fill, tell_if_raised
-
-SETTINGS: dict[str, Any] = {"seed": 1, "label_smoothing": 0.0, "word_dropout": 0.0}
 
 
 @pytest.mark.parametrize(
@@ -56,7 +54,7 @@ def test_an_epoch_uses_every_picture(keras: types.ModuleType, tmp_path: Path, ba
         image_batches.Rows(tmp_path / "x.npy", np.arange(94)), tmp_path / "y.npy", np.arange(94)
     )
     both = {"train": part, "validation": part}
-    batches = image_batches.ImageBatches(both, lambda rows: rows, SETTINGS | {"batch_size": batch_size}, 3)
+    batches = image_batches.ImageBatches(both, lambda rows: rows, parts.text_training(batch_size=batch_size), 3)
     for epoch in (1, 2):
         dealt = [x[:, 0].tolist() for x, _ in batches.batches(epoch)]
         assert len(dealt) == batches.steps(epoch) == -(-94 // batch_size)
@@ -70,7 +68,7 @@ def test_an_epoch_uses_every_text(keras: types.ModuleType, batch_size: int) -> N
 
     texts = text_batches.TokenizedTexts(np.arange(2, 25), np.arange(24), length=4)
     split = {"train": np.arange(1, 23), "validation": np.arange(1)}
-    settings = SETTINGS | {"batch_size": batch_size}
+    settings = parts.text_training(batch_size=batch_size)
     batches = labelled_texts.TextBatches(texts, np.zeros(23, int), split, 2, settings)
     dealt = [x[:, 0].tolist() for x, _ in batches.batches(1)]
     assert len(dealt) == batches.steps(1) == -(-22 // batch_size)
@@ -85,5 +83,7 @@ def test_an_epoch_uses_every_text(keras: types.ModuleType, batch_size: int) -> N
 def test_the_user_is_told_where_batches_are_larger_to_be_shared(items: int, multiple: int, words: list[str]) -> None:
     heard: list[str] = []
     group = types.SimpleNamespace(multiple=multiple, size=2)
-    tell_if_raised(types.SimpleNamespace(settings={"batch_size": 64}, group=group, warn=heard.append), items)
+    tell_if_raised(
+        types.SimpleNamespace(settings=parts.training(batch_size=64), group=group, warn=heard.append), items
+    )
     assert [message[: len(begin)] for message, begin in zip(heard, words, strict=True)] == words

@@ -8,10 +8,9 @@ from typing import Any
 import numpy as np
 import pytest
 
-SETTINGS: dict[str, Any] = {
-    "epochs": 3, "learning_rate": 0.1, "schedule": "constant", "warmup": 0.0, "batch_size": 1,
-    "checkpoint_minutes": 10.0, "keep_checkpoints": 2, "disk_reserve_gb": 0.0,
-}  # fmt: skip
+from tests.support import parts
+
+SETTINGS = parts.training(epochs=3, learning_rate=0.1, batch_size=1, checkpoint_minutes=10.0, disk_reserve_gb=0.0)
 # What a checkpoint holds of a training.
 KEYS = {
     "epoch", "step", "done", "items", "epochs_without_improvement", "scale", "rollbacks", "rate", "seconds", "steps",
@@ -98,12 +97,12 @@ def training(keras: types.ModuleType, monkeypatch: pytest.MonkeyPatch) -> Any:
 
 
 def fitted(
-    training: Any, folder: Path, stop_at: tuple[int, int] | None = None, **changed: Any
+    training: Any, folder: Path, stop_at: tuple[int, int] | None = None, resume: bool = False, **changed: Any
 ) -> tuple[Model, Events]:
     """Train a new model, or the one of the checkpoint."""
-    settings, stop = SETTINGS | changed, types.SimpleNamespace(asked=False, reason="interrupted")
+    settings, stop = SETTINGS.replace(**changed), types.SimpleNamespace(asked=False, reason="interrupted")
     model, events = Model(), Events(stop, stop_at)
-    shared = training.run.Run({"train": settings, "run_dir": str(folder)}, events, stop, {})
+    shared = training.run.Run(parts.request(train=settings, run_dir=str(folder), resume=resume), events, stop, {})
     checkpointer = training.checkpointing.Checkpointer(model, shared)
     training.loop.fit(model, Batches(stop, stop_at), training.state.Stage(settings), checkpointer, shared)
     return model, events
@@ -200,7 +199,9 @@ def test_the_best_of_a_course_that_went_wrong_is_not_lost(
 def test_the_time_of_all_stages_counts(training: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     clock = iter([0.0, 59.0, 61.0])
     monkeypatch.setattr(training.run.time, "monotonic", lambda: next(clock))
-    shared = training.run.Run({"train": SETTINGS | {"max_minutes": 1}, "run_dir": str(tmp_path)}, None, None, {})
+    shared = training.run.Run(
+        parts.request(train=SETTINGS.replace(max_minutes=1), run_dir=str(tmp_path)), None, None, {}
+    )
     assert [shared.is_out_of_time(), shared.is_out_of_time()] == [False, True]
 
 
@@ -208,7 +209,7 @@ def test_a_stopped_training_is_not_evaluated_but_saved(
     training: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     stop = types.SimpleNamespace(asked=True, reason="interrupted")
-    shared = training.run.Run({"train": SETTINGS, "run_dir": str(tmp_path)}, None, stop, {})
+    shared = training.run.Run(parts.request(train=SETTINGS, run_dir=str(tmp_path)), None, stop, {})
     checkpointer = types.SimpleNamespace(restore_best=lambda: None, best={"val_loss": 0.5})
     model = types.SimpleNamespace(count_params=lambda: 7)
     figures = training.finish.evaluate_best(model, checkpointer, shared, lambda: {"test_loss": 0.0})

@@ -6,6 +6,8 @@ from typing import Any
 import numpy as np
 import pytest
 
+from tests.support import parts
+
 
 @pytest.fixture
 def worker(keras: types.ModuleType) -> Any:
@@ -16,7 +18,7 @@ def worker(keras: types.ModuleType) -> Any:
 
 
 def rates(worker: Any, schedule: str, warmup: float, steps: int = 100) -> list[float]:
-    settings = {"learning_rate": 0.1, "schedule": schedule, "warmup": warmup}
+    settings = parts.training(learning_rate=0.1, schedule=schedule, warmup=warmup)
     return [worker.schedules.learning_rate(settings, step, steps) for step in range(steps)]
 
 

@@ -11,6 +11,7 @@ from typing import IO
 from zoo.core import processes, uses
 from zoo.core.errors import ZooError
 from zoo.execution.launchers import Command
+from zoo.protocol.variables import WATCH_HOST
 
 # A run that is asked to stop ends its step, writes a checkpoint and its record.
 GRACE_S = 60.0
@@ -73,7 +74,7 @@ class LocalJob(Child):
 def start(command: Command) -> LocalJob:
     """Start a command as a child process."""
     with processes.death_pipe() as (theirs, ours):
-        variables = {**os.environ, **command.variables, processes.STARTER: str(theirs)}
+        variables = {**os.environ, **command.variables, WATCH_HOST: str(theirs)}
         inherited = [theirs, *uses.handles()]
         try:
             with open_log(command.log) as log:

@@ -10,6 +10,7 @@ from zoo.config.schemas.launching import LauncherSettings
 from zoo.core import processes, uses
 from zoo.core.errors import ZooError
 from zoo.execution.launchers import Command, Job, commands
+from zoo.protocol.variables import WATCH_HOST
 
 NAME = "here"
 
@@ -40,7 +41,7 @@ def start(command: list[str], env: dict[str, str], cwd: Path, stdin: bool, lock:
             # A session of its own: Ctrl-C reaches only the host, which then stops the worker in its own way.
             process = subprocess.Popen(
                 command, stdin=subprocess.PIPE if stdin else subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=log,
-                env={**env, processes.STARTER: str(theirs)}, cwd=cwd, start_new_session=True, pass_fds=inherited,
+                env={**env, WATCH_HOST: str(theirs)}, cwd=cwd, start_new_session=True, pass_fds=inherited,
             )  # fmt: skip
     return LocalProcess(process, ours)
 

@@ -15,10 +15,10 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from zoo.config.schemas.launching import LauncherSettings
-from zoo.core import processes
 from zoo.core.errors import ZooError
 from zoo.core.paths import user_path
 from zoo.execution.launchers import Command, Job, commands
+from zoo.protocol.variables import WATCH_HOST
 
 # No question can be answered, and a host that is gone is found out within a minute.
 OPTIONS = ["-T", "-o", "BatchMode=yes", "-o", "ConnectTimeout=15", "-o", "ServerAliveInterval=15",
@@ -133,7 +133,7 @@ class SshExecutor:
 def _script(command: Command, python: str | None) -> str:
     """Return the command for the shell of the other host."""
     words = [python or command.words[0], *command.words[1:]]
-    variables = {**command.variables, processes.STARTER: "0"}
+    variables = {**command.variables, WATCH_HOST: "0"}
     pairs = [f"{name}={value}" for name, value in variables.items()]
     return f"cd {shlex.quote(str(command.folder))} && exec {shlex.join(['env', *pairs, *words])}"
 

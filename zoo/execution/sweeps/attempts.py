@@ -5,9 +5,10 @@ import sys
 from pathlib import Path
 
 from zoo.config.overrides import Overrides
-from zoo.core import paths, processes
+from zoo.core import paths
 from zoo.execution.launchers import Command
 from zoo.execution.sweeps.record import Element, Sweep
+from zoo.protocol.variables import WATCH_HOST
 from zoo.runs import lock
 
 # The settings that decide which environment a run needs.
@@ -52,6 +53,6 @@ def of_zoo(name: str, arguments: list[str], log: Path) -> Command:
         arguments: verb, settings and options.
         log: for its output.
     """
-    own = {key: value for key, value in os.environ.items() if key.startswith("ZOO_") and key != processes.STARTER}
+    own = {key: value for key, value in os.environ.items() if key.startswith("ZOO_") and key != WATCH_HOST}
     variables = {**own, "PYTHONPATH": str(paths.PACKAGE.parent), "PYTHONUNBUFFERED": "1"}
     return Command(name, [sys.executable, "-m", "zoo", *arguments], Path.cwd(), log, variables)

@@ -4,8 +4,8 @@ from collections.abc import Collection
 from pathlib import Path
 
 from zoo.execution.sweeps.record import Element, Sweep
+from zoo.protocol.events import EpochEvent
 from zoo.runs import event_log, records
-from zoo.runs.event_log import Event
 from zoo.runs.records import Json
 
 Stamp = tuple[int, int, int]
@@ -46,7 +46,7 @@ class Followed:
         """Return the record of an element's run, as :meth:`Sweep.run_of`."""
         return self._runs.get(element.name)
 
-    def last_epoch(self, folder: Path) -> Event | None:
+    def last_epoch(self, folder: Path) -> EpochEvent | None:
         """Return the last epoch of a run so far."""
         return self._logs.setdefault(folder, event_log.LastEpoch(folder / "events.jsonl")).look()
 

@@ -7,7 +7,7 @@ from zoo.core import console
 from zoo.execution.sweeps.drive import Progress
 from zoo.execution.sweeps.followed import Followed
 from zoo.execution.sweeps.record import Element, Sweep
-from zoo.runs.event_log import Event
+from zoo.protocol.events import EpochEvent
 from zoo.runs.records import Json
 from zoo.runs.result import HEADLINES
 
@@ -51,11 +51,12 @@ def _state(element: Element, run: Json | None, progress: Progress, waiting: set[
     return ended or ("failed" if progress.failures[element.name] else "missing")
 
 
-def _epoch(row: Event | None) -> str:
+def _epoch(row: EpochEvent | None) -> str:
     if row is None:
         return ""
-    name = next((name for name in HEADLINES if isinstance(row.get(name), float)), "")
-    return f"epoch {row['epoch']}/{row.get('epochs', '?')}" + (f" {name} {row[name]:.4f}" if name else "")
+    values = row.to_json()
+    name = next((name for name in HEADLINES if name in values), "")
+    return f"epoch {row.epoch}/{row.epochs or '?'}" + (f" {name} {values[name]:.4f}" if name else "")
 
 
 def _result(run: Json) -> str:

@@ -85,15 +85,16 @@ def _code(text: str) -> Html | str:
 
 def device(record: Untrusted) -> Html:
     """Describe the device, how it was verified, and the outcome of the numeric probes."""
-    row, promise = record.part("device"), record.text("promise")
-    confirmed = "confirmed" if row.text("kind") == promise else "not confirmed"
+    row, required = record.part("device"), record.text("device_kind")
+    confirmed = "confirmed" if row.text("device_kind") == required else "not confirmed"
     if not row.text("name"):
         return tag("p", "The run ended before its device was verified.")
     proof = f"the framework reported the device of a test operation: {row.text('proof')}" if row.text("proof") else ""
     return join([
         pairs([
-            ("Device", _code(row.text("name"))), ("Description", row.text("description")), ("Kind", row.text("kind")),
-            ("Required", f"{promise.upper()}, {confirmed}" if promise else ""), ("Verification", proof),
+            ("Device", _code(row.text("name"))), ("Description", row.text("description")),
+            ("Kind", row.text("device_kind")),
+            ("Required", f"{required.upper()}, {confirmed}" if required else ""), ("Verification", proof),
             ("Choice of backend", "; ".join(record.words("reasons"))),
         ]),
         _probes(record.rows("probes")),

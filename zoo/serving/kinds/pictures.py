@@ -42,7 +42,7 @@ class Kind(Classifier):
     def slots(self) -> RowSlots:
         import numpy as np
 
-        return RowSlots(self.model.request["serve"], np.uint8)
+        return RowSlots(self.serve, np.uint8)
 
     async def prepare(self, instance: Any, parameters: Json, decoders: Decoders) -> "NDArray[Any]":
         import numpy as np

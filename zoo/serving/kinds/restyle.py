@@ -31,12 +31,13 @@ class Kind(Batched):
 
     def __init__(self, name: str, overrides: Overrides, place: Path, limits: ServeConfig) -> None:
         context, weights, size = apply_network.opened(overrides)
-        serve = {"shape": [SLOTS, 3 * LARGEST_SIDE * LARGEST_SIDE], "precision": context.settings.precision}
+        slots = [SLOTS, 3 * LARGEST_SIDE * LARGEST_SIDE]
         model = {"name": apply_network.MODEL, "args": size}
-        super().__init__(name, place, limits, context, model, apply_network.stored(place, weights), serve)
+        npz = apply_network.stored(place, weights)
+        super().__init__(name, place, limits, context, model, npz, slots, context.settings.precision)
 
     def slots(self) -> PictureSlots:
-        return PictureSlots(self.model.request["serve"])
+        return PictureSlots(self.serve)
 
     async def prepare(self, instance: Any, parameters: Json, decoders: Decoders) -> "NDArray[Any]":
         content = inputs.bytes_of(self.model.name, instance)

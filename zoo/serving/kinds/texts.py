@@ -27,15 +27,13 @@ class Kind(Classifier):
     def __init__(self, name: str, overrides: Overrides, place: Path, limits: ServeConfig) -> None:
         context, source, trained, self._tokenizer = predict.opened(overrides.with_("command", {"input": "-"}))
         classes = [str(each) for each in source.record["data"]["class_names"]]
-        model, weights = trained["args"] | {"name": trained["name"]}, source.folder.absolute() / "weights.npz"
-        super().__init__(
-            name, place, limits, context, model, weights, (trained["args"]["length"],), classes, "float32"
-        )
+        weights, shape = source.folder.absolute() / "weights.npz", (trained["args"]["length"],)
+        super().__init__(name, place, limits, context, trained, weights, shape, classes, "float32")
 
     def slots(self) -> RowSlots:
         import numpy as np
 
-        return RowSlots(self.model.request["serve"], np.int32)
+        return RowSlots(self.serve, np.int32)
 
     async def prepare(self, instance: Any, parameters: Json, decoders: Decoders) -> "NDArray[Any]":
         import numpy as np

@@ -44,9 +44,9 @@ class Kind(Served):
 
     def __init__(self, name: str, overrides: Overrides, place: Path, limits: ServeConfig) -> None:
         context, source, trained, self._tokenizer = language_model.opened(overrides)
-        model, weights = trained["args"] | {"name": trained["name"]}, source.folder.absolute() / "weights.npz"
-        super().__init__(name, place, limits, context, model, weights, {})
-        self.model.request["pieces"] = self._tokenizer.token_bytes()
+        weights = source.folder.absolute() / "weights.npz"
+        super().__init__(name, place, limits, context, trained, weights, [])
+        self.model.request.pieces = self._tokenizer.token_bytes()
         self._length = trained["args"]["length"]
 
     def connect(self, environment: Environment, metrics: Metrics) -> None:

@@ -11,7 +11,7 @@ from zoo.core import console
 from zoo.core.errors import ZooError
 from zoo.environments import selection
 from zoo.execution.execution import execute, raise_if_failed, request_of
-from zoo.execution.worker_process import Request
+from zoo.protocol.request import EncoderBench, Request
 from zoo.runs.context import RunContext, create_context
 from zoo.runs.lifecycle import record_outcome, start_run
 from zoo.runs.result import Run
@@ -102,10 +102,13 @@ def _take_turn(participant: EncoderParticipant, settings: EncoderBenchConfig) ->
 
 
 def _request(context: RunContext[Settings], settings: EncoderBenchConfig) -> Request:
-    names = ("modes", "precisions", "compiled", "length", "batch", "passes", "repeats")
-    bench = {name: getattr(settings, name) for name in names}
-    bench |= {"implementations": IMPLEMENTATIONS[settings.implementation], "as_published": True}
-    return request_of(context, settings.model, "bench_encoder") | {"bench": bench}
+    request = request_of(context, settings.model, "bench_encoder")
+    request.bench = EncoderBench(
+        implementations=IMPLEMENTATIONS[settings.implementation], as_published=True, modes=settings.modes,
+        precisions=settings.precisions, compiled=settings.compiled, length=settings.length, batch=settings.batch,
+        passes=settings.passes, repeats=settings.repeats,
+    )  # fmt: skip
+    return request
 
 
 def _is_published(settings: EncoderBenchConfig) -> bool:

@@ -1,8 +1,8 @@
 """The networks of the zoo on one stack: compiling, warming up and running apart, against known answers."""
 
-import dataclasses
 import json
 from collections.abc import Iterator
+from pathlib import Path
 from typing import Any
 
 from zoo.config import compose, config_files, model_files
@@ -14,6 +14,7 @@ from zoo.config.tasks import Command, Task
 from zoo.core import paths
 from zoo.core.errors import unknown
 from zoo.execution.execution import execute, raise_if_failed, request_of, requested_model
+from zoo.protocol.request import ModelPart, NetworkPart, NetworksBench
 from zoo.runs.context import create_context
 from zoo.runs.lifecycle import record_outcome, start_run
 from zoo.runs.result import Run
@@ -32,14 +33,16 @@ def bench(overrides: Overrides) -> Run:
     """Time as told."""
     context = create_context(BENCH, overrides)
     settings = context.settings
-    networks = [network(name) for name in _names(settings)]
+    names = _names(settings)
     start_run(context, ["bench", settings.bench, context.choice.backend.name])
     with record_outcome(context):
         context.record.bench = settings.bench
         request = request_of(context, {"name": settings.bench}, "bench_networks")
-        for row in networks:
-            row["model"] = requested_model(row["model"], context.folder)
-        outcome = execute(context, request | {"bench": dataclasses.asdict(settings) | {"networks": networks}})
+        request.bench = NetworksBench(
+            networks=[network(name, context.folder) for name in names], modes=settings.modes,
+            batch_sizes=settings.batch_sizes, warm=settings.warm, count=settings.count, max_s=settings.max_s,
+        )  # fmt: skip
+        outcome = execute(context, request)
         raise_if_failed(context, outcome)
         rows = results.of_worker(context)
         results.write(context.folder, COLUMNS, rows)
@@ -68,17 +71,17 @@ def refuse_unknown(name: str) -> None:
         raise unknown("network", name, known())
 
 
-def network(name: str) -> dict[str, Any]:
-    """Return name, builder and known answers of a network."""
+def network(name: str, folder: Path) -> NetworkPart:
+    """Return name, builder and known answers of a network; a model file of the user's is copied into the folder."""
     task = discovery.task(config_files.task_of(name))
     settings: Any = compose.compose(task.commands[0], Overrides.of({"model": name}))
     arguments = config_files.model_arguments(settings.model)
     if "input_size" not in arguments:
         arguments |= task.network_arguments or {}
     if "file" in settings.model:
-        facts = {key: settings.model[key] for key in ("name", "file", "sha256")}
-        return {"name": facts["name"], "model": facts | {"args": arguments}, "golden": None}
-    return {"name": name, "model": {"name": name, "args": arguments}, "golden": _golden(name, arguments)}
+        model = requested_model(settings.model | {"args": arguments}, folder)
+        return NetworkPart(name=model.name, model=model, golden=None)
+    return NetworkPart(name=name, model=ModelPart(name=name, args=arguments), golden=_golden(name, arguments))
 
 
 def _golden(name: str, arguments: Arguments) -> dict[str, Any] | None:

@@ -1,12 +1,12 @@
 """Single operations, small to large: from which size on is the accelerator worth it?"""
 
-import dataclasses
 from collections.abc import Iterator
 
 from zoo.config.overrides import Overrides
 from zoo.config.schemas.benchmarks import MatmulConfig
 from zoo.config.tasks import Command, Task
 from zoo.execution.execution import execute, raise_if_failed, request_of
+from zoo.protocol.request import OperationsBench
 from zoo.runs.context import create_context
 from zoo.runs.lifecycle import record_outcome, start_run
 from zoo.runs.result import Run
@@ -30,10 +30,12 @@ def bench(overrides: Overrides) -> Run:
     start_run(context, ["bench", settings.bench, context.choice.backend.name])
     with record_outcome(context):
         context.record.bench = settings.bench
-        bench_settings = dataclasses.asdict(settings)
-        sizes = {name: bench_settings[name] for name in WORDS}
+        sizes = {name: getattr(settings, name) for name in WORDS}
         request = request_of(context, {"name": settings.bench}, "bench_operations")
-        outcome = execute(context, request | {"bench": bench_settings | {"sizes": sizes}})
+        request.bench = OperationsBench(
+            operations=settings.operations, sizes=sizes, count=settings.count, max_s=settings.max_s
+        )
+        outcome = execute(context, request)
         raise_if_failed(context, outcome)
         rows = results.of_worker(context)
         results.write(context.folder, COLUMNS, rows)

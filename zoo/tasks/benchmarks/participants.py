@@ -37,7 +37,7 @@ class Participant:
     def known(self) -> Json:
         """Return what every row of this participant holds."""
         device = self.context.record.get("device") or {}
-        kind = device.get("kind", self.context.choice.required_device)
+        kind = device.get("device_kind", self.context.choice.device_kind)
         return results.known(self.context) | {"device": device.get("name"), "device_kind": kind}
 
 
@@ -49,14 +49,14 @@ def on_processor(context: RunContext[Settings], stack: str) -> selection.Selecti
 def choices(context: RunContext[Settings], others: Iterable[str]) -> list[selection.Selection]:
     """Return every stack that takes part: the selected one, next to a GPU also on the processor, and the others."""
     selections = [context.choice]
-    if context.choice.required_device == "gpu":
+    if context.choice.device_kind == "gpu":
         selections.append(on_processor(context, context.choice.stack.name))
     return only_once([*selections, *(on_processor(context, name) for name in others)])
 
 
 def only_once(selections: Iterable[selection.Selection]) -> list[selection.Selection]:
     """Return each stack and kind of device once, in their order."""
-    return list({(choice.stack.name, choice.required_device): choice for choice in selections}.values())
+    return list({(choice.stack.name, choice.device_kind): choice for choice in selections}.values())
 
 
 def participant_contexts(context: RunContext[T], choices: Iterable[selection.Selection]) -> list[RunContext[T]]:
@@ -66,7 +66,7 @@ def participant_contexts(context: RunContext[T], choices: Iterable[selection.Sel
 
 def participant_context(context: RunContext[T], choice: selection.Selection, number: int) -> RunContext[T]:
     """Create the context of one choice, with a folder inside of the run's."""
-    folder = context.folder / f"{number + 1}_{choice.stack.name}_{choice.required_device}"
+    folder = context.folder / f"{number + 1}_{choice.stack.name}_{choice.device_kind}"
     folder.mkdir()
     own = dataclasses.replace(context, choice=choice, folder=folder, record=copy.deepcopy(context.record))
     platform = choice.stack.platforms.get(context.machine.platform)

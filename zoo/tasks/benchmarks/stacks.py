@@ -15,6 +15,7 @@ from zoo.environments import store
 from zoo.execution.execution import execute, raise_if_failed, request_of
 from zoo.execution.worker_process import Feed, Outcome
 from zoo.execution.worker_session import WorkerSession
+from zoo.protocol.request import InterleavedBench
 from zoo.runs.context import create_context
 from zoo.runs.lifecycle import record_outcome, start_run
 from zoo.runs.result import Run
@@ -64,8 +65,11 @@ class StackParticipant(Participant):
 
     def start(self, settings: StacksConfig) -> None:
         """Start the worker and wait until every case is ready; what cannot be is kept."""
-        bench = dataclasses.asdict(settings) | {"network": networks.network(settings.network)}
-        request = request_of(self.context, {"name": settings.network}, "bench_interleaved") | {"bench": bench}
+        request = request_of(self.context, {"name": settings.network}, "bench_interleaved")
+        request.bench = InterleavedBench(
+            network=networks.network(settings.network, self.context.folder), modes=settings.modes,
+            precisions=settings.precisions, batch_size=settings.batch_size,
+        )  # fmt: skip
 
         def working(feed: Feed) -> Outcome:
             outcome = execute(self.context, request, feed=feed, live=False)
@@ -77,8 +81,8 @@ class StackParticipant(Participant):
             store.ensure(self.context.choice.stack, self.context.machine.platform)
             self.session = WorkerSession(working)
             ready = self.session.start()
-            self.peak = ready["peak_gflop_per_s"]
-            self.cases = [{"error": None} | row for row in ready["rows"]]
+            self.peak = ready.peak_gflop_per_s
+            self.cases = [{"error": None} | row for row in ready.rows or []]
             self.turns = [[] for _ in self.cases]
 
     def take_turn(self, case: int, seconds: float) -> None:
@@ -87,8 +91,8 @@ class StackParticipant(Participant):
             return
         with self._errors_kept():
             said = self.session.ask({"case": case, "seconds": seconds})
-            self.cases[case] |= {"error": said["error"], "peak_memory_bytes": said["peak_memory_bytes"]}
-            self.turns[case] += [said["taken_s"]] if said["taken_s"] else []
+            self.cases[case] |= {"error": said.error, "peak_memory_bytes": said.peak_memory_bytes}
+            self.turns[case] += [said.taken_s] if said.taken_s else []
 
     def finish(self) -> None:
         """Let the worker end."""

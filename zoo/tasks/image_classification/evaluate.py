@@ -12,6 +12,7 @@ from zoo.data.images import decode, labelled_folder
 from zoo.data.images.labelled_folder import LabelledFolder
 from zoo.environments.machine import Machine
 from zoo.execution.execution import execute, raise_if_failed, request_of
+from zoo.protocol.request import InferPart, ItemData
 from zoo.runs import tables
 from zoo.runs.context import RunContext, create_context, refuse_without_keras
 from zoo.runs.lifecycle import record_outcome, start_run
@@ -126,11 +127,9 @@ def _of_arrays(context: RunContext[EvaluateConfig], classifier: Classifier, inpu
         context.record.update({"model": name, **classifier.record, "data": inputs.record})
         pixels = context.folder / "inputs.npy"
         inputs.save(pixels)
-        request = request_of(context, classifier.model, "predict") | {
-            "weights": str(classifier.weights) if classifier.weights else None,
-            "data": {"x": str(pixels), "y": None},
-            "infer": {"batch_size": context.settings.batch_size or predict.USUAL_BATCH},
-        }
+        request = request_of(context, classifier.model, "predict", classifier.weights)
+        request.data = ItemData(x=str(pixels))
+        request.infer = InferPart(batch_size=context.settings.batch_size or predict.USUAL_BATCH)
         raise_if_failed(context, execute(context, request))
         path = context.folder / "probabilities.npy"
         probabilities = np.load(path, allow_pickle=False) if path.is_file() else np.empty((0, 0))

@@ -11,8 +11,8 @@ from zoo.core.errors import ZooError
 from zoo.data import training_set
 from zoo.data.images import decode, grayscale
 from zoo.data.sources import bundled_photos
+from zoo.protocol.request import ItemData
 from zoo.runs.context import create_context
-from zoo.runs.records import Json
 from zoo.runs.result import Run
 from zoo.tasks import exporting
 from zoo.tasks.image_classification import photo_stream, predict, source
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
 
-Write = Callable[[Path, int], Json]
+Write = Callable[[Path, int], ItemData]
 
 
 def export(overrides: Overrides) -> Run:
@@ -70,7 +70,7 @@ def _items(found: TrainedRun, settings: ExportConfig, given: str | None, part: s
     return lambda folder, most: _gray(str(given), found.shape, found.style, folder, most)
 
 
-def _part(run: Run, settings: ExportConfig, part: str, folder: Path, most: int) -> Json:
+def _part(run: Run, settings: ExportConfig, part: str, folder: Path, most: int) -> ItemData:
     """Write items of a part of the data, spread over all of it, with their labels."""
     import numpy as np
 
@@ -82,17 +82,17 @@ def _part(run: Run, settings: ExportConfig, part: str, folder: Path, most: int) 
     return _written(folder, pixels, labels)
 
 
-def _written(folder: Path, pixels: "NDArray[np.uint8]", labels: "NDArray[np.int64] | None" = None) -> Json:
+def _written(folder: Path, pixels: "NDArray[np.uint8]", labels: "NDArray[np.int64] | None" = None) -> ItemData:
     import numpy as np
 
     np.save(folder / "items.npy", pixels, allow_pickle=False)
     if labels is None:
-        return {"x": str(folder / "items.npy")}
+        return ItemData(x=str(folder / "items.npy"))
     np.save(folder / "item_labels.npy", labels, allow_pickle=False)
-    return {"x": str(folder / "items.npy"), "labels": str(folder / "item_labels.npy")}
+    return ItemData(x=str(folder / "items.npy"), labels=str(folder / "item_labels.npy"))
 
 
-def _gray(given: str, shape: tuple[int, ...], style: str, folder: Path, most: int) -> Json:
+def _gray(given: str, shape: tuple[int, ...], style: str, folder: Path, most: int) -> ItemData:
     import numpy as np
 
     inputs = grayscale.load(given, shape, style)
@@ -103,7 +103,7 @@ def _gray(given: str, shape: tuple[int, ...], style: str, folder: Path, most: in
 def _photos(given: str | None, size: tuple[int, int], resize: str) -> Write:
     """Photos of a file or folder that the user names; the two that come with scikit-learn where none is."""
 
-    def write(folder: Path, most: int) -> Json:
+    def write(folder: Path, most: int) -> ItemData:
         import numpy as np
 
         if given is None:

@@ -5,7 +5,7 @@ from types import TracebackType
 from typing import TYPE_CHECKING, Self
 
 from zoo.core import csv_files
-from zoo.runs.records import Json
+from zoo.protocol.request import FeaturesPart
 from zoo.runs.result import Run
 from zoo.tasks import summaries
 from zoo.tasks.image_classification.photo_stream import Picture
@@ -18,9 +18,9 @@ if TYPE_CHECKING:
 FILE, NAMES = "features.npy", "features.csv"
 
 
-def part(folder: Path, layer: str | None) -> Json:
+def part(folder: Path, layer: str | None) -> FeaturesPart:
     """Return the part of a request that asks for features instead of probabilities."""
-    return {"features": {"layer": layer, "path": str(folder / FILE)}}
+    return FeaturesPart(layer=layer, path=str(folder / FILE))
 
 
 class FeatureNames(LeftOut):

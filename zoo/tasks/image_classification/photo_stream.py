@@ -22,8 +22,8 @@ from zoo.core import console
 from zoo.core.errors import ZooError
 from zoo.core.paths import existing_input, user_path
 from zoo.data.images import decode
-from zoo.execution.worker_process import Request
-from zoo.runs.event_log import Event
+from zoo.protocol.events import BatchEvent, Event, ReadyEvent
+from zoo.protocol.request import StreamPart
 
 if TYPE_CHECKING:
     import numpy as np
@@ -105,7 +105,7 @@ class PhotoStream:
             self._skip(photo)
         return False
 
-    def share(self, folder: Path, classes: int) -> Request:
+    def share(self, folder: Path, classes: int, items: int | None, precision: str) -> StreamPart:
         """Make the files that both sides map; what the worker has to know of them.
 
         Of 0 classes nothing comes back but how many pictures are done.
@@ -122,7 +122,11 @@ class PhotoStream:
         )
         for slot in range(SLOTS):
             self._free.put(slot)
-        return {name: str(path) for name, path in paths.items()} | {"shape": list(shape), "classes": classes}
+        probabilities = str(paths["probabilities"]) if classes else None
+        return StreamPart(
+            pixels=str(paths["pixels"]), probabilities=probabilities, shape=list(shape), classes=classes,
+            items=items, precision=precision,
+        )  # fmt: skip
 
     # -- what the runner calls
 
@@ -133,10 +137,10 @@ class PhotoStream:
 
     def event(self, event: Event) -> None:
         """Take what an event says; the answers of a slot are handed on and the slot is free again."""
-        if event["event"] == "ready":
+        if isinstance(event, ReadyEvent):
             self._ready = time.monotonic()
-        elif event["event"] == "batch":
-            slot = event["slot"]
+        elif isinstance(event, BatchEvent) and event.slot is not None:
+            slot = event.slot
             for picture, probabilities in zip(self._waiting.pop(slot), self._answers[slot], strict=False):
                 self._take(picture, probabilities)
                 self.taken += 1

@@ -19,7 +19,8 @@ from zoo.data.training_set import TrainingSet
 from zoo.environments.machine import Machine
 from zoo.execution import worker_process
 from zoo.execution.execution import execute, raise_if_failed, request_of
-from zoo.execution.worker_process import Request
+from zoo.protocol.events import DoneEvent
+from zoo.protocol.request import InferPart, ItemData, Request
 from zoo.runs import records, tables
 from zoo.runs.context import RunContext, create_context, refuse_without_keras
 from zoo.runs.lifecycle import record_outcome, start_run
@@ -170,24 +171,19 @@ def _infer_request(context: RunContext[InferConfig], run: Run, inputs: Inputs, t
     if inputs.labels is not None:
         np.save(labels, inputs.labels, allow_pickle=False)
     wanted = context.settings.wants_features
-    features = feature_writer.part(context.folder, context.settings.output.layer) if wanted else {}
-    return (
-        request_of(context, trained, "predict")
-        | features
-        | {
-            "weights": str(run.folder / "weights.npz"),
-            "data": {"x": str(pixels), "y": None if inputs.labels is None else str(labels)},
-            "infer": {"batch_size": context.settings.batch_size or USUAL_BATCH},
-        }
-    )
+    request = request_of(context, trained, "predict", run.folder / "weights.npz")
+    request.features = feature_writer.part(context.folder, context.settings.output.layer) if wanted else None
+    request.data = ItemData(x=str(pixels), labels=None if inputs.labels is None else str(labels))
+    request.infer = InferPart(batch_size=context.settings.batch_size or USUAL_BATCH)
+    return request
 
 
 def _keep_predictions(
     context: RunContext[Settings], outcome: worker_process.Outcome, inputs: Inputs, run: Run
 ) -> None:
     raise_if_failed(context, outcome)
-    if "features" in outcome.done:
-        _keep_names(context, outcome, inputs)
+    if outcome.done and outcome.done.features:
+        _keep_names(context, outcome.done, inputs)
     path = context.folder / "probabilities.npy"
     if path.is_file():
         import numpy as np
@@ -198,10 +194,10 @@ def _keep_predictions(
         tables.write_predictions(context.folder / "predictions.csv", names, classes, probabilities)
 
 
-def _keep_names(context: RunContext[Settings], outcome: worker_process.Outcome, inputs: Inputs) -> None:
-    context.record.update({"features": outcome.done["features"]})
+def _keep_names(context: RunContext[Settings], done: DoneEvent, inputs: Inputs) -> None:
+    context.record.update({"features": done.features})
     with feature_writer.FeatureNames(context.folder) as names:
-        for name in inputs.names[: outcome.done["metrics"]["items"]]:
+        for name in inputs.names[: done.metrics["items"]]:
             names.add(name)
 
 

@@ -12,6 +12,7 @@ from zoo.core.errors import ZooError
 from zoo.environments import selection, stacks
 from zoo.environments.machine import Machine
 from zoo.execution.execution import execute, raise_if_failed, request_of
+from zoo.protocol.request import FeaturesPart
 from zoo.runs.context import RunContext
 from zoo.runs.lifecycle import record_outcome, start_run
 from zoo.runs.records import Json
@@ -66,7 +67,7 @@ def fastest(overrides: Overrides, here: Machine) -> Overrides:
         usable = [row.name for row in owners if selection.evaluate(row, here, available, stack).stack]
         is_decided = len(owners) == 1 and usable
         return overrides.with_("machine", {"backend": usable[0]}) if is_decided else overrides
-    if overrides.get("backend.python") or selection.select(None, here).required_device != "cpu":
+    if overrides.get("backend.python") or selection.select(None, here).device_kind != "cpu":
         return overrides
     (row,) = (row for row in selection.load_all() if row.name == "openvino")
     if selection.evaluate(row, here, available).stack is None:
@@ -118,7 +119,7 @@ def ask(
     classifier: Classifier,
     stream: PhotoStream,
     count: int | None,
-    features: Json | None = None,
+    features: FeaturesPart | None = None,
 ) -> None:
     """Let the worker answer for every image of a stream.
 
@@ -133,17 +134,17 @@ def ask(
     try:
         if not stream.prime():
             raise ZooError("None of the pictures can be used", f"{context.folder / 'skipped.csv'} says why.")
-        shared = stream.share(context.folder, 0 if features else len(classifier.classes))
-        request = request_of(context, classifier.model, "predict_stream") | {
-            "weights": str(classifier.weights) if classifier.weights else None,
-            "stream": shared | {"items": count, "precision": settings.precision},
-        }
-        outcome = execute(context, request | (features or {}), feed=stream)
+        request = request_of(context, classifier.model, "predict_stream", classifier.weights)
+        classes = 0 if features else len(classifier.classes)
+        request.stream = stream.share(context.folder, classes, count, settings.precision)
+        request.features = features
+        outcome = execute(context, request, feed=stream)
     finally:
         stream.close()
     context.record.host_peak_memory_bytes = _peak_bytes()
     raise_if_failed(context, outcome)
-    context.record.update({"features": outcome.done["features"]} if "features" in outcome.done else {})
+    if outcome.done and outcome.done.features:
+        context.record.features = outcome.done.features
     if stream.taken:
         context.record.metrics |= {
             "end_to_end_s": round(stream.end_to_end_s, 4),

@@ -15,9 +15,10 @@ from zoo.data.training_set import TrainingSet
 from zoo.environments.machine import Machine
 from zoo.execution import worker_process
 from zoo.execution.execution import execute, raise_if_failed, request_of
+from zoo.protocol.events import ArtifactEvent, Event, StartEvent
+from zoo.protocol.request import AugmentPart, FineTunePart, FreezePart, ImageData, ImageTrainPart, Request
 from zoo.runs import plots, promises
 from zoo.runs.context import RunContext, create_training_context
-from zoo.runs.event_log import Event
 from zoo.runs.history import History, title
 from zoo.runs.lifecycle import record_outcome, set_data, start_run
 from zoo.runs.records import Json
@@ -108,25 +109,28 @@ def _weights(context: RunContext[TrainConfig]) -> pretrained.PretrainedWeights |
 
 def _train_request(
     context: RunContext[TrainConfig], material: TrainingSet, weights: pretrained.PretrainedWeights | None
-) -> dict[str, Any]:
+) -> Request:
     settings = context.settings
-    request = request_of(context, settings.model, "train_image_classifier")
     classes = len(material.class_names)
-    request["model"]["args"] |= {"input_shape": list(material.input_shape), "classes": classes}
+    arguments: Json = {"input_shape": list(material.input_shape), "classes": classes}
     by_keras = application.loads_imagenet(settings.model, settings.weights)
     if by_keras:
-        request["model"]["args"]["weights"] = settings.weights
+        arguments["weights"] = settings.weights
     scaling = material.normalization or (weights.network.scaling if weights and weights.network else None)
     if scaling:
-        request["model"]["args"]["normalise"] = scaling
-    alike = {"classes": classes, "balance": settings.data.balance, "augment": dataclasses.asdict(settings.augment)}
-    return request | {
-        "train": dataclasses.asdict(settings.trainer) | {"seed": settings.seed},
-        "fine_tune": dataclasses.asdict(settings.fine_tune) if weights or by_keras else None,
-        "freeze": dataclasses.asdict(settings.freeze),
-        "data": training_set.save(material, context.folder) | alike,
-        "weights": str(weights.npz) if weights else None,
-    }
+        arguments["normalise"] = scaling
+    npz = weights.npz if weights else None
+    request = request_of(context, settings.model, "train_image_classifier", npz, arguments)
+    request.train = ImageTrainPart(**dataclasses.asdict(settings.trainer), seed=settings.seed)
+    request.fine_tune = FineTunePart(**dataclasses.asdict(settings.fine_tune)) if weights or by_keras else None
+    request.freeze = FreezePart(**dataclasses.asdict(settings.freeze))
+    request.data = ImageData(
+        **training_set.save(material, context.folder),
+        classes=classes,
+        balance=settings.data.balance,
+        augment=AugmentPart(**dataclasses.asdict(settings.augment)),
+    )
+    return request
 
 
 class _Beside:
@@ -139,9 +143,9 @@ class _Beside:
     def watch(self, event: Event) -> None:
         """Take note of an event of the worker."""
         self._history.watch(event)
-        if event["event"] == "start":
+        if isinstance(event, StartEvent):
             self._judgement = None
-        elif event["event"] == "artifact" and event["kind"] == "judged":
+        elif isinstance(event, ArtifactEvent) and event.kind == "judged":
             # What goes wrong here must not end the worker: it goes wrong again in `finish`, where it is told.
             with contextlib.suppress(Exception):
                 self._judgement = self._judged()

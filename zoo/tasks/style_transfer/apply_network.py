@@ -16,6 +16,7 @@ from zoo.core.files import check_writable, storage_error
 from zoo.core.paths import user_path
 from zoo.data.images import decode, files, video
 from zoo.execution.execution import execute, raise_if_failed, request_of
+from zoo.protocol.request import RestylePart
 from zoo.runs.context import RunContext, create_context, refuse_without_keras
 from zoo.runs.lifecycle import record_outcome, start_run
 from zoo.runs.records import Json
@@ -205,17 +206,15 @@ def _restyle(
     try:
         pictures = pipeline.ImagePipeline(plan, folder, settings.size)
         with pictures.queue:
-            restyle = {
-                "exchange": str(folder),
-                "tile": settings.tile,
-                "precision": settings.precision,
-                "items": len(plan),
-                "strength": settings.strength,
-                "colors": settings.colors,
-                **_handed_over(folder, styles, settings.style_weights),
-            }
-            request = request_of(context, {"name": context.record.model} | size, "apply_style_network")
-            outcome = execute(context, request | {"weights": str(weights), "restyle": restyle}, pictures.take)
+            request = request_of(context, {"name": context.record.model} | size, "apply_style_network", weights)
+            paintings = _handed_over(folder, styles)
+            shares = settings.style_weights or [1.0] * len(styles)
+            request.restyle = RestylePart(
+                exchange=str(folder), tile=settings.tile, precision=settings.precision, items=len(plan),
+                strength=settings.strength, colors=settings.colors, paintings=paintings,
+                shares=[each / sum(shares) for each in shares],
+            )  # fmt: skip
+            outcome = execute(context, request, pictures.take)
             pictures.close()
     finally:
         shutil.rmtree(folder, ignore_errors=True)
@@ -229,18 +228,17 @@ def _restyle(
         raise ZooError(f"{name} cannot be used: {reason}", KINDS)
 
 
-def _handed_over(folder: Path, styles: "list[Bytes]", weights: list[float]) -> Json:
-    """Lay down the paintings for the worker; their shares sum to 1."""
+def _handed_over(folder: Path, styles: "list[Bytes]") -> list[str]:
+    """Write the paintings for the worker; return their paths."""
     import numpy as np
 
-    weights = weights or [1.0] * len(styles)
     places = [folder / f"painting_{index}.npy" for index in range(len(styles))]
     for place, painting in zip(places, styles, strict=True):
         try:
             np.save(place, painting, allow_pickle=False)
         except OSError as error:
             raise storage_error("write", place, error) from error
-    return {"paintings": [str(place) for place in places], "shares": [each / sum(weights) for each in weights]}
+    return [str(place) for place in places]
 
 
 def _words(record: Json) -> list[str]:

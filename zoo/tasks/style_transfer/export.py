@@ -7,8 +7,8 @@ from zoo.core import console
 from zoo.core.errors import ZooError
 from zoo.core.paths import user_path
 from zoo.data.sources import bundled_photos
+from zoo.protocol.request import ItemData
 from zoo.runs.context import create_context
-from zoo.runs.records import Json
 from zoo.runs.result import Run
 from zoo.tasks import exporting
 from zoo.tasks.image_classification import photo_stream
@@ -45,7 +45,7 @@ def export(overrides: Overrides) -> Run:
     return exporting.export(context, subject)
 
 
-def _pictures(given: str | None, folder: Path, most: int) -> Json:
+def _pictures(given: str | None, folder: Path, most: int) -> ItemData:
     """Write pictures, their sides multiples of 4."""
     import numpy as np
 
@@ -72,7 +72,7 @@ def _pictures(given: str | None, folder: Path, most: int) -> Json:
         written.append(path_of)
     if not written:
         raise ZooError(f"No picture of {given} can be used", photo_stream.KINDS)
-    return {"x": written}
+    return ItemData(pictures=written)
 
 
 EXPORT = exporting.command("restyle", export)

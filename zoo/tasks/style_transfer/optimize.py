@@ -2,7 +2,7 @@
 
 import contextlib
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from zoo.config.overrides import Overrides
 from zoo.config.schemas.style_transfer import StyleConfig
@@ -12,6 +12,7 @@ from zoo.core.files import file_sha256, storage_error
 from zoo.data.images import files
 from zoo.execution import worker_process
 from zoo.execution.execution import execute, raise_if_failed, request_of
+from zoo.protocol.request import FeatureNetworkPart, LayersPart, LossWeightsPart, Request, StylePart, StyleSize
 from zoo.runs import plots
 from zoo.runs.context import RunContext, create_training_context
 from zoo.runs.lifecycle import record_outcome, set_data, start_run
@@ -25,9 +26,6 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     Bytes = NDArray[np.uint8]
-
-# Settings that the worker takes as they are.
-KEPT = ("optimizer", "rate", "every", "seed", "checkpoint_minutes")
 
 
 def train(overrides: Overrides) -> Run:
@@ -57,36 +55,39 @@ def _request(
     settings: StyleConfig,
     job: inputs.StyleInputs,
     features: feature_networks.FeatureNetwork,
-) -> dict[str, Any]:
+) -> Request:
     work_dir = context.folder / "work"
     work_dir.mkdir(exist_ok=True)
     if features.arrays is not None:
         feature_networks.write(work_dir / "features.npz", features)
     # A former result is as fine already as it is to become.
     long_side = [job.long_side] if job.start else images.sizes(job.long_side, settings.min_size)
-    style = {
-        "features": {
-            "network": features.network,
-            "weights": str(work_dir / "features.npz") if features.arrays is not None else None,
-            "seed": settings.seed,
-            "precision": settings.precision,
-        },
-        "layers": {"style": settings.layers.style, "content": settings.layers.content},
-        "weights": dict(vars(settings.strength)),
-        "shares": job.shares,
-        "sizes": [
+    request = request_of(context, settings.model, "optimize_style")
+    request.style = StylePart(
+        features=FeatureNetworkPart(
+            network=features.network,
+            weights=str(work_dir / "features.npz") if features.arrays is not None else None,
+            seed=settings.seed,
+            precision=settings.precision,
+        ),
+        layers=LayersPart(**vars(settings.layers)),
+        strength=LossWeightsPart(**vars(settings.strength)),
+        shares=job.shares,
+        sizes=[
             _laid_down(work_dir, job, edge, settings.steps * 2 ** (len(long_side) - 1 - index), settings.style_scale)
             for index, edge in enumerate(long_side)
         ],
-        "start": settings.start if job.start is None else "picture",
-        **{key: getattr(settings, key) for key in KEPT},
-    }
-    return request_of(context, settings.model, "optimize_style") | {"style": style}
+        start=settings.start if job.start is None else "picture",
+        optimizer=settings.optimizer,
+        rate=settings.rate,
+        every=settings.every,
+        seed=settings.seed,
+        checkpoint_minutes=settings.checkpoint_minutes,
+    )
+    return request
 
 
-def _laid_down(
-    folder: Path, job: inputs.StyleInputs, long_side: int, steps: int, style_scale: float
-) -> dict[str, Any]:
+def _laid_down(folder: Path, job: inputs.StyleInputs, long_side: int, steps: int, style_scale: float) -> StyleSize:
     """The arrays of one size, as files for the worker."""
     import numpy as np
 
@@ -103,16 +104,16 @@ def _laid_down(
     # A style is as large as the photo in area, so that a panorama meets no strokes as long as itself.
     edge = (rows * columns) ** 0.5 * style_scale
     styles = [_style_of(style.pixels, edge) for style in job.styles]
-    return {
-        "content": keep("content", content),
-        "styles": [keep(f"style{index}", pixels) for index, pixels in enumerate(styles)],
-        "masks": [
+    return StyleSize(
+        content=keep("content", content),
+        styles=[keep(f"style{index}", pixels) for index, pixels in enumerate(styles)],
+        masks=[
             None if mask is None else keep(f"mask{index}", images.sized(mask, rows, columns))
             for index, mask in enumerate(job.masks)
         ],
-        "start": keep("start", images.sized(job.start.pixels, rows, columns)) if job.start else None,
-        "steps": steps,
-    }
+        start=keep("start", images.sized(job.start.pixels, rows, columns)) if job.start else None,
+        steps=steps,
+    )
 
 
 def _style_of(pixels: "Bytes", edge: float) -> "Bytes":

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 from zoo.core import console
 from zoo.data.images import decode, files, video
 from zoo.execution.array_queue import ArrayQueue
-from zoo.runs.event_log import Event
+from zoo.protocol.events import ArtifactEvent, Event
 from zoo.tasks.style_transfer import images
 
 if TYPE_CHECKING:
@@ -66,13 +66,13 @@ class ImagePipeline:
 
     def take(self, event: Event) -> None:
         """Encode a result that the worker announces."""
-        if event["event"] != "artifact" or event.get("kind") != "picture":
+        if not isinstance(event, ArtifactEvent) or event.kind != "picture" or event.index is None:
             return
-        film = self._owners.pop(int(event["index"]))
+        film = self._owners.pop(event.index)
         if film is not self._film:
             self._finish()
             self._film = film
-        film.done.append(Path(event["path"]))
+        film.done.append(Path(event.path))
         if film.clip is not None:
             self._write_frame(film)
         elif len(film.done) == max(1, len(film.metadata.durations)):

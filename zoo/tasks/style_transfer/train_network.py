@@ -21,9 +21,10 @@ from zoo.data.images import files as image_files
 from zoo.data.sources import bundled_photos
 from zoo.execution.array_queue import ArrayQueue
 from zoo.execution.execution import execute, raise_if_failed, request_of
+from zoo.protocol.events import ArtifactEvent, Event
+from zoo.protocol.request import FeatureNetworkPart, LayersPart, LossWeightsPart, StyleTrainPart
 from zoo.runs import tables
 from zoo.runs.context import RunContext, create_training_context
-from zoo.runs.event_log import Event
 from zoo.runs.lifecycle import record_outcome, set_data, start_run
 from zoo.runs.result import Run
 from zoo.tasks.style_transfer import apply_network, export, images, patches
@@ -58,21 +59,23 @@ def train(overrides: Overrides) -> Run:
     painting, files = _painting(settings), _files(settings.photos)
     start = _start(context)
     chosen = feature_networks.choose(settings.features, settings.feature_weights)
-    features = {"network": chosen.network, "seed": settings.seed, "weights": None, **_layers(chosen)}
-    features["precision"] = settings.precision
+    layers = _layers(chosen)
+    features = FeatureNetworkPart(
+        network=chosen.network, seed=settings.seed, weights=None, precision=settings.precision
+    )
     start_run(context, [MODEL, context.choice.backend.name])
     with record_outcome(context):
         data: dict[str, Any] = {"name": settings.photos or "scikit-learn's photos", "train_items": len(files)}
         data |= {"style": str(painting.path), "sha256": _checksum([painting.path, *files])}
         set_data(context, data | {"starts_from": settings.weights})
         if chosen.arrays is not None:
-            features["weights"] = str(context.folder / "features.npz")
+            features.weights = str(context.folder / "features.npz")
             feature_networks.write(context.folder / "features.npz", chosen)
         _store(context.folder / "painting.npy", painting.pixels)
         if start is not None:
             io.write(context.folder / START, start)
-        context.record.features = features | {"source": chosen.source}
-        _work(context, files, features)
+        context.record.features = features.to_json() | layers.to_json() | {"source": chosen.source}
+        _work(context, files, features, layers)
     return context.result
 
 
@@ -129,20 +132,20 @@ def _files(photos: str | None) -> list[Path]:
     return files
 
 
-def _layers(chosen: feature_networks.FeatureNetwork) -> dict[str, list[str]]:
+def _layers(chosen: feature_networks.FeatureNetwork) -> LayersPart:
     """The layers of a feature network that are compared, as far as its weights reach."""
-    layers = LAYERS[chosen.network]
+    layers = LayersPart(**LAYERS[chosen.network])
     if chosen.arrays is None:
         return layers
     available = {name.split("/")[0].split("_squeeze")[0] for name in chosen.arrays}
-    missing = [layer for layer in layers["style"] if layer not in available]
+    missing = [layer for layer in layers.style if layer not in available]
     if missing:
         console.warn(f"The weights have no {listed(missing)}: the style is judged without")
-    if not set(layers["content"]) <= available or len(missing) == len(layers["style"]):
+    if not set(layers.content) <= available or len(missing) == len(layers.style):
         raise ZooError(
-            f"{chosen.source} holds too little of {chosen.network}", f"It must reach to {layers['content'][-1]}."
+            f"{chosen.source} holds too little of {chosen.network}", f"It must reach to {layers.content[-1]}."
         )
-    return {"style": [layer for layer in layers["style"] if layer not in missing], "content": layers["content"]}
+    return layers.replace(style=[layer for layer in layers.style if layer not in missing])
 
 
 def _store(path: Path, array: Any) -> None:
@@ -154,27 +157,30 @@ def _store(path: Path, array: Any) -> None:
         raise storage_error("write", path, error) from error
 
 
-def _work(context: RunContext[StyleNetworkConfig], files: list[Path], features: dict[str, Any]) -> None:
+def _work(
+    context: RunContext[StyleNetworkConfig], files: list[Path], features: FeatureNetworkPart, layers: LayersPart
+) -> None:
     settings, trainer = context.settings, context.settings.trainer
 
     def feed(queue: ArrayQueue) -> None:
         patches.feed(queue, files, trainer.size, trainer.batch_size, trainer.steps, settings.seed)
 
     def watch(event: Event) -> None:
-        if event["event"] == "artifact" and event.get("kind") == "batch":
+        if isinstance(event, ArtifactEvent) and event.kind == "batch":
             queue.task_done()
-        elif event["event"] == "artifact" and event.get("kind") == "sample":
-            _keep_sample(Path(event["path"]))
+        elif isinstance(event, ArtifactEvent) and event.kind == "sample":
+            _keep_sample(Path(event.path))
 
     inbox = Path(tempfile.mkdtemp(prefix="batches-", dir=context.folder))
     try:
         with ArrayQueue(inbox, patches.AHEAD, feed) as queue:
-            train = dataclasses.asdict(trainer) | {"seed": settings.seed, "features": features, "inbox": str(inbox)}
-            train |= {"strength": vars(settings.strength), "painting": str(context.folder / "painting.npy")}
-            request = request_of(context, settings.model, "train_style_network")
-            if settings.weights is not None:
-                request |= {"weights": str(context.folder / START)}
-            outcome = execute(context, request | {"train": train}, watch)
+            start = None if settings.weights is None else context.folder / START
+            request = request_of(context, settings.model, "train_style_network", start)
+            request.train = StyleTrainPart(
+                **dataclasses.asdict(trainer), seed=settings.seed, features=features, layers=layers, inbox=str(inbox),
+                strength=LossWeightsPart(**vars(settings.strength)), painting=str(context.folder / "painting.npy"),
+            )  # fmt: skip
+            outcome = execute(context, request, watch)
     finally:
         shutil.rmtree(inbox, ignore_errors=True)
         (context.folder / START).unlink(missing_ok=True)

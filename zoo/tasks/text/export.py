@@ -9,6 +9,7 @@ from zoo.config.schemas.export import ExportConfig
 from zoo.config.tasks import Command
 from zoo.core.errors import ZooError
 from zoo.data.text import dataset, tokenization
+from zoo.protocol.request import ItemData
 from zoo.runs.context import create_context
 from zoo.runs.records import Json
 from zoo.runs.result import Run
@@ -16,7 +17,7 @@ from zoo.tasks import exporting, trained_run
 from zoo.tasks.text import inputs as text_inputs
 from zoo.tasks.text import predict, trained_text
 
-Write = Callable[[Run, TestData, str, Path, int], Json]
+Write = Callable[[Run, TestData, str, Path, int], ItemData]
 
 
 def export_classifier(overrides: Overrides) -> Run:
@@ -74,7 +75,7 @@ def _refuse_other_items(settings: ExportConfig) -> None:
             raise ZooError(f"{key}={value}: models of texts are compared on texts of their run", f"Leave {key}= out.")
 
 
-def _texts(source: Run, asked: TestData, part: str, folder: Path, most: int) -> Json:
+def _texts(source: Run, asked: TestData, part: str, folder: Path, most: int) -> ItemData:
     """Write tokens of texts, spread over all of a part."""
     inputs = text_inputs.part_of(asked, source, part)
     count = len(inputs.tokens)
@@ -85,16 +86,16 @@ def _texts(source: Run, asked: TestData, part: str, folder: Path, most: int) -> 
     )
     labels = None if inputs.labels is None else inputs.labels[list(chosen)]
     few = text_inputs.Inputs([], [], [inputs.tokens[number] for number in chosen], labels, {})
-    return dict(predict.save(folder, few))
+    return predict.save(folder, few)
 
 
-def _tokens(source: Run, asked: TestData, part: str, folder: Path, most: int) -> Json:
+def _tokens(source: Run, asked: TestData, part: str, folder: Path, most: int) -> ItemData:
     """Write the first tokens of a part of the run's text."""
     import numpy as np
 
     tokens, _ = trained_text.tokens_of(source, asked, part)
     np.save(folder / "items.npy", np.array(tokens[:most], np.int32), allow_pickle=False)
-    return {"x": str(folder / "items.npy")}
+    return ItemData(x=str(folder / "items.npy"))
 
 
 CLASSIFIER = exporting.command("text_classifier", export_classifier)

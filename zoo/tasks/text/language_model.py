@@ -1,7 +1,5 @@
 """Language models: training one on a text, and letting it go on with another."""
 
-from typing import Any
-
 from zoo.config.overrides import Overrides
 from zoo.config.schemas.common import Settings
 from zoo.config.schemas.language_modelling import GenerateConfig, LanguageTrainConfig
@@ -11,6 +9,7 @@ from zoo.core.errors import ZooError, counted
 from zoo.data.text import dataset, tokenization
 from zoo.execution import worker_process
 from zoo.execution.execution import execute, raise_if_failed, request_of
+from zoo.protocol.request import GeneratePart, TokenData
 from zoo.runs import records
 from zoo.runs.context import RunContext, create_context, create_training_context, refuse_without_keras
 from zoo.runs.lifecycle import record_outcome, set_data, start_run
@@ -47,8 +46,8 @@ def train(overrides: Overrides) -> Run:
         sizes = {f"{name}_items": end - begin for name, (begin, end) in parts.items()}
         set_data(context, training.record_of(prepared, settings) | sizes | {"test_items": 0})
         context.record.weights = start.record
-        request = training.request_for(context, prepared, "train_language_model") | {"weights": start.npz}
-        request["data"]["parts"] = parts
+        request = training.request_for(context, prepared, "train_language_model", start.npz, {})
+        request.data = TokenData(tokens=str(prepared.folder / "tokens.npy"), parts=parts)
         training.train_and_judge(context, request)
     return context.result
 
@@ -69,11 +68,17 @@ def infer(overrides: Overrides) -> Run:
     with record_outcome(context):
         context.record.model, context.record.trained_run = trained["name"], str(source.folder)
         context.record.data = {"name": "prompt", "what": "tokens", "items": len(tokens), "prompt": settings.prompt}
-        request = request_of(context, trained["args"] | {"name": trained["name"]}, "generate_text")
-        request |= {"weights": str(source.folder / "weights.npz"), "pieces": tokenizer.token_bytes()}
-        chosen = ("length", "temperature", "top_k", "top_p", "seed")
-        request["infer"] = {key: getattr(settings, key) for key in chosen}
-        request["infer"] |= {"tokens": tokens, "prompt": settings.prompt}
+        request = request_of(context, trained, "generate_text", source.folder / "weights.npz")
+        request.pieces = tokenizer.token_bytes()
+        request.generate = GeneratePart(
+            tokens=tokens,
+            prompt=settings.prompt,
+            length=settings.length,
+            temperature=settings.temperature,
+            top_k=settings.top_k,
+            top_p=settings.top_p,
+            seed=settings.seed,
+        )
         _keep(context, execute(context, request), settings.prompt)
     return context.result
 
@@ -100,7 +105,7 @@ def prompt_tokens(tokenizer: tokenization.Tokenizer, prompt: str) -> list[int]:
 
 def _keep(context: RunContext[Settings], outcome: worker_process.Outcome, prompt: str) -> None:
     raise_if_failed(context, outcome)
-    generated: Any = outcome.done.get("text", "")
+    generated = outcome.done.text if outcome.done else ""
     (context.folder / GENERATED).write_text(prompt + generated, encoding="utf-8")
 
 

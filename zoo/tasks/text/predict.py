@@ -2,7 +2,6 @@
 
 import json
 from pathlib import Path
-from typing import Any
 
 from zoo.config.overrides import Overrides
 from zoo.config.schemas.common import Settings
@@ -11,6 +10,7 @@ from zoo.config.tasks import Command
 from zoo.core import console, csv_files
 from zoo.data.text import dataset, tokenization
 from zoo.execution.execution import execute, raise_if_failed, request_of
+from zoo.protocol.request import InferPart, ItemData
 from zoo.runs import tables
 from zoo.runs.context import RunContext, create_context, refuse_without_keras
 from zoo.runs.lifecycle import record_outcome, start_run
@@ -45,9 +45,8 @@ def infer(overrides: Overrides) -> Run:
         context.record.model, context.record.trained_run = trained["name"], str(source.folder)
         context.record.data = inputs.record
         csv_files.write_skipped(context.folder / "skipped.csv", inputs.skipped)
-        request = request_of(context, trained["args"] | {"name": trained["name"]}, "predict_text")
-        request |= {"weights": str(source.folder / "weights.npz"), "data": save(context.folder, inputs)}
-        request["infer"] = {"batch_size": settings.batch_size}
+        request = request_of(context, trained, "predict_text", source.folder / "weights.npz")
+        request.data, request.infer = save(context.folder, inputs), InferPart(batch_size=settings.batch_size)
         outcome = execute(context, request)
         raise_if_failed(context, outcome)
         _keep(context, inputs, source.record["data"]["class_names"])
@@ -75,16 +74,18 @@ def _warn_of_unknown_words(inputs: Inputs, tokenizer: tokenization.Tokenizer) ->
         console.warn(f"No word of {texts} is in the vocabulary of the run: such an answer means little")
 
 
-def save(folder: Path, inputs: Inputs) -> dict[str, str | None]:
+def save(folder: Path, inputs: Inputs) -> ItemData:
     """Write what was asked beside what is answered."""
     import numpy as np
 
     offsets = np.cumsum([0, *(len(each) for each in inputs.tokens)], dtype=np.int64)
-    arrays: dict[str, Any] = {"tokens": np.concatenate(inputs.tokens), "offsets": offsets, "labels": inputs.labels}
-    for name, array in arrays.items():
-        if array is not None:
-            np.save(folder / f"inputs_{name}.npy", array, allow_pickle=False)
-    return {name: None if array is None else str(folder / f"inputs_{name}.npy") for name, array in arrays.items()}
+    data = ItemData(tokens=str(folder / "inputs_tokens.npy"), offsets=str(folder / "inputs_offsets.npy"))
+    np.save(str(data.tokens), np.concatenate(inputs.tokens), allow_pickle=False)
+    np.save(str(data.offsets), offsets, allow_pickle=False)
+    if inputs.labels is not None:
+        data.labels = str(folder / "inputs_labels.npy")
+        np.save(data.labels, inputs.labels, allow_pickle=False)
+    return data
 
 
 def _keep(context: RunContext[Settings], inputs: Inputs, classes: list[str]) -> None:

@@ -9,6 +9,7 @@ from zoo.core import console
 from zoo.core.errors import ZooError, counted
 from zoo.data.text import encodings, files, tokenization
 from zoo.execution.execution import execute, raise_if_failed, request_of
+from zoo.protocol.request import ItemData
 from zoo.runs.context import RunContext
 from zoo.runs.lifecycle import record_outcome, start_run
 from zoo.runs.records import Json
@@ -36,8 +37,8 @@ def score(context: RunContext[GenerateConfig], source: Run, tokenizer: tokenizat
         context.record.data = {"what": "tokens", "items": len(tokens) - 1, **record}
         path = context.folder / "inputs_tokens.npy"
         np.save(path, tokens.astype(np.int32), allow_pickle=False)
-        request = request_of(context, trained["args"] | {"name": trained["name"]}, "score_text")
-        request |= {"weights": str(source.folder / "weights.npz"), "data": {"tokens": str(path)}}
+        request = request_of(context, trained, "score_text", source.folder / "weights.npz")
+        request.data = ItemData(tokens=str(path))
         raise_if_failed(context, execute(context, request))
     return context.result
 

@@ -9,6 +9,7 @@ from zoo.config.schemas.text import TextTrainConfig, TextTraining
 from zoo.config.tasks import Command, Task
 from zoo.core import console, csv_files
 from zoo.data.text import dataset
+from zoo.protocol.request import TextData
 from zoo.runs.context import RunContext, create_training_context
 from zoo.runs.history import title
 from zoo.runs.lifecycle import record_outcome, set_data, start_run
@@ -45,10 +46,12 @@ def train(overrides: Overrides) -> Run:
         known = dataset.duplicates(texts, parts)
         context.record.data["duplicates"] = _tell_duplicates(known)
         context.record.weights = start.record
-        request = training.request_for(context, texts, "train_text_classifier")
-        request |= {"weights": start.npz, "pieces": texts.tokenizer.token_bytes()}
-        request["model"]["args"]["classes"] = len(texts.info.class_names)
-        request["data"]["split"] = str(context.folder / "split.npz")
+        arguments = {"classes": len(texts.info.class_names)}
+        request = training.request_for(context, texts, "train_text_classifier", start.npz, arguments)
+        request.pieces = texts.tokenizer.token_bytes()
+        tokens, offsets, labels = (str(texts.folder / f"{name}.npy") for name in ("tokens", "offsets", "labels"))
+        split = str(context.folder / "split.npz")
+        request.data = TextData(tokens=tokens, offsets=offsets, labels=labels, split=split)
         training.train_and_judge(context, request)
         context.record.judgement = _judgement(context, texts, parts, known)
         if settings.linear_baseline and context.result.metrics.get("test_accuracy") is not None:

@@ -7,7 +7,7 @@ from zoo.config.schemas.text import TextTraining
 from zoo.core import console
 from zoo.data.text import dataset
 from zoo.execution.execution import execute, raise_if_failed, request_of
-from zoo.execution.worker_process import Request
+from zoo.protocol.request import Request, TextTrainPart
 from zoo.runs import plots, promises
 from zoo.runs.context import RunContext
 from zoo.runs.history import History
@@ -51,18 +51,16 @@ def record_of(texts: dataset.TextDataset, settings: TextTraining) -> Json:
     }
 
 
-def request_for(context: RunContext[T], texts: dataset.TextDataset, module: str) -> Request:
+def request_for(
+    context: RunContext[T], texts: dataset.TextDataset, job: str, weights: str | None, arguments: Json
+) -> Request:
     """The request; the vocabulary goes into the run folder, which is all that inference needs."""
     texts.tokenizer.save(context.folder / dataset.VOCABULARY)
     settings = context.settings
-    request = request_of(context, settings.model, module)
-    request["model"]["args"] |= {"vocabulary": len(texts.tokenizer), "probabilities": True}
-    arrays = sorted(path for path in texts.folder.glob("*.npy"))
-    return request | {
-        "train": dataclasses.asdict(settings.trainer) | {"seed": settings.seed},
-        "data": {path.stem: str(path) for path in arrays},
-        "weights": None,
-    }
+    arguments = arguments | {"vocabulary": len(texts.tokenizer), "probabilities": True}
+    request = request_of(context, settings.model, job, weights, arguments)
+    request.train = TextTrainPart(**dataclasses.asdict(settings.trainer), seed=settings.seed)
+    return request
 
 
 def train_and_judge(context: RunContext[T], request: Request) -> None:

@@ -12,7 +12,7 @@ from zoo.worker import devices, weights
 from zoo.worker.benchmarks import flops, golden
 from zoo.worker.errors import UserError
 from zoo.worker.inference import predictors
-from zoo.worker.model import build
+from zoo.worker.model import build_model
 
 SEED = 1
 
@@ -31,11 +31,11 @@ class NetworkCase:
 
     def __init__(self, network, framework, precision="float32"):
         self._device = devices.load(framework)
-        self._answers, self._precision = network.get("golden") or {}, precision
-        self._arguments = network["model"]["args"]
+        self._answers, self._precision = network.golden or {}, precision
+        self._arguments = network.model.args
         predictors.prepare(self._device, precision)
         try:
-            self.model, self._preprocess = build({"model": network["model"]})
+            self.model, self._preprocess = build_model(network.model)
         finally:
             predictors.prepare(self._device, "float32")
         if self._answers:

@@ -3,6 +3,8 @@
 import os
 import sys
 
+from zoo.protocol.events import DeviceProof
+
 CAPABILITIES = {
     "modes": ("xla",),
     "variables": ("JAX_PLATFORMS",),
@@ -19,10 +21,10 @@ def choose(device, system):
     """Name the JAX platforms for a request, the one to compute on first.
 
     Args:
-        device: the request's device: ``promise`` and, where the user named one, ``id`` such as ``mps``.
+        device: the request's device: ``device_kind`` and, where the user named one, ``id`` such as ``mps``.
         system: as in ``sys.platform``.
     """
-    wanted = device.get("id") or {"cpu": "cpu", "gpu": "mps" if system == "darwin" else "cuda"}[device["promise"]]
+    wanted = device.id or {"cpu": "cpu", "gpu": "mps" if system == "darwin" else "cuda"}[device.device_kind]
     platform = wanted.split(":")[0]
     # Keras keeps some things on the CPU even then.
     return "cpu" if platform == "cpu" else platform + ",cpu"
@@ -36,12 +38,8 @@ def proof(device):
     product = jax.block_until_ready(jnp.matmul(jnp.ones((64, 64)), jnp.ones((64, 64))))
     (used,) = product.devices()
     kind = "cpu" if used.platform == "cpu" else "gpu"
-    return {
-        "name": str(used),
-        "kind": kind,
-        "proof": "matmul",
-        "description": "" if kind == "cpu" else used.device_kind,
-    }
+    described = "" if kind == "cpu" else used.device_kind
+    return DeviceProof(name=str(used), device_kind=kind, proof="matmul", description=described)
 
 
 def place(variable):

@@ -2,6 +2,7 @@
 
 import os
 
+from zoo.protocol.events import DeviceProof
 from zoo.worker.errors import UserError
 
 CAPABILITIES = {
@@ -39,12 +40,12 @@ def choose(device):
     """Name the kind of MLX device for a request, ``cpu`` or ``gpu``.
 
     Args:
-        device: the request's device: ``promise`` and, where the user named one, ``id``.
+        device: the request's device: ``device_kind`` and, where the user named one, ``id``.
 
     Raises:
         UserError: MLX has no device of this name.
     """
-    wanted = device.get("id") or device["promise"]
+    wanted = device.id or device.device_kind
     kind, _, number = wanted.partition(":")
     if kind not in ("cpu", "gpu") or number not in ("", "0"):
         raise UserError("MLX has no device %r; it has cpu and gpu" % wanted)
@@ -62,7 +63,7 @@ def proof(device):
         raise RuntimeError("MLX multiplied two matrices of ones and got %r" % float(product[0, 0]))
     name, kind = _default()
     description = str(mx.device_info().get("device_name", "")) if kind == "gpu" else ""
-    return {"name": name, "kind": kind, "proof": "matmul", "description": description}
+    return DeviceProof(name=name, device_kind=kind, proof="matmul", description=description)
 
 
 def place(variable):

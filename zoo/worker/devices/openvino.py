@@ -4,6 +4,7 @@ import threading
 
 import numpy as np
 
+from zoo.protocol.events import DeviceProof
 from zoo.worker.errors import UserError
 from zoo.worker.inference import openvino_transposes
 
@@ -75,7 +76,7 @@ def proof(device):
         raise RuntimeError("OpenVINO did not say where it multiplied the matrices")
     name = ", ".join(_used)
     kind = "cpu" if all(used.upper().startswith("CPU") for used in _used) else "gpu"
-    return {"name": name, "kind": kind, "proof": "matmul", "description": ""}
+    return DeviceProof(name=name, device_kind=kind, proof="matmul", description="")
 
 
 def predictor(predict, preprocess, shape):

@@ -6,6 +6,7 @@ Settings in the environment outrank ``~/.plaidml``, so nothing of the user's is 
 import logging
 import os
 
+from zoo.protocol.events import DeviceProof
 from zoo.worker.errors import UserError
 
 CAPABILITIES = {
@@ -55,16 +56,16 @@ def choose(ids, device):
 
     Args:
         ids: ids as PlaidML lists them, such as ``metal_amd_radeon_rx_570.0``.
-        device: the request's device: ``promise`` and, where the user named one, ``id``.
+        device: the request's device: ``device_kind`` and, where the user named one, ``id``.
     """
-    if device.get("id"):
-        if device["id"] not in ids:
-            raise UserError("PlaidML has no device %r; it has %s" % (device["id"], ", ".join(ids) or "none"))
-        return device["id"]
-    wanted = [name for name in ids if kind(name) == device["promise"]]
+    if device.id:
+        if device.id not in ids:
+            raise UserError("PlaidML has no device %r; it has %s" % (device.id, ", ".join(ids) or "none"))
+        return device.id
+    wanted = [name for name in ids if kind(name) == device.device_kind]
     if not wanted:
         raise UserError(
-            "PlaidML sees no %s; it sees %s" % (device["promise"].upper(), ", ".join(ids) or "no device at all")
+            "PlaidML sees no %s; it sees %s" % (device.device_kind.upper(), ", ".join(ids) or "no device at all")
         )
     return sorted(wanted, key=lambda name: (not name.startswith("metal_"), ids.index(name)))[0]
 
@@ -83,7 +84,7 @@ def proof(device):
     K.eval(K.dot(left, left))
     if not _opened:
         raise RuntimeError("PlaidML did not say which device it opened")
-    return {"name": _opened[-1], "kind": kind(_opened[-1]), "proof": "matmul", "description": ""}
+    return DeviceProof(name=_opened[-1], device_kind=kind(_opened[-1]), proof="matmul", description="")
 
 
 def place(variable):

@@ -2,6 +2,8 @@
 
 import os
 
+from zoo.protocol.events import DeviceProof
+
 CAPABILITIES = {
     "modes": ("graph", "xla"),
     "bfloat16_gains": ("classifiers",),
@@ -15,7 +17,7 @@ def start(device):
 
     Must run before Keras is imported.
     """
-    if device["promise"] == "cpu":
+    if device.device_kind == "cpu":
         os.environ["CUDA_VISIBLE_DEVICES"] = "-1"
     else:
         os.environ.setdefault("TF_FORCE_GPU_ALLOW_GROWTH", "true")
@@ -24,7 +26,7 @@ def start(device):
     if not _eager(tf):
         return
     gpus = tf.config.list_physical_devices("GPU")
-    if device["promise"] == "cpu":
+    if device.device_kind == "cpu":
         tf.config.set_visible_devices([], "GPU")
     else:
         for gpu in gpus:
@@ -37,7 +39,7 @@ def proof(device):
 
     name = _eager_device(tf) if _eager(tf) else _graph_device(tf)
     kind = "cpu" if "CPU" in name.upper() else "gpu"
-    return {"name": name, "kind": kind, "proof": "matmul", "description": _description(tf, kind)}
+    return DeviceProof(name=name, device_kind=kind, proof="matmul", description=_description(tf, kind))
 
 
 def place(variable):

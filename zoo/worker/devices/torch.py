@@ -2,6 +2,7 @@
 
 import os
 
+from zoo.protocol.events import DeviceProof
 from zoo.worker.errors import UserError
 
 CAPABILITIES = {
@@ -30,12 +31,12 @@ def choose(device, torch):
     """Name the PyTorch device for a request: the one asked for, else ``mps`` or ``cuda`` where a GPU is promised.
 
     Args:
-        device: the request's device: ``promise`` and, where the user named one, ``id``.
+        device: the request's device: ``device_kind`` and, where the user named one, ``id``.
         torch: the library, which says what it can use.
     """
-    if device.get("id"):
-        return device["id"]
-    if device["promise"] == "cpu":
+    if device.id:
+        return device.id
+    if device.device_kind == "cpu":
         return "cpu"
     mps = getattr(torch.backends, "mps", None)
     if mps is not None and mps.is_available():
@@ -69,7 +70,7 @@ def proof(device):
         )
     kind = "cpu" if product.device.type == "cpu" else "gpu"
     description = torch.cuda.get_device_name(product.device) if product.device.type == "cuda" else ""
-    return {"name": str(product.device), "kind": kind, "proof": "matmul", "description": description}
+    return DeviceProof(name=str(product.device), device_kind=kind, proof="matmul", description=description)
 
 
 def place(variable):

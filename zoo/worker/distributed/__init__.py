@@ -126,19 +126,19 @@ def join(request, rank, stop):
     Raises:
         UserError: the stack cannot do it, or the processes do not come together.
     """
-    settings = request.get("distributed")
+    settings = request.distributed
     if not settings:
         return None
-    framework, keras = request["device"]["framework"], request["stack"]["keras"]
+    framework, keras = request.device.framework, request.stack.keras
     # Keras inside of TensorFlow is Keras 2.
     if framework not in ENGINES or keras == "tf.keras":
         raise UserError(
             "distributed.processes=%d needs a stack of PyTorch, JAX or TensorFlow with Keras 3; this one computes"
-            " with %s and %s" % (settings["processes"], framework, keras)
+            " with %s and %s" % (settings.processes, framework, keras)
         )
     from zoo.worker.distributed import meeting
     from zoo.worker.distributed.group import Group
 
-    rows = meeting.meet(settings, request["run_dir"], rank)
+    rows = meeting.meet(settings, request.run_dir, rank)
     _current["group"] = Group(rank, settings, rows, stop, framework)
     return _current["group"]

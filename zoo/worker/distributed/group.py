@@ -19,7 +19,7 @@ import time
 
 import numpy as np
 
-from zoo import protocol
+from zoo.protocol.events import ERROR_KINDS, GROUP_BROKEN
 from zoo.worker.distributed import meeting
 from zoo.worker.errors import UserError, describe
 
@@ -63,7 +63,7 @@ class Group:
     """
 
     def __init__(self, rank, settings, rows, asked, engine):
-        self.rank, self.size, self.rows, self.settings = rank, settings["processes"], rows, settings
+        self.rank, self.size, self.rows, self.settings = rank, settings.processes, rows, settings
         self.hosts = [row["host"] for row in rows]
         self.stop, self.present, self.outputs = AgreedStop(), (0, 1), None
         self.engine = importlib.import_module("zoo.worker.distributed." + engine).Engine(self)
@@ -214,7 +214,7 @@ class Group:
         Raises:
             SilentError: a process has put nothing for so long, or the store, in the first process, is gone.
         """
-        text, key = json.dumps(value), "%s/%s/%d/%%d/%%d" % (self.settings["id"], topic, number)
+        text, key = json.dumps(value), "%s/%s/%d/%%d/%%d" % (self.settings.id, topic, number)
         pieces, values = [text[begin : begin + PIECE] for begin in range(0, len(text), PIECE)], []
         with _silence_of(0):  # it has the store
             for index, piece in enumerate([str(len(pieces)), *pieces]):
@@ -266,7 +266,7 @@ class Group:
         row = self.rows[rank]
         return "process %d of %d (process id %s on %s)" % (rank, self.size, row["pid"], row["host"])
 
-    def fail(self, message, kind=protocol.GROUP_BROKEN):
+    def fail(self, message, kind=GROUP_BROKEN):
         """Report why this process ends, and end it, whatever its main thread waits for; the first report counts."""
         with self._failing:
             if self._over:
@@ -280,7 +280,7 @@ class Group:
 
     def explain(self, error):
         """Report an error of the main thread; first give time to name the process from whose end it may follow."""
-        known = type(error).__name__ in protocol.ERROR_KINDS
+        known = type(error).__name__ in ERROR_KINDS
         if not known and (isinstance(error, SilentError) or _OF_ANOTHER.search(describe(error))):
             time.sleep(SILENT_S + 2 * BEAT_S)
         message = str(error) or type(error).__name__
@@ -292,7 +292,7 @@ class Group:
         self.gather_values(None)
         with self._failing:
             self._over = True
-        key = self.settings["id"] + "/left/%d"
+        key = self.settings.id + "/left/%d"
         with contextlib.suppress(Exception):  # a process that was named above may be gone by now, as it should
             if self.rank:
                 self.engine.put(key % self.rank, "")

@@ -29,11 +29,11 @@ def meet(settings, folder, rank):
     Raises:
         UserError: processes are missing, or the port is taken.
     """
-    host = settings["host"] or socket.gethostname()
-    about = {"host": host, "pid": os.getpid(), "port": _free_port(settings["port"] if rank == 0 else None)}
+    host = settings.host or socket.gethostname()
+    about = {"host": host, "pid": os.getpid(), "port": _free_port(settings.port if rank == 0 else None)}
     paths = _paths(settings, folder)
     save_json(paths[rank], dict(about, time=time.time()))
-    deadline = time.monotonic() + settings["join_s"]
+    deadline = time.monotonic() + settings.join_s
     while True:
         found = set(os.listdir(folder))  # a network file system may remember that a single file was missing
         missing = [str(number) for number, path in enumerate(paths) if os.path.basename(path) not in found]
@@ -43,7 +43,7 @@ def meet(settings, folder, rank):
             raise UserError(
                 "%d of %d processes came within %g s, as process %d on %s sees it; missing: %s. See worker_NUMBER.log"
                 " in the run folder; all machines must share %s"
-                % (len(paths) - len(missing), len(paths), settings["join_s"], rank, host, ", ".join(missing), folder)
+                % (len(paths) - len(missing), len(paths), settings.join_s, rank, host, ", ".join(missing), folder)
             )
         time.sleep(POLL_S)
     rows = [_read(path) for path in paths]
@@ -64,8 +64,8 @@ def leave(settings, folder):
 
 
 def _paths(settings, folder):
-    numbers = range(settings["processes"])
-    return [os.path.join(folder, ".meeting-%s-%d.json" % (settings["id"], number)) for number in numbers]
+    numbers = range(settings.processes)
+    return [os.path.join(folder, ".meeting-%s-%d.json" % (settings.id, number)) for number in numbers]
 
 
 def _free_port(wanted):

@@ -30,7 +30,7 @@ class Engine:
         import tensorflow
 
         group = self._group
-        threads = group.settings["threads"]
+        threads = group.settings.threads
         tensorflow.config.threading.set_intra_op_parallelism_threads(threads)
         tensorflow.config.threading.set_inter_op_parallelism_threads(threads)
         os.environ.pop("TF_CONFIG", None)

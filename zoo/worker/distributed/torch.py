@@ -32,9 +32,9 @@ class Engine:
         from torch import distributed
 
         group = self._group
-        torch.set_num_threads(group.settings["threads"])
+        torch.set_num_threads(group.settings.threads)
         on_cuda = os.environ.get("KERAS_TORCH_DEVICE", "cpu").startswith("cuda")
-        if group.settings["host"] == "127.0.0.1":
+        if group.settings.host == "127.0.0.1":
             os.environ.setdefault("GLOO_SOCKET_IFNAME", "lo0" if sys.platform == "darwin" else "lo")
         self._address = (group.hosts[0], group.rows[0]["port"])
         self._local, self._torch, self._distributed, self._on_cuda = threading.local(), torch, distributed, on_cuda

@@ -102,7 +102,7 @@ def _with_names(ct, model, subject):
 
 def _labels(subject):
     """Names of the classes; those that several bear get their number, since Core ML keeps one of a name."""
-    names = subject.request["classes"]
+    names = subject.request.classes
     return [name if names.count(name) == 1 else "%s (%d)" % (name, place) for place, name in enumerate(names)]
 
 

@@ -21,12 +21,12 @@ def facts(subject, name, quantize):
         quantize: how it is quantized.
     """
     request = subject.request
-    about = {"description": "%s: %s" % (request["name"], TASKS[subject.kind]), "model": request["name"]}
-    about.update(format=name, quantize=quantize, source=request["about"])
+    about = {"description": "%s: %s" % (request.name, TASKS[subject.kind]), "model": request.name}
+    about.update(format=name, quantize=quantize, source=request.about)
     about["inputs"] = [{"name": name, "shape": list(shape), "dtype": kind} for name, shape, kind in subject.inputs]
     about["outputs"] = list(subject.outputs)
-    if request.get("classes"):
-        about["classes"] = request["classes"]
+    if request.classes:
+        about["classes"] = request.classes
     if subject.preprocessing:
         words = "(pixel - subtract) / divide, pixels 0 to 255, channels last"
         about["preprocessing"] = dict(subject.preprocessing, words=words)

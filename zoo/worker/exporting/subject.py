@@ -32,7 +32,7 @@ class Subject:
         """List the questions that files of items make: each is a list of arrays, one an input.
 
         Args:
-            data: part of a request: ``x``, or ``tokens`` and ``offsets``.
+            data: part of a request: an :class:`zoo.protocol.request.ItemData`.
         """
         return self._ask(data)
 
@@ -51,16 +51,16 @@ def of(request):
     Raises:
         UserError: the model cannot be built or the weights do not fit.
     """
-    kind = request["export"]["kind"]
+    kind = request.export.kind
     subject = {"images": _images, "texts": _texts, "pictures": _pictures, "next_token": _next_token}[kind](request)
-    subject.request = request["export"]
+    subject.request = request.export
     return subject
 
 
 def _loaded(request):
     model, preprocess = build(request)
-    if request.get("weights"):
-        weights.load(model, request["weights"])
+    if request.weights:
+        weights.load(model, request.weights)
     return model, preprocess
 
 
@@ -68,10 +68,10 @@ def _images(request):
     model, preprocess = _loaded(request)
 
     def ask(data):
-        pixels = np.load(data["x"], mmap_mode="r", allow_pickle=False)
+        pixels = np.load(data.x, mmap_mode="r", allow_pickle=False)
         return [[preprocess(np.array(pixels[begin : begin + BATCH]))] for begin in range(0, len(pixels), BATCH)]
 
-    pixels = np.load(request["data"]["x"], mmap_mode="r", allow_pickle=False)
+    pixels = np.load(request.data.x, mmap_mode="r", allow_pickle=False)
     shape = preprocess(np.array(pixels[:1])).shape[1:]
     inputs = [("image", (None, *shape), "float32")]
     return Subject("images", model, inputs, ["probabilities"], ask, affine(preprocess, pixels.shape[-1]))
@@ -80,7 +80,7 @@ def _images(request):
 def _texts(request):
     from zoo.worker.training.text_batches import open_texts
 
-    arguments = request["model"]["args"]
+    arguments = request.model.args
     arguments["fixed"] = not devices.capabilities()["any_length"]
     model, _ = _loaded(request)
 
@@ -95,11 +95,11 @@ def _texts(request):
 def _pictures(request):
     from zoo.models.style_transfer import fast
 
-    model = fast.build(compat, initializer="zeros", **request["model"]["args"])
-    weights.load(model, request["weights"])
+    model = fast.build(compat, initializer="zeros", **request.model.args)
+    weights.load(model, request.weights)
 
     def ask(data):
-        return [[fast.preprocess(np.load(path, allow_pickle=False))[None]] for path in data["x"]]
+        return [[fast.preprocess(np.load(path, allow_pickle=False))[None]] for path in data.pictures]
 
     return Subject("pictures", model, [("image", (None, None, None, 3), "float32")], ["restyled"], ask)
 
@@ -108,9 +108,9 @@ def _next_token(request):
     from zoo.models.transformer import decoding
     from zoo.worker.jobs.generate_text import STEP_ARGUMENTS
 
-    request["model"]["args"]["fixed"] = not devices.capabilities()["any_length"]
+    request.model.args["fixed"] = not devices.capabilities()["any_length"]
     whole, _ = _loaded(request)
-    arguments = {name: value for name, value in request["model"]["args"].items() if name in STEP_ARGUMENTS}
+    arguments = {name: value for name, value in request.model.args.items() if name in STEP_ARGUMENTS}
     model = decoding.build(compat, **arguments)
     model.set_weights(whole.get_weights())
     depth, length, width = (len(model.inputs) - 3) // 2, arguments["length"], compat.static_shape(model.inputs[3])[2]
@@ -124,7 +124,7 @@ def _next_token(request):
     outputs = ["logits", *("new_" + name for name in names)]
 
     def ask(data):
-        return list(_steps(model, np.load(data["x"], allow_pickle=False)[:length], len(names), length, width))
+        return list(_steps(model, np.load(data.x, allow_pickle=False)[:length], len(names), length, width))
 
     return Subject("next_token", model, inputs, outputs, ask)
 

@@ -44,13 +44,13 @@ def trunk(model, layer=None):
 
 def cut(request, model):
     """Cut the model of a request off behind the layer of its ``features``; the request then has the layer's name."""
-    part, request["features"]["layer"] = trunk(model, request["features"]["layer"])
+    part, request.features.layer = trunk(model, request.features.layer)
     return part
 
 
 def described(request, out):
     """What the ``done`` event says of features that were written."""
-    return {"layer": request["features"]["layer"], "shape": list(out.shape)}
+    return {"layer": request.features.layer, "shape": list(out.shape)}
 
 
 def _usual(model):

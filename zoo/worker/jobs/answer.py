@@ -14,10 +14,10 @@ def run(request, events, stop, phases):
     """Write ``answers.npz``: ``QUESTION_OUTPUT`` -> array; ``metrics`` hold the milliseconds of one item."""
     began = time.monotonic()
     source = subject.of(request)
-    questions = source.questions(request["data"])
+    questions = source.questions(request.data)
     phases["build_s"] = time.monotonic() - began
     began = time.monotonic()
-    save(os.path.join(request["run_dir"], "answers.npz"), source.answers(questions))
+    save(os.path.join(request.run_dir, "answers.npz"), source.answers(questions))
     phases["infer_s"] = time.monotonic() - began
     taken = comparison.milliseconds(lambda question: compat.outputs(source.model, _alone(question)), questions[0])
     return {"metrics": {"milliseconds": taken, "items": sum(len(question[0]) for question in questions)}}

@@ -34,22 +34,22 @@ def run(request, events, stop, phases):
         The fields of the ``done`` event. ``s_per_megapixel`` leaves out the first picture where there are several:
         most frameworks compile while they compute it.
     """
-    settings, began = request["restyle"], time.monotonic()
-    device = devices.load(request["device"]["framework"])
-    predictors.prepare(device, settings["precision"])
-    network, arguments = module_of(request["model"]["name"]), request["model"]["args"]
+    settings, began = request.restyle, time.monotonic()
+    device = devices.load(request.device.framework)
+    predictors.prepare(device, settings.precision)
+    network, arguments = module_of(request.model.name), request.model.args
     model = network.build(compat, initializer="zeros", **arguments)
     painter = None
     if hasattr(network, "build_predictor"):
-        painter = Painter(model, request["weights"], settings)
+        painter = Painter(model, request.weights, settings)
     else:
-        weights.load(model, request["weights"])
+        weights.load(model, request.weights)
     phases["build_s"] = time.monotonic() - began
     job = _Job(model, network, network.stages(**arguments), settings, events, stop, painter)
     timed = list(job.all())
     phases.update(wait_s=job.inbox.waited_s, restyle_s=sum(took for _, took in timed))
     metrics = {"pictures": len(timed), "megapixels": sum(size for size, _ in timed) / 1e6}
-    metrics["precision"] = settings["precision"]
+    metrics["precision"] = settings.precision
     steady = timed[1:] or timed
     if timed:
         metrics["s_per_megapixel"] = sum(took for _, took in steady) / (sum(size for size, _ in steady) / 1e6)
@@ -67,7 +67,7 @@ class _Job:
         self._model, self._network, self._chain, self._painter = model, network, chain, painter
         self._settings, self._events, self._stop = settings, events, stop
         self._at_once = devices.capabilities()["tiles_at_once"]
-        self.inbox = ArrayQueueReader(settings["exchange"], stop, lambda: self._report(0.0))
+        self.inbox = ArrayQueueReader(settings.exchange, stop, lambda: self._report(0.0))
 
     def all(self):
         """Restyle until there are no more; yields (pixels, seconds) of each."""
@@ -79,7 +79,7 @@ class _Job:
             except _StopError:
                 return
             except OSError as error:
-                raise UserError(_storage_problem(error, self._settings["exchange"])) from error
+                raise UserError(_storage_problem(error, self._settings.exchange)) from error
             yield size, time.monotonic() - began
             path = self.inbox.next()
 
@@ -103,21 +103,21 @@ class _Job:
     def _mixed(self, part, photo):
         """Rows of the result as strong, and in the colors, that are asked for."""
         settings = self._settings
-        if settings["colors"] == "content":
+        if settings.colors == "content":
             part = recolored(part, photo)
         # The painter mixes styles, which leaves no double image.
-        strength = 1.0 if self._painter else settings["strength"]
+        strength = 1.0 if self._painter else settings.strength
         return part if strength == 1 else tiles.to_pixels(strength * part + (1 - strength) * photo.astype(np.float32))
 
     def _restyled(self, picture):
         if self._painter:
             self._painter.look_at(picture.pixels)
-        tile = self._settings["tile"]
+        tile = self._settings.tile
         # Twice as fast as in tiles, and it fits into memory as well.
         if picture.shape[0] * picture.shape[1] <= self._at_once * tile * tile:
             whole = picture.read(0, 0, *picture.shape)[None]
             return [(0, tiles.to_pixels(compat.outputs(self._model, whole)[0][0]))]
-        scratch = self._settings["exchange"]
+        scratch = self._settings.exchange
         colors = self._network.COLORS
         return tiles.restyle(self._model, self._chain, picture.read, picture.shape, scratch, tile, self._tick, colors)
 
@@ -127,7 +127,7 @@ class _Job:
         self._report(share)
 
     def _report(self, share):
-        self._events.step(step=self.inbox.index + share, steps=self._settings["items"])
+        self._events.step(step=self.inbox.index + share, steps=self._settings.items)
 
 
 class _Padded:

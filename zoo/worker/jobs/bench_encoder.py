@@ -25,16 +25,16 @@ COMPILED = ("compiled", "xla")
 
 def run(request, events, stop, phases):
     """Write ``rows.json``: one row a case, with the seconds of every repeat; what could not be done is a row too."""
-    settings, framework = request["bench"], request["device"]["framework"]
+    settings, framework = request.bench, request.device.framework
     began = time.monotonic()
     prepared = [_prepared(case, request) for case in cases(settings, framework)]
     phases["compile_s"] = time.monotonic() - began
     began = time.monotonic()
-    for repeat in range(settings["repeats"]):
-        events.step(step=repeat, steps=settings["repeats"])
+    for repeat in range(settings.repeats):
+        events.step(step=repeat, steps=settings.repeats)
         for row, call in prepared:
             if call is not None and not stop.asked:
-                _time(row, call, settings["passes"], waits=row["mode"] != PUBLISHED)
+                _time(row, call, settings.passes, waits=row["mode"] != PUBLISHED)
     phases["run_s"] = time.monotonic() - began
     rows = [row for row, _ in prepared]
     save_rows(request, rows, events)
@@ -44,14 +44,14 @@ def run(request, events, stop, phases):
 def cases(settings, framework):
     """What is to be timed, in the order of the rows."""
     can, rows = devices.capabilities(framework), []
-    modes = [mode for mode in can["modes"] if settings["compiled"] or mode not in COMPILED or len(can["modes"]) == 1]
-    for precision in settings["precisions"]:
-        for implementation in settings["implementations"]:
+    modes = [mode for mode in can["modes"] if settings.compiled or mode not in COMPILED or len(can["modes"]) == 1]
+    for precision in settings.precisions:
+        for implementation in settings.implementations:
             if implementation != "zoo" and implementation not in can["encoders"]:
                 continue
-            if implementation == "torch" and precision == "float32" and settings["as_published"]:
+            if implementation == "torch" and precision == "float32" and settings.as_published:
                 rows.append(_case("torch", "eager", PUBLISHED, precision))
-            rows += [_case(implementation, way, mode, precision) for mode in settings["modes"] for way in modes]
+            rows += [_case(implementation, way, mode, precision) for mode in settings.modes for way in modes]
         rows.append(_case("matrix product", "", "", precision))
     return rows
 
@@ -69,14 +69,14 @@ def flops(model, length, batch):
 
 def _prepared(case, request):
     """The case's row, and what makes ``passes`` passes; None instead, and an error in the row, where it cannot be."""
-    settings, model = request["bench"], request["model"]["args"]
+    settings, model = request.bench, request.model.args
     row = dict(case, taken_s=[], first_s=None, error=None)
     began = time.perf_counter()
     try:
         if case["implementation"] == "matrix product":
-            row["flops"], once = 2 * PEAK_SIZE**3, _product(case["precision"], request["device"]["framework"])
+            row["flops"], once = 2 * PEAK_SIZE**3, _product(case["precision"], request.device.framework)
         else:
-            row["flops"] = flops(model, settings["length"], settings["batch"])
+            row["flops"] = flops(model, settings.length, settings.batch)
             make = _of_torch if case["implementation"] == "torch" else _of_zoo
             once = make(case, settings, model)
         forward_pass.wait(once())
@@ -102,7 +102,7 @@ def _time(row, once, count, waits):
 
 
 def _vectors(settings, model):
-    shape = (settings["batch"], settings["length"], model["d_model"])
+    shape = (settings.batch, settings.length, model["d_model"])
     return np.random.RandomState(SEED).standard_normal(shape).astype(np.float32)
 
 
@@ -115,7 +115,7 @@ def _of_zoo(case, settings, model):
     if policy and not computes_in_any:
         policy(case["precision"])
     try:
-        encoder = transformer.build(compat, length=settings["length"], **model)
+        encoder = transformer.build(compat, length=settings.length, **model)
         weights.initialise(encoder, SEED)
     finally:
         if policy:
@@ -142,7 +142,7 @@ def _of_torch(case, settings, model):
     device, kind = os.environ.get("KERAS_TORCH_DEVICE", "cpu"), getattr(torch, case["precision"])
     module = torch.nn.TransformerEncoder(layer, model["layers"], enable_nested_tensor=False).to(device, kind)
     if case["mode"] == PUBLISHED:
-        return lambda: module(torch.zeros(settings["length"], model["d_model"]).to(device))
+        return lambda: module(torch.zeros(settings.length, model["d_model"]).to(device))
     x = torch.from_numpy(_vectors(settings, model)).to(device, kind)
     training = case["mode"] == "training"
     return forward_pass.of_torch(module.train(training), x, training, case["way"])

@@ -20,14 +20,14 @@ WARM_S = 0.2
 
 def run(request, events, stop, phases):
     """Prepare every case, report them in a ``ready`` event, and take turns."""
-    settings, framework = request["bench"], request["device"]["framework"]
+    settings, framework = request.bench, request.device.framework
     began = time.monotonic()
     peak = bench_networks.peak_gflop_per_s(framework)
     phases["peak_s"] = time.monotonic() - began
     prepared = [
-        _prepared(request["bench"]["network"], mode, precision, settings["batch_size"], framework)
-        for precision in settings["precisions"]
-        for mode in settings["modes"]
+        _prepared(request.bench.network, mode, precision, settings.batch_size, framework)
+        for precision in settings.precisions
+        for mode in settings.modes
     ]
     events.emit("ready", rows=[row for row, _ in prepared], peak_gflop_per_s=peak)
     began = time.monotonic()

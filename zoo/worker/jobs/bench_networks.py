@@ -24,20 +24,20 @@ PEAK_ROUNDS = 5
 
 def run(request, events, stop, phases):
     """Write ``rows.json``: one row a network, mode and batch size; what could not be done is a row too."""
-    settings = request["bench"]
+    settings = request.bench
     began = time.monotonic()
-    peak = peak_gflop_per_s(request["device"]["framework"])
+    peak = peak_gflop_per_s(request.device.framework)
     phases["peak_s"] = time.monotonic() - began
     began, rows = time.monotonic(), []
-    bench = _Bench(settings, request["device"]["framework"], stop)
-    for done, network in enumerate(settings["networks"]):
-        events.step(step=done, steps=len(settings["networks"]))
+    bench = _Bench(settings, request.device.framework, stop)
+    for done, network in enumerate(settings.networks):
+        events.step(step=done, steps=len(settings.networks))
         rows += bench.rows(network)
         if stop.asked:
             break
     phases["run_s"] = time.monotonic() - began
     if peak and not stop.asked:  # of a machine that was slow at first, it would be too small
-        peak = max(peak, peak_gflop_per_s(request["device"]["framework"]))
+        peak = max(peak, peak_gflop_per_s(request.device.framework))
     for row in rows:
         row["share_of_peak"] = row["gflop_per_s"] / peak if peak and "gflop_per_s" in row else None
     save_rows(request, rows, events)
@@ -67,9 +67,9 @@ class _Bench:
     def rows(self, network):
         """The rows of one network."""
         rows = []
-        for mode in self._settings["modes"]:
-            for batch in self._settings["batch_sizes"]:
-                row = {"network": network["name"], "mode": mode, "batch_size": batch}
+        for mode in self._settings.modes:
+            for batch in self._settings.batch_sizes:
+                row = {"network": network.name, "mode": mode, "batch_size": batch}
                 try:
                     row.update(self._timed(network, mode, batch))
                 except Exception as error:  # what one network cannot do stands in its row, and the others go on
@@ -97,9 +97,9 @@ class _Bench:
 
     def _speed(self, call, batch):
         settings, began = self._settings, time.monotonic()
-        timing.rounds(call, settings["warm"])
+        timing.rounds(call, settings.warm)
         warm_s = time.monotonic() - began
-        taken = timing.rounds(call, settings["count"], most_s=settings["max_s"], stop=self._stop)
+        taken = timing.rounds(call, settings.count, most_s=settings.max_s, stop=self._stop)
         row = dict(timing.spread(taken), warm_s=warm_s, p95_ms=float(np.percentile(taken, 95) * 1e3))
         row["items_per_s"] = batch / row["median_ms"] * 1e3
         return row

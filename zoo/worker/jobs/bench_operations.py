@@ -25,12 +25,12 @@ TOLERANCE = 1e-3
 
 def run(request, events, stop, phases):
     """Write ``rows.json``: one row an operation, size and place; what could not be done is a row too."""
-    settings = request["bench"]
-    framework = request["device"]["framework"]
+    settings = request.bench
+    framework = request.device.framework
     began = time.monotonic()
     known = _places(framework)
     rows = []
-    todo = [(what, size) for what in settings["operations"] for size in settings["sizes"][what]]
+    todo = [(what, size) for what in settings.operations for size in settings.sizes[what]]
     for done, (what, size) in enumerate(todo):
         events.step(step=done, steps=len(todo))
         rows += _measured(what, size, known, settings, stop)
@@ -77,7 +77,7 @@ def _timed(row, arrays, module, settings, stop):
     what, size = row["operation"], row["size"]
     try:
         call, result = module.prepare(_KERNELS[what], arrays, row["device"])
-        taken = timing.rounds(call, settings["count"], most_s=settings["max_s"], stop=stop)
+        taken = timing.rounds(call, settings.count, most_s=settings.max_s, stop=stop)
         if taken:
             row.update(timing.spread(taken))
             row["gflop_per_s"] = flops(what, size) / row["median_ms"] / 1e6

@@ -31,8 +31,8 @@ def run(request, events, stop, phases):
     Returns:
         The fields of the ``done`` event; ``rows`` holds a row for each format.
     """
-    began, wanted = time.monotonic(), request["export"]
-    chosen = [(name, exporters.find(name)) for name in wanted["formats"]]
+    began, wanted = time.monotonic(), request.export
+    chosen = [(name, exporters.find(name)) for name in wanted.formats]
     job = _Job(request)
     phases["build_s"] = time.monotonic() - began
     rows = []
@@ -51,29 +51,29 @@ class _Job:
     """What all formats share: the model, the questions, and what the source answers them."""
 
     def __init__(self, request):
-        self._wanted = request["export"]
+        self._wanted = request.export
         self._subject = subject.of(request)
-        self._questions = self._subject.questions(request["data"])
+        self._questions = self._subject.questions(request.data)
         self.items = sum(len(question[0]) for question in self._questions)
-        self.labels = _labels(request["data"])
+        self.labels = _labels(request.data)
         own = self._subject.answers(self._questions)
         self.source, self.source_ms = self._answers(own)
         self.rebuilt = comparison.compare(self._subject.kind, own, self.source)["difference"]
-        calibration = self._wanted.get("calibration")
+        calibration = self._wanted.calibration
         self._calibration = self._subject.questions(calibration) if calibration else []
 
     def _answers(self, own):
-        if self._wanted.get("answers"):
-            stored = answer.load(self._wanted["answers"], len(self._questions), len(self._subject.outputs))
-            return stored, self._wanted["answers_ms"]
+        if self._wanted.answers:
+            stored = answer.load(self._wanted.answers, len(self._questions), len(self._subject.outputs))
+            return stored, self._wanted.answers_ms
         model = self._subject.model
         taken = comparison.milliseconds(lambda question: compat.outputs(model, _alone(question)), self._questions[0])
         return own, taken
 
     def row(self, name, exporter):
         """Export into one format, and tell what came of it; what is not as it should be is not kept."""
-        folder = os.path.join(self._wanted["folder"], name)
-        row = {"format": name, "quantize": self._wanted["quantize"], "kept": False, "ran": False}
+        folder = os.path.join(self._wanted.folder, name)
+        row = {"format": name, "quantize": self._wanted.quantize, "kept": False, "ran": False}
         os.mkdir(folder)
         try:
             self._export(row, name, exporter, folder)
@@ -94,11 +94,11 @@ class _Job:
             OSError: there is no room for the copies of the model that converters make.
         """
         size = sum(array.nbytes for array in self._subject.model.get_weights())
-        if not isinstance(error, UserError) and shutil.disk_usage(self._wanted["folder"]).free < COPIES * size:
+        if not isinstance(error, UserError) and shutil.disk_usage(self._wanted.folder).free < COPIES * size:
             raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC)) from error
 
     def _export(self, row, name, exporter, folder):
-        path, quantize = os.path.join(folder, exporter.NAME), self._wanted["quantize"]
+        path, quantize = os.path.join(folder, exporter.NAME), self._wanted.quantize
         began = time.monotonic()
         about = card.facts(self._subject, name, quantize)
         exporter.export(self._subject, path, quantize, self._calibration, card.as_text(about))
@@ -116,10 +116,10 @@ class _Job:
         row.update(comparison.compare(self._subject.kind, answers, self.source), ran=True)
         row["accuracy"] = comparison.accuracy(answers, self.labels)
         row["milliseconds"] = comparison.milliseconds(run, self._questions[0])
-        if any(row[name] > most for name, most in self._wanted["tolerance"].items()):
+        if any(row[name] > most for name, most in self._wanted.tolerance.items()):
             figures = (row["difference"], row["changed"], row["items"])
             words = "largest difference %.3g, %.3g answers in 1000 changed, of %d items" % figures
-            most = tuple(self._wanted["tolerance"][name] for name in ("difference", "changed"))
+            most = tuple(self._wanted.tolerance[name] for name in ("difference", "changed"))
             raise UserError(
                 "it answers otherwise than its source: %s; tolerated are %.3g and %.3g" % ((words, *most))
             )
@@ -130,7 +130,7 @@ def _alone(question):
 
 
 def _labels(data):
-    return np.load(data["labels"], allow_pickle=False) if data.get("labels") else None
+    return np.load(data.labels, allow_pickle=False) if data.labels else None
 
 
 def _size(folder):

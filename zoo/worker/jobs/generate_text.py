@@ -24,15 +24,15 @@ def run(request, events, stop, phases):
     Returns:
         The fields of the ``done`` event: ``metrics``, ``text`` and ``stopped``.
     """
-    settings, arguments = request["infer"], request["model"]["args"]
+    settings, arguments = request.generate, request.model.args
     began = time.monotonic()
     model = build_for_texts(request)
-    weights.load(model, request["weights"])
+    weights.load(model, request.weights)
     given = {name: value for name, value in arguments.items() if name in STEP_ARGUMENTS}
     memory = decoding.CachedDecoder(given, model.get_weights())
     phases["build_s"] = time.monotonic() - began
     began = time.monotonic()
-    logits = prefill(memory, settings["tokens"][-memory.length :])
+    logits = prefill(memory, settings.tokens[-memory.length :])
     phases["prompt_s"] = time.monotonic() - began
     began = time.monotonic()
     written = _write(request, memory, logits, events, stop)
@@ -45,18 +45,18 @@ STEP_ARGUMENTS = ("vocabulary", "length", "layers", "d_model", "heads", "d_ff", 
 
 
 def _write(request, memory, logits, events, stop):
-    settings, pieces = request["infer"], [piece.encode("latin-1") for piece in request["pieces"]]
-    random, decoder = np.random.RandomState(settings["seed"]), codecs.getincrementaldecoder("utf-8")("replace")
-    seen, texts, count = list(settings["tokens"]), [], 0
-    events.emit("text", text=settings["prompt"])
-    while count < settings["length"] and not stop.asked:
-        token = sample(logits, settings["temperature"], settings["top_k"], random, settings["top_p"])
+    settings, pieces = request.generate, [piece.encode("latin-1") for piece in request.pieces]
+    random, decoder = np.random.RandomState(settings.seed), codecs.getincrementaldecoder("utf-8")("replace")
+    seen, texts, count = list(settings.tokens), [], 0
+    events.emit("text", text=settings.prompt)
+    while count < settings.length and not stop.asked:
+        token = sample(logits, settings.temperature, settings.top_k, random, settings.top_p)
         seen.append(token)
         count += 1
         texts.append(decoder.decode(pieces[token]))
         if texts[-1]:
             events.emit("text", text=texts[-1])
-        if count < settings["length"]:
+        if count < settings.length:
             logits = step(memory, seen)
     texts.append(decoder.decode(b"", final=True))
     return {"count": count, "text": "".join(texts)}

@@ -9,6 +9,7 @@ import numpy as np
 
 from zoo.models import compat
 from zoo.models.features import network
+from zoo.protocol.request import LayersPart
 from zoo.worker import precision
 from zoo.worker.errors import UserError
 from zoo.worker.resample import resize
@@ -34,36 +35,34 @@ def run(request, events, stop, phases):
         UserError: features, layers or numbers are wrong.
         FloatingPointError: the loss is no longer a number.
     """
-    settings = request["style"]
-    compat.seed(settings["seed"])
-    chosen = dict(settings["features"])
-    chosen["precision"] = precision.settle(chosen["precision"])
-    layers = _layers(chosen, settings["layers"])
-    if request["device"]["promise"] != "gpu":  # how much memory a GPU has is unknown
-        shape = np.load(settings["sizes"][-1]["content"], mmap_mode="r", allow_pickle=False).shape
+    settings = request.style
+    compat.seed(settings.seed)
+    chosen = settings.features.replace(precision=precision.settle(settings.features.precision))
+    layers = _layers(chosen, settings.layers)
+    if request.device.device_kind != "gpu":  # how much memory a GPU has is unknown
+        shape = np.load(settings.sizes[-1].content, mmap_mode="r", allow_pickle=False).shape
         memory_estimate.check(chosen, *shape[:2])
-    run_id = request.get("run_id", "")
-    checkpoints = StyleCheckpoints(request["run_dir"], settings["checkpoint_minutes"], events, run_id)
+    checkpoints = StyleCheckpoints(request.run_dir, settings.checkpoint_minutes, events, request.run_id)
     maker = _Maker(checkpoints, settings, events, stop)
-    resumed = checkpoints.resumed() if request.get("train", {}).get("resume") else None
+    resumed = checkpoints.resumed() if request.resume else None
     build = functools.partial(_built, chosen, layers, settings)
     _descend(settings, maker, resumed or (None, 0, 0), build, phases)
     if checkpoints.full:
         raise UserError("%s; the last picture that found room is kept as picture.png" % checkpoints.full)
-    events.emit("artifact", kind="picture", path=os.path.join(request["run_dir"], "picture.png"))
+    events.emit("artifact", kind="picture", path=os.path.join(request.run_dir, "picture.png"))
     metrics = dict(zip(("style", "content", "roughness"), maker.terms))
-    metrics.update(loss=sum(maker.terms), steps=maker.done, layers=layers, precision=chosen["precision"])
+    metrics.update(loss=sum(maker.terms), steps=maker.done, layers=layers.to_json(), precision=chosen.precision)
     return {"metrics": metrics, "stopped": "interrupted" if stop.asked else None}
 
 
 def _descend(settings, maker, start, build, phases):
     """Optimise size after size, from a picture of one of them, or from the first."""
     picture, first, begun = start
-    sizes, before, problem = settings["sizes"], None, None
+    sizes, before, problem = settings.sizes, None, None
     maker.skip(sizes[:first])
     for number, size in list(enumerate(sizes))[first:]:
         began = time.monotonic()
-        content = np.load(size["content"], allow_pickle=False).astype(np.float32)
+        content = np.load(size.content, allow_pickle=False).astype(np.float32)
         if picture is None:
             picture = _start(settings, size, content)
         elif before is not None:
@@ -71,13 +70,13 @@ def _descend(settings, maker, start, build, phases):
         elif picture.shape != content.shape:
             raise UserError("the checkpoint holds a picture of another size: %r" % (picture.shape,))
         before = content
-        if begun >= size["steps"]:
+        if begun >= size.steps:
             maker.skip([size])
         else:
             problem = None  # the smaller one makes room before the larger one is built
             problem = build(size, content)
             phases["build_s"] = phases.get("build_s", 0.0) + time.monotonic() - began
-            picture = maker.optimise(problem, picture, number, size["steps"], begun, phases)
+            picture = maker.optimise(problem, picture, number, size.steps, begun, phases)
             maker.end_of_size(number + 1)
         begun = 0
         if maker.ended():
@@ -86,30 +85,31 @@ def _descend(settings, maker, start, build, phases):
 
 def _built(chosen, layers, settings, size, content):
     padded = objective.padded(content)
-    return objective.build(chosen, layers, _target(chosen, layers, settings, size, padded), settings["weights"])
+    return objective.build(chosen, layers, _target(chosen, layers, settings, size, padded), settings.strength)
 
 
 def _layers(chosen, wanted):
     """The layers to use: those asked for, else the network's usual ones as far as the weights reach."""
     available = feature_model.available_layers(chosen)
-    module = network(chosen["network"])
-    chosen_layers = {}
-    for kind, usual in (("style", module.STYLE), ("content", module.CONTENT)):
-        missing = [name for name in wanted[kind] if name not in available]
-        if missing:
-            raise UserError("there is no layer %s at hand; there are %s" % (", ".join(missing), ", ".join(available)))
-        # Where the weights end before the usual content layer, the last one they hold is the nearest to it.
-        chosen_layers[kind] = list(wanted[kind] or [name for name in usual if name in available] or available[-1:])
-    return chosen_layers
+    module = network(chosen.network)
+    missing = [name for name in wanted.style + wanted.content if name not in available]
+    if missing:
+        raise UserError("there is no layer %s at hand; there are %s" % (", ".join(missing), ", ".join(available)))
+    # Where the weights end before the usual content layer, the last one they hold is the nearest to it.
+    style, content = (
+        list(names or [name for name in usual if name in available] or available[-1:])
+        for names, usual in ((wanted.style, module.STYLE), (wanted.content, module.CONTENT))
+    )
+    return LayersPart(style=style, content=content)
 
 
 def _target(chosen, layers, settings, size, content):
     grams = []
-    for path in size["styles"]:
+    for path in size.styles:
         picture = objective.padded(np.load(path, allow_pickle=False).astype(np.float32))
-        grams.append(objective.grams(chosen, layers["style"], picture))
-    masks = [None if path is None else _mask(path, content.shape) for path in size["masks"]]
-    return objective.Target(content, grams, settings["shares"], masks)
+        grams.append(objective.grams(chosen, layers.style, picture))
+    masks = [None if path is None else _mask(path, content.shape) for path in size.masks]
+    return objective.Target(content, grams, settings.shares, masks)
 
 
 def _mask(path, shape):
@@ -121,11 +121,11 @@ def _mask(path, shape):
 
 
 def _start(settings, size, content):
-    if settings["start"] == "noise":
-        random = np.random.RandomState(settings["seed"])
+    if settings.start == "noise":
+        random = np.random.RandomState(settings.seed)
         return (content.mean(axis=(0, 1)) + random.normal(0, 40, content.shape)).astype(np.float32)
-    if settings["start"] == "picture":
-        return np.load(size["start"], allow_pickle=False).astype(np.float32)
+    if settings.start == "picture":
+        return np.load(size.start, allow_pickle=False).astype(np.float32)
     return content.copy()
 
 
@@ -141,14 +141,14 @@ class _Maker:
 
     def __init__(self, checkpoints, settings, events, stop):
         self._checkpoints, self._settings, self._events, self._stop = checkpoints, settings, events, stop
-        self._all = sum(size["steps"] for size in settings["sizes"])
+        self._all = sum(size.steps for size in settings.sizes)
         self._began, self._shape, self._count = time.monotonic(), None, 0
         self.done, self._before, self.terms = 0, 0, [float("nan")] * 3
         self._due = 1
 
     def skip(self, sizes):
         """Sizes that were come through before the run was cut off."""
-        self.done += sum(size["steps"] for size in sizes)
+        self.done += sum(size.steps for size in sizes)
         if self._checkpoints.rows:
             self.terms = [self._checkpoints.rows[-1][name] for name in ("style", "content", "roughness")]
 
@@ -161,7 +161,7 @@ class _Maker:
         self._shape, started, self._before = picture.shape, time.monotonic(), self.done
         self._size_began, self._begun, self._taken = started, begun, begun
         self._last = objective.padded(picture)
-        self._due = (self.done + begun) // max(1, self._settings["every"]) * self._settings["every"] + 1
+        self._due = (self.done + begun) // max(1, self._settings.every) * self._settings.every + 1
 
         def function(x):
             if self._stop.asked and self._count:
@@ -181,9 +181,9 @@ class _Maker:
                 self._checkpoints.checkpoint(self._cropped(x), size, self._taken, self.done)
             return self._stop.asked
 
-        go = optimizers.lbfgs if self._settings["optimizer"] == "lbfgs" else optimizers.adam
+        go = optimizers.lbfgs if self._settings.optimizer == "lbfgs" else optimizers.adam
         with contextlib.suppress(_StoppedError):
-            self._last = go(function, self._last, steps - begun, self._settings["rate"], after)
+            self._last = go(function, self._last, steps - begun, self._settings.rate, after)
         if not self._stop.asked:
             self._taken = steps
         self.done = self._before + self._taken
@@ -205,7 +205,7 @@ class _Maker:
         self._checkpoints.rows.append(row)
         speed = (self._taken - self._begun) / max(1e-9, time.monotonic() - self._size_began)
         self._events.step(step=self.done, steps=self._all, items_per_s=speed, **fields)
-        every = self._settings["every"]
+        every = self._settings.every
         # L-BFGS does not report steps that led nowhere, so the very step may be missing.
         if every and self.done >= self._due:
             self._due = (self.done // every + 1) * every
@@ -215,7 +215,7 @@ class _Maker:
         """Tell of a size that is done, counted from 1."""
         spent = time.monotonic() - self._size_began
         losses = dict(zip(("style", "content", "roughness"), self.terms), loss=sum(self.terms))
-        size = {"size": "%dx%d" % (self._shape[1], self._shape[0]), "epochs": len(self._settings["sizes"])}
+        size = {"size": "%dx%d" % (self._shape[1], self._shape[0]), "epochs": len(self._settings.sizes)}
         speed = (self._taken - self._begun) / max(1e-9, spent)
         self._events.emit("epoch", epoch=number, epoch_s=spent, items_per_s=speed, **size, **losses)
         self._checkpoints.losses()

@@ -22,40 +22,40 @@ def run(request, events, stop, phases):
     """
     began = time.monotonic()
     model, preprocess = build(request)
-    if request["weights"]:
+    if request.weights:
         weights.load_for(request, model)
-    model = features.cut(request, model) if request.get("features") else model
+    model = features.cut(request, model) if request.features else model
     phases["build_s"] = time.monotonic() - began
-    stored = request["data"]["x"]
+    stored = request.data.x
     pixels = Rows(stored, np.arange(len(np.load(stored, mmap_mode="r", allow_pickle=False))))
-    size = request["infer"]["batch_size"]
+    size = request.infer.batch_size
     began = time.monotonic()
     probabilities(model, preprocess, pixels[:size], size)
     phases["compile_s"] = time.monotonic() - began
-    for note in request["model"].get("notes", ()):
+    for note in request.model.notes or ():
         events.emit("warning", message=note)
     began = time.monotonic()
-    if request.get("features"):
+    if request.features:
         return _write_features(request, model, preprocess, pixels, events, stop, phases)
     predicted = probabilities(
         model, preprocess, pixels, size, stop, lambda done: events.step(step=done, steps=len(pixels))
     )
     phases["infer_s"] = time.monotonic() - began
-    path = os.path.join(request["run_dir"], "probabilities.npy")
+    path = os.path.join(request.run_dir, "probabilities.npy")
     save_array(path, predicted)
     events.emit("artifact", kind="probabilities", path=path)
     metrics = {"items": len(predicted), "items_per_s": len(predicted) / max(1e-9, phases["infer_s"])}
-    if request["data"].get("y"):
-        labels = np.load(request["data"]["y"], allow_pickle=False)[: len(predicted)]
+    if request.data.labels:
+        labels = np.load(request.data.labels, allow_pickle=False)[: len(predicted)]
         metrics["test_loss"], metrics["test_accuracy"] = score(predicted, labels)
     return {"metrics": metrics, "stopped": "interrupted" if stop.asked else None}
 
 
 def _write_features(request, model, preprocess, pixels, events, stop, phases):
     """Write the features of all pictures, a batch at a time, and return the fields of the ``done`` event."""
-    began, size, out = time.monotonic(), min(request["infer"]["batch_size"], len(pixels)), None
+    began, size, out = time.monotonic(), min(request.infer.batch_size, len(pixels)), None
     for rows in predict_batches(model, slices(pixels, size, preprocess), size, stop):
-        out = out or features.FeatureFile(request["features"]["path"], rows.shape[1:])
+        out = out or features.FeatureFile(request.features.path, rows.shape[1:])
         out.add(rows)
         events.step(step=out.rows, steps=len(pixels))
     phases["infer_s"] = time.monotonic() - began

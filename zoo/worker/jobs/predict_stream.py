@@ -32,13 +32,13 @@ def run(request, events, stop, phases):
     Raises:
         UserError: the weights do not fit, this stack cannot compute in that precision, or there is no such layer.
     """
-    asked, shape = request["stream"], tuple(request["stream"]["shape"])
-    pixels = np.memmap(asked["pixels"], np.uint8, "r", shape=shape)
+    asked, shape = request.stream, tuple(request.stream.shape)
+    pixels = np.memmap(asked.pixels, np.uint8, "r", shape=shape)
     began = time.monotonic()
     predict = _predictor(request, shape[1:], phases)
     keeper = _keeper(request, predict.warm_up(np.zeros(shape[1:], np.uint8)).shape[1:])
     phases["compile_s"] = time.monotonic() - began - phases["build_s"]
-    for note in request["model"].get("notes", ()):
+    for note in request.model.notes or ():
         events.emit("warning", message=note)
     events.emit("ready")
     took, done = [], 0
@@ -49,8 +49,8 @@ def run(request, events, stop, phases):
         took.append((time.monotonic() - began, count))
         done += count
         events.emit("batch", slot=slot, count=count)
-        if asked["items"]:
-            events.step(step=done, steps=asked["items"], of="pictures")
+        if asked.items:
+            events.step(step=done, steps=asked.items, unit="images")
     phases["infer_s"] = sum(seconds for seconds, _ in took)
     speed = _speed([seconds for seconds, count in took], done)
     metrics = dict(speed, **predict.described(), batch_size=shape[1])
@@ -61,8 +61,8 @@ class _Probabilities:
     """Hands probabilities to the host, in the file that it maps too."""
 
     def __init__(self, asked):
-        shape = (*asked["shape"][:2], asked["classes"])
-        self._answers = np.memmap(asked["probabilities"], np.float32, "r+", shape=shape)
+        shape = (*asked.shape[:2], asked.classes)
+        self._answers = np.memmap(asked.probabilities, np.float32, "r+", shape=shape)
 
     def keep(self, slot, rows):
         self._answers[slot, : len(rows)] = finite(rows)
@@ -75,7 +75,7 @@ class _Features:
     """Writes features to a file of their own, in the order of the pictures."""
 
     def __init__(self, request, shape):
-        self._request, self._out = request, features.FeatureFile(request["features"]["path"], shape)
+        self._request, self._out = request, features.FeatureFile(request.features.path, shape)
 
     def keep(self, _slot, rows):
         self._out.add(rows)
@@ -86,16 +86,16 @@ class _Features:
 
 def _keeper(request, shape):
     """What takes the answers of a slot, each of this shape."""
-    return _Features(request, shape) if request.get("features") else _Probabilities(request["stream"])
+    return _Features(request, shape) if request.features else _Probabilities(request.stream)
 
 
 def _predictor(request, shape, phases):
     """What answers a batch of pixels, called with them and the number of those that count."""
-    began, wanted = time.monotonic(), request["stream"]["precision"]
+    began, wanted = time.monotonic(), request.stream.precision
     if wanted != "auto":
         answer = lower_precision.Fixed(_network(request, shape, wanted), wanted)
     else:
-        lower = precision.lower(request["device"]["promise"])
+        lower = precision.lower(request.device.device_kind)
         answer = lower_precision.Comparison(
             _network(request, shape, "float32"), lambda: _network(request, shape, lower), lower
         )
@@ -105,12 +105,12 @@ def _predictor(request, shape, phases):
 
 def _network(request, shape, in_precision):
     """From a batch of pixels to probabilities, in the best way that the framework has."""
-    device = importlib.import_module("zoo.worker.devices." + request["device"]["framework"])
+    device = importlib.import_module("zoo.worker.devices." + request.device.framework)
     predictors.prepare(device, in_precision)
     model, preprocess = build(request)
-    if request["weights"]:
+    if request.weights:
         weights.load_for(request, model)
-    model = features.cut(request, model) if request.get("features") else model
+    model = features.cut(request, model) if request.features else model
     return predictors.of(device, model, preprocess, shape)
 
 

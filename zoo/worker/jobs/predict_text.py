@@ -21,12 +21,12 @@ def run(request, events, stop, phases):
     """
     began = time.monotonic()
     model = build_for_texts(request)
-    weights.load(model, request["weights"])
+    weights.load(model, request.weights)
     phases["build_s"] = time.monotonic() - began
-    data, arguments = request["data"], request["model"]["args"]
+    data, arguments = request.data, request.model.args
     texts = open_texts(data, arguments["length"], arguments["fixed"])
-    chosen, size = np.arange(len(texts)), min(request["infer"]["batch_size"], len(texts))
-    too_long = int((np.diff(np.load(data["offsets"], allow_pickle=False)) > arguments["length"]).sum())
+    chosen, size = np.arange(len(texts)), min(request.infer.batch_size, len(texts))
+    too_long = int((np.diff(np.load(data.offsets, allow_pickle=False)) > arguments["length"]).sum())
     if too_long:
         events.emit(
             "warning",
@@ -40,9 +40,9 @@ def run(request, events, stop, phases):
     metrics = {"items": len(texts), "items_per_s": len(texts) / max(1e-9, phases["infer_s"])}
     if stop.asked:
         return {"metrics": metrics, "stopped": "interrupted"}
-    path = os.path.join(request["run_dir"], "probabilities.npy")
+    path = os.path.join(request.run_dir, "probabilities.npy")
     save_array(path, predicted)
     events.emit("artifact", kind="probabilities", path=path)
-    if data.get("labels"):
-        metrics["test_loss"], metrics["test_accuracy"] = score(predicted, np.load(data["labels"], allow_pickle=False))
+    if data.labels:
+        metrics["test_loss"], metrics["test_accuracy"] = score(predicted, np.load(data.labels, allow_pickle=False))
     return {"metrics": metrics, "stopped": None}

@@ -14,11 +14,11 @@ def run(request, events, stop, phases):
     """Return perplexity, cross-entropy (nats a token) and accuracy over the tokens in the request's ``data``."""
     began = time.monotonic()
     model = build_for_texts(request)
-    weights.load(model, request["weights"])
+    weights.load(model, request.weights)
     phases["build_s"] = time.monotonic() - began
-    tokens = np.load(request["data"]["tokens"], allow_pickle=False)
+    tokens = np.load(request.data.tokens, allow_pickle=False)
     began = time.monotonic()
-    loss, accuracy = evaluate(model, tokens, request["model"]["args"]["length"])
+    loss, accuracy = evaluate(model, tokens, request.model.args["length"])
     phases["infer_s"] = time.monotonic() - began
     metrics = {"perplexity": math.exp(min(700.0, loss)), "loss": loss, "token_accuracy": accuracy}
     speed = {"items": len(tokens) - 1, "items_per_s": (len(tokens) - 1) / max(1e-9, phases["infer_s"])}

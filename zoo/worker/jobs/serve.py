@@ -28,7 +28,7 @@ def run(request, events, stop, phases):
         UserError: the weights do not fit, or this stack cannot compute in the precision asked for.
     """
     began = time.monotonic()
-    kind = importlib.import_module("zoo.worker.serving." + request["serve"]["kind"])
+    kind = importlib.import_module("zoo.worker.serving." + request.serve.kind)
     if hasattr(kind, "run"):
         return kind.run(request, events, stop, phases)
     answer = kind.answerer(request)

@@ -38,24 +38,24 @@ def run(request, events, stop, phases):
         UserError: the model cannot be built, trained or filled as asked.
     """
     training = Run(request, events, stop, phases)
-    settings, plan = training.settings, request["fine_tune"]
-    compat.seed(settings["seed"])
+    settings, plan = training.settings, request.fine_tune
+    compat.seed(settings.seed)
     with training.timed("build_s"):
         model, preprocess = build_and_fill(training)
         frozen = _frozen(model, plan)
-        leaving = _before(model, request["freeze"]["before"], "freeze.before")
-    parts, checkpointer = image_batches.parts(request["data"]), Checkpointer(model, training)
+        leaving = _before(model, request.freeze.before, "freeze.before")
+    parts, checkpointer = image_batches.parts(request.data), Checkpointer(model, training)
     tell_if_raised(training, len(parts["train"]))
     stages = _Stages(training, model, preprocess, parts, checkpointer)
-    epochs = stages.train_head() if plan and plan["head_epochs"] else 0
-    if settings["epochs"] and not stop.asked:
+    epochs = stages.train_head() if plan and plan.head_epochs else 0
+    if settings.epochs and not stop.asked:
         epochs += stages.train_rest(frozen, leaving, epochs)
 
     def evaluate():
         return _evaluate_part(training, model, preprocess, parts)
 
     metrics = evaluate_best(model, checkpointer, training, evaluate)
-    metrics.update(epochs=epochs, precision=settings["precision"])
+    metrics.update(epochs=epochs, precision=settings.precision)
     compat.freeze(model, set())
     return save(model, training, metrics)
 
@@ -71,29 +71,29 @@ def build_and_fill(training):
     """
     request, events, settings = training.request, training.events, training.settings
     try:
-        settings["precision"] = settled_precision(training)
-        compat.set_precision(settings["precision"])
+        settings.precision = settled_precision(training)
+        compat.set_precision(settings.precision)
     except ValueError as error:
         raise UserError("trainer.precision: %s" % error) from error
     model, preprocess = build(request)
     # The first weights of a model of the user's own are its own, and published ones are loaded already.
-    if "file" not in request["model"] and request["model"]["args"].get("weights") != "imagenet":
-        weights.initialise(model, settings["seed"])
-    if request["weights"]:
+    if request.model.file is None and request.model.args.get("weights") != "imagenet":
+        weights.initialise(model, settings.seed)
+    if request.weights:
         last = feature_extraction.name_of(model)
-        if weights.load_but_head(model, request["weights"], last):
+        if weights.load_but_head(model, request.weights, last):
             message = "The last layer, %s, is new: it tells %d classes apart, and the weights are for others"
-            events.emit("warning", message=message % (last, request["data"]["classes"]))
+            events.emit("warning", message=message % (last, request.data.classes))
     return model, preprocess
 
 
 def _frozen(model, plan):
     """Names of the layers that do not learn after the head did: those before ``unfreeze_from``, and normalisation."""
-    frozen = _before(model, plan and plan["unfreeze_from"], "fine_tune.unfreeze_from")
-    if plan and plan.get("unfreeze_share") is not None:
+    frozen = _before(model, plan and plan.unfreeze_from, "fine_tune.unfreeze_from")
+    if plan and plan.unfreeze_share is not None:
         names = [layer.name for layer in model.layers]
-        frozen |= set(names[: round((1 - plan["unfreeze_share"]) * len(names))])
-    return frozen | set(compat.batch_norm_names(model)) if plan and plan["freeze_normalization"] else frozen
+        frozen |= set(names[: round((1 - plan.unfreeze_share) * len(names))])
+    return frozen | set(compat.batch_norm_names(model)) if plan and plan.freeze_normalization else frozen
 
 
 def _before(model, wanted, key):
@@ -115,8 +115,8 @@ class _Stages:
     def __init__(self, training, model, preprocess, parts, checkpointer):
         self._training, self._model, self._preprocess = training, model, preprocess
         self._parts, self._checkpointer = parts, checkpointer
-        self._plan, self._data = training.request["fine_tune"], training.request["data"]
-        self._last = training.settings["epochs"] + (self._plan["head_epochs"] if self._plan else 0)
+        self._plan, self._data = training.request.fine_tune, training.request.data
+        self._last = training.settings.epochs + (self._plan.head_epochs if self._plan else 0)
 
     def train_head(self):
         """Train the last layer on the features of the pictures as they are; return the number of epochs."""
@@ -124,8 +124,8 @@ class _Stages:
         if done is not None:  # by the process that was cut off
             return done
         trunk, head, _ = feature_extraction.split_at_head(self._model)
-        settings = dict(self._training.settings, epochs=self._plan["head_epochs"])
-        settings["learning_rate"] = self._plan["head_learning_rate"]
+        rate = self._plan.head_learning_rate
+        settings = self._training.settings.replace(epochs=self._plan.head_epochs, learning_rate=rate)
         group = self._training.group
         scratch = tempfile.mkdtemp(prefix=".features-", dir=self._training.folder) if group.rank == 0 else None
         scratch = group.agree(scratch)
@@ -144,7 +144,7 @@ class _Stages:
                 shutil.rmtree(scratch)
 
     def _features(self, trunk, name, folder):
-        path, size = os.path.join(folder, name + ".npy"), self._training.settings["batch_size"]
+        path, size = os.path.join(folder, name + ".npy"), self._training.settings.batch_size
         part, stop = self._parts[name], self._training.stop
         return feature_extraction.features(trunk, self._preprocess, part, size, path, stop, self._training.group)
 
@@ -160,26 +160,26 @@ class _Stages:
             compile_model(model, settings)
             return model
 
-        share = self._training.request["freeze"]["after"]
+        share = self._training.request.freeze.after
         freezing = ProgressiveFreezing(share, prepare) if leaving - frozen else None
-        augment = self._data["augment"]
-        batches = self._batches(self._parts, self._preprocess, make_augmenter(augment), augment["mixup"])
+        augment = self._data.augment
+        batches = self._batches(self._parts, self._preprocess, make_augmenter(augment), augment.mixup)
         places = {"first": before + 1, "last": self._last, "number": self._number(2)}
         stage = Stage(settings, freezing=freezing, whole=self._model, **places)
         learning = next(layer.name for layer in self._model.layers if layer.weights and layer.name not in frozen)
         return self._fit(prepare(False), batches, stage, "the layers from %s on learn" % learning)
 
     def _number(self, number):
-        return number if self._plan and self._plan["head_epochs"] and self._training.settings["epochs"] else None
+        return number if self._plan and self._plan.head_epochs and self._training.settings.epochs else None
 
     def _fit(self, model, batches, stage, what):
         if stage.number:
             known = {"stage": stage.number, "epoch": stage.first, "epochs": stage.last}
-            self._training.events.emit("stage", what=what, learning_rate=stage.settings["learning_rate"], **known)
+            self._training.events.emit("stage", what=what, learning_rate=stage.settings.learning_rate, **known)
         return fit(model, batches, stage, self._checkpointer, self._training)
 
     def _batches(self, parts, preprocess, augment=None, mixup=0.0):
-        settings, classes, balance = self._training.settings, self._data["classes"], self._data["balance"]
+        settings, classes, balance = self._training.settings, self._data.classes, self._data.balance
         group = self._training.group
         return image_batches.ImageBatches(parts, preprocess, settings, classes, augment, balance, mixup, group)
 
@@ -190,8 +190,7 @@ def compile_model(model, settings):
     Raises:
         ValueError: the stack has no such optimizer.
     """
-    chosen = [settings[name] for name in ("optimizer", "learning_rate", "jit")]
-    compat.compile_classifier(model, *chosen, beta_2=settings["beta_2"])
+    compat.compile_classifier(model, settings.optimizer, settings.learning_rate, settings.jit, beta_2=settings.beta_2)
 
 
 def _as_they_are(rows):
@@ -203,5 +202,5 @@ def _evaluate_part(training, model, preprocess, parts):
     name = "test" if len(parts["test"]) else "validation"
     if not len(parts[name]):
         return {}
-    kept = evaluation.evaluate(model, preprocess, parts[name], training.settings["batch_size"], training.group)
+    kept = evaluation.evaluate(model, preprocess, parts[name], training.settings.batch_size, training.group)
     return evaluation.keep(kept, name, training)

@@ -35,16 +35,16 @@ def run(request, events, stop, phases):
         FloatingPointError: the loss is no longer a number.
         UserError: the stack cannot do what is asked for.
     """
-    training, data, arguments = Run(request, events, stop, phases), request["data"], request["model"]["args"]
+    training, data, arguments = Run(request, events, stop, phases), request.data, request.model.args
     model = build_and_compile(training)
-    parts = {name: TokenRange(data["tokens"], begin, end) for name, (begin, end) in data["parts"].items()}
+    parts = {name: TokenRange(data.tokens, begin, end) for name, (begin, end) in data.parts.items()}
     checkpointer = Checkpointer(model, training)
     batches = WindowBatches(parts, arguments["length"], arguments["vocabulary"], training.settings, training.group)
     fit(model, batches, Stage(training.settings), checkpointer, training)
     metrics = evaluate_best(model, checkpointer, training)
     if "val_loss" in metrics:
         metrics["val_perplexity"] = math.exp(min(700.0, metrics["val_loss"]))
-    metrics["precision"] = training.settings["precision"]
+    metrics["precision"] = training.settings.precision
     return save(model, training, metrics)
 
 
@@ -64,21 +64,21 @@ class WindowBatches:
 
     def __init__(self, parts, length, vocabulary, settings, group=None):
         self._group = group or distributed.Alone()
-        distributed.require_divisible(settings["batch_size"], self._group)
+        distributed.require_divisible(settings.batch_size, self._group)
         self._parts, self._length, self._settings = parts, length, settings
         self._rows = np.eye(vocabulary, dtype=np.float32)
 
     def steps(self, epoch):
-        return self._settings["steps"]
+        return self._settings.steps
 
     def batches(self, epoch):
-        random, text = np.random.RandomState([self._settings["seed"], epoch]), self._parts["train"]
+        random, text = np.random.RandomState([self._settings.seed, epoch]), self._parts["train"]
         places = np.arange(self._length + 1)
         for _ in range(self.steps(epoch)):
-            begins = random.randint(0, len(text) - self._length, self._settings["batch_size"])
+            begins = random.randint(0, len(text) - self._length, self._settings.batch_size)
             first, last = self._group.bounds(len(begins))
             windows = text[begins[first:last, None] + places]
-            labels = smooth_labels(self._rows[windows[:, 1:]], self._settings["label_smoothing"])
+            labels = smooth_labels(self._rows[windows[:, 1:]], self._settings.label_smoothing)
             yield distributed.share_of_batch((windows[:, :-1].astype(np.int32), labels), first, len(begins))
 
     def evaluate(self, model):

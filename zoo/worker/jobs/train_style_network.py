@@ -45,20 +45,20 @@ def run(request, events, stop, phases):
     Raises:
         FloatingPointError: the loss is no longer a number.
     """
-    settings, began, group = request["train"], time.monotonic(), distributed.current()
-    distributed.require_divisible(settings["batch_size"], group)
-    compat.seed(settings["seed"])
-    size = settings["size"]
-    model = network.build(compat, input_shape=(size, size, 3), **request["model"]["args"])
+    settings, began, group = request.train, time.monotonic(), distributed.current()
+    distributed.require_divisible(settings.batch_size, group)
+    compat.seed(settings.seed)
+    size = settings.size
+    model = network.build(compat, input_shape=(size, size, 3), **request.model.args)
     _start(model, request, settings)
-    inbox = ArrayQueueReader(settings["inbox"], stop, lambda: events.step(step=0, steps=settings["steps"]))
+    inbox = ArrayQueueReader(settings.inbox, stop, lambda: events.step(step=0, steps=settings.steps))
     path = inbox.next()
     if group.agree(path is None):
         return {"metrics": {}, "stopped": "interrupted"}
     sample = _read(path)
     group.agree(None)  # all have read it, and it may be removed
     terms = _terms(model, settings, sample)
-    compat.compile_terms(terms, TERMS, settings["optimizer"], settings["learning_rate"])
+    compat.compile_terms(terms, TERMS, settings.optimizer, settings.learning_rate)
     phases["build_s"] = time.monotonic() - began
     job = _Training(model, terms, request, events, phases, sample[:1])
     job.resume()
@@ -73,11 +73,11 @@ def _start(model, request, settings):
     With shift 0 and scale 1 of the last normalization a fifth of all values are beyond white and black, where tanh
     has next to no gradient: skies stayed white for hundreds of steps.
     """
-    if request.get("weights"):
-        weights.load(model, request["weights"])
+    if request.weights:
+        weights.load(model, request.weights)
         return
-    weights.initialise(model, settings["seed"])
-    mean, spread = network.range_of(_read(settings["painting"]))
+    weights.initialise(model, settings.seed)
+    mean, spread = network.range_of(_read(settings.painting))
     model.get_layer("output_norm").set_weights([mean, spread])
 
 
@@ -86,8 +86,8 @@ class _Training:
 
     def __init__(self, model, terms, request, events, phases, sample):
         self._model, self._terms, self._events, self._phases, self._sample = model, terms, events, phases, sample
-        self._settings, self._folder = request["train"], request["run_dir"]
-        self._files = Checkpoints(self._folder, keep=1, run_id=request.get("run_id", ""))
+        self._settings, self._folder, self._resumes = request.train, request.run_dir, request.resume
+        self._files = Checkpoints(self._folder, keep=1, run_id=request.run_id)
         self._saved = time.monotonic()
         self._done, self._kept, self._due, self.last = 0, 0, False, {}
         self._group = distributed.current()
@@ -95,7 +95,7 @@ class _Training:
 
     def resume(self):
         """Go on from the newest checkpoint of a run that is resumed; the batches that were done are skipped."""
-        if not self._settings.get("resume"):
+        if not self._resumes:
             return
         checkpoint = self._files.load(self._warn)
         if checkpoint is None:
@@ -111,7 +111,7 @@ class _Training:
             self._done = int(state["step"])
         except (ValueError, KeyError, TypeError) as error:
             raise UserError("the run cannot be resumed from its checkpoint: %s" % error) from error
-        self._events.emit("resume", epoch=self._done // self._settings["report"], step=self._done, done=self._done)
+        self._events.emit("resume", epoch=self._done // self._settings.report, step=self._done, done=self._done)
 
     def _keep(self, step, is_last):
         """Write a checkpoint when it is time; a disk that is full is told, and training goes on."""
@@ -136,20 +136,20 @@ class _Training:
         if self._group.rank and self._done:  # the first process takes away what was trained on before
             inbox.index, first = self._done - 1, self._done + 1
             path = inbox.next()
-        for step in range(first, settings["steps"] + 1):
+        for step in range(first, settings.steps + 1):
             is_new = step > self._done
             if is_new:
-                rate = learning_rate(settings, step - 1, settings["steps"])
+                rate = learning_rate(settings, step - 1, settings.steps)
                 values.append(self._step(self._share(path), rate, step))
                 self._show(step, values, began)
                 self._due = self._group.after_step(self._is_time())
             if self._group.rank == 0:  # all have read it: none ends a step before all have begun it
                 os.remove(path)
             self._events.emit("artifact", kind="batch", path=path)
-            is_last = step == settings["steps"] or stop.asked
+            is_last = step == settings.steps or stop.asked
             if is_new:
                 self._keep(step, is_last)
-            if values and (is_last or step % settings["report"] == 0):
+            if values and (is_last or step % settings.report == 0):
                 self._report(step, values, rate, time.monotonic() - began)
                 values, began = [], time.monotonic()
             path = None if is_last else inbox.next()
@@ -161,7 +161,7 @@ class _Training:
             self._keep(step, True)
 
     def _is_time(self):
-        return time.monotonic() - self._saved >= 60 * self._settings["checkpoint_minutes"]
+        return time.monotonic() - self._saved >= 60 * self._settings.checkpoint_minutes
 
     def _share(self, path):
         """What this process takes of a batch."""
@@ -181,14 +181,14 @@ class _Training:
         if not all(math.isfinite(value) for value in values):
             raise FloatingPointError(
                 "the loss became %s at step %d; a lower learning_rate than %g usually helps"
-                % (values[0], step, self._settings["learning_rate"])
+                % (values[0], step, self._settings.learning_rate)
             )
         return values
 
     def _show(self, step, values, began):
         losses = dict(zip(("loss", *TERMS), np.mean(values, axis=0)))
-        speed = len(values) * self._settings["batch_size"] / max(1e-9, time.monotonic() - began)
-        self._events.step(step=step, steps=self._settings["steps"], items_per_s=speed, **losses)
+        speed = len(values) * self._settings.batch_size / max(1e-9, time.monotonic() - began)
+        self._events.step(step=step, steps=self._settings.steps, items_per_s=speed, **losses)
 
     def _report(self, step, values, rate, took):
         """Write the weights and a sample, and report the mean losses since the last time."""
@@ -199,10 +199,10 @@ class _Training:
             return
         weights.save(self._model, path)
         record = dict(self.last, learning_rate=rate)
-        record.update(epoch=-(-step // self._settings["report"]), epoch_s=took, steps=steps)
-        record["items_per_s"] = steps * self._settings["batch_size"] / max(1e-9, took)
+        record.update(epoch=-(-step // self._settings.report), epoch_s=took, steps=steps)
+        record["items_per_s"] = steps * self._settings.batch_size / max(1e-9, took)
         record["peak_memory_bytes"] = memory.peak_bytes()
-        total = -(-self._settings["steps"] // self._settings["report"])
+        total = -(-self._settings.steps // self._settings.report)
         self._events.emit("epoch", epochs=total, best=True, **record)
         sample = os.path.join(self._folder, "sample_%06d.npy" % step)
         both = np.concatenate([self._sample, compat.outputs(self._model, self._sample)[0]], axis=2)
@@ -220,19 +220,19 @@ def _read(path):
 
 def _terms(model, settings, sample):
     """The model that is trained: photos to (batch, 4), the loss and its terms; only the network's weights change."""
-    chosen, size = settings["features"], settings["size"]
-    chosen["precision"] = precision.settle(chosen.get("precision", "float32"))
-    layers = [*chosen["style"], *(name for name in chosen["content"] if name not in chosen["style"])]
+    chosen, wanted, size = settings.features, settings.layers, settings.size
+    chosen.precision = precision.settle(chosen.precision)
+    layers = [*wanted.style, *(name for name in wanted.content if name not in wanted.style)]
     judge = frozen(chosen, layers, (size, size, 3))
     photo, restyled = model.inputs[0], model.outputs[0]
     seen = dict(zip(layers, _all(judge(restyled))))
-    content = _content(judge, layers, chosen["content"], (photo, restyled), seen, sample)
-    style = _style(chosen, _targets(settings), seen)
+    content = _content(judge, layers, wanted.content, (photo, restyled), seen, sample)
+    style = _style(wanted.style, _targets(settings), seen)
     rough = style_losses.weighted_sum(
         compat, [style_losses.total_variation(compat, restyled)], [1 / (3.0 * size * size * _ROUGH)], "roughness"
     )
-    weights = settings["strength"]
-    terms, factors = [content, style, rough], [weights["content"], weights["style"], weights["total_variation"]]
+    weights = settings.strength
+    terms, factors = [content, style, rough], [weights.content, weights.style, weights.total_variation]
     loss = style_losses.weighted_sum(compat, terms, factors, "loss")
     row = compat.keras.layers.Concatenate(name="terms")([loss, *terms])
     return compat.keras.models.Model(inputs=photo, outputs=row)
@@ -253,23 +253,23 @@ def _content(judge, layers, chosen, pictures, seen, sample):
     return style_losses.weighted_sum(compat, parts, [*factors, TONE], "content")
 
 
-def _style(chosen, targets, seen):
+def _style(names, targets, seen):
     """How far the Gram matrices of the result are from the painting's: 0 where they are equal, 1 for a grey sheet."""
     parts, factors = [], []
-    for name in chosen["style"]:
+    for name in names:
         own = style_losses.gram_matrix(compat, seen[name])
         target = style_losses.constant(compat, targets[name], own, "painting_" + name)
         parts.append(style_losses.squared_distance(compat, own, target))
-        factors.append(1.0 / (len(chosen["style"]) * max(float(np.square(targets[name]).sum()), 1e-12)))
+        factors.append(1.0 / (len(names) * max(float(np.square(targets[name]).sum()), 1e-12)))
     return style_losses.weighted_sum(compat, parts, factors, "style")
 
 
 def _targets(settings):
     """Gram matrices of the painting, (1, channels, channels) by layer."""
-    painting, chosen = _read(settings["painting"])[None], settings["features"]
-    judge = frozen(chosen, list(chosen["style"]), painting.shape[1:])
+    painting, chosen = _read(settings.painting)[None], settings.features
+    judge = frozen(chosen, settings.layers.style, painting.shape[1:])
     grams = {}
-    for name, each in zip(chosen["style"], compat.outputs(judge, painting)):
+    for name, each in zip(settings.layers.style, compat.outputs(judge, painting)):
         flat = each.reshape(-1, each.shape[-1]).astype(np.float32)
         grams[name] = (flat.T.dot(flat) / len(flat))[None].astype(np.float32)
     return grams

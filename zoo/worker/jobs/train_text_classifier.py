@@ -36,27 +36,27 @@ def run(request, events, stop, phases):
         FloatingPointError: the loss is no longer a number.
         UserError: the stack cannot do what is asked for.
     """
-    training, data, arguments = Run(request, events, stop, phases), request["data"], request["model"]["args"]
+    training, data, arguments = Run(request, events, stop, phases), request.data, request.model.args
     model = build_and_compile(training)
     texts = open_texts(data, arguments["length"], arguments["fixed"])
-    labels = np.load(data["labels"], allow_pickle=False)
-    with np.load(data["split"], allow_pickle=False) as stored:
+    labels = np.load(data.labels, allow_pickle=False)
+    with np.load(data.split, allow_pickle=False) as stored:
         split = {name: stored[name] for name in stored.files}
     checkpointer = Checkpointer(model, training)
-    if arguments.get("pair_buckets") and not request.get("weights") and not checkpointer.goes_on():
+    if arguments.get("pair_buckets") and not request.weights and not checkpointer.goes_on():
         with training.timed("fit_linear_s"):
-            _fit_linear(model, texts, labels, split["train"], request["pieces"])
+            _fit_linear(model, texts, labels, split["train"], request.pieces)
     tell_if_raised(training, len(split["train"]))
     batches = TextBatches(texts, labels, split, arguments["classes"], training.settings, training.group)
     fit(model, batches, Stage(training.settings), checkpointer, training)
 
     def evaluate():
-        size, group = training.settings["batch_size"], training.group
+        size, group = training.settings.batch_size, training.group
         predicted = predict_shared(model, texts, split["test"], size, group)
         return evaluation.keep(likeliest(predicted, labels[split["test"]]), "test", training)
 
     metrics = evaluate_best(model, checkpointer, training, evaluate)
-    metrics["precision"] = training.settings["precision"]
+    metrics["precision"] = training.settings.precision
     return save(model, training, metrics)
 
 

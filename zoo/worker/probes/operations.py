@@ -16,7 +16,7 @@ class UntoldError(Exception):
 
 def backend(tried, device):
     """Keras computes with the framework that the stack names."""
-    return tried.backend != device["framework"]
+    return tried.backend != device.framework
 
 
 def dense_relu(tried, device):
@@ -161,7 +161,7 @@ def variable(tried, device):
     placed = tried.place(tried.variable)
     if placed is None:
         raise UntoldError("this framework does not say where a variable lies")
-    return placed[1] != device["kind"]
+    return placed[1] != device.device_kind
 
 
 # A probe and its tolerance; None: the one for float32.

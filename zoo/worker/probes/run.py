@@ -50,20 +50,19 @@ def run(request, place, kind):
     """Run the probes that a request asks for.
 
     Args:
-        request: with ``probes`` false nothing is computed; a health check (verb ``probe``) asks with true. Rows that
-            an earlier run found, on the same processor by the same libraries, stand for themselves.
+        request: with ``probes`` false nothing is computed; ``probed`` rows are returned as they are.
         place: see :func:`zoo.worker.probes.layers.of`.
         kind: ``"cpu"`` or ``"gpu"``, what the proof of the device found.
 
     Returns:
         One row a probe, see :func:`examine`.
     """
-    device = dict(request["device"], kind=kind)
-    if device["promise"] == "gpu" and kind != "gpu":
+    device = request.device.replace(device_kind=kind)
+    if request.device.device_kind == "gpu" and kind != "gpu":
         return examine(None, device, "the device is not the promised one")
-    if isinstance(request.get("probes"), list):
-        return request["probes"]
-    if not request.get("probes", request["verb"] != "probe"):
+    if request.probed is not None:
+        return request.probed
+    if not request.probes:
         return examine(None, device, "not asked for")
     with _quiet():
         rows = examine(layers.of(place), device)
@@ -77,7 +76,7 @@ def examine(tried, device, why_not=None):
 
     Args:
         tried: see :func:`zoo.worker.probes.layers.of`.
-        device: the request's device, and its ``kind``.
+        device: the request's device, of the ``device_kind`` that was proven.
         why_not: a reason to skip all of them.
 
     Returns:
@@ -90,8 +89,8 @@ def examine(tried, device, why_not=None):
 
 def _row(probe, tolerance, tried, device, why_not):
     name = probe.__name__
-    error, skipped = None, why_not or devices.capabilities(device["framework"])["skipped_probes"].get(name)
-    tolerance = TOLERANCE[device["kind"]] if tolerance is None else tolerance
+    error, skipped = None, why_not or devices.capabilities(device.framework)["skipped_probes"].get(name)
+    tolerance = TOLERANCE[device.device_kind] if tolerance is None else tolerance
     began = time.monotonic()
     if not skipped:
         try:
@@ -109,7 +108,7 @@ def _row(probe, tolerance, tried, device, why_not):
         "tolerance": tolerance,
         "seconds": round(time.monotonic() - began, 4),
         "skipped": skipped,
-        "issue": None if ok else _issue(name, device["backend"]),
+        "issue": None if ok else _issue(name, device.backend),
     }
 
 
@@ -130,8 +129,8 @@ def enforce(rows, device, events):
     """
     failed = [row for row in rows if not row["ok"]]
     if failed:
-        message = "wrong numbers on backend %s: %s" % (device["backend"], "; ".join(_describe(row) for row in failed))
-        if device["promise"] == "gpu":
+        message = "wrong numbers on backend %s: %s" % (device.backend, "; ".join(_describe(row) for row in failed))
+        if device.device_kind == "gpu":
             raise ProbeError(message)
         events.emit("warning", message=message)
     for row in rows:

@@ -16,9 +16,9 @@ class Slots:
     """
 
     def __init__(self, settings, kind, predict, at_once=1):
-        shape, self.at_once = tuple(settings["shape"]), at_once
-        self._inputs = np.memmap(settings["inputs"], kind, "r", shape=shape)
-        self._outputs = np.memmap(settings["outputs"], np.float32, "r+", shape=(*shape[:2], settings["classes"]))
+        shape, self.at_once = tuple(settings.shape), at_once
+        self._inputs = np.memmap(settings.inputs, kind, "r", shape=shape)
+        self._outputs = np.memmap(settings.outputs, np.float32, "r+", shape=(*shape[:2], settings.classes))
         self._predict = predict
 
     def __call__(self, asked):

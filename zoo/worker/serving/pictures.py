@@ -18,13 +18,13 @@ def answerer(request):
     Returns:
         The function that answers ``{"slot": ..., "count": ...}``.
     """
-    settings = request["serve"]
-    device = devices.load(request["device"]["framework"])
-    predictors.prepare(device, settings["precision"])
+    settings = request.serve
+    device = devices.load(request.device.framework)
+    predictors.prepare(device, settings.precision)
     model, preprocess = build(request)
-    if request["weights"]:
-        weights.load(model, request["weights"])
-    shape = tuple(settings["shape"])
+    if request.weights:
+        weights.load(model, request.weights)
+    shape = tuple(settings.shape)
     partial = hasattr(device, "predictor")
     by_size = {
         size: predictors.of(device, model, preprocess, (size, *shape[2:])) for size in sizes_of(shape[1], partial)

@@ -18,13 +18,13 @@ def answerer(request):
     Returns:
         The function that answers ``{"slot": ..., "rows": ..., "columns": ...}``; pixels are uint8 RGB.
     """
-    settings = request["serve"]
-    predictors.prepare(devices.load(request["device"]["framework"]), settings["precision"])
-    model = network.build(compat, initializer="zeros", **request["model"]["args"])
-    weights.load(model, request["weights"])
-    shape = tuple(settings["shape"])
-    inputs = np.memmap(settings["inputs"], np.uint8, "r", shape=shape)
-    outputs = np.memmap(settings["outputs"], np.uint8, "r+", shape=shape)
+    settings = request.serve
+    predictors.prepare(devices.load(request.device.framework), settings.precision)
+    model = network.build(compat, initializer="zeros", **request.model.args)
+    weights.load(model, request.weights)
+    shape = tuple(settings.shape)
+    inputs = np.memmap(settings.inputs, np.uint8, "r", shape=shape)
+    outputs = np.memmap(settings.outputs, np.uint8, "r+", shape=shape)
 
     def answer(asked):
         size = asked["rows"], asked["columns"], 3

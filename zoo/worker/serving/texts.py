@@ -15,19 +15,19 @@ def answerer(request):
 
     Texts are cut to the length of the longest in their batch, rounded up so that few lengths are compiled.
     """
-    settings = request["serve"]
-    predictors.prepare(devices.load(request["device"]["framework"]), settings["precision"])
+    settings = request.serve
+    predictors.prepare(devices.load(request.device.framework), settings.precision)
     model = build_for_texts(request)
-    weights.load(model, request["weights"])
-    arguments = request["model"]["args"]
-    sizes = sizes_of(settings["shape"][1], False)
+    weights.load(model, request.weights)
+    arguments = request.model.args
+    sizes = sizes_of(settings.shape[1], False)
 
     def predict(rows):
         batch = _narrowed(rows, arguments["length"], arguments["fixed"])
         return compat.predict(model, filled(batch, sizes))[: len(rows)]
 
     for size in sizes:
-        predict(np.ones((size, settings["shape"][2]), np.int32))
+        predict(np.ones((size, settings.shape[2]), np.int32))
     return Slots(settings, np.int32, predict)
 
 

@@ -28,13 +28,13 @@ def run(request, events, stop, phases):
     """
     began = time.monotonic()
     model = build_for_texts(request)
-    weights.load(model, request["weights"])
-    given = {name: value for name, value in request["model"]["args"].items() if name in STEP_ARGUMENTS}
+    weights.load(model, request.weights)
+    given = {name: value for name, value in request.model.args.items() if name in STEP_ARGUMENTS}
     memory = decoding.CachedDecoder(given, model.get_weights())
     memory.step([2])  # compiles
     phases["build_s"] = time.monotonic() - began
     events.emit("ready")
-    pieces = [piece.encode("latin-1") for piece in request["pieces"]]
+    pieces = [piece.encode("latin-1") for piece in request.pieces]
     texts, commands = {}, _Commands(stop)
     while not stop.asked and not (commands.ended and not texts):
         for asked in commands.taken(wait=not texts):

@@ -22,15 +22,14 @@ def frozen(settings, layers, input_shape):
         UserError: there are no such layers, or the weights do not fit.
     """
     wrong = devices.capabilities()["wrong_features"]
-    if settings["network"] in wrong:
-        raise UserError(wrong[settings["network"]])
+    if settings.network in wrong:
+        raise UserError(wrong[settings.network])
     try:
-        precision = settings.get("precision") or "float32"
-        model = features.build(compat, settings["network"], layers, input_shape, settings["seed"], precision)
+        model = features.build(compat, settings.network, layers, input_shape, settings.seed, settings.precision)
     except ValueError as error:
         raise UserError(str(error)) from error
-    if settings.get("weights"):
-        weights.load_part(model, settings["weights"], own=(CAFFE_LAYER,))
+    if settings.weights:
+        weights.load_part(model, settings.weights, own=(CAFFE_LAYER,))
     return model
 
 
@@ -43,16 +42,15 @@ def available_layers(settings):
     Raises:
         UserError: the file cannot be read, or has not even the first layer.
     """
-    layers = features.network(settings["network"]).LAYERS
-    if not settings.get("weights"):
+    layers = features.network(settings.network).LAYERS
+    if not settings.weights:
         return layers
-    names = weights.names(settings["weights"])
+    names = weights.names(settings.weights)
     count = 0
     while count < len(layers) and any(name.startswith((layers[count] + "/", layers[count] + "_")) for name in names):
         count += 1
     if not count:
         raise UserError(
-            "the weights in %s are not of %s: they have no layer %r"
-            % (settings["weights"], settings["network"], layers[0])
+            "the weights in %s are not of %s: they have no layer %r" % (settings.weights, settings.network, layers[0])
         )
     return layers[:count]

@@ -32,16 +32,16 @@ def check(features, rows, columns, there=None):
         UserError: with the size that fits.
     """
     there = memory.available_bytes() if there is None else there
-    size = needed(features["network"], features["precision"], rows, columns)
+    size = needed(features.network, features.precision, rows, columns)
     if there is None or size <= there:
         return
     longer, fits = max(rows, columns), max(rows, columns)
-    while fits > 64 and needed(features["network"], features["precision"], *_scaled(rows, columns, fits)) > there:
+    while fits > 64 and needed(features.network, features.precision, *_scaled(rows, columns, fits)) > there:
         fits -= 16
     raise UserError(
         "%d x %d pixels take about %.1f GB with %s in %s, and this machine has %.1f GB: size=%d fits, of %d; "
         "features=squeezenet and, where it is fast, precision=bfloat16 take less"
-        % (columns, rows, size / 1e9, features["network"], features["precision"], there / 1e9, fits, longer)
+        % (columns, rows, size / 1e9, features.network, features.precision, there / 1e9, fits, longer)
     )
 
 

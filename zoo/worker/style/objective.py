@@ -60,9 +60,9 @@ def build(features, layers, target, weights):
 
     Args:
         features: settings of the network, see :func:`zoo.worker.style.feature_model.frozen`.
-        layers: ``{"style": names, "content": names}``.
+        layers: :class:`zoo.protocol.request.LayersPart`.
         target: a :class:`Target`.
-        weights: ``{"style": w, "content": w, "total_variation": w}``.
+        weights: :class:`zoo.protocol.request.LossWeightsPart`.
 
     Returns:
         A function from (height, width, 3) float32 to ``([style, content, roughness], gradient)``, each loss times its
@@ -71,20 +71,20 @@ def build(features, layers, target, weights):
     Raises:
         UserError: the stack computes wrong losses.
     """
-    wanted = list(layers["style"]) + [name for name in layers["content"] if name not in layers["style"]]
+    wanted = list(layers.style) + [name for name in layers.content if name not in layers.style]
     network = frozen(features, wanted, target.content.shape)
     aims = dict(zip(wanted, compat.outputs(network, target.content[None])))
-    own = [_gram(aims[name]) for name in layers["style"]]
-    aims = {name: aims[name] for name in layers["content"]}
+    own = [_gram(aims[name]) for name in layers.style]
+    aims = {name: aims[name] for name in layers.content}
     start = compat.keras.layers.Input(shape=(1,))
     layer = compat.TrainableConstant((1, *target.content.shape), trainable=True, name="picture")
     picture = layer(start)
     maps = network(picture)
     maps = dict(zip(wanted, maps if isinstance(maps, (list, tuple)) else [maps]))
     terms = [
-        _style(layers["style"], maps, target, weights["style"], start),
-        _content(layers["content"], maps, aims, weights["content"], start),
-        _rough(picture, target.content.shape, weights["total_variation"]),
+        _style(layers.style, maps, target, weights.style, start),
+        _content(layers.content, maps, aims, weights.content, start),
+        _rough(picture, target.content.shape, weights.total_variation),
     ]
     model = compat.keras.models.Model(inputs=start, outputs=terms)
     function = compat.value_and_grad(model, layer)
@@ -99,14 +99,14 @@ def _prove(function, layers, target, own, weights):
     PlaidML 0.7 was seen to compute every layer of VGG19 right, and with several of them in one graph wrong losses.
     """
     wanted = 0.0
-    for number in range(len(layers["style"])):
+    for number in range(len(layers.style)):
         mean = sum(share * grams[number] for share, grams in zip(target.shares, target.grams))
         apart = float(np.square(own[number] - mean, dtype=np.float64).sum())
-        wanted += weights["style"] / len(layers["style"]) * apart * _inverse(mean)
+        wanted += weights.style / len(layers.style) * apart * _inverse(mean)
     (style, content, _), _ = function(target.content)
     # A picture in its own style has a loss of next to nothing, of which rounding is a large share.
-    near = abs(style - wanted) <= TOLERANCE * wanted + NOTHING * weights["style"]
-    if not (near and abs(content) <= NOTHING * weights["content"]):
+    near = abs(style - wanted) <= TOLERANCE * wanted + NOTHING * weights.style
+    if not (near and abs(content) <= NOTHING * weights.content):
         raise UserError(
             "this stack computes wrong losses: style %.6g where %.6g is right, content %.6g where 0 is right; "
             "use another stack, or features=random" % (style, wanted, content)

@@ -22,14 +22,14 @@ class Painter:
     """
 
     def __init__(self, model, path, settings):
-        self._model, self._strength = model, settings["strength"]
+        self._model, self._strength = model, settings.strength
         norms = [stage.name + "_norm" for stage in network.stages() if stage.norm == "instance"]
         weights.load_part(model, path, own=norms)
         self._arrays = saved_weights.read(path)
         self._predictor = network.build_predictor(compat)
         weights.load_part(self._predictor, path, own=())
-        seen = [self._style(np.load(name, allow_pickle=False)) for name in settings["paintings"]]
-        self._wanted = np.tensordot(np.asarray(settings["shares"], np.float32), seen, axes=1)
+        seen = [self._style(np.load(name, allow_pickle=False)) for name in settings.paintings]
+        self._wanted = np.tensordot(np.asarray(settings.shares, np.float32), seen, axes=1)
         network.apply_style(compat, model, self._arrays, self._wanted)
 
     def look_at(self, photo):

@@ -17,15 +17,15 @@ def make_augmenter(settings):
         float32 0..255 where colours change. Where the pixels are some of a batch, ``places`` (n,) says which, and
         ``total`` of how many: each is altered as it is in the whole batch.
     """
-    if not any(settings[name] for name in ("flip", "crop", "randaugment", "color")):
+    if not any((settings.flip, settings.crop, settings.randaugment, settings.color)):
         return None
 
     def alter(pixels, seeds, places=slice(None), total=None):
         random, of = np.random.RandomState(seeds), (len(pixels) if total is None else total, places)
-        moved = _moved(pixels, random, settings["flip"], settings["crop"], of)
-        if settings["randaugment"]:
-            moved = rand_augment(moved, random, settings["randaugment"], settings["magnitude"], of)
-        return _recoloured(moved, random, settings["color"], of) if settings["color"] else moved
+        moved = _moved(pixels, random, settings.flip, settings.crop, of)
+        if settings.randaugment:
+            moved = rand_augment(moved, random, settings.randaugment, settings.magnitude, of)
+        return _recoloured(moved, random, settings.color, of) if settings.color else moved
 
     return alter
 

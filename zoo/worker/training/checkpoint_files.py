@@ -118,9 +118,9 @@ def resumed(request):
     Raises:
         UserError: the checkpoint belongs to another run.
     """
-    if not request.get("train", {}).get("resume"):
+    if not request.resume:
         return None
-    return Checkpoints(request["run_dir"], run_id=request.get("run_id", "")).load(lambda _: None)
+    return Checkpoints(request.run_dir, run_id=request.run_id).load(lambda _: None)
 
 
 def _number(value):

@@ -38,13 +38,13 @@ class Checkpointer:
         self._path = os.path.join(run.folder, "weights.npz")
         self._arrays, self._written = None, True
         self.best = None
-        reserve = int(self._settings["disk_reserve_gb"] * 2**30)
-        kept, run_id = self._settings["keep_checkpoints"], run.request.get("run_id", "")
+        reserve = int(self._settings.disk_reserve_gb * 2**30)
+        kept, run_id = self._settings.keep_checkpoints, run.request.run_id
         self._files = Checkpoints(run.folder, kept, reserve, run_id)
         self._finished, self._steps, self._rolled_back = {}, 0, False
         self._saved, self._cost, self._complained = None, 0.0, False
-        self._loaded = self._files.load(run.warn) if self._settings.get("resume") else None
-        if self._settings.get("resume"):
+        self._loaded = self._files.load(run.warn) if run.request.resume else None
+        if run.request.resume:
             with _refuse_wrong_content():
                 self._find_best()
 
@@ -80,7 +80,7 @@ class Checkpointer:
             self._run.events.emit("resume", epoch=state.epoch, step=state.step, done=self._steps + state.done)
             self._loaded = None
             self._refuse_another_place(state)
-        elif self._settings.get("on_nan") == "rollback" or self._run.group.size > 1:
+        elif self._settings.on_nan == "rollback" or self._run.group.size > 1:
             self.save(state)
 
     def _refuse_another_place(self, state):
@@ -107,7 +107,7 @@ class Checkpointer:
 
     def due(self):
         """Whether so many minutes have passed since the last checkpoint that it is time for the next one."""
-        return time.monotonic() - self._saved >= 60 * self._settings["checkpoint_minutes"]
+        return time.monotonic() - self._saved >= 60 * self._settings.checkpoint_minutes
 
     def save_epoch(self, state, is_last):
         """Write a checkpoint after an epoch; where more follow, the last one may be too young for its cost."""
@@ -133,7 +133,7 @@ class Checkpointer:
         if self._run.group.rank:
             return
         saved = {"best": self.best, "finished": self._finished, "steps_before": self._steps}
-        saved.update(stack=_stack(), course=state.capture(), precision=self._settings.get("precision"))
+        saved.update(stack=_stack(), course=state.capture(), precision=self._settings.precision)
         try:
             self._files.save(self._steps + state.done, arrays, saved)
             self._write_best()
@@ -176,7 +176,7 @@ class Checkpointer:
         """More validation accuracy, then less validation loss; without a validation set the latest is best."""
         if "val_loss" not in record:
             return True
-        if "val_accuracy" not in record or self._settings.get("best_by") == "loss":
+        if "val_accuracy" not in record or self._settings.best_by == "loss":
             return record["val_loss"] < self.best["val_loss"]
         return (record["val_accuracy"], -record["val_loss"]) > (self.best["val_accuracy"], -self.best["val_loss"])
 
@@ -186,7 +186,7 @@ class Checkpointer:
         Raises:
             FloatingPointError: the given one, where that is not wanted, not possible or did not help.
         """
-        if self._settings.get("on_nan") != "rollback" or state.rollbacks >= ROLLBACKS:
+        if self._settings.on_nan != "rollback" or state.rollbacks >= ROLLBACKS:
             raise error
         checkpoint = self._files.load(self._run.warn)
         if checkpoint is None:

@@ -19,7 +19,7 @@ def equal_batches(items, most, multiple=1):
 
 def tell_if_raised(run, items):
     """Warn where the processes of a training cannot share batches of the size that one process would take."""
-    most, group = run.settings["batch_size"], run.group
+    most, group = run.settings.batch_size, run.group
     (_, wanted), (_, size) = equal_batches(items, most), equal_batches(items, most, group.multiple)
     if size != wanted:
         run.warn(

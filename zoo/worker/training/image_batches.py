@@ -70,12 +70,12 @@ class Part:
 
 def parts(data):
     """The three parts of the request's data: name -> Part."""
-    split = np.load(data["split"], allow_pickle=False)
-    whole = {path: read_small(path) for path in {data["x_train"], data["x_test"]}}
+    split = np.load(data.split, allow_pickle=False)
+    whole = {path: read_small(path) for path in {data.x_train, data.x_test}}
     sets = {"train": "train", "validation": "train", "test": "test"}
-    files = {name: data["x_" + kept] for name, kept in sets.items()}
+    files = {name: getattr(data, "x_" + kept) for name, kept in sets.items()}
     rows = {name: Rows(path, split[name], whole[path]) for name, path in files.items()}
-    return {name: Part(rows[name], data["y_" + kept], split[name]) for name, kept in sets.items()}
+    return {name: Part(rows[name], getattr(data, "y_" + kept), split[name]) for name, kept in sets.items()}
 
 
 class ImageBatches:
@@ -94,9 +94,9 @@ class ImageBatches:
 
     def __init__(self, parts, preprocess, settings, classes, augment=None, balance=False, mixup=0.0, group=None):
         self._train, self._validation, self._preprocess = parts["train"], parts["validation"], preprocess
-        self._seed, self._smoothing = settings["seed"], settings["label_smoothing"]
+        self._seed, self._smoothing = settings.seed, settings.label_smoothing
         self._group = group or distributed.Alone()
-        self._steps, self._size = equal_batches(len(self._train), settings["batch_size"], self._group.multiple)
+        self._steps, self._size = equal_batches(len(self._train), settings.batch_size, self._group.multiple)
         self._augment, self._mixup, self._one_hot = augment, mixup, np.eye(classes, dtype=np.float32)
         self._weights = class_weights(self._train.labels, classes) if balance else None
 

@@ -26,18 +26,18 @@ class TextBatches:
         self._texts, self._labels, self._split, self._settings = texts, labels, split, settings
         self._rows = np.eye(classes, dtype=np.float32)
         self._group = group or distributed.Alone()
-        self._steps, self._size = equal_batches(len(split["train"]), settings["batch_size"], self._group.multiple)
+        self._steps, self._size = equal_batches(len(split["train"]), settings.batch_size, self._group.multiple)
 
     def steps(self, epoch):
         return self._steps
 
     def batches(self, epoch):
-        random = np.random.RandomState([self._settings["seed"], epoch])
+        random = np.random.RandomState([self._settings.seed, epoch])
         for chosen in self._texts.shuffled_batches(self._split["train"], self._size, random):
             begin, end = self._group.bounds(len(chosen))
             batch = self._texts.batch(chosen, slice(begin, end))
-            batch = word_dropout(batch, self._settings["word_dropout"], random, (len(chosen), slice(begin, end)))
-            labels = smooth_labels(self._rows[self._labels[chosen[begin:end]]], self._settings["label_smoothing"])
+            batch = word_dropout(batch, self._settings.word_dropout, random, (len(chosen), slice(begin, end)))
+            labels = smooth_labels(self._rows[self._labels[chosen[begin:end]]], self._settings.label_smoothing)
             yield distributed.share_of_batch((batch, labels), begin, len(chosen))
 
     def evaluate(self, model):

@@ -70,7 +70,7 @@ class _Loop:
         self._interrupted_mid_epoch = False
 
     def goes_on(self):
-        patience = self._settings.get("patience")
+        patience = self._settings.patience
         patient = not patience or self._state.epochs_without_improvement < patience
         return self._state.epoch <= self._stage.final and not self._run.stop.asked and patient
 
@@ -152,7 +152,7 @@ class _Loop:
         state.count(items)
         if not math.isfinite(state.means.loss):
             problem = state.locate("the loss became %s" % state.means.loss)
-            rate = self._settings["learning_rate"]
+            rate = self._settings.learning_rate
             raise FloatingPointError(problem + "; a lower trainer.learning_rate than %g usually helps" % rate)
         state.average.update(state.done)
 
@@ -170,7 +170,7 @@ class _Loop:
 
     def _enforce_limits(self):
         """Stop in time; stop before memory runs out, with a checkpoint to go on from."""
-        gigabytes, stop = self._settings.get("max_memory_gb"), self._run.stop
+        gigabytes, stop = self._settings.max_memory_gb, self._run.stop
         if self._run.is_out_of_time() and not stop.asked:
             self._run.group.ask_to_stop(stop, "max_minutes")
         peak = memory.peak_bytes() if gigabytes else None

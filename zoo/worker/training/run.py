@@ -24,15 +24,15 @@ class Run:
 
     def __init__(self, request, events, stop, phases):
         self.request, self.events, self.stop, self.phases = request, events, stop, phases
-        self.settings, self.folder = request["train"], request["run_dir"]
+        self.settings, self.folder = request.train, request.run_dir
         self.group = distributed.current()
         self._began = time.monotonic()
         # A format that cannot be written is refused here, not after hours of training.
-        self.exporters = exporters.wanted(self.settings.get("export", ()))
+        self.exporters = exporters.wanted(self.settings.export)
 
     def is_out_of_time(self):
         """Whether it has gone on for ``train.max_minutes``, without features, which each resumption computes anew."""
-        minutes = self.settings.get("max_minutes")
+        minutes = self.settings.max_minutes
         return bool(minutes) and time.monotonic() - self._began - self.spent("features_s") >= 60 * minutes
 
     def add(self, phase, seconds):

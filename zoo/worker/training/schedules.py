@@ -13,16 +13,14 @@ def learning_rate(settings, step, steps):
     momentum), both along half a cosine. A ``warmup`` share of the steps climbs to the given rate first, linearly but
     for ``one_cycle``.
     """
-    rate, schedule, warmup = settings["learning_rate"], settings["schedule"], settings["warmup"]
+    rate, schedule, warmup = settings.learning_rate, settings.schedule, settings.warmup
     cycle = schedule == "one_cycle"
     warm = int((warmup or (0.3 if cycle else 0.0)) * steps)
     if step < warm:
         return _between(rate / 25, rate, step / warm) if cycle else rate * (step + 1) / warm
     if schedule == "constant":
         return rate
-    return _between(
-        rate, rate * (1e-4 if cycle else settings.get("final_lr_ratio", 0.01)), (step - warm) / max(1, steps - warm)
-    )
+    return _between(rate, rate * (1e-4 if cycle else settings.final_lr_ratio), (step - warm) / max(1, steps - warm))
 
 
 def _between(start, end, share):

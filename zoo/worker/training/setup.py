@@ -17,18 +17,19 @@ def build_and_compile(run):
     settings, request = run.settings, run.request
     with run.timed("build_s"):
         try:
-            settings["precision"] = settled_precision(run)
-            compat.set_precision(settings["precision"])
-            compat.seed(settings["seed"])
+            settings.precision = settled_precision(run)
+            compat.set_precision(settings.precision)
+            compat.seed(settings.seed)
             model = build_for_texts(request)
-            weights.initialise(model, settings["seed"])
-            extras = {name: settings[name] for name in ("clip", "beta_2", "weight_decay")}
-            chosen = [settings[name] for name in ("optimizer", "learning_rate", "jit")]
-            compat.compile_classifier(model, *chosen, **extras)
+            weights.initialise(model, settings.seed)
+            compat.compile_classifier(
+                model, settings.optimizer, settings.learning_rate, settings.jit,
+                clip=settings.clip, beta_2=settings.beta_2, weight_decay=settings.weight_decay,
+            )  # fmt: skip
         except ValueError as error:
             raise UserError(str(error)) from error
-        if request.get("weights"):
-            _start_from(model, request["weights"], run)
+        if request.weights:
+            _start_from(model, request.weights, run)
     return model
 
 
@@ -38,10 +39,10 @@ def settled_precision(run):
     Raises:
         ValueError: the device cannot be relied on to have it.
     """
-    wanted, network = run.settings["precision"], run.request["model"].get("name") or ""
+    wanted, network = run.settings.precision, run.request.model.name
     if wanted == "auto":
         wanted = precision_before(run) or wanted
-    return precision.policy(wanted, run.request["device"]["promise"], network)
+    return precision.policy(wanted, run.request.device.device_kind, network)
 
 
 def _start_from(model, path, run):
@@ -53,5 +54,5 @@ def _start_from(model, path, run):
 
 def build_for_texts(request):
     """Build the model of a request; where the framework compiles for one length only, ``fixed`` says so."""
-    request["model"]["args"]["fixed"] = not devices.capabilities()["any_length"]
+    request.model.args["fixed"] = not devices.capabilities()["any_length"]
     return build(request)[0]

@@ -42,7 +42,7 @@ class Stage:
     def __init__(self, settings, first=1, last=None, freezing=None, number=None, whole=None):
         self.settings, self.first, self.freezing = settings, first, freezing
         self.number, self.whole = number, whole
-        self.final = first + settings["epochs"] - 1
+        self.final = first + settings.epochs - 1
         self.last = last or self.final
 
     def total_steps(self, batches):
@@ -61,7 +61,7 @@ class TrainingState:
         self.frozen_at, self.compiled, self.reported = None, False, []
         self.steps = batches.steps(self.first)
         self.means = RunningMeans()
-        self.average = WeightAverage(stage.whole or model, stage.settings.get("ema", 0.0))
+        self.average = WeightAverage(stage.whole or model, stage.settings.ema)
 
     def set_frozen(self, step):
         """Let all layers learn, or from a step on only those that go on learning to the end."""

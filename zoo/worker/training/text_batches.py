@@ -78,8 +78,8 @@ def word_dropout(batch, share, random, of=None):
 
 def open_texts(data, length, fixed):
     """The texts of a request, mapped into memory."""
-    tokens = np.load(data["tokens"], mmap_mode="r", allow_pickle=False)
-    return TokenizedTexts(tokens, np.load(data["offsets"], allow_pickle=False), length, fixed)
+    tokens = np.load(data.tokens, mmap_mode="r", allow_pickle=False)
+    return TokenizedTexts(tokens, np.load(data.offsets, allow_pickle=False), length, fixed)
 
 
 class TokenRange:

@@ -20,6 +20,8 @@ from zoo.data.array_datasets import ArrayDataset
 from zoo.environments import store
 from zoo.environments.machine import Machine
 from zoo.environments.stacks import Stack
+from zoo.protocol.events import DoneEvent, ErrorEvent
+from zoo.runs import event_log
 from zoo.runs.context import RunContext
 from zoo.runs.records import Json
 from zoo.tasks.image_classification import predict_photos
@@ -70,19 +72,18 @@ def catalogue(stack: Stack, platform: str) -> Json:
 
 def _asked(stack: Stack, python: Path) -> Json:
     try:
-        answer = store.ask(stack, python, {"verb": "infer", "job": "list_applications", "probes": False})
+        answer = store.ask(stack, python, "infer", "list_applications")
     except subprocess.TimeoutExpired as error:
         raise ZooError(
             f"Stack {stack.name} did not name its architectures within {store.HEALTH_S:g} s", "Try again."
         ) from error
-    events = [json.loads(line) for line in answer.stdout.splitlines() if line.startswith("{")]
-    done = [event["metrics"] for event in events if event.get("event") == "done"]
+    events = [event_log.parse(line.encode()) for line in answer.stdout.splitlines()]
+    done = [event.metrics for event in events if isinstance(event, DoneEvent)]
     if not done:
-        words = [event.get("message", "") for event in events if event.get("event") == "error"]
+        words = [event.message for event in events if isinstance(event, ErrorEvent)]
         said = " ".join(words)[:500] or answer.stderr[-500:]
         raise ZooError(f"Stack {stack.name} cannot name its architectures: {said}", "Choose another stack.")
-    named: Json = done[0]
-    return named
+    return done[0]
 
 
 def add_defaults(overrides: Overrides, _: Machine, __: bool) -> Overrides:

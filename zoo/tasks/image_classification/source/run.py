@@ -45,7 +45,7 @@ class TrainedRun:
         if overrides.get("resize") is None:
             resize = self.run.record["config"]["data"].get("resize", "stretch")
             overrides = overrides.with_("run", {"resize": resize})
-        if self.run.record["promise"] == "cpu":
+        if self.run.record["device_kind"] == "cpu":
             return fastest(overrides, here)
         return trained_run.add_defaults(overrides, here)
 

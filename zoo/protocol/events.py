@@ -1,0 +1,223 @@
+"""Define the events that the worker writes to standard output, each a line of JSON."""
+
+from typing import Any, Dict, List, Optional, Type
+
+from zoo.protocol.part import Json, Part, ProtocolError
+
+# Types of the worker's errors, as the field ``type`` of an ``error`` event names them.
+USER_ERROR, OUT_OF_MEMORY, WRONG_NUMBERS = "UserError", "OutOfMemoryError", "ProbeError"
+# One of the processes of a training is gone, or stands still.
+GROUP_BROKEN = "GroupError"
+# Those whose message is meant for the user: it is shown without the end of the log.
+ERROR_KINDS = (USER_ERROR, OUT_OF_MEMORY, WRONG_NUMBERS, GROUP_BROKEN, "FloatingPointError")
+
+
+class Event(Part):
+    """An event.
+
+    Attributes:
+        t: time at which it was written, in seconds since 1970.
+        slot: of a command that it answers.
+    """
+
+    t: float = 0.0
+    slot: Optional[int] = None
+
+    def to_json(self) -> Json:
+        """Return the fields that are set, and the name of the event."""
+        return dict(super().to_json(), event=NAMES[type(self)])
+
+
+class DeviceProof(Part):
+    """Where the worker computed, and the operation that showed it."""
+
+    name: str
+    device_kind: str
+    proof: Optional[str]
+    description: str = ""
+
+
+class StartEvent(Event):
+    """The framework runs on its device.
+
+    Attributes:
+        probes: rows of :func:`zoo.worker.probes.run.run`.
+        variables: environment variables that chose the device.
+        processes: of a training in several: its engine and a row for each.
+    """
+
+    versions: Dict[str, str]
+    device: DeviceProof
+    python: str = ""
+    probes: Optional[List[Json]] = None
+    variables: Optional[Dict[str, str]] = None
+    processes: Optional[Json] = None
+
+
+class ReadyEvent(Event):
+    """The worker waits for commands; a benchmark names its cases and the fastest matrix product."""
+
+    rows: Optional[List[Json]] = None
+    peak_gflop_per_s: Optional[float] = None
+
+
+class StepEvent(Event):
+    """Progress: ``step`` of ``steps``, whose name is ``unit``; means of the losses of the epoch so far."""
+
+    step: float
+    steps: Optional[int] = None
+    epoch: Optional[int] = None
+    epochs: Optional[int] = None
+    unit: str = ""
+    items_per_s: Optional[float] = None
+    loss: Optional[float] = None
+    accuracy: Optional[float] = None
+    style: Optional[float] = None
+    content: Optional[float] = None
+    roughness: Optional[float] = None
+
+
+class BatchEvent(Event):
+    """A command was done: a slot is filled, or a case timed.
+
+    Attributes:
+        seconds: that it took.
+        problem: with what was asked, instead.
+    """
+
+    count: Optional[int] = None
+    seconds: Optional[float] = None
+    problem: Optional[str] = None
+    case: Optional[int] = None
+    taken_s: Optional[List[float]] = None
+    error: Optional[str] = None
+    peak_memory_bytes: Optional[int] = None
+
+
+class StageEvent(Event):
+    """A stage of a training begins: what learns in it, its first epoch and the last epoch of the training."""
+
+    what: str
+    stage: int
+    epoch: int
+    epochs: int
+    learning_rate: float
+
+
+class EpochEvent(Event):
+    """An epoch of a training ended; of a picture that is optimized, a ``size``; of a style network, a report.
+
+    Attributes:
+        epochs: number of the last one.
+        best: its weights are the best so far.
+        steps: optimizer steps that it took.
+    """
+
+    epoch: int
+    epochs: Optional[int] = None
+    stage: Optional[int] = None
+    size: Optional[str] = None
+    best: Optional[bool] = None
+    step: Optional[int] = None
+    steps: Optional[int] = None
+    learning_rate: Optional[float] = None
+    epoch_s: Optional[float] = None
+    items_per_s: Optional[float] = None
+    peak_memory_bytes: Optional[int] = None
+    loss: Optional[float] = None
+    accuracy: Optional[float] = None
+    val_loss: Optional[float] = None
+    val_accuracy: Optional[float] = None
+    val_top5: Optional[float] = None
+    val_token_accuracy: Optional[float] = None
+    style: Optional[float] = None
+    content: Optional[float] = None
+    roughness: Optional[float] = None
+
+
+class ArtifactEvent(Event):
+    """A file was written, the ``index``-th of its ``kind`` or that of a ``step``."""
+
+    kind: str
+    path: str
+    index: Optional[int] = None
+    step: Optional[int] = None
+
+
+class TextEvent(Event):
+    """The model wrote more of a text."""
+
+    text: str
+
+
+class ResumeEvent(Event):
+    """The training continues with an epoch, after one of its steps; ``done`` counts all steps before."""
+
+    epoch: int
+    step: int = 0
+    done: int = 0
+
+
+class WarningEvent(Event):
+    """What the user should know."""
+
+    message: str
+
+
+class ErrorEvent(Event):
+    """The worker failed; ``type`` is the class of the error."""
+
+    message: str
+    type: str
+
+
+class DoneEvent(Event):
+    """The job ended.
+
+    Attributes:
+        metrics: figures by name.
+        phases: seconds by name.
+        stopped: what ended it before its end: ``interrupted`` or the name of a limit.
+        processes: of a training in several: memory and bytes that they exchanged.
+        rows: of an export, one a format.
+        text: that a language model wrote.
+        features: ``layer`` and ``shape`` of what was written.
+    """
+
+    metrics: Json
+    phases: Dict[str, float]
+    peak_memory_bytes: Optional[int] = None
+    stopped: Optional[str] = None
+    processes: Optional[Json] = None
+    rows: Optional[List[Json]] = None
+    text: str = ""
+    features: Optional[Json] = None
+
+
+EVENTS: Dict[str, Type[Event]] = {
+    "start": StartEvent,
+    "ready": ReadyEvent,
+    "step": StepEvent,
+    "batch": BatchEvent,
+    "stage": StageEvent,
+    "epoch": EpochEvent,
+    "artifact": ArtifactEvent,
+    "text": TextEvent,
+    "resume": ResumeEvent,
+    "warning": WarningEvent,
+    "error": ErrorEvent,
+    "done": DoneEvent,
+}
+NAMES = {kind: name for name, kind in EVENTS.items()}
+
+
+def event_of(json: Any) -> Event:
+    """Build an event from a line of JSON that was read.
+
+    Raises:
+        ProtocolError: lists what is wrong with it.
+    """
+    name = json.get("event") if isinstance(json, dict) else None
+    if not isinstance(name, str) or name not in EVENTS:
+        raise ProtocolError(["an event should be one of %s, got %r" % (", ".join(EVENTS), name)])
+    return EVENTS[name].of({key: value for key, value in json.items() if key != "event"})
