@@ -13,6 +13,7 @@ import itertools
 import json
 import os
 import re
+import signal
 import sys
 import threading
 import time
@@ -87,6 +88,8 @@ class Group:
                 "process %d on %s cannot reach the others (the first one is at %s): %s"
                 % (self.rank, self.hosts[self.rank], first, describe(error))
             ) from error
+        # The coordination services take SIGTERM for themselves; it is to stop the training.
+        signal.signal(signal.SIGTERM, signal.getsignal(signal.SIGTERM))
         self.agree(None)
         if self.rank == 0:
             meeting.leave(self.settings, folder)
