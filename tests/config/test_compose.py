@@ -240,3 +240,16 @@ def _leaves(schema: type, prefix: str = "") -> list[str]:
 def test_formats_to_export_are_the_exporters_of_the_worker() -> None:
     assert train("trainer.export=[npz]").trainer.export == ["npz"]
     assert "trainer.export must be one of" in refusal("trainer.export=[onxn]")
+
+
+@pytest.mark.parametrize(
+    "override",
+    ["output.name=${oc.env:HOME}", "output.name='\\${oc.env:HOME}'", "trainer.export=['${seed}']", "stack='${seed}'"],
+)
+def test_no_value_is_replaced_by_variables_or_other_settings(override: str) -> None:
+    assert "a value cannot contain '${'" in refusal("model=mnist", override)
+
+
+def test_no_value_of_a_script_or_a_record_is_replaced() -> None:
+    with pytest.raises(ZooError, match=r"output\.name: a value cannot contain"):
+        registry.compose_settings("train", Overrides.of({"model": "mnist", "output.name": "${oc.env:HOME}"}))

@@ -134,10 +134,18 @@ def _lay_all(tree: Any, values: Iterable[Override], set_by: dict[str, str]) -> l
     """Lay values over the tree, and note what set them; return what is wrong with the rest."""
     problems = []
     for entry in values:
-        problem = _lay_on(tree, entry.key, entry.value)
+        problem = _interpolation(entry.key, entry.value) or _lay_on(tree, entry.key, entry.value)
         problems += [problem] if problem else []
         set_by |= {} if problem else {entry.key: entry.layer}
     return problems
+
+
+def _interpolation(key: str, value: Any) -> str | None:
+    """Refuse what OmegaConf would replace by other settings or by variables of the environment."""
+    inside = list(value.values()) if isinstance(value, dict) else value if isinstance(value, list) else []
+    if isinstance(value, str) and "${" in value:
+        return f"{key}: a value cannot contain '${{', got {value[:100]!r}"
+    return next(filter(None, (_interpolation(key, each) for each in inside)), None)
 
 
 def _sort_overrides(
@@ -217,6 +225,8 @@ def _base(command: Command[Any], picked: Overrides, row: dict[str, Any] | None) 
         composed, layers = _compose_files(command.file, choices, paths.CONFIGS, paths.ROOT, changed)
         composed = copy.deepcopy(composed)
         groups = config_files.groups(command.file)
+        if problem := _interpolation("model", row):
+            raise ZooError(problem, "Correct the defaults of the model file.")
         if row or composed.get("model"):
             composed["model"] = row or arguments.plain(composed["model"])
         hints = typing.get_type_hints(command.schema)
