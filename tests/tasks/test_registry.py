@@ -165,10 +165,10 @@ def test_an_unwritable_output_is_told(zoo: Zoo, tmp_path: Path, capsys: pytest.C
 def test_a_bug_keeps_its_traceback_in_a_file(
     zoo: Zoo, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    def broken(_overrides: Overrides) -> result.Run:
+    def broken(_verb: str, _overrides: Overrides) -> result.Run:
         raise RuntimeError("unforeseen")
 
-    monkeypatch.setattr(registry, "train", broken)
+    monkeypatch.setattr(registry, "dispatch", broken)
     assert zoo("train") == 3
     shown = capsys.readouterr().err
     log = Path(shown.strip().rsplit(" ", 1)[-1])

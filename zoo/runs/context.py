@@ -1,7 +1,7 @@
 """The state of one run: its settings, machine, backend and stack, its folder and its record."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any, Generic, TypeVar
 
@@ -130,8 +130,12 @@ def resolve(
 
 
 def composed_text(command: Command[Any], overrides: Overrides) -> str:
-    """Return the settings that a command would run with, as YAML."""
-    return compose.composed_text(command, _complete(command, overrides, machine.probe())[0])
+    """Return the settings that a command would run with, as YAML.
+
+    What decides the backend of a command that predicts may print a note, and is left out.
+    """
+    quiet = command if command.verb == "train" else replace(command, add_defaults=None)
+    return compose.composed_text(command, _complete(quiet, overrides, machine.probe())[0])
 
 
 def _announce(choice: selection.Selection) -> None:
