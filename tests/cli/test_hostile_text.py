@@ -27,7 +27,7 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     (folder / "run.json").write_text(json.dumps(record), encoding="utf-8")
     with (folder / "predictions.csv").open("w", newline="", encoding="utf-8") as out:
         csv.writer(out).writerows([["input", "class", "probability"], [f"{NAME}.png", NAME, 0.5]])
-    monkeypatch.setattr(registry, "infer", lambda _: result.Run(folder, records.read(folder)))
+    monkeypatch.setattr(registry, "dispatch", lambda *_: result.Run(folder, records.read(folder)))
     monkeypatch.chdir(tmp_path)
     return folder
 
