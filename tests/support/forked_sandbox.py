@@ -30,7 +30,7 @@ class Forked:
         with tempfile.TemporaryFile() as said:
             pid = os.fork()
             if not pid:
-                _read(command[-3:], said.fileno(), timeout)
+                _read(command[-4:], said.fileno(), timeout)
             _, status, used = os.wait4(pid, 0)
             self.peak_bytes = max(self.peak_bytes, used.ru_maxrss * 1024)
             code = os.waitstatus_to_exitcode(status)
