@@ -7,7 +7,10 @@ from typing import Any
 import numpy as np
 import pytest
 
-SETTINGS = {"batch_size": 4, "seed": 3, "label_smoothing": 0.0}
+from tests.support import parts as request_parts
+from zoo.protocol.request import ImageData
+
+SETTINGS = request_parts.training(batch_size=4, seed=3)
 
 
 @pytest.fixture
@@ -18,7 +21,7 @@ def module(keras: types.ModuleType) -> Any:
 
 
 @pytest.fixture
-def data(tmp_path: Path) -> dict[str, str]:
+def data(tmp_path: Path) -> ImageData:
     """Row n is filled with n, and its label is n % 3; of the test it is 100 + n."""
     files = {
         "x_train": np.repeat(np.arange(20, dtype=np.uint8), 4).reshape(20, 2, 2, 1), "y_train": np.arange(20) % 3,
@@ -28,18 +31,19 @@ def data(tmp_path: Path) -> dict[str, str]:
         np.save(tmp_path / f"{name}.npy", array)
     split = {"train": np.arange(2, 12), "validation": np.array([0, 15]), "test": np.array([5, 1])}
     np.savez(tmp_path / "split.npz", **split)
-    return {name: str(tmp_path / f"{name}.npy") for name in files} | {"split": str(tmp_path / "split.npz")}
+    paths = {name: str(tmp_path / f"{name}.npy") for name in files} | {"split": str(tmp_path / "split.npz")}
+    return ImageData(**paths, classes=3, balance=False, augment=request_parts.augmentation())  # type: ignore[arg-type]
 
 
-def batches(module: Any, data: dict[str, str], epoch: int = 0, **options: Any) -> list[tuple[np.ndarray, ...]]:
-    settings = SETTINGS | {name: options.pop(name) for name in list(options) if name in SETTINGS}
+def batches(module: Any, data: ImageData, epoch: int = 0, **options: Any) -> list[tuple[np.ndarray, ...]]:
+    settings = SETTINGS.replace(**{name: options.pop(name) for name in list(options) if hasattr(SETTINGS, name)})
     made = module.ImageBatches(module.parts(data), lambda rows: rows.astype(np.float32), settings, 3, **options)
     found = list(made.batches(epoch))
     assert len(found) == made.steps(epoch)
     return found
 
 
-def test_parts_have_their_rows_and_labels(module: Any, data: dict[str, str]) -> None:
+def test_parts_have_their_rows_and_labels(module: Any, data: ImageData) -> None:
     parts = module.parts(data)
     assert {name: len(part) for name, part in parts.items()} == {"train": 10, "validation": 2, "test": 2}
     for name, rows in (("train", range(2, 12)), ("validation", (0, 15)), ("test", (105, 101))):
@@ -51,24 +55,24 @@ def test_parts_have_their_rows_and_labels(module: Any, data: dict[str, str]) -> 
 
 
 def test_large_files_are_mapped_and_give_the_same(
-    module: Any, data: dict[str, str], monkeypatch: pytest.MonkeyPatch
+    module: Any, data: ImageData, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    assert module.read_small(data["x_test"]).shape == (6, 2, 2, 1)
-    size = Path(data["x_test"]).stat().st_size
+    assert module.read_small(data.x_test).shape == (6, 2, 2, 1)
+    size = Path(data.x_test).stat().st_size
     monkeypatch.setattr(module, "SMALL", size)
-    assert module.read_small(data["x_test"]) is not None
+    assert module.read_small(data.x_test) is not None
     monkeypatch.setattr(module, "SMALL", size - 1)
-    assert module.read_small(data["x_test"]) is None
+    assert module.read_small(data.x_test) is None
     assert module.parts(data)["test"].rows[[1, 0]][:, 0, 0, 0].tolist() == [101, 105]
 
 
-def test_a_part_can_have_other_inputs(module: Any, data: dict[str, str], tmp_path: Path) -> None:
+def test_a_part_can_have_other_inputs(module: Any, data: ImageData, tmp_path: Path) -> None:
     np.save(tmp_path / "features.npy", np.array([[7.0], [8.0]]))
     other = module.parts(data)["test"].through(str(tmp_path / "features.npy"))
     assert (other.rows[:].tolist(), other.labels.tolist()) == ([[7.0], [8.0]], [2, 1])
 
 
-def test_every_row_comes_once_in_an_order_of_the_epoch_and_the_seed(module: Any, data: dict[str, str]) -> None:
+def test_every_row_comes_once_in_an_order_of_the_epoch_and_the_seed(module: Any, data: ImageData) -> None:
     def order(**options: Any) -> list[int]:
         return [int(row) for x, _ in batches(module, data, **options) for row in x[:, 0, 0, 0]]
 
@@ -84,14 +88,14 @@ def test_every_row_comes_once_in_an_order_of_the_epoch_and_the_seed(module: Any,
         assert set(y.ravel().tolist()) == {0.0, 1.0}
 
 
-def test_labels_are_smoothed_and_classes_balanced(module: Any, data: dict[str, str]) -> None:
+def test_labels_are_smoothed_and_classes_balanced(module: Any, data: ImageData) -> None:
     for x, y, weights in batches(module, data, label_smoothing=0.3, balance=True):
         labels = [int(row) % 3 for row in x[:, 0, 0, 0]]
         np.testing.assert_allclose(y[np.arange(4), labels], 0.8, rtol=1e-6)
         np.testing.assert_allclose(weights, [10 / 3 / (4 if label == 2 else 3) for label in labels], rtol=1e-6)
 
 
-def test_altered_rows_get_seeds_of_their_own(module: Any, data: dict[str, str]) -> None:
+def test_altered_rows_get_seeds_of_their_own(module: Any, data: ImageData) -> None:
     seen: list[tuple[list[int], int]] = []
 
     def alter(rows: np.ndarray, seeds: list[int], places: Any, total: int) -> np.ndarray:
@@ -103,7 +107,7 @@ def test_altered_rows_get_seeds_of_their_own(module: Any, data: dict[str, str]) 
     assert all((x >= 102).all() for x, _ in found)
 
 
-def test_mixed_rows_are_those_of_the_plain_batch(module: Any, data: dict[str, str]) -> None:
+def test_mixed_rows_are_those_of_the_plain_batch(module: Any, data: ImageData) -> None:
     plain, mixed = batches(module, data), batches(module, data, mixup=0.4)
     for (x, _), (mixed_x, mixed_y) in zip(plain, mixed, strict=True):
         np.testing.assert_allclose(mixed_y.sum(1), 1, rtol=1e-6)

@@ -5,6 +5,8 @@ from typing import Any
 
 import pytest
 
+from tests.support import parts
+
 
 @pytest.fixture
 def module(keras: types.ModuleType) -> Any:
@@ -15,7 +17,7 @@ def module(keras: types.ModuleType) -> Any:
 
 def started(module: Any, phases: dict[str, float], asked: bool = False, reason: str | None = None) -> Any:
     stop = types.SimpleNamespace(asked=asked, reason=reason)
-    return module.Run({"train": {}, "run_dir": "folder"}, None, stop, phases)
+    return module.Run(parts.request(train=parts.training(), run_dir="folder"), None, stop, phases)
 
 
 def test_seconds_are_added_by_phase(module: Any, monkeypatch: pytest.MonkeyPatch) -> None:
