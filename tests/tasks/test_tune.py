@@ -100,9 +100,8 @@ def search(
     folder: Path, trials: int = 10, jobs: int = 1, confirm: int = 0, seed: int = 1, retries: int = 2
 ) -> tune.Search:
     settings = LauncherSettings(jobs=jobs, retries=retries)
-    return tune.Search(
-        "mnist_dense", "cpu", "digits", SPACE, 0.95, ["model=mnist_dense"], settings, folder, trials, confirm, seed
-    )
+    fixed = Overrides.of({"model": "mnist_dense"})
+    return tune.Search("mnist_dense", "cpu", "digits", SPACE, 0.95, fixed, settings, folder, trials, confirm, seed)
 
 
 def executed(monkeypatch: pytest.MonkeyPatch, wanted: tune.Search, does: Any) -> tuple[dict[str, Any], Engine]:
