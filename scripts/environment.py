@@ -46,7 +46,8 @@ def main(argv: list[str], find_python: Callable[[], str | None], missing: Callab
         print(usage)
         return 0 if argv else 2
     try:
-        lock = LOCK if argv[0] in PLAIN else DEV_LOCK
+        # An environment that has the tools of the tests keeps them.
+        lock = LOCK if argv[0] in PLAIN and not os.path.exists(program("pytest")) else DEV_LOCK
         # An environment with the tools of the tests has all that the program needs.
         ready = {fingerprint(lock), fingerprint(DEV_LOCK)}
         if read_mark() not in ready:
