@@ -283,9 +283,11 @@ def in_order(mutant: Mutant, tests: list[Test]) -> list[Test]:
 def functions(folder: Path, mutant: Mutant) -> list[types.FunctionType]:
     """Return the functions that a fault is inside of, in whatever decorators they are wrapped."""
     filename = str(folder / mutant.path)
-    found = [each for each in gc.get_objects() if isinstance(each, types.FunctionType)]
+    functions = [each for each in gc.get_objects() if isinstance(each, types.FunctionType)]
     return [
-        each for each in found if (each.__code__.co_filename, each.__code__.co_qualname) == (filename, mutant.owner)
+        each
+        for each in functions
+        if (each.__code__.co_filename, each.__code__.co_qualname) == (filename, mutant.owner)
     ]
 
 
@@ -407,17 +409,17 @@ def main(argv: list[str]) -> int:
         rows, survivors = [], []
         for room in arguments.rooms:
             files = sorted((folder / room).rglob("*.py")) if (folder / room).is_dir() else [folder / room]
-            found = [mutant for path in files for mutant in of_file(folder, path)]
+            functions = [mutant for path in files for mutant in of_file(folder, path)]
             generator = random.Random(f"{arguments.seed} {room}")  # noqa: S311
-            count = min(arguments.sample or len(found), len(found))
-            drawn = sorted(generator.sample(found, count), key=lambda mutant: (mutant.path, mutant.line))
+            count = min(arguments.sample or len(functions), len(functions))
+            drawn = sorted(generator.sample(functions, count), key=lambda mutant: (mutant.path, mutant.line))
             begun = time.monotonic()
             try:
                 try_room(folder, room, arguments.tests, drawn, temporary)
             except RuntimeError as error:
                 print(error, file=sys.stderr)
                 return BROKEN
-            rows.append(row_of(room, len(found), drawn, time.monotonic() - begun))
+            rows.append(row_of(room, len(functions), drawn, time.monotonic() - begun))
             survivors += [mutant for mutant in drawn if mutant.outcome == SURVIVED]
             if not arguments.json:
                 print_room(rows, [mutant for mutant in drawn if mutant.outcome == SURVIVED])

@@ -64,15 +64,15 @@ def test_a_key_of_a_group_has_one_meaning_range_and_effect_in_all_tasks() -> Non
 
 def test_the_worker_has_no_defaults_of_its_own() -> None:
     """Settings of a training come with every request; a default in the worker would hide a missing one."""
-    found = {}
+    result = {}
     for path in paths.WORKER.parent.rglob("*.py"):
         for name, default in re.findall(r"settings\.get\(\"(\w+)\", ([\d.]+)\)", path.read_text(encoding="utf-8")):
-            found[name] = (
+            result[name] = (
                 {row.default for row in declared.everywhere().get(f"trainer.{name}", [])},
                 ast.literal_eval(default),
             )
-    assert not {name: pair for name, pair in found.items() if pair[0] and pair[1] not in pair[0]}
-    assert not {"disk_reserve_gb", "checkpoint_minutes", "keep_checkpoints"} & found.keys()
+    assert not {name: pair for name, pair in result.items() if pair[0] and pair[1] not in pair[0]}
+    assert not {"disk_reserve_gb", "checkpoint_minutes", "keep_checkpoints"} & result.keys()
 
 
 def test_what_settings_affect() -> None:

@@ -11,6 +11,7 @@ import psutil
 import pytest
 
 from zoo.core import processes
+from zoo.protocol import variables
 
 
 def test_a_program_runs_without_input_and_tells_its_status() -> None:
@@ -73,7 +74,7 @@ def test_another_thread_handles_no_signals() -> None:
 
 def test_a_process_ends_with_its_starter(monkeypatch: pytest.MonkeyPatch) -> None:
     theirs, ours = os.pipe()
-    monkeypatch.setenv(processes.STARTER, str(theirs))
+    monkeypatch.setenv(variables.WATCH_HOST, str(theirs))
     child = os.fork()
     if not child:
         os.close(ours)
@@ -90,10 +91,10 @@ def test_a_process_ends_with_its_starter(monkeypatch: pytest.MonkeyPatch) -> Non
 
 @pytest.mark.parametrize("value", [None, "", "none"])
 def test_nothing_is_watched_where_nobody_asked(value: str | None, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.delenv(processes.STARTER, raising=False)
+    monkeypatch.delenv(variables.WATCH_HOST, raising=False)
     if value is not None:
-        monkeypatch.setenv(processes.STARTER, value)
+        monkeypatch.setenv(variables.WATCH_HOST, value)
     before = threading.active_count()
     processes.end_with_starter()
     assert threading.active_count() == before
-    assert processes.STARTER not in os.environ
+    assert variables.WATCH_HOST not in os.environ

@@ -45,5 +45,5 @@ def test_a_gpu_is_described_by_what_is_known(gpu: gpus.Gpu, text: str) -> None:
 def test_the_compute_capability_of_old_cards_is_known_by_name(name: str, compute: str | None) -> None:
     (gpu,) = gpus.of_linux({gpus.NVIDIA: f"{name}, 8192, 535.1"}, [])
     assert gpu.compute == compute
-    (told,) = gpus.of_linux({gpus.NVIDIA: f"{name}, 8192, 535.1", gpus.NVIDIA_COMPUTE: "8.9"}, [])
-    assert told.compute == "8.9"
+    (reported,) = gpus.of_linux({gpus.NVIDIA: f"{name}, 8192, 535.1", gpus.NVIDIA_COMPUTE: "8.9"}, [])
+    assert reported.compute == "8.9"

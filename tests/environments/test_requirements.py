@@ -24,9 +24,9 @@ def test_the_metadata_of_a_script(tmp_path: Path) -> None:
     path = tmp_path / "a.py"
     for text in (SCRIPT, SCRIPT.replace("\n", "\r\n")):
         path.write_bytes(text.encode())
-        found = requirements.read_script(path)
-        assert [str(each) for each in found.requirements] == ["requests<3", "rich"]
-        assert str(found.python) == ">=3.11"
+        result = requirements.read_script(path)
+        assert [str(each) for each in result.requirements] == ["requests<3", "rich"]
+        assert str(result.python) == ">=3.11"
 
 
 @pytest.mark.parametrize(
@@ -59,9 +59,9 @@ def test_a_file_of_requirements_with_another(tmp_path: Path) -> None:
     (tmp_path / "more" / "b.txt").write_text("\ufeffb>=2  # two\n--requirement=../c.txt\n")
     (tmp_path / "c.txt").write_text("c[x]==1 \\\n  ; python_version>'3'\n")
     (tmp_path / "a.txt").write_text("# first\n\na\n-r more/b.txt\n")
-    found = requirements.read_file(tmp_path / "a.txt")
-    assert [each.name for each in found] == ["a", "b", "c"]
-    assert (str(found[1].specifier), found[2].extras) == (">=2", {"x"})
+    result = requirements.read_file(tmp_path / "a.txt")
+    assert [each.name for each in result] == ["a", "b", "c"]
+    assert (str(result[1].specifier), result[2].extras) == (">=2", {"x"})
 
 
 @pytest.mark.parametrize(

@@ -68,8 +68,8 @@ def test_another_version_of_python_is_another_environment(
     stack: stacks.Stack, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     first = store.ensure(stack, PLATFORM, well)
-    found = uv_client.ensure_interpreter(stack.python, PLATFORM.partition("-")[2])
-    newer = found._replace(version=f"{PYTHON}.99")  # the same file, after an upgrade of the system
+    result = uv_client.ensure_interpreter(stack.python, PLATFORM.partition("-")[2])
+    newer = result._replace(version=f"{PYTHON}.99")  # the same file, after an upgrade of the system
     monkeypatch.setattr(uv_client, "ensure_interpreter", lambda *_: newer)
     assert store.ensure(stack, PLATFORM, well).folder != first.folder
 

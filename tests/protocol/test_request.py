@@ -61,8 +61,8 @@ def test_a_wrong_part_is_named_with_what_it_is(changes: dict[str, Any], words: s
 
 
 def test_everything_that_is_wrong_is_told_at_once() -> None:
-    told = problems(REQUEST | {"verb": "dance", "wieghts": 1, "infer": {"batch_size": "many"}})
-    assert sorted(words.split()[0] for words in told) == ["infer.batch_size", "verb", "wieghts"]
+    reported = problems(REQUEST | {"verb": "dance", "wieghts": 1, "infer": {"batch_size": "many"}})
+    assert sorted(words.split()[0] for words in reported) == ["infer.batch_size", "verb", "wieghts"]
 
 
 def test_something_else_than_an_object_is_no_request() -> None:

@@ -21,8 +21,8 @@ TRIALS = [
 def cells(page: str) -> list[list[str]]:
     """The texts of all rows of all tables."""
     rows = re.findall(r"<tr>(.*?)</tr>", page, re.DOTALL)
-    found = [re.findall(r"<t[hd][^>]*>(.*?)</t[hd]>", row, re.DOTALL) for row in rows]
-    return [[html.unescape(re.sub(r"<[^>]+>", "", cell)) for cell in row] for row in found]
+    results = [re.findall(r"<t[hd][^>]*>(.*?)</t[hd]>", row, re.DOTALL) for row in rows]
+    return [[html.unescape(re.sub(r"<[^>]+>", "", cell)) for cell in row] for row in results]
 
 
 def page_of(folder: Path, result: object) -> str:

@@ -60,8 +60,8 @@ def test_texts_and_names_are_the_first_ones(tmp_path: Path) -> None:
     for number in range(60):
         (tmp_path / f"{number:02}.PNG").touch()
     (tmp_path / "99.png").symlink_to("00.PNG")
-    found = untrusted.names(tmp_path, ".png", ".jpg")
-    assert found == [f"{number:02}.PNG" for number in range(48)]
+    result = untrusted.names(tmp_path, ".png", ".jpg")
+    assert result == [f"{number:02}.PNG" for number in range(48)]
     assert untrusted.names(tmp_path / "none", ".png") == []
 
 

@@ -110,11 +110,11 @@ def run(package: Path, *words: str) -> "subprocess.CompletedProcess[str]":
 def test_faults_that_no_test_notices_survive(package: Path) -> None:
     done = run(package, "zoo/room", "--sample", "0", "--json")
     assert done.returncode == 1, done.stderr
-    found = json.loads(done.stdout)
-    (room,) = found["rooms"]
+    result = json.loads(done.stdout)
+    (room,) = result["rooms"]
     assert (room["room"], room["faults"], room["tried"]) == ("zoo/room", 8, 8)
     assert (room["noticed"], room["timeout"], room["survived"], room["percent"]) == (5, 0, 3, 62.5)
-    survivors = [(each["path"], each["line"], each["old"], each["new"]) for each in found["survivors"]]
+    survivors = [(each["path"], each["line"], each["old"], each["new"]) for each in result["survivors"]]
     assert sorted(survivors) == [
         ("zoo/room/sums.py", 5, "first > LIMIT", "(first >= LIMIT)"),
         ("zoo/room/sums.py", 10, "not value", "(value)"),

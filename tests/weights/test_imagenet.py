@@ -184,7 +184,7 @@ def test_a_file_that_keras_downloaded_is_judged_too(keras: Keras, tmp_path: Path
     ("overrides", "words"),
     [
         (["model=mobilenet", "weights=imagenet", "weights.checksum=12"], "64 hexadecimal digits"),
-        (["model=mobilenet", "weights=none", f"weights.checksum={'0' * 64}"], "no use with weights=none"),
+        (["model=mobilenet", "weights=none", f"weights.checksum={'0' * 64}"], "has no effect with weights=none"),
         (["model=keras/ResNet50", "weights=imagenet", f"weights.checksum={'0' * 64}"], "Keras downloads and checks"),
     ],
 )

@@ -50,8 +50,8 @@ def row_of(name: str) -> dict[str, Any]:
 def problems(model: Mapping[str, Any]) -> list[str]:
     """Return what is wrong with the arguments of a builder, one sentence each."""
     rows = declared(model)
-    found = [problem for key, row in rows.items() for problem in row.problems(f"model.{key}", model.get(key))]
-    return found or [problem for key in rows if (problem := _indivisible(model, key))]
+    match = [problem for key, row in rows.items() for problem in row.problems(f"model.{key}", model.get(key))]
+    return match or [problem for key in rows if (problem := _indivisible(model, key))]
 
 
 def _indivisible(model: Mapping[str, Any], key: str) -> str | None:

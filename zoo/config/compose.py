@@ -7,6 +7,7 @@ mistake in them is reported at once. Past this module nobody sees a DictConfig.
 import copy
 import dataclasses
 import functools
+import re
 import typing
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
@@ -134,18 +135,19 @@ def _lay_all(tree: Any, values: Iterable[Override], set_by: dict[str, str]) -> l
     """Lay values over the tree, and note what set them; return what is wrong with the rest."""
     problems = []
     for entry in values:
-        problem = _interpolation(entry.key, entry.value) or _lay_on(tree, entry.key, entry.value)
+        problem = _lay_on(tree, entry.key, entry.value)
         problems += [problem] if problem else []
         set_by |= {} if problem else {entry.key: entry.layer}
     return problems
 
 
-def _interpolation(key: str, value: Any) -> str | None:
-    """Refuse what OmegaConf would replace by other settings or by variables of the environment."""
-    inside = list(value.values()) if isinstance(value, dict) else value if isinstance(value, list) else []
-    if isinstance(value, str) and "${" in value:
-        return f"{key}: a value cannot contain '${{', got {value[:100]!r}"
-    return next(filter(None, (_interpolation(key, each) for each in inside)), None)
+def _literal(value: Any) -> Any:
+    """Escape what OmegaConf would replace by other settings or by variables of the environment."""
+    if isinstance(value, str):
+        return re.sub(r"(\\*)\$\{", lambda match: match[1] * 2 + "\\${", value)
+    if isinstance(value, dict):
+        return {key: _literal(each) for key, each in value.items()}
+    return [_literal(each) for each in value] if isinstance(value, list) else value
 
 
 def _sort_overrides(
@@ -225,10 +227,8 @@ def _base(command: Command[Any], picked: Overrides, row: dict[str, Any] | None) 
         composed, layers = _compose_files(command.file, choices, paths.CONFIGS, paths.ROOT, changed)
         composed = copy.deepcopy(composed)
         groups = config_files.groups(command.file)
-        if problem := _interpolation("model", row):
-            raise ZooError(problem, "Correct the defaults of the model file.")
         if row or composed.get("model"):
-            composed["model"] = row or arguments.plain(composed["model"])
+            composed["model"] = _literal(row) if row else arguments.plain(composed["model"])
         hints = typing.get_type_hints(command.schema)
         for group, kind in hints.items():
             if group in groups and dataclasses.is_dataclass(kind):
@@ -305,8 +305,7 @@ def _lay_on(tree: Any, key: str, value: Any) -> str | None:
     problem = _wrong_type(key, valid[key], value) if key.startswith("model.") else None
     if problem:
         return problem
-    if isinstance(value, str):
-        value = value.replace("${", "\\${")
+    value = _literal(value)
     try:
         # OmegaConf would take 7 for true.
         optional = valid[key] is None and value is not None and bool in _kinds(tree, key)

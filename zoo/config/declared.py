@@ -32,12 +32,12 @@ def shorthands() -> "Iterator[tuple[str, str]]":
 @functools.cache
 def everywhere() -> dict[str, list[Setting]]:
     """Return the declarations of every dotted key, one for each schema that has it."""
-    found: dict[str, list[Setting]] = {}
+    result: dict[str, list[Setting]] = {}
     each: list[type] = list(_all())
     for schema in each:
         for key, declaration in setting.by_key(schema).items():
-            found.setdefault(key, []).append(declaration)
-    return found
+            result.setdefault(key, []).append(declaration)
+    return result
 
 
 def _subclasses(schema: "type[Settings]") -> "Iterator[type[Settings]]":

@@ -128,8 +128,8 @@ def _field(declaration: Setting) -> Any:
 
 def declared(part: "dataclasses.Field[Any]") -> Setting:
     """Return what a field declares; an empty declaration where it declares nothing."""
-    found: Setting = part.metadata.get(_KEY) or UNDECLARED
-    return found
+    result: Setting = part.metadata.get(_KEY) or UNDECLARED
+    return result
 
 
 def walk(settings: Any, prefix: str = "") -> Iterator[tuple[str, Any, Setting]]:
@@ -148,14 +148,14 @@ def problems(settings: Any, prefix: str = "") -> list[str]:
     A part of them may have a method ``checks`` that returns what single declarations cannot say, with None for what
     is right.
     """
-    found = []
+    result = []
     for part in dataclasses.fields(settings):
         value, key = getattr(settings, part.name), f"{prefix}{part.name}"
         if dataclasses.is_dataclass(value):
-            found += problems(value, f"{key}.")
+            result += problems(value, f"{key}.")
         else:
-            found += declared(part).problems(key, value)
-    return found + [problem for problem in getattr(settings, "checks", list)() if problem]
+            result += declared(part).problems(key, value)
+    return result + [problem for problem in getattr(settings, "checks", list)() if problem]
 
 
 @functools.cache

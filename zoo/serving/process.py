@@ -57,8 +57,8 @@ class WorkerProcess:
         await self._loop.connect_read_pipe(lambda: _Lines(self._heard, self._closed), output)
         await self._ready
         if not probed and self.outcome.start:
-            found = probe_cache.Probed.of(self.outcome.start)
-            probe_cache.keep(self._environment, context.machine, request.device, found)
+            result = probe_cache.Probed.of(self.outcome.start)
+            probe_cache.keep(self._environment, context.machine, request.device, result)
 
     @property
     def pid(self) -> int | None:

@@ -50,11 +50,11 @@ def benchmarks() -> list[str]:
 def command(verb: str, name: str) -> Command[Any]:
     """Return the command of a verb for a task."""
     declared = task(name)
-    found = declared.command(verb)
-    if found is None:
+    command = declared.command(verb)
+    if command is None:
         verbs = " and ".join(f"`{each.verb}`" for each in declared.commands)
         raise ZooError(f"Models of task {name!r} do not support `{verb}`", f"They support {verbs}.")
-    return found
+    return command
 
 
 def command_of(verb: str, overrides: Overrides) -> Command[Any]:

@@ -39,19 +39,19 @@ def find(root: Path, layout: str = "auto") -> duplicates.Duplicates:
 
 
 def test_different_images_are_no_duplicates(tmp_path: Path) -> None:
-    found = find(lay(tmp_path / "set"))
-    assert not found.known.any()
-    assert (found.identical, found.examples, found.contradictions) == (0, [], [])
+    twice = find(lay(tmp_path / "set"))
+    assert not twice.known.any()
+    assert (twice.identical, twice.examples, twice.contradictions) == (0, [], [])
 
 
 def test_identical_files_in_two_parts_and_in_two_classes(tmp_path: Path) -> None:
     root = lay(tmp_path / "set")
     shutil.copy(root / "train" / "cat" / "1.png", root / "test" / "cat" / "copy.png")
     shutil.copy(root / "train" / "dog" / "2.png", root / "train" / "cat" / "wrong.png")
-    found = find(root)
-    assert found.examples == [("test/cat/copy.png", "train/cat/1.png")]
-    assert (int(found.known.sum()), len(found.known), found.identical) == (1, 13, 1)
-    assert found.contradictions == [("train/cat/wrong.png", "train/dog/2.png")]
+    twice = find(root)
+    assert twice.examples == [("test/cat/copy.png", "train/cat/1.png")]
+    assert (int(twice.known.sum()), len(twice.known), twice.identical) == (1, 13, 1)
+    assert twice.contradictions == [("train/cat/wrong.png", "train/dog/2.png")]
 
 
 @pytest.mark.parametrize(
@@ -67,9 +67,9 @@ def test_nearly_identical_images_are_found(tmp_path: Path, change: "object") -> 
     root = lay(tmp_path / "set")
     changed = change(scene(3))  # type: ignore[operator]
     changed.save(root / "test" / "dog" / "again.jpg", quality=70)
-    found = find(root)
-    assert found.examples == [("test/dog/again.jpg", "train/cat/3.png")]
-    assert found.identical == 0
+    twice = find(root)
+    assert twice.examples == [("test/dog/again.jpg", "train/cat/3.png")]
+    assert twice.identical == 0
 
 
 def test_hashes_are_kept_and_a_mirrored_image_is_another(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -96,6 +96,6 @@ def test_small_images_are_compared_by_content_only(tmp_path: Path) -> None:
 
 @pytest.mark.skipif(not (DATA / "cases").is_dir(), reason="the sample cases are not here")
 def test_a_published_set_with_duplicates() -> None:
-    found = find(DATA / "cases" / "16_duplicate_pictures" / "data")
-    assert found.known.all()
-    assert found.contradictions
+    twice = find(DATA / "cases" / "16_duplicate_pictures" / "data")
+    assert twice.known.all()
+    assert twice.contradictions

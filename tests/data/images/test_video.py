@@ -43,10 +43,19 @@ def test_a_pipe_is_refused_at_once(tmp_path: Path, monkeypatch: pytest.MonkeyPat
     ("suffix", "demuxer"), [(".mp4", "mov"), (".mov", "mov"), (".mkv", "matroska"), (".avi", "avi")]
 )
 def test_videos_are_read_whatever_they_are_called(tmp_path: Path, suffix: str, demuxer: str) -> None:
-    made = tmp_path / f"made{suffix}"
-    command = ["ffmpeg", "-loglevel", "error", "-f", "lavfi", "-i", "testsrc=size=32x16:rate=5:duration=1", str(made)]
-    video.subprocess.run(command, check=True)
-    made.rename(tmp_path / "film.webm")
+    source = tmp_path / f"made{suffix}"
+    command = [
+        "ffmpeg",
+        "-loglevel",
+        "error",
+        "-f",
+        "lavfi",
+        "-i",
+        "testsrc=size=32x16:rate=5:duration=1",
+        str(source),
+    ]
+    video.subprocess.run([*command, str(source)], check=True)
+    source.rename(tmp_path / "film.webm")
     film = video.opened(tmp_path / "film.webm")
     assert film.demuxer == demuxer
     assert [frame.shape for frame in video.frames(film)] == [(16, 32, 3)] * 5

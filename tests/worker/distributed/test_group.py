@@ -83,12 +83,12 @@ def groups(count: int) -> list[Any]:
 
     rows = [{"host": "a", "pid": 70 + rank, "port": 1, "clock_s": 9.0 * rank} for rank in range(count)]
     settings, shared, meet = distributed(count), {}, threading.Barrier(count)
-    made = []
+    built = []
     for rank in range(count):
         asked = types.SimpleNamespace(asked=False, reason="interrupted")
-        made.append(Group(rank, settings, rows, asked, "torch"))
-        made[-1].engine, made[-1].asked = Engine(shared, meet, count), asked
-    return made
+        built.append(Group(rank, settings, rows, asked, "torch"))
+        built[-1].engine, built[-1].asked = Engine(shared, meet, count), asked
+    return built
 
 
 def test_all_get_the_rows_of_all_in_order_and_the_value_of_the_first(keras: types.ModuleType) -> None:
@@ -162,8 +162,8 @@ def test_a_signal_to_any_of_them_stops_all_after_the_same_step(keras: types.Modu
 
 
 def test_a_checkpoint_that_is_due_for_one_is_due_for_all(keras: types.ModuleType) -> None:
-    found = at_once(*(lambda g=g: steps(g, lambda g, step: g.rank == 0 and step == 3) for g in groups(2)))
-    assert found == [([3], 9)] * 2
+    result = at_once(*(lambda g=g: steps(g, lambda g, step: g.rank == 0 and step == 3) for g in groups(2)))
+    assert result == [([3], 9)] * 2
 
 
 def test_a_signal_outside_of_steps_is_known_to_all(keras: types.ModuleType) -> None:

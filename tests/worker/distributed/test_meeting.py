@@ -69,10 +69,10 @@ def test_a_clock_is_compared_with_that_of_the_first(keras: types.ModuleType, tmp
     rows: list[Any] = []
     second = threading.Thread(target=lambda: rows.extend(meeting.meet(distributed(2), str(tmp_path), 1)))
     second.start()
-    while not (found := [path for path in tmp_path.iterdir() if path.name == ".meeting-aa-1.json"]):
+    while not (result := [path for path in tmp_path.iterdir() if path.name == ".meeting-aa-1.json"]):
         time.sleep(0.01)
-    written = found[0].stat().st_mtime
-    os.utime(found[0], (written, written - 30))  # the file system says that it is 30 s earlier than the process does
+    written = result[0].stat().st_mtime
+    os.utime(result[0], (written, written - 30))  # the file system says that it is 30 s earlier than the process does
     assert meeting.meet(distributed(2), str(tmp_path), 0)[1]["clock_s"] == pytest.approx(30, abs=4)
     second.join()
     assert rows[0]["clock_s"] == 0

@@ -37,10 +37,10 @@ def data(tmp_path: Path) -> ImageData:
 
 def batches(module: Any, data: ImageData, epoch: int = 0, **options: Any) -> list[tuple[np.ndarray, ...]]:
     settings = SETTINGS.replace(**{name: options.pop(name) for name in list(options) if hasattr(SETTINGS, name)})
-    made = module.ImageBatches(module.parts(data), lambda rows: rows.astype(np.float32), settings, 3, **options)
-    found = list(made.batches(epoch))
-    assert len(found) == made.steps(epoch)
-    return found
+    built = module.ImageBatches(module.parts(data), lambda rows: rows.astype(np.float32), settings, 3, **options)
+    result = list(built.batches(epoch))
+    assert len(result) == built.steps(epoch)
+    return result
 
 
 def test_parts_have_their_rows_and_labels(module: Any, data: ImageData) -> None:
@@ -102,9 +102,9 @@ def test_altered_rows_get_seeds_of_their_own(module: Any, data: ImageData) -> No
         seen.append((seeds, total))
         return rows + 100
 
-    found = batches(module, data, epoch=2, augment=alter)
+    result = batches(module, data, epoch=2, augment=alter)
     assert seen == [([3, 2, step], 4) for step in range(3)]
-    assert all((x >= 102).all() for x, _ in found)
+    assert all((x >= 102).all() for x, _ in result)
 
 
 def test_mixed_rows_are_those_of_the_plain_batch(module: Any, data: ImageData) -> None:

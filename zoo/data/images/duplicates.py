@@ -88,21 +88,21 @@ def _near(pictures: Path, rows: "NDArray[np.int64]", others: "NDArray[np.int64]"
     if not len(rows) or min(mapped.shape[1:3]) < COLUMNS:
         return {}
     hashes = _hashes(pictures)
-    found: dict[int, int] = {}
+    pairs: dict[int, int] = {}
     for quarter in range(4):
         own, theirs = hashes[rows, quarter], hashes[others, quarter]
         order = np.argsort(theirs, kind="stable")
         begin, end = (np.searchsorted(theirs[order], own, side) for side in ("left", "right"))
         for row, low, high in zip(rows.tolist(), begin.tolist(), end.tolist(), strict=True):
-            if row in found or not 0 < high - low <= MOST_ALIKE:
+            if row in pairs or not 0 < high - low <= MOST_ALIKE:
                 continue
             alike = others[order[low:high]]
             differing = np.unpackbits((hashes[alike] ^ hashes[row]).view(np.uint8), axis=1).sum(axis=1)
             alike = alike[differing <= MOST_BITS]
             double = next((int(other) for other in alike if _same(mapped[row], mapped[other])), None)
             if double is not None:
-                found[row] = double
-    return found
+                pairs[row] = double
+    return pairs
 
 
 def _same(one: "NDArray[np.uint8]", other: "NDArray[np.uint8]") -> bool:

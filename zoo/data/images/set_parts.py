@@ -56,7 +56,7 @@ def find(path: Path, folders: list[str], inside: dict[str, list[str]]) -> dict[s
         folders: names of the folders in it.
         inside: for each of them, the names of the folders with images in it.
     """
-    named = {name: found for name in folders if (found := part_of(name))}
+    named = {name: recognized for name in folders if (recognized := part_of(name))}
     for rest in sorted({rest for _, rest in named.values()}):
         group = {name: part for name, (part, left) in named.items() if left == rest}
         exact = all(name.lower() in WORDS for name in group)

@@ -46,21 +46,21 @@ THUMB = 224
 def evaluate(overrides: Overrides) -> Run:
     """Hold a trained run, or published weights, against labelled images."""
     predict.refuse_video(overrides.get("data.root"))
-    found = source.find(EVALUATE, overrides)
+    origin = source.find(EVALUATE, overrides)
     context = create_context(EVALUATE, overrides)
     refuse_without_keras(context)
     settings = context.settings
-    if isinstance(found, TrainedRun) and settings.uses_own_data:
-        inputs = predict.test_set(found.run, TestData(test_limit=settings.data.test_limit))
-        return _of_arrays(context, found.classifier(), inputs)
+    if isinstance(origin, TrainedRun) and settings.uses_own_data:
+        inputs = predict.test_set(origin.run, TestData(test_limit=settings.data.test_limit))
+        return _of_arrays(context, origin.classifier(), inputs)
     if settings.data.name != "folder":
-        return _of_arrays(context, *evaluation_data.data_set(context, found))
+        return _of_arrays(context, *evaluation_data.data_set(context, origin))
     folder = labelled_folder.find(str(settings.data.root))
-    if isinstance(found, TrainedRun):
-        evaluation_data.warn_of_own_images(found.run, folder)
-        if found.shape[2] == 1:
-            return _of_arrays(context, *evaluation_data.gray_folder(settings, found, folder))
-    return _of_folder(context, found.classifier(context), folder)
+    if isinstance(origin, TrainedRun):
+        evaluation_data.warn_of_own_images(origin.run, folder)
+        if origin.shape[2] == 1:
+            return _of_arrays(context, *evaluation_data.gray_folder(settings, origin, folder))
+    return _of_folder(context, origin.classifier(context), folder)
 
 
 def add_defaults(overrides: Overrides, here: Machine) -> Overrides:

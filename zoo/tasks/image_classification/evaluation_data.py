@@ -24,14 +24,14 @@ from zoo.weights import class_names
 __all__ = ["Inputs", "data_set", "gray_folder", "warn_of_own_images"]
 
 
-def data_set(context: RunContext[EvaluateConfig], found: Source) -> tuple[Classifier, Inputs]:
+def data_set(context: RunContext[EvaluateConfig], origin: Source) -> tuple[Classifier, Inputs]:
     """Return a network and the test part of a data set of small gray images."""
     asked = context.settings.data
     name, why = array_datasets.resolve(asked.name, asked.root)
     if why:
         console.say(f"data={asked.name} is {name}: {why}")
     dataset = training_set.prepared(DataSettings(name=name, root=asked.root))
-    classifier = found.for_arrays(context, dataset)
+    classifier = origin.for_arrays(context, dataset)
     shape = tuple(classifier.model["args"].get("input_shape") or (*classifier.size, dataset.input_shape[2]))
     if shape != dataset.input_shape:
         takes, are = (" x ".join(map(str, each)) for each in (shape, dataset.input_shape))
@@ -60,18 +60,18 @@ def _test_part(dataset: ArrayDataset, numbers: list[int], channels: int, limit: 
     return Inputs(names, save, labels, record | {"class_names": dataset.class_names})
 
 
-def gray_folder(settings: EvaluateConfig, found: TrainedRun, folder: LabelledFolder) -> tuple[Classifier, Inputs]:
+def gray_folder(settings: EvaluateConfig, origin: TrainedRun, folder: LabelledFolder) -> tuple[Classifier, Inputs]:
     """Return the network of a run on small gray images, and a folder of images made such."""
     import numpy as np
 
     from zoo.data.images import grayscale
 
-    classifier = found.classifier()
+    classifier = origin.classifier()
     numbers = class_names.labels_of(
         folder.folders, classifier.classes, f"The folders in {folder.root}", by_number=True
     )
     label_of = dict(zip(folder.folders, numbers, strict=True))
-    loaded = grayscale.load(str(folder.root), found.shape, found.style)
+    loaded = grayscale.load(str(folder.root), origin.shape, origin.style)
     for name, reason in loaded.skipped:
         console.warn(f"Left out {name}: {reason}")
     rows = _rows([folder_of(name) for name in loaded.names], label_of, settings.data.test_limit)

@@ -28,11 +28,11 @@ Write = Callable[[Path, int], ItemData]
 
 def export(overrides: Overrides) -> Run:
     """Export a classifier of images."""
-    found = source.find(EXPORT, overrides, source.NEEDED | predict.NEEDED_FOR_ARRAYS)
+    origin = source.find(EXPORT, overrides, source.NEEDED | predict.NEEDED_FOR_ARRAYS)
     context = create_context(EXPORT, overrides)
-    if isinstance(found, TrainedRun):
-        return exporting.export(context, _of_run(context.settings, found))
-    return exporting.export(context, _of_network(found.classifier(context), context.settings))
+    if isinstance(origin, TrainedRun):
+        return exporting.export(context, _of_run(context.settings, origin))
+    return exporting.export(context, _of_network(origin.classifier(context), context.settings))
 
 
 def _of_network(network: Classifier, settings: ExportConfig) -> exporting.Subject:
@@ -48,26 +48,26 @@ def _of_network(network: Classifier, settings: ExportConfig) -> exporting.Subjec
     )
 
 
-def _of_run(settings: ExportConfig, found: TrainedRun) -> exporting.Subject:
-    network = found.classifier()
+def _of_run(settings: ExportConfig, origin: TrainedRun) -> exporting.Subject:
+    network = origin.classifier()
     return exporting.Subject(
         kind="images",
         model=network.model,
         weights=network.weights,
         classes=network.classes,
-        items=_items(found, settings, settings.input, "test"),
-        calibration=_items(found, settings, settings.calibrate, "train"),
-        source=found.run,
+        items=_items(origin, settings, settings.input, "test"),
+        calibration=_items(origin, settings, settings.calibrate, "train"),
+        source=origin.run,
     )
 
 
-def _items(found: TrainedRun, settings: ExportConfig, given: str | None, part: str) -> Write:
+def _items(origin: TrainedRun, settings: ExportConfig, given: str | None, part: str) -> Write:
     """Items of a part of the run's data, or of what the user names instead."""
     if given in (None, part):
-        return lambda folder, most: _part(found.run, settings, part, folder, most)
-    if found.shape[2] == 3:
-        return _photos(given, (found.shape[0], found.shape[1]), settings.resize)
-    return lambda folder, most: _gray(str(given), found.shape, found.style, folder, most)
+        return lambda folder, most: _part(origin.run, settings, part, folder, most)
+    if origin.shape[2] == 3:
+        return _photos(given, (origin.shape[0], origin.shape[1]), settings.resize)
+    return lambda folder, most: _gray(str(given), origin.shape, origin.style, folder, most)
 
 
 def _part(run: Run, settings: ExportConfig, part: str, folder: Path, most: int) -> ItemData:

@@ -40,21 +40,21 @@ NEEDED_FOR_ARRAYS = {"config.model.name": str, "config.data.name": str, "data.na
 def infer(overrides: Overrides) -> Run:
     """Use a trained run, or published weights, on pictures."""
     refuse_video(overrides.get("input"))
-    found = source.find(INFER, overrides)
-    if not isinstance(found, TrainedRun) or _sees_photos(found, overrides.get("input")):
+    origin = source.find(INFER, overrides)
+    if not isinstance(origin, TrainedRun) or _sees_photos(origin, overrides.get("input")):
         context = _create_context(overrides)
-        return predict_photos.predict(context, found.classifier(context))
-    run = found.run
+        return predict_photos.predict(context, origin.classifier(context))
+    run = origin.run
     records.require(run.folder, run.record, NEEDED_FOR_ARRAYS)
     context = _create_context(overrides)
     refuse_precision(context.settings)
-    inputs = _inputs(context.settings, found)
-    name = found.model["name"]
+    inputs = _inputs(context.settings, origin)
+    name = origin.model["name"]
     start_run(context, ["infer", name, context.choice.backend.name])
     with record_outcome(context):
         context.record.model, context.record.trained_run = name, str(run.folder)
         context.record.data = inputs.record
-        outcome = execute(context, _infer_request(context, run, inputs, found.model))
+        outcome = execute(context, _infer_request(context, run, inputs, origin.model))
         _keep_predictions(context, outcome, inputs, run)
     return context.result
 
@@ -67,10 +67,11 @@ def opened(overrides: Overrides) -> tuple[RunContext[InferConfig], predict_photo
         :func:`zoo.data.images.grayscale.load`; None where it sees colours.
     """
     overrides = overrides.with_("command", {"input": "-"})
-    found = source.find(INFER, overrides)
+    origin = source.find(INFER, overrides)
     context = _create_context(overrides)
-    is_gray = isinstance(found, TrainedRun) and found.shape[2] == 1
-    return context, found.classifier(context), found.style if isinstance(found, TrainedRun) and is_gray else None
+    is_gray = isinstance(origin, TrainedRun) and origin.shape[2] == 1
+    style = origin.style if isinstance(origin, TrainedRun) and is_gray else None
+    return context, origin.classifier(context), style
 
 
 def refuse_video(source: str | None) -> None:
@@ -106,13 +107,13 @@ def _sees_photos(run: TrainedRun, given: str | None) -> bool:
     return run.is_of_photos and bool(given) and given != "test" and not str(given).endswith(".npy")
 
 
-def _inputs(settings: InferConfig, found: TrainedRun) -> Inputs:
-    trained = found.run.record["data"]
+def _inputs(settings: InferConfig, origin: TrainedRun) -> Inputs:
+    trained = origin.run.record["data"]
     if settings.input == "test":
-        return test_set(found.run, settings.data)
+        return test_set(origin.run, settings.data)
     from zoo.data.images import grayscale
 
-    loaded = grayscale.load(str(settings.input), tuple(trained["input_shape"]), found.style)
+    loaded = grayscale.load(str(settings.input), tuple(trained["input_shape"]), origin.style)
     for name, reason in loaded.skipped:
         console.warn(f"Left out {name}: {reason}")
     record = {

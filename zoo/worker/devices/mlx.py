@@ -79,6 +79,6 @@ def _default():
 
 
 def versions():
-    import importlib.metadata
+    import importlib.metadata  # novermin: MLX needs Python 3.11
 
     return {name: importlib.metadata.version(name) for name in ("mlx", "keras-mlx")}

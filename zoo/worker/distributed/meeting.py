@@ -35,8 +35,8 @@ def meet(settings, folder, rank):
     save_json(paths[rank], dict(about, time=time.time()))
     deadline = time.monotonic() + settings.join_s
     while True:
-        found = set(os.listdir(folder))  # a network file system may remember that a single file was missing
-        missing = [str(number) for number, path in enumerate(paths) if os.path.basename(path) not in found]
+        result = set(os.listdir(folder))  # a network file system may remember that a single file was missing
+        missing = [str(number) for number, path in enumerate(paths) if os.path.basename(path) not in result]
         if not missing:
             break
         if time.monotonic() > deadline:

@@ -64,5 +64,5 @@ def add_defaults(
     """As :meth:`Source.add_defaults`; settings that name nothing are left to the command, which refuses them."""
     if not overrides.get("model") and not overrides.get("run"):
         return overrides
-    found = find(command, overrides)
-    return found.add_defaults(overrides, here, isinstance(found, TrainedRun) and sees_photos(found))
+    result = find(command, overrides)
+    return result.add_defaults(overrides, here, isinstance(result, TrainedRun) and sees_photos(result))
