@@ -15,11 +15,11 @@ from tests.support import CHECKOUT, real_stacks
 from zoo.cli.main import main
 from zoo.config import hydra_words
 from zoo.config.overrides import Overrides
-from zoo.core import processes
 from zoo.core.errors import ZooError
 from zoo.execution.launchers import ssh
 from zoo.execution.sweeps import attempts, drive, followed, record, table
 from zoo.execution.sweeps.record import Element, Sweep
+from zoo.protocol.variables import WATCH_HOST
 from zoo.runs import event_log, lock
 
 FAST = ["model=mnist_dense", "data=digits", "backend=cpu", "backend.probes=false", "trainer.epochs=2"]
@@ -395,7 +395,7 @@ def test_a_command_ends_when_its_starter_is_killed(tmp_path: Path) -> None:
     starter.wait()
     starter.stdout.close()
     wait_for(lambda: not is_alive(pid))
-    assert processes.STARTER not in os.environ
+    assert WATCH_HOST not in os.environ
 
 
 def is_alive(pid: int) -> bool:

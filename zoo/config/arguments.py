@@ -50,12 +50,12 @@ def row_of(name: str) -> dict[str, Any]:
 def problems(model: Mapping[str, Any]) -> list[str]:
     """Return what is wrong with the arguments of a builder, one sentence each."""
     rows = declared(model)
-    match = [problem for key, row in rows.items() for problem in row.problems(f"model.{key}", model.get(key))]
-    return match or [problem for key in rows if (problem := _indivisible(model, key))]
+    wrong = [problem for key, row in rows.items() for problem in row.problems(f"model.{key}", model.get(key))]
+    return wrong or [problem for key in rows if (problem := _indivisible(model, key))]
 
 
 def _indivisible(model: Mapping[str, Any], key: str) -> str | None:
-    whole = row_of(str(model["name"]))[key].get(_DIVIDES)
+    whole = _declarations(model)[key].get(_DIVIDES)
     if not whole or model[whole] % model[key] == 0:
         return None
     return f"model.{key} must divide model.{whole}, {model[whole]}, got {model[key]}"
