@@ -306,12 +306,12 @@ from pathlib import Path
 from zoo.core import console, paths
 from zoo.execution import watchdog, worker_process
 paths.WORKER = Path(sys.argv[1])
-show = lambda event: print(event, flush=True)
+show = lambda event: print(type(event).__name__, flush=True)
 limits = watchdog.ProcessLimits(outlives_terminal=sys.argv[2] == "continue")
 outcome = worker_process.run(
     Path(sys.executable), dict(os.environ), Path("request.json").resolve(), show, None, limits
 )
-console.say(f"stopped: {outcome.done.get('stopped')}")
+console.say(f"stopped: {outcome.done.stopped}")
 """
 
 
@@ -326,7 +326,7 @@ def test_a_closed_terminal_stops_a_run_or_does_not(pretending: Path, wanted: str
     )  # fmt: skip
     assert host.stdout is not None
     assert host.stderr is not None
-    while b"'epoch'" not in (line := host.stdout.readline()):
+    while b"EpochEvent" not in (line := host.stdout.readline()):
         assert line
     host.send_signal(signal.SIGHUP)
     deadline = time.monotonic() + 60
