@@ -80,7 +80,7 @@ class Setting:
         if value is None:
             return []
         if self.filled and not value:
-            return [f"{key} is empty"]
+            return [f"{key} needs at least one value"]
         values = value if isinstance(value, list | tuple) else [value]
         return [problem for each in values if (problem := self._problem(key, each))]
 

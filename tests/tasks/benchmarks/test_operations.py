@@ -140,7 +140,7 @@ def run_folder(folder: Path, rows: list[Row], **record: Any) -> Path:
 
 
 def test_the_page_draws_the_curves_and_marks_the_crossover(tmp_path: Path) -> None:
-    run_folder(tmp_path, OPERATIONS, bench="matmul", told=["said so"])
+    run_folder(tmp_path, OPERATIONS, bench="matmul", summary=["said so"])
     page = Tags(report_page.page([tmp_path]))
     assert page.tags.count("polyline") == 3
     assert "GPU faster from n = 1.2e6" in page.texts
@@ -189,7 +189,7 @@ def test_every_row_stands_alone(tmp_path: Path) -> None:
     ("overrides", "words"),
     [
         (["bench=matmull"], "did you mean 'matmul'?"),
-        (["bench=matmul", "square=[]"], "at least one size"),
+        (["bench=matmul", "square=[]"], "square needs at least one value"),
         (["bench=matmul", "operations=[sqare]"], "did you mean 'square'?"),
         (["bench=matmul", "count=1"], "count must be from 3"),
         (["bench=networks", "modes=[dreaming]"], "modes must be one of"),
