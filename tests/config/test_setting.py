@@ -39,7 +39,7 @@ class Outer:
         (Inner(name="c", sizes=[0, 1, 3000]), ["x must be one of a, b, got 'c'",
                                                "x.sizes must be from 1 to 2,000, got 0",
                                                "x.sizes must be from 1 to 2,000, got 3000"]),
-        (Inner(sizes=[]), ["x.sizes is empty"]),
+        (Inner(sizes=[]), ["x.sizes needs at least one value"]),
         (Outer(), ["they do not fit"]),
         (Outer(share=float("nan"), edge=8), ["x.share must be from 0 to 1, got nan",
                                              "x.edge must be 0 or from 16 to 32, got 8", "they do not fit"]),

@@ -249,7 +249,7 @@ def test_a_scale_is_the_mean_and_the_deviation_of_pixels(
         (("weights=half.npz", "classes=gone.txt"), "There is no file or folder gone.txt"),
         (("weights=https://example.org/w.h5",), "https://example.org/w.h5 is an address"),
         (("weights=half.npz", "input=http://example.org/a b.jpg"), "curl -LO 'http://example.org/a b.jpg'"),
-        (("weights=half.npz", "top=0"), "top must be from 1 to 1000"),
+        (("weights=half.npz", "top=0"), "top must be from 1 to 1,000"),
         (("weights=half.npz", "scale=0..2"), "scale must be one of 0..1, -1..1, imagenet, none"),
     ],
 )

@@ -57,7 +57,7 @@ def test_the_defaults_are_a_photo_and_a_style_that_are_at_hand() -> None:
     [
         (["strength.style=0", "strength.content=0"], "nothing to optimize"),
         (["strength.style=-1"], "strength.style must be from 0"),
-        (["size=9000"], "size must be from 16"),
+        (["size=9000"], "size must be 0 or from 16"),
         (["style_weights=[1,2]"], "one for each style, 1, got 2"),
         (["styles=[a.png,b.png]", "style_weights=[0,0]"], "one of them above"),
         (["styles=[a.png]", "style=b.png"], "not both"),
