@@ -317,7 +317,7 @@ def test_an_export_passes_over_pictures_that_cannot_be_used(
     (tmp_path / "in" / "00.jpg").write_bytes(b"no picture")
     photo(tmp_path / "in" / "strip.png", size=(2000, 20))
     (tmp_path / "arrays").mkdir()
-    arrays = export._pictures(str(tmp_path / "in"), tmp_path / "arrays", 10).x
+    arrays = export._pictures(str(tmp_path / "in"), tmp_path / "arrays", 10).pictures
     assert [np.load(path).shape for path in arrays] == [(168, 256, 3), (128, 192, 3)]
     shown = capsys.readouterr().err
     assert "00.jpg (input) cannot be used" in shown
