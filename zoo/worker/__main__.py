@@ -124,7 +124,7 @@ def _run(request, rank, events, stop):
     _open(request, events, phases, group)
     if group:
         stop = group.stop
-    result = _do(request, events, stop, phases) if request.job else {}
+    result = _do(request, events, stop, phases) if request.job else {"metrics": {}}
     from zoo.worker import memory
 
     if group:
