@@ -1,5 +1,7 @@
 """Layers without copies against those of Keras on PyTorch, and a picture that is too large; runs inside a stack."""
 
+import types
+
 import numpy as np
 import torch
 
@@ -57,7 +59,7 @@ def products(draw):
 
 def refusal():
     """What is said of a picture that does not fit, after two that do."""
-    features = {"network": "vgg19", "precision": "float32"}
+    features = types.SimpleNamespace(network="vgg19", precision="float32")
     memory_estimate.check(features, 1536, 2048, 8e9)
     assert memory.available_bytes() > 1e8
     memory_estimate.check(features, 64, 64)
