@@ -182,11 +182,12 @@ def text(row: Stack, out: Path, root: Path) -> dict[str, Any]:
     np.save(out / "held_back.npy", np.load(out / "text.npy")[300:360])
     language = {"tokens": str(out / "text.npy"), "parts": {"train": [0, 300], "validation": [300, 360]}}
     pieces = ["", "\u00ef\u00bf\u00bd", *"abcdefghij"]
+    asked = {key: path for key, path in data.items() if key != "split"}
     return {"requests": [
         {"job": "train_text_classifier", "model": {"name": "transformer/classifier", "args": dict(CLASSIFIER)},
          "data": data, "train": _text_settings(epochs=6, clip=clip), "pieces": pieces,
          "run_dir": str(out / "classifier")},
-        {"job": "predict_text", "model": {"name": "transformer/classifier", "args": dict(CLASSIFIER)}, "data": data,
+        {"job": "predict_text", "model": {"name": "transformer/classifier", "args": dict(CLASSIFIER)}, "data": asked,
          "weights": str(weights), "infer": {"batch_size": 20}, "run_dir": str(out / "asked")},
         {"job": "train_language_model", "model": {"name": "transformer/lm", "args": dict(LANGUAGE)},
          "data": language, "train": _text_settings(epochs=2, steps=40, clip=clip), "run_dir": str(out / "language")},
