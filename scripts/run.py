@@ -6,8 +6,8 @@
     python3 scripts/run.py python
 
 The environment is .venv, made of exactly the versions and hashes in requirements.lock, and made again when that
-file changes. Commands such as pytest add the tools of the tests from requirements-dev.lock. Any Python from 2.7 may
-start this script; it goes on with one of 3.11 or newer.
+file changes. Commands such as pytest add the tools of the tests from requirements-dev.lock. You can start this
+script with any Python from 2.7; it finds one of 3.11 or newer.
 """
 
 # This file must parse on Python 2.7: it hands over to a newer one. scripts/environment.py does the work.

@@ -26,18 +26,20 @@ def declared(model: Mapping[str, Any]) -> dict[str, Setting]:
     Args:
         model: its settings; only ``name`` is used. A model in a file of the user's own declares nothing.
     """
-    rows = {key: value for key, value in _declarations(model).items() if _is_declared(value)}
-    return {
-        key: Setting(**{word: part for word, part in row.items() if word != _DIVIDES}) for key, row in rows.items()
-    }
+    return {key: _setting(row) for key, row in _declarations(model).items()}
 
 
-def _declarations(model: Mapping[str, Any]) -> dict[str, Any]:
+def _setting(row: Mapping[str, Any]) -> Setting:
+    return Setting(**{word: part for word, part in row.items() if word != _DIVIDES})
+
+
+def _declarations(model: Mapping[str, Any]) -> dict[str, dict[str, Any]]:
     name = str(model.get("name"))
     if not model or "file" in model or "saved" in model:
         return {}
     # Of an architecture of keras.applications, the arguments that MobileNet has as well.
-    return row_of("mobilenet" if model_files.is_application(name) else name)
+    row = row_of("mobilenet" if model_files.is_application(name) else name)
+    return {key: value for key, value in row.items() if _is_declared(value)}
 
 
 def row_of(name: str) -> dict[str, Any]:
@@ -49,13 +51,13 @@ def row_of(name: str) -> dict[str, Any]:
 
 def problems(model: Mapping[str, Any]) -> list[str]:
     """Return what is wrong with the arguments of a builder, one sentence each."""
-    rows = declared(model)
-    wrong = [problem for key, row in rows.items() for problem in row.problems(f"model.{key}", model.get(key))]
-    return wrong or [problem for key in rows if (problem := _indivisible(model, key))]
+    rows = _declarations(model)
+    ranges = {key: _setting(row) for key, row in rows.items()}
+    wrong = [problem for key, row in ranges.items() for problem in row.problems(f"model.{key}", model.get(key))]
+    return wrong or [problem for key, row in rows.items() if (problem := _indivisible(model, key, row.get(_DIVIDES)))]
 
 
-def _indivisible(model: Mapping[str, Any], key: str) -> str | None:
-    whole = _declarations(model)[key].get(_DIVIDES)
+def _indivisible(model: Mapping[str, Any], key: str, whole: str | None) -> str | None:
     if not whole or model[whole] % model[key] == 0:
         return None
     return f"model.{key} must divide model.{whole}, {model[whole]}, got {model[key]}"

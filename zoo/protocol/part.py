@@ -12,6 +12,8 @@ else:
 
 Json = Dict[str, Any]
 P = TypeVar("P", bound="Part")
+# The types of the fields of each class: resolving them takes longer than all else about an event.
+_FIELDS = {}  # type: Dict[type, Json]
 _NAMES = {str: "text", int: "a whole number", float: "a number", bool: "true or false"}
 
 
@@ -49,7 +51,9 @@ class Part:
     @classmethod
     def fields(cls) -> Dict[str, Any]:
         """Return the type of each field, those of its base classes first."""
-        return get_type_hints(cls)
+        if cls not in _FIELDS:
+            _FIELDS[cls] = get_type_hints(cls)
+        return _FIELDS[cls]
 
     @classmethod
     def of(cls: Type[P], json: Any) -> P:

@@ -1,4 +1,4 @@
-"""Parts of a data set are told from classes, and what is not certain is refused with both readings."""
+"""Recognize the parts of a data set; refuse ambiguous folders and name both readings."""
 
 from pathlib import Path
 

@@ -44,17 +44,8 @@ def test_a_pipe_is_refused_at_once(tmp_path: Path, monkeypatch: pytest.MonkeyPat
 )
 def test_videos_are_read_whatever_they_are_called(tmp_path: Path, suffix: str, demuxer: str) -> None:
     source = tmp_path / f"made{suffix}"
-    command = [
-        "ffmpeg",
-        "-loglevel",
-        "error",
-        "-f",
-        "lavfi",
-        "-i",
-        "testsrc=size=32x16:rate=5:duration=1",
-        str(source),
-    ]
-    video.subprocess.run([*command, str(source)], check=True)
+    drawn = "testsrc=size=32x16:rate=5:duration=1"
+    video.subprocess.run(["ffmpeg", "-loglevel", "error", "-f", "lavfi", "-i", drawn, str(source)], check=True)
     source.rename(tmp_path / "film.webm")
     film = video.opened(tmp_path / "film.webm")
     assert film.demuxer == demuxer

@@ -62,19 +62,11 @@ def part_folders(path: Path, folders: list[str], refuse: bool = True) -> dict[st
         folders: the folders in it.
         refuse: refuse folders that may be one or the other.
     """
-    inside = {name: folders_of_images(path / name) for name in folders}
+    inside = {name: set_parts.folders_of_images(path / name) for name in folders}
     parts = set_parts.find(path, folders, inside)
     if refuse and not parts:
         set_parts.refuse_ambiguous(path, folders, inside)
     return parts
-
-
-def folders_of_images(path: Path) -> list[str]:
-    """List the folders in a folder that have images in them; empty if it cannot be listed."""
-    try:
-        return [name for name in set_parts.subfolders(path) if next(decode.iter_images(path / name), None)]
-    except OSError:  # reported where its images are listed
-        return []
 
 
 def subfolders(path: Path) -> list[str]:

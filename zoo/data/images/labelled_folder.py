@@ -7,7 +7,7 @@ from pathlib import Path
 
 from zoo.core.errors import ZooError, listed
 from zoo.core.paths import refuse_unspellable, user_path
-from zoo.data.images import decode, folder_scan
+from zoo.data.images import decode, folder_scan, set_parts
 
 # Of a data set in parts, the first of these is taken: what was trained on says little.
 PREFERRED = ("test", "validation", "train")
@@ -51,7 +51,7 @@ def find(root: str) -> LabelledFolder:
     parts = folder_scan.part_folders(path, folders, refuse=False)
     if parts:
         given = [parts[name] for name in PREFERRED if name in parts]
-        part = next((name for name in given if folder_scan.folders_of_images(path / name)), given[0])
+        part = next((name for name in given if set_parts.folders_of_images(path / name)), given[0])
         path = path / part
         folders = folder_scan.subfolders(path)
     refuse_unspellable(folders, path)

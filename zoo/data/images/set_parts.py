@@ -115,11 +115,19 @@ def refuse_ambiguous(path: Path, folders: list[str], inside: dict[str, list[str]
 def wrapped(path: Path, depth: int = 4) -> Path | None:
     """Return the one folder further down that contains several folders of images; None if there is none."""
     for _ in range(depth):
-        full = [name for name in subfolders(path) if next(decode.iter_images(path / name), None)]
+        full = folders_of_images(path)
         if len(full) != 1:
             return path if len(full) > 1 else None
         path = path / full[0]
     return None
+
+
+def folders_of_images(path: Path) -> list[str]:
+    """List the folders in a folder that have images in them; empty if it cannot be listed."""
+    try:
+        return [name for name in subfolders(path) if next(decode.iter_images(path / name), None)]
+    except OSError:  # reported where its images are listed
+        return []
 
 
 def subfolders(path: Path) -> list[str]:
