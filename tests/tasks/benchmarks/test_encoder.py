@@ -75,7 +75,7 @@ def test_published_figures_of_the_encoder_are_the_six_of_their_source() -> None:
         (["precisions=[float64]"], "float64"),
         (["implementation=tensorflow"], "implementation"),
         (["passes=0"], "passes"),
-        (["modes=[]"], "modes is empty"),
+        (["modes=[]"], "modes needs at least one value"),
         (["model=mnist"], "bench"),
     ],
 )

@@ -139,7 +139,7 @@ def test_nothing_at_all_is_an_error(timed: Timed) -> None:
         (["network=mnits"], "did you mean 'mnist'?"),
         (["network=style_transfer"], "no network"),
         (["precisions=[float64]"], "precisions must be one of"),
-        (["modes=[]"], "modes is empty"),
+        (["modes=[]"], "modes needs at least one value"),
         (["rounds=0"], "rounds must be from 1"),
         (["compare_to=[torhc]"], "torch"),
     ],
