@@ -83,9 +83,7 @@ def _less(row: evidence.Row) -> str:
 def _model(model: str) -> str:
     rows = [_cells(backend, row) for backend in selection.names() for row in evidence.read(model, backend)]
     table = _table(COLUMNS, rows) if rows else "No training is recorded.\n"
-    training = [backend.name for backend in selection.load_all() if backend.runnable and backend.trains]
-    bare = [name for name in training if not config_files.recipe_file(model, name)]
-    return f"## {model}\n\n{table}\nWithout a recipe of its own, so with the defaults: {', '.join(bare) or 'none'}.\n"
+    return f"## {model}\n\n{table}"
 
 
 def _cells(backend: str, row: evidence.Row) -> list[str]:

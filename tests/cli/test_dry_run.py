@@ -51,7 +51,7 @@ def test_every_step_is_told(name: str, overrides: list[str], words: tuple[str, .
 
 def test_nothing_is_done(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["train", "--dry-run", "model=mnist", "data=digits"]) == 0
-    assert "recipes/mnist/cpu.yaml" in capsys.readouterr().out
+    assert "recipes/mnist/recipe.yaml" in capsys.readouterr().out
     assert list(tmp_path.iterdir()) == []
 
 

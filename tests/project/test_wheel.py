@@ -42,7 +42,7 @@ def test_it_finds_its_own_recipes(installed: Path) -> None:
 
 def test_it_composes_and_plans(installed: Path) -> None:
     assert "learning_rate: 0.003" in zoo(installed, "train", "--cfg", "job", "model=mnist", "backend=cpu")
-    assert "recipes/mnist/cpu.yaml" in zoo(installed, "train", "--dry-run", "data=digits")
+    assert "recipes/mnist/recipe.yaml" in zoo(installed, "train", "--dry-run", "data=digits")
 
 
 def test_it_carries_the_worker_and_every_lock(installed: Path) -> None:

@@ -7,7 +7,9 @@ from typing import Any
 import pytest
 
 from zoo.cli.main import main
+from zoo.config import config_files
 from zoo.config.overrides import Overrides
+from zoo.config.schemas.image_classification import TrainConfig
 from zoo.config.schemas.text import TextTraining
 from zoo.runs import promises
 from zoo.runs.records import RunRecord
@@ -97,3 +99,29 @@ def test_other_data_than_the_promise_is_for_is_named(pretending: Path, capsys: p
     assert "The recipe's promise does not apply to this run: data=digits (promised for: mnist)" in (
         capsys.readouterr().out
     )
+
+
+def judged_mnist(*overrides: str) -> dict[str, Any]:
+    given = Overrides.parse(["model=mnist", "backend=cpu", "data=mnist", *overrides])
+    settings = registry.compose_settings("train", given)
+    assert isinstance(settings, TrainConfig)
+    record = {"exit": "completed", "data": {"name": "mnist", "sha256": None}, "metrics": {"test_accuracy": 0.991}}
+    return promises.judge(discovery.command_of("train", given), settings, RunRecord.from_json(record))
+
+
+def test_the_promise_holds_inside_of_the_range_that_was_measured(monkeypatch: pytest.MonkeyPatch) -> None:
+    row = {"batch_size": [128, 512], "learning_rate": "sqrt", "precisions": ["float32"]}
+    monkeypatch.setattr(config_files, "recipe_range", lambda *_: row)
+    assert judged_mnist()["expected"]["test_accuracy"]["met"]
+    inside = judged_mnist("trainer.batch_size=512", "trainer.learning_rate=0.0283", "trainer.precision=float32")
+    assert inside["expected"]["test_accuracy"]["met"]
+    outside = judged_mnist("trainer.batch_size=2048", "trainer.learning_rate=0.0566")["expected_not_applicable"]
+    assert outside["because"][0] == (
+        "trainer.batch_size=2048 (recipe: 256, measured with 128 to 512, learning rate sqrt, float32)"
+    )
+    more = judged_mnist("trainer.batch_size=512", "trainer.learning_rate=0.0283", "model.dropout=0.5")
+    assert more["expected_not_applicable"]["because"] == ["model.dropout=0.5 (recipe: 0.0)"]
+
+
+def test_what_a_backend_does_not_promise_is_not_judged() -> None:
+    assert judged("backend=plaidml") == {}

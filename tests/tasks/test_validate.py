@@ -25,7 +25,7 @@ def check(pretending: Path, monkeypatch: pytest.MonkeyPatch) -> Check:
     """Validate with a copy of the recipes and a worker that pretends."""
     recipes = pretending / "recipes"
     (recipes / "mnist").mkdir(parents=True)
-    shutil.copy(paths.RECIPES / "mnist" / "cpu.yaml", recipes / "mnist")
+    shutil.copy(paths.RECIPES / "mnist" / "recipe.yaml", recipes / "mnist")
     monkeypatch.setattr(paths, "RECIPES", recipes)
     monkeypatch.setattr(records, "git_commit", lambda: COMMIT)
     monkeypatch.setattr(validate, "_load", lambda: 0.0)

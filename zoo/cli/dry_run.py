@@ -85,8 +85,8 @@ def _settings(settings: Settings) -> list[str]:
     if not isinstance(settings, TrainConfig):
         return [f"{key}={value}" for key, value in vars(settings).items() if not dataclasses.is_dataclass(value)]
     model = " ".join(f"{key}={value}" for key, value in settings.model.items() if key != "about")
-    recipe = config_files.recipe_file(str(settings.model["name"]), settings.backend.name)
-    shown = recipe.relative_to(paths.ROOT) if recipe else "none for this model and backend, the defaults apply"
+    files = config_files.recipe_files(str(settings.model["name"]), settings.backend.name)
+    shown = ", ".join(str(path.relative_to(paths.ROOT)) for path in files) or "none of its own, the defaults apply"
     shown = "any/large, medium or small, by the number of images" if "file" in settings.model else shown
     trainer = " ".join(f"{key}={value}" for key, value in vars(settings.trainer).items())
     return [f"model {model}", f"recipe {shown}", trainer, f"seed={settings.seed} preset={settings.preset}"]

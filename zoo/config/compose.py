@@ -235,6 +235,7 @@ def _base(command: Command[Any], picked: Overrides, row: dict[str, Any] | None) 
                 # The rest of such a row is not for the user to change.
                 settable = {part.name for part in dataclasses.fields(kind)}
                 composed[group] = {key: value for key, value in composed[group].items() if key in settable}
+        composed.pop(config_files.RANGE, None)
         composed = {key: value for key, value in composed.items() if key != "trainer" or key in hints}
         structured = _structured(typing.cast("Any", command.schema))
         tree = OmegaConf.merge(structured, composed)
@@ -280,6 +281,8 @@ def _compose_files(
 
     place = str(root).replace("\\", "/").replace("'", "\\'")
     words = [f"{group}={option}" for group, option in picked]
+    if "recipes" in dict(picked):  # takes the place of the model's own, too
+        words.append(f"recipes@_global_={config_files.ANY}/{config_files.BASE}")
     with initialize_config_dir(config_dir=str(configs), version_base="1.3"):
         composed = hydra_compose(file, overrides=[*words, f"hydra.searchpath=['file://{place}']"])
     return OmegaConf.to_container(composed), config_files.layers(file, dict(picked))

@@ -15,6 +15,10 @@ OVERALL = ("data", "preset")
 RECIPES = "optional recipes"
 # The folder of the recipes for models without one of their own.
 ANY = "any"
+# The file of a model's folder that holds for all backends; BACKEND.yaml next to it is laid over it.
+BASE = "recipe"
+# Keys of a recipe that are not settings.
+RANGE = "range"
 # The task of a model whose file names none.
 DEFAULT_TASK = "classify"
 # Keys in the file of a model that are not arguments of its builder.
@@ -46,13 +50,13 @@ def layers(file: str, picked: dict[str, str]) -> dict[str, dict[str, Any]]:
         picked: options by group.
     """
     chosen = _defaults(file) | picked
-    files = {"recipe": None, **{group: paths.CONFIGS / group / f"{chosen.get(group)}.yaml" for group in OVERALL}}
+    files = {group: [paths.CONFIGS / group / f"{chosen.get(group)}.yaml"] for group in OVERALL}
     if RECIPES in chosen:
-        name = picked.get("recipes", f"{chosen['model']}/{chosen['backend']}")
-        files["recipe"] = paths.ROOT / "recipes" / f"{name}.yaml"
-    rows = {layer: yaml_schema.read_yaml(path) for layer, path in files.items() if path and path.is_file()}
-    return {layer: {key: value for key, value in leaves(row) if key not in (layer, f"{layer}.name")}
-            for layer, row in rows.items()}  # fmt: skip
+        model, _, backend = picked.get("recipes", f"{chosen['model']}/{chosen['backend']}").rpartition("/")
+        files = {"recipe": recipe_files(model, backend)} | files
+    rows = {layer: [yaml_schema.read_yaml(path) for path in each if path.is_file()] for layer, each in files.items()}
+    return {layer: {key: value for row in each for key, value in leaves(row) if key not in (layer, f"{layer}.name")}
+            for layer, each in rows.items()}  # fmt: skip
 
 
 def task_of(model: str | None) -> str:
@@ -75,17 +79,24 @@ def _file_of(model: str | None) -> Arguments:
     return arguments.plain(arguments.row_of(model)) if model in options("model") else {}
 
 
-def recipe_file(model: str, backend: str) -> Path | None:
-    """Return the recipe of a model on a backend, or None."""
-    path = paths.RECIPES / model / f"{backend}.yaml"
-    return path if path.is_file() else None
+def recipe_files(model: str, backend: str) -> list[Path]:
+    """Return the files of a recipe: the model's for all backends, and over it what is different on this one."""
+    files = [paths.RECIPES / model / f"{name}.yaml" for name in (BASE, backend)]
+    return [path for path in files if path.is_file()]
+
+
+def recipe_range(model: str, backend: str, data: str) -> dict[str, Any]:
+    """Return the range in which a recipe was measured on a data set, as its files state it; empty where none."""
+    rows = [yaml_schema.read_yaml(path).get(RANGE, {}) for path in recipe_files(model, backend)]
+    return {key: value for row in rows for key, value in row.get(data, {}).items()}
 
 
 def recipe_keys(model: str) -> set[str]:
-    """Return the settings that recipes of a model set, by their dotted keys; their promises are none."""
+    """Return the settings that recipes of a model set, by their dotted keys, without promises and ranges."""
     own = list((paths.RECIPES / model).glob("*.yaml")) if model in options("model") else []
     files = own or list((paths.RECIPES / ANY).glob("*.yaml"))
-    return {key for path in files for key, _ in leaves(yaml_schema.read_yaml(path)) if not key.startswith("expect.")}
+    keys = {key for path in files for key, _ in leaves(yaml_schema.read_yaml(path))}
+    return {key for key in keys if not key.startswith(("expect.", f"{RANGE}."))}
 
 
 def has_recipes(file: str) -> bool:

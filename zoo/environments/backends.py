@@ -6,10 +6,12 @@ from pathlib import Path
 from typing import Any
 
 from zoo.core import paths, schema
+from zoo.core.errors import nearest
 from zoo.environments.platforms import SYSTEMS
 
 VENDORS = {"apple": "Apple", "amd": "AMD", "nvidia": "NVIDIA", "intel": "Intel"}
 KINDS = ("cpu", "gpu")
+PRECISIONS = ["float32", "float64", "mixed_bfloat16", "mixed_float16"]
 
 
 @dataclasses.dataclass(frozen=True)
@@ -49,6 +51,41 @@ class Support:
 
 
 @dataclasses.dataclass(frozen=True)
+class Flag:
+    """Whether something holds, and who says so."""
+
+    value: bool
+    source: str
+
+
+@dataclasses.dataclass(frozen=True)
+class Shared:
+    """Vendors whose GPUs compute in the host's memory, and who says so."""
+
+    value: list[str]
+    source: str
+
+
+@dataclasses.dataclass(frozen=True)
+class Known:
+    """What is known of the devices of a backend. Mappings give the source of each entry.
+
+    Attributes:
+        precisions: values of ``trainer.precision`` that are trusted.
+        untrusted: those that are not.
+        compiles: whether ``trainer.jit`` is possible.
+        shares_memory: which GPUs have no memory of their own.
+        operations: those that are wrong, slow or missing.
+    """
+
+    precisions: dict[str, str]
+    untrusted: dict[str, str]
+    compiles: Flag
+    shares_memory: Shared
+    operations: dict[str, str]
+
+
+@dataclasses.dataclass(frozen=True)
 class Backend:
     """One row of ``configs/backend``.
 
@@ -56,6 +93,7 @@ class Backend:
         device_kind: the best it can compute on anywhere, ``cpu`` or ``gpu``; ``serves`` says it for one machine.
         stacks: names, best first; one may belong to a later release.
         needs: in a sentence, after "it needs".
+        known: of its devices.
         trains: false where it can only predict.
         runnable: false keeps a name on the list, with the ``reason`` why it does not run yet.
         python: the user's own setting, empty in a row; so is ``device``.
@@ -67,6 +105,7 @@ class Backend:
     stacks: list[str]
     serves: list[Support]
     needs: str
+    known: Known
     trains: bool
     runnable: bool
     reason: str
@@ -87,8 +126,16 @@ def load_all(root: Path | None = None) -> list[Backend]:
     return [_backend(row) for row in rows.values()]
 
 
+def load(name: str) -> Backend:
+    """Load one backend."""
+    return next(row for row in load_all() if row.name == name)
+
+
 def _backend(row: dict[str, Any]) -> Backend:
-    return Backend(**{**row, "serves": [Support(**entry) for entry in row["serves"]]})
+    known = row["known"]
+    flags = {"compiles": Flag(**known["compiles"]), "shares_memory": Shared(**known["shares_memory"])}
+    serves = [Support(**entry) for entry in row["serves"]]
+    return Backend(**{**row, "serves": serves, "known": Known(**{**known, **flags})})
 
 
 def _problems(name: str, row: Any) -> list[str]:
@@ -102,6 +149,11 @@ def _meaning(name: str, row: Backend) -> Iterator[str]:
         yield f"{name}.device_kind: must be cpu or gpu, got {row.device_kind!r}"
     if not row.runnable and not row.reason:
         yield f"{name}.reason: a backend that is not runnable must say why"
+    for precision in row.known.precisions.keys() | row.known.untrusted.keys():
+        if precision not in PRECISIONS:
+            yield f"{name}.known: unknown precision {precision!r}{nearest(precision, PRECISIONS)}"
+    for precision in row.known.precisions.keys() & row.known.untrusted.keys():
+        yield f"{name}.known: {precision} is both trusted and untrusted"
     if row.runnable and not row.stacks:
         yield f"{name}.stacks: at least one is needed"
     for number, entry in enumerate(row.serves):

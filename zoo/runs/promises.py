@@ -8,6 +8,7 @@ from zoo.config.overrides import Overrides, leaves
 from zoo.config.schemas.image_classification import TrainConfig
 from zoo.config.schemas.text import TextTraining
 from zoo.config.tasks import Command
+from zoo.runs import ranges
 from zoo.runs.records import Json, RunRecord
 
 
@@ -18,9 +19,9 @@ def judge(command: Command[Any], settings: TrainConfig | TextTraining, record: R
         Fields of ``run.json``: ``expected`` holds each bound with its verdict; ``expected_not_applicable`` the bounds
         and why there is no verdict. Empty where the recipe promises nothing or the training did not finish.
     """
-    if not settings.expect or record.exit != "completed":
+    if not any(settings.expect.values()) or record.exit != "completed":
         return {}
-    promised = settings.expect.get(record.data["name"], {})
+    promised = settings.expect.get(record.data["name"]) or {}
     promise = {name: bounds.of(name, value) for name, value in promised.items() if name != "sha256"}
     because = [*_other_data(settings, record), *changes(command, settings), *_stopped(record)]
     if because:
@@ -42,7 +43,12 @@ def not_applicable(record: Json) -> str:
 def changes(command: Command[Any], settings: TrainConfig | TextTraining) -> list[str]:
     """Return settings that differ from the recipe and affect the figures: ``trainer.epochs=1 (recipe: 4)``."""
     rows = differences(command, dataclasses.asdict(settings), "model", "backend", "data")
-    return [f"{name}={_text(value)} (recipe: {_text(usual)})" for name, value, usual in rows]
+    trainer = settings.trainer
+    proven = ranges.of(command, settings.model["name"], settings.data.name, settings.backend.name)
+    if proven and proven.contains(trainer.batch_size, trainer.learning_rate, trainer.precision):
+        rows = [row for row in rows if row[0] not in ranges.SETTINGS]
+    measured = {ranges.BATCH: f", measured with {proven}"} if proven else {}
+    return [f"{name}={_text(value)} (recipe: {_text(usual)}{measured.get(name, '')})" for name, value, usual in rows]
 
 
 def differences(command: Command[Any], config: Json, *groups: str) -> list[tuple[str, Any, Any]]:
@@ -69,8 +75,8 @@ def _text(value: Any) -> str:
 
 def _other_data(settings: TrainConfig | TextTraining, record: RunRecord) -> list[str]:
     name = record.data["name"]
-    if name not in settings.expect:
-        return [f"data={name} (promised for: {', '.join(settings.expect)})"]
+    if not settings.expect.get(name):
+        return [f"data={name} (promised for: {', '.join(key for key, row in settings.expect.items() if row)})"]
     sha256 = settings.expect[name].get("sha256")
     same = sha256 in (None, record.data["sha256"])
     return [] if same else ["data.root holds other data than the promise was made for"]

@@ -233,7 +233,7 @@ def _remarks(record: Json, row: evidence.Row) -> list[str]:
     remarks = [_probe_words(row.get("probes", {}))]
     if str(row["commit"]).endswith("-dirty"):
         remarks.append("The checkout has changes that are not committed: its commit alone does not say what ran.")
-    if config_files.recipe_file(model, backend) is None:
+    if not config_files.recipe_files(model, backend):
         remarks.append(f"There is no recipe for {model} on {backend}: the defaults were trained.")
     if row["preset"] != "full":
         remarks.append(f"preset={row['preset']} shows that it trains; it is held against no expectation.")

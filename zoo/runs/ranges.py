@@ -1,0 +1,82 @@
+"""The range in which a recipe was measured to reach its target: batch sizes, their learning rates, precisions."""
+
+from dataclasses import dataclass
+from typing import Any
+
+from zoo.config import compose, config_files
+from zoo.config.overrides import Overrides
+from zoo.config.tasks import Command
+from zoo.core.errors import ZooError
+from zoo.environments import backends
+
+# How the learning rate follows the batch size: the exponent of their ratio to those of the recipe.
+RULES = {"linear": 1.0, "sqrt": 0.5, "fixed": 0.0}
+BATCH, RATE, PRECISION = "trainer.batch_size", "trainer.learning_rate", "trainer.precision"
+SETTINGS = (BATCH, RATE, PRECISION)
+# Rates that differ by less are the same: users round them.
+SAME_RATE = 0.005
+
+
+@dataclass(frozen=True)
+class Range:
+    """Where a recipe reaches its target on a data set.
+
+    Attributes:
+        batch_size: smallest and largest.
+        learning_rate: one of :data:`RULES`.
+        precisions: values of ``trainer.precision``, without those that the backend is not trusted with.
+        target: the figures promised on the data set, such as ``{"test_accuracy": 0.99}``.
+        usual: the recipe's own batch size and learning rate.
+    """
+
+    batch_size: tuple[int, int]
+    learning_rate: str
+    precisions: tuple[str, ...]
+    target: dict[str, Any]
+    usual: tuple[int, float]
+
+    def settings(self, batch_size: int, precision: str) -> dict[str, Any]:
+        """Return the settings of a point, by dotted key, with the learning rate that belongs to its batch size."""
+        return {BATCH: batch_size, RATE: self.rate(batch_size), PRECISION: precision}
+
+    def rate(self, batch_size: int) -> float:
+        """Return the learning rate for a batch size, to four digits."""
+        size, rate = self.usual
+        return float(f"{rate * (batch_size / size) ** RULES[self.learning_rate]:.4g}")
+
+    def contains(self, batch_size: int, learning_rate: float, precision: str) -> bool:
+        """Return whether the target was shown to be reached with these values of the settings."""
+        low, high = self.batch_size
+        near = abs(learning_rate / self.rate(batch_size) - 1) <= SAME_RATE
+        return low <= batch_size <= high and near and precision in (*self.precisions, "auto")
+
+    def __str__(self) -> str:
+        low, high = self.batch_size
+        return f"{low} to {high}, learning rate {self.learning_rate}, {' or '.join(self.precisions)}"
+
+
+def of(command: Command[Any], model: str, data: str, backend: str) -> Range | None:
+    """Return the range of a recipe on a data set, or None where nothing was measured.
+
+    Args:
+        command: ``train`` of the model's task.
+        model: name of a model of the zoo, such as ``transformer/lm``.
+        data: name of a data set, such as ``mnist``.
+        backend: name of a backend.
+    """
+    row = config_files.recipe_range(model, backend, data)
+    if not row:
+        return None
+    recipe: Any = compose.compose(command, Overrides.of({"model": model, "data": data, "backend": backend}))
+    if row["learning_rate"] not in RULES:
+        message = f"Recipe {model}: range.{data}.learning_rate is {row['learning_rate']!r}"
+        raise ZooError(message, f"Use one of: {', '.join(RULES)}")
+    low, high = row["batch_size"]
+    trusted = backends.load(backend).known.precisions
+    return Range(
+        batch_size=(int(low), int(high)),
+        learning_rate=row["learning_rate"],
+        precisions=tuple(each for each in row["precisions"] if each in trusted),
+        target={key: value for key, value in (recipe.expect.get(data) or {}).items() if key != "sha256"},
+        usual=(recipe.trainer.batch_size, recipe.trainer.learning_rate),
+    )
