@@ -56,8 +56,8 @@ def test_odd_pictures_go_to_the_end(tmp_path: Path) -> None:
     done = api.train(
         model="style_transfer", backend="cpu", stack="torch", output={"root": str(tmp_path / "runs")},
         content=str(tmp_path / "long.png"), start=str(tmp_path / "long.png"), features="random", size=200, steps=3,
-        styles=f"[{tmp_path}/dot.jpg,{ASSETS}/style_waves.jpg]", masks=f"[{tmp_path}/mask.png,'']",
-        style_weights="[1,3]", colors="content", every=1, optimizer="adam", save=str(tmp_path / "out.webp"),
+        styles=[str(tmp_path / "dot.jpg"), str(ASSETS / "style_waves.jpg")], masks=[str(tmp_path / "mask.png"), ""],
+        style_weights=[1, 3], colors="content", every=1, optimizer="adam", save=str(tmp_path / "out.webp"),
     )  # fmt: skip
     with Image.open(tmp_path / "out.webp") as saved:
         assert saved.size == (200, 4)

@@ -16,12 +16,13 @@ def answer(request):
 def compare(name, request):
     """Largest difference between the probabilities of both."""
     from zoo.models import compat
+    from zoo.protocol.request import ModelPart
     from zoo.worker import keras_application
 
     compat.keras.backend.clear_session()
     compat.seed(SEED)
     arguments = {"input_shape": [SIZE, SIZE, 3], "classes": CLASSES, "weights": None, "bn_momentum": MOMENTUM}
-    model, preprocess = keras_application.build({"name": "keras/" + name, "args": arguments}, True)
+    model, preprocess = keras_application.build(ModelPart(name="keras/" + name, args=arguments), True)
     assert all(getattr(layer, "momentum", 0) <= MOMENTUM for layer in model.layers), name
     pictures = np.load(request["pictures"])
     weigh(model, preprocess(pictures), os.path.join(request["weights"], name + ".npz"))

@@ -17,12 +17,13 @@ MODELS = {}
 def model_of(job):
     """The job's model; one that was built before is filled anew, for compiling is most of the time."""
     from zoo.models import compat
-    from zoo.worker.model import build
+    from zoo.protocol.request import ModelPart
+    from zoo.worker.model import build_model
 
     key = job["model"] + json.dumps(job["args"], sort_keys=True)
     # Keras on OpenVINO compiles the weights into the model and does not notice when they change.
     if key not in MODELS or compat.backend_name() == "openvino":
-        MODELS[key] = build({"model": {"name": job["model"], "args": job["args"]}})
+        MODELS[key] = build_model(ModelPart.of({"name": job["model"], "args": job["args"]}))
     return MODELS[key]
 
 
