@@ -113,7 +113,13 @@ class AugmentPart(Part):
     mixup: float
 
 
-class ImageData(DataPart):
+class TrainingData(DataPart):
+    """Items to train on; ``placement`` is where they lie, see :class:`zoo.config.schemas.common.TrainingData`."""
+
+    placement: str = "auto"
+
+
+class ImageData(TrainingData):
     """Images to train on, as paths of .npy files.
 
     Attributes:
@@ -140,7 +146,7 @@ class TextData(DataPart):
     split: str
 
 
-class TokenData(DataPart):
+class TokenData(TrainingData):
     """One long text to train on; ``parts`` has begin and end of ``train`` and ``validation``."""
 
     tokens: str

@@ -37,6 +37,8 @@ class Meter:
         seconds: time after which training ends, after at least a few groups.
     """
 
+    on_device = None
+
     def __init__(self, feed, seconds):
         self._feed, self._seconds = feed, seconds
         self._left = np.random.RandomState(0).standard_normal((EDGE, EDGE)).astype(np.float32)
@@ -121,9 +123,9 @@ def train(request, altered=lambda model: None):
     device.start(used)
     from zoo.models import compat
     from zoo.worker.jobs import train_image_classifier as training
-    from zoo.worker.training import checkpointing, image_batches, loop, run, state
+    from zoo.worker.training import checkpointing, image_batches, loop, placement, run, state
 
-    loop.prefetch = iter  # batches are made and used in turn: a product must have the machine to itself
+    placement.prefetch = iter  # batches are made and used in turn: a product must have the machine to itself
     settings = ImageTrainPart.of(request["train"])
     compat.seed(settings.seed)
     with tempfile.TemporaryDirectory() as folder:

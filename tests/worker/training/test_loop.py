@@ -42,6 +42,8 @@ def train_classifier(model: Model, x: np.ndarray, _y: np.ndarray) -> tuple[float
 class Batches:
     """Four steps an epoch; the user asks for a stop before one of them."""
 
+    on_device = None
+
     def __init__(self, stop: Any, stop_at: tuple[int, int] | None) -> None:
         self._stop, self._stop_at = stop, stop_at
 

@@ -20,6 +20,7 @@ FEATURE_NETWORKS = ("auto", "vgg19", "vgg16", "squeezenet", "random")
 FEATURE_PRECISIONS = ("auto", "float32", "bfloat16")
 RESIZES = ("stretch", "crop", "nearest")
 MODES = ("inference", "training")
+PLACEMENTS = ("auto", "host", "device")
 LARGEST_SEED = 2**31 - 1
 LARGEST_LIMIT = 10**9
 
@@ -222,6 +223,9 @@ class TrainingData(TestData):
     validation: float = setting(
         0.1, "share of the training data set aside to select the best epoch", at_least=0, at_most=0.9
     )
+    placement: str = setting(
+        "auto", "where the training data lie: device (PyTorch, JAX, MLX; without augmentation); host; auto is device "
+        "on a GPU if they take at most a quarter of its memory", choices=PLACEMENTS, affects=SPEED)  # fmt: skip
 
 
 def run_setting() -> Any:

@@ -18,6 +18,7 @@ from zoo.config.schemas.common import (
 )
 from zoo.config.schemas.distributed import Shareable
 from zoo.config.setting import SPEED, setting
+from zoo.core.errors import listed
 
 NORMALIZATIONS = ("model", "unit", "symmetric", "standard", "raw")
 LAYOUTS = ("auto", "classes")
@@ -114,7 +115,15 @@ class TrainConfig(Seeded, Shareable, Tracking, Settings):
 
     def checks(self) -> list[str | None]:
         """Return what does not fit together, None for what does."""
-        return [self._size_check(), self._epochs_check(), checksum_problem(self.weights_checksum, self.weights)]
+        checksum = checksum_problem(self.weights_checksum, self.weights)
+        return [self._size_check(), self._epochs_check(), self._placement_check(), checksum]
+
+    def _placement_check(self) -> str | None:
+        altering = ("flip", "crop", "color", "randaugment", "mixup")
+        given = [f"augment.{name}" for name in altering if getattr(self.augment, name)]
+        if self.data.placement != "device" or not given:
+            return None
+        return f"data.placement=device needs images that are not altered, and {listed(given)} alters them"
 
     def _epochs_check(self) -> str | None:
         if self.trainer.epochs or (self.fine_tune.head_epochs and self.weights != "none"):

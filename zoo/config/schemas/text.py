@@ -127,6 +127,11 @@ class TextTrainConfig(TextTraining):
         True, "after the test, fit a linear classifier to the same texts and report its accuracy", affects=SPEED
     )
 
+    def checks(self) -> list[str | None]:
+        """Return what does not fit together, None for what does."""
+        placed = "data.placement=device is not possible for texts with classes: the host pads each batch"
+        return [*super().checks(), placed if self.data.placement == "device" else None]
+
 
 @dataclass
 class TextReading(TestData):

@@ -128,6 +128,7 @@ def _train_request(
         **training_set.save(material, context.folder),
         classes=classes,
         balance=settings.data.balance,
+        placement=settings.data.placement,
         augment=AugmentPart(**dataclasses.asdict(settings.augment)),
     )
     return request

@@ -47,7 +47,8 @@ def train(overrides: Overrides) -> Run:
         set_data(context, training.record_of(prepared, settings) | sizes | {"test_items": 0})
         context.record.weights = start.record
         request = training.request_for(context, prepared, "train_language_model", start.npz, {})
-        request.data = TokenData(tokens=str(prepared.folder / "tokens.npy"), parts=parts)
+        tokens, where = str(prepared.folder / "tokens.npy"), context.settings.data.placement
+        request.data = TokenData(tokens=tokens, parts=parts, placement=where)
         training.train_and_judge(context, request)
     return context.result
 

@@ -3,7 +3,8 @@
 Each has ``start(device)``, called before Keras is imported, and ``proof(device)``, called after: a dictionary
 with ``name``, ``kind`` (``"cpu"`` or ``"gpu"``) and ``proof``, the operation that was run to find out. ``place``
 returns, for a Keras variable, the name and kind of the device that holds it. ``CAPABILITIES`` may have any of the
-names in :data:`USUAL`, where it differs from that.
+names in :data:`USUAL`, where it differs from that. Where batches can be gathered there, ``put`` copies a numpy
+array there, ``take`` gathers rows of such an array, and ``memory_bytes`` tells its memory; None: unknown.
 """
 
 import importlib
@@ -28,6 +29,8 @@ USUAL = {
     "skipped_probes": {},
     # Writes event files of TensorBoard.
     "tensorboard": False,
+    # Batches that the host made can be copied to a GPU by another thread, a step ahead.
+    "copies_ahead": False,
     # Environment variables by which ``start`` chooses the device: a script that gets them computes there.
     "variables": (),
 }

@@ -1,12 +1,15 @@
 """Keras 3 on JAX: the CPU, CUDA, or Apple silicon through the plug-in jax-mps."""
 
+import functools
 import os
 import sys
 
 from zoo.protocol.events import DeviceProof
+from zoo.worker import memory
 
 CAPABILITIES = {
     "modes": ("xla",),
+    "copies_ahead": True,
     "variables": ("JAX_PLATFORMS",),
     "skipped_probes": {"wide_integers": "JAX counts in 32 bits by default"},
 }
@@ -46,6 +49,30 @@ def place(variable):
     """Name and kind of the device that holds a Keras variable."""
     (device,) = variable.value.devices()
     return str(device), "cpu" if device.platform == "cpu" else "gpu"
+
+
+def memory_bytes():
+    import jax
+
+    device = jax.devices()[0]
+    return memory.available_bytes() if device.platform == "cpu" else (device.memory_stats() or {}).get("bytes_limit")
+
+
+def put(array):
+    import jax
+
+    return jax.device_put(array)
+
+
+def take(kept, places):
+    return _compiled_take()(kept, places)
+
+
+@functools.lru_cache(maxsize=None)
+def _compiled_take():
+    import jax
+
+    return jax.jit(lambda kept, places: kept.at[places].get(mode="promise_in_bounds"))
 
 
 def versions():

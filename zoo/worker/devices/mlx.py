@@ -3,6 +3,7 @@
 import os
 
 from zoo.protocol.events import DeviceProof
+from zoo.worker import memory
 from zoo.worker.errors import UserError
 
 CAPABILITIES = {
@@ -76,6 +77,25 @@ def _default():
 
     used = mx.default_device()
     return str(used), "gpu" if used.type == mx.DeviceType.gpu else "cpu"
+
+
+def memory_bytes():
+    import mlx.core as mx
+
+    known = mx.device_info() if _default()[1] == "gpu" else {}
+    return known.get("max_recommended_working_set_size") or memory.available_bytes()
+
+
+def put(array):
+    import mlx.core as mx
+
+    return mx.array(array)
+
+
+def take(kept, places):
+    import mlx.core as mx
+
+    return mx.take(kept, mx.array(places), axis=0)
 
 
 def versions():

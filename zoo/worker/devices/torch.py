@@ -2,7 +2,10 @@
 
 import os
 
+import numpy as np
+
 from zoo.protocol.events import DeviceProof
+from zoo.worker import memory
 from zoo.worker.errors import UserError
 
 CAPABILITIES = {
@@ -12,6 +15,7 @@ CAPABILITIES = {
     # It keeps what every layer gives until the end: 2.8 GB for 0.7 megapixels, where others take a third.
     "tiles_at_once": 1,
     "tensorboard": True,
+    "copies_ahead": True,
     "variables": ("KERAS_TORCH_DEVICE",),
 }
 
@@ -77,6 +81,39 @@ def place(variable):
     """Name and kind of the device that holds a Keras variable."""
     device = variable.value.device
     return str(device), "cpu" if device.type == "cpu" else "gpu"
+
+
+def memory_bytes():
+    import torch
+
+    device = torch.device(os.environ["KERAS_TORCH_DEVICE"])
+    if device.type == "cuda":
+        return torch.cuda.get_device_properties(device).total_memory
+    return torch.mps.recommended_max_memory() if device.type == "mps" else memory.available_bytes()
+
+
+def put(array):
+    """Copy an array to the device, on CUDA from pinned memory and while it computes; on a processor, share it."""
+    import torch
+
+    device, tensor = torch.device(os.environ["KERAS_TORCH_DEVICE"]), torch.from_numpy(np.ascontiguousarray(array))
+    if device.type != "cuda":
+        return tensor.to(device)
+    stream = torch.cuda.Stream(device)
+    with torch.cuda.stream(stream):
+        copied = tensor.pin_memory().to(device, non_blocking=True)
+    stream.synchronize()
+    copied.record_stream(torch.cuda.default_stream(device))  # its memory is in use until the steps there are done
+    return copied
+
+
+def take(kept, places):
+    """Gather rows. On a processor numpy does, without the threads that PyTorch would start for it."""
+    import torch
+
+    if kept.device.type == "cpu":
+        return torch.from_numpy(kept.numpy()[np.asarray(places)])
+    return kept[torch.as_tensor(places, device=kept.device)]
 
 
 def _wait(torch, kind):

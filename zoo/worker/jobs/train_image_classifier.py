@@ -181,7 +181,8 @@ class _Stages:
     def _batches(self, parts, preprocess, augment=None, mixup=0.0):
         settings, classes, balance = self._training.settings, self._data.classes, self._data.balance
         group = self._training.group
-        return image_batches.ImageBatches(parts, preprocess, settings, classes, augment, balance, mixup, group)
+        batches = image_batches.ImageBatches(parts, preprocess, settings, classes, augment, balance, mixup, group)
+        return batches.place(self._training)
 
 
 def compile_model(model, settings):

@@ -6,6 +6,7 @@ import numpy as np
 
 from zoo.worker import distributed
 from zoo.worker.prediction import predict_batches
+from zoo.worker.training import placement
 from zoo.worker.training.checkpointing import Checkpointer
 from zoo.worker.training.finish import evaluate_best, save
 from zoo.worker.training.loop import fit
@@ -40,6 +41,7 @@ def run(request, events, stop, phases):
     parts = {name: TokenRange(data.tokens, begin, end) for name, (begin, end) in data.parts.items()}
     checkpointer = Checkpointer(model, training)
     batches = WindowBatches(parts, arguments["length"], arguments["vocabulary"], training.settings, training.group)
+    batches.place(training)
     fit(model, batches, Stage(training.settings), checkpointer, training)
     metrics = evaluate_best(model, checkpointer, training)
     if "val_loss" in metrics:
@@ -58,6 +60,9 @@ class WindowBatches:
         settings: ``batch_size``, ``steps``, ``seed``, ``label_smoothing``.
         group: the processes that share the batches; this one reads its own windows only.
 
+    Attributes:
+        on_device: gathers the windows at some places of the text, where it is on the device; else None.
+
     Raises:
         UserError: the processes cannot share batches of that size.
     """
@@ -66,7 +71,19 @@ class WindowBatches:
         self._group = group or distributed.Alone()
         distributed.require_divisible(settings.batch_size, self._group)
         self._parts, self._length, self._settings = parts, length, settings
-        self._rows = np.eye(vocabulary, dtype=np.float32)
+        self._rows = smooth_labels(np.eye(vocabulary, dtype=np.float32), settings.label_smoothing)
+        self.on_device = None
+
+    def place(self, run):
+        """Put the text on the device, where :func:`zoo.worker.training.placement.keeper` says so."""
+        text = self._parts["train"]
+        keeper = placement.keeper(run, 4 * len(text) + self._rows.nbytes)
+        if keeper:
+            tokens, labels = keeper.put(text[:].astype(np.int32)), keeper.put(self._rows)
+            self.on_device = lambda places: (
+                keeper.take(tokens, places[:, :-1]),
+                keeper.take(labels, keeper.take(tokens, places[:, 1:])),
+            )
 
     def steps(self, epoch):
         return self._settings.steps
@@ -76,9 +93,12 @@ class WindowBatches:
         places = np.arange(self._length + 1)
         for _ in range(self.steps(epoch)):
             begins = random.randint(0, len(text) - self._length, self._settings.batch_size)
+            if self.on_device:
+                yield self.on_device(begins[:, None] + places)
+                continue
             first, last = self._group.bounds(len(begins))
             windows = text[begins[first:last, None] + places]
-            labels = smooth_labels(self._rows[windows[:, 1:]], self._settings.label_smoothing)
+            labels = self._rows[windows[:, 1:]]
             yield distributed.share_of_batch((windows[:, :-1].astype(np.int32), labels), first, len(begins))
 
     def evaluate(self, model):

@@ -5,6 +5,7 @@ import os
 import numpy as np
 
 from zoo.worker import distributed, metrics
+from zoo.worker.training import placement
 from zoo.worker.training.augment import blend, draw_partners, mix
 from zoo.worker.training.equal_batches import equal_batches, fill
 from zoo.worker.training.evaluation import evaluate
@@ -90,6 +91,9 @@ class ImageBatches:
         balance: weigh items so that every class counts the same.
         mixup: alpha of :func:`zoo.worker.training.augment.mix`; 0 mixes nothing.
         group: the processes that share the batches; this one reads and alters its own items only.
+
+    Attributes:
+        on_device: the items, where they are on the device; None: batches are numpy arrays.
     """
 
     def __init__(self, parts, preprocess, settings, classes, augment=None, balance=False, mixup=0.0, group=None):
@@ -99,6 +103,25 @@ class ImageBatches:
         self._steps, self._size = equal_batches(len(self._train), settings.batch_size, self._group.multiple)
         self._augment, self._mixup, self._one_hot = augment, mixup, np.eye(classes, dtype=np.float32)
         self._weights = class_weights(self._train.labels, classes) if balance else None
+        self.on_device = None
+
+    def place(self, run):
+        """Put all items on the device, where :func:`zoo.worker.training.placement.keeper` says so."""
+        altered = "images are altered on the host (augment)" if self._augment or self._mixup else None
+        first = () if altered else self._items(np.arange(1), slice(None), None)
+        keeper = placement.keeper(run, len(self._train) * sum(each.nbytes for each in first), altered)
+        self.on_device = placement.DeviceItems(keeper, self._every_item(first)) if keeper else None
+        return self
+
+    def _every_item(self, first):
+        """Arrays of all items, made in parts: a conversion of all at once would take a multiple of their memory."""
+        count = len(self._train)
+        arrays = [np.empty((count, *each.shape[1:]), each.dtype) for each in first]
+        for begin in range(0, count, self._size):
+            places = np.arange(begin, min(begin + self._size, count))
+            for array, rows in zip(arrays, self._items(places, slice(None), None)):
+                array[begin : begin + len(rows)] = rows
+        return arrays
 
     def steps(self, epoch):
         return self._steps
@@ -110,6 +133,9 @@ class ImageBatches:
             chosen = order[step * self._size : (step + 1) * self._size]
             # A fourth seed: what mixes items is drawn apart from what alters the pictures.
             seeds, mixing = [self._seed, epoch, step], [self._seed, epoch, step, 1]
+            if self.on_device:
+                yield self.on_device.batch(chosen)
+                continue
             if self._group.size > 1:
                 yield self._share(chosen, seeds, mixing)
                 continue

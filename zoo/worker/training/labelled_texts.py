@@ -22,6 +22,8 @@ class TextBatches:
         group: the processes that share the batches; this one reads its own texts only.
     """
 
+    on_device = None
+
     def __init__(self, texts, labels, split, classes, settings, group=None):
         self._texts, self._labels, self._split, self._settings = texts, labels, split, settings
         self._rows = np.eye(classes, dtype=np.float32)

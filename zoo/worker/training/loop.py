@@ -2,8 +2,8 @@
 
 It takes batches: an object that knows the data. ``steps(epoch)`` is the number of optimizer steps of an epoch;
 ``batches(epoch)`` iterates over (x, y), or (x, y, weights) where items do not count the same: numpy arrays for one
-step each; ``evaluate(model)`` returns figures such as ``val_loss`` and ``val_accuracy``, or nothing where no data is
-set aside.
+step each, or, where ``on_device`` is true, arrays of the framework; ``evaluate(model)`` returns figures such as
+``val_loss`` and ``val_accuracy``, or nothing where no data is set aside.
 
 A run that was cut off goes on in the middle of an epoch as if nothing had happened. So whatever ``batches`` draws, be
 it order, crops or noise, must be a function of (seed, epoch, step) alone: it yields the same batches whenever it is
@@ -11,14 +11,13 @@ asked, and the loop may pass over the first ones. Nothing may be drawn from a ge
 call of ``batches``, which is gone through in a thread of its own, a batch ahead.
 """
 
-import itertools
 import math
 import time
 
 from zoo.models import compat
 from zoo.worker import memory
 from zoo.worker.errors import OutOfMemoryError, raise_if_out_of_memory
-from zoo.worker.training.prefetch import prefetch
+from zoo.worker.training import placement
 from zoo.worker.training.schedules import learning_rate
 from zoo.worker.training.state import TrainingState
 
@@ -111,7 +110,7 @@ class _Loop:
 
     def _take_steps(self):
         state, began, before = self._state, time.monotonic(), self._state.seconds
-        for batch in prefetch(itertools.islice(self._batches.batches(state.epoch), state.step, None)):
+        for batch in placement.feed(self._batches, state.epoch, state.step, self._run):
             self._take_step(batch)
             state.seconds = before + time.monotonic() - began
             self._report()

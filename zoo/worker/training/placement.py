@@ -1,0 +1,74 @@
+"""Where the items of a training lie: on its device, from which batches are gathered by index, or on the host.
+
+Batches that the host makes are copied to a GPU a step ahead.
+"""
+
+import itertools
+
+from zoo.worker import devices
+from zoo.worker.errors import UserError
+from zoo.worker.training.prefetch import prefetch
+
+# The share of the device's memory that items may take; the rest is for the network.
+SHARE = 0.25
+
+
+class DeviceItems:
+    """Items that lie on the device.
+
+    Args:
+        module: of ``zoo.worker.devices``, from :func:`keeper`.
+        arrays: numpy arrays with a row for each item.
+    """
+
+    def __init__(self, module, arrays):
+        self._take, self._arrays = module.take, [module.put(each) for each in arrays]
+
+    def batch(self, chosen):
+        """Gather the rows of some items, from each array."""
+        return tuple(self._take(each, chosen) for each in self._arrays)
+
+
+def keeper(run, size, obstacle=None):
+    """Return the module of ``zoo.worker.devices`` that keeps the items of a training; None: they stay on the host.
+
+    Args:
+        run: a :class:`zoo.worker.training.run.Run`.
+        size: bytes of all items.
+        obstacle: why the host has to make the batches; None if it does not have to.
+
+    Raises:
+        UserError: the items cannot be where ``data.placement`` wants them.
+    """
+    wanted, device = run.request.data.placement, run.request.device
+    # The memory of a processor is the host's.
+    if wanted == "host" or (wanted == "auto" and device.device_kind == "cpu"):
+        return None
+    module = devices.load(device.framework)
+    obstacle = obstacle or _obstacle(module, size, run.group)
+    if obstacle and wanted == "device":
+        raise UserError("data.placement=device is not possible: %s" % obstacle)
+    return None if obstacle else module
+
+
+def _obstacle(module, size, group):
+    if not hasattr(module, "take"):
+        return "only PyTorch, JAX and MLX gather batches on the device"
+    if group.size > 1:
+        return "%d processes share each batch" % group.size
+    memory = module.memory_bytes()
+    if memory and size > SHARE * memory:
+        return "the items take %.2f GB, more than a quarter of the device's %.2f GB" % (size / 2**30, memory / 2**30)
+    return None
+
+
+def feed(batches, epoch, done, run):
+    """Iterate over the batches of an epoch after the first ``done``, each prepared while the one before is in use."""
+    rest = itertools.islice(batches.batches(epoch), done, None)
+    if batches.on_device:  # nothing to prepare
+        return rest
+    device, framework = run.request.device, run.request.device.framework
+    if device.device_kind == "cpu" or run.group.size > 1 or not devices.capabilities(framework)["copies_ahead"]:
+        return prefetch(rest)
+    put = devices.load(framework).put
+    return prefetch(tuple(put(each) for each in batch) for batch in rest)
