@@ -115,6 +115,7 @@ def test_all_values_out_of_range_are_reported_at_once() -> None:
         ("trainer.epochs=1,2", "add -m"),
         ("model.dropout=[1", "cannot read"),
         ("data.validation=nan", "data.validation must be from"),
+        ("data.placement=gpu", "data.placement must be one of auto, host, device"),
         ("trainer.learning_rate=inf", "trainer.learning_rate must be from"),
         ("trainer.epochs=" + "9" * 5000, "cannot read"),
         ("trainer.epochs=" + "[" * 3000 + "]" * 3000, "more than 50 brackets"),
@@ -161,6 +162,15 @@ def test_every_argument_of_every_model_is_declared(model: str) -> None:
     assert not [key for key, each in declared.items()
                 if not isinstance(each.default, bool) and not each.valid and not each.range()]  # fmt: skip
     assert arguments.problems(arguments.plain(row)) == []
+
+
+def test_items_that_the_host_has_to_prepare_cannot_be_on_the_device() -> None:
+    assert "and augment.flip, augment.mixup alters them" in refusal(
+        "model=mnist", "data.placement=device", "augment.flip=true", "augment.mixup=0.2"
+    )
+    texts = ["model=transformer/classifier", "data=text_lines", "data.placement=device"]
+    assert "the host pads each batch" in refusal(*texts)
+    assert train("model=mnist", "data.placement=device").data.placement == "device"
 
 
 def test_infer_says_what_is_missing() -> None:
