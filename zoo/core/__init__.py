@@ -1,1 +1,1 @@
-"""Shared by all packages of the host: errors, paths, console, files, downloads, YAML rows."""
+"""Code shared by all host packages: errors, paths, console, files, downloads, YAML rows."""

@@ -1,7 +1,4 @@
-"""Print messages, warnings and progress bars on standard error.
-
-Results go to standard output, so a script that reads them is never disturbed by these.
-"""
+"""Print messages, warnings and progress bars on standard error; standard output is for results only."""
 
 import contextlib
 import os
@@ -14,7 +11,7 @@ from typing import Any, Protocol
 
 
 class Bar(Protocol):
-    """A progress bar, or its plain-text replacement where there is no terminal."""
+    """A progress bar, or its plain-text replacement without a terminal."""
 
     def advance(self, amount: float) -> None: ...
     def label(self, text: str) -> None: ...
@@ -28,29 +25,24 @@ def _console() -> Any:
 
 
 def is_terminal() -> bool:
-    """Return True where bars can be drawn."""
+    """Return True if standard error can show progress bars."""
     return sys.stderr.isatty()
 
 
 def in_notebook() -> bool:
-    """Return True in a Jupyter kernel, where HTML can be shown and changed."""
+    """Return True in a Jupyter kernel, which can show and update HTML."""
     ipython = sys.modules.get("IPython")
     return hasattr(ipython.get_ipython() if ipython else None, "kernel")
 
 
-# Categories of characters that control a terminal or reverse the direction of text: controls, formats, surrogates
-# and line separators. Joiners are formats too, but words of several languages and many emoji need them.
+# Unicode categories that control a terminal or reverse the direction of text. Joiners are formats (Cf) too, but
+# several languages and many emoji need them.
 _CONTROLS = {"Cc", "Cf", "Cs", "Zl", "Zp"}
 _JOINERS = "\u200c\u200d"
 
 
 def escape_controls(text: str, keep: str = "\n\t") -> str:
-    """Replace every character that could control a terminal by its escape, such as ``\\x1b``.
-
-    Args:
-        text: may come from a stranger's file.
-        keep: control characters to leave as they are; nothing in cells of tables.
-    """
+    r"""Replace characters that could control a terminal with escapes such as ``\x1b``, except those in ``keep``."""
     if text.isprintable():
         return text
     return "".join(_escape(letter, keep) for letter in text)
@@ -62,17 +54,16 @@ def _escape(letter: str, keep: str) -> str:
 
 
 def say(text: str) -> None:
-    """Print a sentence for the user."""
+    """Print a message for the user."""
     print(escape_controls(text), file=sys.stderr, flush=True)
 
 
 def write(text: str) -> None:
-    """Go on with the line."""
+    """Continue the current line."""
     print(escape_controls(text), end="", file=sys.stderr, flush=True)
 
 
 def warn(text: str) -> None:
-    """Print a warning that should not be overlooked."""
     if is_terminal():
         _console().print(escape_controls(text), style="bold yellow", markup=False)
     else:
@@ -83,7 +74,7 @@ SHOWN_SKIPPED = 3
 
 
 def warn_of_skipped(skipped: Sequence[tuple[str, str]]) -> None:
-    """Warn of the first files or lines that were left out, and say how many there are."""
+    """Warn about the first skipped files or lines, and print the total."""
     for where, reason in skipped[:SHOWN_SKIPPED]:
         warn(f"Left out {where}: {reason}")
     if len(skipped) > SHOWN_SKIPPED:
@@ -91,7 +82,7 @@ def warn_of_skipped(skipped: Sequence[tuple[str, str]]) -> None:
 
 
 def fail(message: str, remedy: str) -> None:
-    """Print an error and what to do about it."""
+    """Print an error and its remedy."""
     if is_terminal():
         console = _console()
         console.print(f"error: {escape_controls(message)}", style="bold red", markup=False)
@@ -102,7 +93,7 @@ def fail(message: str, remedy: str) -> None:
 
 
 def leave_terminal(log: Path) -> None:
-    """Write what would be shown into a file from now on: the terminal is gone, and writing there would fail."""
+    """Redirect output to a log file, because writing to a closed terminal would fail."""
     handle = os.open(log, os.O_WRONLY | os.O_CREAT | os.O_APPEND, 0o600)
     for stream in (1, 2):
         os.dup2(handle, stream)
@@ -124,7 +115,7 @@ class _Drawn:
 
 
 class _Plain:
-    """Progress in lines: one at the start and then one every ten seconds, readable in a log file."""
+    """Progress as lines for a log file: one at the start, then one every ten seconds."""
 
     def __init__(self, label: str, total: float | None, unit: str) -> None:
         self._label, self._total, self._unit = label, total, unit
@@ -146,7 +137,7 @@ class _Plain:
 
 
 class _Cell:
-    """Progress in the output of a notebook's cell, drawn anew four times a second at most."""
+    """Progress in a notebook cell, redrawn at most four times a second."""
 
     def __init__(self, label: str, total: float | None) -> None:
         self._label, self._total = label, total
@@ -163,7 +154,6 @@ class _Cell:
         return f"{self._label} {self._note}".rstrip()
 
     def draw(self) -> None:
-        """Show the present state."""
         self._drawn = time.monotonic()
         self._handle.update(self)
 
@@ -185,7 +175,7 @@ class _Cell:
 
 @contextlib.contextmanager
 def bar(label: str, total: float | None = None, unit: str = "") -> Iterator[Bar]:
-    """Show a bar over ``total`` units (bytes where ``unit`` is ``"B"``), or a spinner where the total is unknown."""
+    """Show a bar over ``total`` units (bytes if ``unit`` is ``"B"``), or a spinner if the total is unknown."""
     if in_notebook():
         cell = _Cell(escape_controls(label), total)
         yield cell
@@ -234,7 +224,7 @@ def _plain(value: Any) -> Any:
 
 
 def table_of(title: str, rows: list[dict[str, str]]) -> None:
-    """Print rows with the same keys as a table on standard output; nothing where there are none."""
+    """Print rows with the same keys as a table on standard output, or nothing without rows."""
     if rows:
         table(title, list(rows[0]), [list(row.values()) for row in rows])
 
@@ -244,7 +234,7 @@ Draw = Callable[[list[list[str]]], None]
 
 @contextlib.contextmanager
 def live_table(title: str, headings: list[str]) -> Iterator[Draw | None]:
-    """Give a function that draws rows in the place of those before, on standard error; None where nobody looks."""
+    """Give a function that redraws a table on standard error, or None without a terminal."""
     if not is_terminal():
         yield None
         return
@@ -255,17 +245,10 @@ def live_table(title: str, headings: list[str]) -> Iterator[Draw | None]:
 
 
 def table(title: str, headings: list[str], rows: list[list[str]], whole: str = "") -> None:
-    """Print a table on standard output.
-
-    Args:
-        title: printed above.
-        headings: of the columns.
-        rows: the cells.
-        whole: heading of a column of names to copy, which are not folded where others still have room.
-    """
+    """Print a table on standard output; the column with heading ``whole`` (names to copy) is folded last."""
     from rich.console import Console
 
-    # Where nobody looks (a pipe, a file), a narrow guess at the width would fold every cell.
+    # In a pipe or a file, the guessed width is too narrow and would fold every cell.
     width = None if sys.stdout.isatty() else 160
     screen = Console(highlight=False, width=width)
     if whole:

@@ -1,8 +1,8 @@
-"""Write and read CSV files in which a spreadsheet runs no text as a formula.
+"""Write and read CSV files whose cells no spreadsheet runs as formulas.
 
-Class names, texts and names of files come from users and from strangers. A spreadsheet runs a cell that begins with
-``=``, ``+``, ``-``, ``@``, a tab or a carriage return, so such a text is written with an apostrophe before it (the
-advice of OWASP on CSV injection). Numbers stay as they are, and :func:`rows` takes the apostrophe off again.
+Class names, texts and file names come from users and third parties. A spreadsheet runs a cell that begins with ``=``,
+``+``, ``-``, ``@``, a tab or a carriage return, so such text gets a leading apostrophe (OWASP, CSV injection).
+Numbers are unchanged, and :func:`rows` removes the apostrophe.
 """
 
 import csv
@@ -11,32 +11,30 @@ from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import Any, TextIO
 
-# Apostrophes count, so that what is read back is what was written.
+# Leading apostrophes are escaped too, so that reading restores the original text.
 _FORMULA = re.compile("'*[=+\\-@\t\r]")
 _NUMBER = re.compile(r"[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?|[+-]?(inf|nan)")
 
 
 class Writer:
-    """A writer of rows, like that of :mod:`csv`."""
+    """A row writer like that of :mod:`csv`, which escapes formulas."""
 
     def __init__(self, stream: TextIO) -> None:
         self._writer = csv.writer(stream)
 
     def writerow(self, cells: Iterable[object]) -> None:
-        """Write one row."""
         self._writer.writerow([escape_formula(cell) for cell in cells])
 
     def writerows(self, rows: Iterable[Iterable[object]]) -> None:
-        """Write several rows."""
         for row in rows:
             self.writerow(row)
 
 
 def write_skipped(path: Path, skipped: Sequence[tuple[str, str]]) -> None:
-    """Write ``skipped.csv``, a row for each file or line that was left out; nothing where all was read.
+    """Write ``skipped.csv`` with one row per skipped file or line, or nothing if none was skipped.
 
     Raises:
-        OSError: it cannot be written.
+        OSError: the file cannot be written.
     """
     if skipped:
         with path.open("w", newline="", encoding="utf-8", errors="surrogateescape") as out:
@@ -44,18 +42,18 @@ def write_skipped(path: Path, skipped: Sequence[tuple[str, str]]) -> None:
 
 
 def escape_formula(cell: object) -> object:
-    """Return a cell with an apostrophe before it where it is a text that a spreadsheet would run."""
+    """Return a cell, with a leading apostrophe if it is text that a spreadsheet would run."""
     runs = isinstance(cell, str) and _FORMULA.match(cell) and not _NUMBER.fullmatch(cell)
     return f"'{cell}" if runs else cell
 
 
 def plain(cell: Any) -> Any:
-    """Return a cell as it was before :func:`escape_formula`."""
+    """Undo :func:`escape_formula`."""
     escaped = isinstance(cell, str) and cell.startswith("'") and _FORMULA.match(cell)
     return cell[1:] if escaped else cell
 
 
 def rows(source: Iterable[str]) -> Iterator[dict[str, Any]]:
-    """Yield each row by the names of its columns, as :class:`csv.DictReader` does."""
+    """Yield each row as a dictionary by column name, like :class:`csv.DictReader`."""
     for row in csv.DictReader(source):
         yield {plain(name): plain(cell) for name, cell in row.items()}

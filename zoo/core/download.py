@@ -1,4 +1,4 @@
-"""Download a file once, from any mirror that answers, and never trust it before its checksum agrees."""
+"""Download a file once, from the first mirror that answers, and verify its checksum before use."""
 
 import contextlib
 import os
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 CONNECT_S = 5.0
 READ_S = 20.0
-# A name lookup or a host with many addresses can outlast the time-out of one connection many times over.
+# A name lookup, or a host with many addresses, can take many times the connection timeout.
 ANSWER_S = 8.0
 TRIES = 4
 CHUNK = 1 << 16
@@ -27,23 +27,23 @@ LOOPBACK = ("localhost", "127.0.0.1")
 
 
 class _MirrorError(Exception):
-    """Why one mirror did not serve; the next is asked."""
+    """The reason why one mirror failed; the next one is tried."""
 
 
 def fetch(name: str, urls: Sequence[str], sha256: str | None, folder: Path, size: int | None = None) -> Path:
-    """Return ``folder/name``, fetched from the first of ``urls`` that serves it unless it is there already.
+    """Return ``folder/name``, downloaded from the first of ``urls`` that serves it unless it already exists.
 
-    A broken transfer resumes where it stopped, also in a later call; only a file whose checksum agrees gets
-    its name.
+    A broken transfer resumes where it stopped, also in a later call. The file gets its name only when its checksum
+    matches.
 
     Args:
         name: bare file name.
-        urls: the whole address of the file on each mirror, best first; https, or http on this machine.
-        sha256: lower-case hexadecimal checksum that the file must have; one of 32 digits is taken for an md5, all
-            that is known of some files; None: nothing is known of it, and the caller judges what came. Then a mirror
-            must tell its length, and a broken transfer is resumed within this call only.
-        folder: where it is kept; made if missing.
-        size: bytes of the file, where known; a mirror that announces or sends another size is left at once.
+        urls: full address of the file on each mirror, best first; https, or http on this machine.
+        sha256: expected checksum in lower-case hexadecimal; 32 digits mean MD5, the only checksum published for some
+            files. None: the caller verifies the file; the mirror must then send its length, and a broken transfer
+            resumes within this call only.
+        folder: created if missing.
+        size: in bytes, if known; a mirror that announces or sends another size is skipped.
     """
     _check_request(name, urls)
     target = folder / name
@@ -55,7 +55,7 @@ def fetch(name: str, urls: Sequence[str], sha256: str | None, folder: Path, size
             return target
         if target.exists():
             console.warn(f"{target} is damaged (its checksum is not the published one); fetching it again")
-        if sha256 is None:  # nothing would show that what is left of an earlier call is of the same file
+        if sha256 is None:  # without a checksum, a part from an earlier call may be of another file
             remove(target.with_name(f"{name}.part"))
         return _from_mirrors(target, urls, sha256, size)
 
@@ -107,7 +107,7 @@ def _from_mirrors(target: Path, urls: Sequence[str], sha256: str | None, size: i
         except _MirrorError as reason:
             reasons.append(f"  {url}: {reason}")
         except OSError as error:
-            if error.errno in FULL:  # what is kept to go on with would take the room that is missing
+            if error.errno in FULL:  # a kept part would take up space on a full disk
                 remove(part)
             raise storage_error("write", target, error) from error
     raise ZooError(
@@ -121,7 +121,7 @@ def _words(checksum: str | None) -> str:
 
 
 def _from_mirror(url: str, part: Path, sha256: str | None, size: int | None) -> None:
-    """Complete ``part`` from one mirror, going on while each try brings something, afresh if it is wrong."""
+    """Complete ``part`` from one mirror: retry while each try adds bytes, and restart if the content is wrong."""
     for tries_left in reversed(range(TRIES)):
         before = _length(part)
         try:
@@ -144,12 +144,12 @@ def _length(path: Path) -> int:
 
 
 def _transfer(url: str, part: Path, offset: int, size: int | None, unknown: bool = False) -> bool:
-    """Append the rest of the file to ``part``; True where the mirror ignored Range and sent it whole."""
+    """Append the rest of the file to ``part``; return True if the mirror ignored Range and sent the whole file."""
     import urllib3
 
     with _session(url) as session, contextlib.closing(_answer(session, url, offset)) as response:
         if response.status_code == 416:
-            return False  # nothing is left to send: the checksum tells whether the part is whole or wrong
+            return False  # nothing is left to send; the checksum decides
         offset = _start(response, offset)
         total = _total(response, offset, size)
         if unknown and total is None:
@@ -166,7 +166,7 @@ def _transfer(url: str, part: Path, offset: int, size: int | None, unknown: bool
 
 
 def _session(url: str) -> "requests.Session":
-    """Open a session that speaks https and, for an address on this machine, http to that address alone.
+    """Open a session for https and, for an address on this machine, for http to that address only.
 
     A redirection from https to http therefore finds no adapter and fails.
     """
@@ -179,13 +179,13 @@ def _session(url: str) -> "requests.Session":
     parts = urlsplit(url)
     if parts.scheme == "http":
         session.mount(f"http://{parts.netloc}/", HTTPAdapter())
-    # The bytes as they are stored: a .gz file must not arrive unpacked.
+    # Get the stored bytes: a .gz file must not arrive unpacked.
     session.headers["Accept-Encoding"] = "identity"
     return session
 
 
 def _answer(session: "requests.Session", url: str, offset: int) -> "requests.Response":
-    """Return the mirror's answer, its body not yet read; wait for it no longer than ``ANSWER_S``."""
+    """Return the mirror's response with its body unread; wait for it ``ANSWER_S`` at most."""
     import requests
 
     headers = {"Range": f"bytes={offset}-"} if offset else {}
@@ -204,13 +204,13 @@ def _answer(session: "requests.Session", url: str, offset: int) -> "requests.Res
 
 
 def _within(seconds: float, work: Callable[[], Any]) -> Any:
-    """Return what ``work`` returns or raises (as a value), or None when it takes longer than ``seconds``."""
+    """Return what ``work`` returns, or the exception that it raises, or None after ``seconds``."""
     outcomes: queue.Queue[Any] = queue.Queue()
 
     def run() -> None:
         try:
             outcomes.put(work())
-        except BaseException as error:  # handed to the caller, who raises it in its own thread
+        except BaseException as error:  # the caller raises it in its own thread
             outcomes.put(error)
 
     threading.Thread(target=run, daemon=True).start()
@@ -221,7 +221,7 @@ def _within(seconds: float, work: Callable[[], Any]) -> Any:
 
 
 def _plainly(error: Exception) -> str:
-    """Return one line that a person can use, instead of three nested exceptions."""
+    """Return a one-line reason instead of three nested exceptions."""
     text = str(error)
     if "NameResolution" in text or "resolve" in text:
         return "its name could not be looked up (is there a network?)"
@@ -237,7 +237,7 @@ def _plainly(error: Exception) -> str:
 
 
 def _start(response: "requests.Response", offset: int) -> int:
-    """Return where in the file the answer begins; a mirror that ignores Range begins at 0."""
+    """Return the offset in the file at which the response begins; a mirror that ignores Range begins at 0."""
     if response.status_code == 200:
         return 0
     said = response.headers.get("Content-Range", "")

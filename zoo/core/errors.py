@@ -1,4 +1,4 @@
-"""Define the errors that users see: what is wrong, what was received, what to do."""
+"""Errors that users see: what is wrong, the value received, what to do."""
 
 from collections.abc import Iterable
 from pathlib import Path
@@ -7,12 +7,12 @@ INTERRUPTED = 130
 
 
 class ZooError(Exception):
-    """A failure that the user can fix. Shown as text, never as a traceback.
+    """A failure that the user can fix, shown as text without a traceback.
 
     Args:
-        message: what is wrong and what was received.
-        remedy: what to do about it; shown on lines of its own.
-        exit_code: 1 for what the user can mend, 130 for an interruption.
+        message: what is wrong, with the value received.
+        remedy: what to do about it; shown on separate lines.
+        exit_code: 1 if the user can fix it, 130 for an interruption.
     """
 
     def __init__(self, message: str, remedy: str = "", exit_code: int = 1) -> None:
@@ -35,19 +35,15 @@ class NoLockError(ZooError):
 
 
 class MissingInterpreterError(ZooError):
-    """A Python that a stack needs is not on this machine and could not be downloaded."""
+    """A Python version that a stack needs is not installed and could not be downloaded."""
 
 
 class UnreachableIndexError(ZooError):
-    """A package of a lock is on no package index that could be reached."""
+    """No reachable package index has a package of a lock."""
 
 
 class StorageError(ZooError):
-    """A file or folder cannot be read or written; the cause is the error of the system.
-
-    Args:
-        path: that file or folder.
-    """
+    """A file or folder, ``path``, cannot be read or written; the cause is the system's error."""
 
     def __init__(self, message: str, remedy: str, path: Path) -> None:
         super().__init__(message, remedy)
@@ -55,9 +51,9 @@ class StorageError(ZooError):
 
 
 def listed(entries: Iterable[str], separator: str = ", ", most: int = 10) -> str:
-    """Join the first entries of a list for a message, and say how many more there are."""
+    """Join the first entries for a message, followed by the number of the remaining ones."""
     texts = list(entries)
-    if len(texts) <= most + 1:  # the last one is no longer than what would be said of it
+    if len(texts) <= most + 1:  # naming the last entry is no longer than counting it
         return separator.join(texts)
     link = "\n  " if "\n" in separator else " "
     return f"{separator.join(texts[:most])}{link}and {len(texts) - most:,} more"
@@ -69,18 +65,18 @@ def counted(count: int, noun: str) -> str:
 
 
 def bulleted(problems: Iterable[str]) -> str:
-    """Return problems for a message, a line each."""
+    """Return problems as a list for a message, one per line."""
     return listed((f"  - {problem}" for problem in problems), "\n")
 
 
 def nearest(word: str, valid: list[str]) -> str:
-    """Return ``; did you mean 'x'?`` for the closest of the valid words, or an empty string."""
+    """Return ``; did you mean 'x'?`` for the closest valid word, or an empty string."""
     match = closest(word, valid)
     return f"; did you mean {match!r}?" if match else ""
 
 
 def closest(word: str, valid: list[str]) -> str | None:
-    """Return the valid word that is most like another one, or nearly it after its first ``_``; None where none is."""
+    """Return the most similar valid word, or None; a near match of the part after the first ``_`` wins."""
     import difflib
 
     names = {name.partition("_")[2]: name for name in valid if "_" in name} | {name: name for name in valid}
@@ -90,7 +86,7 @@ def closest(word: str, valid: list[str]) -> str | None:
 
 
 def unknown(kind: str, word: str, valid: list[str]) -> ZooError:
-    """Build the error for a name that does not exist; it lists the valid ones and the nearest."""
+    """Build the error for an unknown name; it lists the valid names and the closest one."""
     return ZooError(
         f"There is no {kind} called {word!r}{nearest(word, valid)}",
         f"Choose one of: {listed(sorted(valid))}",

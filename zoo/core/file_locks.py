@@ -1,4 +1,4 @@
-"""Lock files. The system releases a lock when the last process that has it open is gone, however that ended."""
+"""Lock files. The system releases a lock when the last process that has it open ends, also after a crash."""
 
 import errno
 import os
@@ -7,10 +7,10 @@ from pathlib import Path
 
 
 def open_file(path: Path, flags: int = os.O_RDWR | os.O_CREAT) -> int:
-    """Open a lock file; a link is not followed and a pipe is not waited for.
+    """Open a lock file without following links or waiting for pipes.
 
     Raises:
-        OSError: it cannot be opened, or is not a plain file.
+        OSError: it cannot be opened, or is not a regular file.
     """
     handle = os.open(path, flags | os.O_NONBLOCK | os.O_NOFOLLOW, 0o600)
     if stat.S_ISREG(os.fstat(handle).st_mode):
@@ -20,7 +20,7 @@ def open_file(path: Path, flags: int = os.O_RDWR | os.O_CREAT) -> int:
 
 
 def acquire(handle: int, *, shared: bool = False, wait: bool = False) -> bool:
-    """Take the lock of an open file; return False where another process holds it.
+    """Lock an open file; return False if another process holds the lock.
 
     Raises:
         OSError: the file system has no locks.

@@ -1,4 +1,4 @@
-"""Write files and folders whole or not at all, compute checksums, and take turns by lock files."""
+"""Write files and folders atomically, compute checksums, and serialize access with lock files."""
 
 import contextlib
 import errno
@@ -20,12 +20,11 @@ FULL = (errno.ENOSPC, errno.EDQUOT)
 
 @contextlib.contextmanager
 def atomic_file(path: Path, remedy: str = "", parents: bool = False) -> Iterator[Path]:
-    """Give a temporary path beside ``path``; what is written there replaces ``path`` when the block succeeds.
+    """Give a temporary path next to ``path``, which it replaces atomically when the block succeeds.
 
     Args:
-        path: the file that appears, or is replaced, at once.
-        remedy: what to do about a failure, instead of the usual advice.
-        parents: make the folder of the file first.
+        remedy: replaces the usual advice in the error.
+        parents: create the parent folders first.
     """
     part = path.with_name(f".{path.name}.{os.getpid()}.part")
     try:
@@ -41,18 +40,12 @@ def atomic_file(path: Path, remedy: str = "", parents: bool = False) -> Iterator
 
 
 def parts_of(path: Path) -> list[Path]:
-    """List what processes that were killed while they wrote a file have left of it."""
+    """List the temporary files of ``path`` that killed processes left behind."""
     return list(path.parent.glob(f".{path.name}.*.part"))
 
 
 def atomic_write(path: Path, content: str | bytes, remedy: str = "", parents: bool = False) -> None:
-    """Write a file whole or not at all, and sync it to the disk before it gets its name.
-
-    Args:
-        path: where to.
-        content: text is written as UTF-8.
-        remedy: as for :func:`atomic_file`; so is ``parents``.
-    """
+    """Write a file atomically (text as UTF-8), synced to disk before it gets its name; see :func:`atomic_file`."""
     data = content.encode("utf-8") if isinstance(content, str) else content
     with atomic_file(path, remedy, parents) as part, part.open("wb") as stream:
         stream.write(data)
@@ -61,7 +54,7 @@ def atomic_write(path: Path, content: str | bytes, remedy: str = "", parents: bo
 
 
 def write_json(path: Path, content: Any, parents: bool = False) -> None:
-    """Write indented JSON with sorted keys, whole or not at all.
+    """Write indented JSON with sorted keys atomically.
 
     Raises:
         TypeError: the content is not JSON.
@@ -71,14 +64,13 @@ def write_json(path: Path, content: Any, parents: bool = False) -> None:
 
 @contextlib.contextmanager
 def atomic_folder(folder: Path, suffix: str = ".part") -> Iterator[Path]:
-    """Give an empty folder beside ``folder``; it replaces ``folder`` when the block succeeds.
+    """Give an empty folder next to ``folder``, which it replaces when the block succeeds; create the parents.
 
-    The caller holds a lock, so other temporary folders of this one were left by processes that were killed: they
-    are removed. The new one bears a name of its own, since something of such a process may still write.
+    The caller holds a lock, so existing temporary folders were left by killed processes and are removed. The new one
+    has a unique name, because a child of such a process may still be writing.
 
     Args:
-        folder: the folder that appears, or is replaced, at once; its parents are made first.
-        suffix: ends the name of the temporary folder.
+        suffix: of the name of the temporary folder.
     """
     part = folder.with_name(f".{folder.name}.{secrets.token_hex(4)}{suffix}")
     try:
@@ -101,11 +93,11 @@ def _remove_leftovers(part: Path, prefix: str, suffix: str) -> None:
 
 
 def remove(path: Path) -> None:
-    """Remove a file, or a folder and all in it; retry for a while if something still writes there."""
+    """Remove a file or folder; retry for a while if something still writes there."""
     for pause_s in (0.1, 0.4, 1.5, 0.0):
         try:
             shutil.rmtree(path) if path.is_dir() and not path.is_symlink() else path.unlink(missing_ok=True)
-        except FileNotFoundError:  # another process removes it, too
+        except FileNotFoundError:  # another process is removing it too
             continue
         except OSError as error:
             if error.errno != errno.ENOTEMPTY or not pause_s:
@@ -116,12 +108,7 @@ def remove(path: Path) -> None:
 
 
 def check_writable(path: Path, remedy: str = "") -> None:
-    """Refuse a file that could not be written later, before any work is done for it.
-
-    Args:
-        path: the file.
-        remedy: what to do about it, instead of the usual advice.
-    """
+    """Raise an error now for a file that could not be written later; ``remedy`` replaces the usual advice."""
     try:
         if path.is_dir():
             raise IsADirectoryError(errno.EISDIR, os.strerror(errno.EISDIR))
@@ -131,10 +118,10 @@ def check_writable(path: Path, remedy: str = "") -> None:
 
 
 def try_folder(folder: Path) -> None:
-    """Write into a folder, or into the nearest one above where it is not there yet, and leave nothing behind.
+    """Test that a folder, or its nearest existing parent, is writable, and leave nothing behind.
 
     Raises:
-        OSError: why nothing can be written there.
+        OSError: why it is not writable.
     """
     import tempfile
 
@@ -144,12 +131,11 @@ def try_folder(folder: Path) -> None:
 
 
 def file_sha256(path: Path) -> str:
-    """Compute the SHA-256 of a file, in hexadecimal."""
     return file_digest(path, "sha256")
 
 
 def file_digest(path: Path, algorithm: str) -> str:
-    """Compute the checksum of a file by an algorithm that :mod:`hashlib` knows, in hexadecimal."""
+    """Compute the hexadecimal checksum of a file with an algorithm of :mod:`hashlib`."""
     try:
         with path.open("rb") as stream:
             return hashlib.file_digest(stream, algorithm).hexdigest()
@@ -160,16 +146,15 @@ def file_digest(path: Path, algorithm: str) -> str:
 def files_below(
     folder: Path, failed: Callable[[Path, OSError], None], twice: Callable[[Path, str], None] = lambda *_: None
 ) -> Iterator[str]:
-    """Yield the names of all files below a folder, relative to it with ``/``, in order.
+    """Yield the names of all files below a folder in order, relative to it and with ``/``.
 
-    One folder at a time is in memory. Links are followed, but not to a folder that they lie below, nor to one whose
-    files come anyway; one that leads nowhere is a file. Hidden files and folders are passed over: macOS keeps what it
-    knows of photo.png on other file systems in ._photo.png.
+    Only one folder's entries are in memory at a time. Links are followed, except to a parent folder or to a folder
+    that is listed anyway; a dangling link counts as a file. Hidden files and folders are skipped: on foreign file
+    systems, macOS stores the metadata of photo.png in ._photo.png.
 
     Args:
-        folder: where to look.
-        failed: is called with every folder that cannot be listed, which is then passed over.
-        twice: is called with every link to a folder whose files come anyway, and that folder.
+        failed: called with each folder that cannot be listed and is skipped.
+        twice: called with each skipped link to a folder that is listed anyway, and that folder.
     """
     return _files_below(folder, "", [os.path.realpath(folder)], failed, twice)
 
@@ -225,11 +210,11 @@ def folder_size(folder: Path) -> int:
 
 @contextlib.contextmanager
 def locked(path: Path, purpose: str) -> Iterator[None]:
-    """Hold a lock file, and say so where another process must be waited for.
+    """Hold a lock file, and print a message if another process must be waited for.
 
     Args:
-        path: the lock file; its folder is made first.
-        purpose: what the holder does, to follow "Another process", such as ``"fetches mnist.npz"``.
+        path: its folder is created first.
+        purpose: completes "Another process", such as ``"fetches mnist.npz"``.
     """
     with contextlib.ExitStack() as opened:
         try:
@@ -249,9 +234,7 @@ def storage_error(verb: str, path: Path, error: BaseException, remedy: str = "")
 
     Args:
         verb: ``"read"``, ``"write"`` or ``"remove"``.
-        path: the file or folder.
-        error: why not.
-        remedy: what to do about it, instead of the usual advice.
+        remedy: replaces the usual advice.
     """
     reason = error.strerror if isinstance(error, OSError) and error.strerror else str(error)
     if isinstance(error, FileNotFoundError) and path.is_symlink():

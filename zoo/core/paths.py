@@ -11,7 +11,7 @@ from zoo.core.errors import ZooError, nearest
 
 PACKAGE = Path(__file__).resolve().parent.parent
 
-# In a checkout configs/ and recipes/ lie beside the package; a wheel carries them inside it.
+# In a checkout, configs/ and recipes/ are next to the package; a wheel has them inside it.
 ROOT = PACKAGE.parent if (PACKAGE.parent / "recipes" / "stacks").is_dir() else PACKAGE
 CONFIGS = ROOT / "configs"
 RECIPES = ROOT / "recipes"
@@ -25,7 +25,7 @@ def worker_modules(folder: str) -> list[str]:
 
 
 def cache_dir() -> Path:
-    """Return the folder for environments, data and downloads: ``$ZOO_CACHE``, else the user's cache folder."""
+    """Return the folder for environments, data and downloads: ``$ZOO_CACHE``, or the user's cache folder."""
     chosen = os.environ.get("ZOO_CACHE")
     if chosen:
         return user_path(chosen).resolve()
@@ -40,12 +40,12 @@ def cache_in_use() -> Path:
 
 
 def make_cache() -> None:
-    """Make the cache folder where it is not there yet, so that only its owner can look into it.
+    """Create the cache folder if missing, readable by its owner only.
 
-    Others are kept out of one in the usual place, too. A folder that ``$ZOO_CACHE`` names may be shared on purpose.
+    The usual parent folder is made private too. A folder that ``$ZOO_CACHE`` names may be shared on purpose.
     """
     folder = cache_dir()
-    with contextlib.suppress(OSError):  # reported by whoever then cannot write there
+    with contextlib.suppress(OSError):  # reported by the code that fails to write there
         if not folder.exists():
             folder.parent.mkdir(parents=True, exist_ok=True)
             folder.mkdir(mode=0o700)
@@ -56,7 +56,7 @@ def make_cache() -> None:
 def user_path(text: str | Path) -> Path:
     """Return the path that a user means; ``~`` and ``~name`` stand for home folders.
 
-    A file or folder whose own name begins with ``~`` is taken as it is where no user has that name.
+    A name that begins with ``~`` is kept if no user has that name.
     """
     given = str(text)
     if re.match(r"[A-Za-z][A-Za-z0-9+.-]+://", given) and not os.path.lexists(given):
@@ -77,12 +77,7 @@ def user_path(text: str | Path) -> Path:
 
 
 def existing_input(text: str | Path, remedy: str) -> Path:
-    """Return the path of a file or folder that a user names, once it is known to be there.
-
-    Args:
-        text: as the user gave it.
-        remedy: what would do, for the message.
-    """
+    """Return the path of a file or folder that the user names, after checking that it exists."""
     path = user_path(text)
     try:
         if not path.exists():
@@ -95,11 +90,11 @@ def existing_input(text: str | Path, remedy: str) -> Path:
 
 
 def refuse_unspellable(names: Iterable[str], folder: Path) -> None:
-    """Stop where the name of a folder that is to become the name of a class is not UTF-8: no result could hold it.
+    """Raise an error if a folder name that becomes a class name is not UTF-8, because results cannot contain it.
 
     Args:
-        names: of folders, as the system decodes them.
-        folder: that they are in.
+        names: of folders, as decoded by the system.
+        folder: their parent.
     """
     for name in names:
         if any("\udc80" <= letter <= "\udcff" for letter in name):
@@ -110,7 +105,7 @@ def refuse_unspellable(names: Iterable[str], folder: Path) -> None:
 
 
 def siblings(path: Path) -> list[str]:
-    """List the names in the folder of a path; empty where there is no such folder.
+    """List the names in the folder of a path, or nothing if the folder is missing.
 
     Raises:
         OSError: the folder cannot be listed.

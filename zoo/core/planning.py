@@ -1,4 +1,4 @@
-"""Stop a command where it would begin to do something, so that its plan passes every check before that."""
+"""Stop a planned command just before its work begins, after all of its checks."""
 
 import contextlib
 import os
@@ -16,8 +16,8 @@ class PlanEnd(BaseException):
     """The end of the checks.
 
     Args:
-        missing: what kept the rest from being checked, such as ``mnist.npz is not downloaded yet``, or an empty text.
-        reached: the context of the run that would begin now, if there is one.
+        missing: why the remaining checks were skipped, such as ``mnist.npz is not downloaded yet``, or empty.
+        reached: the context of the run that would begin now, if any.
     """
 
     def __init__(self, missing: str, reached: Any = None) -> None:
@@ -26,19 +26,18 @@ class PlanEnd(BaseException):
 
 
 def stop(missing: str = "", reached: Any = None) -> None:
-    """Stop where a command is only planned; do nothing in any other."""
+    """End a planned command here; do nothing in a real one."""
     if _planning:
         raise PlanEnd(missing, reached)
 
 
 def is_planning() -> bool:
-    """Whether a command is only planned."""
     return _planning
 
 
 @contextlib.contextmanager
 def planning() -> Iterator[None]:
-    """Plan what runs inside; what it prepares goes into a cache that is gone afterwards."""
+    """Plan the commands in the block; files that they prepare go into a temporary cache."""
     global _planning
     chosen, _planning = os.environ.get("ZOO_CACHE"), True
     try:

@@ -1,4 +1,4 @@
-"""Run programs that end, with all that they started, when this process ends, however that happens."""
+"""Run child processes that end, with all their descendants, when this process ends for any reason."""
 
 import contextlib
 import os
@@ -12,11 +12,11 @@ from typing import Any
 
 from zoo.protocol.variables import WATCH_HOST
 
-# What is left to a command to stop in order once its starter is gone.
+# Time that a command has to stop in order after its starter has ended.
 LAST_S = 60.0
 
-# Runs between this process and the program: leads their process group, and ends it when the pipe is closed. No signal
-# tells of the end of a parent that was killed, and only Linux could be asked for one.
+# Runs between this process and the program: leads their process group, and ends it when the pipe closes. No signal
+# reports that a parent was killed, and only Linux has a call for it.
 GUARD = """
 import os, signal, subprocess, sys, threading, time
 pipe, ending = int(sys.argv[1]), threading.Event()
@@ -40,9 +40,9 @@ sys.exit(code)
 
 @contextlib.contextmanager
 def death_pipe() -> Iterator[tuple[int, int]]:
-    """Give both ends of a pipe: one for a child, which can read it once this process is gone, and ours.
+    """Give both ends of a pipe: the child's, readable once this process has ended, and ours.
 
-    The child's is closed here when the block is left; ours too where the block fails.
+    The child's end is closed here when the block ends; ours too if the block fails.
     """
     theirs, ours = os.pipe()
     try:
@@ -56,10 +56,9 @@ def death_pipe() -> Iterator[tuple[int, int]]:
 
 @contextlib.contextmanager
 def running(command: list[str], **options: Any) -> Iterator["subprocess.Popen[str]"]:
-    """Start a program without standard input; when the block is left it has ended, with all of its group.
+    """Start a program without standard input, and end its process group when the block ends.
 
     Args:
-        command: program and arguments.
         options: as for :class:`subprocess.Popen`; output is text.
     """
     with death_pipe() as (theirs, ours):
@@ -79,7 +78,7 @@ def running(command: list[str], **options: Any) -> Iterator["subprocess.Popen[st
 
 @contextlib.contextmanager
 def handling(handlers: Mapping[int, Callable[[int, Any], Any]]) -> Iterator[None]:
-    """Handle signals while inside, by their numbers; only the main thread of a process can."""
+    """Handle signals, by number, inside the block; only in the main thread, because others cannot."""
     previous: dict[int, Any] = {}
     if threading.current_thread() is threading.main_thread():
         previous = {number: signal.signal(number, handler) for number, handler in handlers.items()}
@@ -91,14 +90,14 @@ def handling(handlers: Mapping[int, Callable[[int, Any], Any]]) -> Iterator[None
 
 
 def end_with_starter() -> None:
-    """Stop this process in order when the one that started it is gone, where that one asked for it."""
+    """Stop this process in order when its starter has ended, if the starter asked for it."""
     handle = os.environ.pop(WATCH_HOST, "")
     if handle.isdigit():
         threading.Thread(target=_watch, args=(int(handle),), daemon=True).start()
 
 
 def _watch(handle: int) -> None:
-    with contextlib.suppress(OSError):  # closed by somebody else: nothing tells of the end then
+    with contextlib.suppress(OSError):  # closed by other code: the end cannot be detected
         while os.read(handle, 1024):
             pass
         os.kill(os.getpid(), signal.SIGTERM)

@@ -1,4 +1,4 @@
-"""Read rows of YAML and check them against the dataclass they will become; every problem is listed at once."""
+"""Read rows of YAML and check them against a dataclass; all problems are listed at once."""
 
 import dataclasses
 import itertools
@@ -24,8 +24,8 @@ WORDS = {
 
 
 def read_yaml(path: Path) -> Any:
-    """Read a YAML file, without ever making objects of it."""
-    import yaml  # takes longer than all that --help needs
+    """Read a YAML file without constructing Python objects from it."""
+    import yaml  # slow to import, and --help does not need it
 
     loader = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
     try:
@@ -35,12 +35,12 @@ def read_yaml(path: Path) -> Any:
         if _depth(text) > DEEPEST:
             raise ZooError(f"{path} nests brackets more than {DEEPEST} deep", "Such files are flat; is it another?")
         return yaml.load(text, Loader=loader)  # noqa: S506  (both are safe loaders)
-    except (OSError, ValueError, yaml.YAMLError, RecursionError) as error:  # ValueError: no UTF-8, or no number
+    except (OSError, ValueError, yaml.YAMLError, RecursionError) as error:  # invalid UTF-8 or number
         raise ZooError(f"{path} cannot be read: {error}", "Correct the file, or copy it anew.") from error
 
 
 def _depth(text: str) -> int:
-    """Return how deep brackets are nested: deep nesting makes parsers of YAML slow, or overflow."""
+    """Return the nesting depth of brackets: deep nesting makes YAML parsers slow or overflow their stack."""
     steps = (1 if bracket[0] in "[{" else -1 for bracket in re.finditer(r"[][{}]", text))
     return max(itertools.accumulate(steps), default=0)
 
@@ -52,12 +52,12 @@ def refuse(what: str, path: Path, problems: list[str]) -> None:
 
 
 def violations(row: Any, kind: type[Any], where: str = "", given: tuple[str, ...] = ()) -> list[str]:
-    """List missing keys, unknown keys and wrong types of a mapping, those of the mappings in it included.
+    """List missing keys, unknown keys and wrong types of a mapping, including nested mappings.
 
     Args:
-        row: what the file holds.
-        kind: the dataclass it will become.
-        where: put before every key, such as ``"platforms.linux."``.
+        row: content of the file.
+        kind: the dataclass that it becomes.
+        where: prefix of every key, such as ``"platforms.linux."``.
         given: fields that are not read from the file.
     """
     if not isinstance(row, dict):
@@ -91,7 +91,7 @@ def _value(value: Any, hint: Any, where: str) -> list[str]:
 
 def _is(value: Any, hint: Any) -> bool:
     if hint is Any or dataclasses.is_dataclass(hint):
-        return True  # a row inside is checked key by key
+        return True  # nested rows are checked key by key
     kind = typing.get_origin(hint) or hint
     return type(value) in ((int, float) if kind is float else (kind,))
 

@@ -1,4 +1,4 @@
-"""Hold what is in use by a shared lock, so that nobody removes it in the meantime."""
+"""Hold a shared lock on what is in use, so that no other process removes it."""
 
 import contextlib
 import os
@@ -20,9 +20,9 @@ def handles() -> list[int]:
 
 @contextlib.contextmanager
 def using(lock: Path) -> Iterator[None]:
-    """Hold a lock together with others while inside; wait while somebody removes what it stands for.
+    """Hold a shared lock inside the block, after waiting for a process that removes what it protects.
 
-    Where nothing can be written, as in a cache that is shared read-only, it is not held.
+    On a read-only cache the lock is not held.
     """
     handle = _opened(lock)
     if handle is None:
@@ -43,12 +43,7 @@ def using(lock: Path) -> Iterator[None]:
 
 @contextlib.contextmanager
 def unused(lock: Path, what: str) -> Iterator[None]:
-    """Keep others from using something while inside.
-
-    Args:
-        lock: what :func:`using` holds.
-        what: is locked, for the message.
-    """
+    """Hold the lock of :func:`using` exclusively inside the block; ``what`` names the thing in the error."""
     handle = _opened(lock)
     try:
         if handle is not None and not _alone(handle):
@@ -60,7 +55,7 @@ def unused(lock: Path, what: str) -> Iterator[None]:
 
 
 def is_used(lock: Path) -> bool:
-    """Whether any process holds a lock now."""
+    """Return True if any process holds the lock."""
     try:
         with unused(lock, "It"):
             return False
@@ -89,14 +84,13 @@ def _user() -> str:
 
 
 def _users(lock: Path) -> str:
-    """Name the processes that said that they use it and are still there."""
+    """Name the live processes recorded as users of the lock."""
     rows = [line.partition(" ") for line in lock.read_text(encoding="utf-8", errors="replace").splitlines()]
     alive = {pid: command for pid, _, command in rows if pid.isdecimal() and is_alive(int(pid))}
     return "; ".join(f"process {pid} ({command})" for pid, command in alive.items()) or "another process"
 
 
 def is_alive(pid: int) -> bool:
-    """Whether there is a process of that number."""
     try:
         os.kill(pid, 0)
     except ProcessLookupError:
