@@ -1,1 +1,1 @@
-"""Typed settings, and their composition by Hydra."""
+"""Typed settings, composed by Hydra."""

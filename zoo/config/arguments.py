@@ -1,4 +1,4 @@
-"""The arguments of models, as ``configs/model/NAME.yaml`` declares them: default, meaning, and range or choices."""
+"""Arguments of models, declared in ``configs/model/NAME.yaml``: default, meaning, and range or choices."""
 
 from collections.abc import Mapping
 from typing import Any
@@ -12,7 +12,7 @@ _DEFAULT, _DIVIDES = "default", "divides"
 
 
 def plain(row: Mapping[str, Any]) -> dict[str, Any]:
-    """Return the row of a model with the default of each argument in place of its declaration."""
+    """Return the row of a model with each declaration replaced by its default."""
     return {key: value[_DEFAULT] if _is_declared(value) else value for key, value in row.items()}
 
 
@@ -21,11 +21,7 @@ def _is_declared(value: Any) -> bool:
 
 
 def declared(model: Mapping[str, Any]) -> dict[str, Setting]:
-    """Return the declarations of a model's arguments.
-
-    Args:
-        model: its settings; only ``name`` is used. A model in a file of the user's own declares nothing.
-    """
+    """Return the declarations of a model's arguments; only its ``name`` is used, and user models declare none."""
     return {key: _setting(row) for key, row in _declarations(model).items()}
 
 
@@ -37,20 +33,20 @@ def _declarations(model: Mapping[str, Any]) -> dict[str, dict[str, Any]]:
     name = str(model.get("name"))
     if not model or "file" in model or "saved" in model:
         return {}
-    # Of an architecture of keras.applications, the arguments that MobileNet has as well.
+    # The arguments of a keras.applications architecture that MobileNet has as well.
     row = row_of("mobilenet" if model_files.is_application(name) else name)
     return {key: value for key, value in row.items() if _is_declared(value)}
 
 
 def row_of(name: str) -> dict[str, Any]:
-    """Return the content of the file of a model of the zoo; nothing where there is no such file."""
+    """Return the content of a bundled model's file, or nothing if there is no such file."""
     path = paths.CONFIGS / "model" / f"{name}.yaml"
     content: dict[str, Any] = yaml_schema.read_yaml(path) if path.is_file() else {}
     return content
 
 
 def problems(model: Mapping[str, Any]) -> list[str]:
-    """Return what is wrong with the arguments of a builder, one sentence each."""
+    """Return the problems of a builder's arguments, one sentence each."""
     rows = _declarations(model)
     ranges = {key: _setting(row) for key, row in rows.items()}
     wrong = [problem for key, row in ranges.items() for problem in row.problems(f"model.{key}", model.get(key))]

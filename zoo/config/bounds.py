@@ -1,4 +1,4 @@
-"""Bounds of figures: a loss stays below what is promised, an accuracy above."""
+"""Bounds of metrics: a loss must stay below its bound, an accuracy above."""
 
 from typing import Any
 
@@ -6,15 +6,14 @@ DIRECTIONS = ("at_least", "at_most")
 
 
 def of(name: str, value: float) -> dict[str, float]:
-    """The bound of a figure: a loss or a perplexity stays below it, any other figure above."""
+    """Return the bound for a metric: an upper one for losses and perplexities, a lower one for the rest."""
     return {"at_most" if name.endswith(("loss", "perplexity")) else "at_least": value}
 
 
 def is_met(row: dict[str, float], value: float) -> bool:
-    """True where a figure keeps its bound."""
     return value <= row["at_most"] if "at_most" in row else value >= row["at_least"]
 
 
 def words(row: dict[str, Any]) -> str:
-    """A bound in words: ``at most 1.88``."""
+    """Return a bound in words, such as ``at most 1.88``."""
     return f"at most {row['at_most']:g}" if "at_most" in row else f"at least {row['at_least']:g}"

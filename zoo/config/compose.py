@@ -1,7 +1,7 @@
-"""What a run is told to do: typed settings, composed from ``configs/`` and ``recipes/`` by Hydra.
+"""Compose the typed settings of a run from ``configs/`` and ``recipes/`` with Hydra.
 
-Hydra chooses and stacks the files; single values from the command line are laid on top one by one, so that every
-mistake in them is reported at once. Past this module nobody sees a DictConfig.
+Hydra selects and stacks the files; command-line values are applied on top one by one, so that all mistakes are
+reported at once. No DictConfig leaves this module.
 """
 
 import copy
@@ -21,21 +21,19 @@ from zoo.config.tasks import Command, S
 from zoo.core import paths
 from zoo.core.errors import ZooError, closest, listed, nearest, unknown
 
-# Of all schemas.
+# For all schemas.
 SHORTHANDS = {"launcher": "launcher.name"}
 
 
 @dataclass(frozen=True)
 class Composed(Generic[S]):
-    """Settings of a run, and what set each.
+    """Settings of a run, with the origin of each value.
 
     Attributes:
-        command: one verb of one task.
-        overrides: what is laid over the files.
         settings: checked.
-        tree: the same for OmegaConf.
-        set_by: dotted keys of values that differ from the defaults, with what set them: the file of the ``recipe``,
-            ``data`` or ``preset``, or a layer of the overrides such as ``user``.
+        tree: the same settings for OmegaConf.
+        set_by: by dotted key, what set a value that differs from the default: the file of the ``recipe``, ``data`` or
+            ``preset``, or a layer of the overrides such as ``user``.
     """
 
     command: Command[S]
@@ -46,14 +44,14 @@ class Composed(Generic[S]):
 
     @property
     def text(self) -> str:
-        """Return the settings as YAML, with comments that say what set a value."""
+        """Return the settings as YAML, with the origin of each value as a comment."""
         return _text_of(self.tree, self.set_by)
 
     def overlay(self, layer: str, settings: Mapping[str, Any]) -> "Composed[S]":
-        """Return the settings with others laid over them; files are composed again only where a group changes.
+        """Return the settings with other values on top; files are composed again only if a group changes.
 
         Args:
-            layer: what sets them.
+            layer: origin of the values.
             settings: Python values by dotted key.
         """
         overrides = self.overrides.with_(layer, settings)
@@ -65,22 +63,17 @@ class Composed(Generic[S]):
 
 
 def compose(command: Command[S], overrides: Overrides) -> S:
-    """Compose and check the settings of a run.
-
-    Args:
-        command: one verb of one task.
-        overrides: what is laid over the files.
-    """
+    """Compose and check the settings of a run."""
     return composed(command, overrides).settings
 
 
 def composed(command: Command[S], overrides: Overrides) -> Composed[S]:
-    """As :func:`compose`, with what set each value."""
+    """Do the same as :func:`compose`, and keep the origin of each value."""
     return _checked(command, overrides, *_tree(command, overrides))
 
 
 def composed_text(command: Command[Any], overrides: Overrides) -> str:
-    """Return the composed settings as :attr:`Composed.text`, ranges not yet checked."""
+    """Return the composed settings like :attr:`Composed.text`, without checking ranges."""
     tree, set_by, problems = _tree(command, overrides)
     if problems:
         raise all_at_once(problems)
@@ -116,13 +109,13 @@ def _lines(settings: Mapping[str, Any], set_by: Mapping[str, str], prefix: str =
             yield from (f"  {line}" for line in _lines(value, set_by, f"{name}."))
             continue
         lines = OmegaConf.to_yaml(OmegaConf.create({key: value})).splitlines()
-        if name in set_by:  # a long text has several lines, and a comment can stand after its last only
+        if name in set_by:  # the comment of a multi-line text must follow its last line
             lines[0 if isinstance(value, list) else -1] += f"  # {set_by[name]}"
         yield from lines
 
 
 def _tree(command: Command[Any], overrides: Overrides) -> tuple[Any, dict[str, str], list[str]]:
-    """Compose; return what is right in names and types, what set it, and what is wrong with the rest."""
+    """Compose; return the tree of valid names and types, the origins, and the problems."""
     picked, values, problems, row = _sort_overrides(command, overrides)
     tree, set_by = _base(command, picked, row)
     for choice in picked:
@@ -132,7 +125,7 @@ def _tree(command: Command[Any], overrides: Overrides) -> tuple[Any, dict[str, s
 
 
 def _lay_all(tree: Any, values: Iterable[Override], set_by: dict[str, str]) -> list[str]:
-    """Lay values over the tree, and note what set them; return what is wrong with the rest."""
+    """Apply values to the tree, record their origins in ``set_by``, and return the problems."""
     problems = []
     for entry in values:
         problem = _lay_on(tree, entry.key, entry.value)
@@ -142,7 +135,7 @@ def _lay_all(tree: Any, values: Iterable[Override], set_by: dict[str, str]) -> l
 
 
 def _literal(value: Any) -> Any:
-    """Escape what OmegaConf would replace by other settings or by variables of the environment."""
+    """Escape text that OmegaConf would interpolate with settings or environment variables."""
     if isinstance(value, str):
         return re.sub(r"(\\*)\$\{", lambda match: match[1] * 2 + "\\${", value)
     if isinstance(value, dict):
@@ -153,9 +146,9 @@ def _literal(value: Any) -> Any:
 def _sort_overrides(
     command: Command[Any], overrides: Overrides
 ) -> tuple[Overrides, list[Override], list[str], dict[str, Any] | None]:
-    """Split overrides into choices of a group and single values; collect what is wrong.
+    """Split overrides into group choices and single values, and collect problems.
 
-    The last of the four results is the row of a model that has no file under ``configs``, or None.
+    The last result is the row of a model without a file under ``configs``, or None.
     """
     valid = config_files.groups(command.file)
     picked: list[Override] = []
@@ -181,9 +174,9 @@ def _sort_overrides(
 
 
 def _meant(command: Command[Any], key: str, word: str, valid: list[str]) -> dict[str, str]:
-    """Return what may have been meant by an option that does not exist: beside it the other values are checked.
+    """Return the closest valid option for an unknown one, so that the remaining values can be checked too.
 
-    Where nothing is like it, or only models of another task are, the group has its default.
+    Without a close match for this task, the group keeps its default.
     """
     if key == "model":
         valid = [name for name in valid if config_files.task_of(name) == command.task]
@@ -192,7 +185,7 @@ def _meant(command: Command[Any], key: str, word: str, valid: list[str]) -> dict
 
 
 def _in_full(schema: type[Settings], entry: Override) -> Override:
-    """Return an override with the whole name of its key, and a list where the key takes one."""
+    """Expand the key of an override to its full name, and its value to a list if the key takes one."""
     key = (SHORTHANDS | schema.shorthands).get(entry.key, entry.key)
     if key not in schema.listed or isinstance(entry.value, list):
         return replace(entry, key=key)
@@ -201,7 +194,7 @@ def _in_full(schema: type[Settings], entry: Override) -> Override:
 
 
 def _row(command: Command[Any], model: str | None) -> dict[str, Any] | None:
-    """Return the row of a model in a file of the user's own, or None."""
+    """Return the row of a model in a user's file, or None."""
     if command.task != config_files.DEFAULT_TASK:
         return None
     if command.verb in ("infer", "evaluate", "export") and model_files.is_saved(model):
@@ -212,10 +205,10 @@ def _row(command: Command[Any], model: str | None) -> dict[str, Any] | None:
 
 
 def _base(command: Command[Any], picked: Overrides, row: dict[str, Any] | None) -> tuple[Any, dict[str, str]]:
-    """Compose the chosen files, and give the result its types; ``row`` takes the place of the model's file.
+    """Compose the selected files into a typed tree; ``row`` replaces the file of the model.
 
     Returns:
-        The tree, and which kind of file set what differs from the defaults.
+        The tree, and the kind of file that set each value that differs from the defaults.
     """
     from hydra.errors import HydraException
     from omegaconf import OmegaConf
@@ -232,7 +225,7 @@ def _base(command: Command[Any], picked: Overrides, row: dict[str, Any] | None) 
         hints = typing.get_type_hints(command.schema)
         for group, kind in hints.items():
             if group in groups and dataclasses.is_dataclass(kind):
-                # The rest of such a row is not for the user to change.
+                # Users cannot change the other fields of such a row.
                 settable = {part.name for part in dataclasses.fields(kind)}
                 composed[group] = {key: value for key, value in composed[group].items() if key in settable}
         composed.pop(config_files.RANGE, None)
@@ -255,14 +248,14 @@ def _base(command: Command[Any], picked: Overrides, row: dict[str, Any] | None) 
 
 @functools.cache
 def _structured(schema: type) -> Any:
-    """Return the settings of a schema with their types; merging copies them."""
+    """Return the typed settings of a schema; cached, because merging copies them."""
     from omegaconf import OmegaConf
 
     return OmegaConf.structured(schema)
 
 
 def _last_change(*folders: Path) -> int:
-    """Return when a file of these folders was last changed, added or removed, in nanoseconds since 1970."""
+    """Return the latest modification time in these folders, in nanoseconds since 1970."""
     return max(path.stat().st_mtime_ns for folder in folders for path in (folder, *folder.rglob("*")))
 
 
@@ -270,10 +263,10 @@ def _last_change(*folders: Path) -> int:
 def _compose_files(
     file: str, picked: tuple[tuple[str, str], ...], configs: Path, root: Path, _changed: int
 ) -> tuple[Any, dict[str, dict[str, Any]]]:
-    """Let Hydra compose the chosen files, which takes it a fifth of a second: again only once they have changed.
+    """Compose the selected files with Hydra; cached until a file changes, because it takes a fifth of a second.
 
     Returns:
-        What they say, and what the recipe, the data and the preset say alone.
+        The composed values, and the values of the recipe, the data and the preset separately.
     """
     from hydra import compose as hydra_compose
     from hydra import initialize_config_dir
@@ -289,7 +282,7 @@ def _compose_files(
 
 
 def _lay_on(tree: Any, key: str, value: Any) -> str | None:
-    """Lay one value over the tree; return what is wrong with it."""
+    """Apply one value to the tree; return the problem, if any."""
     from omegaconf import OmegaConf
     from omegaconf.errors import OmegaConfBaseException
 
@@ -304,18 +297,18 @@ def _lay_on(tree: Any, key: str, value: Any) -> str | None:
             return f"{key!r} is a group of keys: set {listed(inside)}"
         return f"there is no key {key!r}{nearest(key, list(valid))}"
     if value is None and valid[key] == "":
-        value = ""  # KEY= of a text that may be empty
+        value = ""  # KEY= sets an optional text to an empty one
     problem = _wrong_type(key, valid[key], value) if key.startswith("model.") else None
     if problem:
         return problem
     value = _literal(value)
     try:
-        # OmegaConf would take 7 for true.
+        # OmegaConf would convert 7 to true.
         optional = valid[key] is None and value is not None and bool in _kinds(tree, key)
         if (optional or isinstance(valid[key], bool)) != isinstance(value, bool):
             raise OmegaConfBaseException
         OmegaConf.update(tree, key, value)
-        OmegaConf.select(tree, key)  # only then is text like ${x} held against the type
+        OmegaConf.select(tree, key)  # OmegaConf checks the type of text like ${x} only on access
     except OmegaConfBaseException:
         OmegaConf.update(tree, key, valid[key])
         return f"{key} must be {_type_words(tree, key)}, got {value!r}"
@@ -326,7 +319,7 @@ FIXED = ("model.file", "model.sha256", "model.saved")
 
 
 def _wrong_type(key: str, default: Any, value: Any) -> str | None:
-    """Model arguments have no schema of their own: the default in their file gives the type."""
+    """Check a model argument against its default, which gives the type, as arguments have no schema."""
     if default is None or (isinstance(value, type(default)) and isinstance(value, bool) == isinstance(default, bool)):
         return None
     if isinstance(default, float) and isinstance(value, int) and not isinstance(value, bool):

@@ -1,4 +1,4 @@
-"""What lies under ``configs/`` and ``recipes/``: groups and their options, tasks of models, recipes."""
+"""The files under ``configs/`` and ``recipes/``: groups and their options, tasks of models, recipes."""
 
 from pathlib import Path
 from typing import Any
@@ -9,11 +9,11 @@ from zoo.config.schemas.common import Arguments
 from zoo.core import paths
 from zoo.core import schema as yaml_schema
 
-# Groups whose files are laid over the whole of the settings, in order.
+# Groups whose files can change any setting, in order of application.
 OVERALL = ("data", "preset")
-# The entry of a recipe in the defaults of a file such as ``train``.
+# The entry for the recipe in the defaults list of a file such as ``train``.
 RECIPES = "optional recipes"
-# The folder of the recipes for models without one of their own.
+# The folder of the recipes for models without a recipe.
 ANY = "any"
 # The file of a model's folder that holds for all backends; BACKEND.yaml next to it is laid over it.
 BASE = "recipe"
@@ -26,27 +26,27 @@ MODEL_FACTS = model_files.FACTS
 
 
 def options(group: str) -> list[str]:
-    """Return the names that a group offers, sub-folders included (``transformer/lm``)."""
+    """Return the options of a group, including subfolders (``transformer/lm``)."""
     folder = paths.CONFIGS / group
     return sorted(str(path.relative_to(folder).with_suffix("").as_posix()) for path in folder.rglob("*.yaml"))
 
 
 def groups(file: str) -> dict[str, list[str]]:
-    """Return the groups in the defaults list of a file such as ``train``, and the options of each."""
+    """Return the options of each group in the defaults list of a file such as ``train``."""
     return {name: options(name) for name in _defaults(file) if " " not in name}
 
 
 def _defaults(file: str) -> dict[str, Any]:
-    """Return the options of a file such as ``train`` by group, in the order of their rank."""
+    """Return the default option of each group of a file such as ``train``, in order of application."""
     entries = yaml_schema.read_yaml(paths.CONFIGS / f"{file}.yaml")["defaults"]
     return {name: option for entry in entries if isinstance(entry, dict) for name, option in entry.items()}
 
 
 def layers(file: str, picked: dict[str, str]) -> dict[str, dict[str, Any]]:
-    """Return what the recipe, the data and the preset say, by dotted key; the name of an option is left out.
+    """Return the values of the recipe, the data and the preset by dotted key, without the option names.
 
     Args:
-        file: that composing starts from, such as ``train``.
+        file: the file to compose, such as ``train``.
         picked: options by group.
     """
     chosen = _defaults(file) | picked
@@ -60,7 +60,7 @@ def layers(file: str, picked: dict[str, str]) -> dict[str, dict[str, Any]]:
 
 
 def task_of(model: str | None) -> str:
-    """Return the task of a model; the default one where there is no such model, which composing then reports."""
+    """Return the task of a model, or the default task for an unknown model, which composition reports."""
     return str(_file_of(model).get("task", DEFAULT_TASK))
 
 
@@ -70,12 +70,11 @@ def model_arguments(model: Arguments) -> Arguments:
 
 
 def default_arguments(model: str) -> Arguments:
-    """Return the arguments in the file of a model of the zoo; none where there is no such file."""
+    """Return the arguments in the file of a bundled model, or nothing for other models."""
     return model_arguments(_file_of(model))
 
 
 def _file_of(model: str | None) -> Arguments:
-    """Return what the file of a model of the zoo says; nothing where there is no such file."""
     return arguments.plain(arguments.row_of(model)) if model in options("model") else {}
 
 
@@ -92,7 +91,7 @@ def recipe_range(model: str, backend: str, data: str) -> dict[str, Any]:
 
 
 def recipe_keys(model: str) -> set[str]:
-    """Return the settings that recipes of a model set, by their dotted keys, without promises and ranges."""
+    """Return the dotted keys of the settings in a model's recipes, without their promises."""
     own = list((paths.RECIPES / model).glob("*.yaml")) if model in options("model") else []
     files = own or list((paths.RECIPES / ANY).glob("*.yaml"))
     keys = {key for path in files for key, _ in leaves(yaml_schema.read_yaml(path))}
@@ -100,15 +99,15 @@ def recipe_keys(model: str) -> set[str]:
 
 
 def has_recipes(file: str) -> bool:
-    """Return whether the defaults of a file such as ``train`` include a recipe."""
+    """Return True if the defaults of a file such as ``train`` include a recipe."""
     return RECIPES in _defaults(file)
 
 
 def recipes_by_size() -> list[str]:
-    """Return the recipes for models without one of their own, the one for the most data first."""
+    """Return the recipes for models without a recipe, in alphabetical order (largest data first)."""
     return sorted(f"{ANY}/{path.stem}" for path in (paths.RECIPES / ANY).glob("*.yaml"))
 
 
 def recipe_for(items: int) -> str:
-    """Return the recipe of :func:`recipes_by_size` for so many images to train on."""
+    """Return the recipe of :func:`recipes_by_size` for a number of training images."""
     return f"{ANY}/" + ("small" if items < 2_000 else "medium" if items < 20_000 else "large")

@@ -1,4 +1,4 @@
-"""The settings of all schemas by key, and what follows from their declarations without composing any."""
+"""The settings of all schemas by key, and properties that follow from their declarations without composition."""
 
 import functools
 import importlib
@@ -15,7 +15,6 @@ if TYPE_CHECKING:
 
 @functools.cache
 def _all() -> "list[type[Settings]]":
-    """Return every schema."""
     from zoo.config.schemas.common import Settings
 
     for module in pkgutil.iter_modules(schemas.__path__, f"{schemas.__name__}."):
@@ -24,14 +23,14 @@ def _all() -> "list[type[Settings]]":
 
 
 def shorthands() -> "Iterator[tuple[str, str]]":
-    """Yield the short name of a key, and the key."""
+    """Yield each short key with its full key."""
     for schema in _all():
         yield from schema.shorthands.items()
 
 
 @functools.cache
 def everywhere() -> dict[str, list[Setting]]:
-    """Return the declarations of every dotted key, one for each schema that has it."""
+    """Return the declarations of every dotted key, one per schema that has it."""
     result: dict[str, list[Setting]] = {}
     each: list[type] = list(_all())
     for schema in each:
@@ -48,40 +47,40 @@ def _subclasses(schema: "type[Settings]") -> "Iterator[type[Settings]]":
 
 @functools.cache
 def literal_keys() -> frozenset[str]:
-    """Return the keys whose values the command line takes without quotes: paths, free text, words with commas."""
+    """Return the keys whose values need no quotes on the command line: paths, free text, words with commas."""
     return frozenset(key for key, rows in everywhere().items() if any(row.literal for row in rows))
 
 
 @functools.cache
 def word_keys() -> frozenset[str]:
-    """Return the literal keys whose values are lists: words with commas, which may hold equal signs."""
+    """Return the literal keys whose values are lists: comma-separated words, which may contain equal signs."""
     return frozenset(key for key in literal_keys() if any(isinstance(row.default, list) for row in everywhere()[key]))
 
 
 @functools.cache
 def adjustable_keys() -> list[str]:
-    """Return the keys that a resumed run may change and then keeps."""
+    """Return the keys that can change when a run is resumed; the new value is kept."""
     return sorted(key for key, rows in everywhere().items() if any(row.adjustable for row in rows))
 
 
 @functools.cache
 def stack_keys() -> frozenset[str]:
-    """Return the keys that name a stack, or need one that can do it."""
+    """Return the keys that name a stack or need a stack with a certain capability."""
     return frozenset(key for key, rows in everywhere().items() if any(row.names_stack for row in rows))
 
 
 def is_outward(key: str) -> bool:
-    """Whether a setting executes a program, contacts an address or writes outside of the run folder."""
+    """Return True if a setting executes a program, contacts an address or writes outside of the run folder."""
     return any(row.affects is OUTWARD for row in everywhere().get(key, []))
 
 
 def is_private(key: str) -> bool:
-    """Whether a setting tells of this machine, and stays out of evidence."""
+    """Return True if a setting describes this machine and must not appear in evidence."""
     return any(row.affects in (PLACE, OUTWARD) for row in everywhere().get(key, []))
 
 
 def public(text: str) -> str | None:
-    """Return an override as evidence has it: what tells of this machine is left out (None), or a placeholder."""
+    """Return an override for evidence: private values become a placeholder, or None without one."""
     key = text.partition("=")[0]
     if not is_private(key):
         return text

@@ -1,4 +1,4 @@
-"""The formats that models are exported to, as the exporters of the worker declare them in their sources."""
+"""Export formats, as declared in the sources of the worker's exporters."""
 
 import ast
 import functools
@@ -13,7 +13,7 @@ _DECLARED = re.compile(r"^QUANTIZATIONS = (\(.*?\))$", re.MULTILINE)
 
 @functools.cache
 def formats() -> dict[str, tuple[str, ...]]:
-    """Return the quantizations of every format that models are exported to, as the sources of the exporters say."""
+    """Return the quantizations of every export format, parsed from the exporters' sources."""
     folder = PACKAGE / "worker" / "exporters"
     sources = {name: (folder / f"{name}.py").read_text(encoding="utf-8") for name in worker_modules("exporters")}
     declared = {name: _DECLARED.search(text) for name, text in sources.items()}
@@ -21,13 +21,7 @@ def formats() -> dict[str, tuple[str, ...]]:
 
 
 def problems(key: str, names: list[str], quantize: str = "none") -> list[str | None]:
-    """Return what is wrong with formats to export to.
-
-    Args:
-        key: of the setting.
-        names: the formats.
-        quantize: how each is to be quantized.
-    """
+    """Return the problems of export formats; ``key`` is the setting that names them."""
     known = formats()
     return [one_of(key, name, known) or _quantization_problem(name, quantize) for name in names]
 
@@ -41,7 +35,7 @@ def _quantization_problem(name: str, quantize: str) -> str | None:
 
 
 def training_problems(names: list[str]) -> list[str | None]:
-    """Return what is wrong with the formats that a training itself saves its model in."""
+    """Return the problems of the formats that a training itself saves its model in."""
     own = [name for name in worker_modules("exporters") if name not in formats()]
     elsewhere = "trainer.export cannot be {0}, which the stack of a training does not write: use output.export=[{0}]"
     return [elsewhere.format(name) if name in formats() else one_of("trainer.export", name, own) for name in names]

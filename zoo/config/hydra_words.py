@@ -1,7 +1,7 @@
-"""Words that users of Hydra's launchers and sweepers know, and what the zoo calls them.
+"""Translate settings of Hydra's launchers and sweepers to the zoo's.
 
-Names of launchers and their settings are those of hydra-joblib-launcher, hydra-submitit-launcher and
-hydra-ray-launcher (facebookresearch/hydra, folder plugins).
+Names are those of hydra-joblib-launcher, hydra-submitit-launcher and hydra-ray-launcher (facebookresearch/hydra,
+folder plugins).
 """
 
 from zoo.core.errors import ZooError
@@ -31,7 +31,6 @@ HELP = "`python -m zoo help launcher` lists the settings of launchers."
 
 
 def translated(overrides: list[str]) -> list[str]:
-    """Return overrides with the zoo's own words in the place of Hydra's."""
     return [_translated(text) for text in overrides]
 
 

@@ -1,6 +1,6 @@
-"""Models in a file of the user's own: the settings of its ``build`` are read, and nothing of it is executed here.
+"""Models in users' own files: the settings of ``build`` are parsed, and no code is executed here.
 
-Such a file is code. Only ``model=PATH`` on the command line names one: no reference, no record and no settings do.
+Such a file is code, so only ``model=PATH`` on the command line can name one; references, records and settings cannot.
 """
 
 import ast
@@ -18,7 +18,7 @@ from zoo.core.paths import existing_input
 
 SUFFIX = ".py"
 SAVED = (".keras", ".h5", ".hdf5")
-# What every model gets from the data, and what is not a setting because it describes the file.
+# Arguments that come from the data, and keys that describe the file.
 GIVEN = ("input_shape", "classes")
 FACTS = ("name", "about", "task", "file", "sha256", "saved")
 MOST_BYTES = 4 << 20
@@ -28,13 +28,12 @@ Json = dict[str, Any]
 
 @dataclass(frozen=True)
 class ModelFile:
-    """A model file as it was read.
+    """A parsed model file.
 
     Attributes:
         path: absolute.
-        content: its bytes.
         about: first line of its docstring.
-        settings: keyword arguments of ``build`` whose default is a literal, with that default.
+        settings: keyword arguments of ``build`` with a literal default.
     """
 
     path: Path
@@ -44,37 +43,36 @@ class ModelFile:
 
     @property
     def sha256(self) -> str:
-        """Return the checksum of the content."""
         return hashlib.sha256(self.content).hexdigest()
 
     def row(self) -> Json:
-        """Return what a file under ``configs/model`` would hold."""
+        """Return the equivalent of a file under ``configs/model``."""
         facts = {"name": self.path.name, "about": self.about, "file": str(self.path), "sha256": self.sha256}
         return facts | self.settings
 
 
 def is_named(model: object) -> bool:
-    """Return whether ``model=`` names such a file."""
+    """Return True if ``model=`` names such a file."""
     return isinstance(model, str) and model.strip("'\"").lower().endswith(SUFFIX)
 
 
 def is_saved(model: object) -> bool:
-    """Return whether ``model=`` names a model that Keras saved."""
+    """Return True if ``model=`` names a model saved by Keras."""
     return isinstance(model, str) and model.strip("'\"").lower().endswith(SAVED)
 
 
 def is_application(model: object) -> bool:
-    """Return whether ``model=`` names an architecture of keras.applications."""
+    """Return True if ``model=`` names an architecture of keras.applications."""
     return isinstance(model, str) and re.fullmatch(r"keras/\w{1,50}", model, re.ASCII) is not None
 
 
 def application_row(model: str) -> Json:
-    """Return what a file under ``configs/model`` would hold for an architecture; the stack checks the name."""
+    """Return the equivalent of a file under ``configs/model`` for an architecture; the stack checks its name."""
     return {"name": model, "about": "of keras.applications", "input_size": None, "bn_momentum": None}
 
 
 def saved_row(model: str) -> Json:
-    """Return what a file under ``configs/model`` would hold for a saved model, which is opened later."""
+    """Return the equivalent of a file under ``configs/model`` for a saved model, which is opened later."""
     path = existing_input(model, "Give a model saved by Keras: FILE.keras or FILE.h5.").absolute()
     return {"name": path.name, "about": "a saved model", "saved": str(path)}
 
@@ -117,7 +115,7 @@ def _parse(path: Path, content: bytes) -> ast.Module:
 
 
 def _top_level(body: list[ast.stmt]) -> Iterator[ast.FunctionDef]:
-    """Yield the functions of a module, those within ``if`` and ``try`` included."""
+    """Yield the functions of a module, including those inside ``if`` and ``try``."""
     for node in body:
         if isinstance(node, ast.FunctionDef):
             yield node
@@ -127,7 +125,7 @@ def _top_level(body: list[ast.stmt]) -> Iterator[ast.FunctionDef]:
 
 
 def _settings(path: Path, build: ast.FunctionDef) -> Json:
-    """Return the arguments that have a literal as default."""
+    """Return the arguments with a literal default."""
     names, defaults = _arguments(build)
     missing = [name for name in GIVEN if name not in names]
     needed = [name for name in names if name not in GIVEN and name not in defaults]
@@ -143,7 +141,7 @@ def _settings(path: Path, build: ast.FunctionDef) -> Json:
 
 
 def _arguments(build: ast.FunctionDef) -> tuple[list[str], dict[str, ast.expr]]:
-    """Return the names of all arguments and the default of each that has one."""
+    """Return the names of all arguments, and the defaults."""
     given = build.args
     plain = [each.arg for each in given.args]
     first = len(plain) - len(given.defaults)
@@ -156,7 +154,7 @@ NO_SETTING = object()
 
 
 def _literal(node: ast.expr) -> Any:
-    """Return the value of a literal that JSON knows; an argument with any other default cannot be set."""
+    """Return the value of a literal that JSON supports, or ``NO_SETTING``."""
     try:
         value = ast.literal_eval(node)
     except (ValueError, TypeError, SyntaxError, RecursionError, MemoryError):
@@ -168,10 +166,10 @@ def _literal(node: ast.expr) -> Any:
 
 
 def place(model: Mapping[str, Any], folder: Path) -> Json:
-    """Copy the file of a model into a run folder, and return what the worker is told of it.
+    """Copy the file of a model into a run folder, and return its description for the worker.
 
     Args:
-        model: with ``file`` and ``sha256``, as the user's ``model=`` gave them.
+        model: with ``file`` and ``sha256``, from the user's ``model=``.
         folder: of the run.
     """
     source = read(str(model["file"]))
@@ -184,13 +182,13 @@ def place(model: Mapping[str, Any], folder: Path) -> Json:
 
 
 def require_same(recorded: object, given: str | None, folder: Path, words: str) -> None:
-    """Stop where a run was trained with a model file that the user does not name now, or names another one.
+    """Raise an error if a run was trained with another model file than the one the user names now.
 
-    A run folder may come from a stranger: it decides which checksum is asked for, and never which file is executed.
+    A run folder may come from a third party: it determines the expected checksum, but never which file is executed.
 
     Args:
-        recorded: what the run tells of its model.
-        given: what ``model=`` names on the command line.
+        recorded: the run's record of its model.
+        given: value of ``model=`` on the command line.
         folder: of the run.
         words: how the command names the run, such as ``resume=FOLDER``.
     """

@@ -1,4 +1,4 @@
-"""Settings that differ from the defaults, ``group=option`` and ``key=value``: parsed once, each with its layer."""
+"""Overrides of default settings, ``group=option`` and ``key=value``, parsed once, each with its layer."""
 
 import functools
 import itertools
@@ -11,13 +11,13 @@ from typing import Any
 from zoo.config import declared, model_files
 from zoo.core.errors import ZooError, bulleted
 
-# Hydra's parser recurses once for each.
+# Hydra's parser recurses once per bracket.
 MAX_BRACKETS = 50
-# Keys that are no setting: they are replaced before settings are composed. Their values may be paths.
+# Keys that are replaced before composition. Their values may be paths.
 RESUME, REFERENCE = "resume", "reference"
-# Who set a value: the user, or what adds it; see :attr:`Override.layer`.
+# The layer of values that the user set; see :attr:`Override.layer`.
 USER = "user"
-# Words that the parser of the command line takes for something else than text.
+# Words that the command-line parser does not read as text.
 NOT_TEXT = ("null", "true", "false", "nan", "inf")
 
 
@@ -27,10 +27,10 @@ class Override:
 
     Attributes:
         key: group or dotted key.
-        value: as Python has it; the text after the equal sign where there are several values.
-        text: ``KEY=VALUE`` as the command line has it.
+        value: Python value; for a sweep, the text after the equal sign.
+        text: ``KEY=VALUE`` in command-line syntax.
         layer: what set it.
-        choices: the values of a sweep such as ``seed=1,2,3``, as text; empty where there is one value.
+        choices: the values of a sweep such as ``seed=1,2,3``, as text; empty for a single value.
     """
 
     key: str
@@ -41,11 +41,7 @@ class Override:
 
 
 class Overrides:
-    """Settings in order, each with the layer that set it. The last one of a key wins. Immutable.
-
-    Args:
-        entries: the settings.
-    """
+    """Immutable settings in order, each with the layer that set it. The last entry of a key wins."""
 
     def __init__(self, entries: Iterable[Override] = ()) -> None:
         self._entries: dict[str, Override] = {}
@@ -60,7 +56,7 @@ class Overrides:
         Args:
             words: ``group=option`` and ``key.path=value``.
             layer: what sets them.
-            literal: keys whose values are taken as text, besides paths.
+            literal: more keys, next to paths, whose values are read as text.
         """
         results = [_parse_one(text, layer, literal) for text in words]
         problems = [result for result in results if isinstance(result, str)]
@@ -70,7 +66,7 @@ class Overrides:
 
     @classmethod
     def of(cls, settings: Mapping[str, Any], layer: str = USER) -> "Overrides":
-        """Return settings given as Python values, nested or with dotted keys."""
+        """Build overrides from Python values, nested or with dotted keys."""
         values = [(key, _plain(value)) for key, value in leaves(settings) if value != {}]
         return cls(Override(key, value, override(key, value), layer) for key, value in values)
 
@@ -81,7 +77,7 @@ class Overrides:
         return len(self._entries)
 
     def __or__(self, other: "Overrides") -> "Overrides":
-        """Return these with others laid over them."""
+        """Return these overrides with ``other`` on top."""
         return Overrides([*self, *other])
 
     def __eq__(self, other: object) -> bool:
@@ -94,21 +90,20 @@ class Overrides:
 
     @property
     def words(self) -> list[str]:
-        """Return the settings as the command line has them."""
+        """Return the settings in command-line syntax."""
         return [entry.text for entry in self]
 
     @property
     def layers(self) -> dict[str, str]:
-        """Return what set each key."""
+        """Return the layer of each key."""
         return {entry.key: entry.layer for entry in self}
 
     def get(self, key: str) -> str | None:
-        """Return the value of a key as text; None where it is null or not given."""
+        """Return the value of a key as text, or None if it is null or missing."""
         value = self._entries[key].value if key in self._entries else None
         return None if value is None else str(value)
 
     def is_given(self, key: str) -> bool:
-        """Return whether a key is set."""
         return key in self._entries
 
     def given(self, group: str) -> set[str]:
@@ -116,20 +111,13 @@ class Overrides:
         return {key.removeprefix(f"{group}.") for key in self._entries if key.startswith(f"{group}.")}
 
     def only(self, *keys: str) -> "Overrides":
-        """Return the settings of these keys."""
         return Overrides(entry for entry in self if entry.key in keys)
 
     def without(self, *keys: str) -> "Overrides":
-        """Return the settings of all other keys."""
         return Overrides(entry for entry in self if entry.key not in keys)
 
     def with_(self, layer: str, settings: Mapping[str, Any]) -> "Overrides":
-        """Return these settings with others laid over them.
-
-        Args:
-            layer: what sets them.
-            settings: Python values, nested or with dotted keys.
-        """
+        """Return these overrides with Python values, nested or with dotted keys, on top as ``layer``."""
         return self | Overrides.of(settings, layer)
 
     def combinations(self) -> "list[Overrides]":
@@ -139,7 +127,7 @@ class Overrides:
 
 
 def _plain(value: Any) -> Any:
-    """Return a value of a script as settings have it: paths as text, numbers of NumPy as those of Python."""
+    """Convert a Python value to a setting: paths become text, NumPy numbers become Python numbers."""
     if value is None or isinstance(value, bool | int | float | str):
         return value
     if isinstance(value, list | tuple):
@@ -157,7 +145,7 @@ def _parse_checked(text: str, layer: str) -> Override:
 
 
 def _parse_one(text: str, layer: str, literal: Collection[str]) -> Override | str:
-    """Return the parsed override, or what is wrong with it as text."""
+    """Return the parsed override, or its problem as text."""
     from hydra.errors import HydraException
 
     key, equals, value = text.partition("=")
@@ -177,19 +165,19 @@ def _parse_one(text: str, layer: str, literal: Collection[str]) -> Override | st
                 key, value, text, layer, tuple(f"{key}={each}" for each in parsed.sweep_string_iterator())
             )
         return Override(key, parsed.value(), text, layer)
-    except (HydraException, ValueError) as error:  # the latter of numbers with thousands of digits
+    except (HydraException, ValueError) as error:  # ValueError: a number with thousands of digits
         hint = str(error).splitlines()[0] if equals else "write KEY=VALUE"
         return f"cannot read {text[:200]!r}: {hint}"
 
 
 def _path(value: str) -> str | None:
-    """Return a path without quotes, None for ``null`` and for nothing."""
+    """Return a path without quotes, or None for ``null`` and an empty value."""
     inside = value[1:-1] if re.fullmatch(r"'.*'|\".*\"", value) else value
     return None if inside in ("", "null") else inside
 
 
 def _is_model_file(key: str, value: str) -> bool:
-    """Return whether the value is the path of one model file; several, with commas, are a sweep."""
+    """Return True if the value is the path of one model file; several, with commas, are a sweep."""
     return key == "model" and (model_files.is_named(value) or model_files.is_saved(value)) and "," not in value
 
 
@@ -201,7 +189,7 @@ def _parser() -> Any:
 
 
 def all_at_once(problems: list[str]) -> ZooError:
-    """Return one error for all problems."""
+    """Build one error from all problems."""
     if len(problems) == 1:
         return ZooError(problems[0], "`python -m zoo help` lists groups and keys; --cfg job shows what is composed")
     return ZooError(
@@ -210,7 +198,7 @@ def all_at_once(problems: list[str]) -> ZooError:
 
 
 def override(key: str, value: Any) -> str:
-    """Return ``KEY=VALUE`` as the command line has it: text that its parser would split is quoted."""
+    """Return ``KEY=VALUE`` in command-line syntax, with quotes if the parser would split the text."""
     if isinstance(value, list) and key in declared.word_keys():
         return f"{key}=[{','.join(value)}]"
     return f"{key}={value if isinstance(value, str) and key in path_keys() else _text(value)}"
@@ -223,17 +211,17 @@ def _text(value: Any) -> str:
         return f"[{','.join(map(_text, value))}]"
     if not isinstance(value, str) or _is_bare(value):
         return str(value)
-    # Only before a quote do backslashes need one more each.
+    # Only backslashes before a quote must be doubled.
     return "'" + re.sub(r"(\\+)$", r"\1\1", re.sub(r"(\\*)'", r"\1\1\'", value)) + "'"
 
 
 def _is_bare(text: str) -> bool:
-    """Return whether text needs no quotes to be read as itself."""
+    """Return True if text needs no quotes."""
     return bool(re.fullmatch(r"[A-Za-z][\w./-]*", text, re.ASCII)) and text.lower() not in NOT_TEXT
 
 
 def leaves(settings: Mapping[str, Any], prefix: str = "") -> Iterator[tuple[str, Any]]:
-    """Yield dotted key and value of every one of nested settings; an empty dictionary is a value."""
+    """Yield dotted key and value of nested settings; an empty dictionary is a value."""
     for key, value in settings.items():
         if isinstance(value, dict) and value:
             yield from leaves(value, f"{prefix}{key}.")
@@ -243,6 +231,6 @@ def leaves(settings: Mapping[str, Any], prefix: str = "") -> Iterator[tuple[str,
 
 @functools.cache
 def path_keys() -> frozenset[str]:
-    """Return the keys whose values are paths or free text, in all schemas and as they may be written for short."""
+    """Return the keys, including short ones, whose values are paths or free text in any schema."""
     keys = {RESUME, REFERENCE, *declared.literal_keys()}
     return frozenset(keys | {short for short, full in declared.shorthands() if full in keys})

@@ -1,7 +1,7 @@
-"""Ready settings for machines that people have: ``configs/reference/NAME.yaml``. The folder is the registry.
+"""Ready settings for common machines: ``configs/reference/NAME.yaml``. The folder is the registry.
 
-``reference=NAME`` on the command line stands for the settings of such a file; a path to a copy of one works too.
-What the user sets besides outranks it, and so do the files of a data set or a preset that the user chooses.
+``reference=NAME`` on the command line stands for the settings of such a file; the path of a copy works too. Settings,
+data sets and presets that the user chooses take precedence.
 """
 
 import os
@@ -23,13 +23,13 @@ PLAIN = (str, int, float, type(None))
 
 @dataclass(frozen=True)
 class Needs:
-    """The machine that a reference is for; None leaves open.
+    """The machine that a reference is for; None matches any.
 
     Attributes:
         about: the machine in words.
         os: ``macos`` or ``linux``.
         arch: ``x86_64`` or ``arm64``.
-        gpu: the end of the GPU's name as the system gives it, such as ``Radeon RX 570``.
+        gpu: the end of the GPU's name in the system, such as ``Radeon RX 570``.
         vendor: ``apple``, ``amd`` or ``nvidia``.
     """
 
@@ -42,13 +42,13 @@ class Needs:
 
 @dataclass(frozen=True)
 class Published:
-    """A figure that somebody published of such a machine.
+    """A published result for such a machine.
 
     Attributes:
-        what: the work it was measured at.
+        what: the measured work.
         source: address or publication.
-        metric: the metric or phase of a run that it can be compared with; None: it is of other work.
-        data: the data set that it was measured on.
+        metric: the comparable metric or phase of a run; None if there is none.
+        data: the data set of the measurement.
     """
 
     what: str
@@ -61,7 +61,7 @@ class Published:
 
 @dataclass(frozen=True)
 class Reference:
-    """One file. ``settings`` are nested; a group is its option's name, or keys and values with ``name``."""
+    """One file. ``settings`` are nested; a group is an option's name, or keys and values with ``name``."""
 
     about: str
     machine: Needs
@@ -71,12 +71,12 @@ class Reference:
 
     @property
     def overrides(self) -> Overrides:
-        """The settings as a layer of a command."""
+        """Return the settings as a layer of a command."""
         return Overrides.of(_flat(self.settings), KEY)
 
 
 def names() -> list[str]:
-    """The names of the references that come with the zoo."""
+    """Return the names of the bundled references."""
     return sorted(path.stem for path in _folder().glob("*.yaml"))
 
 
@@ -85,11 +85,7 @@ def _folder() -> Path:
 
 
 def load(name: str) -> Reference:
-    """Read and check a reference.
-
-    Args:
-        name: of one that comes with the zoo, or the path of a YAML file.
-    """
+    """Read and check a bundled reference, by name, or a YAML file, by path."""
     path = _path(name)
     row = checks.read_yaml(path)
     checks.refuse(KEY, path, [*_form_problems(row), *_setting_problems(row)])
@@ -105,7 +101,7 @@ def _path(name: str) -> Path:
     if name in names():
         return _folder() / f"{name}.yaml"
     path = Path(os.path.expanduser(name))
-    if os.path.isfile(path):  # which takes names of any length, and of users who are not there
+    if os.path.isfile(path):  # isfile accepts names of any length, and unknown users
         return path
     if path.suffix in (".yaml", ".yml") or path.name != name:
         raise ZooError(f"There is no file {path}", f"Give a YAML file, or one of: {listed(names())}")
@@ -113,20 +109,19 @@ def _path(name: str) -> Path:
 
 
 def chosen(given: Overrides) -> Reference | None:
-    """The reference that overrides name, or None."""
+    """Return the reference that the overrides name, or None."""
     name = given.get(KEY)
     return load(name) if name is not None else None
 
 
 def expand(given: Overrides, reference: Reference | None = None) -> Overrides:
-    """Overrides with ``reference=NAME`` replaced by what it stands for, and the user's own after that.
+    """Replace ``reference=NAME`` with its settings, followed by the user's own.
 
-    Where the user chooses another model, what the reference sets of its own model goes; with another backend its
-    stack goes too; and a data set or preset that the user chooses keeps what its file sets.
+    If the user chooses another model, the reference's model settings are dropped; with another backend, its stack is
+    dropped; a data set or preset that the user chooses keeps the values of its file.
 
     Args:
-        given: overrides.
-        reference: what :func:`chosen` said of them, where that is known already.
+        reference: result of :func:`chosen`, if already known.
     """
     reference = reference or chosen(given)
     if reference is None:
@@ -136,7 +131,7 @@ def expand(given: Overrides, reference: Reference | None = None) -> Overrides:
 
 
 def _outranked(own: Overrides, theirs: Overrides) -> set[str]:
-    """Keys of the reference that give way to what the user chose."""
+    """Return the keys of the reference that the user's choices override."""
     gone: set[str] = set()
     for group in ("model", "backend"):
         if own.is_given(group) and own.get(group) != theirs.get(group):
@@ -144,13 +139,13 @@ def _outranked(own: Overrides, theirs: Overrides) -> set[str]:
             gone |= {"stack"} if group == "backend" else set()
     for group in filter(own.is_given, config_files.OVERALL):
         path = paths.CONFIGS / group / f"{own.get(group)}.yaml"
-        if path.is_file():  # else composing says so, with the valid names
+        if path.is_file():  # if missing, composition reports it with the valid names
             gone |= {key for key, _ in leaves(checks.read_yaml(path))}
     return gone
 
 
 def rows() -> list[dict[str, str]]:
-    """One row a reference, for listing; the settings are not composed, which would take seconds."""
+    """Return one row per reference for listing, without composition, which would take seconds."""
     return [_row(name) for name in names()]
 
 
@@ -169,7 +164,7 @@ def _row(name: str) -> dict[str, str]:
 
 
 def remarks(reference: Reference, here: Machine) -> list[str]:
-    """What to know before a reference runs on a machine: what it is for, how this one differs, what was published."""
+    """Return what to know before a run: the intended machine, differences from this one, published results."""
     lines = [f"Reference {reference.name}: {reference.about}"]
     differing = differences(reference, here)
     if differing:
@@ -179,7 +174,7 @@ def remarks(reference: Reference, here: Machine) -> list[str]:
 
 
 def differences(reference: Reference, here: Machine) -> list[str]:
-    """How a machine differs from the one that a reference is for; empty where its figures can be compared."""
+    """Return how a machine differs from the reference's, or nothing if its results are comparable."""
     wanted, differing = reference.machine, []
     if wanted.os not in (None, here.os):
         differing.append(f"the system is {SYSTEMS[here.os]}, not {SYSTEMS[str(wanted.os)]}")
@@ -198,12 +193,11 @@ def _same(name: str, wanted: str) -> bool:
 
 
 def comparison(published: list[Published], record: dict[str, Any]) -> list[str]:
-    """A finished run beside the published figures that can be compared with it, one line each.
+    """Compare a finished run with the published results that apply, one line each.
 
-    A run on other data, with a preset or on a part of the data is not compared.
+    A run with other data, a preset or a limit on the data is not compared.
 
     Args:
-        published: from :class:`Reference`.
         record: the run's ``run.json``.
     """
     settings, data = record["config"], record["data"]["name"]
@@ -229,7 +223,7 @@ def _form_problems(row: Any) -> list[str]:
 
 
 def _setting_problems(row: Any) -> list[str]:
-    """What is wrong with the settings, in the words of the command line's own check."""
+    """Return the problems that composition reports for the settings."""
     settings = row.get("settings") if isinstance(row, dict) else None
     if not isinstance(settings, dict):
         return []
@@ -244,7 +238,7 @@ def _setting_problems(row: Any) -> list[str]:
 
 
 def _flat(settings: dict[str, Any]) -> dict[str, Any]:
-    """The settings by dotted key; a group stands for its option, its name."""
+    """Return the settings by dotted key, with each group as its option's name."""
     groups = config_files.groups("train")
     named = {f"{group}.name": group for group in groups}
     flat = {named.get(key, key): value for key, value in leaves(settings) if isinstance(value, PLAIN)}

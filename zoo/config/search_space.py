@@ -1,4 +1,4 @@
-"""What a search may change in a recipe, and what it is to reach: ``configs/tune/MODEL/BACKEND.yaml``, or a file."""
+"""The search space and target of a recipe: ``configs/tune/MODEL/BACKEND.yaml``, or a file."""
 
 import json
 from dataclasses import asdict, dataclass
@@ -13,7 +13,7 @@ from zoo.core.paths import user_path
 
 @dataclass(frozen=True)
 class Range:
-    """The values that a setting may take: ``choices``, or all from ``low`` to ``high``, drawn by their ``log``."""
+    """The values of a setting: ``choices``, or ``low`` to ``high``, on a logarithmic scale with ``log``."""
 
     choices: list[Any] | None = None
     low: int | float | None = None
@@ -26,9 +26,9 @@ class Space:
     """A search space and its target.
 
     Attributes:
-        metric: figure of every epoch that is to grow, such as ``val_accuracy``.
-        target: by data set, the value that it has to reach.
-        values: by setting, what it may be.
+        metric: metric of an epoch to maximize, such as ``val_accuracy``.
+        target: value to reach, by data set.
+        values: ranges by setting.
     """
 
     metric: str
@@ -36,12 +36,12 @@ class Space:
     values: dict[str, Range]
 
     def as_json(self) -> dict[str, Any]:
-        """Return what its file would hold."""
+        """Return the content of an equivalent file."""
         return asdict(self)
 
 
 def load(model: str, backend: str, file: str | None = None) -> Space:
-    """Read the search space of a recipe, or one of the user's own."""
+    """Read the search space of a recipe, or a user's own."""
     path = user_path(file) if file else paths.CONFIGS / "tune" / model / f"{backend}.yaml"
     if not path.is_file():
         usual = "See configs/tune/mnist_dense/cpu.yaml, write one like it, and give space=FILE."
@@ -76,12 +76,12 @@ def _range_problems(name: str, row: dict[str, Any]) -> list[str]:
 
 
 def words(values: dict[str, Any]) -> str:
-    """Return values as settings of the command line."""
+    """Return values in command-line syntax."""
     return " ".join(Overrides.of(values).words)
 
 
 def existing(path: Path) -> list[dict[str, Any]]:
-    """Return the rows of a file of winners; none where there is no such file."""
+    """Return the rows of a file of winners, or nothing if it is missing."""
     if not path.is_file():
         return []
     try:

@@ -1,4 +1,4 @@
-"""Declare settings: each field of a schema holds its default, meaning, range and effect, and all else is derived."""
+"""Declare settings: each schema field has a default, meaning, range and effect, from which the rest follows."""
 
 import copy
 import dataclasses
@@ -14,14 +14,14 @@ _KEY = "setting"
 
 
 class Affects(enum.Enum):
-    """What another value of a setting changes.
+    """What a change of a setting affects.
 
     Attributes:
-        NUMBERS: what is computed. A run cannot be resumed with it, and the recipe's promise does not apply.
-        CHANCE: the random numbers. A run cannot be resumed with it, but the recipe's promise applies.
-        SPEED: how fast, where or how closely watched the same is computed.
-        PLACE: where something lies on this machine. It is left out of evidence.
-        OUTWARD: programs, addresses and files outside of the run folder. Records and evidence are not believed in it.
+        NUMBERS: the computed result. A run cannot be resumed with a change, and the recipe's promise does not apply.
+        CHANCE: the random numbers. A run cannot be resumed with a change, but the recipe's promise applies.
+        SPEED: how fast, where or how closely monitored the same result is computed.
+        PLACE: locations on this machine. Left out of evidence.
+        OUTWARD: programs, addresses and files outside of the run folder. Never accepted from records and evidence.
     """
 
     NUMBERS = enum.auto()
@@ -36,20 +36,19 @@ NUMBERS, CHANCE, SPEED, PLACE, OUTWARD = Affects
 
 @dataclass(frozen=True)
 class Setting:
-    """What a field declares besides its default.
+    """The declaration of a field.
 
     Attributes:
-        default: of the field; a schema may hold another one for nested settings.
-        meaning: a phrase for ``help``; empty for what is not a setting of users.
+        default: of the field; a schema may override it for nested settings.
+        meaning: a phrase for ``help``; empty if users cannot set it.
         at_least, at_most: range of a number, or of each number in a list.
         or_zero: whether 0 is valid outside of the range.
-        choices: valid words, or a function that returns them; of a list, for each entry.
+        choices: valid words (of each entry of a list), or a function that returns them.
         filled: whether a list needs at least one entry.
-        affects: what another value changes.
-        adjustable: whether a resumed run may have another value, and keeps it.
+        adjustable: whether a resumed run can change it, and keeps the new value.
         literal: whether the command line takes the value without quotes: a path, free text, or words with commas.
-        placeholder: what stands for the value in the command of evidence.
-        names_stack: whether it names the stack, or needs one that can do it.
+        placeholder: replaces the value in the command of evidence.
+        names_stack: whether it names a stack, or needs one with a certain capability.
     """
 
     default: Any
@@ -67,16 +66,16 @@ class Setting:
 
     @property
     def valid(self) -> list[str]:
-        """Return the words to choose from; none where any is valid."""
+        """Return the valid words; empty if any value is valid."""
         return list(self.choices() if callable(self.choices) else self.choices)
 
     @property
     def is_resumable(self) -> bool:
-        """Return whether a run may be resumed with another value."""
+        """Return True if a run can be resumed with another value."""
         return self.adjustable or self.affects not in (NUMBERS, CHANCE)
 
     def problems(self, key: str, value: Any) -> list[str]:
-        """Return what is wrong with a value, one sentence each."""
+        """Return the problems of a value, one sentence each."""
         if value is None:
             return []
         if self.filled and not value:
@@ -86,7 +85,7 @@ class Setting:
 
     def _problem(self, key: str, value: Any) -> str | None:
         if self.choices:
-            return one_of(key.removesuffix(".name"), value, self.valid)  # data.name is given as data=
+            return one_of(key.removesuffix(".name"), value, self.valid)  # users set data.name with data=
         is_number = isinstance(value, int | float) and not isinstance(value, bool)
         if not is_number or self.at_least is None or self.at_most is None or (self.or_zero and value == 0):
             return None
@@ -95,7 +94,7 @@ class Setting:
         return f"{key} must be {self.range()}, got {value!r}"
 
     def range(self) -> str:
-        """Return the range of a number in words, such as ``from 0 to 1``; empty where there is none."""
+        """Return the range of a number in words, such as ``from 0 to 1``, or an empty string without one."""
         if self.at_least is None or self.at_most is None:
             return ""
         return f"{'0 or ' if self.or_zero else ''}from {_number(self.at_least)} to {_number(self.at_most)}"
@@ -109,12 +108,12 @@ UNDECLARED = Setting(None)
 
 
 def setting(default: Any, meaning: str = "", **declared: Any) -> Any:
-    """Declare a field of a schema: its default, its meaning, and what :class:`Setting` has besides."""
+    """Declare a schema field; ``declared`` are further attributes of :class:`Setting`."""
     return _field(Setting(default, meaning, **declared))
 
 
 def like(schema: type[Any], name: str, default: Any) -> Any:
-    """Declare a setting that differs from one of another schema in its default alone."""
+    """Declare a setting that differs from another schema's only in its default."""
     (part,) = (part for part in dataclasses.fields(schema) if part.name == name)
     return _field(dataclasses.replace(declared(part), default=default))
 
@@ -127,13 +126,13 @@ def _field(declaration: Setting) -> Any:
 
 
 def declared(part: "dataclasses.Field[Any]") -> Setting:
-    """Return what a field declares; an empty declaration where it declares nothing."""
+    """Return the declaration of a field, or an empty declaration."""
     result: Setting = part.metadata.get(_KEY) or UNDECLARED
     return result
 
 
 def walk(settings: Any, prefix: str = "") -> Iterator[tuple[str, Any, Setting]]:
-    """Yield dotted key, value and declaration of each of nested settings."""
+    """Yield dotted key, value and declaration of all nested settings."""
     for part in dataclasses.fields(settings):
         value, key = getattr(settings, part.name), f"{prefix}{part.name}"
         if dataclasses.is_dataclass(value):
@@ -143,10 +142,10 @@ def walk(settings: Any, prefix: str = "") -> Iterator[tuple[str, Any, Setting]]:
 
 
 def problems(settings: Any, prefix: str = "") -> list[str]:
-    """Return all that is out of range or does not fit together in nested settings, one sentence each.
+    """Return everything out of range or incompatible in nested settings, one sentence each.
 
-    A part of them may have a method ``checks`` that returns what single declarations cannot say, with None for what
-    is right.
+    A nested schema may have a method ``checks`` for conditions on several settings; it returns problems, and None for
+    each condition that is met.
     """
     result = []
     for part in dataclasses.fields(settings):
@@ -165,7 +164,7 @@ def by_key(schema: type) -> dict[str, Setting]:
 
 
 def of(schema: type, key: str) -> Setting:
-    """Return the declaration of a key, or of the table that it is in, such as the arguments of a model."""
+    """Return the declaration of a key, or of the table that contains it, such as a model's arguments."""
     known = by_key(schema)
     while key not in known and "." in key:
         key = key.rpartition(".")[0]
@@ -173,7 +172,7 @@ def of(schema: type, key: str) -> Setting:
 
 
 def one_of(key: str, value: str, valid: Iterable[str]) -> str | None:
-    """Return what is wrong with a word, or None."""
+    """Return the problem of a word, or None."""
     valid = list(valid)
     if value in valid:
         return None

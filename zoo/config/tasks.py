@@ -1,4 +1,4 @@
-"""What a task declares of itself: a ``Task`` with one ``Command`` for each verb. Types only."""
+"""The types that describe a task: a ``Task`` with one ``Command`` per verb."""
 
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -18,15 +18,14 @@ class Command(Generic[S]):
 
     Attributes:
         verb: ``train``, ``infer``, ``evaluate``, ``export`` or ``bench``.
-        task: name of the task, as the files of its models give it.
-        file: the file under ``configs/`` to start from, without its suffix.
-        schema: the settings.
+        task: its name in the files of models.
+        file: the file under ``configs/`` to compose, without suffix.
         run: does the work and returns a run.
         add_defaults: adds overrides that the user left out, for a machine: a faster stack, those of a trained run.
-        figures: figures of a step or an epoch, in the order in which they are shown.
-        columns: figures that are written to ``history.csv`` besides.
-        summary: lines that a finished run prints.
-        tables: tables that a finished run prints: title, headings and rows of each.
+        figures: metrics of a step or an epoch, in display order.
+        columns: additional metrics in ``history.csv``.
+        summary: returns lines to print for a finished run.
+        tables: returns tables to print for a finished run: title, headings and rows of each.
     """
 
     verb: str
@@ -43,14 +42,13 @@ class Command(Generic[S]):
 
 @dataclass(frozen=True)
 class Task:
-    """Something that can be done with models, or a benchmark without one.
+    """A task that models solve, or a benchmark.
 
     Attributes:
-        name: as the files of its models give it, or what ``bench=`` names.
-        commands: one for each verb.
+        name: as in the files of models, or as in ``bench=``.
         needs_model: False for a benchmark that ``bench=`` names.
-        network_arguments: arguments of a model that training takes from the data, chosen for benchmarks of
-            networks; None keeps the task's models out of them.
+        network_arguments: the model arguments that training takes from the data, for benchmarks of networks; None
+            excludes the task's models from them.
     """
 
     name: str

@@ -1,4 +1,4 @@
-"""Settings for using classifiers of images: on images, for their features, and on labeled data."""
+"""Settings for using image classifiers: predictions, features, and evaluation on labeled data."""
 
 import re
 from dataclasses import dataclass, field
@@ -24,7 +24,7 @@ KINDS = ("predictions", "features")
 
 @dataclass
 class InferOutput(Output):
-    """Where the run folder goes, and what is written into it."""
+    """Folder and content of the result."""
 
     kind: str = setting(
         "predictions", "predictions, or features: the output of a layer for each image, in features.npy, with the "
@@ -32,14 +32,13 @@ class InferOutput(Output):
     layer: str | None = setting(None, "layer of features; null means the one before the last", literal=True)
 
     def checks(self) -> list[str | None]:
-        """Return what does not fit together, None for what does."""
         without = "output.layer is for features only: add output=features, or remove it"
         return [without if self.layer and self.kind != "features" else None]
 
 
 @dataclass
 class ClassifierConfig(Settings):
-    """Settings of everything that uses a classifier of images."""
+    """Settings of every command that uses an image classifier."""
 
     shorthands: ClassVar[dict[str, str]] = CHECKSUM
 
@@ -70,11 +69,10 @@ class ClassifierConfig(Settings):
 
     @property
     def wants_features(self) -> bool:
-        """Return whether the output of a layer is asked for, and no classes."""
+        """Return True if the output is that of a layer instead of classes."""
         return False
 
     def checks(self) -> list[str | None]:
-        """Return what is missing or does not fit together, None for what does."""
         return [self._classifier_check(), checksum_problem(self.weights_checksum, self.weights)]
 
     def _classifier_check(self) -> str | None:
@@ -112,7 +110,7 @@ class ClassifierConfig(Settings):
 
 @dataclass
 class InferConfig(ClassifierConfig):
-    """Settings of ``infer`` with a classifier of images."""
+    """Settings of ``infer`` with an image classifier."""
 
     shorthands: ClassVar[dict[str, str]] = CHECKSUM | {"output": "output.kind"}
 
@@ -129,11 +127,9 @@ class InferConfig(ClassifierConfig):
 
     @property
     def wants_features(self) -> bool:
-        """Return whether the output of a layer is asked for, and no classes."""
         return self.output.kind == "features"
 
     def checks(self) -> list[str | None]:
-        """Return what is missing or does not fit together, None for what does."""
         missing = "input is missing: give input=IMAGE, a folder, -, a .npy array, or input=test"
         needless = "output=features writes no probabilities: remove probabilities=true"
         classless = "precision=auto compares classes, and output=features has none: name a precision"
@@ -147,29 +143,27 @@ class InferConfig(ClassifierConfig):
 
 @dataclass
 class EvaluationData(TestData):
-    """The labeled images that a classifier is evaluated on: a folder for each class, or a data set of the zoo."""
+    """The labeled images for evaluation: a folder per class, or a data set of the zoo."""
 
     name: str = setting("folder")
 
     def checks(self) -> list[str | None]:
-        """Return what does not fit together, None for what does."""
         texts = f"data={self.name} holds texts, and classifiers of images are evaluated: data=folder data.root=DIR"
         return [texts if self.name.startswith("text_") else None]
 
 
 @dataclass
 class EvaluateConfig(ClassifierConfig):
-    """Settings of ``evaluate`` with a classifier of images."""
+    """Settings of ``evaluate`` with an image classifier."""
 
     data: EvaluationData = field(default_factory=EvaluationData)
 
     @property
     def uses_own_data(self) -> bool:
-        """Return whether the run's own test part is meant, because no data are named."""
+        """Return True if no data is named, so that the run's own test part is used."""
         return self.data.name == "folder" and self.data.root is None
 
     def checks(self) -> list[str | None]:
-        """Return what is missing or does not fit together, None for what does."""
         missing = (
             "data is missing: give data=folder data.root=DIR with a folder for each class, or data=mnist, fashion or "
             "digits; run=RUN alone takes the test part of its own data"

@@ -1,4 +1,4 @@
-"""Parts that the settings of several tasks share."""
+"""Settings that several tasks share."""
 
 import re
 from dataclasses import dataclass, field
@@ -9,7 +9,7 @@ from zoo.config import setting as declaration
 from zoo.config.schemas.launching import LauncherSettings
 from zoo.config.setting import CHANCE, OUTWARD, PLACE, SPEED, setting
 
-# Of the builder of a network, by name.
+# Arguments of a model's builder by name.
 Arguments = dict[str, Any]
 
 OPTIMIZERS = ("adam", "momentum", "rmsprop", "sgd")
@@ -27,7 +27,7 @@ LARGEST_LIMIT = 10**9
 
 @dataclass
 class FaultTolerance:
-    """How a training survives faults and what it may use; none of it changes what is trained."""
+    """How a training survives faults, and its resource limits; no effect on the result."""
 
     checkpoint_minutes: float = setting(
         10.0, "minutes between two checkpoints; a training in epochs also makes one after each epoch, unless that "
@@ -61,8 +61,6 @@ class FaultTolerance:
 
 @dataclass
 class Trainer(FaultTolerance):
-    """How to train."""
-
     epochs: int = setting(12, "passes over the training data", at_least=0, at_most=100_000, adjustable=True)
     batch_size: int = setting(
         128, "items per optimizer step at most; all batches of an epoch have equal size and use every item",
@@ -100,13 +98,12 @@ class Trainer(FaultTolerance):
         affects=SPEED, names_stack=True)  # fmt: skip
 
     def checks(self) -> list[str | None]:
-        """Return what is wrong with the formats, None for what is not."""
         return exporters.training_problems(self.export)
 
 
 @dataclass
 class BackendSettings:
-    """What can be set of a backend; the rest of its row is fixed."""
+    """The settable fields of a backend; the rest of its row is fixed."""
 
     name: str = setting("cpu", affects=SPEED)
     python: str | None = setting(
@@ -118,8 +115,6 @@ class BackendSettings:
 
 @dataclass
 class Output:
-    """Where the run folder goes."""
-
     root: str = setting("runs", "folder of all run folders", literal=True, affects=PLACE)
     name: str | None = setting(
         None, "name of this run's folder; null means date, time, model and backend", literal=True, affects=PLACE
@@ -128,20 +123,19 @@ class Output:
 
 @dataclass
 class TrainingOutput(Output):
-    """Where the run folder of a training goes, and what is made of the trained model."""
+    """The run folder of a training, and exports of the trained model."""
 
     export: list[str] = setting(
         [], "formats that the trained model is exported to at the end, in folder export of the run", affects=SPEED
     )
 
     def checks(self) -> list[str | None]:
-        """Return what is wrong with the formats, None for what is not."""
         return exporters.problems("output.export", self.export)
 
 
 @dataclass
 class Tracking:
-    """Where a training is reported besides its run folder."""
+    """Where a training is reported in addition to its run folder."""
 
     tensorboard: bool = setting(
         False, "write event files for TensorBoard into folder tensorboard of the run", affects=SPEED, names_stack=True
@@ -153,24 +147,22 @@ class Tracking:
 
 @dataclass
 class Seeded:
-    """Where random numbers begin."""
-
     seed: int = setting(
         1, "random seed of everything that is drawn: splits, initial weights, order, samples", at_least=0,
         at_most=LARGEST_SEED, affects=CHANCE)  # fmt: skip
 
 
-# ``weights`` is a value of its own, so nothing can stand below it.
+# ``weights`` is a plain value, so it cannot have nested keys.
 CHECKSUM = {"weights.checksum": "weights_checksum"}
 
 
 @dataclass
 class Settings:
-    """What every task and verb has.
+    """Settings of every task and verb.
 
     Attributes:
-        shorthands: other names of keys, such as ``output`` for ``output.folder``.
-        listed: keys of lists whose entries may be given with commas, without brackets.
+        shorthands: short names of keys, such as ``output`` for ``output.folder``.
+        listed: keys of lists that accept comma-separated entries without brackets.
     """
 
     shorthands: ClassVar[dict[str, str]] = {}
@@ -184,24 +176,24 @@ class Settings:
     launcher: LauncherSettings = field(default_factory=LauncherSettings)
 
     def problems(self) -> list[str]:
-        """Return everything missing or out of range, one sentence each."""
+        """Return everything missing, out of range or incompatible, one sentence each."""
         return declaration.problems(self) + arguments.problems(getattr(self, "model", {}))
 
     @property
     def tracking(self) -> Tracking:
-        """Return where the run is reported; nowhere unless the schema has it."""
+        """Return the tracking settings; tracking is off in schemas without them."""
         return self if isinstance(self, Tracking) else Tracking()
 
     @property
     def fault_tolerance(self) -> FaultTolerance:
-        """Return how the run survives faults; a run that is no training is never killed as hung."""
+        """Return the fault-tolerance settings; runs other than trainings are never killed as hung."""
         trainer = getattr(self, "trainer", None)
         return trainer if isinstance(trainer, FaultTolerance) else FaultTolerance(hang_minutes=0.0)
 
 
 @dataclass
 class TestData:
-    """Where data are now, and how much of them is used."""
+    """Location of the data, and how much of it is used."""
 
     root: str | None = setting(
         None, "folder, file or archive of the data; null means the zoo's cache, which is filled by download, or the "
@@ -214,7 +206,7 @@ class TestData:
 
 @dataclass
 class TrainingData(TestData):
-    """Where data to train on are, and how much of them is used."""
+    """Location of the training data, and how much of it is used."""
 
     name: str = setting("")
     train_limit: int | None = setting(
@@ -234,12 +226,12 @@ def run_setting() -> Any:
 
 
 def checksum_setting() -> Any:
-    """Declare the checksum of a file of weights."""
+    """Declare the checksum of a weights file."""
     return setting(None, "sha256 that the file of weights must have; weights.checksum= is the same", literal=True)
 
 
 def checksum_problem(value: str | None, weights: str) -> str | None:
-    """Return what is wrong with the checksum that weights must have, or None."""
+    """Return the problem of a checksum for weights, or None."""
     if value is None:
         return None
     if not re.fullmatch(r"[0-9a-f]{64}", value):

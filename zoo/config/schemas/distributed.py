@@ -7,7 +7,7 @@ from zoo.config.setting import PLACE, SPEED, setting
 
 @dataclass
 class Distributed:
-    """How one training runs on several processes, each of which takes its share of every batch."""
+    """How several processes share each batch of one training."""
 
     processes: int = setting(1, "number of processes that share each batch", at_least=1, at_most=1024, affects=SPEED)
     threads: int | None = setting(
@@ -24,13 +24,12 @@ class Distributed:
     )
 
     def checks(self) -> list[str | None]:
-        """Return what does not fit together, None for what does."""
         too_many = f"distributed.nodes must be at most distributed.processes, {self.processes}, got {self.nodes}"
         return [too_many if self.nodes > self.processes else None]
 
 
 @dataclass
 class Shareable:
-    """What trainings have that several processes can share."""
+    """Settings of trainings that several processes can share."""
 
     distributed: Distributed = field(default_factory=Distributed)

@@ -8,14 +8,14 @@ from zoo.config.schemas.classifiers import ClassifierConfig
 from zoo.config.schemas.common import CHECKSUM, Output, TestData
 from zoo.config.setting import OUTWARD, setting
 
-# By quantization: most difference of a probability, or of a color as a share of 255, and most changed answers in a
-# thousand. Eight bits move single probabilities far where the network is in doubt: changed answers tell more there.
+# By quantization: largest difference of a probability (or of a color as a share of 255), and most changed answers per
+# thousand. Eight bits change single uncertain probabilities a lot, so changed answers matter more there.
 TOLERANCES = {"none": (1e-4, 1.0), "float16": (0.02, 10.0), "dynamic": (0.5, 20.0), "int8": (0.5, 30.0)}
 
 
 @dataclass
 class ExportOutput(Output):
-    """Where the run folder and what is exported go."""
+    """Folders of the run and of the exported files."""
 
     folder: str | None = setting(
         None, "new folder for the exported files, also written output=FOLDER; null means export in the run folder",
@@ -55,14 +55,13 @@ class ExportConfig(ClassifierConfig):
     output: ExportOutput = field(default_factory=ExportOutput)
 
     def checks(self) -> list[str | None]:
-        """Return what is missing or does not fit together, None for what does."""
         missing = f"format is missing: give format={','.join(exporters.formats())}, or some of them"
         fits = exporters.problems("format", self.format, self.quantize) if self.quantize in TOLERANCES else []
         return [*super().checks(), *fits, None if self.format else missing]
 
     @property
     def tolerance(self) -> dict[str, float]:
-        """Return what is tolerated: ``difference`` and ``changed``."""
+        """Return the tolerances ``difference`` and ``changed``."""
         difference, changed = TOLERANCES[self.quantize]
         given = {"difference": self.max_difference, "changed": self.max_changed}
         usual = {"difference": difference, "changed": changed}

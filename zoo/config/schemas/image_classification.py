@@ -1,4 +1,4 @@
-"""Settings for training classifiers of images."""
+"""Settings for training image classifiers."""
 
 from dataclasses import dataclass, field
 from typing import Any, ClassVar
@@ -26,7 +26,7 @@ LAYOUTS = ("auto", "classes")
 
 @dataclass
 class FineTune:
-    """How to train a network that starts from trained weights."""
+    """How to train a network from trained weights."""
 
     head_epochs: int = setting(
         0, "passes over the training images, without augmentation, in which only the last layer learns", at_least=0,
@@ -51,7 +51,7 @@ class Freeze:
 
 @dataclass
 class Augment:
-    """How to alter images while training on them, differently each time."""
+    """Random augmentation of training images."""
 
     flip: bool = setting(False, "mirror every other image, left to right")
     crop: float = setting(
@@ -71,7 +71,7 @@ class Augment:
 
 @dataclass
 class DataSettings(TrainingData):
-    """What can be set of a data set of images; the rest of its row is fixed."""
+    """The settable fields of an image data set; the rest of its row is fixed."""
 
     name: str = setting("auto")
     test: float = setting(
@@ -95,7 +95,7 @@ class DataSettings(TrainingData):
 
 @dataclass
 class TrainConfig(Seeded, Shareable, Tracking, Settings):
-    """Settings of ``train`` for a classifier of images."""
+    """Settings of ``train`` for an image classifier."""
 
     shorthands: ClassVar[dict[str, str]] = CHECKSUM
 
@@ -114,7 +114,6 @@ class TrainConfig(Seeded, Shareable, Tracking, Settings):
     output: TrainingOutput = field(default_factory=TrainingOutput)
 
     def checks(self) -> list[str | None]:
-        """Return what does not fit together, None for what does."""
         checksum = checksum_problem(self.weights_checksum, self.weights)
         return [self._size_check(), self._epochs_check(), self._placement_check(), checksum]
 

@@ -9,8 +9,6 @@ from zoo.config.setting import like, setting
 
 @dataclass
 class LanguageData(TextData):
-    """One long text."""
-
     name: str = setting("", choices=("text_file",))
     tokenizer: str = like(TextData, "tokenizer", default="characters")
     lowercase: bool = like(TextData, "lowercase", default=False)
@@ -45,7 +43,6 @@ class GenerateConfig(Seeded, Settings):
         at_least=1e-6, at_most=1)  # fmt: skip
 
     def checks(self) -> list[str | None]:
-        """Return what is missing or does not fit together, None for what does."""
         return [
             None if self.run else MISSING_RUN,
             "input= measures a text, prompt= begins one: give one" if self.input and self.prompt else None,

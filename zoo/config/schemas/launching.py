@@ -1,4 +1,4 @@
-"""Where runs are executed: on this machine, or by an engine on others."""
+"""Where runs are executed: on this machine, or on others through an engine."""
 
 import pkgutil
 from dataclasses import dataclass
@@ -7,12 +7,11 @@ from zoo.config.setting import OUTWARD, PLACE, SPEED, setting
 from zoo.core.paths import PACKAGE
 
 FOLDERS = [str(PACKAGE / "execution" / "launchers")]
-# Modules of the folder of launchers that start nothing.
+# Modules in the folder of launchers that are not launchers.
 _PARTS = ("commands",)
 
 
 def launcher_names() -> list[str]:
-    """Return the names of all launchers."""
     return sorted(module.name for module in pkgutil.iter_modules(FOLDERS) if module.name not in _PARTS)
 
 

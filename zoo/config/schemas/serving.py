@@ -1,4 +1,4 @@
-"""Settings of ``serve``: those of the server, and which of them belong to which model."""
+"""Settings of ``serve``: those of the server, and those of each model."""
 
 import dataclasses
 import re
@@ -19,8 +19,6 @@ NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,63}")
 
 @dataclass(frozen=True)
 class ServeConfig:
-    """Settings of a server."""
-
     host: str = setting("127.0.0.1", "address to listen on; 127.0.0.1 is reached from this computer only")
     port: int = setting(8000, "TCP port; 0 takes a free one", at_least=0, at_most=65_535)
     token: str = setting(
@@ -51,15 +49,14 @@ class ServeConfig:
 
     @property
     def is_loopback(self) -> bool:
-        """Return whether only this computer reaches the server."""
+        """Return True if the server can be reached from this computer only."""
         return self.host in LOOPBACK or bool(re.fullmatch(r"127\.\d+\.\d+\.\d+", self.host))
 
     def problems(self) -> list[str]:
-        """Return everything out of range, one sentence each."""
+        """Return everything out of range or incompatible, one sentence each."""
         return setting_problems(self)
 
     def checks(self) -> list[str | None]:
-        """Return what does not fit together, None for what does."""
         less = f"max_pending_mb must be at least max_body_mb, {self.max_body_mb:g}, got {self.max_pending_mb!r}"
         return [self._token_problem(), less if self.max_pending_mb < self.max_body_mb else None]
 
@@ -72,15 +69,13 @@ class ServeConfig:
 
 
 def take_apart(words: list[str]) -> tuple[ServeConfig, list[Overrides]]:
-    """Tell the settings of the server from those of its models, which begin with ``run=`` or ``model=`` each.
+    """Split ``key=value`` words into settings of the server and of each model.
 
-    The file of a model of one's own, ``model=FILE.py``, belongs to the ``run=`` before it.
-
-    Args:
-        words: ``key=value`` as on the command line.
+    The settings of a model begin with ``run=`` or ``model=``. A user's own model file, ``model=FILE.py``, belongs to
+    the preceding ``run=``.
 
     Returns:
-        The settings of the server, wherever they stand; and for each model its own, as for ``infer``.
+        The settings of the server, from any position; and those of each model, as for ``infer``.
     """
     kinds = {field.name: type(field.default) for field in dataclasses.fields(ServeConfig)}
     values: dict[str, Any] = {}

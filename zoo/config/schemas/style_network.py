@@ -25,8 +25,6 @@ MAX_CROPS = 256
 
 @dataclass
 class StyleTrainer:
-    """How to train a feed-forward style network."""
-
     steps: int = like(TextTrainer, "steps", default=2000)
     report: int = setting(
         100, "steps between two reports; each stores the current weights and a sample", at_least=1, at_most=100_000
@@ -40,7 +38,6 @@ class StyleTrainer:
     checkpoint_minutes: float = like(FaultTolerance, "checkpoint_minutes", default=STYLE_CHECKPOINT_MINUTES)
 
     def checks(self) -> list[str | None]:
-        """Return what does not fit, None for what does."""
         cycle = "trainer.schedule must be constant or cosine for a style network, got 'one_cycle'"
         crops = f"trainer.batch_size must be at most {MAX_CROPS} for a style network, got {self.batch_size}"
         return [
@@ -72,13 +69,12 @@ class StyleNetworkConfig(Features, Seeded, Shareable, Settings):
     output: TrainingOutput = field(default_factory=TrainingOutput)
 
     def problems(self) -> list[str]:
-        """Return everything missing or out of range, one sentence each."""
+        """Return everything missing, out of range or incompatible, one sentence each."""
         if self.model["name"] == ANY:
             return [f"{ANY} is used as it was published; train style_transfer/fast"]
         return super().problems()
 
     def checks(self) -> list[str | None]:
-        """Return what does not fit, None for what does."""
         edge = self.model["kernel_size"]
         return [f"model.kernel_size must be odd, got {edge}" if edge % 2 == 0 else None]
 
@@ -107,13 +103,12 @@ class RestyleConfig(Painting, Settings):
     )
 
     def checks(self) -> list[str | None]:
-        """Return what is missing or does not fit together, None for what does."""
         missing = "input is missing: give input=IMAGE, or a folder of images"
         return [None if self.input else missing, *(self._any_checks() if self.takes_any else self._fast_checks())]
 
     @property
     def takes_any(self) -> bool:
-        """Whether the network takes any painting."""
+        """Return True if the network accepts any painting."""
         return self.model.get("name") == ANY
 
     def _fast_checks(self) -> list[str | None]:

@@ -16,13 +16,13 @@ from zoo.config.setting import OUTWARD, SPEED, like, setting
 PIXEL_OPTIMIZERS = ("lbfgs", "adam")
 COLORS = ("style", "content")
 MAX_STYLES = 8
-# A step and a checkpoint of style transfer take little: less is lost with one every minute.
+# Steps and checkpoints of style transfer are short, so a checkpoint every minute costs little.
 STYLE_CHECKPOINT_MINUTES = 1.0
 
 
 @dataclass
 class LossWeights:
-    """Weights of the losses. Style is 1 with nothing of the painting, content 1 with nothing of the photo."""
+    """Weights of the losses. Style is 1 without any of the painting, content 1 without any of the photo."""
 
     style: float = setting(1.0, "weight of the style loss", at_least=0, at_most=1e9)
     content: float = setting(0.05, "weight of the content loss", at_least=0, at_most=1e9)
@@ -33,7 +33,7 @@ class LossWeights:
 
 @dataclass
 class Layers:
-    """Which layers of the feature network are compared; empty means the usual ones, as far as the weights reach."""
+    """The compared layers of the feature network; empty means the usual ones, as far as the weights reach."""
 
     style: list[str] = setting([], "names of the layers for the style; [] means the usual ones")
     content: list[str] = setting([], "names of the layers for the content; [] means the usual ones")
@@ -41,7 +41,7 @@ class Layers:
 
 @dataclass
 class Painting:
-    """Paintings, and how a result is written."""
+    """The paintings, and how the result is written."""
 
     style: str | None = setting(
         None, "the painting; null means one that the zoo includes, but style_transfer/any needs one", literal=True
@@ -55,7 +55,6 @@ class Painting:
     overwrite: bool = setting(False, "replace files of save that exist", affects=OUTWARD)
 
     def style_checks(self) -> list[str | None]:
-        """Return what does not fit together of the paintings, None for what does."""
         count, weights = len(self.styles) or 1, self.style_weights
         bad = bool(weights) and (min(weights) < 0 or not 0 < sum(weights) < math.inf)
         return [
@@ -113,7 +112,6 @@ class StyleConfig(Painting, Features, Seeded, Settings):
     checkpoint_minutes: float = like(FaultTolerance, "checkpoint_minutes", default=STYLE_CHECKPOINT_MINUTES)
 
     def checks(self) -> list[str | None]:
-        """Return what does not fit together, None for what does."""
         count = len(self.styles) or 1
         wrong_masks = f"masks must be one for each style, {count}, got {len(self.masks)}"
         nothing = "strength.style and strength.content are both 0: there is nothing to optimize"

@@ -26,8 +26,6 @@ MISSING_RUN = "run is missing: give run=RUN_FOLDER, run=last, or model=NAME weig
 
 @dataclass
 class TextTrainer(Trainer):
-    """How to train on texts."""
-
     steps: int = setting(
         250, "optimizer steps of an epoch of a language model, which draws its texts at random; of a style network, "
         "of the whole training", at_least=1, at_most=10_000_000)  # fmt: skip
@@ -47,7 +45,7 @@ class TextTrainer(Trainer):
 
 @dataclass
 class TextData(TrainingData):
-    """How texts are read and cut into tokens."""
+    """How texts are read and tokenized."""
 
     encoding: str = setting(
         "auto", "encoding of the files; auto detects it, and reports an encoding other than UTF-8"
@@ -66,8 +64,6 @@ def _delimiter(value: str) -> str | None:
 
 @dataclass
 class LabelledData(TextData):
-    """Texts with classes."""
-
     name: str = setting("", choices=LABELLED)
     classes: list[str] = setting([], "class folders or labels to use; [] uses all")
     text_column: str = setting(
@@ -93,14 +89,13 @@ class LabelledData(TextData):
     fold: int = setting(0, "cross-validation part to test on, from 0 on", at_least=0, at_most=999)
 
     def checks(self) -> list[str | None]:
-        """Return what does not fit together, None for what does."""
         late = f"data.fold must be from 0 to {self.folds - 1} with data.folds={self.folds}, got {self.fold}"
         return [_delimiter(self.delimiter), late if self.fold >= self.folds else None]
 
 
 @dataclass
 class TextTraining(Seeded, Shareable, Tracking, Settings):
-    """Settings that text classifiers and language models are trained with."""
+    """Settings for training text classifiers and language models."""
 
     model: Arguments = field(default_factory=dict)
     data: TextData = field(default_factory=TextData)
@@ -113,7 +108,6 @@ class TextTraining(Seeded, Shareable, Tracking, Settings):
     output: TrainingOutput = field(default_factory=TrainingOutput)
 
     def checks(self) -> list[str | None]:
-        """Return what is wrong with the weights, None if nothing is."""
         known = self.weights in ("none", "zoo") or self.weights.startswith("zoo/")
         return [None if known else f"weights must be zoo, zoo/NAME or none, got {self.weights!r}"]
 
@@ -145,7 +139,6 @@ class TextReading(TestData):
     lines: bool | None = setting(None, "one text a line; null: as in training for a file, yes for standard input")
 
     def checks(self) -> list[str | None]:
-        """Return what is wrong with the delimiter, None if nothing is."""
         return [None if self.delimiter is None else _delimiter(self.delimiter)]
 
 
@@ -161,6 +154,5 @@ class TextInferConfig(Settings):
     batch_size: int = setting(64, "texts at a time", at_least=1, at_most=65_536)
 
     def checks(self) -> list[str | None]:
-        """Return what is missing, None for what is not."""
         missing = 'input is missing: give input="a sentence", a .txt, .csv or .tsv file, -, or input=test'
         return [None if self.run else MISSING_RUN, None if self.input else missing]
