@@ -1,1 +1,1 @@
-"""What the user types and reads: parse the command line, print results, report errors in one place."""
+"""The command line: parse it, print results, and report errors in one place."""

@@ -14,13 +14,13 @@ Rows = list[dict[str, str]]
 
 
 def read_yaml(path: Path) -> dict[str, Any]:
-    """Return the content of a YAML file of zoo's own."""
+    """Return the content of one of the zoo's own YAML files."""
     content: dict[str, Any] = row_files.read_yaml(path) or {}
     return content
 
 
 def models() -> Rows:
-    """Return one row for each model."""
+    """Return one row per model."""
     rows = []
     for name in config_files.options("model"):
         settings = arguments.plain(arguments.row_of(name))
@@ -31,7 +31,7 @@ def models() -> Rows:
 
 
 def backends() -> Rows:
-    """Return one row for each backend."""
+    """Return one row per backend."""
     rows = []
     for name in config_files.options("backend"):
         row = read_yaml(paths.CONFIGS / "backend" / f"{name}.yaml")
@@ -45,7 +45,7 @@ def backends() -> Rows:
 
 
 def stack_rows() -> Rows:
-    """Return one row for each stack, with its platforms and the evidence that it works."""
+    """Return one row per stack, with its platforms and the evidence that it works."""
     rows = []
     for stack in stacks.load_all():
         platforms = [
@@ -60,7 +60,7 @@ def stack_rows() -> Rows:
 
 
 def recipes() -> Rows:
-    """Return one row for each recipe and each recorded training without one, with the evidence that it works."""
+    """Return one row per recipe, and per recorded training without a recipe, with the evidence that it works."""
     files = {path for path in paths.RECIPES.glob("*/**/*.yaml") if not path.is_relative_to(paths.STACKS)}
     named = {(path.parent.relative_to(paths.RECIPES).as_posix(), path.stem) for path in files}
     rows = []
@@ -74,7 +74,7 @@ def recipes() -> Rows:
 
 
 def weights() -> Rows:
-    """Return one row for each trained network that comes with the zoo."""
+    """Return one row per bundled trained network."""
     rows = []
     for network in zoo_networks.load_all():
         card = network.card

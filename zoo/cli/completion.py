@@ -1,11 +1,11 @@
-"""Complete command lines: what may stand in the place of a word that is not finished."""
+"""Complete the last, unfinished word of a command line."""
 
 import argparse
 from collections.abc import Iterator
 
 from zoo.cli import parser as command_line
 
-# What the shells source; each asks for candidates with the words so far and offers files where there are none.
+# The scripts for shells; each asks for candidates with the words so far, and offers files if there are none.
 BASH = """\
 _zoo_words() {
     local IFS=$'\\n' line="${COMP_LINE:0:COMP_POINT}" skip="$1"
@@ -55,15 +55,15 @@ for program in python python3
 end
 """
 SCRIPTS = {"bash": BASH, "zsh": ZSH, "fish": FISH}
-# Verbs whose settings are those of another.
+# Verbs that share the settings of another verb.
 SETTINGS_OF = {"tune": "train", "validate": "train", "serve": "infer"}
 
 
 def candidates(words: list[str]) -> list[str]:
-    """Return what may stand in the place of the last word.
+    """Return candidates for the last word, which is unfinished or empty.
 
     Args:
-        words: after the name of the program; the last one is not finished, and empty where it is not begun.
+        words: after the name of the program.
     """
     *before, last = words or [""]
     return sorted(word for word in dict.fromkeys(_possible(before, last)) if word.startswith(last))
@@ -88,13 +88,13 @@ def _possible(before: list[str], last: str) -> Iterator[str]:
 
 
 def _actions(parser: argparse.ArgumentParser) -> dict[str, argparse.ArgumentParser]:
-    """Return the verbs, or the actions of a verb, with the parser of each."""
+    """Return the parsers of the verbs, or of a verb's actions, by name."""
     nested = [action for action in parser._actions if isinstance(action, argparse._SubParsersAction)]
     return dict(nested[0].choices) if nested else {}
 
 
 def _choices(parser: argparse.ArgumentParser, before: list[str]) -> Iterator[str]:
-    """Yield the values of the option that was just named, or those of the first words that are no options."""
+    """Yield the choices of the preceding option, or of the positional arguments."""
     for action in parser._actions:
         is_meant = before[-1] in action.option_strings if before else not action.option_strings
         if is_meant and action.choices:
@@ -102,7 +102,7 @@ def _choices(parser: argparse.ArgumentParser, before: list[str]) -> Iterator[str
 
 
 def _settings(verb: str, before: list[str], last: str) -> Iterator[str]:
-    """Yield groups and keys, or the values of the one that is being set."""
+    """Yield groups and keys, or the values of the key that is being set."""
     from zoo.config import config_files, setting
     from zoo.tasks import discovery
 

@@ -17,13 +17,13 @@ from zoo.environments.selection import Candidate
 from zoo.environments.stacks import Stack
 
 MB = 10**6
-# Downloads and byte code come on top of what a built environment takes.
+# Downloads and byte code need space on top of the built environment.
 ROOM = 2
 
 
 @dataclasses.dataclass(frozen=True)
 class BackendRow:
-    """A backend on this machine; ``stack`` is None where it cannot be used, and ``why`` says why or why not."""
+    """A backend on this machine; ``stack`` is None if it is not usable, and ``why`` gives the reason either way."""
 
     name: str
     usable: bool
@@ -39,7 +39,7 @@ class BackendRow:
 
 @dataclasses.dataclass(frozen=True)
 class Network:
-    """Whether the package registry answers; ``checked`` is False where no registry is configured."""
+    """Whether the package registry answers; ``checked`` is False if no registry is configured."""
 
     checked: bool
     host: str = ""
@@ -89,7 +89,7 @@ def _fields(row: Interpreter | Broken) -> dict[str, str]:
 
 
 def examine() -> Report:
-    """Look at everything a run depends on. Builds, downloads and changes nothing."""
+    """Examine everything that a run depends on, without building, downloading or changing anything."""
     here = machine.probe()
     available = {stack.name: stack for stack in stacks.load_all()}
     candidates = {row.name: selection.evaluate(row, here, available) for row in selection.load_all()}
@@ -174,13 +174,13 @@ def _advice(
     working: list[Interpreter],
     free: int,
 ) -> str:
-    """Return the command to run next, or what to do before."""
+    """Return the command to run next, or what to do first."""
     training = [candidate for candidate in usable if candidate.backend.trains]
     if not training:
         nothing = "no backend works here yet: use zoo on Linux or on a Mac"
         return str(selection.best_update(here, available) or nothing)
     stack = training[0].stack
-    assert stack is not None  # noqa: S101  (usable means that there is one)
+    assert stack is not None  # noqa: S101  (a usable backend has a stack)
     if free < ROOM * stack.size_mb * MB:
         need = _mb(ROOM * stack.size_mb * MB)
         return f"make room, stack {stack.name} takes up to {need}; or keep it elsewhere: export ZOO_CACHE=FOLDER"
@@ -192,7 +192,7 @@ def _advice(
 
 def _has_python(version: str, arch: str, working: list[Interpreter]) -> bool:
     number = version_numbers(version)
-    if number[:2] >= interpreters.UV_OLDEST:  # fetched when it is needed
+    if number[:2] >= interpreters.UV_OLDEST:  # downloaded when needed
         return True
     return any(version_numbers(row.version)[:2] == number[:2] and row.arch == arch for row in working)
 
@@ -231,7 +231,7 @@ def _environment_line(row: store.EnvironmentInfo) -> str:
 
 
 def _check_lines(checks: list[surroundings.Check]) -> list[str]:
-    """One line for each thing that means something, and one that names the rest."""
+    """Return one line per finding, and one that lists the unremarkable checks."""
     lines = [f"{row.name}: {row.seen}: {row.meaning}" for row in checks if row.meaning]
     well = ", ".join(f"{row.name} ({row.seen})" for row in checks if not row.meaning)
     return [*lines, f"nothing to say of {well}"] if well else lines

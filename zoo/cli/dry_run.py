@@ -1,4 +1,4 @@
-"""Plan a run: every step with its paths and versions, without doing it."""
+"""Plan a run: list every step with its paths and versions, without executing it."""
 
 import dataclasses
 from pathlib import Path
@@ -21,8 +21,7 @@ def lines(verb: str, overrides: Overrides, capture: Path | None = None) -> list[
 
     Args:
         verb: ``train`` or ``infer``.
-        overrides: of the command.
-        capture: a captured machine instead of this one, see :func:`zoo.environments.machine.from_capture`.
+        capture: a captured machine to plan for, see :func:`zoo.environments.machine.from_capture`.
     """
     here = machine.probe() if capture is None else machine.from_capture(capture)
     reference = references.chosen(overrides)
@@ -57,7 +56,7 @@ def lines(verb: str, overrides: Overrides, capture: Path | None = None) -> list[
 
 
 def _checked(command: Command[Any], overrides: Overrides) -> tuple[context.RunContext[Any] | None, list[str]]:
-    """Run a command up to where it would begin; return its context, and what could not be checked yet."""
+    """Run a command until its work would begin; return its context, and what could not be checked yet."""
     with planning.planning():
         try:
             command.run(overrides)
@@ -67,7 +66,7 @@ def _checked(command: Command[Any], overrides: Overrides) -> tuple[context.RunCo
 
 
 def _set_by(composed: compose.Composed[Settings]) -> list[str]:
-    """Return the values that differ from the defaults, a line for what set them."""
+    """Return the values that differ from the defaults, one line per origin."""
     values = dict(leaves(dataclasses.asdict(composed.settings)))
     lines: dict[str, list[str]] = {}
     for key, layer in composed.set_by.items():

@@ -1,4 +1,4 @@
-"""The verbs that make a run folder: a table of them, their options, sweeps, and the printing of results."""
+"""The verbs that create run folders: their table and options, sweeps, and the output of results."""
 
 import argparse
 import functools
@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from zoo.config.overrides import Overrides
     from zoo.runs.result import Run
 
-# What each does, and the groups of settings that its help lists.
+# The summary of each verb, and the groups of settings that its help lists.
 VERBS = {
     "train": ("train a model and write a run folder", ("model", "backend", "data", "preset")),
     "infer": ("predict with a trained run or with published weights, on any stack", ("model", "backend")),
@@ -32,7 +32,6 @@ VERBS = {
 
 
 def add_parsers(verbs: "Verbs") -> None:
-    """Declare the verbs."""
     for verb, (words, groups) in VERBS.items():
         parser = add_verb(verbs, verb, functools.partial(run, verb), words)
         add_overrides(parser, groups)
@@ -40,14 +39,13 @@ def add_parsers(verbs: "Verbs") -> None:
 
 
 def add_overrides(parser: CommandParser, groups: tuple[str, ...]) -> None:
-    """Add the settings, whose groups are listed at the end of the help text, and --multirun."""
+    """Add --multirun and the settings; the end of the help text lists their groups."""
     parser.end_of_help = lambda: _groups(groups)
     parser.add_argument("overrides", nargs="*", metavar="KEY=VALUE", help="settings; `python -m zoo help` lists them")
     parser.add_argument("-m", "--multirun", action="store_true", help="run every combination of KEY=A,B,...")
 
 
 def _add_options(parser: CommandParser) -> None:
-    """Add the options that show a run before it starts, and --json."""
     parser.add_argument("--cfg", choices=["job"], help="print the composed settings and exit")
     parser.add_argument(
         "--dry-run",
@@ -67,7 +65,7 @@ def _groups(groups: tuple[str, ...]) -> str:
 
 
 def run(verb: str, parsed: argparse.Namespace) -> int:
-    """Run a verb as its options say, and return the exit code."""
+    """Run a verb with its options, and return the exit code."""
     if parsed.machine and not parsed.dry_run:
         raise ZooError("--machine describes another machine, where nothing can be run", "Add --dry-run.")
     from zoo.config import hydra_words

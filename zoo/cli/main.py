@@ -1,4 +1,4 @@
-"""Run one command line. This is the one place where errors are caught."""
+"""Run one command line. Errors are caught only here."""
 
 import errno
 import os
@@ -14,7 +14,7 @@ CHECK_PATHS = "Check the paths in the command."
 
 
 def main(arguments: list[str] | None = None) -> int:
-    """Run one command and return its exit code: 0, 1 (an error of the user's), 3 (a bug in zoo), 130 (Ctrl-C)."""
+    """Run one command; return 0, 1 (an error that the user can fix), 3 (a bug in zoo) or 130 (Ctrl-C)."""
     if arguments is None:
         python_path.put_last()
         processes.end_with_starter()
@@ -29,7 +29,7 @@ def main(arguments: list[str] | None = None) -> int:
         console.say("\nInterrupted.")
         return INTERRUPTED
     except BrokenPipeError:
-        # The reader of our output is gone (`| head`); Python would complain once more while closing it.
+        # The reader of our output is gone (`| head`); Python would report it again when closing the stream.
         sys.stderr.close()
         return 1
     except Exception as error:
@@ -41,7 +41,7 @@ def main(arguments: list[str] | None = None) -> int:
 
 
 def _system_error(error: Exception) -> ZooError | None:
-    """Describe an error that any command may meet: a full disk or an impossible path; None for all others."""
+    """Describe an error that any command can raise, such as a full disk or an invalid path; None for others."""
     if isinstance(error, OSError) and error.errno in NO_ROOM:
         place = error.filename or "where the output goes"
         return ZooError(f"Cannot write: {error.strerror} ({place})", "Free disk space there.")
@@ -63,7 +63,7 @@ def _is_cwd_gone() -> bool:
 
 
 def _bug(error: Exception) -> int:
-    """Report a bug in zoo, and keep the traceback in a file."""
+    """Report a bug in zoo, and save the traceback to a file."""
     import tempfile
     import traceback
 

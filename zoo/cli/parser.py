@@ -1,4 +1,4 @@
-"""Build the parser of the command line from the modules in `commands/`, with the standard library only."""
+"""Build the command-line parser from the modules in `commands/`, with the standard library only."""
 
 import argparse
 import re
@@ -32,7 +32,7 @@ examples:
 
 
 class CommandParser(argparse.ArgumentParser):
-    """Report a wrong word like every other error; write the end of the help text only when it is shown."""
+    """A parser that reports invalid words as a ZooError and builds the end of the help text on demand."""
 
     end_of_help: Callable[[], str] | None = None
 
@@ -58,7 +58,7 @@ class _Version(argparse.Action):
 
 
 def parse(arguments: list[str] | None) -> argparse.Namespace:
-    """Parse the command line. Settings may stand on both sides of options, which plain argparse does not accept."""
+    """Parse the command line; unlike plain argparse, accept settings before and after options."""
     parser = build()
     parsed, rest = parser.parse_known_args(arguments)
     if rest and (not hasattr(parsed, "overrides") or any(word.startswith("-") for word in rest)):
@@ -107,7 +107,7 @@ def add_verb(verbs: "Verbs", name: str, run: "Run | None", summary: str, **optio
 
 
 def add_actions(parser: CommandParser) -> "Verbs":
-    """Let a verb have actions of its own, such as `env list`."""
+    """Give a verb actions, such as `env list`."""
     return parser.add_subparsers(metavar="ACTION", required=True)
 
 

@@ -1,4 +1,4 @@
-"""Let the zoo's own libraries come before those of ``PYTHONPATH``, which belong to other projects."""
+"""Give the zoo's own libraries precedence over ``PYTHONPATH``, which belongs to other projects."""
 
 import os
 import sys
@@ -10,7 +10,7 @@ PACKAGE = Path(__file__).resolve().parents[1]
 def put_last() -> None:
     """Move the folders of ``PYTHONPATH`` to the end of the search path, for this process and its children.
 
-    They stay on it, since some systems provide libraries that way; and the one that holds the zoo stays first.
+    They remain on it, because some systems provide libraries that way; the folder of the zoo stays first.
     """
     given = [os.path.abspath(entry) for entry in os.environ.pop("PYTHONPATH", "").split(os.pathsep) if entry]
     if str(PACKAGE.parent) in given:

@@ -17,7 +17,7 @@ from zoo.tasks import discovery
 
 @dataclass(frozen=True)
 class _Use:
-    """A setting as one command has it."""
+    """A setting of one command."""
 
     verb: str
     task: str
@@ -49,7 +49,7 @@ def _benches() -> list[Command[Any]]:
 
 
 def _settings() -> dict[str, dict[str, list[_Use]]]:
-    """Return every use of every setting by group, which is the defaults file for keys without one, and by key."""
+    """Return every use of every setting, by group (the defaults file for keys without one) and by key."""
     groups: dict[str, dict[str, list[_Use]]] = {}
     schemas: list[tuple[str, str, str, type]] = [
         (each.verb, each.task, each.file, each.schema) for each in discovery.commands()
@@ -70,7 +70,6 @@ def _default(value: Any) -> str:
 
 
 def _lines(keys: dict[str, list[_Use]]) -> list[str]:
-    """Describe the settings of a group, one line each."""
     having = {(use.verb, use.task) for uses in keys.values() for use in uses}
     described = []
     for key, uses in keys.items():
@@ -88,7 +87,7 @@ def _valid(declared: Setting) -> str:
 
 
 def _where(uses: list[_Use], usual: str, having: set[tuple[str, str]]) -> Iterator[str]:
-    """Say which tasks of a group lack a setting, and which have another default."""
+    """Yield which tasks of a group lack a setting, and which have another default."""
     pairs = {(use.verb, use.task) for use in uses}
     lacking = having - pairs
     if lacking:
@@ -100,7 +99,7 @@ def _where(uses: list[_Use], usual: str, having: set[tuple[str, str]]) -> Iterat
 
 
 def _names(pairs: set[tuple[str, str]], having: set[tuple[str, str]]) -> str:
-    """Name commands: by their task alone where there is one verb, by their verb where all of its tasks are meant."""
+    """Name commands: by task if there is only one verb, by verb if all of its tasks are included."""
     if len({verb for verb, _ in having}) == 1:
         return ", ".join(sorted(task for _, task in pairs))
     whole = {verb for verb, _ in pairs if {pair for pair in having if pair[0] == verb} <= pairs}
@@ -108,7 +107,7 @@ def _names(pairs: set[tuple[str, str]], having: set[tuple[str, str]]) -> str:
 
 
 def _model(name: str) -> list[str]:
-    """Describe a model: one of the zoo, or a file of the user's own, which is read and not executed."""
+    """Describe a bundled model, or a user's model file, which is parsed and not executed."""
     if model_files.is_named(name):
         row = model_files.read(name).row()
         settings = [f"  model.{key}={value}" for key, value in config_files.model_arguments(row).items()]
@@ -141,7 +140,7 @@ def _options(group: str, names: list[str]) -> list[str]:
 
 
 def _comment(path: Path) -> str:
-    """Return the comment lines of a file, without Hydra's own one."""
+    """Return the comment lines of a file, without Hydra's @package line."""
     comments = [
         line.lstrip("# ").strip() for line in path.read_text(encoding="utf-8").splitlines() if line[:1] == "#"
     ]

@@ -1,4 +1,4 @@
-"""What `run` and `kernel install` have in common: the words that choose a stack and what is added to it."""
+"""Options that `run` and `kernel install` share: the stack, and packages added to it."""
 
 from typing import TYPE_CHECKING
 
@@ -13,7 +13,7 @@ SETTINGS = ("backend", "stack", "backend.probes")
 
 
 def setting(word: str) -> tuple[str, str]:
-    """Take a word such as ``stack=torch`` apart."""
+    """Split a word such as ``stack=torch`` into key and value."""
     key, _, value = word.partition("=")
     if key not in SETTINGS:
         raise unknown("setting here", key, list(SETTINGS))
@@ -23,7 +23,7 @@ def setting(word: str) -> tuple[str, str]:
 
 
 def requested(packages: list[str], files: list[str]) -> "list[Requirement]":
-    """Return the packages that are asked for by name and by files."""
+    """Return the packages requested by name and by files."""
     from zoo.core.paths import user_path
     from zoo.environments import requirements
 

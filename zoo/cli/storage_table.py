@@ -1,4 +1,4 @@
-"""Print what is stored, with its size."""
+"""Print stored items with their sizes."""
 
 from typing import TYPE_CHECKING
 
@@ -7,7 +7,7 @@ from zoo.core import console
 if TYPE_CHECKING:
     from zoo.runs.storage import StoredItem
 
-# Rows of a table of runs: to read all of many thousands takes seconds, and nobody looks at them.
+# Most rows in a table of runs; reading many thousands takes seconds.
 NEWEST = 100
 
 
@@ -25,6 +25,6 @@ def show(title: str, rows: "list[StoredItem]", as_json: bool) -> None:
 
 
 def say_left_out(total: int, shown: int) -> None:
-    """Say how many runs a table leaves out, if any."""
+    """Print how many runs a table leaves out, if any."""
     if shown < total:
         console.say(f"{total - shown:,} of {total:,} runs are left out; --all shows them")

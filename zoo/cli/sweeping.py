@@ -12,7 +12,7 @@ if TYPE_CHECKING:
 
 
 def is_meant(overrides: "Overrides") -> bool:
-    """Whether a command without -m is about a sweep: one to go on with, or one run that is executed elsewhere."""
+    """Return True if a command without -m resumes a sweep, or executes its one run elsewhere."""
     from zoo.tasks import sweeps
 
     return sweeps.named(overrides) is not None or sweeps.is_elsewhere(overrides)
@@ -24,11 +24,9 @@ def run(
     shown: "Callable[[Run], int]",
     as_json: bool,
 ) -> int:
-    """Begin a sweep or go on with one, print its table, and return the exit code.
+    """Start or resume a sweep, print its table, and return the exit code.
 
     Args:
-        verb: of the runs.
-        overrides: of the command.
         shown: prints a run that ended in this process.
         as_json: print the record of each run instead of the table.
     """

@@ -1,1 +1,1 @@
-"""One module a verb: `add_parser` declares it, `run` does it. Their tops import the standard library only."""
+"""One module per verb: `add_parser` declares it, `run` executes it. Top-level imports are standard library only."""

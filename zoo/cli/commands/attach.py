@@ -1,4 +1,4 @@
-"""`zoo attach`: watch a run that is in progress elsewhere."""
+"""`zoo attach`: watch a run of another process."""
 
 import argparse
 from pathlib import Path
@@ -12,7 +12,6 @@ if TYPE_CHECKING:
 
 
 def add_parser(verbs: "Verbs") -> None:
-    """Declare the verb."""
     parser = add_verb(verbs, "attach", run, "watch a run that is in progress elsewhere")
     parser.add_argument("run_folder", metavar="RUN", help="a run folder, or last: the newest one under --root")
     parser.add_argument("--root", metavar="FOLDER", default="runs", help="the folder with all run folders")

@@ -13,7 +13,6 @@ if TYPE_CHECKING:
 
 
 def add_parser(verbs: "Verbs") -> None:
-    """Declare the verb and its actions."""
     actions = add_actions(add_verb(verbs, "cache", None, "list and remove cached files other than environments"))
     add_json(add_verb(actions, "list", run, "list the parts of the cache and their sizes"))
     remove = add_verb(actions, "remove", _remove, "remove the named parts of the cache")

@@ -1,4 +1,4 @@
-"""`zoo certify`: try all that the zoo does on every backend of this machine, and leave evidence."""
+"""`zoo certify`: try every feature of the zoo on every backend of this machine, and write evidence."""
 
 import argparse
 from pathlib import Path
@@ -24,7 +24,6 @@ SETTINGS = {
 
 
 def add_parser(verbs: "Verbs") -> None:
-    """Declare the verb."""
     parser = add_verb(
         verbs, "certify", run, "try all of the zoo on this machine; leave a page and a file of evidence"
     )
@@ -39,7 +38,7 @@ def add_parser(verbs: "Verbs") -> None:
 
 
 def run(parsed: argparse.Namespace) -> int:
-    """Certify; return 0 where every step passed, 1 where one failed."""
+    """Certify; return 0 if every step passed, 1 otherwise."""
     from zoo.certification import results, session
 
     chosen = _settings(parsed.overrides)
@@ -62,7 +61,7 @@ def run(parsed: argparse.Namespace) -> int:
 
 
 def _mode(parsed: argparse.Namespace, chosen: dict[str, str]) -> str:
-    """Return what is to be done: quick, whole, or a search; raise where settings of a search have none."""
+    """Return the mode: quick, whole, or a search; raise an error if settings of a search are given without one."""
     from zoo.certification import results, steps
 
     if not parsed.tune:
@@ -103,7 +102,7 @@ def _list(mode: str, backend: str | None, stack: str) -> int:
 
 
 def _leave(folder: Path, state: "Certification") -> None:
-    """Write page and archive into the working folder, and say what is in them and what to do with them."""
+    """Write page and archive into the working folder, and print their content and what to do with them."""
     from zoo.certification import archive
     from zoo.certification.privacy import Cleaner
 

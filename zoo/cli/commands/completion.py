@@ -1,4 +1,4 @@
-"""`zoo completion`: what makes a shell complete verbs, options, groups and keys."""
+"""`zoo completion`: shell completion of verbs, options, groups and keys."""
 
 import argparse
 from typing import TYPE_CHECKING
@@ -17,7 +17,6 @@ EXAMPLES = """\
 
 
 def add_parser(verbs: "Verbs") -> None:
-    """Declare the verb."""
     parser = add_verb(verbs, "completion", run, "print what makes a shell complete commands", epilog=EXAMPLES)
     parser.add_argument("shell", choices=["bash", "zsh", "fish", "words"], help="words: candidates for the last word")
     parser.add_argument(

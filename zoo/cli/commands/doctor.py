@@ -11,7 +11,6 @@ if TYPE_CHECKING:
 
 
 def add_parser(verbs: "Verbs") -> None:
-    """Declare the verb."""
     add_json(add_verb(verbs, "doctor", run, "examine this machine: interpreters, usable stacks, disk space, network"))
 
 

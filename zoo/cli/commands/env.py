@@ -12,7 +12,6 @@ if TYPE_CHECKING:
 
 
 def add_parser(verbs: "Verbs") -> None:
-    """Declare the verb and its actions."""
     actions = add_actions(add_verb(verbs, "env", None, "list, build and remove environments"))
     add_json(add_verb(actions, "list", run, "list environments, their size and state"))
     create = add_verb(actions, "create", _create, "build the environment of a stack now")

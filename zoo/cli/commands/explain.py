@@ -14,7 +14,6 @@ if TYPE_CHECKING:
 
 
 def add_parser(verbs: "Verbs") -> None:
-    """Declare the verb."""
     parser = add_verb(verbs, "explain", run, "look up the cause of an error, its remedy and the source")
     parser.add_argument("log", help="a file with the error or the whole log, or - for standard input")
     parser.add_argument("--backend", help="the backend that the error comes from, if you know it")
@@ -22,7 +21,7 @@ def add_parser(verbs: "Verbs") -> None:
 
 
 def run(parsed: argparse.Namespace) -> int:
-    """Print what is known of the errors in a log; return 1 where nothing is."""
+    """Print known causes of the errors in a log; return 1 if there are none."""
     from zoo.environments import backends
     from zoo.explain import known_issues
 

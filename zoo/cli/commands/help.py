@@ -11,7 +11,6 @@ if TYPE_CHECKING:
 
 
 def add_parser(verbs: "Verbs") -> None:
-    """Declare the verb."""
     parser = add_verb(verbs, "help", run, "list the settings, group by group")
     parser.add_argument(
         "topic",
@@ -21,7 +20,7 @@ def add_parser(verbs: "Verbs") -> None:
 
 
 def run(parsed: argparse.Namespace) -> int:
-    """Print the settings of all groups or of one."""
+    """Print the settings of all groups, or of one."""
     from zoo.cli import settings_help
 
     console.output(*settings_help.lines(parsed.topic))

@@ -1,4 +1,4 @@
-"""`zoo kernel`: install, list and remove Jupyter kernels that are stacks."""
+"""`zoo kernel`: install, list and remove Jupyter kernels of stacks."""
 
 import argparse
 from typing import TYPE_CHECKING
@@ -13,7 +13,6 @@ if TYPE_CHECKING:
 
 
 def add_parser(verbs: "Verbs") -> None:
-    """Declare the verb and its actions."""
     actions = add_actions(add_verb(verbs, "kernel", None, "install, list and remove Jupyter kernels that are stacks"))
     install = add_verb(actions, "install", _install, "register a stack as a kernel of your Jupyter")
     install.add_argument("overrides", nargs="*", metavar="KEY=VALUE", help="backend=NAME, stack=NAME")

@@ -11,7 +11,6 @@ if TYPE_CHECKING:
 
 
 def add_parser(verbs: "Verbs") -> None:
-    """Declare the verb."""
     parser = add_verb(
         verbs, "list", run, "list models, backends, stacks, recipes, references and trained weights, with evidence"
     )
@@ -30,7 +29,7 @@ def run(parsed: argparse.Namespace) -> int:
         console.output_json(tables, indent=2)
         return 0
     for name, rows in tables.items():
-        # A reference sets a dozen values: too many for a table. They are in its file and in the JSON.
+        # A reference sets a dozen values, too many for a table. They are in its file and in the JSON output.
         hidden = {"settings"} if name == "references" else set()
         console.table_of(name, [{key: value for key, value in row.items() if key not in hidden} for row in rows])
     return 0

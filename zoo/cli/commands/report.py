@@ -13,7 +13,6 @@ if TYPE_CHECKING:
 
 
 def add_parser(verbs: "Verbs") -> None:
-    """Declare the verb."""
     parser = add_verb(verbs, "report", run, "write an HTML page about one run, or a comparison of several")
     parser.add_argument("runs", nargs="*", metavar="RUN", help="a run folder, its name, or last (the default)")
     parser.add_argument("--output", metavar="FILE", help="the page to write (default: RUN/report.html)")
@@ -46,7 +45,7 @@ def _print_table(parsed: argparse.Namespace) -> int:
     root = run_table.root_folder(parsed.root)
     folders = run_folder.run_folders(root)
     limit = None if parsed.all or parsed.json else NEWEST
-    # In an order of its own, any run may be among the first: then all are read.
+    # In a custom order any run can come first, so all are read.
     chosen = folders if parsed.sort or parsed.reverse else run_folder.newest_first(folders)[:limit]
     rows = run_table.ordered(run_table.summaries(root, chosen), parsed.sort or "started", parsed.reverse)
     if parsed.json:

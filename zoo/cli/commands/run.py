@@ -1,4 +1,4 @@
-"""`zoo run`: run a Python script of one's own in a stack."""
+"""`zoo run`: run a user's Python script in a stack."""
 
 import argparse
 import re
@@ -32,7 +32,7 @@ metadata of the script (PEP 723) are added too.
 
 @dataclass
 class Words:
-    """The command line of `run`, taken apart."""
+    """The parsed command line of `run`."""
 
     settings: dict[str, str] = field(default_factory=dict)
     packages: list[str] = field(default_factory=list)
@@ -41,7 +41,7 @@ class Words:
 
 
 def add_parser(verbs: "Verbs") -> None:
-    """Declare the verb; its words are taken apart here, since those of the script belong to the script."""
+    """Declare the verb; its words are split in this module, because the script's options must reach the script."""
     parser = add_verb(verbs, "run", run, SUMMARY, prefix_chars="\0", add_help=False, usage=USAGE, epilog=DETAILS)
     parser.add_argument("words", nargs=argparse.REMAINDER, help=argparse.SUPPRESS)
     parser.set_defaults(show_help=parser.print_help)
@@ -65,7 +65,7 @@ def run(parsed: argparse.Namespace) -> int:
 
 
 def take_apart(given: list[str]) -> Words:
-    """Separate what is meant for the zoo from what is the script's."""
+    """Split the zoo's words from the script's."""
     words, rest = Words(), list(given)
     while rest:
         option, is_setting, value = rest[0].partition("=")
@@ -86,7 +86,7 @@ def take_apart(given: list[str]) -> Words:
 
 
 def script_of(words: list[str]) -> Path | None:
-    """Return the script's file among the words for Python, None where there is none."""
+    """Return the path of the script, or None for a module, code or standard input."""
     from zoo.core.paths import existing_input
 
     name = _name_of_script(words)
@@ -97,7 +97,7 @@ def script_of(words: list[str]) -> Path | None:
 
 
 def _name_of_script(words: list[str]) -> str | None:
-    """Return the first word that is no option of Python; None for a module, for code and for standard input."""
+    """Return the first word that is not an option of Python, or None for a module, code or standard input."""
     rest = iter(words)
     for word in rest:
         if word == "-" or re.match(r"-[A-Za-z]*[mc]", word):

@@ -14,7 +14,6 @@ if TYPE_CHECKING:
 
 
 def add_parser(verbs: "Verbs") -> None:
-    """Declare the verb and its actions."""
     actions = add_actions(add_verb(verbs, "runs", None, "list and remove run folders"))
     listing = add_verb(actions, "list", run, "list run folders and their sizes")
     add_json(listing)

@@ -1,4 +1,4 @@
-"""`zoo serve`: answer requests with models over HTTP, with a page for people."""
+"""`zoo serve`: serve models over HTTP, with a web page."""
 
 import argparse
 from typing import TYPE_CHECKING
@@ -18,13 +18,11 @@ run= or model= begins a model; what follows up to the next belongs to it, as for
 
 
 def add_parser(verbs: "Verbs") -> None:
-    """Declare the verb."""
     parser = add_verb(verbs, "serve", run, "answer requests with models over HTTP, with a page", epilog=EXAMPLES)
     parser.add_argument("overrides", nargs="*", metavar="KEY=VALUE", help="settings of the server and of its models")
 
 
 def run(parsed: argparse.Namespace) -> int:
-    """Run the verb."""
     from zoo.serving import server
 
     return server.run(parsed.overrides)

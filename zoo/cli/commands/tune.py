@@ -1,4 +1,4 @@
-"""`zoo tune`: search for the settings that reach a target soonest."""
+"""`zoo tune`: search for the settings that reach a target fastest."""
 
 import argparse
 from typing import TYPE_CHECKING
@@ -27,7 +27,6 @@ settings of the search, among those of `train`, which hold for every trial:
 
 
 def add_parser(verbs: "Verbs") -> None:
-    """Declare the verb."""
     parser = add_verb(verbs, "tune", run, "search for the settings that reach a target soonest", epilog=EXAMPLES)
     parser.add_argument("overrides", nargs="*", metavar="KEY=VALUE", help="settings of the search and of its trials")
     add_json(parser)

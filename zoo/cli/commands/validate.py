@@ -22,16 +22,15 @@ COLUMNS = (
 
 
 def add_parser(verbs: "Verbs") -> None:
-    """Declare the verb."""
     parser = add_verb(verbs, "validate", run, "train a recipe, check its expected result, record the evidence")
     execution.add_overrides(parser, ("model", "backend", "data", "preset"))
     add_json(parser)
 
 
 def run(parsed: argparse.Namespace) -> int:
-    """Validate one combination of settings after the other and print one table.
+    """Validate each combination of settings in turn, and print one table.
 
-    A combination that fails is reported, has a row in the table and does not stop the others.
+    A failed combination gets a row in the table and does not stop the rest.
     """
     from zoo.config.overrides import Overrides
 
@@ -51,7 +50,7 @@ def run(parsed: argparse.Namespace) -> int:
 
 
 def _announced(overrides: "Overrides") -> "Iterator[Overrides]":
-    """Yield every combination of KEY=A,B,..., after saying which one it is."""
+    """Print and yield each combination of KEY=A,B,..."""
     combinations = overrides.combinations()
     for number, combination in enumerate(combinations, 1):
         console.say(f"\n[{number}/{len(combinations)}] {' '.join(combination.words)}")
@@ -83,7 +82,7 @@ def _show(verdicts: "list[Verdict]", as_json: bool) -> None:
 
 
 def row_of(verdict: "Verdict") -> dict[str, str]:
-    """Describe a validation in one row: what ran where, with which figure, in how many seconds."""
+    """Return a table row for a validation: what ran where, its metric, and its time in seconds."""
     from zoo.runs import evidence
 
     row = verdict.row

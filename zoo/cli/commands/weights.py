@@ -13,7 +13,6 @@ if TYPE_CHECKING:
 
 
 def add_parser(verbs: "Verbs") -> None:
-    """Declare the verb and its actions."""
     actions = add_actions(add_verb(verbs, "weights", None, "inspect and convert weights files"))
     show = add_verb(actions, "show", run, "list the weights in a file, with their shapes")
     show.add_argument("file", help=".npz, .safetensors, .h5 of any Keras, .weights.h5 or .keras")
