@@ -1,6 +1,6 @@
-"""A queue of arrays for the worker: files ``0.npy``, ``1.npy``, ..., and ``end`` after the last.
+"""A bounded queue of arrays for the worker: files ``0.npy``, ``1.npy``, ..., and ``end`` after the last.
 
-A thread writes them and waits once it is some way ahead, so neither memory nor the disk fills up.
+A thread writes the files ahead of the worker, up to a limit on memory and disk use.
 """
 
 import threading
@@ -16,16 +16,15 @@ if TYPE_CHECKING:
 
 
 class ClosedError(Exception):
-    """The worker takes no more arrays."""
+    """The worker accepts no more arrays."""
 
 
 class ArrayQueue:
-    """A bounded queue of arrays in files, from a thread of the host to the worker.
+    """A bounded queue of array files from a host thread to the worker.
 
     Args:
-        folder: where the files go.
-        ahead: how many may lie there untaken.
-        feed: run in the thread; calls :meth:`put` for every array.
+        ahead: largest number of waiting files.
+        feed: runs in the thread; calls :meth:`put` for every array.
     """
 
     def __init__(self, folder: Path, ahead: int, feed: "Callable[[ArrayQueue], None]") -> None:
@@ -43,18 +42,17 @@ class ArrayQueue:
         self, kind: type[BaseException] | None, error: BaseException | None, _: TracebackType | None
     ) -> None:
         self._over.set()
-        self._free.release()  # the thread may be waiting for its turn
+        self._free.release()  # the thread may be waiting
         self._thread.join()
 
     def put(self, array: "NDArray[Any]", taken_note: Callable[[int], None] | None = None) -> None:
-        """Lay down an array once there is room; runs in the thread.
+        """Write an array when there is room; runs in the thread.
 
         Args:
-            array: what the worker gets.
-            taken_note: called with the array's number before the worker can see it.
+            taken_note: called with the array's number before the worker can see the file.
 
         Raises:
-            ClosedError: the worker is gone.
+            ClosedError: the worker has ended.
         """
         import numpy as np
 
@@ -68,11 +66,11 @@ class ArrayQueue:
         self._index += 1
 
     def task_done(self) -> None:
-        """The worker is done with one; the next may be laid down."""
+        """Make room for another array, because the worker has finished one."""
         self._free.release()
 
     def check(self) -> None:
-        """Raise what stopped the thread, if anything did."""
+        """Raise the error that stopped the thread, if any."""
         if self._failure is not None:
             raise self._failure
 

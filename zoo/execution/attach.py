@@ -1,4 +1,4 @@
-"""Follow a run of another process: its events so far, then each as it comes."""
+"""Follow a run of another process: past events, then new ones as they arrive."""
 
 import time
 from collections.abc import Iterator, Sequence
@@ -13,14 +13,13 @@ PAUSE_S = 0.3
 
 
 def follow(folder: Path, figures: Sequence[str]) -> str:
-    """Show the events of a run until it ends; nothing in the folder is changed.
+    """Show the events of a run until it ends, without changing its folder.
 
     Args:
-        folder: the run folder.
-        figures: figures of a step or an epoch to show.
+        figures: metrics of a step or an epoch to show.
 
     Returns:
-        How it ended: ``completed``, ``interrupted``, ``failed`` or ``killed``.
+        ``completed``, ``interrupted``, ``failed`` or ``killed``.
     """
     record = records.read(folder)
     running = lock.is_held(folder)
@@ -42,7 +41,7 @@ def _events(folder: Path) -> Iterator[Event]:
     begun = b""
     with path.open("rb") as source:
         while True:
-            running = lock.is_held(folder)  # asked first: what was written before the lock was released is still read
+            running = lock.is_held(folder)  # checked first, to read everything written before the release
             line = begun + source.readline(event_log.LONGEST)
             if line.endswith(b"\n"):
                 event, begun = event_log.parse(line), b""

@@ -1,4 +1,4 @@
-"""Diagnosis of a worker that did not finish: exit status, end of the log, known issues."""
+"""Diagnose a worker that did not finish: exit status, end of the log, known issues."""
 
 import signal
 from pathlib import Path
@@ -9,7 +9,7 @@ from zoo.explain import known_issues
 from zoo.protocol.events import ERROR_KINDS, GROUP_BROKEN, OUT_OF_MEMORY
 
 LOG_TAIL_LINES = 20
-# An uncaught C++ exception is reported in so many lines, the last ones of the log.
+# An uncaught C++ exception is reported in this many lines at the end of the log.
 CPP_ERROR_LINES = 3
 
 
@@ -25,7 +25,7 @@ def log_tail(folder: Path, lines: int = LOG_TAIL_LINES) -> str:
 
 
 def ran_out_of_memory(outcome: Outcome, folder: Path) -> bool:
-    """Whether a worker ended for want of memory: it said so, the system killed it, or C++ had no more and gave up."""
+    """Return True if a worker ran out of memory: it reported so, was killed by the system, or aborted in C++."""
     if outcome.done or outcome.interrupted or outcome.silent_s:
         return False
     if outcome.error:
@@ -36,9 +36,9 @@ def ran_out_of_memory(outcome: Outcome, folder: Path) -> bool:
 
 
 def failure(outcome: Outcome, folder: Path, backend: str) -> ZooError:
-    """Return the error that says why a worker did not finish, with the end of its log and matching known issues."""
+    """Return the error of a worker that did not finish, with the end of its log and matching known issues."""
     tail, log = log_tail(folder), folder / "worker.log"
-    # What the logs say of connections that broke follows from the process that is gone.
+    # Connection errors in the logs are a consequence of the process that ended.
     text = "" if outcome.failed_with(GROUP_BROKEN) else tail
     findings = [finding for finding in known_issues.explain(text, backend) if finding.effect != "harmless"]
     rendered = [known_issues.render(findings)] if findings else []

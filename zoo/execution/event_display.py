@@ -1,4 +1,4 @@
-"""Show the events of a worker: a bar of its steps, and a line an epoch."""
+"""Show the events of a worker: a progress bar for steps, and a line per epoch."""
 
 import contextlib
 from collections.abc import Callable, Iterator, Sequence
@@ -20,12 +20,12 @@ Show = Callable[[Event], None]
 
 @contextlib.contextmanager
 def following(what: str, figures: Sequence[str], live: bool = True) -> Iterator[Show]:
-    """Yield a function that shows one event: a bar with loss, accuracy, speed and time left, and a line an epoch.
+    """Yield a function that shows one event: a bar with loss, accuracy, speed and time left, and a line per epoch.
 
     Args:
         what: shown until the first step, such as ``"Starting tf-2.21"``.
-        figures: of a step or an epoch, in the order in which they are shown.
-        live: draw bars, of which a terminal has room for one at a time; else nothing moves.
+        figures: metrics of a step or an epoch, in display order.
+        live: draw bars; a terminal has room for one at a time.
     """
     with contextlib.ExitStack() as stack:
         live = live and (console.is_terminal() or console.in_notebook())
@@ -39,7 +39,7 @@ def following(what: str, figures: Sequence[str], live: bool = True) -> Iterator[
                     console.say(f"Device: {event.device.name} ({event.device.proof} ran there); {known}")
                 case StepEvent():
                     if drawn.bar is None and event.steps and live:
-                        # Two live bars at once would fight for the screen: the spinner goes first.
+                        # Only one live bar can be drawn at a time, so close the spinner first.
                         stack.close()
                         bars.clear()
                         total = event.steps * (event.epochs or 1)
@@ -72,7 +72,7 @@ class _Drawn:
         self._done = 0.0
 
     def move(self, event: StepEvent) -> None:
-        assert self.bar is not None  # noqa: S101  (the caller opened it)
+        assert self.bar is not None  # noqa: S101  (opened by the caller)
         done = ((event.epoch or 1) - 1) * (event.steps or 0) + event.step
         self.bar.advance(done - self._done)
         self._done = done
@@ -82,13 +82,12 @@ class _Drawn:
 
 
 def stage_line(event: StageEvent) -> str:
-    """Return the line of a stage that begins."""
+    """Return the line for the start of a stage."""
     rate = f"learning rate up to {event.learning_rate:g}"
     return f"Stage {event.stage}, from epoch {event.epoch} on: {event.what}; {rate}"
 
 
 def epoch_line(event: EpochEvent, figures: Sequence[str]) -> str:
-    """Return the line of an epoch."""
     name = f"size {event.size}, " if event.size else "epoch "
     parts = [f"{name}{event.epoch:>3}/{event.epochs}", *_figures(event, figures)]
     parts += [_speed(event), f"{event.epoch_s or 0.0:.1f} s"]

@@ -1,4 +1,4 @@
-"""Execution of a request: ensure the environment, run the worker, record the outcome."""
+"""Execute a request: ensure the environment, run the worker, record the outcome."""
 
 import contextlib
 import shutil
@@ -33,12 +33,11 @@ def execute(
     """Run the worker on a request and record its outcome.
 
     Args:
-        context: the run.
         request: see :func:`request_of`.
         watch: called with every event of the worker, after it is shown.
         feed: see :func:`zoo.execution.worker_process.run`.
-        live: draw bars; false where several workers are at work at once.
-        started: called as soon as the worker runs, for what is best done beside it; must return at once.
+        live: draw bars; False if several workers run at once.
+        started: called once the worker runs, for concurrent work; must return immediately.
     """
     environment = ensure_environment(context)
     if context.resumes:
@@ -55,7 +54,7 @@ def execute(
 
 
 def ensure_environment(context: RunContext[Settings]) -> store.Environment:
-    """Build or find the environment of the run; its lock and versions go into folder and record."""
+    """Build or find the environment of the run, and save its lock and versions in folder and record."""
     environment = _environment(context)
     shutil.copyfile(environment.lock, context.folder / "requirements.lock")
     context.record.stack |= {
@@ -69,7 +68,7 @@ def ensure_environment(context: RunContext[Settings]) -> store.Environment:
 
 
 def _environment(context: RunContext[Settings]) -> store.Environment:
-    """Return the zoo's own environment, or the user's where ``backend.python`` names one."""
+    """Return the zoo's own environment, or the user's if ``backend.python`` names one."""
     own = context.settings.backend.python
     if own is None:
         return _own_environment(context)
@@ -100,7 +99,7 @@ def run_worker(
     live: bool = True,
     started: Callable[[], None] | None = None,
 ) -> Outcome:
-    """Run the worker to its end, and again where the settings ask for it; arguments as :func:`execute`."""
+    """Run the worker until it ends, with retries if the settings request them; arguments as for :func:`execute`."""
     variables = store.child_environment(context.choice.stack, context.choice.env)
     meeting = _meeting(context)
     if isinstance(context.settings, Shareable) and context.settings.distributed.threads:
@@ -129,7 +128,7 @@ def run_worker(
 def _other_machines(
     context: RunContext[Settings], meeting: process_group.Meeting | None
 ) -> Iterator[launchers.Executor | None]:
-    """Open what starts processes on other machines, where a training has some there."""
+    """Open the executor of processes on other machines, if the training has any."""
     if meeting is None or meeting.nodes == 1:
         yield None
         return
@@ -140,7 +139,7 @@ def _other_machines(
 
 
 def _meeting(context: RunContext[Settings]) -> process_group.Meeting | None:
-    """Return how the processes of a training find each other; None where there is only one."""
+    """Return how the processes of a training connect, or None for a single process."""
     settings = context.settings
     if not isinstance(settings, Shareable) or settings.distributed.processes == 1:
         return None
@@ -165,7 +164,7 @@ def _cached_probes(
 
 
 def _is_probe_cache_used(context: RunContext[Settings]) -> bool:
-    """Whether probes hold for later runs: in an environment of the user's own anything may change."""
+    """Return True if probe results can be reused, which a user's own environment, free to change, does not allow."""
     return context.settings.backend.probes and context.settings.backend.python is None
 
 
@@ -179,11 +178,10 @@ def _limits(context: RunContext[Settings]) -> ProcessLimits:
 
 
 def _record(context: RunContext[Settings], environment: store.Environment, outcome: Outcome) -> None:
-    """Record what the worker reported."""
     record, start, done = context.record, outcome.start, outcome.done
     record.device = start.device.to_json() if start else None
     record.probes = start.probes if start else None
-    # Those that the libraries report take precedence over those of the installer.
+    # Versions that the libraries report take precedence over the installer's.
     record.versions = {**environment.versions, **(start.versions if start else {})}
     if start and start.processes:
         record.processes = start.processes | ((done and done.processes) or {})
@@ -198,7 +196,7 @@ def _record(context: RunContext[Settings], environment: store.Environment, outco
 
 
 def _is_interrupted(outcome: Outcome) -> bool:
-    """Whether this process was asked to stop, or somebody asked the worker behind its back."""
+    """Return True if this process, or the worker directly, was asked to stop."""
     return outcome.interrupted or (outcome.done is not None and outcome.done.stopped == "interrupted")
 
 
@@ -212,11 +210,10 @@ def request_of(
     """Return a request with the parts that all jobs share.
 
     Args:
-        context: the run.
         model: name of the model and the arguments of its builder.
         job: the worker's job.
         weights: ``weights.npz`` to load.
-        arguments: of the model's builder, besides its own.
+        arguments: additional arguments of the builder.
     """
     return Request(
         verb=context.verb,
@@ -233,12 +230,12 @@ def request_of(
 
 
 def requested_model(model: Json, folder: Path, arguments: Json | None = None) -> ModelPart:
-    """Return a model as the worker is asked for it; a file of the user's own is copied into the run folder.
+    """Return the model part of a request; a user's own model file is copied into the run folder.
 
     Args:
         model: settings of a model, or its ``name`` and ``args``.
         folder: of the run.
-        arguments: of its builder, besides these.
+        arguments: additional arguments of the builder.
     """
     own = model["args"] if "args" in model else model_arguments(model)
     copied = model_files.place(model, folder) if "file" in model else {}
@@ -255,7 +252,7 @@ def raise_if_failed(context: RunContext[Settings], outcome: Outcome) -> None:
 
 
 def _damage(context: RunContext[Settings], outcome: Outcome) -> str:
-    """Return a sentence about the environment where the worker failed for no reason of its own and files are lost."""
+    """Return a sentence about missing files in the environment, if the worker reported no error of its own."""
     environment = Path(context.record.stack.get("environment", ""))
     damage = None if outcome.failed_with(*ERROR_KINDS) else store.damage(environment)
     return f"The environment {environment} is damaged: {damage}. " if damage else ""

@@ -1,4 +1,4 @@
-"""Jupyter kernels that are stacks: kernelspecs in the user's Jupyter folder, with the Python of an environment."""
+"""Jupyter kernels of stacks: kernelspecs in the user's Jupyter folder, with the Python of an environment."""
 
 import json
 import os
@@ -16,13 +16,13 @@ from zoo.runs.records import Json
 
 PACKAGE = "ipykernel"
 SPEC = "kernel.json"
-# Jupyter's own variables, and those of the user's, would otherwise reach the stack; empty ones count as unset.
+# Keep variables of Jupyter and of the user from the stack; empty values count as unset.
 EMPTIED = ("PYTHONHOME", "TF_USE_LEGACY_KERAS")
 
 
 @dataclass(frozen=True)
 class Kernel:
-    """A kernel that was installed here; ``state`` is ``"ready"`` or why not."""
+    """A kernel installed by the zoo; ``state`` is ``"ready"`` or the problem."""
 
     name: str
     stack: str
@@ -31,7 +31,7 @@ class Kernel:
 
 
 def folder() -> Path:
-    """Return the folder in which Jupyter looks for the user's kernels."""
+    """Return the folder in which Jupyter searches for the user's kernels."""
     data = os.environ.get("JUPYTER_DATA_DIR")
     if data:
         return Path(data) / "kernels"
@@ -45,10 +45,10 @@ def folder() -> Path:
 
 
 def install(stack: ProvenStack, name: str | None = None) -> Path:
-    """Register a stack that has :data:`PACKAGE`; one of the same name that was installed here is replaced.
+    """Register a stack that includes :data:`PACKAGE`; replace a kernel of the zoo with the same name.
 
     Returns:
-        The folder of the kernelspec, which bears the name of the kernel.
+        The folder of the kernelspec, named like the kernel.
     """
     parts = [part for part in stack.label.split("+") if part != PACKAGE]
     name = name or "-".join(["zoo", *parts])
@@ -74,7 +74,7 @@ def _spec(stack: ProvenStack, title: str) -> Json:
 
 
 def installed() -> list[Kernel]:
-    """List the kernels that were installed here, sorted by name; those of others are left out."""
+    """List the kernels installed by the zoo, sorted by name."""
     return [kernel for spec in sorted(folder().glob(f"*/{SPEC}")) if (kernel := _read(spec))]
 
 
@@ -89,7 +89,7 @@ def _read(spec: Path) -> Kernel | None:
 
 
 def remove(names: list[str] | None) -> list[Path]:
-    """Remove kernels by name, None: all that were installed here; return the folders that are gone."""
+    """Remove kernels by name, or all that the zoo installed (None); return the removed folders."""
     present = {kernel.name: kernel.folder for kernel in installed()}
     for name in names or []:
         if name not in present:

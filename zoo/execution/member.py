@@ -1,6 +1,6 @@
-"""Become one process of a training on another machine: python -m zoo.execution.member FOLDER RANK
+"""Become one process of a training on another machine: python -m zoo.execution.member FOLDER RANK THREADS
 
-The environment of the run's stack is built here first, where this machine does not have it yet.
+Builds the environment of the run's stack first if this machine lacks it.
 """
 
 import os
@@ -16,10 +16,10 @@ from zoo.runs.records import RunRecord
 
 
 def main(words: list[str]) -> None:
-    """Take the place of this process by a worker of the run.
+    """Replace this process with a worker of the run.
 
     Args:
-        words: the run folder, which all machines share, the number of the process, and its threads.
+        words: the run folder, which all machines share, the rank of the process, and its threads.
     """
     folder, rank, threads = Path(words[0]), words[1], int(words[2])
     try:

@@ -1,7 +1,7 @@
-"""Cache the results of probes on a processor: the same libraries on the same machine compute the same.
+"""Cache the results of probes on a CPU: the same libraries on the same machine compute the same.
 
-A GPU is probed in each run: its driver changes without a trace in the environment. The device of each run is proven
-anew in any case, and ``doctor`` probes again.
+A GPU is probed in each run, because its driver can change without a trace in the environment. The device of each run
+is always proven, and ``doctor`` always probes.
 """
 
 import dataclasses
@@ -21,16 +21,13 @@ from zoo.protocol.events import StartEvent
 from zoo.protocol.part import Json
 from zoo.protocol.request import DevicePart
 
-# Packages whose code decides the rows beside the libraries.
+# Packages whose code, next to the libraries, determines the results.
 SOURCES = ("worker/probes", "worker/devices", "models/compat")
 
 
 @dataclasses.dataclass(frozen=True)
 class Probed:
-    """Rows of :func:`zoo.worker.probes.run.run`, and the UTC date on which they were taken.
-
-    ``variables`` are those of the environment that chose the device.
-    """
+    """Rows of :func:`zoo.worker.probes.run.run`, their UTC date, and the variables that chose the device."""
 
     rows: list[Json]
     date: str
@@ -44,12 +41,10 @@ class Probed:
 
 
 def known(environment: Environment, machine: Machine, device: DevicePart) -> Probed | None:
-    """Return earlier results of the probes in this environment on this machine; None where they never ran.
+    """Return cached probe results for this environment, machine and requested device, or None.
 
     Args:
         environment: one of the zoo's own.
-        machine: this one.
-        device: the request's.
     """
     path = _file(environment, machine, device)
     if path is None or not path.is_file():
@@ -63,9 +58,9 @@ def known(environment: Environment, machine: Machine, device: DevicePart) -> Pro
 
 
 def keep(environment: Environment, machine: Machine, device: DevicePart, probed: Probed) -> None:
-    """Cache the rows of a worker where all are right.
+    """Cache the rows of a worker if all are right.
 
-    A failure to write is a warning only: the next run probes again.
+    A failure to write is only a warning: the next run probes again.
     """
     path = _file(environment, machine, device)
     if path is None or not probed.rows or not all(row["ok"] for row in probed.rows):
@@ -77,7 +72,7 @@ def keep(environment: Environment, machine: Machine, device: DevicePart, probed:
 
 
 def _file(environment: Environment, machine: Machine, device: DevicePart) -> Path | None:
-    """Return the path of rows that depend on all of this; None where something else may be computing."""
+    """Return the path for these rows, or None if another device may be computing."""
     if device.device_kind != "cpu":
         return None
     sources = {name: _sources_sha256(paths.PACKAGE / name) for name in SOURCES}

@@ -1,4 +1,4 @@
-"""The processes of one training on this machine, seen as one: the first one tells, and none outlives the others."""
+"""The processes of one training on this machine as one: the first one reports, and if one fails, all end."""
 
 import math
 import queue
@@ -17,7 +17,7 @@ from zoo.protocol.request import DistributedPart
 from zoo.protocol.variables import RANK
 from zoo.runs import event_log
 
-# The others have so long to report why, once one has ended with an error; after a signal they are killed at once.
+# Time for the remaining processes to report an error after one has failed; after a signal they are killed at once.
 GRACE_S = 2.0
 POLL_S = 0.1
 # PyTorch and numpy read the first two, TensorFlow the next two, JAX the last.
@@ -26,15 +26,14 @@ THREAD_VARIABLES = ("OMP_NUM_THREADS", "MKL_NUM_THREADS", "TF_NUM_INTRAOP_THREAD
 
 @dataclass(frozen=True)
 class Meeting:
-    """How the processes of one training find each other.
+    """How the processes of one training connect.
 
     Attributes:
-        processes: how many there are.
-        threads: of each of them.
-        host: name of the first one's machine for the others; None means what it calls itself.
-        port: where it listens; None means any free one.
-        join_s: how long they wait for each other.
-        nodes: on how many machines they are.
+        threads: of each process.
+        host: address of the first process's machine for the rest; None means its own host name.
+        port: the first process listens there; None means any free port.
+        join_s: time that they wait for each other.
+        nodes: number of machines.
     """
 
     processes: int
@@ -45,7 +44,7 @@ class Meeting:
     nodes: int = 1
 
     def requested(self) -> DistributedPart:
-        """Return the part ``distributed`` of a request; each call is for another start, with its own id."""
+        """Return the part ``distributed`` of a request, with a new id for each start."""
         return DistributedPart(**vars(self), id=secrets.token_hex(8))
 
 
@@ -53,8 +52,8 @@ class ProcessGroup:
     """Several processes as one.
 
     Args:
-        processes: them, by number.
-        lost: called once when one has ended before its time, with its name and its exit status.
+        processes: by rank.
+        lost: called once with the name and exit status of a process that ended early.
     """
 
     def __init__(self, processes: list[Process], lost: Callable[[str, int], None]) -> None:
@@ -69,7 +68,7 @@ class ProcessGroup:
         self._watching.start()
 
     def events(self) -> Iterable[bytes]:
-        """Yield the lines of the standard output of all until all are closed."""
+        """Yield the lines of all standard outputs until all are closed."""
         open_ones = len(self._processes)
         while open_ones:
             line = self._lines.get()
@@ -84,9 +83,9 @@ class ProcessGroup:
         self._lines.put(None)
 
     def _watch(self) -> None:
-        """End all once one has ended with an error; the status of that one is theirs.
+        """End all processes after one fails; its status becomes that of the group.
 
-        Of several that ended since the last look, one that was killed is the cause of others that gave up.
+        Among several that ended since the last check, a killed one is the cause of the failure of the rest.
         """
         running, ends = dict(enumerate(self._processes)), math.inf
         while running:
@@ -102,11 +101,10 @@ class ProcessGroup:
             time.sleep(POLL_S)
 
     def interrupt(self) -> None:
-        """Ask the first to stop after the current step; it tells the others."""
+        """Ask the first to stop after the current step; it notifies the rest."""
         self._processes[0].interrupt()
 
     def kill(self) -> None:
-        """End all."""
         for process in self._processes:
             if process.is_running():
                 process.kill()
@@ -114,7 +112,6 @@ class ProcessGroup:
     terminate = kill
 
     def is_running(self) -> bool:
-        """Whether any has not ended."""
         return any(process.is_running() for process in self._processes)
 
     def wait(self) -> int:
@@ -124,11 +121,10 @@ class ProcessGroup:
 
 
 class RemoteProcess:
-    """A process on another machine, which an executor started.
+    """A process that an executor started on another machine.
 
     Args:
-        job: the process.
-        log: file with its output, errors included.
+        log: file with its output, including errors.
     """
 
     stdin: IO[bytes] | None = None
@@ -139,42 +135,39 @@ class RemoteProcess:
         self._begin = log.stat().st_size if log.is_file() else 0
 
     def events(self) -> Iterable[bytes]:
-        """Yield the errors that it reported, once it has ended."""
+        """Yield the errors that it reported, after it has ended."""
         while self._job.is_running():
             time.sleep(POLL_S)
         lines = self._log.read_bytes()[self._begin :].splitlines(keepends=True) if self._log.is_file() else []
         return [line for line in lines if event_log.parse(line)]
 
     def interrupt(self) -> None:
-        """Leave it to the first process, which stops all."""
+        """Do nothing: the first process stops all."""
 
     def kill(self) -> None:
-        """End it."""
         self._job.interrupt()
         self._job.kill()
 
     terminate = kill
 
     def is_running(self) -> bool:
-        """Whether it has not ended."""
         return self._job.is_running()
 
     def wait(self) -> int:
-        """Wait for its end; return its exit status."""
         return self._job.wait()
 
 
 def thread_variables(threads: int) -> dict[str, str]:
-    """Return the environment variables that limit a process to so many threads."""
+    """Return the environment variables that limit a process to this many threads."""
     return dict.fromkeys(THREAD_VARIABLES, str(threads))
 
 
 @dataclass(frozen=True)
 class Starter:
-    """What starts one process; see :class:`zoo.execution.launchers.Launcher`.
+    """Starts one process; see :class:`zoo.execution.launchers.Launcher`.
 
     Attributes:
-        others: starts processes on other machines, where there are any.
+        others: starts processes on other machines, if there are any.
     """
 
     launcher: Launcher
@@ -185,7 +178,7 @@ class Starter:
     others: Executor | None = None
 
     def start(self, rank: int, meeting: Meeting, stdin: bool) -> Process:
-        """Start the process of a number, on its machine: the first ones are here."""
+        """Start the process of a rank on its machine; the lowest ranks run on this one."""
         node = rank * meeting.nodes // meeting.processes
         if node == 0 or self.others is None:
             variables = {**self.env, **thread_variables(meeting.threads), RANK: str(rank)}
@@ -201,12 +194,10 @@ def start(starter: Starter, stdin: bool, meeting: Meeting, lost: Callable[[str, 
     """Start all processes of a training.
 
     Args:
-        starter: starts each of them.
         stdin: give the first one a standard input.
-        meeting: how many there are.
         lost: see :class:`ProcessGroup`.
     """
-    for left in starter.cwd.glob(".meeting-*"):  # of an attempt that was cut off
+    for left in starter.cwd.glob(".meeting-*"):  # of an attempt that was aborted
         left.unlink()
     started: list[Process] = []
     try:

@@ -1,4 +1,4 @@
-"""A stack for code of the user's own: selected, built, its device proven, and the variables for a process in it."""
+"""A stack for user code: selected, built, its device proven, with the variables for a process in it."""
 
 import hashlib
 import json
@@ -32,7 +32,7 @@ class ProvenStack:
         choice: backend and stack.
         environment: its libraries.
         device: the variables that choose the device.
-        label: the stack's name, with what was added.
+        label: the stack's name, with added packages.
     """
 
     choice: Selection
@@ -41,7 +41,7 @@ class ProvenStack:
     label: str
 
     def variables(self) -> tuple[dict[str, str], list[str]]:
-        """Return the variables for a process of the user's in this stack, and the names of the user's left out."""
+        """Return the variables for a user's process in this stack, and the names of the user's that are dropped."""
         folder, stack = self.environment.python.parent, self.choice.stack
         place = {
             "PATH": f"{folder}{os.pathsep}{os.environ.get('PATH', os.defpath)}",
@@ -50,19 +50,19 @@ class ProvenStack:
         return variables.for_script(place | self.own_variables() | {KERAS: stack.keras})
 
     def own_variables(self) -> dict[str, str]:
-        """Return the variables that make a process one of this stack, whatever the user's are."""
+        """Return the variables that select this stack in a process, regardless of the user's."""
         stack = self.choice.stack
         fixed = {"PYTHONNOUSERSITE": "1", "PYTHONPATH": str(models_path()), KERAS: stack.keras}
         return {**stack.env, **self.choice.env, **self.device, **fixed}
 
 
 def prepare(backend: str | None, stack: str | None, added: Sequence[Requirement], probes: bool = True) -> ProvenStack:
-    """Select a stack, build its environment where it is not there yet, and prove its device.
+    """Select a stack, build its environment if missing, and prove its device.
 
     Args:
-        backend: name; None or ``auto``: the best for this machine.
-        stack: name; None: the backend's best.
-        added: packages beside the stack's own.
+        backend: name; None or ``auto`` means the best for this machine.
+        stack: name; None means the backend's best.
+        added: packages in addition to the stack's.
         probes: compare small operations with numpy.
     """
     here = machine.probe()
@@ -80,7 +80,7 @@ def prepare(backend: str | None, stack: str | None, added: Sequence[Requirement]
 
 
 def _probe(choice: Selection, environment: Environment, device: DevicePart, probes: bool) -> Probed:
-    """Let a worker prove the device and compare operations; its folder is kept where it fails."""
+    """Prove the device and compare operations in a worker; its folder is kept on failure."""
     request = Request(verb=PROBE, stack=choice.stack.requested, device=device, probes=probes)
     folder = Path(tempfile.mkdtemp(prefix="zoo-probe-"))
     write_json(folder / "request.json", request.to_json())
@@ -99,13 +99,13 @@ def _probe(choice: Selection, environment: Environment, device: DevicePart, prob
 
 
 def models_path() -> Path:
-    """Return a folder that holds nothing but this package, so that ``zoo.models`` is found in any stack."""
+    """Return a folder that contains only this package, so that any stack can import ``zoo.models``."""
     key = hashlib.sha256(str(paths.PACKAGE).encode()).hexdigest()[:10]
     folder = paths.cache_dir() / "import" / key
     try:
         folder.mkdir(parents=True, exist_ok=True)
         if not (folder / paths.PACKAGE.name).exists():
-            with suppress(FileExistsError):  # another process made it meanwhile
+            with suppress(FileExistsError):  # another process has created it
                 (folder / paths.PACKAGE.name).symlink_to(paths.PACKAGE)
     except OSError as error:
         raise ZooError(f"Cannot write to {folder}: {error}", "Set ZOO_CACHE to another folder.") from error
@@ -113,7 +113,7 @@ def models_path() -> Path:
 
 
 def unusual_keras_settings() -> dict[str, object]:
-    """Return what the user's ``keras.json`` sets otherwise than Keras does by itself; the backend never counts."""
+    """Return the non-default settings of the user's ``keras.json``, except the backend."""
     usual = {name: value for name, value in surroundings.KERAS_DEFAULTS.items() if name != "backend"}
     home = Path(os.environ.get("KERAS_HOME") or Path.home() / ".keras")
     try:

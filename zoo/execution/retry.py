@@ -1,4 +1,4 @@
-"""Retries of a worker that failed, and hints for the user where no retry helps."""
+"""Retry a failed worker, and give hints if no retry helps."""
 
 from collections.abc import Callable
 from pathlib import Path
@@ -14,16 +14,15 @@ from zoo.runs.records import RunRecord
 
 
 def run_with_retries(folder: Path, record: RunRecord, request: Request, once: Callable[[Path], Outcome]) -> Outcome:
-    """Run a worker on a request; start it again from its last checkpoint as often as the settings allow.
+    """Run a worker on a request; restart it from its last checkpoint as often as the settings allow.
 
     Args:
-        folder: the run folder, where the request is written.
-        record: the run's; attempts that failed are noted there.
-        request: what the worker is asked to do.
-        once: runs the request at that path to its end.
+        folder: the run folder, for the request.
+        record: failed attempts are recorded there.
+        once: runs the request at that path until it ends.
 
     Returns:
-        What became of the last attempt, with the epochs of all of them.
+        The outcome of the last attempt, with the epochs of all of them.
     """
     path, attempts = folder / "request.json", 0
     minutes = request.train.max_minutes if isinstance(request.train, ImageTrainPart) else None
@@ -44,7 +43,7 @@ def run_with_retries(folder: Path, record: RunRecord, request: Request, once: Ca
 
 
 def _halved(folder: Path, request: Request, outcome: Outcome, record: RunRecord) -> Request | None:
-    """With batches of half the size, where memory ran out and that is wanted."""
+    """Return the request with half the batch size, if memory ran out and the settings allow it."""
     train = request.train
     if not isinstance(train, ImageTrainPart) or train.on_oom != "halve" or train.batch_size < 2:
         return None
@@ -65,7 +64,7 @@ def _restarted(request: Request, outcome: Outcome, attempts: int) -> Request | N
 
 
 def recovery_hints(folder: Path, outcome: Outcome, record: RunRecord) -> list[str]:
-    """Return what the user can do about a run that failed: resume it, with smaller batches if memory ran out."""
+    """Return hints for a failed run: resume it, with smaller batches if memory ran out."""
     if record.verb != "train" or outcome.failed_with(USER_ERROR):
         return []
     size = record.config.get("trainer", {}).get("batch_size")

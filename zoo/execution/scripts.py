@@ -1,4 +1,4 @@
-"""Run a script of the user's own in a stack, as plain Python would, and explain it where it fails."""
+"""Run a user's script in a stack like plain Python, and explain its failure."""
 
 import contextlib
 import os
@@ -16,12 +16,12 @@ from zoo.execution.stderr_copy import StderrCopy, following_size
 from zoo.explain import known_issues
 
 FORWARDED = ("SIGINT", "SIGTERM", "SIGHUP", "SIGQUIT", "SIGUSR1", "SIGUSR2")
-# A terminal sends these to the script as well as to us.
+# A terminal sends these to the script as well as to this process.
 OF_TERMINAL = ("SIGINT", "SIGQUIT")
-# Ended on purpose: there is nothing to explain.
+# Deliberate ends, which need no explanation.
 ON_PURPOSE = ("SIGINT", "SIGTERM", "SIGHUP", "SIGPIPE", "SIGQUIT")
 MISSING = re.compile(r"^(?:ModuleNotFound|Import)Error: No module named '?(\w+)'?$", re.MULTILINE)
-# Packages that are called otherwise than their modules.
+# Packages whose name differs from that of their module.
 PACKAGES = {"PIL": "pillow", "cv2": "opencv-python-headless", "skimage": "scikit-image", "sklearn": "scikit-learn",
             "yaml": "pyyaml"}  # fmt: skip
 
@@ -30,11 +30,10 @@ def run(stack: ProvenStack, words: Sequence[str]) -> int:
     """Run the stack's Python with these words, on the terminal, input and output of this process.
 
     Args:
-        stack: ready.
-        words: as after ``python``; none opens an interactive prompt.
+        words: arguments of ``python``; none opens an interactive prompt.
 
     Returns:
-        Its exit status; 128 and the number of the signal that ended it.
+        Its exit status, or 128 plus the number of the signal that ended it.
     """
     variables, dropped = stack.variables()
     if dropped:
@@ -43,7 +42,7 @@ def run(stack: ProvenStack, words: Sequence[str]) -> int:
         console.warn(f"keras.json in your home folder sets {name} to {value!r}")
     command = [str(stack.environment.python), *words]
     with store.in_use(stack.environment):
-        if all(word.startswith("-") and word != "-" for word in words):  # a prompt: nothing comes between its lines
+        if all(word.startswith("-") and word != "-" for word in words):  # a prompt needs its own lines
             return _status(_wait(command, variables, None))
         copy = StderrCopy()
         with following_size(copy):
@@ -53,13 +52,13 @@ def run(stack: ProvenStack, words: Sequence[str]) -> int:
 
 
 def _wait(command: list[str], variables: dict[str, str], copy: StderrCopy | None) -> int:
-    """Start a process and wait for its end; signals that come meanwhile are its own."""
+    """Start a process and wait for its end; signals during that time are passed to it."""
     started: list[subprocess.Popen[bytes]] = []
     with _forwarding(started):
         try:
             for lock in uses.handles():
                 os.set_inheritable(lock, True)
-            # Files that our parent opened for the script, such as `<(command)` of a shell, stay open.
+            # Keep files open that our parent opened for the script, such as `<(command)` of a shell.
             process = subprocess.Popen(command, env=variables, stderr=copy.stream if copy else None, close_fds=False)
         except OSError as error:
             raise ZooError(f"Cannot start {command[0]}: {error.strerror}", "`python -m zoo env list`") from error
@@ -71,7 +70,7 @@ def _wait(command: list[str], variables: dict[str, str], copy: StderrCopy | None
 
 @contextlib.contextmanager
 def _forwarding(started: list["subprocess.Popen[bytes]"]) -> Iterator[None]:
-    """Pass signals on to the process; those that this process ignores stay ignored in both."""
+    """Forward signals to the process; signals that this process ignores stay ignored in both."""
     seen: set[int] = set()
 
     def pass_on(number: int, _frame: FrameType | None) -> None:
@@ -87,7 +86,7 @@ def _forwarding(started: list["subprocess.Popen[bytes]"]) -> Iterator[None]:
 
 
 def _in_foreground() -> bool:
-    """Return whether a terminal sends its signals to this process, and so to the script too."""
+    """Return True if a terminal sends its signals to this process, and so to the script."""
     try:
         terminal = os.open("/dev/tty", os.O_RDONLY | os.O_NOCTTY)
     except OSError:
@@ -105,7 +104,7 @@ def _status(code: int) -> int:
 
 
 def _explain(stack: ProvenStack, code: int, end: str) -> None:
-    """Say below the script's own words why it failed, where that is known."""
+    """Print why the script failed, if known."""
     if code < 0:
         name = signal.Signals(-code).name
         if name in ON_PURPOSE:

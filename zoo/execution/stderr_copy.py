@@ -1,6 +1,6 @@
-"""Copy what a process writes to standard error to ours, and keep the end of it.
+"""Copy standard error of a process to ours, and keep its end.
 
-Where ours is a terminal the process gets a pseudo-terminal, so that it draws what it would draw there; else a pipe.
+If ours is a terminal, the process gets a pseudo-terminal, so that it draws the same output; otherwise a pipe.
 """
 
 import contextlib
@@ -13,12 +13,12 @@ import threading
 from collections.abc import Iterator
 
 TAIL_BYTES = 65_536
-# What a child of the process may still hold open is not waited for.
+# Do not wait longer for children of the process that keep the stream open.
 DRAIN_S = 0.5
 
 
 class StderrCopy:
-    """A stream for a process; what comes out of it goes to our standard error."""
+    """A stream for a process; its content is copied to our standard error."""
 
     def __init__(self) -> None:
         self._tail = b""
@@ -26,12 +26,12 @@ class StderrCopy:
         self._thread = threading.Thread(target=self._copy, daemon=True)
 
     def start(self) -> None:
-        """Begin to copy, once the process has its end of the stream."""
+        """Start copying, once the process has its end of the stream."""
         os.close(self.stream)
         self._thread.start()
 
     def finish(self) -> str:
-        """Return the end of what was written, after the process has ended."""
+        """Return the end of the output, after the process has ended."""
         self._thread.join(DRAIN_S)
         return self._tail.decode("utf-8", "replace").replace("\r\n", "\n")
 
@@ -42,7 +42,7 @@ class StderrCopy:
                 fcntl.ioctl(self._source, termios.TIOCSWINSZ, fcntl.ioctl(2, termios.TIOCGWINSZ, b"\0" * 8))
 
     def _copy(self) -> None:
-        with contextlib.suppress(OSError):  # a pseudo-terminal without a writer, or nobody reads ours any more
+        with contextlib.suppress(OSError):  # a pseudo-terminal without a writer, or our reader is gone
             for part in _parts(self._source):
                 self._tail = (self._tail + part)[-TAIL_BYTES:]
                 while part:
@@ -56,7 +56,7 @@ def _parts(source: int) -> Iterator[bytes]:
 
 
 def _terminal() -> tuple[int, int]:
-    """Open a pseudo-terminal like ours that passes every byte unchanged; return our end and the process's."""
+    """Open a pseudo-terminal like ours that passes bytes unchanged; return our end and the process's."""
     ours, theirs = pty.openpty()
     settings = termios.tcgetattr(2)
     settings[1] &= ~termios.OPOST
@@ -66,7 +66,7 @@ def _terminal() -> tuple[int, int]:
 
 @contextlib.contextmanager
 def following_size(copy: StderrCopy) -> Iterator[None]:
-    """Keep the size of the pseudo-terminal that of ours."""
+    """Keep the pseudo-terminal at the size of ours."""
     copy.resize()
     previous = signal.signal(signal.SIGWINCH, lambda _number, _frame: copy.resize())
     try:

@@ -15,10 +15,9 @@ TERMINATE_GRACE_S = 5.0
 
 
 class Stopper:
-    """Interrupt, terminate, kill: the next step follows when it is asked for again, or after some patience.
+    """Interrupt, terminate, kill: each step follows on another request, or after a delay.
 
     Args:
-        process: to stop.
         asked: called at the first step.
     """
 
@@ -28,7 +27,6 @@ class Stopper:
         self._timer: threading.Timer | None = None
 
     def signalled(self, _number: int, _frame: Any) -> None:
-        """Handle a signal."""
         self._next()
 
     def _next(self) -> None:
@@ -58,18 +56,12 @@ class Stopper:
 
 
 class Hangup:
-    """The terminal was closed: print to a file from now on, and stop the worker or not.
-
-    Args:
-        log: that file.
-        stopper: None leaves the worker running.
-    """
+    """Handle a closed terminal: redirect output to ``log``, and stop the worker if ``stopper`` is given."""
 
     def __init__(self, log: Path, stopper: Stopper | None) -> None:
         self._log, self._stopper = log, stopper
 
     def signalled(self, number: int, frame: Any) -> None:
-        """Handle the signal."""
         console.leave_terminal(self._log)
         if self._stopper is not None:
             self._stopper.signalled(number, frame)
@@ -77,7 +69,7 @@ class Hangup:
 
 @contextlib.contextmanager
 def stopping(process: Process, stopper: Stopper, hangup: Hangup) -> Iterator[None]:
-    """Handle signals while inside; however the block is left, the process has ended afterwards."""
+    """Handle signals inside the block; the process has ended when the block is left for any reason."""
     wanted = {"SIGINT": stopper.signalled, "SIGTERM": stopper.signalled, "SIGHUP": hangup.signalled}
     numbers = {getattr(signal, name): act for name, act in wanted.items() if hasattr(signal, name)}
     try:

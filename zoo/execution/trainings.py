@@ -1,4 +1,4 @@
-"""Trainings that are watched while a launcher executes them, and stopped once it is known how they will end."""
+"""Watch trainings that a launcher executes, and stop them once their outcome is clear."""
 
 import time
 from collections.abc import Callable
@@ -10,7 +10,7 @@ from zoo.execution.sweeps import attempts
 from zoo.protocol.events import EpochEvent, StartEvent
 from zoo.runs import event_log
 
-# Given the epoch, the metric and the seconds so far: whether to go on.
+# Called with the epoch, the metric and the seconds so far; returns whether to continue.
 GoesOn = Callable[[int, float, float], bool]
 
 
@@ -20,10 +20,10 @@ class Training:
 
     Attributes:
         folder: its run folder.
-        job: it.
-        metric: figure of every epoch.
-        target: value that it has to reach.
-        reached_s: seconds from the start of the worker, libraries loaded, to the end of the epoch that reached it.
+        metric: a metric of every epoch.
+        target: value of the metric to reach.
+        reached_s: seconds from the start of the worker, with libraries loaded, to the end of the epoch that reached
+            it.
         is_stopped: it was asked to stop.
     """
 
@@ -39,15 +39,15 @@ class Training:
     _epochs: list[tuple[int, float, float]] = field(default_factory=list)
 
     def follow(self, goes_on: GoesOn) -> bool:
-        """Look what it has done since the last look; ask it to stop where that is enough.
+        """Read new epochs, and ask the training to stop if its outcome is clear.
 
         Args:
-            goes_on: called for every new epoch, and with epoch 0 and minus infinity where there is none.
+            goes_on: called for every new epoch, and with epoch 0 and minus infinity if there is none.
 
         Returns:
-            Whether it has not ended.
+            True until it has ended.
         """
-        is_running = self.job.is_running()  # asked first: the last line is written before the process ends
+        is_running = self.job.is_running()  # checked first: the last line is written before the end
         fresh = self._new_epochs()
         if not self.is_stopped:
             for epoch, value, seconds in fresh or [(0, float("-inf"), self._elapsed())]:
@@ -65,7 +65,7 @@ class Training:
         return 0.0 if self._began is None else time.monotonic() - self._seen_at
 
     def _new_epochs(self) -> list[tuple[int, float, float]]:
-        """Return epoch, metric and seconds of the whole lines that were written since the last look."""
+        """Return epoch, metric and seconds of the complete lines written since the last call."""
         path = self.folder / "events.jsonl"
         if not path.is_file():
             return []
@@ -85,15 +85,14 @@ class Training:
 
 
 def begin(executor: Executor, settings: list[str], folder: Path, log: Path, metric: str, target: float) -> Training:
-    """Hand a training to an executor.
+    """Submit a training to an executor.
 
     Args:
-        executor: of the launcher.
-        settings: as on the command line.
+        settings: in command-line syntax.
         folder: run folder, which must not exist yet.
         log: for its output.
-        metric: figure of every epoch.
-        target: value that it has to reach.
+        metric: metric of every epoch.
+        target: value of the metric to reach.
     """
     where = [f"output.root={folder.parent}", f"output.name={folder.name}"]
     job = executor.submit(attempts.of_zoo(folder.name, ["train", *settings, *where], log))

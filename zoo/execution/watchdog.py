@@ -1,4 +1,4 @@
-"""Limits on a worker's process: it inherits the lock, it must send events, and it may outlive the terminal."""
+"""Limits on a worker's process: it inherits the lock, must send events, and may outlive the terminal."""
 
 import contextlib
 import threading
@@ -10,7 +10,7 @@ from typing import IO
 from zoo.core import console
 from zoo.execution.launchers import Process
 
-# A busy machine may let a thread wait so long; more means that the whole process stood still.
+# A thread of a busy machine can be delayed this long; more means that the whole process was suspended.
 SUSPENDED_S = 5.0
 
 
@@ -20,8 +20,8 @@ class ProcessLimits:
 
     Attributes:
         lock: open file of the run folder's lock, which the worker inherits.
-        hang_s: it is killed after so many seconds without an event; 0: never.
-        outlives_terminal: a closed terminal stops nothing; messages then go to ``host.log``.
+        hang_s: time without an event after which it is killed; 0 disables the limit.
+        outlives_terminal: continue after the terminal closes, with messages in ``host.log``.
     """
 
     lock: int | None = None
@@ -31,14 +31,13 @@ class ProcessLimits:
 
 @contextlib.contextmanager
 def watchdog(process: Process, patience_s: float, hung: Callable[[float], None]) -> Iterator[Callable[[], None]]:
-    """Kill a process that shows no sign of life for too long; yield the function to call for each sign.
+    """Kill a process that gives no sign of life for too long; yield the function to call for each sign.
 
-    Time asleep does not count, nor does a clock that is set: only the monotonic one is asked.
+    Time asleep does not count, and setting the clock has no effect: only the monotonic clock is read.
 
     Args:
-        process: to watch.
-        patience_s: for so long; 0: for ever.
-        hung: called with the seconds of silence before it is killed.
+        patience_s: 0 disables the limit.
+        hung: called with the seconds of silence before the process is killed.
     """
     last, over, pause = [time.monotonic()], threading.Event(), min(1.0, patience_s / 10)
 
@@ -47,7 +46,7 @@ def watchdog(process: Process, patience_s: float, hung: Callable[[float], None])
         while not over.wait(pause):
             now = time.monotonic()
             if now - looked > pause + SUSPENDED_S:
-                last[0] = now  # this process was stopped itself, and heard nothing: Ctrl-Z, or a frozen container
+                last[0] = now  # this process itself was suspended: Ctrl-Z, or a frozen container
             looked, silent = now, now - last[0]
             if silent > patience_s:
                 hung(silent)
@@ -76,8 +75,7 @@ class EventFile:
         self._stream, self._lost, self._torn = stream, False, False
 
     def write(self, line: bytes) -> None:
-        """Append a line."""
-        line = b"\n" + line if self._torn else line  # what there was room for must not spoil this one too
+        line = b"\n" + line if self._torn else line  # a truncated line must not corrupt this one too
         try:
             self._torn = self._stream.write(line) != len(line)
         except OSError as error:

@@ -29,18 +29,16 @@ NO_LIMITS = ProcessLimits()
 
 @dataclass
 class Outcome:
-    """What became of a worker.
+    """The outcome of a worker.
 
     Attributes:
-        start: None if the worker did not get that far.
+        start: None if the worker did not start.
         done: None if it did not finish.
-        error: None if there was none.
-        epochs: the ``epoch`` events.
-        artifacts: files it announced.
+        artifacts: files that it announced.
         interrupted: the user asked it to stop.
-        silent_s: it was killed after so many seconds without an event; 0 otherwise.
+        silent_s: seconds without an event after which it was killed, or 0.
         returncode: exit status; negative for a signal.
-        process: name of the process whose exit status that is.
+        process: name of the process with that exit status.
     """
 
     start: StartEvent | None = None
@@ -54,48 +52,47 @@ class Outcome:
     process: str = "The worker"
 
     def lost(self, process: str, status: int) -> None:
-        """Note which of several processes ended before its time, and how where it cannot have reported that."""
+        """Record which process ended early, and its signal as an error if nothing was reported."""
         self.process, self.returncode = process, status
         if status < 0 and not self.error:
             message = f"{process} was killed by {signal.Signals(-status).name}"
             self.error = ErrorEvent(type=GROUP_BROKEN, message=message)
 
     def hung(self, seconds: float) -> None:
-        """Note that it is killed after so many seconds of silence."""
+        """Record the seconds of silence before it is killed."""
         self.silent_s = seconds
 
     def add(self, event: Event) -> None:
-        """Take in an event."""
         match event:
             case StartEvent():
                 self.start = event
             case EpochEvent():
                 self.epochs.append(event)
-            case ResumeEvent():  # what follows is trained again
+            case ResumeEvent():  # later epochs are trained again
                 self.epochs = [row for row in self.epochs if row.epoch < event.epoch]
             case ArtifactEvent():
                 self.artifacts.append(Path(event.path))
             case ErrorEvent():
-                self.error = self.error or event  # of several processes, those that follow suffer from the first
+                self.error = self.error or event  # errors of further processes follow from the first
             case DoneEvent():
                 self.done = event
 
     def failed_with(self, *kinds: str) -> bool:
-        """Whether the worker reported an error of one of these kinds."""
+        """Return True if the worker reported an error of one of these kinds."""
         return self.error is not None and self.error.type in kinds
 
 
 class Feed(Protocol):
-    """What hands a worker more work while it runs."""
+    """Gives a worker more work while it runs."""
 
     def begin(self, stdin: IO[bytes]) -> None:
-        """The worker has started and reads ``stdin``, which the feed closes; must return at once."""
+        """Start feeding ``stdin`` of the started worker, and close it at the end; must return immediately."""
 
     def event(self, event: Event) -> None:
-        """The worker sent an event."""
+        """Handle an event of the worker."""
 
     def stop(self) -> None:
-        """The user asked to stop."""
+        """Handle the user's request to stop."""
 
 
 def run(
@@ -110,19 +107,18 @@ def run(
     meeting: process_group.Meeting | None = None,
     others: launchers.Executor | None = None,
 ) -> Outcome:
-    """Run one request in the worker to its end.
+    """Run one request in the worker until it ends.
 
     Args:
         python: interpreter of the stack's environment.
-        environment: the worker's environment variables, complete.
-        request: path of ``request.json``; ``events.jsonl`` and ``worker.log`` are written beside it.
-        show: called with every event as it comes.
-        feed: speaks to the worker while it runs, where the request needs that.
-        limits: on the process.
-        started: called once the worker runs; must return at once.
+        environment: the worker's complete environment variables.
+        request: path of ``request.json``; ``events.jsonl`` and ``worker.log`` are written next to it.
+        show: called with every event as it arrives.
+        feed: communicates with the worker while it runs, if the request needs it.
+        started: called once the worker runs; must return immediately.
         launcher: name of the module that starts the process.
-        meeting: where several processes share the request, how they find each other.
-        others: starts those on other machines.
+        meeting: how the processes connect, if several share the request.
+        others: starts processes on other machines.
     """
     outcome = Outcome()
     starter = launchers.load(launcher)
@@ -154,7 +150,7 @@ def _following(
     outcome: Outcome,
     group: tuple[process_group.Meeting | None, launchers.Executor | None],
 ) -> Iterator[tuple[launchers.Process, Iterable[bytes]]]:
-    """Start the process and yield it with the lines it writes, each kept in ``events.jsonl``; end it afterwards."""
+    """Start the process and yield it with its lines, also written to ``events.jsonl``; end it afterwards."""
 
     def asked() -> None:
         outcome.interrupted = True
@@ -162,7 +158,7 @@ def _following(
             feed.stop()
 
     folder = request.parent
-    # Unbuffered: a line that a full disk does not take must not come back when the file is closed.
+    # Unbuffered, so that a line that did not fit on a full disk is not written again on close.
     with (folder / "events.jsonl").open("ab", buffering=0) as out:
         command, stdin = worker_command(python, request), feed is not None
         process: launchers.Process
@@ -186,7 +182,7 @@ def _kept(lines: Iterable[bytes], file: EventFile, alive: Callable[[], None]) ->
 
 
 def _events(lines: Iterable[bytes]) -> Iterator[Event]:
-    """Yield the events of lines; warn of what is none, such as a torn last line, and leave it out."""
+    """Yield the events of lines; warn about and skip invalid lines, such as a truncated last one."""
     for line in lines:
         event = event_log.parse(line)
         if event is not None:

@@ -1,4 +1,4 @@
-"""Sessions of workers that stay ready side by side and work one command at a time."""
+"""Sessions of workers that stay ready and execute one command at a time."""
 
 import contextlib
 import json
@@ -19,7 +19,7 @@ class WorkerSession:
     """A worker that prepares itself and then executes one command at a time.
 
     Args:
-        work: starts the worker with this as its feed and comes back when it has ended; runs in a thread of its own.
+        work: starts the worker with this session as its feed and returns when it has ended; runs in a thread.
     """
 
     def __init__(self, work: Callable[[Feed], Outcome]) -> None:
@@ -36,7 +36,7 @@ class WorkerSession:
     def ask(self, command: Json) -> BatchEvent:
         """Send a command; return the ``batch`` event that answers it."""
         assert self._stdin is not None  # noqa: S101  (it is ready)
-        with contextlib.suppress(BrokenPipeError):  # what it died of comes next
+        with contextlib.suppress(BrokenPipeError):  # the error follows as an event
             self._stdin.write(json.dumps(command).encode() + b"\n")
             self._stdin.flush()
         return self._wait(BatchEvent)
@@ -50,7 +50,7 @@ class WorkerSession:
     def _run(self) -> None:
         try:
             self._messages.put(self._work(self))
-        except BaseException as error:  # raised again where somebody waits for the worker
+        except BaseException as error:  # raised again in the thread that waits for the worker
             self._messages.put(error)
 
     def _wait(self, kind: type[E]) -> E:
@@ -66,7 +66,6 @@ class WorkerSession:
     # -- called by worker_process.run, in the worker's thread
 
     def begin(self, stdin: IO[bytes]) -> None:
-        """Take the worker's standard input."""
         self._stdin = stdin
 
     def event(self, event: Event) -> None:
@@ -74,7 +73,7 @@ class WorkerSession:
         self._messages.put(event)
 
     def stop(self) -> None:
-        """Close the worker's standard input: no more commands follow."""
+        """Close the worker's standard input, which ends its commands."""
         if self._stdin is not None:
-            with contextlib.suppress(BrokenPipeError):  # it is gone already
+            with contextlib.suppress(BrokenPipeError):  # already gone
                 self._stdin.close()

@@ -1,8 +1,7 @@
-"""Launchers start processes, here or by an engine on other machines; each module of this folder is one.
+"""Launchers start processes, here or on other machines through an engine; each module of this folder is one.
 
 A launcher has at least one of two functions. ``start`` starts the worker of a run whose host is this process.
-``opened`` opens an executor of whole commands, such as the runs of a sweep, each of which has a host of its own
-wherever it is executed.
+``opened`` opens an executor of whole commands, such as the runs of a sweep, whose hosts run where the commands run.
 """
 
 import contextlib
@@ -17,30 +16,30 @@ from zoo.core.errors import ZooError, unknown
 
 
 class Process(Protocol):
-    """A worker's process that has been started."""
+    """A started process of a worker."""
 
     @property
     def stdin(self) -> IO[bytes] | None:
-        """Its standard input, where that was asked for."""
+        """Return its standard input, if one was requested."""
 
     @property
     def stdout(self) -> IO[bytes] | None:
-        """Its standard output, where that comes here; :meth:`events` reads it."""
+        """Return its standard output, if it is connected to this process; :meth:`events` reads it."""
 
     def events(self) -> Iterable[bytes]:
-        """Yield the lines of its standard output until that is closed."""
+        """Yield the lines of its standard output until it is closed."""
 
     def interrupt(self) -> None:
         """Ask it to stop after the current step."""
 
     def terminate(self) -> None:
-        """Ask it to stop at once."""
+        """Ask it to stop immediately."""
 
     def kill(self) -> None:
-        """End it."""
+        """Kill the process."""
 
     def is_running(self) -> bool:
-        """Whether it has not ended."""
+        """Return True until it has ended."""
 
     def wait(self) -> int:
         """Wait for its end; return its exit status, negative for a signal."""
@@ -48,14 +47,14 @@ class Process(Protocol):
 
 @dataclass(frozen=True)
 class Command:
-    """A command to be executed on a machine that sees the same folders as this one.
+    """A command to execute on a machine that shares this machine's folders.
 
     Attributes:
-        name: short, for the lists of an engine.
-        words: program and arguments; the program is the interpreter here, and may lie elsewhere on other machines.
-        folder: in which it is executed.
-        log: file that its output is appended to.
-        variables: environment variables to add to those that it gets anyway.
+        name: short, for the listings of an engine.
+        words: program and arguments; the path of the interpreter may differ on other machines.
+        folder: working directory.
+        log: file to append the output to.
+        variables: additional environment variables.
     """
 
     name: str
@@ -66,34 +65,34 @@ class Command:
 
 
 class Job(Protocol):
-    """A command that was handed to an executor: it waits, is running, or has ended."""
+    """A command submitted to an executor: waiting, running, or ended."""
 
     @property
     def ticket(self) -> str:
-        """What the executor finds it by again, from another process too."""
+        """Return the id with which the executor, in any process, finds it again."""
 
     @property
     def place(self) -> str:
-        """The machine, as far as it is known."""
+        """Return the machine, if known."""
 
     def is_running(self) -> bool:
-        """Whether it has not ended; a job that still waits has not."""
+        """Return True until it has ended, also while it waits."""
 
     def interrupt(self) -> None:
-        """Ask it to stop after the current step; one that still waits is never started."""
+        """Ask it to stop after the current step; a waiting job never starts."""
 
     def kill(self) -> None:
-        """End it."""
+        """Kill the process."""
 
     def wait(self) -> int:
-        """Wait for its end; return its exit status, not 0 where it did not end by itself."""
+        """Wait for its end; return its exit status, nonzero if it was ended from outside."""
 
 
 class Executor(Protocol):
     """Executes commands.
 
     Attributes:
-        jobs: commands at a time at most; None leaves that to the engine.
+        jobs: most commands at a time; None leaves that to the engine.
         places: kinds of machines, each of which needs environments of its own.
     """
 
@@ -101,15 +100,10 @@ class Executor(Protocol):
     places: list[str]
 
     def submit(self, command: Command, place: str | None = None) -> Job:
-        """Hand over a command.
-
-        Args:
-            command: what to execute.
-            place: one of ``places``; None leaves the choice to the executor.
-        """
+        """Submit a command to one of ``places``, or to one that the executor chooses (None)."""
 
     def find(self, ticket: str) -> Job | None:
-        """Return a job that another process handed over and that has not ended; None where there is none."""
+        """Return an unfinished job that another process submitted, or None."""
 
 
 class Launcher(Protocol):
@@ -118,27 +112,25 @@ class Launcher(Protocol):
     def start(
         self, command: list[str], env: dict[str, str], cwd: Path, stdin: bool, lock: int | None = None
     ) -> Process:
-        """Start a process that ends when this one ends, however that happens.
+        """Start a process that ends when this process ends for any reason.
 
         Args:
             command: program and arguments.
-            env: its environment variables, complete.
-            cwd: the run folder; standard error is appended to ``worker.log`` there.
-            stdin: give it a standard input; else that is empty.
-            lock: open file of the run folder's lock, which lasts as long as the process.
+            env: its complete environment variables.
+            cwd: the run folder; standard error is appended to its ``worker.log``.
+            stdin: connect standard input; it is empty otherwise.
+            lock: open file of the run folder's lock, which the process keeps open.
         """
 
     def opened(self, settings: LauncherSettings, folder: Path) -> contextlib.AbstractContextManager[Executor]:
-        """Open an executor of commands; what is left running when the block is left is ended.
+        """Open an executor of commands; jobs still running when the block ends are stopped.
 
         Args:
-            settings: of the launcher.
-            folder: shared by all machines, for what the engine writes.
+            folder: shared by all machines, for the engine's files.
         """
 
 
 def load(name: str) -> Launcher:
-    """Load a launcher."""
     if name not in launcher_names():
         raise unknown("launcher", name, launcher_names())
     launcher: Launcher = importlib.import_module(f"{__name__}.{name}")
@@ -146,7 +138,7 @@ def load(name: str) -> Launcher:
 
 
 def is_elsewhere(name: str) -> bool:
-    """Whether runs with that launcher have their host elsewhere too, so that this process only hands them over."""
+    """Return True if the hosts of the launcher's runs run elsewhere too, so that this process only submits them."""
     return not hasattr(load(name), "start")
 
 
@@ -159,7 +151,7 @@ def executor(settings: LauncherSettings, folder: Path) -> contextlib.AbstractCon
 
 
 def needed(library: str, extra: str) -> Any:
-    """Import the library of an engine, which the zoo does not require."""
+    """Import the optional library of an engine."""
     try:
         return importlib.import_module(library)
     except ImportError as error:

@@ -1,4 +1,4 @@
-"""Execute a command on the machine where it is to run: what all executors have in common."""
+"""Execute a command on the current machine, for all executors."""
 
 import os
 import signal
@@ -13,33 +13,29 @@ from zoo.core.errors import ZooError
 from zoo.execution.launchers import Command
 from zoo.protocol.variables import WATCH_HOST
 
-# A run that is asked to stop ends its step, writes a checkpoint and its record.
+# Time for a stopped run to finish its step, and to write a checkpoint and its record.
 GRACE_S = 60.0
 POLL_S = 0.1
 
 
 @dataclass
 class Child:
-    """A child process, which ends when this process ends.
+    """A child process that ends when this process ends.
 
     Args:
-        process: it.
-        pipe: our end of the pipe that tells it of our end; nobody ever writes to it.
+        pipe: our end of the pipe that signals our end to the process; never written to.
     """
 
     process: "subprocess.Popen[bytes]"
     pipe: int
 
     def is_running(self) -> bool:
-        """Whether it has not ended."""
         return self.process.poll() is None
 
     def interrupt(self) -> None:
-        """Send SIGINT."""
         self.process.send_signal(signal.SIGINT)
 
     def terminate(self) -> None:
-        """Send SIGTERM."""
         self.process.terminate()
 
     def kill(self) -> None:
@@ -57,17 +53,13 @@ class Child:
 
 @dataclass
 class LocalJob(Child):
-    """A command that runs as a child process.
-
-    Args:
-        place: name of the machine.
-    """
+    """A command that runs as a child process; ``place`` is the name of the machine."""
 
     place: str = "here"
 
     @property
     def ticket(self) -> str:
-        """Return the number of the process."""
+        """Return the process id."""
         return str(self.process.pid)
 
 
@@ -91,16 +83,16 @@ def start(command: Command) -> LocalJob:
 
 
 def open_log(path: Path) -> IO[bytes]:
-    """Open a log to append to."""
+    """Open a log for appending."""
     path.parent.mkdir(parents=True, exist_ok=True)
     return path.open("ab")
 
 
 def execute(command: Command) -> int:
-    """Execute a command to its end and return its exit status; stop it in order if an engine cancels this."""
+    """Execute a command and return its exit status; stop it in order if an engine cancels this call."""
     job = start(command)
     try:
-        while job.is_running():  # no wait without end: an engine's exception is raised between two steps of ours
+        while job.is_running():  # polls, because an engine raises its exception between bytecodes
             time.sleep(POLL_S)
     except BaseException:
         stop(job)
@@ -109,7 +101,7 @@ def execute(command: Command) -> int:
 
 
 def stop(job: LocalJob, grace_s: float = GRACE_S) -> None:
-    """Ask a command to stop, and end it where it does not within the grace."""
+    """Ask a command to stop, and kill it after the grace period."""
     if job.is_running():
         job.terminate()
     deadline = time.monotonic() + grace_s

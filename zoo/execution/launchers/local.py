@@ -20,16 +20,14 @@ class LocalProcess(commands.Child):
 
     @property
     def stdin(self) -> IO[bytes] | None:
-        """Its standard input, where that was asked for."""
         return self.process.stdin
 
     @property
     def stdout(self) -> IO[bytes] | None:
-        """Its standard output."""
         return self.process.stdout
 
     def events(self) -> Iterable[bytes]:
-        """Yield the lines of its standard output until that is closed."""
+        """Yield the lines of standard output until it is closed."""
         return self.process.stdout or ()
 
 
@@ -38,7 +36,7 @@ def start(command: list[str], env: dict[str, str], cwd: Path, stdin: bool, lock:
     with processes.death_pipe() as (theirs, ours):
         inherited = [theirs, *uses.handles(), *([] if lock is None else [lock])]
         with (cwd / "worker.log").open("ab") as log, _start_errors(command[0]):
-            # A session of its own: Ctrl-C reaches only the host, which then stops the worker in its own way.
+            # In a new session, Ctrl-C reaches only the host, which then stops the worker in order.
             process = subprocess.Popen(
                 command, stdin=subprocess.PIPE if stdin else subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=log,
                 env={**env, WATCH_HOST: str(theirs)}, cwd=cwd, start_new_session=True, pass_fds=inherited,
@@ -57,18 +55,14 @@ def _start_errors(program: str) -> Iterator[None]:
 
 
 class LocalExecutor:
-    """Executes commands on this machine.
-
-    Args:
-        jobs: commands at a time at most.
-    """
+    """Executes commands on this machine, ``jobs`` at a time."""
 
     def __init__(self, jobs: int) -> None:
         self.jobs: int | None = jobs
         self.places = [NAME]
 
     def submit(self, command: Command, place: str | None = None) -> Job:
-        """Start a command; it ends when this process ends, however that happens."""
+        """Start a command, which ends when this process ends for any reason."""
         return commands.start(command)
 
     def find(self, ticket: str) -> Job | None:

@@ -18,8 +18,8 @@ class RayJob:
 
     Args:
         ray: the library.
-        reference: to the exit status of its command.
-        place: the node that it was meant for, or empty.
+        reference: to the exit status of the command.
+        place: the requested node, or empty.
     """
 
     def __init__(self, ray: Any, reference: Any, place: str) -> None:
@@ -27,23 +27,22 @@ class RayJob:
 
     @property
     def ticket(self) -> str:
-        """Return Ray's name of the task."""
+        """Return Ray's id of the task."""
         return str(self._reference.task_id().hex())
 
     def is_running(self) -> bool:
-        """Whether it has not ended."""
         return not self._ray.wait([self._reference], timeout=0)[0]
 
     def interrupt(self) -> None:
-        """Cancel it: a command that runs is stopped in order."""
+        """Cancel it; a running command is stopped in order."""
         self._ray.cancel(self._reference, force=False)
 
     def kill(self) -> None:
-        """End the process of the task; its command sees the end of a pipe."""
+        """Kill the process of the task; its command sees the end of a pipe."""
         self._ray.cancel(self._reference, force=True)
 
     def wait(self) -> int:
-        """Wait for its end; return the exit status of its command, 255 where Ray lost the task."""
+        """Wait for its end; return the exit status of its command, or 255 if Ray lost the task."""
         try:
             status, self.place = self._ray.get(self._reference)
         except self._ray.exceptions.RayTaskError as error:
@@ -57,18 +56,17 @@ class RayJob:
 
 
 def _execute(command: Command) -> tuple[int, str]:
-    """Execute a command on a node of the cluster; return its exit status and the node's name."""
+    """Execute a command on a node; return its exit status and the name of the node."""
     import socket
 
     return commands.execute(command), socket.gethostname()
 
 
 class RayExecutor:
-    """Hands commands to a Ray cluster.
+    """Submits commands to a Ray cluster.
 
     Args:
         ray: the library, connected.
-        settings: of the launcher.
     """
 
     def __init__(self, ray: Any, settings: LauncherSettings) -> None:
@@ -79,7 +77,7 @@ class RayExecutor:
         self._task = ray.remote(_execute)
 
     def submit(self, command: Command, place: str | None = None) -> Job:
-        """Hand over a command; Ray queues it until the cores are free."""
+        """Submit a command; Ray queues it until the cores are free."""
         self._refuse_too_much()
         options: dict[str, Any] = {"num_cpus": self._settings.cpus, "num_gpus": self._settings.gpus}
         if place is not None:
@@ -98,7 +96,7 @@ class RayExecutor:
                 )
 
     def find(self, ticket: str) -> Job | None:
-        """Return None: Ray ends the tasks of a process that is gone."""
+        """Return None: Ray ends the tasks of a process that has ended."""
         return None
 
 
@@ -106,13 +104,13 @@ class RayExecutor:
 def opened(settings: LauncherSettings, folder: Path) -> Iterator[RayExecutor]:
     """Open an executor; see :class:`zoo.execution.launchers.Launcher`.
 
-    It uses the cluster at ``launcher.address``, the one that runs here, or else a new one on this machine alone.
+    Use the cluster at ``launcher.address``, or one that runs here, or start one on this machine only.
     """
     ray = launchers.needed("ray", "ray")
-    launchers.needed("ray.util.scheduling_strategies", "ray")  # which ray itself does not load
+    launchers.needed("ray.util.scheduling_strategies", "ray")  # not imported by ray itself
     try:
         ray.init(address=settings.address, log_to_driver=False, configure_logging=False, include_dashboard=False)
-    except Exception as error:  # of many kinds; the one for a node that does not start is Exception itself
+    except Exception as error:  # of many types, also plain Exception (a node that does not start)
         where = settings.address or "this machine"
         raise ZooError(
             f"The Ray cluster at {where} does not answer: {error}", "Start it: ray start --head; see docs/scaling.md."

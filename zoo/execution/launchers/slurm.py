@@ -1,6 +1,6 @@
-"""Execute commands as jobs of Slurm, by submitit.
+"""Execute commands as jobs of Slurm, through submitit.
 
-A job outlives this process: its ticket finds it again. Slurm is asked by squeue alone, which needs no accounting.
+A job outlives this process: its ticket finds it again. Only squeue is called, because it needs no accounting.
 """
 
 import contextlib
@@ -18,19 +18,19 @@ from zoo.execution import launchers
 from zoo.execution.launchers import Command, Job, commands
 
 ASK_S = 1.0
-# A shared folder shows a result some time after it was written on another machine.
+# Delay until a shared folder shows a result that another machine wrote.
 RESULT_S = 10.0
 LOST = 255
-# Slurm sends this signal to every process of a job some time before its limit; only submitit's own is to heed it.
+# Before a job's time limit, Slurm signals all of its processes; only submitit's must react.
 SHIELD = ["/bin/sh", "-c", 'trap "" USR2; exec "$@"', "sh"]
 REQUEUED_AT_MOST = 1000
 
 
 class Shielded:
-    """A command as submitit calls it on the node; it is queued again when its time is up or it is pre-empted.
+    """A command that submitit calls on the node, queued again when it times out or is preempted.
 
     Args:
-        command: it; has to be able to go on with what an earlier start left.
+        command: must be able to continue after an earlier start.
     """
 
     def __init__(self, command: Command) -> None:
@@ -38,14 +38,14 @@ class Shielded:
         self._job: commands.LocalJob | None = None
 
     def __call__(self) -> int:
-        """Execute it and return its exit status."""
+        """Execute the command and return its exit status."""
         self._job = commands.start(self._command)
         while self._job.is_running():
             time.sleep(commands.POLL_S)
         return self._job.wait()
 
     def checkpoint(self) -> Any:
-        """Stop it in order, and tell submitit to queue it again."""
+        """Stop the command in order, and have submitit queue it again."""
         import submitit
 
         if self._job is not None:
@@ -58,7 +58,7 @@ class SlurmJob:
     """A job of Slurm.
 
     Args:
-        queue: where it is listed while it waits or runs.
+        queue: lists it while it waits or runs.
         job: submitit's.
     """
 
@@ -67,16 +67,15 @@ class SlurmJob:
 
     @property
     def ticket(self) -> str:
-        """Return its number."""
+        """Return the job number."""
         return str(self._job.job_id)
 
     @property
     def place(self) -> str:
-        """Return the node, empty before it is known."""
+        """Return the node, or an empty string while it is unknown."""
         return self._queue.node(self.ticket)
 
     def is_running(self) -> bool:
-        """Whether it has not ended."""
         return not self._has_answered() and self._queue.has(self.ticket)
 
     def interrupt(self) -> None:
@@ -89,7 +88,7 @@ class SlurmJob:
         self._cancel()
 
     def wait(self) -> int:
-        """Wait for its end; return the exit status of its command, 255 where Slurm ended it."""
+        """Wait for its end; return the exit status of its command, or 255 if Slurm ended it."""
         while self.is_running():
             time.sleep(ASK_S)
         deadline = time.monotonic() + RESULT_S
@@ -99,7 +98,7 @@ class SlurmJob:
             return LOST
         try:
             return int(self._job.result())
-        except Exception as error:  # whatever happened there, submitit repeats it here
+        except Exception as error:  # submitit raises here any error that occurred there
             raise ZooError(f"Slurm's job {self.ticket} could not run its command: {error}", self._logs()) from error
 
     def _has_answered(self) -> bool:
@@ -113,22 +112,21 @@ class SlurmJob:
 
 
 class Queue:
-    """The jobs of this user that wait or run, as squeue lists them; asked at most once a second."""
+    """The waiting and running jobs of this user, from squeue; refreshed at most once a second."""
 
     def __init__(self) -> None:
         self._asked, self._jobs, self._nodes = 0.0, dict[str, str](), dict[str, str]()
 
     def add(self, ticket: str) -> None:
-        """Take a job that was just submitted as listed."""
+        """List a job that was just submitted."""
         self._jobs[ticket] = "PENDING"
 
     def has(self, ticket: str) -> bool:
-        """Whether a job waits or runs."""
         self._refresh()
         return ticket in self._jobs
 
     def node(self, ticket: str) -> str:
-        """Return where a job runs or ran, as far as it is known."""
+        """Return the node of a job, if known."""
         return self._nodes.get(ticket, "")
 
     def _refresh(self) -> None:
@@ -137,7 +135,7 @@ class Queue:
         self._asked = time.monotonic()
         command = ["squeue", "--noheader", "--format=%i|%T|%N", f"--user={getpass.getuser()}"]
         answer = subprocess.run(command, capture_output=True, text=True, check=False)
-        if answer.returncode:  # the controller is restarting: what is known stands until it answers
+        if answer.returncode:  # the controller is restarting: keep the last known state
             return
         rows = [line.strip().split("|") for line in answer.stdout.splitlines() if line.count("|") == 2]
         self._jobs = {number: state for number, state, _ in rows}
@@ -145,12 +143,7 @@ class Queue:
 
 
 class SlurmExecutor:
-    """Submits commands to Slurm.
-
-    Args:
-        settings: of the launcher.
-        folder: for submitit's files.
-    """
+    """Submits commands to Slurm; ``folder`` is for submitit's files."""
 
     def __init__(self, settings: LauncherSettings, folder: Path) -> None:
         submitit: Any = launchers.needed("submitit", "slurm")
@@ -165,7 +158,6 @@ class SlurmExecutor:
         self._parameters = _parameters(settings)
 
     def submit(self, command: Command, place: str | None = None) -> Job:
-        """Submit a command."""
         try:
             self._executor.update_parameters(**self._parameters, job_name=f"zoo-{command.name}")
             job = self._executor.submit(Shielded(command))
@@ -181,7 +173,7 @@ class SlurmExecutor:
 
 
 def _parameters(settings: LauncherSettings) -> dict[str, Any]:
-    """Return the settings as submitit calls them."""
+    """Return the settings under submitit's names."""
     wrong = [text for text in settings.options if not text.partition("=")[0].replace("-", "").isalnum()]
     if wrong:
         raise ZooError(f"{wrong[0]!r} is no option of sbatch", "Write launcher.options=[account=lab,exclusive].")

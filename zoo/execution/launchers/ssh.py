@@ -1,7 +1,7 @@
-"""Execute commands on a list of hosts, by OpenSSH as it is installed and configured.
+"""Execute commands on a list of hosts, with the installed and configured OpenSSH.
 
-A command watches its standard input: it stops in order when that is closed, which is also what happens when the
-connection or this process is gone.
+A command monitors its standard input and stops in order when it closes, which also happens when the connection or
+this process ends.
 """
 
 import contextlib
@@ -20,12 +20,12 @@ from zoo.core.paths import user_path
 from zoo.execution.launchers import Command, Job, commands
 from zoo.protocol.variables import WATCH_HOST
 
-# No question can be answered, and a host that is gone is found out within a minute.
+# Disable prompts, and detect a lost host within a minute.
 OPTIONS = ["-T", "-o", "BatchMode=yes", "-o", "ConnectTimeout=15", "-o", "ServerAliveInterval=15",
            "-o", "ServerAliveCountMax=3"]  # fmt: skip
-# OpenSSH's own exit status where the connection failed.
+# OpenSSH's exit status for a failed connection.
 UNREACHABLE = 255
-# How long a host that could not be reached is left alone.
+# Seconds before an unreachable host is tried again.
 REST_S = 60.0
 
 
@@ -34,11 +34,11 @@ class Host:
     """A host of the list.
 
     Attributes:
-        name: as ssh knows it.
+        name: for ssh.
         jobs: commands at a time.
         python: interpreter there; None means the same path as here.
         running: its commands.
-        rests_until: it could not be reached; monotonic seconds.
+        rests_until: end of the pause after a failed connection, in monotonic seconds.
     """
 
     name: str
@@ -48,29 +48,23 @@ class Host:
     rests_until: float = 0.0
 
     def is_free(self) -> bool:
-        """Whether it has room for one more command."""
+        """Return True if it has room for another command."""
         self.running = [job for job in self.running if job.is_running()]
         return len(self.running) < self.jobs
 
 
 class SshJob:
-    """A command on another host, as the process of ssh here.
-
-    Args:
-        host: where.
-        process: of ssh.
-    """
+    """A command on another host; ``process`` is that of ssh."""
 
     def __init__(self, host: Host, process: "subprocess.Popen[bytes]") -> None:
         self._host, self._process = host, process
         self.ticket, self.place = f"{host.name} {process.pid}", host.name
 
     def is_running(self) -> bool:
-        """Whether it has not ended."""
         return self._process.poll() is None
 
     def interrupt(self) -> None:
-        """Close its standard input, which the command takes for SIGTERM."""
+        """Close its standard input, which the command treats like SIGTERM."""
         if self._process.stdin:
             with contextlib.suppress(BrokenPipeError):
                 self._process.stdin.close()
@@ -80,7 +74,7 @@ class SshJob:
         self._process.kill()
 
     def wait(self) -> int:
-        """Wait for its end; return its exit status, 255 where the connection failed."""
+        """Wait for its end; return its exit status, or 255 if the connection failed."""
         status = self._process.wait()
         self.interrupt()
         if status == UNREACHABLE:
@@ -89,12 +83,7 @@ class SshJob:
 
 
 class SshExecutor:
-    """Hands commands to hosts that have room.
-
-    Args:
-        hosts: the list.
-        settings: of the launcher.
-    """
+    """Submits commands to hosts that have room."""
 
     def __init__(self, hosts: list[Host], settings: LauncherSettings) -> None:
         self._hosts, self._settings = hosts, settings
@@ -103,7 +92,7 @@ class SshExecutor:
         self.places = [host.name for host in hosts]
 
     def submit(self, command: Command, place: str | None = None) -> Job:
-        """Start a command on the named host, or on one that has room and could be reached lately."""
+        """Start a command on the named host, or on one that has room and was reachable recently."""
         host = self._named(place) if place else self._free()
         remote = shlex.join(["sh", "-c", _script(command, host.python or self._settings.python)])
         words = ["ssh", *OPTIONS, *self._settings.options, host.name, remote]
@@ -139,7 +128,7 @@ def _script(command: Command, python: str | None) -> str:
 
 
 def read_hosts(entries: list[str]) -> list[Host]:
-    """Read a list of hosts: their names, or one file with a host a line."""
+    """Read a list of hosts: their names, or one file with a host per line."""
     if len(entries) == 1 and user_path(entries[0]).is_file():
         text = user_path(entries[0]).read_text(encoding="utf-8", errors="replace")
         entries = [line.partition("#")[0].strip() for line in text.splitlines()]

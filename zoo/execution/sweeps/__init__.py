@@ -1,1 +1,1 @@
-"""Many runs that belong together: every combination of the values that settings are given."""
+"""Sweeps: a run for every combination of several values of settings."""

@@ -1,4 +1,4 @@
-"""What is executed for an element of a sweep, and for what its runs need before they start."""
+"""The commands for an element of a sweep, and for what its runs need first."""
 
 import os
 import sys
@@ -11,7 +11,7 @@ from zoo.execution.sweeps.record import Element, Sweep
 from zoo.protocol.variables import WATCH_HOST
 from zoo.runs import lock
 
-# The settings that decide which environment a run needs.
+# The settings that determine the environment of a run.
 DECIDES = ("backend", "stack", "reference", "backend.python")
 PREPARE = "--prepare"
 
@@ -22,11 +22,11 @@ def command(sweep: Sweep, element: Element) -> Command:
 
 
 def settings(sweep: Sweep, element: Element) -> list[str]:
-    """Return the settings of the next attempt: a training goes on in its folder, all else begins in another."""
+    """Return the settings of the next attempt: a training resumes in its folder, other runs start in a new one."""
     name = element.name
     if sweep.verb == "train":
         where = [f"output.name={name}", "resume=auto"]
-    else:  # also one that was killed before it had written anything has taken its number
+    else:  # also count a killed run that has written nothing yet
         suffixes = [path.name.removeprefix(f"{name}_") for path in sweep.folder.glob(f"{name}_*")]
         taken = [int(suffix) for suffix in suffixes if suffix.isdecimal()] + [1] * (sweep.folder / name).exists()
         where = [f"output.name={f'{name}_{max(taken) + 1}' if taken else name}"]
@@ -34,7 +34,7 @@ def settings(sweep: Sweep, element: Element) -> list[str]:
 
 
 def is_written(sweep: Sweep, element: Element) -> bool:
-    """Whether some process writes into a run folder of an element now, such as one that an earlier sweep left."""
+    """Return True if a process, such as one of an earlier sweep, is writing into a run folder of an element."""
     return any(lock.is_held(folder) for folder in sweep.attempts(element))
 
 
@@ -46,12 +46,10 @@ def preparations(verb: str, elements: list[Element]) -> list[list[str]]:
 
 
 def of_zoo(name: str, arguments: list[str], log: Path) -> Command:
-    """Return a command of the zoo that any machine can execute that sees the same folders.
+    """Return a command of the zoo for any machine that shares this machine's folders.
 
     Args:
-        name: short.
         arguments: verb, settings and options.
-        log: for its output.
     """
     own = {key: value for key, value in os.environ.items() if key.startswith("ZOO_") and key != WATCH_HOST}
     variables = {**own, "PYTHONPATH": str(paths.PACKAGE.parent), "PYTHONUNBUFFERED": "1"}

@@ -1,4 +1,4 @@
-"""Hand the runs of a sweep to an executor, follow them, and try again what failed."""
+"""Submit the runs of a sweep to an executor, follow them, and retry failed ones."""
 
 import collections
 import contextlib
@@ -22,13 +22,13 @@ LOG_LINES = 6
 
 @dataclass
 class Progress:
-    """Where a sweep stands.
+    """The state of a sweep.
 
     Attributes:
-        running: the jobs of elements that wait in the engine or run.
-        failures: how many attempts of each element have failed.
-        waiting: elements that are not handed over yet.
-        places: where each element ran last.
+        running: jobs by element, waiting in the engine or running.
+        failures: failed attempts by element.
+        waiting: elements that are not submitted yet.
+        places: last machine by element.
     """
 
     running: dict[str, Job] = field(default_factory=dict)
@@ -45,13 +45,12 @@ def drive(sweep: Sweep, executor: Executor, launcher: str, retries: int, watch: 
 
     Args:
         sweep: with the lock of its folder held.
-        executor: of the launcher.
-        launcher: its name.
-        retries: how often an element that failed is tried again.
+        launcher: name of the executor's launcher.
+        retries: number of times that a failed element is tried again.
         watch: called whenever something may have changed.
 
     Raises:
-        KeyboardInterrupt: the user asked to stop; all jobs have ended then.
+        KeyboardInterrupt: the user asked to stop; all jobs have ended by then.
     """
     missing = sweep.missing()
     progress = Progress(waiting=collections.deque(missing))
@@ -68,7 +67,7 @@ def drive(sweep: Sweep, executor: Executor, launcher: str, retries: int, watch: 
 
 
 def _adopt(sweep: Sweep, executor: Executor, launcher: str, progress: Progress) -> None:
-    """Follow the jobs that an earlier process handed over and that have not ended."""
+    """Follow unfinished jobs that an earlier process submitted."""
     elements = {each.name: each for each in progress.waiting}
     for name, ticket in sweep.tickets(launcher).items():
         job = executor.find(ticket) if name in elements else None
@@ -83,7 +82,7 @@ def _submit(sweep: Sweep, executor: Executor, launcher: str, progress: Progress)
         if executor.jobs is not None and len(progress.running) >= executor.jobs:
             return
         element = progress.waiting.popleft()
-        if attempts.is_written(sweep, element):  # by what an earlier sweep left, which ends soon
+        if attempts.is_written(sweep, element):  # by an earlier sweep's process, which ends soon
             progress.waiting.append(element)
             continue
         if sweep.is_complete(element):
@@ -94,7 +93,7 @@ def _submit(sweep: Sweep, executor: Executor, launcher: str, progress: Progress)
 
 
 def _collect(sweep: Sweep, retries: int, progress: Progress) -> None:
-    """Take what has ended; an element that failed waits again, unless that has no sense."""
+    """Process ended jobs; a failed element waits again if another attempt makes sense."""
     elements = {each.name: each for each in sweep.elements}
     for name, job in list(progress.running.items()):
         progress.places[name] = job.place or progress.places.get(name, "")
@@ -115,12 +114,12 @@ def _collect(sweep: Sweep, retries: int, progress: Progress) -> None:
 
 
 def _may_differ(sweep: Sweep, element: Element, status: int) -> bool:
-    """Whether another attempt may end otherwise: not where the settings were refused before anything began."""
+    """Return False if another attempt cannot help, because the settings were rejected before the run began."""
     return status != 1 or bool(sweep.attempts(element))
 
 
 def ending(sweep: Sweep, element: Element, status: int) -> str:
-    """Say how an attempt ended that is not complete."""
+    """Describe how an incomplete attempt ended."""
     run = sweep.run_of(element)
     error = (run or {}).get("error")
     if isinstance(error, dict) and error.get("message"):
@@ -139,10 +138,9 @@ def last_words(path: Path) -> str:
 
 
 def prepare(executor: Executor, wanted: list[list[str]], logs: Path) -> None:
-    """Build the environments that runs need, once for each kind of machine, before any run waits for them.
+    """Build the environments that runs need, once per kind of machine, before submitting any run.
 
     Args:
-        executor: of the launcher.
         wanted: arguments of the zoo that build them.
         logs: folder for their output.
     """
@@ -164,7 +162,7 @@ def prepare(executor: Executor, wanted: list[list[str]], logs: Path) -> None:
 
 @contextlib.contextmanager
 def stopped_in_order(running: dict[str, Job]) -> Iterator[None]:
-    """End all jobs when the block is left by an error, Ctrl-C or SIGTERM: first in order, then at once."""
+    """If the block ends with an error, Ctrl-C or SIGTERM, stop all jobs in order, then kill them."""
     with _terminated_as_interrupted():
         try:
             yield
@@ -191,7 +189,7 @@ def _stop(running: dict[str, Job], asked: bool) -> None:
 
 @contextlib.contextmanager
 def _terminated_as_interrupted() -> Iterator[None]:
-    """Take SIGTERM and a closed terminal for Ctrl-C while inside."""
+    """Treat SIGTERM and a closed terminal like Ctrl-C inside the block."""
 
     def stop(_number: int, _frame: Any) -> None:
         raise KeyboardInterrupt

@@ -1,4 +1,4 @@
-"""What is known of the runs of a sweep, maybe hundreds on a network's disk: read again only where they changed."""
+"""The state of a sweep's runs, possibly hundreds on a network disk: read again only after changes."""
 
 from collections.abc import Collection
 from pathlib import Path
@@ -12,11 +12,7 @@ Stamp = tuple[int, int, int]
 
 
 class Followed:
-    """The runs of a sweep as they were when somebody looked last.
-
-    Args:
-        sweep: of which.
-    """
+    """The runs of a sweep as of the last update."""
 
     def __init__(self, sweep: Sweep) -> None:
         self._sweep = sweep
@@ -25,11 +21,11 @@ class Followed:
         self._logs: dict[Path, event_log.LastEpoch] = {}
 
     def look(self, running: Collection[str], waiting: Collection[str]) -> None:
-        """Read what may have changed.
+        """Update the runs that may have changed.
 
         Args:
-            running: names of the elements that an engine has.
-            waiting: of those that none has yet.
+            running: names of submitted elements.
+            waiting: names of elements that are not submitted yet.
         """
         for element in self._sweep.elements:
             run = self._runs.get(element.name)
@@ -37,13 +33,13 @@ class Followed:
             if element.name in self._runs and (ended == "completed" or element.name in waiting):
                 continue
             stamps = [_stamp(folder / records.RECORD) for folder in self._sweep.attempts(element)]
-            # A run that was killed keeps its record: who holds its lock tells.
+            # The record of a killed run stays at "running"; only its lock shows that it ended.
             settled = element.name in running or ended != "running"
             if stamps != self._stamps.get(element.name) or not settled:
                 self._runs[element.name], self._stamps[element.name] = self._sweep.run_of(element), stamps
 
     def run(self, element: Element) -> Json | None:
-        """Return the record of an element's run, as :meth:`Sweep.run_of`."""
+        """Return the record of an element's run, like :meth:`Sweep.run_of`."""
         return self._runs.get(element.name)
 
     def last_epoch(self, folder: Path) -> EpochEvent | None:
@@ -52,7 +48,7 @@ class Followed:
 
 
 def _stamp(path: Path) -> Stamp:
-    """What differs once a file has been replaced; zeros where there is none."""
+    """Return values that change when a file is replaced; zeros for a missing file."""
     try:
         seen = path.stat()
     except OSError:

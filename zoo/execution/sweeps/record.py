@@ -1,6 +1,6 @@
-"""A sweep: its folder, which holds the folders of its runs, and its record, ``sweep.json``.
+"""A sweep: its folder, which contains the folders of its runs, and its record, ``sweep.json``.
 
-What became of a run stands in the folder of the run alone, so that nothing has to be kept in step.
+The state of a run is stored only in its own folder, so nothing can get out of sync.
 """
 
 import contextlib
@@ -22,7 +22,7 @@ RECORD = run_folder.SWEEP
 JOBS = "jobs.jsonl"
 LOGS = "logs"
 FORMAT = 1
-# Where and under which name a run goes is the sweep's business.
+# The sweep sets the folder and name of each run.
 OWN = ("output.root", "output.name", "resume")
 
 
@@ -32,8 +32,8 @@ class Element:
 
     Attributes:
         name: of its folder.
-        words: its settings, as on the command line.
-        chosen: those of them that differ between the elements.
+        words: its settings in command-line syntax.
+        chosen: the settings that vary between elements.
     """
 
     name: str
@@ -46,12 +46,10 @@ class Sweep:
     """A sweep.
 
     Attributes:
-        folder: absolute; its runs are in it.
+        folder: absolute; contains its runs.
         verb: of all of its runs.
-        elements: they, in order.
-        launcher: settings of the launcher, as on the command line.
-        format: number of the format of its record.
-        started: when it was begun.
+        launcher: settings of the launcher in command-line syntax.
+        format: version of the record format.
     """
 
     folder: Path
@@ -62,25 +60,24 @@ class Sweep:
     started: str = field(default_factory=records.now)
 
     def attempts(self, element: Element) -> list[Path]:
-        """Return the run folders that an element has so far, oldest first; a training goes on in its only one."""
-        if self.verb == "train":  # no listing: there may be hundreds, on a network's disk
+        """Return the run folders of an element so far, oldest first; a training has only one, in which it resumes."""
+        if self.verb == "train":  # no listing: there may be hundreds, on a network disk
             return [path for path in [self.folder / element.name] if path.is_dir()]
         folders = [self.folder / element.name, *self.folder.glob(f"{element.name}_*")]
         numbered = [path for path in folders if (path / records.RECORD).is_file() or path.name == element.name]
         return sorted((path for path in numbered if path.is_dir()), key=lambda path: (len(path.name), path.name))
 
     def run_of(self, element: Element) -> Json | None:
-        """Return the record of the last attempt, or of the one that is complete; None before there is any."""
+        """Return the record of the complete attempt, or of the last one, or None."""
         last: Json | None = None
         for folder in self.attempts(element):
-            with contextlib.suppress(ZooError):  # begun just now, or damaged: it counts as not there
+            with contextlib.suppress(ZooError):  # just begun or damaged: treated as missing
                 last = records.read(folder) | {"folder": str(folder)}
                 if last["exit"] == "completed":
                     return last
         return last
 
     def is_complete(self, element: Element) -> bool:
-        """Whether an element has a complete run."""
         run = self.run_of(element)
         return run is not None and run["exit"] == "completed"
 
@@ -89,23 +86,23 @@ class Sweep:
         return [element for element in self.elements if not self.is_complete(element)]
 
     def log(self, name: str) -> Path:
-        """Return the file that the output of an element or a preparation goes into."""
+        """Return the output file of an element or a preparation."""
         return self.folder / LOGS / f"{name}.log"
 
     def note_job(self, element: Element, launcher: str, ticket: str) -> None:
-        """Keep how an engine calls the job of an element, to find it again."""
+        """Record the engine's ticket for the job of an element, to find it again."""
         self._note({"element": element.name, "launcher": launcher, "ticket": ticket, "at": records.now()})
 
     def note_place(self, element: Element, place: str) -> None:
-        """Keep where an attempt of an element ended."""
+        """Record the machine of an ended attempt."""
         self._note({"element": element.name, "place": place, "at": records.now()})
 
     def tickets(self, launcher: str) -> dict[str, str]:
-        """Return the last ticket of every element that a launcher had."""
+        """Return the last ticket of each element that a launcher ran."""
         return {row["element"]: row["ticket"] for row in self._noted() if row.get("launcher") == launcher}
 
     def places(self) -> dict[str, str]:
-        """Return where each element ended last."""
+        """Return the last machine of each element."""
         return {row["element"]: row["place"] for row in self._noted() if "place" in row}
 
     def _note(self, row: dict[str, str]) -> None:
@@ -124,18 +121,13 @@ class Sweep:
 
 
 def separate(overrides: Overrides) -> tuple[Overrides, Overrides]:
-    """Separate the settings of the launcher, whose commas make lists, from those of the runs."""
+    """Split the settings of the launcher, whose commas make lists, from those of the runs."""
     own = [entry.key for entry in overrides if entry.key.partition(".")[0] == "launcher"]
     return overrides.only(*own), overrides.without(*own)
 
 
 def create(verb: str, overrides: Overrides) -> Sweep:
-    """Make the folder and the record of a new sweep.
-
-    Args:
-        verb: of its runs.
-        overrides: keys with several values are varied.
-    """
+    """Create the folder and the record of a new sweep; overrides with several values are varied."""
     launcher, rest = separate(overrides)
     root, name = rest.get("output.root") or Output().root, rest.get("output.name")
     elements = elements_of(rest)
@@ -157,12 +149,11 @@ def elements_of(overrides: Overrides) -> list[Element]:
 
 
 def is_sweep(folder: Path) -> bool:
-    """Whether a folder is that of a sweep."""
     return (folder / RECORD).is_file()
 
 
 def load(folder: Path) -> Sweep:
-    """Read the sweep of a folder, which may come from a stranger."""
+    """Read the sweep of a folder, which may come from a third party."""
     path = folder / RECORD
     for place in (folder / RECORD, folder / JOBS, folder / LOGS, *folder.glob(f"{LOGS}/*")):
         if place.is_symlink():

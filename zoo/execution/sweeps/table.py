@@ -11,7 +11,7 @@ from zoo.protocol.events import EpochEvent
 from zoo.runs.records import Json
 from zoo.runs.result import HEADLINES
 
-# Between two looks at the runs; and as many times what a look took, on a disk that is slow.
+# Seconds between updates, and the multiple of an update's duration, for slow disks.
 PACE_S, REST = 1.0, 10.0
 HEADINGS = ["run", "settings", "state", "where", "result", "seconds"]
 
@@ -20,9 +20,8 @@ def rows(sweep: Sweep, progress: Progress | None = None, followed: Followed | No
     """Return the cells of all runs.
 
     Args:
-        sweep: of which.
-        progress: while it is at work; else None.
-        followed: what was known of its runs before; None reads all of them.
+        progress: of a sweep in progress.
+        followed: the last known state of the runs; None reads all of them.
     """
     shown, followed = progress or Progress(places=sweep.places()), followed or Followed(sweep)
     waiting = {each.name for each in shown.waiting}
@@ -66,11 +65,10 @@ def _result(run: Json) -> str:
 
 
 class Shown:
-    """Shows the table while it changes: on a terminal drawn anew, elsewhere a line for every change of a state.
+    """Shows the changing table: redrawn on a terminal, otherwise a line per change of state.
 
     Args:
-        sweep: of which.
-        draw: draws rows anew; None where there is no terminal.
+        draw: redraws rows; None without a terminal.
     """
 
     def __init__(self, sweep: Sweep, draw: "console.Draw | None") -> None:
@@ -79,7 +77,7 @@ class Shown:
         self._next = 0.0
 
     def __call__(self, progress: Progress) -> None:
-        """Show where the sweep stands, unless that was shown a moment ago; the end is always shown."""
+        """Show the state of the sweep at a limited rate; the final state is always shown."""
         began = time.monotonic()
         if began < self._next and (progress.running or progress.waiting):
             return
