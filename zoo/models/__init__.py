@@ -1,10 +1,12 @@
-"""Model builders, one file a model, the same code on every Keras from 2.1 (TensorFlow 1.8) to today's.
+"""Model builders, one file per model, the same code on every Keras from 2.1 (TensorFlow 1.8) to the current one.
 
 Each file has ``build(compat, ...)``, which returns an uncompiled Keras model, and ``preprocess``, which converts
-stored inputs to what that model takes. Everything that differs between Keras versions is in ``compat``.
+stored inputs to model inputs. ``compat`` is always the package ``zoo.models.compat``, which hides the differences
+between Keras versions. Invalid arguments raise ``ValueError`` with the value received.
 
 ``MobileNet`` and ``MobileNetV2`` replace those of ``keras.applications`` in your own Keras, ``TransformerEncoder``
-that of ``torch.nn``, and ``load_weights`` fills them from a file. Nothing here imports Keras before one is called.
+replaces the one of ``torch.nn``, and ``load_weights`` fills them from a file. Keras is imported only when one of
+them is called.
 """
 
 import importlib

@@ -1,26 +1,26 @@
-"""Fit how much each feature of a text counts, by logistic regression on features of fixed log-count ratios."""
+"""Fit a weight for each feature of texts, by logistic regression on features of fixed log-count ratios."""
 
 import os
 from concurrent.futures import ThreadPoolExecutor
 
 import numpy as np
 
-# Of the penalty, inverse: with two classes four times as much is scikit-learn's C. Half and twice it are no better.
+# Inverse strength of the penalty: with two classes, a quarter of scikit-learn's C. Half and twice it are no better.
 STRENGTH = 0.025
 MOST_ITERATIONS, MEMORY, TOLERANCE = 60, 6, 1e-4
-# Of more features, times one less than classes, texts are left out: so many take about 1.5 GB and half a minute.
+# Largest number of features times (classes - 1); texts beyond that are left out. It takes 1.5 GB and half a minute.
 MOST_FEATURES = 50_000_000
-# Texts are computed with in so many groups, each by one processor.
+# Number of groups of texts, each computed by one processor.
 GROUPS = 4
 
 
 def compact(batch):
-    """Return the features of some texts one after the other, int32, and how many each text has.
+    """Return the features of some texts concatenated, int32, and the number of features of each text.
 
     Args:
         batch: (n, width) integers, 0 for none, from :func:`zoo.models.text_features.features`.
     """
-    # Each text begins with padding, which counts nothing: none is empty.
+    # Each text begins with padding, which has no effect, so that none is empty.
     batch = np.concatenate([np.zeros((len(batch), 1), batch.dtype), batch], axis=1)
     chosen = batch != 0
     chosen[:, 0] = True
@@ -28,20 +28,20 @@ def compact(batch):
 
 
 def gains(texts, ratios, labels, parts=None):
-    """Return how much each feature counts, so that texts are told apart.
+    """Return the gain of each feature that separates the classes best.
 
-    The logits of a text are the sum over its features, and ``parts`` of its tokens, of ratio times gain. The mean
-    cross-entropy plus half the sum of squared gains, over ``STRENGTH`` times the number of texts, is minimized by
-    L-BFGS (Nocedal and Wright, Numerical Optimization, algorithm 7.5).
+    The logits of a text are the sum of ratio times gain over its features, and over the ``parts`` of its tokens.
+    L-BFGS (Nocedal and Wright, Numerical Optimization, algorithm 7.5) minimizes the mean cross-entropy plus half the
+    sum of squared gains, divided by ``STRENGTH`` times the number of texts.
 
     Args:
-        texts: what :func:`compact` returns, of one batch of texts after the other.
-        ratios: (features, classes); with ``parts``, theirs stand after those of the features.
+        texts: results of :func:`compact`, one per batch of texts.
+        ratios: (features, classes); with ``parts``, their rows follow those of the features.
         labels: (n,) integer classes of all texts.
         parts: :class:`zoo.models.word_parts.Parts` of the tokens, which are the first features.
 
     Returns:
-        One gain, float64, of each row of ``ratios``.
+        One float64 gain for each row of ``ratios``.
     """
     groups = _groups(list(texts))
     usable = getattr(os, "sched_getaffinity", None)  # not on macOS
@@ -51,9 +51,9 @@ def gains(texts, ratios, labels, parts=None):
 
 
 def _groups(texts):
-    """Join batches to a few groups: (features, where each text begins, features of each text, slice of all texts).
+    """Join batches to a few groups: (features, start of each text, features of each text, slice of all texts).
 
-    How many there are has nothing to do with the machine, so that sums are the same on all of them.
+    Their number does not depend on the machine, so that sums are the same on every machine.
     """
     groups, before = [], 0
     for some in np.array_split(np.arange(len(texts)), min(GROUPS, len(texts))):
@@ -66,8 +66,8 @@ def _groups(texts):
 
 
 def _loss(groups, ratios, labels, parts, pool):
-    """The function of the gains that is minimized; it returns its value and its gradient."""
-    # The same probabilities with one column less: the logits of the last class are 0.
+    """Return the function of the gains to minimize; it returns its value and its gradient."""
+    # One column less gives the same probabilities: the logits of the last class are 0.
     ratios = ratios[:, :-1] - ratios[:, -1:]
     texts = len(labels)
     penalty, chosen = 1 / (STRENGTH * texts), np.eye(ratios.shape[1] + 1)[labels]
@@ -115,9 +115,9 @@ def _loss(groups, ratios, labels, parts, pool):
 
 
 def _minimum(function, x):
-    """Where a convex function is smallest, from x on."""
+    """Return the minimum of a convex function, starting at x."""
     value, gradient = function(x)
-    moves = []  # of the last steps: how far, and by how much the gradient changed
+    moves = []  # the last steps: distance, and change of the gradient
     for _ in range(MOST_ITERATIONS):
         direction = -_newton_step(gradient, moves)
         slope, length = gradient.dot(direction), 1.0
@@ -138,7 +138,7 @@ def _minimum(function, x):
 
 
 def _newton_step(gradient, moves):
-    """The gradient times what the last steps tell of the inverse of the Hessian."""
+    """Multiply the gradient with the inverse Hessian as estimated from the last steps."""
     step, shares = gradient.copy(), []
     for moved, changed in reversed(moves):
         shares.append(moved.dot(step) / moved.dot(changed))

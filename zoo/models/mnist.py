@@ -1,8 +1,8 @@
 """The small convolutional network of the Keras "Simple MNIST convnet" example: 34,826 parameters.
 
 Architecture: https://keras.io/examples/vision/mnist_convnet/ (Apache-2.0), which reports 0.9922 test accuracy
-after 15 epochs of Adam at batch 128. Here maps are pooled before what is negative in them is set to zero, which gives
-the same of a quarter of the values.
+after 15 epochs of Adam at batch 128. Here pooling comes before ReLU, which gives the same result from a quarter of
+the values.
 """
 
 from zoo.models.preprocessing import to_unit as preprocess  # noqa: F401
@@ -12,9 +12,7 @@ def build(compat, input_shape=(28, 28, 1), classes=10, dropout=0.5):
     """Build conv 32, pool, conv 64, pool, dropout, dense softmax.
 
     Args:
-        compat: the package ``zoo.models.compat``.
-        input_shape: (height, width, channels) of one picture.
-        classes: number of outputs.
+        input_shape: (height, width, channels) of one image.
         dropout: share of features dropped before the last layer, 0 <= dropout < 1.
 
     Returns:

@@ -11,9 +11,7 @@ def build(compat, input_shape=(28, 28, 1), classes=10, l2=0.0005):
     """Build conv 32 5x5, conv 64 5x5 (both relu, same padding, L2), dense softmax.
 
     Args:
-        compat: the package ``zoo.models.compat``.
-        input_shape: (height, width, channels) of one picture.
-        classes: number of outputs.
+        input_shape: (height, width, channels) of one image.
         l2: weight of the squared kernels in the loss. TFLearn's 0.001 multiplies half the sum of squares,
             so 0.0005 here is the same penalty.
 

@@ -11,9 +11,7 @@ def build(compat, input_shape=(28, 28, 1), classes=10, units=128, dropout=0.2):
     """Build flatten, dense relu, dropout, dense softmax.
 
     Args:
-        compat: the package ``zoo.models.compat``.
-        input_shape: (height, width, channels) of one picture.
-        classes: number of outputs.
+        input_shape: (height, width, channels) of one image.
         units: width of the hidden layer.
         dropout: share of hidden units dropped in training, 0 <= dropout < 1.
 

@@ -1,7 +1,7 @@
 """MobileNet v1: 3x3 depthwise convolutions, each followed by a 1x1 convolution.
 
-Howard et al. 2017, https://arxiv.org/abs/1704.04861, Table 1: 4,253,864 parameters at full width. Names of layers
-are those of keras.applications, so that its weights fit.
+Howard et al. 2017, https://arxiv.org/abs/1704.04861, Table 1: 4,253,864 parameters at full width. Layer names are
+those of keras.applications, so that its weights fit.
 """
 
 from zoo.models.layers import mobilenet_blocks as blocks
@@ -35,24 +35,19 @@ def build(
     activation="relu6",
     bn_momentum=MOMENTUM,
 ):
-    """Build the network with its top, for pictures with the channels last.
+    """Build the network with its top, for images with the channels last.
 
     Args:
-        compat: the package ``zoo.models.compat``.
-        input_shape: (height, width, channels) of one picture, at least 32x32; None means input_size and RGB.
-        classes: number of outputs.
-        alpha: share of the filters of the paper's network that every layer has.
-        depth_multiplier: number of outputs of the depthwise convolutions for each channel.
+        input_shape: (height, width, channels) of one image, at least 32x32; None means input_size and RGB.
+        alpha: width multiplier of the filters in every layer.
+        depth_multiplier: number of depthwise outputs for each channel.
         dropout: share of features dropped before the last layer, 0 <= dropout < 1.
-        input_size: height and width of the pictures in pixels; None takes them as they are.
-        activation: after every normalization: relu6, as published, or relu, which others trained with.
+        input_size: height and width of the images in pixels; None accepts any size.
+        activation: after every normalization: relu6, as published, or relu, used by some other trained networks.
         bn_momentum: share of the moving averages of batch normalization that a training step keeps.
 
     Returns:
         A model from (batch, height, width, channels) float32 in -1..1 to (batch, classes) probabilities.
-
-    Raises:
-        ValueError: with the value received.
     """
     shape = blocks.fixed_input_shape(input_shape, input_size)
     inputs = compat.keras.layers.Input(shape=shape)
@@ -74,26 +69,26 @@ def MobileNet(  # noqa: N802  (the name of the function it replaces)
     classifier_activation="softmax",
     name=None,
 ):
-    """Build MobileNet; every argument means what it means in ``keras.applications.MobileNet``.
+    """Build MobileNet; every argument means the same as in ``keras.applications.MobileNet``.
 
     Args:
-        input_shape: shape of one picture, at least 32 by 32; None means 224 by 224, or any size without a top.
-        alpha: share of the filters of the paper's network that every layer has.
-        depth_multiplier: number of outputs of the depthwise convolutions for each channel.
+        input_shape: shape of one image, at least 32 by 32; None means 224 by 224, or any size without a top.
+        alpha: width multiplier of the filters in every layer.
+        depth_multiplier: number of depthwise outputs for each channel.
         dropout: share of features dropped before the last layer.
-        include_top: end in class probabilities; else in feature maps.
+        include_top: whether the model ends in class probabilities; without a top it ends in feature maps.
         weights: ``"imagenet"``, a file that this Keras can load, or None for random numbers.
         input_tensor: Keras tensor to use as the input.
         pooling: without a top: None, ``"avg"`` or ``"max"`` over the feature maps.
         classes: number of outputs of the top.
         classifier_activation: activation of the top; None gives logits.
-        name: of the model.
+        name: name of the model.
 
     Returns:
-        A model that is not compiled; its input is RGB in -1..1.
+        An uncompiled model; its input is RGB in -1..1.
 
     Raises:
-        ValueError: with the value received.
+        ValueError: an argument is invalid.
     """
     from zoo.models import compat
 
@@ -116,11 +111,7 @@ def MobileNet(  # noqa: N802  (the name of the function it replaces)
 
 
 def _activation_layer(compat, activation):
-    """Return the function that makes the layer of an activation by its name.
-
-    Raises:
-        ValueError: with the value received.
-    """
+    """Return the function that creates the layer of an activation."""
     if activation not in ("relu6", "relu"):
         raise ValueError("`activation` should be relu6 or relu. Received activation=%r" % (activation,))
     if activation == "relu6":
@@ -151,7 +142,7 @@ def _separable(compat, x, number, filters, stride, depth_multiplier, activation,
 
 
 def _top(compat, x, alpha, classes, dropout, activation):
-    """End in a 1x1 convolution instead of a dense layer, as the network was published."""
+    """End in a 1x1 convolution instead of a dense layer, as published."""
     layers = compat.keras.layers
     if not 0 <= dropout < 1:
         raise ValueError("`dropout` should be at least 0 and below 1. Received dropout=%r" % (dropout,))

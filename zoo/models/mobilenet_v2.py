@@ -1,7 +1,7 @@
 """MobileNetV2: inverted residual blocks with 3x3 depthwise convolutions.
 
-Sandler et al. 2018, https://arxiv.org/abs/1801.04381, Table 2: 3,538,984 parameters at full width. Names of layers
-are those of keras.applications, so that its weights fit.
+Sandler et al. 2018, https://arxiv.org/abs/1801.04381, Table 2: 3,538,984 parameters at full width. Layer names are
+those of keras.applications, so that its weights fit.
 """
 
 from zoo.models.layers import mobilenet_blocks as blocks
@@ -30,21 +30,16 @@ PUBLISHED = blocks.Published(
 
 
 def build(compat, input_shape=None, classes=1000, alpha=1.0, input_size=224, bn_momentum=MOMENTUM):
-    """Build the network with its top, for pictures with the channels last.
+    """Build the network with its top, for images with the channels last.
 
     Args:
-        compat: the package ``zoo.models.compat``.
-        input_shape: (height, width, channels) of one picture, at least 32x32; None means input_size and RGB.
-        classes: number of outputs.
-        alpha: share of the filters of the paper's network, rounded to multiples of eight.
-        input_size: height and width of the pictures in pixels; None takes them as they are.
+        input_shape: (height, width, channels) of one image, at least 32x32; None means input_size and RGB.
+        alpha: width multiplier of the filters, which are rounded to multiples of eight.
+        input_size: height and width of the images in pixels; None accepts any size.
         bn_momentum: share of the moving averages of batch normalization that a training step keeps.
 
     Returns:
         A model from (batch, height, width, channels) float32 in -1..1 to (batch, classes) probabilities.
-
-    Raises:
-        ValueError: with the value received.
     """
     shape = blocks.fixed_input_shape(input_shape, input_size)
     inputs = compat.keras.layers.Input(shape=shape)
@@ -64,24 +59,24 @@ def MobileNetV2(  # noqa: N802  (the name of the function it replaces)
     classifier_activation="softmax",
     name=None,
 ):
-    """Build MobileNetV2; every argument means what it means in ``keras.applications.MobileNetV2``.
+    """Build MobileNetV2; every argument means the same as in ``keras.applications.MobileNetV2``.
 
     Args:
-        input_shape: shape of one picture, at least 32 by 32; None means 224 by 224, or any size without a top.
-        alpha: share of the filters of the paper's network, rounded to multiples of eight.
-        include_top: end in class probabilities; else in feature maps.
+        input_shape: shape of one image, at least 32 by 32; None means 224 by 224, or any size without a top.
+        alpha: width multiplier of the filters, which are rounded to multiples of eight.
+        include_top: whether the model ends in class probabilities; without a top it ends in feature maps.
         weights: ``"imagenet"``, a file that this Keras can load, or None for random numbers.
         input_tensor: Keras tensor to use as the input.
         pooling: without a top: None, ``"avg"`` or ``"max"`` over the feature maps.
         classes: number of outputs of the top.
         classifier_activation: activation of the top; None gives logits.
-        name: of the model.
+        name: name of the model.
 
     Returns:
-        A model that is not compiled; its input is RGB in -1..1.
+        An uncompiled model; its input is RGB in -1..1.
 
     Raises:
-        ValueError: with the value received.
+        ValueError: an argument is invalid.
     """
     from zoo.models import compat
 
@@ -100,11 +95,6 @@ def MobileNetV2(  # noqa: N802  (the name of the function it replaces)
 
 
 def _tensor_shape(compat, input_tensor, input_shape):
-    """Return the shape of the caller's tensor, or None.
-
-    Raises:
-        ValueError: it is no Keras tensor, or contradicts ``input_shape``.
-    """
     if input_tensor is None:
         return None
     if not compat.is_keras_tensor(input_tensor):

@@ -1,4 +1,4 @@
-"""Convert stored inputs to what a network takes."""
+"""Convert stored inputs to network inputs."""
 
 import numpy as np
 
@@ -31,7 +31,7 @@ def to_tokens(tokens):
 def caffe_layer(compat, x):
     """Apply the preprocessing of networks trained in Caffe: RGB to BGR, minus the means of ImageNet.
 
-    It is a fixed 1x1 convolution: every Keras can differentiate it, save it and place it on its device.
+    A fixed 1x1 convolution does it: every Keras can differentiate it, save it and place it on its device.
 
     Returns:
         The tensor, and ``{layer: [kernel, bias]}`` to set once the model is built.

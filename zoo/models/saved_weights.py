@@ -1,4 +1,4 @@
-"""Fill models from weights files, in any Keras. No pickle is ever read."""
+"""Fill models from weights files, in any Keras. Pickle is never read."""
 
 import os
 import re
@@ -11,12 +11,12 @@ def load_weights(model, path):
     """Fill a model from a file.
 
     Args:
-        model: a model of this package, or any Keras model whose layers and weights bear the names in the file.
-        path: ``.npz``, which every stack of the zoo writes and reads; any other file is loaded by Keras itself.
+        model: a model of this package, or any Keras model whose layers and weights have the names in the file.
+        path: ``.npz``, which every stack of the zoo writes and reads; Keras itself loads any other file.
 
     Raises:
-        ValueError: the file is damaged or cannot be read here, or weights are missing, surplus, misshapen or not
-            finite; ten are named.
+        ValueError: the file is damaged or unreadable, or weights are missing, surplus, of the wrong shape or not
+            finite; the message names ten.
     """
     path = os.path.expanduser(str(path))
     if path.endswith(".npz"):
@@ -30,15 +30,7 @@ def load_weights(model, path):
 
 
 def load(model, path):
-    """Fill a model from ``weights.npz``.
-
-    Args:
-        model: the Keras model.
-        path: the file.
-
-    Raises:
-        ValueError: as :func:`load_weights`.
-    """
+    """Fill a model from ``weights.npz``; raise ValueError as :func:`load_weights` does."""
     from zoo.models import compat
 
     wanted = compat.named_weights(model)
@@ -48,10 +40,10 @@ def load(model, path):
 
 
 def renamed(arrays, wanted):
-    """Give arrays the wanted names where both are the same but for the way in which some Keras writes them.
+    """Give arrays the wanted names where only the spelling of some Keras version differs.
 
-    Layers without a name are numbered from 0 or from 1 on, and MobileNetV3 has ``expanded_conv/depthwise/BatchNorm``
-    in Keras 2 that is ``expanded_conv_depthwise_bn`` in Keras 3.
+    Layers without a name are numbered from 0 or from 1, and ``expanded_conv/depthwise/BatchNorm`` of MobileNetV3 in
+    Keras 2 is ``expanded_conv_depthwise_bn`` in Keras 3.
     """
     for keyed in (_numbered_from_0, _in_one_spelling):
         there, here = keyed(arrays), keyed(wanted)
@@ -61,7 +53,7 @@ def renamed(arrays, wanted):
 
 
 def _numbered_from_0(names):
-    """Return a name with the number of its layer among those of its kind -> name."""
+    """Return name with the position of its layer among those of its kind -> name."""
     parts = {name: re.match(r"(.*?)(?:_(\d+))?(/[^/]*)$", name).groups() for name in names if "/" in name}
     numbers = {}
     for kind, number, _ in parts.values():
@@ -71,16 +63,12 @@ def _numbered_from_0(names):
 
 
 def _in_one_spelling(names):
-    """Return a name as Keras 3 spells it -> name."""
+    """Return name as Keras 3 spells it -> name."""
     return {name.lower().replace("batchnorm", "bn").replace("/", "_"): name for name in names}
 
 
 def read(path):
-    """Read the arrays of ``weights.npz``.
-
-    Raises:
-        ValueError: the file is damaged.
-    """
+    """Read the arrays of ``weights.npz``; raise ValueError if the file is damaged."""
     try:
         with np.load(path, allow_pickle=False) as stored:
             return {name: stored[name] for name in stored.files}
@@ -89,15 +77,12 @@ def read(path):
 
 
 def fitting(arrays, wanted, problems):
-    """Return the arrays in a model's order.
+    """Return the arrays in a model's order, or raise ValueError that names ten problems of each kind.
 
     Args:
         arrays: name -> array.
         wanted: name and shape of the model's weights, in their order.
-        problems: what is wrong already, as sentences.
-
-    Raises:
-        ValueError: they do not fit or are not finite; names ten of each kind.
+        problems: problems that the caller has already found, as sentences.
     """
     missing = ["missing " + name for name, _ in wanted if name not in arrays]
     misshapen = [
@@ -117,6 +102,6 @@ def fitting(arrays, wanted, problems):
 
 
 def listed(entries, separator=", ", most=10):
-    """Join the first entries of a list, and say how many more there are."""
+    """Join the first entries of a list, and append the number of the rest."""
     shown = separator.join(entries[:most])
     return "%s and %d more" % (shown, len(entries) - most) if len(entries) > most else shown

@@ -1,36 +1,36 @@
-"""What a text is told by: its tokens, hashed combinations of them, and how much commoner each is in one class."""
+"""Features of texts: tokens, hashed combinations of tokens, and how much more common each one is in a class."""
 
 import operator
 
 import numpy as np
 
-# A bucket times STEP stays below 2 to the 24th: OpenVINO and PlaidML compute with integers as float32.
+# A bucket times STEP stays below 2 to the 24th: OpenVINO and PlaidML compute integers as float32.
 MOST_BUCKETS, STEP, STEPS = 1 << 20, 15, 4
-# Of the features of a text: tokens and pairs of them; with stems, what these give besides.
+# Kinds of features: tokens and pairs of them; with stems, three more.
 KINDS, KINDS_WITH_STEMS = 2, 5
-# Texts counted at a time: as many features of them are sorted together.
+# Texts whose features are sorted and counted together.
 TOGETHER = 1000
 
 
 def combinations(tokens, keep, stems, vocabulary, count, modulo=operator.mod):
-    """Return the buckets of combinations of tokens: pairs of neighbours, and what their stems give.
+    """Return the buckets of pairs of neighboring tokens and, with stems, of three kinds of combinations of stems.
 
-    With stems these are pairs of neighbours' stems, pairs of stems with one between them, and three in a row.
+    These are pairs of neighboring stems, pairs of stems with one between them, and three in a row.
 
     Args:
         tokens: (n, length) int32, an array or a tensor.
         keep: (n, length): 1 where a token counts, 0 where it is padding.
-        stems: (n, length) int32 numbers of the tokens' stems, below ``vocabulary``; None for pairs of tokens alone.
+        stems: (n, length) int32 numbers of the tokens' stems, below ``vocabulary``; None for pairs of tokens only.
         vocabulary: number of tokens.
         count: number of buckets.
         modulo: computes remainders of such tensors.
 
     Returns:
-        Of each kind of combination its buckets, (n, fewer than length), below ``count``, and 1 where all of its
+        For each kind of combination its buckets, (n, fewer than length), below ``count``, and 1 where all of its
         tokens count, 0 elsewhere.
 
     Raises:
-        ValueError: there are too many buckets, or none.
+        ValueError: ``count`` is out of range.
     """
     if not 1 <= count <= MOST_BUCKETS:
         raise ValueError("`pair_buckets` should be from 0 to %d. Received pair_buckets=%r" % (MOST_BUCKETS, count))
@@ -45,7 +45,7 @@ def combinations(tokens, keep, stems, vocabulary, count, modulo=operator.mod):
     pairs = (buckets(tokens[:, :-1], tokens[:, 1:]), both)
     if stems is None:
         return [pairs]
-    # Numbers of their own, so that a stem is no token, and an open pair is no pair of neighbours.
+    # Separate ranges of numbers, so that a stem is not a token, and an open pair is not a pair of neighbors.
     stems = stems + vocabulary
     near = buckets(stems[:, :-1], stems[:, 1:])
     open_pairs = buckets(stems[:, :-2] + vocabulary, stems[:, 2:])
@@ -59,7 +59,7 @@ def features(rows, stems, vocabulary, count):
 
     Args:
         rows: (n, length) int32 tokens, 0 for padding.
-        stems: (vocabulary,) int32 number of each token's stem; None for pairs of tokens alone.
+        stems: (vocabulary,) int32 number of each token's stem; None for pairs of tokens only.
         vocabulary: number of tokens.
         count: number of buckets.
 
@@ -73,17 +73,16 @@ def features(rows, stems, vocabulary, count):
 
 
 def _of_power(numbers, power):
-    """Remainders of whole numbers, none negative, divided by a power of two."""
+    """Return the remainders of non-negative integers divided by a power of two."""
     return numbers & (power - 1)
 
 
 def counts(batches, total, classes):
-    """Return in how many texts of each class each feature is.
+    """Count the texts of each class that contain each feature.
 
     Args:
-        batches: of (features, labels): what :func:`features` returns, and (n,) integer classes.
-        total: number of features that there are: the vocabulary, and the buckets.
-        classes: number of classes.
+        batches: pairs of features, from :func:`features`, and (n,) integer classes.
+        total: number of possible features: the vocabulary, and the buckets.
 
     Returns:
         (total, classes) float64; 0 for padding.
@@ -97,13 +96,13 @@ def counts(batches, total, classes):
 
 
 def log_count_ratios(texts):
-    """Return how much commoner each feature is in the texts of each class than in the others.
+    """Return how much more common each feature is in the texts of each class than in all other texts.
 
     As Wang and Manning 2012 (https://aclanthology.org/P12-2018), section 2: the logarithm of the ratio of the shares
     of texts that have the feature, each count raised by one; here of each class against all others.
 
     Args:
-        texts: (features, classes), as :func:`counts` returns them.
+        texts: (features, classes), from :func:`counts`.
 
     Returns:
         (features, classes) float32; 0 for a feature that no text has.
@@ -116,7 +115,7 @@ def log_count_ratios(texts):
 
 
 def _texts_with(numbers, total):
-    """(total,) number of texts, rows of features, that have each feature at least once."""
+    """Return (total,) number of texts, rows of features, that have each feature at least once."""
     numbers = np.sort(numbers, axis=1)
     first = np.ones(numbers.shape, bool)
     first[:, 1:] = numbers[:, 1:] != numbers[:, :-1]

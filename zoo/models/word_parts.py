@@ -1,17 +1,17 @@
-"""Stems and parts of words, by their letters alone."""
+"""Stems and parts of words, from their letters only."""
 
 import numpy as np
 
 STEM = 4
 SHORTEST, LONGEST = 3, 6
-# Letters of a word that are looked at: a text without blanks may be one word.
+# Letters of a word that are used: a text without spaces may be one word.
 MOST_LETTERS = 50
 
 
 def stems(words):
     """Return the number of each word's stem, its first four letters: (words,) int32.
 
-    Words of the same stem have the number of the first of them. What has no letters is a stem of its own.
+    Words with the same stem have the number of the first of them. A word without letters has its own number.
     """
     numbers = {}
     return np.array(
@@ -20,13 +20,10 @@ def stems(words):
 
 
 class Parts:
-    """The runs of three to six letters in words whose ends are marked, as in Bojanowski et al. 2017.
+    """The runs of three to six letters in words with marked ends, as in Bojanowski et al. 2017.
 
-    https://aclanthology.org/Q17-1010, section 3.2. Each run in a word counts as often as it is there; of a word only
-    the first fifty letters are taken.
-
-    Args:
-        words: texts; what is empty has no parts.
+    https://aclanthology.org/Q17-1010, section 3.2. Each run counts as often as it occurs in a word; only the first
+    fifty letters of a word are used, and an empty word has no parts.
 
     Attributes:
         words: number of words.
@@ -45,9 +42,9 @@ class Parts:
         self._words_of, self._parts = np.array(words_of, np.int32), np.array(parts, np.int32)
 
     def sum_by_word(self, values):
-        """Add up what the parts of each word have: (parts,) to (words,)."""
+        """Sum the values of the parts of each word: (parts,) to (words,)."""
         return np.bincount(self._words_of, values[self._parts], self.words)
 
     def sum_by_part(self, values):
-        """Add up what the words of each part have: (words,) to (parts,)."""
+        """Sum the values of the words of each part: (words,) to (parts,)."""
         return np.bincount(self._parts, values[self._words_of], self.count)

@@ -1,4 +1,4 @@
-"""Everything that differs between the Kerases, from 2.1 inside TensorFlow 1.8 to today's Keras 3.
+"""The differences between Keras versions, from 2.1 inside TensorFlow 1.8 to the current Keras 3.
 
 Builders get this package as their argument ``compat``. ``version`` holds the Keras in use; ``optimizers``,
 ``training``, ``layers`` and ``gradients`` cover what is built on it; ``tensors`` has the operations that custom

@@ -1,4 +1,4 @@
-"""Attention of queries to keys and values, as the framework computes it fastest."""
+"""Attention of queries to keys and values, in the fastest way of each framework."""
 
 from zoo.models.compat.tensors import (
     MASKED,
@@ -18,7 +18,7 @@ from zoo.models.compat.tensors import (
 if TORCH:
     import torch
 
-# Attention by products on PyTorch takes so many pairs of tokens at a time.
+# Pairs of tokens that attention by products computes at a time on PyTorch.
 PAIRS_TOGETHER = 2**22
 
 
@@ -32,7 +32,7 @@ def attention(q, k, v, heads, keep, causal, drop):
         heads: number of heads; it divides the width.
         keep: (batch, keys), 1 for keys that count, 0 for padding; None if all count.
         causal: let a position attend only to itself and those before it; needs as many keys as queries.
-        drop: applies dropout to the attention weights; None if there is none in any phase.
+        drop: applies dropout to the attention weights; None if no phase has dropout.
 
     Returns:
         (batch, length, width).
@@ -48,8 +48,8 @@ def attention(q, k, v, heads, keep, causal, drop):
     fused = TORCH and drop is None and not _faster_by_products(q, k)
     bias = _bias(keep, causal, length, q, fused)
     if fused:
-        # A third of the processor time of the plain products (8 heads of 64, length 1024, PyTorch 2.13, one thread).
-        # What Keras 3.15 calls dot_product_attention took 2.4 times theirs on JAX, so these do the work there.
+        # A third of the CPU time of the plain products (8 heads of 64, length 1024, PyTorch 2.13, one thread).
+        # On JAX, dot_product_attention of Keras 3.15 took 2.4 times as long as these products.
         attend = torch.nn.functional.scaled_dot_product_attention
         attended = attend(q, k, v, attn_mask=bias, is_causal=causal and bias is None)
     elif TORCH and drop is None:
@@ -68,13 +68,13 @@ def _by_products(q, k, v, bias, drop=None):
 
 
 def _some_at_a_time(q, k, v, bias):
-    """Attend by products, so many texts together that what holds all pairs of their tokens is found in memory again.
+    """Attend by products to as many texts at a time as keep the memory of all pairs of tokens reusable.
 
     It saves a tenth of the time of a training on film reviews, with up to 1,024 tokens in batches of 64.
     """
     texts = max(1, PAIRS_TOGETHER // max(1, q.shape[1] * q.shape[2] * k.shape[2]))
     parts = [each.split(texts) for each in (q, k, v)]
-    of_all = bias is None or bias.dim() == 2  # a mask of those before is the same for each text
+    of_all = bias is None or bias.dim() == 2  # a causal mask is the same for each text
     biases = [bias] * len(parts[0]) if of_all else bias.split(texts)
     attended = [_by_products(*some) for some in zip(*parts, biases)]
     return attended[0] if len(attended) == 1 else torch.cat(attended)
@@ -85,29 +85,30 @@ def _has(*instructions):
     return all(has is not None and has() for has in known)
 
 
-# Processors on which attention in bfloat16 was measured.
+# CPUs on which attention in bfloat16 was measured.
 MEASURED = TORCH and _has("avx512_bf16") and not _has("amx_tile")
 
 
 def _faster_by_products(q, k):
-    """Whether PyTorch's fused attention is the slower one: on processors it is in bfloat16.
+    """Return whether products are faster than PyTorch's fused attention, as in bfloat16 on CPUs.
 
     Milliseconds of PyTorch 2.13 on two cores of an AMD EPYC with AVX-512 and its bfloat16, fused and by products,
-    forwards and backwards: 92.9 and 44.1 (64 x 2 heads of 16, length 512), 158 and 96 (64 x 1 of 32, 1024), 253 and
-    121 (8 x 8 of 64, 1024), 3.5 and 0.7 (12 x 4 of 32, 64); forwards alone 27.2 and 18.8, 62.5 and 37.6, 101 and 45,
+    forward and backward: 92.9 and 44.1 (64 x 2 heads of 16, length 512), 158 and 96 (64 x 1 of 32, 1024), 253 and
+    121 (8 x 8 of 64, 1024), 3.5 and 0.7 (12 x 4 of 32, 64); forward only 27.2 and 18.8, 62.5 and 37.6, 101 and 45,
     0.4 and 0.2. In float32 there is no such difference. scripts/benchmarks/attention.py measures it.
     """
-    pairs = q.shape[0] * q.shape[1] * q.shape[2] * k.shape[2]  # which the products keep a value of
+    pairs = q.shape[0] * q.shape[1] * q.shape[2] * k.shape[2]  # values that the products keep
     if q.device.type != "cpu" or q.dtype != torch.bfloat16 or pairs > 2**26:
         return False
-    # On others, such as those with AMX, which fused attention makes use of, only where it loses most on these.
+    # On other CPUs, such as those with AMX, which fused attention uses, only where it loses most on the measured
+    # ones.
     return MEASURED or (q.requires_grad and q.shape[2] <= 512 and pairs <= 2**25)
 
 
 def _bias(keep, causal, length, like, fused):
-    """Return what is added to scores (batch, heads, queries, keys); None if nothing is masked."""
+    """Return the term added to scores (batch, heads, queries, keys), or None if nothing is masked."""
     if keep is None:
-        if not causal or fused:  # PyTorch's fused attention masks by itself
+        if not causal or fused:  # PyTorch's fused attention applies the mask itself
             return None
         return (causal_mask(length, like) - 1.0) * -MASKED
     keep = keep.to(like.dtype) if TORCH else keep
@@ -116,7 +117,7 @@ def _bias(keep, causal, length, like, fused):
 
 
 def _by_head(q, k, v, heads, size, keep, causal, drop):
-    """Compute one head after the other, in products of three axes: PlaidML multiplies no others."""
+    """Compute one head after the other, in products of three axes: PlaidML multiplies no other tensors."""
     bias = None if keep is None else module.expand_dims(keep, 1)
     if causal:
         past = module.expand_dims(causal_mask(shape(q)[1], q), 0)

@@ -4,7 +4,7 @@ import numpy as np
 
 from zoo.models.compat.version import MAJOR, backend_name, is_tensorflow_1, keras
 
-# The input of a model that makes no use of it.
+# The input of a model that ignores it.
 _UNUSED = np.zeros((1, 1), np.float32)
 
 
@@ -12,7 +12,7 @@ def value_and_grad(model, constant):
     """Return a function that computes a model's losses and their gradient with respect to one array.
 
     Args:
-        model: takes a (1, 1) array that it makes no use of, returns (1, 1) losses.
+        model: takes a (1, 1) array that it ignores, returns (1, 1) losses.
         constant: its one trainable :class:`zoo.models.compat.layers.TrainableConstant`, of shape (1, ...).
 
     Returns:

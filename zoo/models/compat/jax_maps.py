@@ -1,8 +1,8 @@
-"""Depthwise convolutions on JAX's processor as sums of shifted maps.
+"""Depthwise convolutions with JAX on CPUs as sums of shifted maps.
 
-XLA computes grouped convolutions there, and their gradients more so, in plain loops: a depthwise convolution of 3x3
-with its gradients took 5 to 30 times as long as nine products of shifted maps with a row of the kernel each. That was
-most of a step of MobileNet.
+XLA computes grouped convolutions there, and especially their gradients, in plain loops: a depthwise convolution of
+3x3 with its gradients took 5 to 30 times as long as nine products of shifted maps with a row of the kernel each. That
+was most of a step of MobileNet.
 """
 
 import jax
@@ -10,12 +10,12 @@ import jax.numpy as jnp
 
 from zoo.models.compat.version import network_operations
 
-# Largest kernel, in places; more shifts than 5x5 were not measured.
+# Largest kernel, in places; larger ones than 5x5 were not measured.
 MOST = 25
 
 
 def install():
-    """Change Keras in this process; once."""
+    """Change Keras in this process, once."""
     nn = network_operations()
     original = nn.depthwise_conv
 
@@ -31,7 +31,7 @@ def install():
 
 
 def applies(x, kernel, dilation_rate):
-    """On other devices nothing was measured; open sizes are what exporters trace."""
+    """Return whether to use shifted maps: other devices were not measured, and exporters trace with open sizes."""
     known = x.ndim == 4 and all(isinstance(size, int) for size in x.shape[1:])
     dense = dilation_rate in (1, (1, 1), [1, 1]) and kernel.ndim == 4 and kernel.shape[0] * kernel.shape[1] <= MOST
     return known and dense and jax.default_backend() == "cpu"

@@ -11,8 +11,8 @@ from zoo.models.compat.version import MAJOR, at_least, backend_name, keras
 def _fix_batch_normalization_of_plaidml():
     """Let PlaidML 0.7 train through batch normalization, by computing it without reshaping gamma and beta.
 
-    PlaidML reshapes them to (1, 1, 1, channels) first. Their gradients are then too large by the number of values
-    that are averaged, and networks diverge within a step or two
+    PlaidML reshapes them to (1, 1, 1, channels) first. Their gradients are then too large by the number of averaged
+    values, and networks diverge within a step or two
     (https://github.com/plaidml/plaidml/issues/1753, https://github.com/plaidml/plaidml/issues/1066).
     """
     K, original = keras.backend, keras.backend.normalize_batch_in_training
@@ -35,7 +35,7 @@ if MAJOR >= 3 and backend_name() in ("torch", "jax"):
 def first_layer(input_shape):
     """Return the keyword arguments that give a Sequential model's first layer its input shape, without the batch.
 
-    Keras 3 warns about ``input_shape`` and still takes it; it does not take ``batch_input_shape``.
+    Keras 3 accepts ``input_shape`` with a warning; it does not accept ``batch_input_shape``.
     """
     return {"input_shape": tuple(input_shape)}
 
@@ -43,13 +43,9 @@ def first_layer(input_shape):
 def dropout(rate, name):
     """Create a dropout layer whose random draws continue where they were when training is resumed.
 
-    Models must use this one. Keras 3 and PlaidML keep the state of their draws in variables. TensorFlow's Keras 2
-    keeps it inside the operation, out of reach: there each draw is computed from the seed, the layer's name and the
-    number of the step.
-
-    Args:
-        rate: share of values dropped in training, 0 <= rate < 1.
-        name: name of the layer.
+    Models must use this one. ``rate`` is the share of values dropped in training, 0 <= rate < 1. Keras 3 and PlaidML
+    keep the state of their draws in variables. TensorFlow's Keras 2 keeps it inside the operation, out of reach:
+    there each draw is computed from the seed, the layer's name and the number of the step.
     """
     if MAJOR >= 3 or backend_name() == "plaidml":
         return keras.layers.Dropout(rate, name=name)
@@ -59,19 +55,19 @@ def dropout(rate, name):
 def prepare_for_foreign_code():
     """Number the automatic names of layers from the start, so that they are equal in every process.
 
-    ``import keras`` gives this Keras, also where TensorFlow alone has it, and beside TensorFlow 2.5, whose package
-    ``keras`` is another one: its layers and models are no layers and models here.
+    ``import keras`` then gives this Keras, even if only TensorFlow has it, or if TensorFlow 2.5 is installed with
+    another package ``keras``, whose layers and models do not work here.
     """
     sys.modules.setdefault("keras", keras)
     if MAJOR >= 3:
-        importlib.import_module("keras.src.utils.naming").reset_uids()  # nothing public does this alone
+        importlib.import_module("keras.src.utils.naming").reset_uids()  # no public function does only this
     elif hasattr(keras.backend, "reset_uids"):
         keras.backend.reset_uids()
     random_state.continue_plain_dropout()
 
 
 def relu6(name):
-    """Create a layer that clips to 0..6; tf.keras 1.8 has none."""
+    """Create a layer that clips to 0..6, which tf.keras 1.8 lacks."""
     if hasattr(keras.layers, "ReLU"):
         return keras.layers.ReLU(6.0, name=name)
 
@@ -82,13 +78,9 @@ def relu6(name):
 
 
 def spatial_mean(x, channels):
-    """Average over height and width, which stay as axes of size 1; Keras can keep them since 2.6.
+    """Average a Keras tensor over height and width, which stay as axes of size 1; Keras can keep them since 2.6.
 
     Each Keras gets the layers that its own MobileNet has.
-
-    Args:
-        x: Keras tensor of feature maps.
-        channels: number of its channels.
     """
     if at_least(2, 6):
         return keras.layers.GlobalAveragePooling2D(keepdims=True)(x)
@@ -112,12 +104,9 @@ def lambda_layer(function, x, shape, name=None, precision="float32"):
 
 
 class TrainableConstant(keras.layers.Layer):
-    """Returns the same array whatever its input: a picture that is optimized, or a fixed target.
+    """Returns the same array for any input: an image that is optimized, or a fixed target.
 
-    Args:
-        shape: shape of the array, (1, ...); it starts as zeros, ``set_weights`` fills it.
-        trainable: whether training changes it.
-        name: name of the layer.
+    ``shape`` is (1, ...); the array starts as zeros, and ``set_weights`` fills it.
     """
 
     def __init__(self, shape, trainable, name):
@@ -140,11 +129,8 @@ class TrainableConstant(keras.layers.Layer):
 def registered(name):
     """Return a decorator that registers a layer class, so that Keras can read its own model files.
 
-    Model files hold the name, and ``.keras`` files also derive the paths of weights from ``__name__``: both stay as
-    they are when the class is renamed in the code.
-
-    Args:
-        name: the name in model files.
+    Model files contain ``name``, and ``.keras`` files also derive the paths of weights from ``__name__``: neither may
+    change when the class is renamed in the code.
     """
 
     def register(cls):
@@ -160,11 +146,7 @@ def registered(name):
 
 
 def initializer(value):
-    """Return the initializer of a weight.
-
-    Args:
-        value: ``zeros``, ``ones``, the standard deviation of a normal distribution, or None for Glorot uniform.
-    """
+    """Return the initializer for ``zeros``, ``ones``, a standard deviation, or None for Glorot uniform."""
     if value is None:
         return "glorot_uniform"
     return value if value in ("zeros", "ones") else keras.initializers.RandomNormal(stddev=value)
@@ -204,15 +186,15 @@ def source_inputs(x):
 def named_weights(model):
     """List (path, shape) of every weight, in the order of ``model.get_weights()``.
 
-    Paths are ``layer/weight`` and equal on every Keras, since each layer of the zoo is named. Those of a network in
-    the network begin with its name, and of several weights of one name in a layer all but the first are numbered.
+    Paths are ``layer/weight`` and equal on every Keras, since each layer of the zoo is named. Paths in a nested
+    network begin with its name; if several weights of a layer have one name, all but the first are numbered.
     """
     rows, counts = [], collections.Counter()
     for path, layer in named_layers(model):
         for weight in layer.weights:
             short = str(weight.name).split(":")[0].split("/")[-1]
             if short == "kernel" and type(layer).__name__ == "DepthwiseConv2D":
-                short = "depthwise_kernel"  # As Keras 2 and all published files call it.
+                short = "depthwise_kernel"  # The name in Keras 2 and in all published files.
             name = path + "/" + short
             rows.append((name + "_%d" % counts[name] if counts[name] else name, _shape(weight)))
             counts[name] += 1
@@ -220,7 +202,7 @@ def named_weights(model):
 
 
 def named_layers(model, prefix=""):
-    """List (path, layer) of the layers of a model and of the networks in it."""
+    """List (path, layer) of the layers of a model and of its nested networks."""
     rows = []
     for layer in model.layers:
         path = prefix + layer.name
@@ -229,15 +211,16 @@ def named_layers(model, prefix=""):
 
 
 def _shape(weight):
-    """Return a shape as plain integers; PlaidML's variables do not know theirs, the backend does."""
+    """Return a shape as plain integers; PlaidML's variables lack it, its backend has it."""
     shape = weight.shape if MAJOR >= 3 else keras.backend.int_shape(weight)
     return tuple(int(size) for size in shape)
 
 
 def initial_deviations(model):
-    """Return the weights that their layer draws at random, as path -> standard deviation, None for Glorot uniform.
+    """Return path -> standard deviation of randomly initialized weights, None for Glorot uniform.
 
-    Layers of the zoo name theirs in ``initial_deviations``; of Keras's own, kernels with Keras's default are taken.
+    Layers of the zoo list theirs in ``initial_deviations``; of Keras's own layers, kernels with Keras's default
+    count.
     """
     deviations = {}
     for layer in model.layers:

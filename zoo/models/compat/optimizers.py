@@ -9,17 +9,17 @@ def optimizer(name, learning_rate, clip=None, beta_2=0.999, weight_decay=0.0):
     Args:
         name: ``adam``, ``sgd``, ``momentum`` (SGD with Nesterov momentum 0.9) or ``rmsprop``.
         learning_rate: the first learning rate.
-        clip: bound of the global norm of the gradients; None leaves them as they are.
+        clip: bound of the global norm of the gradients; None does not clip.
         beta_2: decay rate of Adam's second moment.
-        weight_decay: share, times the learning rate, that weights shrink by in a step (Loshchilov and Hutter 2019,
+        weight_decay: share, times the learning rate, by which weights shrink in a step (Loshchilov and Hutter 2019,
             https://arxiv.org/abs/1711.05101).
 
     Raises:
-        ValueError: the name is unknown, or this Keras cannot do what is asked for.
+        ValueError: the name is unknown, or this Keras does not support a setting.
     """
     if weight_decay and MAJOR < 3:
         raise ValueError("weight decay needs Keras 3, this is %s: set trainer.weight_decay=0" % version())
-    if clip and backend_name() == "plaidml":  # PlaidML reports other shapes of gradients than they have.
+    if clip and backend_name() == "plaidml":  # PlaidML reports wrong shapes of gradients.
         raise ValueError("PlaidML cannot clip gradients: set trainer.clip=null")
     builders = {"adam": _adam, "sgd": _sgd, "momentum": _momentum, "rmsprop": _rmsprop}
     if name not in builders:
@@ -40,7 +40,7 @@ def optimizer(name, learning_rate, clip=None, beta_2=0.999, weight_decay=0.0):
 
 
 def _module():
-    """Return where this Keras keeps its optimizers.
+    """Return the module with this Keras's optimizers.
 
     TensorFlow 2.11 and 2.12 made new optimizers the default, which are slow on Metal or fail there
     (https://github.com/tensorflow/tensorflow/issues/58988); the former ones are still available as ``legacy``.
@@ -67,9 +67,9 @@ def _rmsprop(arguments, _beta_2):
 
 
 def _adam_of_tensorflow_1(learning_rate, clip, beta_2):
-    """Create TensorFlow's own Adam: the one of tf.keras 1.8 reads its step count while another thread raises it.
+    """Create TensorFlow's own Adam, since Adam of tf.keras 1.8 reads its step count while another thread raises it.
 
-    There the first step is 0.74 or 1 times as long as it should be, by chance, and no run repeats another.
+    As a result its first step is randomly 0.74 or 1 times the right size, and runs are not repeatable.
     """
     import tensorflow
 
@@ -94,7 +94,6 @@ def _clip_gradients(instance, clip):
 
 
 def _clip_gradients_of_tensorflow_1(instance, clip):
-    """Bound the global norm of the gradients of TensorFlow's own optimizer."""
     import tensorflow
 
     original = instance.compute_gradients
@@ -108,10 +107,11 @@ def _clip_gradients_of_tensorflow_1(instance, clip):
 
 
 def _synchronize_gradients(instance):
-    """Let no weight change before every gradient is computed; TensorFlow's own optimizers ensure that themselves.
+    """Change no weight before every gradient is computed, which tf.keras 1.8 does not ensure.
 
-    The ones of tf.keras 1.8 do not: a layer's kernel may be new already when the gradient of the layer before it
-    is computed from it. Seen in 2 of 400 steps of a network with two layers, and more often in the first step.
+    There a layer's kernel may be updated before the gradient of the previous layer is computed from it. Seen in 2 of
+    400 steps of a network with two layers, and more often in the first step. TensorFlow's own optimizers are not
+    affected.
     """
     import tensorflow
 
@@ -126,9 +126,9 @@ def _synchronize_gradients(instance):
 
 
 def _add_up_rows(instance):
-    """Add up the gradients of an embedding's row that a batch holds several times, before the optimizer sees them.
+    """Sum the gradients of an embedding's row that occurs several times in a batch, before the optimizer sees them.
 
-    Keras 3 on TensorFlow does not: Adam adds up the squares of the parts instead of squaring their sum. A word that
+    Keras 3 on TensorFlow does not: Adam sums the squares of the parts instead of squaring their sum. A word that
     occurs ten times in a batch took twice the step that it takes on PyTorch and JAX.
     """
     import tensorflow
@@ -143,7 +143,6 @@ def _add_up_rows(instance):
 
 
 def set_learning_rate(model, value):
-    """Set the learning rate of a compiled model, from the next step on."""
     if MAJOR >= 3:
         model.optimizer.learning_rate = float(value)
         return

@@ -1,4 +1,4 @@
-"""Random draws of a training, captured so that another process can continue with them.
+"""Random draws of a training, captured so that another process can continue them.
 
 Keras 3 keeps the state of its draws in variables; this module covers Keras 2.
 """
@@ -11,7 +11,7 @@ import numpy as np
 
 from zoo.models.compat.version import MAJOR, backend_name, keras
 
-# The run's seed, the number of steps since, the variable that holds this number for TensorFlow, PlaidML's states.
+# The run's seed, the number of steps, TensorFlow's variable for this number, PlaidML's states.
 _state = {"seed": 0, "step": 0, "variable": None, "plaidml": []}
 
 
@@ -21,7 +21,6 @@ def start(seed):
 
 
 def advance():
-    """Count another training step."""
     _state["step"] += 1
     _update_variable()
 
@@ -40,11 +39,7 @@ def capture():
 
 
 def restore(arrays):
-    """Continue from the state that :func:`capture` returned.
-
-    Raises:
-        KeyError: the arrays come from another model.
-    """
+    """Continue from the state of :func:`capture`; raise KeyError if it comes from another model."""
     _state["step"] = int(arrays["step"])
     _update_variable()
     for number, variable in enumerate(_state["plaidml"]):
@@ -72,14 +67,9 @@ if MAJOR < 3 and backend_name() == "plaidml":
 def dropout(x, rate, name):
     """Drop a share of a tensor's values and scale up the rest, on Keras 2.
 
-    On TensorFlow the draw depends on the run's seed, the name and the number of the step, and on nothing else. It is
-    computed on the CPU: Metal draws the same numbers again and again
+    On TensorFlow the draw depends only on the run's seed, the name, which must be unique in the model, and the number
+    of the step. It is computed on the CPU: Metal draws the same numbers again and again
     (https://github.com/tensorflow/tensorflow/issues/53505).
-
-    Args:
-        x: the tensor.
-        rate: share of values dropped.
-        name: a name that no other dropout of the model has; another name draws other numbers.
     """
     if backend_name() == "plaidml":
         return keras.backend.dropout(x, rate)
@@ -96,7 +86,7 @@ def dropout(x, rate, name):
 
 
 def _is_of_another_graph(variable):
-    """Whether the graph of a variable was given up, as ``clear_session`` does; TensorFlow 2 has no such graphs."""
+    """Return whether ``clear_session`` gave up the variable's graph; TensorFlow 2 has no such graphs."""
     import tensorflow
 
     default = getattr(tensorflow, "get_default_graph", None)
@@ -120,12 +110,12 @@ def _call_dropout(self, inputs, training=None):
         training = keras.backend.learning_phase()
     result = keras.backend.in_train_phase(lambda: dropout(inputs, self.rate, self.name), inputs, training=training)
     if hasattr(training, "dtype"):
-        result._uses_learning_phase = True  # Without it tf.keras 1.8 would not pass the learning phase.
+        result._uses_learning_phase = True  # tf.keras 1.8 needs it to pass the learning phase.
     return result
 
 
 def continue_plain_dropout():
-    """Let the draws of plain Dropout layers on TensorFlow's Keras 2 be continued, in code that is not the zoo's."""
+    """Make the draws of plain Dropout layers on TensorFlow's Keras 2 resumable, for code outside the zoo."""
     plain, original = keras.layers.Dropout, keras.layers.Dropout.call
 
     def call(self, inputs, training=None):
@@ -140,7 +130,7 @@ def _stateless_uniform(tensorflow):
     """Return a function from (shape, seed of two integers) to values from 0 to 1, the same for the same seed."""
     if hasattr(tensorflow, "random") and hasattr(tensorflow.random, "stateless_uniform"):
         return tensorflow.random.stateless_uniform
-    # TensorFlow 1.8 has it in contrib, whose import takes longer than all the rest: one file of it is enough.
+    # TensorFlow 1.8 has it in contrib, whose import takes longer than all other imports: one file of it is enough.
     folder = os.path.join(os.path.dirname(tensorflow.__file__), "contrib", "stateless")
     spec = importlib.util.spec_from_file_location("stateless", os.path.join(folder, "gen_stateless_random_ops.py"))
     module = importlib.util.module_from_spec(spec)

@@ -1,8 +1,8 @@
-"""One optimizer step of a model in JAX or MLX: Keras's own, without what ``train_on_batch`` does around it.
+"""One optimizer step of a model in JAX or MLX: Keras's own, without the extra work of ``train_on_batch``.
 
-Keras sets its metrics back before each step and assigns every variable after it, an operation each: for a small
-network that takes longer than the step. Here the metrics begin at zero inside of what is compiled, and variables are
-given their new values as they are.
+Keras resets its metrics before each step and assigns every variable after it, an operation each: for a small
+network that takes longer than the step. Here the compiled step starts the metrics at zero, and variables take their
+new values directly.
 """
 
 import numpy as np
@@ -15,8 +15,8 @@ class Step:
 
     Args:
         model: compiled by Keras.
-        names: of the metrics that are wanted.
-        batch: x, y and weights or None, as in the steps to come.
+        names: names of the requested metrics.
+        batch: x, y and weights or None, like those of the steps.
     """
 
     def __init__(self, model, names, batch):
@@ -33,14 +33,7 @@ class Step:
         self._step = (_compiled_by_jax if backend_name() == "jax" else _compiled_by_mlx)(step, self._variables)
 
     def take(self, *batch):
-        """Take one step.
-
-        Args:
-            batch: x, y and, where its items do not count the same, their weights.
-
-        Returns:
-            Loss and metrics.
-        """
+        """Take one step on x, y and, unless all items count the same, their weights; return loss and metrics."""
         state = [[each.value for each in variables] for variables in self._variables]
         figures, state = self._step(state, list(batch))
         for variables, values in zip(self._variables, state):
@@ -59,7 +52,7 @@ def _compiled_by_jax(step, variables):
     shared = jax.jit(step, donate_argnums=0, out_shardings=(None, places))
 
     def whole(array):
-        """The share of a batch that this process has, as a part of the whole."""
+        """Return this process's share of the batch, as a part of the whole."""
         layout = distribution.get_data_layout(array.shape).backend_layout
         return jax.make_array_from_process_local_data(layout, array)
 

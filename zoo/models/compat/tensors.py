@@ -1,7 +1,7 @@
 """Operations on tensors for custom layers and losses, the same on every Keras.
 
-Each Keras and PyTorch and PlaidML have a module of the operations that differ; their docstrings are in the one of
-Keras 3, the operations that are the same on all of them are here.
+Keras 2, Keras 3, PyTorch and PlaidML each have a module with the operations that differ, documented in the one of
+Keras 3; this one has the operations that are the same on all of them.
 """
 
 # ruff: noqa: F403, F405
@@ -23,19 +23,18 @@ else:
 module = keras.backend if MAJOR < 3 else keras.ops
 mean, reshape, sqrt, square, tanh = module.mean, module.reshape, module.sqrt, module.square, module.tanh
 
-# Added to the scores of masked keys: within the range of float16, and finite, so that a row whose keys are all masked
-# yields numbers rather than NaN.
+# Added to the scores of masked keys: within the range of float16, and finite, so that a row with all keys masked does
+# not yield NaN.
 MASKED = -3e4
 
 
 def first_shape(shapes):
-    """Return the shape of the first input, from what a layer's ``build`` receives for one input or several."""
+    """Return the shape of the first input, from the argument of a layer's ``build`` for one input or several."""
     several = isinstance(shapes[0], (list, tuple)) or hasattr(shapes[0], "as_list")
     return tuple(shapes[0] if several else shapes)
 
 
 def first_rows(table, count):
-    """Return the first rows of a table."""
     return weight(table)[:count]
 
 
@@ -45,13 +44,7 @@ def weighted_sum(rows, weights, keep):
 
 
 def pool(x, keep, kind):
-    """Reduce (batch, length, width) to (batch, width).
-
-    Args:
-        x: the tensor.
-        keep: (batch, length), 1 for positions that count, 0 for padding.
-        kind: ``mean`` or ``max`` over the positions that count, or ``first``, the first position.
-    """
+    """Reduce (batch, length, width) to (batch, width) by ``mean`` or ``max`` where ``keep`` is 1, or by ``first``."""
     if kind == "first":
         return x[:, 0]
     x, keep = to_full_precision(x), module.expand_dims(to_full_precision(keep), -1)

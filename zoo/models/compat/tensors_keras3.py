@@ -7,12 +7,11 @@ concatenate, matmul, power, transpose = ops.concatenate, ops.matmul, ops.power, 
 
 
 def rank(x):
-    """Return the number of axes of a tensor."""
     return len(x.shape)
 
 
 def shape(x):
-    """Return the sizes of a tensor: integers where they are known, tensors or -1 where not."""
+    """Return the sizes of a tensor: integers if known, otherwise tensors or -1."""
     return list(ops.shape(x))
 
 
@@ -22,7 +21,6 @@ def weight(variable):
 
 
 def linear(x, kernel, bias):
-    """Compute ``x @ kernel + bias`` over the last axis."""
     return ops.add(ops.matmul(x, kernel), bias)
 
 
@@ -45,20 +43,15 @@ def softmax(x):
 
 
 def dropout(x, rate, generator, training, name):
-    """Drop a share of the values in training and scale up the rest.
+    """Drop a share of the values in training and scale up the rest; a rate of 0 returns the tensor itself.
 
-    Args:
-        x: the tensor.
-        rate: share of values dropped; 0 returns the tensor itself.
-        generator: from :func:`zoo.models.compat.layers.seed_generator`.
-        training: as a layer's ``call`` receives it.
-        name: a name that no other dropout of the model has.
+    ``training`` is the argument of a layer's ``call``; ``name`` must be unique in the model.
     """
     return keras.random.dropout(x, rate, seed=generator) if rate and training else x
 
 
 def is_inference(training):
-    """Return whether a layer certainly computes no training step; Keras 2 often decides that later."""
+    """Return whether a layer is certainly not in a training step; Keras 2 often decides that later."""
     return not training
 
 
@@ -82,27 +75,26 @@ def matmul_transposed(x, table):
 
 
 def not_equal(x, number):
-    """Return 1 where a value differs from the number, else 0, as float32."""
+    """Return 1 where a value differs from the number, 0 elsewhere, as float32."""
     return ops.cast(ops.not_equal(x, number), "float32")
 
 
 def to_full_precision(x):
-    """Convert to float32, or to float64 where everything is."""
+    """Convert to float32, or to float64 if that is Keras's float type."""
     return ops.cast(x, keras.config.floatx())
 
 
 def split(x, count):
-    """Split the last axis in equal parts."""
     return ops.split(x, count, axis=-1)
 
 
 def joined(pairs):
-    """Concatenate pairs of (batch, count) to one; PlaidML keeps several, since joined it changes whole numbers."""
+    """Concatenate pairs of (batch, count) into one; PlaidML keeps several, since joining changes its integers."""
     return [[ops.concatenate(parts, axis=1) for parts in zip(*pairs)]]
 
 
 def reflected(x, edge):
-    """Continue (batch, height, width, channels) by its reflection, ``edge`` rows and columns on each side."""
+    """Pad (batch, height, width, channels) by reflection, ``edge`` rows and columns on each side."""
     return ops.pad(x, ((0, 0), (edge, edge), (edge, edge), (0, 0)), mode="reflect")
 
 
@@ -112,6 +104,6 @@ def channel_products(a, b):
 
 
 def causal_mask(length, like):
-    """Return (length, length): 1 where a row may attend to a column, its own and those before it, else 0."""
+    """Return (length, length): 1 where a row may attend to a column, its own and those before it, 0 elsewhere."""
     place = ops.arange(length)
     return ops.cast(ops.expand_dims(place, 1) >= ops.expand_dims(place, 0), like.dtype)

@@ -1,4 +1,4 @@
-"""Operations of ``tensors`` that PlaidML lacks, or computes otherwise than TensorFlow's Keras 2."""
+"""Operations of ``tensors`` that PlaidML lacks, or computes differently from TensorFlow's Keras 2."""
 
 # ruff: noqa: F403
 

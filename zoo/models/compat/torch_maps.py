@@ -1,8 +1,8 @@
-"""Feature maps on PyTorch's processor without the copies that Keras makes of them.
+"""Feature maps with PyTorch on CPUs without the copies that Keras makes of them.
 
 Keras puts the channels first, in memory too, before each convolution and pooling, and normalizes by a dozen passes
-over the maps, in float32. PyTorch computes maps whose channels come last in memory as they are, and normalizes,
-forwards and backwards, in one operation. Weights, results and statistics are the same to rounding.
+over the maps, in float32. PyTorch can compute maps whose channels come last in memory, and normalizes, forward and
+backward, in one operation. Weights, results and statistics are the same to rounding.
 """
 
 import functools
@@ -17,7 +17,7 @@ DTYPES = (torch.float32, torch.float64, torch.bfloat16)
 
 
 def install():
-    """Change Keras in this process; once."""
+    """Change Keras in this process, once."""
     nn = network_operations()
     _leave_maps_in_place(nn)
     _choose_convolutions(nn)
@@ -25,7 +25,7 @@ def install():
 
 
 def applies(x):
-    """On other devices nothing was measured; what is exported keeps the operations that exporters know."""
+    """Return whether to use this module: other devices were not measured; exporters need Keras's operations."""
     exported = torch.compiler.is_compiling() or torch.jit.is_tracing()
     return x.device.type == "cpu" and x.dim() == 4 and x.dtype in DTYPES and not exported
 
@@ -40,7 +40,7 @@ def _leave_maps_in_place(nn):
 
 
 def _choose_convolutions(nn):
-    """A convolution of single points is a product of matrices, whose kernel needs no other layout."""
+    """Compute 1x1 convolutions as matrix products, whose kernel needs no other layout."""
     original = nn.conv
 
     def conv(inputs, kernel, strides=1, padding="valid", data_format=None, dilation_rate=1):
@@ -62,10 +62,10 @@ def _choose_convolutions(nn):
 
 @functools.lru_cache(maxsize=None)
 def _multiplies_fast(kind):
-    """Whether a product is as fast as the convolution: MKL, which multiplies float32, favours Intel's processors.
+    """Return whether a product is as fast as the convolution: MKL, which multiplies float32, favors Intel CPUs.
 
-    On an AMD EPYC with AVX-512 the convolutions of single points of MobileNet, with their gradients, took 0.80 of the
-    time of the products (two threads, batch of 32).
+    On an AMD EPYC with AVX-512 the 1x1 convolutions of MobileNet, with their gradients, took 0.80 of the time of the
+    products (two threads, batch of 32).
     """
     try:
         facts = Path("/proc/cpuinfo").read_text(encoding="utf-8")
@@ -134,7 +134,7 @@ def _normalize_alone(maps, gamma, beta, epsilon):
     mean, variance = (torch.zeros(maps.shape[1], dtype=wide) for _ in range(2))
     normalized = torch.nn.functional.batch_norm(maps, mean, variance, gamma, beta, True, 1.0, epsilon)
     count = maps.numel() // maps.shape[1]
-    # PyTorch's variance is that of a sample, Keras's that of the batch.
+    # PyTorch computes the sample variance, Keras the variance of the batch.
     return normalized, mean, variance * ((count - 1) / count)
 
 
@@ -142,7 +142,7 @@ _by = {"normalize": _normalize_alone}
 
 
 def normalize_by(function):
-    """Normalize maps of training otherwise from now on: where processes share a batch.
+    """Replace the normalization of maps in training, for processes that share a batch.
 
     Args:
         function: from maps (N, C, H, W), gamma, beta (C,) or None, and epsilon to normalized maps, and mean and

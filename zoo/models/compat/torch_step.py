@@ -1,10 +1,10 @@
-"""One optimizer step of a classifier in PyTorch's own terms, the same step that Keras would take.
+"""One optimizer step of a classifier in plain PyTorch, the same step that Keras would take.
 
-Keras computes the loss from probabilities, a figure by a dozen small operations, and Adam by a dozen passes over the
+Keras computes the loss from probabilities, a metric by a dozen small operations, and Adam by a dozen passes over the
 weights. Here the loss comes from the logits, as it does with TensorFlow, and one fused operation clips, shrinks and
-moves all weights. Weights and moments stay the variables of Keras: checkpoints, freezing and averages know no
-difference. Networks of layers of the zoo alone, such as the language model, are run without what Keras does around
-each layer, and by halves of the batch where the processor has two threads.
+moves all weights. Weights and moments stay the variables of Keras, so that checkpoints, freezing and averages work as
+usual. Networks with only layers of the zoo, such as the language model, run without Keras's work around each layer,
+and by halves of the batch if the CPU has two threads.
 """
 
 import functools
@@ -17,20 +17,16 @@ from torch.optim.adamw import adamw
 
 from zoo.models.compat.version import keras
 
-# What a model of the user's own may compute in another way.
+# Methods that a user's own model may override.
 OVERRIDABLE = ("train_step", "compute_loss", "compute_metrics")
-# What an optimizer of Keras may do beside its rule.
+# Options that add to an optimizer's rule.
 UNFUSED = (
     "amsgrad", "clipnorm", "clipvalue", "gradient_accumulation_steps", "loss_scale_factor", "use_ema",
 )  # fmt: skip
 
 
 class Step:
-    """Takes optimizer steps of a compiled model; see :func:`can_take`.
-
-    Args:
-        model: compiled by :func:`zoo.models.compat.training.compile_classifier`.
-    """
+    """Takes optimizer steps of a model that :func:`can_take` accepts, compiled by ``compile_classifier``."""
 
     def __init__(self, model):
         self._logits = _before_softmax(model)
@@ -43,17 +39,14 @@ class Step:
         self._adam = _Adam(model.optimizer, self._variables) if _fuses(model.optimizer, self._variables) else None
 
     def take(self, model, average, x, y, weights=None):
-        """Take one step.
+        """Take one step and return loss and accuracy.
 
         Args:
-            model: the model that this was made for.
-            average: makes gradients of this process those of the whole batch; None where they are.
-            x: input, a numpy array.
+            model: the model that this was created for.
+            average: turns gradients of this process into those of the whole batch; None if they already are.
+            x: input, a NumPy array.
             y: (batch, ..., classes) labels.
-            weights: (batch,) how much each item counts; None if all count the same.
-
-        Returns:
-            Loss and accuracy.
+            weights: (batch,) weight of each item; None if all count the same.
         """
         y = keras.ops.convert_to_tensor(y)
         figures, gradients = self._in_halves(model, x, y, weights) or self._part(model, x, y, weights)
@@ -61,15 +54,16 @@ class Step:
             gradients = _laid_out(self._values, gradients)
             if self._adam is None:
                 with torch.no_grad():
-                    model.optimizer.apply(gradients, self._variables)  # averages them itself
+                    model.optimizer.apply(gradients, self._variables)  # averages them too
             else:
                 self._adam.move(gradients if average is None else average(gradients))
         return figures.tolist()
 
     def _in_halves(self, model, x, y, weights):
-        """Two halves of a batch at once, a thread each: operations of one thread wait for no other.
+        """Compute two halves of a batch at once, one thread each: their operations do not wait for each other.
 
-        Measured with two threads; with more, or where the items of a batch have to do with each other, None.
+        Return None if there are not two threads (other numbers were not measured), or if items of a batch affect each
+        other.
         """
         if not self._divides or torch.get_num_threads() != 2 or len(y) < 2:
             return None
@@ -88,7 +82,7 @@ class Step:
         return figures * share + others * (1.0 - share), gradients
 
     def _part(self, model, x, y, weights):
-        """Loss and accuracy as a tensor, and a gradient for each weight, None where it had no part."""
+        """Return loss and accuracy as a tensor, and a gradient for each weight, None for unused weights."""
         loss, predicted = self._loss(model, x, y, weights)
         gradients = list(torch.autograd.grad(loss, self._values, allow_unused=True)) if self._values else []
         with torch.no_grad():
@@ -99,7 +93,7 @@ class Step:
         if self._logits is not None:
             predicted = _at_least_float32(self._run(x))
             log = torch.log_softmax(predicted, -1)
-        else:  # as Keras computes it
+        else:  # as in Keras
             predicted = _at_least_float32(model(x, training=True))
             smallest = keras.config.epsilon()
             log = torch.log(torch.clip(predicted / predicted.sum(-1, keepdim=True), smallest, 1.0 - smallest))
@@ -107,7 +101,7 @@ class Step:
         if weights is not None:
             weights = keras.ops.convert_to_tensor(weights, dtype=losses.dtype)
             losses = losses * weights.reshape(-1, *[1] * (losses.dim() - 1))
-        return sum(model.losses, losses.mean()), predicted  # the others are of regularization
+        return sum(model.losses, losses.mean()), predicted  # model.losses: regularization
 
     def _run(self, x):
         if self._calls is None:
@@ -117,7 +111,7 @@ class Step:
 
 
 def _laid_out(values, gradients):
-    """Gradients in memory of their own, with the strides of their weights: the fused operation changes them there."""
+    """Return gradients copied to the strides of their weights: the fused operation changes them in place."""
     taken, rows = set(), []
     for value, gradient in zip(values, gradients):
         if gradient is not None:
@@ -130,24 +124,24 @@ def _laid_out(values, gradients):
 
 @functools.lru_cache(maxsize=None)
 def _threads():
-    """Two threads whose operations start no others."""
+    """Return two threads whose operations start no other threads."""
     pool, both = ThreadPoolExecutor(2), threading.Barrier(2)
 
     def begin():
         torch.set_num_threads(1)
-        torch.get_num_threads()  # a thread settles its number when it is first asked for
+        torch.get_num_threads()  # a thread fixes its number at the first query
         both.wait()  # so that each thread runs this once
 
     for begun in [pool.submit(begin) for _ in range(2)]:
         begun.result()
-    torch.set_num_threads(2)  # it is also what threads begin with that come later
+    torch.set_num_threads(2)  # also the initial number of later threads
     return pool
 
 
 def _direct_calls(model):
-    """Functions that call the layers of a model in training; None where one wants what Keras does around a call.
+    """Return functions that call the layers of a model in training; None if a layer needs Keras's work around a call.
 
-    The transformer's layers want none of it: they have no layers, masks or losses of their own.
+    The transformer's layers do not need it: they have no layers, masks or losses of their own.
     """
     if model is None or len(model.inputs) != 1:
         return None
@@ -177,7 +171,7 @@ def _as(kind, tensor):
 
 
 def _learns_each_item_alone(model):
-    """Whether nothing is drawn or counted while a model learns from a batch."""
+    """Return whether a training step draws nothing and updates no statistics."""
     draws = any(getattr(layer, "seed_generator", None) is not None for layer in model.layers)
     on_processor = all(weight.value.device.type == "cpu" for weight in model.weights)
     return on_processor and not draws and not model.losses and not model.non_trainable_variables
@@ -188,10 +182,10 @@ def _at_least_float32(tensor):
 
 
 class _Adam:
-    """Adam on the processor, in one pass over all weights.
+    """Adam on the CPU, in one pass over all weights.
 
-    PyTorch adds epsilon to the root of the second moment after correcting its bias, Keras before it: Keras's epsilon
-    over the root of the correction is PyTorch's.
+    PyTorch adds epsilon to the root of the second moment after correcting its bias, Keras before it: PyTorch's
+    epsilon is Keras's divided by the root of the correction.
     """
 
     def __init__(self, optimizer, variables):
@@ -206,7 +200,7 @@ class _Adam:
 
     @torch.no_grad()
     def move(self, gradients):
-        """Move all weights by the gradients of a step; None is the gradient of a weight that had no part in it."""
+        """Move all weights by the gradients of a step; the gradient of an unused weight is None."""
         optimizer = self._optimizer
         done, rate = int(optimizer.iterations.value), float(optimizer._learning_rate.value)
         scale = self._scale([each for each in gradients if each is not None], optimizer.global_clipnorm)
@@ -230,14 +224,14 @@ class _Adam:
 
     @staticmethod
     def _scale(gradients, most):
-        """What to divide the gradients by, so that their norm is within bounds; None where there are none."""
+        """Return the divisor that keeps the norm of the gradients within bounds, or None without bounds."""
         if not most or not gradients:
             return None
         return (torch.nn.utils.get_total_norm(gradients) / most).clamp_(min=1.0)
 
 
 def can_take(model):
-    """Whether a :class:`Step` is all that Keras would do: neither the model nor its optimizer does more."""
+    """Return whether a :class:`Step` does all that Keras would do for this model and its optimizer."""
     if model.loss != "categorical_crossentropy" or len(getattr(model, "outputs", None) or []) != 1:
         return False
     if any(getattr(type(model), name) is not getattr(keras.Model, name) for name in OVERRIDABLE):
@@ -248,8 +242,8 @@ def can_take(model):
 
 
 def _fuses(optimizer, variables):
-    """Measured on processors only; elsewhere, with an older PyTorch, and for other rules, Keras moves the weights."""
-    if not hasattr(torch.nn.utils, "get_total_norm"):  # the fused operation came to processors before it
+    """Return whether the fused operation applies: measured on CPUs only, and missing from older PyTorch."""
+    if not hasattr(torch.nn.utils, "get_total_norm"):  # the fused operation on CPUs is older
         return False
     if not isinstance(optimizer, keras.optimizers.Adam) or any(getattr(optimizer, name) for name in UNFUSED):
         return False
@@ -259,11 +253,11 @@ def _fuses(optimizer, variables):
 
 
 def _before_softmax(model):
-    """The model that ends before the last layer, where that is nothing but a softmax; else None."""
+    """Return the model that ends before the last layer, if that is only a softmax; otherwise None."""
     last, node, _ = model.outputs[0]._keras_history
     if type(last) is not keras.layers.Activation or last.activation is not keras.activations.softmax:
         return None
     inputs = model.inputs[0] if len(model.inputs) == 1 else model.inputs
-    # Not `last.input`: a layer that several models share has one for each of them.
+    # Not `last.input`: a layer shared by several models has one for each of them.
     (logits,) = last._inbound_nodes[node].input_tensors
     return keras.Model(inputs, logits, name="logits_of_" + model.name)

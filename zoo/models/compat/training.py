@@ -11,17 +11,17 @@ from zoo.models.compat.version import MAJOR, at_least, backend_name, jit_argumen
 
 # Model -> its training steps, see `_train_on_batch`.
 _traced_steps = weakref.WeakKeyDictionary()
-# What shares out the batches of this training among processes, if anything does.
+# The group that distributes the batches of this training among processes, if any.
 _sharing = {"group": None}
 
 
 def share_with(group):
-    """Let figures be those of whole batches, of which each process of a group has a share.
+    """Average metrics over whole batches, of which each process of a group has a share.
 
     Args:
-        group: has ``present``, (begin, total) of the present batch; ``mean``, from figures of the share to those of
-            the batch; ``engine``, whose ``mean_gradients`` does so with gradients; and ``outputs``, which predicts
-            where this process alone cannot run a model, or None.
+        group: has ``present``, (begin, total) of the current share; ``mean``, from metrics of the share to those of
+            the batch; ``engine``, whose ``mean_gradients`` does the same with gradients; and ``outputs``, which
+            predicts if this process alone cannot run a model, or None.
     """
     _sharing["group"] = group
 
@@ -47,25 +47,20 @@ def compile_classifier(model, optimizer_name, learning_rate, jit, **settings):
 
     Args:
         model: a model that ends in probabilities.
-        optimizer_name: see :func:`zoo.models.compat.optimizers.optimizer`.
+        optimizer_name: see :func:`zoo.models.compat.optimizers.optimizer`, which may raise ValueError.
         learning_rate: the first learning rate.
         jit: compile with XLA, which Keras 3 leaves open on TensorFlow; never possible on Metal.
         settings: further arguments of the optimizer. Weights of one axis, biases and scales, do not decay.
-
-    Raises:
-        ValueError: the optimizer does not exist, or this Keras cannot do what is asked for.
     """
     instance = optimizer(optimizer_name, learning_rate, **settings)
     if settings.get("weight_decay"):
         instance.exclude_from_weight_decay([each for each in model.trainable_weights if len(each.shape) < 2])
     model.compile(loss="categorical_crossentropy", optimizer=instance, metrics=["accuracy"], **jit_arguments(jit))
-    _traced_steps.pop(model, None)  # A model may be compiled again for fewer of its layers.
+    _traced_steps.pop(model, None)  # A model may be compiled again with more frozen layers.
 
 
 def freeze(model, names):
-    """Freeze layers: neither their weights nor the statistics of their batch normalization change.
-
-    Layers that an earlier call named, and this one does not, learn again.
+    """Freeze layers, including the statistics of their batch normalization; unfreeze all other layers.
 
     Args:
         model: the model.
@@ -79,7 +74,7 @@ def freeze(model, names):
         vars(layer).pop("call", None)  # Set by an earlier call, see below.
     if not names or MAJOR >= 3 or at_least(2, 4):
         return model
-    # Before TensorFlow 2 a frozen batch normalization still took mean and variance from the training batch.
+    # Before TensorFlow 2 a frozen batch normalization still used mean and variance of the training batch.
     for layer in model.layers:
         if layer.name in names.intersection(batch_norm_names(model)):
             layer.call = _in_inference_mode(layer.call)
@@ -88,7 +83,6 @@ def freeze(model, names):
 
 
 def batch_norm_names(model):
-    """List the names of a model's batch normalization layers."""
     return [layer.name for layer in model.layers if type(layer).__name__.startswith("BatchNormalization")]
 
 
@@ -101,10 +95,10 @@ def train_classifier(model, *batch):
 
     Args:
         model: the model.
-        batch: x, y and, where its items do not count the same, their weights.
+        batch: x, y and, unless all items count the same, their weights.
 
     Returns:
-        Mean loss and mean accuracy of the batch, and how many items they are the means of.
+        Mean loss and mean accuracy of the batch, and the number of items in these means.
     """
     random_state.advance()
     (loss, accuracy), count = _means(_train_on_batch(model, *batch), len(batch[1]))
@@ -112,7 +106,7 @@ def train_classifier(model, *batch):
 
 
 def _means(values, count):
-    """Figures of a step as numbers, and of how many items they are the means."""
+    """Return metrics of a step as numbers, and the number of items in these means."""
     values, group = [float(value) for value in values], _sharing["group"]
     return (values, count) if group is None else (group.mean(values), group.present[1])
 
@@ -143,13 +137,12 @@ def compile_terms(model, names, optimizer_name, learning_rate):
 
 
 def train_terms(model, names, x):
-    """Take one optimizer step of a model from :func:`compile_terms` and return its loss and terms as numbers."""
+    """Take one optimizer step of a model from :func:`compile_terms`; return its loss and terms as numbers."""
     y = np.zeros((len(x), 1 + len(names)), np.float32)
     return _means(_train_on_batch(model, x, y, names=names), len(x))[0]
 
 
 def compile_mse(model, optimizer_name, learning_rate):
-    """Compile for the mean squared error."""
     # The metric makes every Keras return a list.
     instance = optimizer(optimizer_name, learning_rate)
     model.compile(loss="mse", optimizer=instance, metrics=["mae"], **jit_arguments(False))
@@ -163,9 +156,9 @@ def train_mse(model, x, y):
 def _train_on_batch(model, *batch, names=("accuracy",)):
     """Take one optimizer step and return loss and metrics.
 
-    On PyTorch, JAX and MLX without what Keras does around a step, see ``torch_step`` and ``stateless_step``. On
-    TensorFlow ``train_on_batch`` of Keras 3.6 hands a new generator over each time, which is traced anew: a step of
-    the small MNIST network took ten times as long as in ``fit``.
+    PyTorch, JAX and MLX skip Keras's work around a step, see ``torch_step`` and ``stateless_step``. On TensorFlow
+    ``train_on_batch`` of Keras 3.6 passes a new generator each time, which is traced again: a step of the small MNIST
+    network took ten times as long as in ``fit``.
     """
     if MAJOR < 3:
         return model.train_on_batch(*batch)[: 1 + len(names)]
@@ -180,7 +173,7 @@ def _train_on_batch(model, *batch, names=("accuracy",)):
         model.reset_metrics()  # see below
         return model.train_on_batch(*batch)[: 1 + len(names)]
     steps = _kept_step(model, dict)
-    share = group.present if group else None  # its place in the batch becomes part of the step
+    share = group.present if group else None  # its position in the batch becomes part of the step
     if share not in steps:
         import tensorflow
 
@@ -195,28 +188,27 @@ def _train_on_batch(model, *batch, names=("accuracy",)):
 
 
 def _kept_step(model, make):
-    """Return what takes the steps of a model; it is made for the first of them."""
+    """Return the object that takes the steps of a model, created for the first of them."""
     if model not in _traced_steps:
         _traced_steps[model] = make()
     return _traced_steps[model]
 
 
 def _torch_step(model, names):
-    """Return what takes steps without Keras; None where they would not be the same steps."""
+    """Return the object that takes steps without Keras, or None if they would differ from Keras's."""
     from zoo.models.compat import torch_step
 
     return torch_step.Step(model) if names == ("accuracy",) and torch_step.can_take(model) else None
 
 
 def _stateless_step(model, names, batch):
-    """Return what takes steps like the one with this batch, compiled whole."""
     from zoo.models.compat import stateless_step
 
     return stateless_step.Step(model, names, batch)
 
 
 def forget_compiled(model):
-    """Have the weights of a model read again, which OpenVINO compiled in as constants; no other backend does so."""
+    """Let OpenVINO read a model's weights again, which it compiles in as constants; other backends do not."""
     if backend_name() == "openvino":
         model.ov_compiled_model = None
 
@@ -227,20 +219,12 @@ def predict(model, x):
 
 
 def outputs(model, x):
-    """Run the compiled predict function on one batch.
-
-    Args:
-        model: the Keras model.
-        x: its input, or a list of inputs.
-
-    Returns:
-        The list of its outputs, NumPy arrays.
-    """
+    """Run the compiled predict function on one batch, an input or a list of inputs; return NumPy arrays."""
     group = _sharing["group"]
     if group is not None and group.outputs is not None:
         return group.outputs(model, x)
     if MAJOR >= 3 and not model.compiled and model.predict_function is None:
-        # By default Keras 3 chooses XLA on TensorFlow wherever it sees a GPU, Radeons on Metal included.
+        # By default Keras 3 uses XLA on TensorFlow with any GPU, Radeons on Metal included.
         model.jit_compile = uses_jit(False)
     arrays = model.predict_on_batch(x)
     return [np.asarray(each) for each in (arrays if isinstance(arrays, (list, tuple)) else [arrays])]

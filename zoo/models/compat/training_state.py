@@ -1,4 +1,4 @@
-"""The state of a training as arrays: all that a training step reads and changes, for resuming to the bit."""
+"""The state of a training as arrays: all that a training step reads and changes, for bit-exact resuming."""
 
 import random
 
@@ -11,9 +11,7 @@ from zoo.models.compat.version import MAJOR, backend_name, keras
 def capture(model, trained):
     """Return weights, optimizer state and random states: name -> array, exact to the bit.
 
-    Args:
-        model: the whole model.
-        trained: the compiled model that is trained: the same, or one that shares its layers.
+    ``trained`` is the compiled model that is trained: the model itself, or one that shares its layers.
     """
     arrays = {"weights/%05d" % n: np.array(value) for n, value in enumerate(model.get_weights())}
     arrays.update(("optimizer/%05d" % n, value) for n, value in enumerate(_optimizer_state(trained)))
@@ -24,7 +22,7 @@ def capture(model, trained):
 
 
 def restore(model, trained, arrays):
-    """Set the models, and the random states of this process, to what :func:`capture` returned.
+    """Set the models, and the random states of this process, to the result of :func:`capture`.
 
     Raises:
         ValueError: the arrays come from another model or optimizer; the message names the difference.
@@ -42,7 +40,7 @@ def restore(model, trained, arrays):
 
 
 def restore_weights(model, arrays):
-    """Set the weights alone, which is possible on every stack."""
+    """Set only the weights, which is possible on every stack."""
     model.set_weights(list(_part(arrays, "weights").values()))
 
 
@@ -64,7 +62,7 @@ def _array(variable):
 
 
 def _seeds(model):
-    """Return the variables that Keras 3 counts its draws in; those of compiled metrics belong to no model."""
+    """Return Keras 3's variables that count its draws; those of compiled metrics belong to no model."""
     if MAJOR < 3:
         return []
     layers = model._flatten_layers()
@@ -117,7 +115,7 @@ def _variables_of_early_keras(model):
 
 
 def _generator_states():
-    """Return the states of the generators of Python, NumPy and PyTorch, which layers should not use, and may."""
+    """Return the generator states of Python, NumPy and PyTorch, which layers should not use but might."""
     kind, words, gauss = random.getstate()
     keys = np.random.get_state()
     arrays = {

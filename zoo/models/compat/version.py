@@ -1,4 +1,4 @@
-"""Which Keras this process computes with, what lies below it, and how it is configured.
+"""Which Keras and backend this process uses, and how Keras is configured.
 
 ``$ZOO_KERAS`` is read once, when this module is imported: ``keras`` (the default) or ``tf.keras``.
 """
@@ -35,48 +35,43 @@ MAJOR = int(version().split(".")[0])
 
 
 def at_least(major, minor):
-    """Return whether Keras has this version or a later one."""
     numbers = version().split("-")[0].split(".")
     return (int(numbers[0]), int(numbers[1])) >= (major, minor)
 
 
 def network_operations():
-    """Return Keras 3's private module of convolutions and the like for this backend; 3.16 moved it."""
+    """Return Keras 3's private module of convolutions and similar operations for this backend; 3.16 moved it."""
     folder = "keras.src.backend.%s" % backend_name()
     return importlib.import_module(folder + (".ops.nn" if at_least(3, 16) else ".nn"))
 
 
 def backend_name():
-    """Return what computes below Keras, such as ``"torch"`` or ``"plaidml"``."""
+    """Return the backend of Keras, such as ``"torch"`` or ``"plaidml"``."""
     name = keras.backend.backend()
     return "plaidml" if name.startswith("plaidml") else name
 
 
 def is_tensorflow_1():
-    """Return whether this is the Keras inside TensorFlow 1."""
     return MAJOR == 2 and hasattr(keras.backend, "get_session") and "-tf" in version()
 
 
 def jit_arguments(requested):
     """Return the keyword arguments of ``compile`` that choose XLA; Keras 2 has none.
 
-    JAX without XLA computes one operation at a time, many times slower. PyTorch has no XLA. On MLX it is
-    ``mlx.core.compile``, which does nothing where ``MLX_DISABLE_COMPILE`` is set.
-
-    Args:
-        requested: whether TensorFlow compiles with XLA.
+    ``requested`` matters on TensorFlow only. JAX without XLA computes one operation at a time, many times slower.
+    PyTorch has no XLA. On MLX it is ``mlx.core.compile``, which does nothing if ``MLX_DISABLE_COMPILE`` is set.
     """
     return {"jit_compile": uses_jit(requested)} if MAJOR >= 3 else {}
 
 
 def uses_jit(requested):
-    """Return whether this backend compiles with XLA, where TensorFlow leaves a choice."""
+    """Return whether this backend compiles with XLA; ``requested`` matters on TensorFlow only."""
     name = backend_name()
     return name in ("jax", "mlx") or (name == "tensorflow" and bool(requested))
 
 
 def set_precision(name):
-    """Choose the dtype that layers compute in. Weights are float32, but for float64.
+    """Choose the dtype that layers compute in. Weights are float32, except in float64.
 
     Call it before a model is built.
 
@@ -84,7 +79,7 @@ def set_precision(name):
         name: ``float32``, ``mixed_bfloat16``, ``mixed_float16`` or ``float64``.
 
     Raises:
-        ValueError: this Keras does not have it.
+        ValueError: this Keras does not support it.
     """
     if name == "float64":
         _use_float64()
@@ -98,7 +93,7 @@ def set_precision(name):
 
 
 def _use_float64():
-    """Let all of Keras compute in float64, losses and metrics too."""
+    """Let all of Keras compute in float64, including losses and metrics."""
     if MAJOR < 3:
         raise ValueError("float64 needs Keras 3, this is %s" % version())
     if backend_name() == "mlx":
@@ -109,24 +104,20 @@ def _use_float64():
         jax.config.update("jax_enable_x64", True)
     from keras.src.backend.common import dtypes
 
-    # But for TensorFlow, Keras lets no operation give more than float32.
+    # Except on TensorFlow, Keras limits the results of operations to float32.
     dtypes.BIT64_TO_BIT32_DTYPE["float64"] = "float64"
     keras.config.set_floatx("float64")
     keras.config.set_dtype_policy("float64")
 
 
 def full_precision():
-    """Return the keyword arguments of a layer that is not to compute in less than float32 where the others do."""
+    """Return the keyword arguments of a layer that computes in at least float32 even if other layers do not."""
     return {"dtype": keras.backend.floatx()} if at_least(2, 4) else {}
 
 
 @contextlib.contextmanager
 def dtype_policy(precision):
-    """Let layers that are created inside compute in ``float32`` or, on Keras 3, in ``bfloat16``.
-
-    Raises:
-        ValueError: this Keras does not have the precision.
-    """
+    """Let layers created inside compute in ``float32`` or, on Keras 3, in ``bfloat16``, or raise ValueError."""
     if MAJOR < 3:
         if precision != "float32":
             raise ValueError("Keras %s computes in float32 here, not in %s" % (version(), precision))
@@ -141,7 +132,6 @@ def dtype_policy(precision):
 
 
 def native_suffix():
-    """Return the suffix of this Keras's own model file."""
     return ".keras" if MAJOR >= 3 else ".h5"
 
 

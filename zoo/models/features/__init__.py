@@ -1,19 +1,15 @@
-"""Frozen networks whose feature maps measure how alike two pictures are in content and in style.
+"""Frozen networks whose feature maps measure how similar two images are in content and in style.
 
 Each network has ``LAYERS`` (names of feature layers, first to last), ``STYLE`` and ``CONTENT`` (the usual choices
-among them), and ``trunk(compat, x, layers, seed)``. Pictures are RGB 0..255; each network preprocesses them in its
-first, fixed layer.
+among them), and ``trunk(compat, x, layers, seed)``. Images are RGB 0..255; the first, fixed layer of each network
+preprocesses them.
 """
 
 NETWORKS = ("vgg19", "vgg16", "squeezenet", "random")
 
 
 def network(name):
-    """Return the network of a name.
-
-    Raises:
-        ValueError: the name is unknown.
-    """
+    """Return the network with this name, or raise ValueError."""
     from zoo.models.features import random_filters, squeezenet, vgg
 
     if name not in NETWORKS:
@@ -25,19 +21,15 @@ def build(compat, name, layers, input_shape=(None, None, 3), seed=0, precision="
     """Build a frozen feature network. Published weights are not loaded: set them before use.
 
     Args:
-        compat: the package ``zoo.models.compat``.
         name: one of ``NETWORKS``.
-        layers: names from the network's ``LAYERS``; layers behind the last of them are left out.
-        input_shape: (height, width, 3) of one picture; height and width may be None.
+        layers: names from the network's ``LAYERS``; layers after the last of them are left out.
+        input_shape: (height, width, 3) of one image; height and width may be None.
         seed: seed of the filters of ``random``.
-        precision: dtype the network computes in, ``float32`` or ``bfloat16`` (Keras 3); pictures are float32.
+        precision: dtype of the computation, ``float32`` or ``bfloat16`` (Keras 3); images are float32.
 
     Returns:
         A model from (batch, height, width, 3) RGB 0..255 to the list of feature maps, in the order of ``layers``,
         not trainable. ``zoo.worker.style.feature_model.frozen`` builds one and loads its weights.
-
-    Raises:
-        ValueError: the network or one of the layers does not exist.
     """
     chosen = network(name)
     unknown = [layer for layer in layers if layer not in chosen.LAYERS]

@@ -1,11 +1,11 @@
 """Random filters of many sizes, one layer deep: features that need no training and no download.
 
 After Ustyuzhaninov et al. 2016, "Texture synthesis using shallow convolutional networks with random filters",
-https://arxiv.org/abs/1606.00021: one layer of filters of eight sizes, drawn once, whose Gram matrices carry texture
-about as well as a trained network's. Filters of the paper reach 55x55; here the large ones are small ones on the
-picture halved repeatedly, at a fiftieth of the cost. Each filter looks along one random color, differs from its mean
-over the window, and has a threshold of its own: with plain noise, Gram matrices of pictures differ in little more
-than brightness, and results are full of colored grain. Filters of one pixel carry the palette.
+https://arxiv.org/abs/1606.00021: one layer of random filters of eight sizes, whose Gram matrices capture texture
+about as well as those of a trained network. The filters of the paper reach 55x55; here the large ones are small
+filters on repeatedly halved images, at a fiftieth of the cost. Each filter uses one random color direction, has zero
+mean over the window, and its own threshold: with plain noise, the Gram matrices of images differ in little more than
+brightness, and results are full of colored grain. Filters of one pixel capture the palette.
 """
 
 import numpy as np
@@ -20,7 +20,7 @@ CONTENT = ("octave2", "octave3")
 
 
 def trunk(compat, x, layers, seed):
-    """Apply the filters up to the last requested octave to a tensor of pictures.
+    """Apply the filters up to the last requested octave to a tensor of images.
 
     Returns:
         ``{layer: feature map}``, and the weights of all layers, drawn by NumPy: equal on every stack.
@@ -47,7 +47,7 @@ def trunk(compat, x, layers, seed):
 
 
 def _draw(random, size):
-    """Draw kernel and bias; each filter has length one, so that no size outweighs another."""
+    """Draw kernel and bias; each filter has norm one, so that no size outweighs another."""
     window = random.uniform(-1, 1, (size, size, 1, FILTERS))
     if size > 1:
         window -= window.mean(axis=(0, 1))

@@ -1,9 +1,8 @@
 """SqueezeNet 1.1 without its top: 722,496 weights, a thirtieth of the work of VGG19.
 
-Iandola et al. 2016, https://arxiv.org/abs/1602.07360; version 1.1 is the one of
-https://github.com/forresti/SqueezeNet, trained in Caffe. Its published Keras weights
-(https://github.com/rcmalli/keras-squeezenet) call a layer ``fire2/squeeze1x1``, which Keras 3 does not accept: here
-it is ``fire2_squeeze1x1``.
+Iandola et al. 2016, https://arxiv.org/abs/1602.07360; version 1.1 is from https://github.com/forresti/SqueezeNet,
+trained in Caffe. Its published Keras weights (https://github.com/rcmalli/keras-squeezenet) name a layer
+``fire2/squeeze1x1``, which Keras 3 does not accept: here it is ``fire2_squeeze1x1``.
 """
 
 from zoo.models.preprocessing import caffe_layer
@@ -18,7 +17,7 @@ CONTENT = ("fire4",)
 
 
 def trunk(compat, x, layers, seed):
-    """Apply the network up to the last requested layer to a tensor of pictures; the seed is not used.
+    """Apply the network up to the last requested layer to a tensor of images; the seed is not used.
 
     Returns:
         ``{layer: feature map}``, and the weights of the preprocessing layer.
@@ -41,7 +40,7 @@ def trunk(compat, x, layers, seed):
 
 
 def _fire(compat, x, name, squeezed, expanded):
-    """Squeeze to few channels, then expand by 1x1 and by 3x3 side by side."""
+    """Squeeze to few channels, then expand by 1x1 and by 3x3 in parallel."""
     from zoo.models.layers.spatial import Convolution
 
     x = Convolution(squeezed, (1, 1), activation="relu", name=name + "_squeeze1x1")(x)

@@ -1,8 +1,8 @@
-"""VGG16 and VGG19 without their tops: 3x3 convolutions, in five blocks with a pooling between them.
+"""VGG16 and VGG19 without their tops: 3x3 convolutions in five blocks, with pooling between the blocks.
 
 Simonyan and Zisserman 2014, https://arxiv.org/abs/1409.1556, columns D and E of Table 1. VGG19 is the network of
-Gatys et al. 2015 (https://arxiv.org/abs/1508.06576); Johnson et al. 2016 compare with VGG16. Names of layers are
-those of keras.applications, so that its weights fit.
+Gatys et al. 2015 (https://arxiv.org/abs/1508.06576); Johnson et al. 2016 compare with VGG16. Layer names are those
+of keras.applications, so that its weights fit.
 """
 
 from zoo.models.preprocessing import caffe_layer
@@ -13,13 +13,7 @@ FILTERS = (64, 128, 256, 512, 512)
 
 
 class Network:
-    """One of the two networks, with the attributes that ``zoo.models.features`` expects.
-
-    Attributes:
-        LAYERS: names of all convolutions, first to last.
-        STYLE: the usual layers for style.
-        CONTENT: the usual layer for content.
-    """
+    """One of the two networks, with the attributes that ``zoo.models.features`` describes."""
 
     STYLE = tuple("block%d_conv1" % block for block in range(1, 6))
     CONTENT = ("block5_conv2",)
@@ -29,7 +23,7 @@ class Network:
         self.LAYERS = tuple("block%d_conv%d" % (block, n) for block, depth in depths for n in range(1, depth + 1))
 
     def trunk(self, compat, x, layers, seed):
-        """Apply the convolutions up to the last requested one to a tensor of pictures; the seed is not used.
+        """Apply the convolutions up to the last requested one to a tensor of images; the seed is not used.
 
         Returns:
             ``{layer: feature map}``, and the weights of the preprocessing layer.

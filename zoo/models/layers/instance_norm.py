@@ -1,6 +1,6 @@
-"""Instance normalization, which no Keras before 3.2 has: Ulyanov et al. 2016, https://arxiv.org/abs/1607.08022.
+"""Instance normalization, missing from Keras before 3.2: Ulyanov et al. 2016, https://arxiv.org/abs/1607.08022.
 
-Written in means, products and sums alone, which every Keras computes alike.
+Uses only means, products and sums, which every Keras computes in the same way.
 """
 
 from zoo.models import compat
@@ -10,11 +10,7 @@ EPSILON = 1e-3
 
 
 class InstanceNormalization(compat.keras.layers.Layer):
-    """Normalize every channel of every picture to mean 0 and variance 1, then apply a learned scale and shift.
-
-    Args:
-        epsilon: added to the variance.
-    """
+    """Normalize every channel of every image to mean 0 and variance 1, then apply a learned scale and shift."""
 
     def __init__(self, epsilon=EPSILON, **kwargs):
         super(InstanceNormalization, self).__init__(**kwargs)
@@ -39,7 +35,7 @@ class InstanceNormalization(compat.keras.layers.Layer):
 
 
 class Shift(compat.keras.layers.Layer):
-    """Add a learned number to every channel: what is left of a batch normalization that was folded into a kernel."""
+    """Add a learned number to every channel: the rest of a batch normalization that was folded into a kernel."""
 
     def build(self, input_shape):
         self.shift = self.add_weight(name="shift", shape=(int(input_shape[-1]),), initializer="zeros", trainable=True)

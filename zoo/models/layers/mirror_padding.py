@@ -1,14 +1,14 @@
-"""Padding with the reflection of the picture, which no layer of Keras does."""
+"""Padding by reflection, for which Keras has no layer."""
 
 from zoo.models import compat
 from zoo.models.compat import tensors
 
 
 class MirrorPadding(compat.keras.layers.Layer):
-    """Continue a map over each of its four edges with its reflection, which leaves out the edge itself.
+    """Pad a map on its four edges with its reflection, without repeating the edge itself.
 
     Args:
-        edge: how many rows and columns are added on each side; the map must have more of them.
+        edge: rows and columns added on each side; the map must be larger than this.
     """
 
     def __init__(self, edge, **kwargs):

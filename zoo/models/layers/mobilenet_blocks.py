@@ -1,6 +1,7 @@
 """Blocks shared by the MobileNets: normalized convolutions, arguments and published weights.
 
-The rules for arguments are those of keras.applications, so that the zoo's networks can replace its networks.
+The rules for arguments are those of keras.applications, so that the zoo's networks can replace its networks. Invalid
+arguments raise ``ValueError`` with the value received.
 """
 
 import os
@@ -10,17 +11,17 @@ from collections import namedtuple
 MIN_SIZE = 32
 DEFAULT_SIZE = 224
 
-# Weights published for one architecture. ``file_name`` takes alpha, the size in pixels and whether the top is
-# included.
+# Weights published for one architecture. ``file_name`` takes alpha, the size in pixels, and whether to include the
+# top.
 Published = namedtuple("Published", "address sizes alphas file_name")
 
 # One network as its function in keras.applications builds it. ``trunk`` takes a tensor, ``top`` a tensor and an
-# activation; ``tensor_shape`` is the shape of the caller's tensor, batch included, if it gives the default size.
+# activation; ``tensor_shape`` is the shape of the caller's tensor, batch included, if it sets the default size.
 Network = namedtuple("Network", "published alpha name trunk top tensor_shape")
 
 
 def channel_axis(compat):
-    """Return the axis of the channels in a batch of pictures, as this Keras is configured."""
+    """Return the axis of the channels in a batch of images, as this Keras is configured."""
     return 1 if compat.keras.backend.image_data_format() == "channels_first" else -1
 
 
@@ -37,7 +38,7 @@ def conv(compat, x, filters, name, size=1, stride=1):
 
 
 def depthwise_conv(compat, x, name, stride=1, multiplier=1):
-    """Apply a 3x3 depthwise convolution; with a stride the caller has padded the maps."""
+    """Apply a 3x3 depthwise convolution; with a stride, the caller has already padded the maps."""
     return compat.keras.layers.DepthwiseConv2D(
         (3, 3),
         strides=(stride, stride),
@@ -49,11 +50,7 @@ def depthwise_conv(compat, x, name, stride=1, multiplier=1):
 
 
 def global_pool(compat, x, pooling):
-    """End a network without its top: in feature maps (None), or in their ``avg`` or ``max``.
-
-    Raises:
-        ValueError: ``pooling`` is none of these.
-    """
+    """End a network without its top: in feature maps (None), or in their ``avg`` or ``max``."""
     layers = compat.keras.layers
     if pooling is None:
         return x
@@ -65,16 +62,9 @@ def global_pool(compat, x, pooling):
 def application(
     compat, network, include_top, weights, input_tensor, input_shape, pooling, classifier_activation, name
 ):
-    """Build a network as keras.applications does, from arguments of the same meaning.
+    """Build a network from arguments that mean the same as in keras.applications.
 
-    Args:
-        compat: the package ``zoo.models.compat``.
-        network: a :class:`Network`; :func:`check_weights` has accepted its weights.
-        include_top, weights, input_tensor, input_shape, pooling, classifier_activation, name: as in
-            keras.applications.
-
-    Raises:
-        ValueError: with the value received.
+    ``network`` is a :class:`Network` whose weights :func:`check_weights` has accepted.
     """
     published = network.published
     shape = _input_shape(compat, input_shape, weights, include_top, published.sizes, network.tensor_shape)
@@ -93,11 +83,7 @@ def application(
 
 
 def check_width(alpha, classes):
-    """Check that every layer has a filter.
-
-    Raises:
-        ValueError: with the value received.
-    """
+    """Check that every layer has at least one filter."""
     if not alpha * MIN_SIZE >= 1:
         raise ValueError("`alpha` should leave at least one filter of 32. Received alpha=%r" % (alpha,))
     if classes < 1:
@@ -107,12 +93,8 @@ def check_width(alpha, classes):
 def fixed_input_shape(input_shape, input_size):
     """Return the (height, width, channels) of a model that the worker builds.
 
-    Args:
-        input_shape: shape of the pictures, or None.
-        input_size: height and width in pixels that the settings ask for, or None for any.
-
-    Raises:
-        ValueError: the pictures are too small, or of another size than the settings ask for.
+    ``input_shape`` is the shape of the images, or None; ``input_size`` is the height and width in pixels of the
+    settings, or None for any.
     """
     if input_shape is None:
         input_shape = (input_size or DEFAULT_SIZE, input_size or DEFAULT_SIZE, 3)
@@ -129,11 +111,7 @@ def fixed_input_shape(input_shape, input_size):
 
 
 def check_weights(published, weights, include_top, classes, alpha):
-    """Check that weights exist, and were published for such a network.
-
-    Raises:
-        ValueError: with the value received.
-    """
+    """Check that weights exist, and were published for such a network."""
     if not (weights is None or weights == "imagenet" or os.path.exists(weights)):
         raise ValueError(
             "`weights` should be None (random numbers), 'imagenet' (the published ones) or the path of a weights "
@@ -153,11 +131,7 @@ def check_weights(published, weights, include_top, classes, alpha):
 
 
 def _check_activation(compat, activation, weights):
-    """Check that weights trained with softmax get no other activation than softmax or none.
-
-    Raises:
-        ValueError: with the value received.
-    """
+    """Check that weights trained with softmax are used with softmax or without activation."""
     get = compat.keras.activations.get
     if weights is not None and get(activation) not in (get("softmax"), get(None)):
         raise ValueError(
@@ -169,19 +143,9 @@ def _check_activation(compat, activation, weights):
 def _input_shape(compat, input_shape, weights, include_top, sizes, tensor_shape):
     """Return a network's input shape, in the order of axes that this Keras is configured for.
 
-    Args:
-        compat: the package ``zoo.models.compat``.
-        input_shape: the caller's, or None.
-        weights: the caller's.
-        include_top: whether there is a top, which needs a fixed size.
-        sizes: heights in pixels for which weights were published.
-        tensor_shape: shape of the caller's input tensor, batch included, if it gives the default size, else None.
-
-    Returns:
-        Three sizes; height and width may be None in a network without a top.
-
-    Raises:
-        ValueError: with the value received.
+    ``sizes`` are the heights in pixels for which weights were published. ``tensor_shape`` is the shape of the
+    caller's input tensor, batch included, if it sets the default size; otherwise None. Without a top, height and
+    width of the result may be None.
     """
     first = channel_axis(compat) == 1
     if input_shape is not None:
@@ -230,7 +194,7 @@ def _as_configured(shape, channels_first):
 
 
 def _rows(compat, shape, weights, sizes):
-    """Return the height that a model is named after; with published weights, the height they were trained for."""
+    """Return the height that the model's name contains; with published weights, the height they were trained for."""
     rows, columns, _ = _rows_first(shape, channel_axis(compat) == 1)
     if weights != "imagenet" or (rows == columns and rows in sizes):
         return rows
@@ -252,7 +216,7 @@ def _input(compat, input_tensor, shape):
 
 
 def _load(compat, model, weights, published, alpha, size, include_top):
-    """Load published weights, downloading them once, or those of a file."""
+    """Load published weights, downloaded once, or those of a file."""
     if weights == "imagenet":
         name = published.file_name(alpha, size, include_top)
         weights = compat.keras.utils.get_file(name, published.address + name, cache_subdir="models")

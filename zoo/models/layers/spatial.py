@@ -1,16 +1,16 @@
-"""Convolutions, poolings and Gram matrices of large feature maps.
+"""Convolution, pooling and Gram matrices of large feature maps.
 
 Keras on PyTorch copies every map before and after each convolution and pooling, to put the channels first: at
-533 x 400 pixels that took more than half of a step of VGG19. PyTorch itself computes maps whose channels come last as
-well, so these layers call it directly. On all other backends they are Keras's own.
+533 x 400 pixels that took more than half of a step of VGG19. PyTorch also computes maps whose channels come last,
+so these layers call it directly. On all other backends they are Keras's own.
 """
 
 from zoo.models import compat
 from zoo.models.compat import tensors
 
 layers = compat.keras.layers
-# Number of places whose Gram matrix is computed in float32 at a time. On the GPUs of M1 and M2, sums of 32,767
-# products and more may read past their operands (https://github.com/pytorch/pytorch/issues/195163).
+# Number of places whose Gram matrix is computed in float32 at a time. On the GPUs of M1 and M2, sums of 32,767 or
+# more products may read past their operands (https://github.com/pytorch/pytorch/issues/195163).
 CHUNK = 1 << 14
 
 if not tensors.TORCH:
@@ -20,7 +20,7 @@ else:
     import torch
 
     class Convolution(layers.Conv2D):
-        """``Conv2D`` without dilation; kernels are odd where it pads."""
+        """``Conv2D`` without dilation; kernels must be odd where it pads."""
 
         def call(self, inputs):
             if self.padding == "same" and max(self.strides) > 1:
@@ -29,7 +29,7 @@ else:
             kernel = self.kernel.value.permute(3, 2, 0, 1).contiguous(memory_format=torch.channels_last)
             bias = self.bias.value if self.use_bias else None
             maps = torch.nn.functional.conv2d(inputs.permute(0, 3, 1, 2), kernel, bias, self.strides, padding)
-            if self.activation is compat.keras.activations.relu:  # In place: maps of large pictures take gigabytes.
+            if self.activation is compat.keras.activations.relu:  # In place: maps of large images take gigabytes.
                 return torch.relu_(maps).permute(0, 2, 3, 1)
             return self.activation(maps.permute(0, 2, 3, 1))
 
@@ -37,13 +37,13 @@ else:
         """``MaxPooling2D`` without padding."""
 
         def call(self, inputs):
-            if inputs.device.type == "meta":  # Keras infers the shape, which PyTorch does not know here.
+            if inputs.device.type == "meta":  # Let Keras infer the shape; PyTorch cannot here.
                 return super(MaxPooling, self).call(inputs)
             pooled = torch.nn.functional.max_pool2d(inputs.permute(0, 3, 1, 2), self.pool_size, self.strides)
             return pooled.permute(0, 2, 3, 1)
 
     class _ChannelProducts(torch.autograd.Function):
-        """Products in float32 whatever the dtype of the maps: bfloat16 rounds such sums by a hundredth."""
+        """Products in float32 for maps of any dtype: bfloat16 rounds such sums by a hundredth."""
 
         @staticmethod
         def forward(ctx, a, b):

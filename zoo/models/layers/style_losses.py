@@ -1,21 +1,18 @@
-"""Content, style and smoothness losses of pictures as layers, computed alike by every Keras.
+"""Content, style and smoothness losses of images as layers, with the same result on every Keras.
 
 Gatys et al. 2015 (https://arxiv.org/abs/1508.06576); total variation as in the style-transfer example of Keras.
-All take tensors of (batch, height, width, channels) of known height and width.
+All functions take tensors of (batch, height, width, channels) with known height and width; ``name`` names the layer.
 """
 
 
 def gram_matrix(compat, x, name=None, mask=None):
-    """Compute Gram matrices: how strongly each two channels of a feature map fire together, at any place.
+    """Compute Gram matrices: the correlations of each two channels of a feature map, over all places.
 
     Args:
-        compat: the package ``zoo.models.compat``.
-        x: feature map.
-        name: name of the layer.
         mask: (1, height, width, 1) tensor of weights that sum to one; None weights all places equally.
 
     Returns:
-        (batch, channels, channels): mean over the places, so that pictures of any size compare.
+        (batch, channels, channels): the mean over the places, so that images of any size compare.
     """
     from zoo.models.compat.tensors import reshape
     from zoo.models.layers.spatial import channel_products
@@ -32,23 +29,18 @@ def gram_matrix(compat, x, name=None, mask=None):
     def masked(inputs):
         return channel_products(flat(inputs[0]), flat(inputs[0] * inputs[1]))
 
-    # In the maps' own dtype: a float32 copy of the first maps of a large picture takes gigabytes.
+    # In the maps' own dtype: a float32 copy of the first maps of a large image takes gigabytes.
     if mask is None:
         return compat.lambda_layer(mean, x, (channels, channels), name, compat.dtype_of(x))
     return compat.lambda_layer(masked, [x, mask], (channels, channels), name, compat.dtype_of(x))
 
 
 def squared_distance(compat, a, b, name=None):
-    """Sum the squared differences of each picture of two tensors.
+    """Sum the squared differences of each image of two tensors: (batch, 1).
 
     Args:
-        compat: the package ``zoo.models.compat``.
         a: (batch, ...).
-        b: the same, or (1, ...) to compare with every picture of the batch.
-        name: name of the layer.
-
-    Returns:
-        (batch, 1).
+        b: the same, or (1, ...) to compare with every image of the batch.
     """
     from zoo.models.compat.tensors import reshape, square, sum_rows
 
@@ -63,11 +55,7 @@ def squared_distance(compat, a, b, name=None):
 
 
 def total_variation(compat, x, name=None):
-    """Sum the differences of each pixel from its neighbors below and to the right, to the power of 2.5.
-
-    Returns:
-        (batch, 1).
-    """
+    """Sum the differences of each pixel from its neighbors below and to the right, to the power 2.5: (batch, 1)."""
     from zoo.models.compat.tensors import power, reshape, square, sum_rows
 
     _, rows, columns, channels = compat.static_shape(x)
@@ -83,16 +71,14 @@ def total_variation(compat, x, name=None):
 
 
 def tone_distance(compat, a, b, block=8, name=None):
-    """Tell how far two pictures differ in where they are light and where dark, whatever their contrast.
+    """Measure how much the light and dark places of two images differ, independent of contrast.
 
     Args:
-        compat: the package ``zoo.models.compat``.
         a, b: (batch, height, width, 3) RGB 0..255.
-        block: edge of the squares whose mean brightness is compared, in pixels.
-        name: name of the layer.
+        block: edge in pixels of the squares whose mean brightness is compared.
 
     Returns:
-        (batch, 1): 0 where the same places are light, 2 where that is left to chance, 4 where they are dark.
+        (batch, 1): 0 if the same places are light, 2 for unrelated images, 4 if light and dark are swapped.
     """
     from zoo.models.compat.tensors import mean, reshape, sqrt, square
 
@@ -112,14 +98,7 @@ def tone_distance(compat, a, b, block=8, name=None):
 
 
 def weighted_sum(compat, terms, weights, name=None):
-    """Sum (batch, 1) terms, each times its weight.
-
-    Args:
-        compat: the package ``zoo.models.compat``.
-        terms: list of tensors.
-        weights: list of numbers.
-        name: name of the layer.
-    """
+    """Sum a list of (batch, 1) terms, each times its weight."""
 
     def add(terms):
         terms = terms if isinstance(terms, (list, tuple)) else [terms]
@@ -132,13 +111,9 @@ def weighted_sum(compat, terms, weights, name=None):
 
 
 def constant(compat, value, like, name):
-    """Add a fixed array to a model as a tensor.
+    """Add a fixed NumPy array (1, ...) to a model as a tensor.
 
-    Args:
-        compat: the package ``zoo.models.compat``.
-        value: NumPy array (1, ...).
-        like: any tensor of the model, which connects the layer to its inputs.
-        name: name of the layer.
+    ``like`` is any tensor of the model; it connects the layer to the model's inputs.
     """
     layer = compat.TrainableConstant(value.shape, trainable=False, name=name)
     tensor = layer(like)

@@ -1,7 +1,7 @@
-"""Style in one pass, of any painting: a predictor looks at the painting, a transformer restyles the photo.
+"""Style transfer in one pass, for any painting: a predictor reads the painting, a transformer restyles the photo.
 
-Ghiasi et al. 2017, https://arxiv.org/abs/1705.06830, as published in a small form for telephones: the trunk of a
-MobileNetV2 turns a painting of 256 x 256 pixels into 100 numbers, and these give shift and scale of each instance
+Ghiasi et al. 2017, https://arxiv.org/abs/1705.06830, as published in a small form for phones: the trunk of a
+MobileNetV2 turns a painting of 256 x 256 pixels into 100 numbers. These give the shift and scale of each instance
 normalization of a feed-forward network (conditional instance normalization, Dumoulin et al. 2016,
 https://arxiv.org/abs/1610.07629). The batch normalizations of the published network are folded into its kernels.
 """
@@ -11,14 +11,14 @@ import numpy as np
 from zoo.models.mobilenet_v2 import STAGES
 from zoo.models.style_transfer import fast
 
-# Height and width of a painting, and how many numbers tell its style.
+# Height and width of a painting, and how many numbers describe its style.
 PAINTING, NUMBERS = 256, 100
 FILTERS, BLOCKS, KERNEL_SIZE = 8, 5, 9
 # sigmoid(x) * 255 is 127.5 + 127.5 tanh(x / 2).
 COLORS = fast.Colors(127.5, 0.5)
 EPSILON = 1e-5
 LEAST_EDGE = fast.LEAST_EDGE
-# Layers of the predictor begin with this.
+# Prefix of the predictor's layers.
 PREDICTOR = "predict_"
 
 
@@ -28,12 +28,10 @@ def stages():
 
 
 def build(compat, input_shape=(None, None, 3), initializer="zeros"):
-    """Build the transformer; :func:`apply_style` gives it a style.
+    """Build the transformer; :func:`apply_style` sets its style.
 
     Args:
-        compat: the package ``zoo.models.compat``.
-        input_shape: (height, width, 3) of one picture, multiples of 4 from 16 on; None is any.
-        initializer: initializer of the kernels.
+        input_shape: (height, width, 3) of one image, multiples of 4 from 16 on; None is any.
 
     Returns:
         A model from (batch, height, width, 3) RGB 0..255 to RGB 0..255 of the same shape.
@@ -42,11 +40,7 @@ def build(compat, input_shape=(None, None, 3), initializer="zeros"):
 
 
 def build_predictor(compat):
-    """Build the predictor.
-
-    Returns:
-        A model from paintings (batch, 256, 256, 3), RGB 0..1, to (batch, 100).
-    """
+    """Build the predictor, a model from paintings (batch, 256, 256, 3), RGB 0..1, to (batch, 100)."""
     layers = compat.keras.layers
     inputs = layers.Input(shape=(PAINTING, PAINTING, 3))
     x = _relu6(compat, _padded(compat, inputs, 32, "conv", 2, size=3), "conv")
@@ -71,7 +65,7 @@ def _block(compat, x, name, channels, expansion, filters, stride):
 
 
 def _padded(compat, x, filters, name, stride, size=1):
-    """Convolve with the padding of TensorFlow's "SAME"; without ``filters`` each channel by itself."""
+    """Convolve with the padding of TensorFlow's "SAME"; without ``filters``, depthwise."""
     layers = compat.keras.layers
     if stride == 2:
         x = layers.ZeroPadding2D(((0, 1), (0, 1)), name=PREDICTOR + name + "_pad")(x)
@@ -86,14 +80,13 @@ def _relu6(compat, x, name):
 
 
 def apply_style(compat, model, arrays, style):
-    """Give the transformer the style of 100 numbers, through its instance normalizations.
+    """Set the style of the transformer, through its instance normalizations.
 
     Args:
-        compat: the package ``zoo.models.compat``.
         model: from :func:`build`.
         arrays: the weights, with ``LAYER_style/shift_kernel``, ``/shift_bias``, ``/scale_kernel`` and
             ``/scale_bias`` of each normalization.
-        style: (100,), the answer of the predictor, or a mean of several.
+        style: (100,), the output of the predictor, or a mean of several.
     """
     for stage in stages():
         if stage.norm == "instance":

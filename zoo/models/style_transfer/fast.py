@@ -1,13 +1,12 @@
-"""The feed-forward style network: it renders a picture in the style of one painting.
+"""The feed-forward style network: it renders an image in the style of one painting.
 
 Johnson, Alahi, Li 2016, https://arxiv.org/abs/1603.08155, as its trained networks were published: instance instead
-of batch normalization, zero padding, output 150 tanh(x) + 127.5. Three convolutions, of which two halve the picture,
+of batch normalization, zero padding, output 150 tanh(x) + 127.5. Three convolutions, of which two halve the image,
 residual blocks, two transposed convolutions, a last convolution; 1,674,854 weights at 32 filters and five blocks.
-Transposed convolutions leave checkerboard artifacts until they are trained for long (Odena et al. 2016,
+Transposed convolutions leave checkerboard artifacts until long training removes them (Odena et al. 2016,
 https://distill.pub/2016/deconv-checkerboard): ``upsampling="nearest"`` repeats every value instead, and convolves.
-Zeros around a picture tell the network where its edge is, and it learns to paint a frame there in whatever color the
-painting has more of than the photo: with ``"nearest"``, which none of the published networks has, pictures are
-continued by their reflection.
+Zero padding shows the network where the edge of the image is, and it learns to paint a frame there in whatever color
+the painting has more of than the photo. ``"nearest"``, which no published network uses, pads by reflection instead.
 """
 
 from collections import namedtuple
@@ -17,7 +16,7 @@ import numpy as np
 from zoo.models.preprocessing import to_float32 as preprocess  # noqa: F401
 
 # One convolution: ``kind`` is "same" (stride 1), "halve" (stride 2), "double" (transposed, stride 2), or "repeat"
-# (stride 1, after nearest-neighbor upsampling). ``mirror``: it is padded with its own reflection instead of zeros.
+# (stride 1, after nearest-neighbor upsampling). ``mirror`` pads with the reflection instead of zeros.
 # ``norm`` is what follows: "instance" normalization, or "shift", a bias.
 Stage = namedtuple("Stage", "name kind size filters mirror norm")
 # The colors of the network: 127.5 + gain * tanh(rate * x).
@@ -25,28 +24,22 @@ Colors = namedtuple("Colors", "gain rate")
 COLORS = Colors(150.0, 1.0)
 EPSILON = 1e-3
 
-# Height and width of the pictures must be multiples of this.
+# Height and width of the images must be multiples of this.
 GRAIN = 4
-# And at least this: smaller ones have no reflection as deep as the largest kernel reaches.
+# And at least this: reflections of smaller images are not as deep as the largest kernel reaches.
 LEAST_EDGE = 16
 
 UPSAMPLING = {"transposed": "double", "nearest": "repeat"}
 
 
 def stages(filters=32, blocks=5, kernel_size=9, upsampling="transposed"):
-    """List the convolutions in their order.
+    """List the convolutions in their order, as :class:`Stage`.
 
     Args:
         filters: filters of the first convolution; the others have two and four times as many.
         blocks: number of residual blocks of two convolutions each.
         kernel_size: size in pixels of the first and the last kernel, odd.
         upsampling: ``"transposed"``, padded with zeros, or ``"nearest"``, padded by reflection.
-
-    Returns:
-        List of :class:`Stage`.
-
-    Raises:
-        ValueError: with the value received.
     """
     for name, value, least in (("filters", filters, 1), ("blocks", blocks, 0), ("kernel_size", kernel_size, 1)):
         if value < least:
@@ -59,11 +52,11 @@ def stages(filters=32, blocks=5, kernel_size=9, upsampling="transposed"):
 
 
 def chain(filters, blocks, kernel_size, doubling, mirror=False, first_norm="instance"):
-    """List the convolutions; :func:`stages` tells the arguments.
+    """List the convolutions; :func:`stages` explains the first three arguments.
 
     Args:
         doubling: the kind of the two stages that enlarge.
-        mirror: whether every stage is padded with its reflection.
+        mirror: pad every stage with its reflection.
         first_norm: what follows the first three stages.
     """
 
@@ -90,29 +83,19 @@ def build(
     """Build the network.
 
     Args:
-        compat: the package ``zoo.models.compat``.
         filters, blocks, kernel_size, upsampling: see :func:`stages`.
-        input_shape: (height, width, 3) of one picture, multiples of 4 from 16 on; None is any.
-        initializer: initializer of the kernels; use ``"zeros"`` if weights are loaded next, since drawing takes JAX
-            seconds a layer.
+        input_shape: (height, width, 3) of one image, multiples of 4 from 16 on; None is any.
+        initializer: initializer of the kernels; use ``"zeros"`` if weights are loaded next, since JAX needs seconds
+            per layer to draw them.
 
     Returns:
         A model from (batch, height, width, 3) RGB 0..255 to RGB of the same shape, which may exceed 0..255.
-
-    Raises:
-        ValueError: with the value received.
     """
     return assemble(compat, stages(filters, blocks, kernel_size, upsampling), input_shape, initializer)
 
 
 def assemble(compat, chain, input_shape, initializer, colors=COLORS, epsilon=EPSILON):
-    """Build a network of the given stages; see :func:`build`.
-
-    Args:
-        chain: the stages.
-        colors: see ``Colors``.
-        epsilon: added to the variances.
-    """
+    """Build a network of the stages in ``chain``; ``epsilon`` is added to the variances. See :func:`build`."""
     from zoo.models.compat.tensors import tanh
 
     inputs = compat.keras.layers.Input(shape=tuple(input_shape))
@@ -135,13 +118,10 @@ def assemble(compat, chain, input_shape, initializer, colors=COLORS, epsilon=EPS
 
 
 def range_of(painting):
-    """Return the shift and the scale of the last normalization that give results the colors of a painting.
+    """Return the mean and standard deviation of each color of a painting before the tanh, (3,) float32.
 
-    Args:
-        painting: (height, width, 3) RGB 0..255.
-
-    Returns:
-        Mean and standard deviation of each color, (3,) float32, before the tanh.
+    As shift and scale of the last normalization, they give results the colors of the painting, (height, width, 3) RGB
+    0..255.
     """
     before = np.arctanh((painting.reshape(-1, 3) - 127.5) / 150.0)
     return before.mean(axis=0).astype(np.float32), before.std(axis=0).astype(np.float32)
@@ -165,10 +145,10 @@ def _convolution(compat, stage, initializer):
 
 
 def _convolve(compat, x, stage, layer):
-    """Apply a stage's convolution with the padding of TensorFlow's "SAME" for pictures of even size.
+    """Apply a stage's convolution with the padding of TensorFlow's "SAME" for images of even size.
 
-    Keras on PyTorch shifts the result of a padded transposed convolution by a pixel: it is computed without padding
-    and cropped instead.
+    Keras on PyTorch shifts the result of a padded transposed convolution by a pixel, so it is computed without
+    padding and cropped.
     """
     from zoo.models.layers.mirror_padding import MirrorPadding
 
@@ -191,19 +171,15 @@ def _norm(stage, epsilon):
 
 
 def part(compat, model, chain, raw=False):
-    """Build a model of consecutive stages whose normalizations take their statistics as inputs.
-
-    Large pictures are computed in tiles with it.
+    """Build a model of consecutive stages whose normalizations take their statistics as inputs, to compute in tiles.
 
     Args:
-        compat: the package ``zoo.models.compat``.
         model: from :func:`build`; the two share their kernels.
-        chain: the stages.
         raw: the input is the output of a convolution, and is normalized and clipped at zero first.
 
     Returns:
         A model from [x, scale, shift, ...], with one (1, 1, channels) scale and shift for each normalization on the
-        way, to the output of the last convolution, not yet normalized.
+        way, to the output of the last convolution before its normalization.
     """
     layers = compat.keras.layers
     channels = _channels_in(model, chain[0])

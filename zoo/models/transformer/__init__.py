@@ -1,8 +1,8 @@
 """The transformer's encoder, numerically equal to ``torch.nn.TransformerEncoder``, on every Keras.
 
 Vaswani et al. 2017, https://arxiv.org/abs/1706.03762. ``model=transformer`` is the bare encoder, which takes vectors;
-``transformer/classifier`` and ``transformer/lm`` add token embeddings before it and an output after it. Nothing here
-imports Keras before a builder is called.
+``transformer/classifier`` and ``transformer/lm`` add token embeddings before it and an output after it. Keras is
+imported only when a builder is called.
 """
 
 DEFAULTS = {
@@ -17,7 +17,7 @@ DEFAULTS = {
     "deviation": None,
     "out_deviation": None,
 }
-# Arguments of PyTorch's, with the names and the defaults of ours.
+# PyTorch's argument names -> our name and its default.
 TORCH_NAMES = {"nhead": ("heads", 8), "dim_feedforward": ("d_ff", 2048), "num_encoder_layers": ("layers", 6)}
 
 
@@ -30,7 +30,6 @@ def build(compat, length=None, masked=False, d_model=512, **settings):
     """Build the bare encoder.
 
     Args:
-        compat: the package ``zoo.models.compat``.
         length: number of positions of every input; None accepts any, which PlaidML cannot.
         masked: take a second input, (batch, length): 1 for positions that count, 0 for padding.
         d_model: width of the vectors.
@@ -38,9 +37,6 @@ def build(compat, length=None, masked=False, d_model=512, **settings):
 
     Returns:
         A model from (batch, length, d_model) float32 to the same shape.
-
-    Raises:
-        ValueError: with the value received.
     """
     Input = compat.keras.layers.Input
     x = Input(shape=(length, d_model), name="vectors")
@@ -69,9 +65,9 @@ def TransformerEncoder(  # noqa: N802  (named like the class of PyTorch that it 
 ):
     """Build the encoder as a model of your own Keras.
 
-    It computes what ``torch.nn.TransformerEncoder`` computes with the same weights; ``python -m zoo weights convert``
-    converts them in both directions. Where a position sees no key, since all that it may attend to are padding, it
-    attends to all positions as if none was masked, also to later ones; PyTorch gives NaN there.
+    It computes the same as ``torch.nn.TransformerEncoder`` with the same weights; ``python -m zoo weights convert``
+    converts them in both directions. If all positions that a position may attend to are padding, it attends to all
+    positions, later ones included, as if none were masked; PyTorch gives NaN there.
 
     Args:
         layers: number of layers.
@@ -87,15 +83,13 @@ def TransformerEncoder(  # noqa: N802  (named like the class of PyTorch that it 
         attention_dropout: share of attention weights dropped; None means ``dropout``.
         length: number of positions of every input; None accepts any, which PlaidML cannot.
         masked: take a second input, (batch, length): 1 for positions that count, 0 for padding.
-        nhead: PyTorch's name of ``heads``.
-        dim_feedforward: PyTorch's name of ``d_ff``.
-        num_encoder_layers: PyTorch's name of ``layers``.
+        nhead, dim_feedforward, num_encoder_layers: PyTorch's names of ``heads``, ``d_ff`` and ``layers``.
 
     Returns:
-        A model that is not compiled, from (batch, length, d_model) float32 to the same shape.
+        An uncompiled model from (batch, length, d_model) float32 to the same shape.
 
     Raises:
-        ValueError: with the value received.
+        ValueError: an argument is invalid, or given twice with different values.
     """
     arguments = _in_our_names(dict(locals()))
     from zoo.models import compat
@@ -104,11 +98,7 @@ def TransformerEncoder(  # noqa: N802  (named like the class of PyTorch that it 
 
 
 def _in_our_names(arguments):
-    """Replace PyTorch's names of arguments by ours.
-
-    Raises:
-        ValueError: an argument is given twice, with different values.
-    """
+    """Replace PyTorch's argument names by ours."""
     for theirs, (ours, default) in TORCH_NAMES.items():
         value = arguments.pop(theirs)
         if value is None:
@@ -125,7 +115,6 @@ def encode(compat, x, keep=None, layers=6, final_norm=False, **settings):
     """Apply an encoder to a Keras tensor.
 
     Args:
-        compat: the package ``zoo.models.compat``.
         x: (batch, length, width).
         keep: (batch, length), 1 for positions that count, 0 for padding; None if all count.
         layers: number of layers.
@@ -139,7 +128,6 @@ def encode(compat, x, keep=None, layers=6, final_norm=False, **settings):
 
     Raises:
         TypeError: a setting is unknown.
-        ValueError: with the value received.
     """
     unknown = sorted(set(settings).difference(DEFAULTS))
     if unknown:
@@ -156,11 +144,7 @@ def encode(compat, x, keep=None, layers=6, final_norm=False, **settings):
 
 
 def check(width, layers, settings):
-    """Check the settings of an encoder.
-
-    Raises:
-        ValueError: with the value received.
-    """
+    """Check the settings of an encoder, or raise ValueError."""
     for name, value in (("layers", layers), ("heads", settings["heads"]), ("d_ff", settings["d_ff"])):
         if value < 1:
             raise ValueError("`%s` should be at least 1. Received %s=%r" % (name, name, value))

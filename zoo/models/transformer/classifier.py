@@ -29,27 +29,22 @@ def build(
     """Build the classifier.
 
     Args:
-        compat: the package ``zoo.models.compat``.
         vocabulary: number of tokens, padding included.
         length: largest number of tokens of a text.
-        classes: number of outputs.
         layers, heads, d_ff, dropout, activation, norm_first: see :func:`zoo.models.transformer.TransformerEncoder`.
         attention_dropout: share of attention weights dropped; 0 allows fused attention in training.
-        pooled_dropout: share dropped of the pooled vector; None is ``dropout``. Dropout here alone is much faster on
+        pooled_dropout: share dropped of the pooled vector; None is ``dropout``. Dropout only here is much faster on
             a CPU, where drawing takes longer than the products; ``trainer.word_dropout`` can replace the rest.
         d_model: width of embeddings and encoder.
         pooling: mean or max over the tokens, or first.
-        pair_buckets: numbers that pairs of neighbouring tokens are hashed to, for a linear classifier of tokens and
-            pairs beside the encoder; 0 is none. See :class:`zoo.models.transformer.embeddings.WordPairLogits`.
-        spelling: that classifier knows combinations of stems too, and is fitted to the parts of words besides.
-        fixed: all inputs have ``length`` tokens, which PlaidML requires; else any number up to it.
-        probabilities: end in softmax; else in logits.
+        pair_buckets: number of hash buckets for pairs of neighboring tokens; adds a linear classifier of tokens and
+            pairs to the encoder; 0 adds none. See :class:`zoo.models.transformer.embeddings.WordPairLogits`.
+        spelling: that classifier also uses combinations of stems, and is fitted to the parts of words too.
+        fixed: all inputs have ``length`` tokens, which PlaidML requires; otherwise any number up to it.
+        probabilities: end in softmax; otherwise in logits.
 
     Returns:
         A model from (batch, length) int32 tokens to (batch, classes) float32.
-
-    Raises:
-        ValueError: with the value received.
     """
     from zoo.models import transformer
     from zoo.models.transformer import embeddings

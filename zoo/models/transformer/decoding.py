@@ -1,7 +1,7 @@
 """Decode a language model one token at a time with a key/value cache.
 
-The step model has the weights of the language model, by name and order, and takes the cache as an input. Arrays go in
-and out, so that it works on every Keras. All sizes are fixed: PlaidML and OpenVINO compile it once.
+The step model has the weights of the language model, by name and order, and takes the cache as an input. Inputs and
+outputs are arrays, so that it works on every Keras. All sizes are fixed: PlaidML and OpenVINO compile it once.
 """
 
 import numpy as np
@@ -18,7 +18,7 @@ class StepLayer(EncoderLayer):
     """An encoder layer for the newest position: [x, keys, values, filled] to [y, key, value].
 
     x, y, key and value are (batch, 1, width); keys and values (batch, length, width); filled (batch, length + 1) is 1
-    for occupied positions of the cache, 0 for the rest, and 1 at the end, for the newest position.
+    for occupied positions of the cache and for the last entry, which is the newest position, and 0 for the rest.
     """
 
     def call(self, inputs, training=None):
@@ -74,7 +74,7 @@ def _layer(number, width, arguments):
 
 
 class CachedDecoder:
-    """A language model with a key/value cache of one text, or of several of equal length.
+    """A language model with a key/value cache for one text, or for several of equal length.
 
     Args:
         arguments: arguments that the language model was built with.
@@ -98,20 +98,13 @@ class CachedDecoder:
         return self._sizes[1]
 
     def reset(self):
-        """Clear the cache."""
         self.position = 0
         self._filled = np.zeros((self._sizes[0], self.length + 1), np.float32)
         self._filled[:, -1] = 1
         self._caches = [np.zeros(self._sizes, np.float32) for _ in range(2 * self._layers)]
 
     def step(self, tokens):
-        """Append one token to each text and return the logits of the next.
-
-        Args:
-            tokens: (batch,) integers.
-
-        Returns:
-            (batch, vocabulary) float32 logits.
+        """Append one token to each text, (batch,) integers; return (batch, vocabulary) float32 logits of the next.
 
         Raises:
             ValueError: the cache is full; call :meth:`reset` and append the last tokens again.

@@ -1,4 +1,4 @@
-"""What stands before and behind an encoder of text: embeddings, padding mask, pooling, logits."""
+"""Inputs and outputs of an encoder of text: embeddings, padding mask, pooling, logits."""
 
 import functools
 import operator
@@ -58,7 +58,7 @@ class TextEmbedding(ZooLayer):
         else:
             rows = tensors.take(self.positions, positions)
         embedded = tensors.take(self.tokens, tokens) + rows
-        # On TensorFlow's Keras 2 the name decides what is dropped: a resumed training draws as before.
+        # On TensorFlow's Keras 2 the name determines what is dropped; renaming it would change resumed trainings.
         return self._drop(embedded, self.settings["dropout"], training, "found")
 
     def compute_output_shape(self, input_shape):
@@ -108,25 +108,25 @@ class Pooling(ZooLayer):
 
 @compat.registered("WordPairLogits")
 class WordPairLogits(ZooLayer):
-    """Linear classifier of the tokens of a text and of combinations of them, beside an encoder.
+    """Linear classifier of the tokens of a text and of combinations of them, added to an encoder.
 
     Called with [tokens, keep], both (batch, length), it returns logits (batch, classes): the sum, over tokens and
-    combinations that count, of the feature's log-count ratio in each class times a learnt gain, as in NBSVM (Wang and
-    Manning 2012, https://aclanthology.org/P12-2018). Combinations share ``buckets`` numbers by hashing, see
-    :func:`zoo.models.text_features.combinations`. The ratios are fixed, and all zero until a training has counted its
-    texts, see :func:`zoo.models.text_features.log_count_ratios`. The gains are a logistic regression's before the
-    first step, see :func:`zoo.models.logistic_regression.gains`.
+    combinations that count, of the feature's log-count ratio in each class times a learned gain, as in NBSVM (Wang
+    and Manning 2012, https://aclanthology.org/P12-2018). Combinations share ``buckets`` numbers by hashing, see
+    :func:`zoo.models.text_features.combinations`. The ratios are fixed; they are zero until a training has counted
+    its texts, see :func:`zoo.models.text_features.log_count_ratios`. The initial gains come from a logistic
+    regression, see :func:`zoo.models.logistic_regression.gains`.
 
     Args:
         vocabulary: number of tokens.
-        buckets: numbers that combinations are hashed to.
+        buckets: number of hash buckets for combinations.
         classes: number of outputs.
-        spelling: combine the stems of tokens too. Each token has the number of one, 0 until a training has set them.
+        spelling: combine the stems of tokens too. Each token has the number of a stem, 0 until a training sets it.
     """
 
-    # A weight of zero is a gain of FIRST_GAIN; a gain moves by GAIN_RATE times what the optimizer moves a weight by.
+    # A weight of zero is a gain of FIRST_GAIN; a change of a weight changes its gain by GAIN_RATE times as much.
     FIRST_GAIN, GAIN_RATE = 0.02, 0.5
-    # Ratios are kept so many times as large, which lets gains learn so many times as fast as other weights do.
+    # Stored ratios are larger by this factor, so that gains learn faster than other weights by the same factor.
     SCALE = 7.0
 
     def __init__(self, vocabulary, buckets, classes, spelling=False, **kwargs):
@@ -140,7 +140,7 @@ class WordPairLogits(ZooLayer):
         fixed = {"initializer": "zeros", "trainable": False}
         self.ratios = self.add_weight(name="ratios", shape=(features, classes), **fixed)
         if self.settings["spelling"]:
-            # Whole numbers stay what they are where files are written in half the precision.
+            # Integers stay exact when files are written in half precision.
             self.stems = self.add_weight(name="stems", shape=(vocabulary,), dtype="int32", **fixed)
         super(WordPairLogits, self).build(input_shape)
 
@@ -159,7 +159,7 @@ class WordPairLogits(ZooLayer):
         return functools.reduce(operator.add, logits)
 
     def _logits(self, features, kept):
-        # Of the weights those of these texts alone are computed: there are a million.
+        # Compute only the gains of these texts: there are a million.
         gains = self.FIRST_GAIN + self.GAIN_RATE * tensors.take_values(self.gains, features)
         return tensors.weighted_sum(tensors.take(self.ratios, features), gains, kept)
 
@@ -200,7 +200,7 @@ class VocabularyProjection(ZooLayer):
 
 @compat.registered("Wide")
 class CastFloat32(ZooLayer):
-    """Cast to float32, or to float64 where all layers compute in that."""
+    """Cast to float32, or to float64 if all layers compute in float64."""
 
     def call(self, inputs):
         return tensors.to_full_precision(inputs)
@@ -210,23 +210,19 @@ class CastFloat32(ZooLayer):
 
 
 def check(vocabulary, length, classes=1):
-    """Check the sizes of a model of text.
-
-    Raises:
-        ValueError: with the value received.
-    """
+    """Check the sizes of a text model, or raise ValueError."""
     for name, value in (("vocabulary", vocabulary), ("length", length), ("classes", classes)):
         if value < 1:
             raise ValueError("`%s` should be at least 1. Received %s=%r" % (name, name, value))
 
 
 def token_input(length, fixed):
-    """Create the input of a model of text: (batch, length) int32, or of any length if it is not fixed."""
+    """Create the input of a text model, (batch, length) int32; any length if it is not fixed."""
     return compat.keras.layers.Input(shape=(length if fixed else None,), dtype="int32", name="text")
 
 
 def logits(x, embedding, vocabulary, tied, deviation):
-    """Compute float32 logits over the vocabulary, by the embedding's own table or by a kernel."""
+    """Compute float32 logits over the vocabulary, with the embedding's own table or with a kernel."""
     project = embedding if tied else VocabularyProjection(vocabulary, deviation, name="outputs")
     return CastFloat32(name="logits")(project(x))
 

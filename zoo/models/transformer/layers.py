@@ -12,7 +12,7 @@ class ZooLayer(compat.keras.layers.Layer):
     """Base of layers that create their weights from a table and may drop values in training.
 
     Attributes:
-        initial_deviations: weights drawn at random, as name -> standard deviation, None for Glorot uniform.
+        initial_deviations: randomly initialized weights, as name -> standard deviation, None for Glorot uniform.
     """
 
     def _add_weights(self, table):
@@ -129,7 +129,7 @@ class EncoderLayer(ZooLayer):
         return self._drop(projected, self.settings["dropout"], training, "projected")
 
     def _attention_dropout(self, training):
-        """Return what drops attention weights; None if nothing ever does, which allows fused attention."""
+        """Return the function that drops attention weights, or None without dropout, which allows fused attention."""
         rate = self.settings["attention_dropout"]
         if not rate or tensors.is_inference(training):
             return None
@@ -155,11 +155,7 @@ class EncoderLayer(ZooLayer):
 
 @compat.registered("Normalisation")
 class LayerNorm(ZooLayer):
-    """Layer normalization over the last axis; tf.keras 1.8 and Keras 2.2 have none.
-
-    Args:
-        epsilon: added to the variance.
-    """
+    """Layer normalization over the last axis, which tf.keras 1.8 and Keras 2.2 lack."""
 
     def __init__(self, epsilon=1e-5, **kwargs):
         super(LayerNorm, self).__init__(**kwargs)

@@ -1,7 +1,7 @@
 """Language model: a causal encoder between token embeddings and the logits of the next token.
 
-Radford et al. 2019 (GPT-2): normalization first, GELU, initial kernels with a standard deviation of 0.02, those
-before the sums with less the more layers there are.
+Radford et al. 2019 (GPT-2): normalization first, GELU, initial kernels with a standard deviation of 0.02, and a
+smaller one before the sums the more layers there are.
 """
 
 import math
@@ -39,23 +39,20 @@ def build(
     """Build the language model.
 
     Args:
-        compat: the package ``zoo.models.compat``.
         vocabulary: number of tokens.
         length: size of the context window in tokens.
         layers, heads, dropout, activation, norm_first: see :func:`zoo.models.transformer.TransformerEncoder`.
         d_model: width of embeddings and encoder.
         d_ff: width inside the feed-forward networks; None is four times d_model.
-        tied: compute the outputs with the table of embeddings; else with a kernel of their own.
-        fixed: all inputs have ``length`` tokens, which PlaidML requires; else any number up to it.
-        probabilities: end in softmax; else in logits.
+        tied: compute the outputs with the table of embeddings; otherwise with a separate kernel.
+        fixed: all inputs have ``length`` tokens, which PlaidML requires; otherwise any number up to it.
+        probabilities: end in softmax; otherwise in logits.
         deviation: standard deviation of the initial weights.
 
     Returns:
-        A model from (batch, length) int32 tokens to (batch, length, vocabulary) float32: at every position for the
-        next token.
-
-    Raises:
-        ValueError: with the value received.
+        A model from (batch, length) int32 tokens to (batch, length, vocabulary) float32: at each position the scores
+        of
+        the next token.
     """
     from zoo.models import transformer
     from zoo.models.transformer import embeddings
