@@ -1,1 +1,1 @@
-"""Find, check, decode, cache and split what is trained on."""
+"""Find, check, decode, cache and split data."""

@@ -20,10 +20,10 @@ if TYPE_CHECKING:
 
 __all__ = ["ArrayDataset", "DataRow", "load_row", "names", "prepare", "resolve", "save_split", "split"]
 
-# Checksums of the arrays as they were written.
+# Checksums of the arrays as written.
 SUMS = "sums.json"
 ARRAYS = ("x_train", "y_train", "x_test", "y_test")
-# Part of the name of every prepared folder: raise it when the arrays made from the same sources change.
+# Part of the name of every prepared folder: increase it when the arrays from the same sources change.
 CACHE_VERSION = 2
 
 
@@ -31,8 +31,8 @@ CACHE_VERSION = 2
 class ArrayDataset:
     """A data set ready for the worker: .npy files of uint8 images (n, 28, 28, 1) and int64 labels (n,).
 
-    ``counts`` are whole ("train", "test"): limits are applied by index. ``sha256`` is one checksum over the
-    source files; ``published`` is False where they are not the published ones.
+    ``counts`` are those of the complete parts ``train`` and ``test``; limits are applied by index. ``sha256`` covers
+    all source files; ``published`` is False if they are not the published ones.
     """
 
     name: str
@@ -51,15 +51,14 @@ class ArrayDataset:
 
 
 def resolve(name: str, root: str | None = None, row: DataRow | None = None) -> tuple[str, str]:
-    """Return the data set that ``auto`` stands for, and why; any other name stands for itself, with reason "".
+    """Return the data set that ``auto`` stands for, and why; other names are returned with an empty reason.
 
-    ``auto`` is mnist if it is in ``root`` (where it must be if there is a root), was prepared before, or can
-    be downloaded; else digits, with the reason in words to show.
+    ``auto`` is mnist if it is in ``root`` (if given, it must be there), was prepared before, or can be downloaded.
+    Otherwise it is digits, with a reason for display.
 
     Args:
-        name: of the data set.
         root: folder with the user's copy of the files, or None.
-        row: the row of mnist, read from its file if not given.
+        row: the row of mnist; None reads it.
     """
     if name not in names():
         raise unknown("data set", name, names())
@@ -80,7 +79,7 @@ def resolve(name: str, root: str | None = None, row: DataRow | None = None) -> t
 
 
 def prepare(row: DataRow | Mapping[str, Any]) -> ArrayDataset:
-    """Write the arrays of a data set once, under the cache, and return where they are."""
+    """Write the arrays of a data set to the cache, once, and return their paths."""
     row = as_row(row)
     if row.kind == "auto":
         raise ZooError("data=auto stands for no data set yet", "Name one: data=mnist or data=digits.")
@@ -108,10 +107,10 @@ def prepare(row: DataRow | Mapping[str, Any]) -> ArrayDataset:
 def split(
     n_train: int, validation_fraction: float, seed: int, limit: int | None = None
 ) -> "tuple[NDArray[np.int64], NDArray[np.int64]]":
-    """Return the indices of the images to train on and to validate on: disjoint, the same for the same seed.
+    """Return disjoint row indices for training and validation, the same for the same seed.
 
-    A random order of all ``n_train`` images is cut to its first ``limit`` (all, if there are fewer), and of
-    these the first part, at least one image unless the fraction is 0, is for validation.
+    A random order of all ``n_train`` images is limited to the first ``limit``. Validation gets the first part of
+    these: at least one image unless the fraction is 0.
     """
     import numpy as np
 
@@ -131,7 +130,7 @@ def split(
 
 
 def save_split(path: Path, **parts: "NDArray[np.int64]") -> Path:
-    """Write the indices of each part in an .npz file without pickle; return its path."""
+    """Write the indices of each part to an .npz file without pickle; return its path."""
     import numpy as np
 
     with atomic_file(path) as part, part.open("wb") as stream:
@@ -145,21 +144,21 @@ def _folder(row: DataRow, sha256: str) -> Path:
 
 
 def _shapes(folder: Path) -> dict[str, tuple[int, ...]]:
-    """Return the shape of each array; read no more than their headers."""
+    """Return the shape of each array from its header."""
     import numpy as np
 
     return {name: np.load(folder / f"{name}.npy", mmap_mode="r").shape for name in ARRAYS}
 
 
 def _intact(folder: Path) -> bool:
-    """Return True for a folder whose arrays are all there and as they were written."""
+    """Return True if all arrays exist and are unchanged."""
     try:
         shapes = _shapes(folder)
         if json.loads((folder / SUMS).read_text(encoding="utf-8")) != _sums(folder):
             return False
     except PermissionError as error:
         raise storage_error("read", folder, error) from error
-    except (OSError, ValueError, EOFError):  # not there, or not whole
+    except (OSError, ValueError, EOFError):  # missing or incomplete
         return False
     return all(shapes[f"x_{part}"] == shapes[f"y_{part}"] + INPUT_SHAPE for part in ("train", "test"))
 

@@ -1,4 +1,4 @@
-"""Read the rows of ``configs/data``: what each data set is, where it comes from and what of it is used."""
+"""Read the rows of ``configs/data``: each data set's content, source, and the part to use."""
 
 import dataclasses
 import re
@@ -40,7 +40,7 @@ class DataRow:
     source: str | None = None
 
     def __post_init__(self) -> None:
-        """Take the files as they come from YAML, and null for none."""
+        """Convert the values from YAML; null means none."""
         self.files = {role: _source_file(role, file) for role, file in (self.files or {}).items()}
         self.mirrors = list(self.mirrors or [])
         self.class_names = [str(name) for name in self.class_names or []]
@@ -56,20 +56,19 @@ def _source_file(role: str, values: SourceFile | Mapping[str, Any]) -> SourceFil
 
 
 def names() -> list[str]:
-    """List the data sets of pictures by the files of ``configs/data``; those of texts are not among them."""
+    """List the image data sets in ``configs/data``, without those of texts."""
     rows = {path.stem: schema.read_yaml(path)["data"] for path in (paths.CONFIGS / "data").glob("*.yaml")}
     return sorted(name for name, row in rows.items() if row["kind"] != "text")
 
 
 def load_row(name: str) -> DataRow:
-    """Load the row of a data set."""
     if name not in names():
         raise unknown("data set", name, names())
     return as_row(schema.read_yaml(paths.CONFIGS / "data" / f"{name}.yaml")["data"])
 
 
 def as_row(values: DataRow | Mapping[str, Any]) -> DataRow:
-    """Return a row, also for its plain values."""
+    """Return a checked row, also from plain values."""
     keys = [field.name for field in dataclasses.fields(DataRow)]
     if not isinstance(values, DataRow) and not set(values) <= set(keys):
         raise unknown("option of data", sorted(set(values) - set(keys))[0], keys)
@@ -81,7 +80,7 @@ def as_row(values: DataRow | Mapping[str, Any]) -> DataRow:
 
 
 def problems(row: DataRow) -> list[str]:
-    """List everything that is wrong with the values of a row, a sentence each."""
+    """List all problems with the values of a row, one sentence each."""
     wrong = [
         f"data.{key} is {limit}; it must be at least 1, or null for all"
         for key, limit in (("train_limit", row.train_limit), ("test_limit", row.test_limit))

@@ -1,8 +1,8 @@
 """Read IDX, the file format of MNIST: a big-endian header, then the bytes of one array.
 
-Header: two zero bytes, a type code (8 = unsigned bytes, the only one used here), the number of dimensions,
-then each dimension as 32 bits (http://yann.lecun.com/exdb/mnist/, "the IDX file format"). Every number in it
-is checked before memory is allocated for it.
+Header: two zero bytes, a type code (8 = unsigned bytes, the only one used here), the number of dimensions, then each
+dimension as 32 bits (http://yann.lecun.com/exdb/mnist/, "the IDX file format"). All numbers are checked before memory
+is allocated for them.
 """
 
 import gzip
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
 MOST_BYTES = 2**31
-# One byte of deflate stands for at most 1,032 (zlib's technical notes), so a header can claim too much.
+# Deflate expands at most 1,032 times (zlib's technical notes), which exposes headers that claim too much.
 MOST_EXPANSION = 1032
 CHUNK = 1 << 20
 Stream = BinaryIO | gzip.GzipFile
@@ -30,10 +30,9 @@ MISTAKEN = {b"<!": "a web page", b"<h": "a web page", b"PK": "a zip archive", b"
 
 
 def read(path: Path, shape: tuple[int, ...]) -> "NDArray[np.uint8]":
-    """Return the array of an IDX file, gzipped or plain (told by content, not by name).
+    """Return the array of an IDX file, gzipped or plain, which its content decides.
 
     Args:
-        path: the file.
         shape: shape of one item: ``(28, 28)`` for images, ``()`` for labels.
     """
     import numpy as np
@@ -81,7 +80,7 @@ def _read(stream: Stream, path: Path, shape: tuple[int, ...], limit: int) -> tup
         reason = f"its header promises {described} = {wanted:,} bytes, more than the file can hold"
         raise _damaged(path, reason + " (is it cut short?)")
     content = bytearray()
-    # One byte more than wanted: it shows what trails, and makes gzip check its own checksum.
+    # One more byte than needed detects trailing data, and makes gzip verify its checksum.
     while len(content) <= wanted and (chunk := stream.read(min(CHUNK, wanted + 1 - len(content)))):
         content += chunk
     if len(content) < wanted:

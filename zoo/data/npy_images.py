@@ -1,4 +1,4 @@
-"""Read and write pictures in .npy files a few megabytes at a time: a file may be larger than the memory."""
+"""Read and write images in .npy files a few megabytes at a time, because a file may exceed the memory."""
 
 import warnings
 from collections.abc import Iterator, Mapping
@@ -18,14 +18,13 @@ NUMBERS = "It must be uint8 (0 to 255), or floats from 0 to 1."
 
 
 class NpyImages:
-    """The pictures of a .npy file, (n, height, width, 1) as uint8, to go through part by part, as often as wanted.
+    """The images of a .npy file, (n, height, width, 1) as uint8, as a reusable iterable of parts.
 
-    The file holds uint8, or floats of 0 to 1, as (n, height, width), (n, height, width, 1), (n, height*width) or
+    The file contains uint8, or floats of 0 to 1, as (n, height, width), (n, height, width, 1), (n, height*width) or
     (height, width).
 
     Args:
-        path: of the file.
-        shape: (height, width, 1) of one picture.
+        shape: (height, width, 1) of one image.
     """
 
     def __init__(self, path: Path, shape: tuple[int, ...]) -> None:
@@ -57,7 +56,7 @@ class NpyImages:
             yield (np.rint(part * 255.0) if self._floats else part).astype(np.uint8)
 
     def _parts(self) -> Iterator["NDArray[Any]"]:
-        """Copies of some rows after others; the file is mapped only meanwhile, since that counts as memory."""
+        """Yield copies of successive rows; the file is mapped only briefly, because mapped pages count as memory."""
         import numpy as np
 
         step = max(1, PART_BYTES // (self._shape[0] * self._shape[1]))
@@ -72,7 +71,7 @@ class NpyImages:
 
         low, high = np.inf, -np.inf
         for part in self._parts():
-            # Not Python's min and max, which pass over what is no number.
+            # Unlike Python's min and max, these propagate NaN.
             low, high = np.minimum(low, part.min()), np.maximum(high, part.max())
         if not (low >= 0.0 and high <= 1.0):
             raise ZooError(f"The numbers of the array in {self._path} go from {low:g} to {high:g}", NUMBERS)
@@ -82,7 +81,7 @@ def save_arrays(folder: Path, arrays: "Mapping[str, NDArray[Any]]") -> None:
     """Save each array as ``NAME.npy`` in a folder.
 
     Raises:
-        OSError: one cannot be written.
+        OSError: an array cannot be written.
     """
     import numpy as np
 
@@ -91,7 +90,7 @@ def save_arrays(folder: Path, arrays: "Mapping[str, NDArray[Any]]") -> None:
 
 
 def write(path: Path, count: int, parts: "Iterator[Bytes]") -> None:
-    """Write parts of an array, ``count`` rows in all, one after the other into a .npy file.
+    """Write parts of an array, ``count`` rows in total, to a .npy file.
 
     Raises:
         OSError: it cannot be written.
@@ -107,7 +106,7 @@ def write(path: Path, count: int, parts: "Iterator[Bytes]") -> None:
 
 
 def _mapped(path: Path) -> "NDArray[Any]":
-    """Map the file instead of reading it: a header may claim any size, and no memory is set aside for it."""
+    """Map the file instead of reading it, because a header may claim any size."""
     import numpy as np
 
     try:
@@ -123,7 +122,7 @@ def _mapped(path: Path) -> "NDArray[Any]":
             array: NDArray[Any] = np.load(path, mmap_mode="r", allow_pickle=False)
     except ZooError:
         raise
-    # Headers that nobody foresaw are met with nearly any exception.
+    # Malformed headers raise nearly any exception.
     except Exception as error:
         raise ZooError(
             f"The array in {path} cannot be read: {error}",

@@ -1,4 +1,4 @@
-"""Read the arrays of a data set: published files, the user's own, or what comes with scikit-learn."""
+"""Read the arrays of a data set: published files, the user's own, or scikit-learn's."""
 
 import dataclasses
 import hashlib
@@ -26,7 +26,7 @@ INPUT_SHAPE = (28, 28, 1)
 
 @dataclasses.dataclass(frozen=True)
 class ArraySource:
-    """One checksum over the files of a data set, known before they are read, and a function that reads them."""
+    """The checksum over the files of a data set, known before reading, and a function that reads them."""
 
     sha256: str
     text: str
@@ -51,7 +51,7 @@ def _published(row: DataRow) -> ArraySource:
 
 
 def downloaded(row: DataRow) -> dict[str, Path]:
-    """Return each source file in the download cache by its role, fetched if it is not there."""
+    """Return each source file in the download cache by its role, downloaded if missing."""
     folder = paths.cache_dir() / "downloads" / row.name
     files = {}
     for role, file in row.files.items():
@@ -100,7 +100,7 @@ def _usual_names(name: str) -> list[str]:
 
 
 def _one_of(root: Path, candidates: list[str]) -> Path | None:
-    """Return the first file that is there; some archives unpack to a folder of that name."""
+    """Return the first existing file, not folder: some archives unpack to a folder of that name."""
     return next((root / name for name in candidates if (root / name).is_file()), None)
 
 
@@ -140,13 +140,13 @@ def _bundled(row: DataRow) -> ArraySource:
 
 
 def _sklearn_datasets() -> Path:
-    """Return the folder of scikit-learn's data; importing it takes longer than all else before a training."""
+    """Return the folder of scikit-learn's data without the slow import of scikit-learn."""
     spec = importlib.util.find_spec("sklearn")
     return Path(str(spec.origin if spec else "")).parent / "datasets"
 
 
 def bundled_photos() -> list[Path]:
-    """Return the photos that come with scikit-learn, sorted by name."""
+    """Return the photos of scikit-learn, sorted by name."""
     photos = sorted((_sklearn_datasets() / "images").glob("*.jpg"))
     if not photos:
         raise ZooError("scikit-learn with its photos is not installed", "Name your own, or install scikit-learn.")
@@ -154,7 +154,7 @@ def bundled_photos() -> list[Path]:
 
 
 def _digits_table() -> "NDArray[np.int64]":
-    """Read (1797, 65): 64 grey values from 0 to 16, and the digit."""
+    """Read (1797, 65): 64 gray values from 0 to 16, and the digit."""
     import gzip
 
     import numpy as np
@@ -168,7 +168,7 @@ def _digits_table() -> "NDArray[np.int64]":
 
 
 def _digits(images: "NDArray[np.uint8]", labels: "NDArray[np.int64]") -> "Arrays":
-    """Split into 1,438 images to train and 359 to test: of each digit every fifth, in the order of the source."""
+    """Split into 1,438 training and 359 test images: every fifth of each digit, in the order of the source."""
     import numpy as np
 
     test = np.sort(np.argsort(labels, kind="stable")[2::5])
@@ -178,10 +178,10 @@ def _digits(images: "NDArray[np.uint8]", labels: "NDArray[np.int64]") -> "Arrays
 
 
 def _draw(image: "NDArray[np.uint8]") -> "NDArray[np.uint8]":
-    """Draw an 8 x 8 scan of 17 greys like MNIST: 20 x 20 in a border of 4.
+    """Draw an 8 x 8 scan of 17 grays like MNIST: 20 x 20 in a border of 4.
 
-    Measured with the CNN of model=mnist, 40 epochs, mean test accuracy of six seeds: 0.990; filling all of
-    28 x 28 instead gave 0.983 to 0.984 (three seeds).
+    Measured with the CNN of model=mnist, 40 epochs, mean test accuracy of six seeds: 0.990; filling all of 28 x 28
+    instead gave 0.983 to 0.984 (three seeds).
     """
     import numpy as np
     from PIL import Image

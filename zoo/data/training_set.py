@@ -1,4 +1,4 @@
-"""Prepare what a classifier is trained on: arrays on disk, and their rows for training, validation and testing."""
+"""Prepare the data of a classifier: arrays on disk, and their rows for training, validation and test."""
 
 import dataclasses
 from pathlib import Path
@@ -23,17 +23,18 @@ class TrainingSet:
     """A data set, split, ready for the worker.
 
     Attributes:
-        files: .npy files: ``x_train``, ``x_test``, uint8 (n, height, width, channels); where they are not written
-            anew for each run also ``y_train``, ``y_test``, int64 (n,).
-        labels: where they are: (n,), of all rows; else None.
-        splits: ``train`` and ``validation``: rows of the training arrays; ``test``: of the test arrays.
+        files: .npy files ``x_train`` and ``x_test``, uint8 (n, height, width, channels); also ``y_train`` and
+            ``y_test``, int64 (n,), unless they are written for each run.
+        labels: (n,), of all rows, if they are written for each run; else None.
+        splits: ``train`` and ``validation``: rows of the training arrays; ``test``: rows of the test arrays.
         class_names: by label.
         input_shape: (height, width, channels).
-        normalization: (mean, scale) by channel: pixels become (pixel - mean) / scale; None: the model's own way.
-        names: file of every row, relative to the user's folder; None where rows have no names.
-        skipped: (name, reason) of files that could not be used.
+        normalization: (mean, scale) by channel: pixels become (pixel - mean) / scale; None means as the model
+            expects.
+        names: file of every row, relative to the user's folder; None if rows have no names.
+        skipped: (name, reason) of unusable files.
         record: for ``run.json``.
-        known: for each test row, whether the image is among those for training too; None if that is not known.
+        known: for each test row, whether the image is also used for training; None if unknown.
     """
 
     files: dict[str, Path]
@@ -49,7 +50,7 @@ class TrainingSet:
 
 
 def prepare(settings: TrainConfig) -> TrainingSet:
-    """Prepare the data that the settings name, and split it."""
+    """Prepare and split the data that the settings name."""
     training_set = _of_folder(settings) if settings.data.name == "folder" else _of_row(settings)
     sizes = {f"{part}_items": len(rows) for part, rows in training_set.splits.items()}
     details = {
@@ -149,7 +150,7 @@ def _picture_size(settings: TrainConfig) -> int:
     if not size:
         folder_scan.scan(
             settings.data.root, settings.data.layout
-        )  # a folder that cannot be used is the first thing to mend
+        )  # first, because the user must fix an unusable folder before anything else
         raise ZooError(
             f"The model {settings.model['name']} takes pictures of any size, so the size must be named",
             "Give data.size=PIXELS, such as data.size=64.",
@@ -171,12 +172,12 @@ def _normalization(
     fixed = {"unit": (0.0, 255.0), "symmetric": (127.5, 127.5), "raw": (0.0, 1.0)}.get(settings.data.normalize)
     if fixed:
         return [fixed[0]] * channels, [fixed[1]] * channels
-    # A channel that is the same everywhere would be divided by nothing.
+    # A constant channel has deviation 0, which must not divide.
     return statistics and (statistics[0], [max(value, 1.0) for value in statistics[1]])
 
 
 def part(material: TrainingSet, name: str) -> "tuple[NDArray[np.uint8], NDArray[np.int64]]":
-    """Load pictures and labels of a part."""
+    """Load images and labels of a part."""
     import numpy as np
 
     rows, kept = material.splits[name], "test" if name == "test" else "train"
@@ -185,7 +186,7 @@ def part(material: TrainingSet, name: str) -> "tuple[NDArray[np.uint8], NDArray[
 
 
 def save(material: TrainingSet, folder: Path) -> dict[str, str]:
-    """Write split, labels and the list of what was left out into a run folder; return its part of a request."""
+    """Write split, labels and the list of skipped files into a run folder; return its part of a request."""
     import numpy as np
 
     split = array_datasets.save_split(folder / "split.npz", **material.splits)

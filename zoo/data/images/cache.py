@@ -1,7 +1,7 @@
-"""Decode many picture files once, by several processes, into one array on disk.
+"""Decode many image files once, with several processes, into one array on disk.
 
-Meanwhile the array lies in a folder called ``.NAME.part`` beside a byte for every picture that says whether it is
-done: what an interrupted process has decoded is not decoded again.
+During decoding, a folder ``.NAME.part`` contains the array and the state of each image, so that an interrupted
+process can resume.
 """
 
 import dataclasses
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
 
-# Part of every name: raise it when the same file would become other pixels.
+# Part of every name: increase it when the same file is decoded to different pixels.
 CACHE_VERSION = 2
 ARRAY, STATE, REASONS = "pictures.npy", "state.npy", "reasons.json"
 OPEN, GOOD, BAD = 0, 1, 2
@@ -30,12 +30,12 @@ CHUNK = 32
 
 @dataclasses.dataclass(frozen=True)
 class Cached:
-    """Decoded pictures.
+    """Decoded images.
 
     Attributes:
         pictures: .npy file, uint8 (n, size, size, 3).
-        usable: for every row, whether there is a picture in it.
-        reasons: row -> why there is none.
+        usable: whether the row contains an image.
+        reasons: row -> why it contains none.
     """
 
     pictures: Path
@@ -44,14 +44,13 @@ class Cached:
 
 
 def ensure(root: Path, names: list[str], sums: list[str], size: int, resize: str) -> Cached:
-    """Return the pictures of some files, decoded now if they were not before.
+    """Return the images of some files, decoded now or earlier.
 
     Args:
         root: folder that the names are relative to.
-        names: of the files, n of them.
-        sums: checksum of the content of each.
+        sums: checksum of the content of each file.
         size: edge in pixels.
-        resize: how; see :func:`zoo.data.images.decode.decode`.
+        resize: see :func:`zoo.data.images.decode.decode`.
     """
     key = hashlib.sha256("\n".join([f"{CACHE_VERSION} {size} {resize}", *sums]).encode()).hexdigest()
     folder = paths.cache_dir() / "data" / f"pictures-{key[:16]}"
@@ -64,7 +63,7 @@ def ensure(root: Path, names: list[str], sums: list[str], size: int, resize: str
 
 
 def rows(path: Path, chosen: "NDArray[np.int64]") -> "NDArray[np.uint8]":
-    """Copy some rows; the file is mapped only meanwhile, for what is mapped counts as memory."""
+    """Copy some rows; the file is mapped only during the call, because mapped pages count as memory."""
     import numpy as np
 
     mapped: NDArray[np.uint8] = np.load(path, mmap_mode="r", allow_pickle=False)
@@ -83,7 +82,7 @@ def _open(folder: Path) -> Cached:
 
 
 def _make(folder: Path, root: Path, names: list[str], size: int, resize: str) -> None:
-    """Decode into the folder's ``.part``, resuming where an earlier process stopped. The caller holds the lock."""
+    """Decode into the folder's ``.part``, resuming an earlier process. The caller holds the lock."""
     part = folder.with_name(f".{folder.name}.part")
     try:
         _decode_all(part, _begin(part, len(names), size), root, names, size, resize)
@@ -92,20 +91,20 @@ def _make(folder: Path, root: Path, names: list[str], size: int, resize: str) ->
         cause = error.__cause__ if isinstance(error, StorageError) else error
         if not isinstance(cause, OSError):
             raise
-        if cause.errno in FULL:  # what is kept to go on with would take the room that is missing
+        if cause.errno in FULL:  # a kept part would take up space on a full disk
             shutil.rmtree(part, ignore_errors=True)
         raise storage_error("write", part, cause) from error
 
 
 @dataclasses.dataclass
 class _Done:
-    """Progress of the decoding: what is in each row so far."""
+    """Progress of the decoding: the state of each row."""
 
     state: "NDArray[np.uint8]"
     reasons: dict[int, str]
 
     def save(self, part: Path) -> None:
-        """Write it down, after the pictures themselves."""
+        """Write the state to disk, after the images themselves."""
         import numpy as np
 
         with (part / ARRAY).open("rb+") as stream:
@@ -125,7 +124,7 @@ def _begin(part: Path, count: int, size: int) -> _Done:
             if state.any():
                 console.say(f"Going on after {np.count_nonzero(state):,} pictures that are decoded already")
             return _Done(state, {int(row): reason for row, reason in reasons.items()})
-    except (OSError, ValueError, EOFError):  # nothing was begun, or it is not whole
+    except (OSError, ValueError, EOFError):  # not started, or incomplete
         pass
     shutil.rmtree(part, ignore_errors=True)
     part.mkdir(parents=True)

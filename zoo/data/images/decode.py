@@ -1,4 +1,4 @@
-"""Decode picture files, upright and as RGB: for every task that reads pictures of the user's own."""
+"""Decode users' image files, upright and as RGB, for every task."""
 
 import functools
 import os
@@ -25,32 +25,31 @@ READABLE = (
     *(".ppm", ".pgm", ".pbm", ".pnm"),
 )
 NAMES = listed(READABLE)
-# Files of these names are tried; HEIC cannot be read here, but is then listed with the reason and not passed over.
+# Files with these names are tried; HEIC cannot be decoded, but is reported instead of ignored.
 SUFFIXES = (*READABLE, ".heic", ".heif")
-# Formats that hold one picture in plain data; those that would start another program (EPS, PDF) are left out.
+# Formats that contain one image as plain data; those that start another program (EPS, PDF) are excluded.
 FORMATS = ("PNG", "JPEG", "MPO", "BMP", "GIF", "TIFF", "WEBP", "AVIF", "PPM")
-# Of a picture's own size, before it is decoded: 268 MB of colours. A small file can claim far more.
+# Limit on an image's original size, checked before decoding: 268 MB of colors. A small file can claim far more.
 MOST_PIXELS = 89_478_485
-# Share of the picture's shorter side that "crop" keeps, as those who publish ImageNet figures do: 224 of 256.
+# Share of the image's shorter side that "crop" keeps, as usual for published ImageNet results: 224 of 256.
 CROP = 0.875
 
 
 class UnreadableError(Exception):
-    """Why a file cannot be used as a picture, in words that follow its name."""
+    """The reason why a file is not usable as an image, to follow its name."""
 
 
 def decode(path: Path, size: tuple[int, int], resize: str = "stretch") -> "Bytes":
-    """Decode one picture to uint8 (height, width, 3), RGB, 0..255, rotated as its EXIF says, on white if transparent.
+    """Decode one image to uint8 (height, width, 3), RGB, 0..255, rotated by its EXIF, on white if transparent.
 
     Args:
-        path: the file; its content tells the format, not its name.
+        path: the content decides the format, not the name.
         size: (height, width) in pixels.
-        resize: ``"stretch"``: all of the picture, its sides scaled apart, smoothed. ``"crop"``: the middle of it,
-            with its proportions kept. ``"nearest"``: the pixels that ``keras.utils.load_img(target_size=size)``
-            takes, one for each, without smoothing.
+        resize: ``"stretch"``: the whole image, smoothed, without its proportions. ``"crop"``: its center, with its
+            proportions. ``"nearest"``: the pixels that ``keras.utils.load_img(target_size=size)`` takes, unsmoothed.
 
     Raises:
-        UnreadableError: it is empty, cut short, damaged, too large, no picture, or may not be read.
+        UnreadableError: it is empty, truncated, damaged, too large, not an image, or unreadable.
     """
     return decode_with_thumb(path, size, resize)[0]
 
@@ -58,11 +57,11 @@ def decode(path: Path, size: tuple[int, int], resize: str = "stretch") -> "Bytes
 def decode_with_thumb(
     path: Path, size: tuple[int, int], resize: str = "stretch", thumb: int = 0
 ) -> "tuple[Bytes, Bytes | None]":
-    """As :func:`decode`, with a small copy of the whole picture, its proportions kept, in a square of ``thumb``."""
+    """Do the same as :func:`decode`; also return the whole image, with its proportions, in a square of ``thumb``."""
     import numpy as np
     from PIL import Image
 
-    # Twice the size wanted: what the JPEG decoder leaves out is then part of what resizing smooths away.
+    # Twice the target size: resizing then smooths away what the JPEG decoder drops.
     edge = 2 * max(*size, thumb)
     try:
         image = to_rgb(open_upright(path, None if resize == "nearest" else (edge, edge)))
@@ -76,12 +75,11 @@ def decode_with_thumb(
 
 
 def open_upright(path: Path, hint: tuple[int, int] | None = None) -> "Image":
-    """Open the first frame of a file in its own mode, rotated as its EXIF says.
+    """Open the first frame of a file in its original mode, rotated by its EXIF.
 
     Args:
-        path: the file.
-        hint: (width, height) down to which a JPEG may be decoded at a half, a quarter or an eighth, which is
-            several times as fast; None: its own size.
+        hint: (width, height) down to which a JPEG may be decoded at a half, a quarter or an eighth, which is several
+            times as fast; None keeps its size.
 
     Raises:
         UnreadableError: it cannot be decoded.
@@ -91,7 +89,7 @@ def open_upright(path: Path, hint: tuple[int, int] | None = None) -> "Image":
     _prepare()
     try:
         status = path.stat()
-        if not stat.S_ISREG(status.st_mode):  # a pipe would be waited for without end
+        if not stat.S_ISREG(status.st_mode):  # reading a pipe could block forever
             raise UnreadableError("it is not a file")
         if status.st_size == 0:
             raise UnreadableError("the file is empty")
@@ -113,15 +111,15 @@ def open_upright(path: Path, hint: tuple[int, int] | None = None) -> "Image":
         raise UnreadableError("there is no such file") from error
     except PermissionError as error:
         raise UnreadableError("it may not be read (permission denied)") from error
-    # Decoders meet bytes that nobody foresaw with nearly any exception.
+    # Malformed bytes make decoders raise nearly any exception.
     except Exception as error:
         raise UnreadableError(f"it is damaged or of an unknown variety ({error})") from error
 
 
 def _upright(image: "Image") -> "Image":
-    """Turn a picture as its EXIF says, and leave it as it lies where that is damaged.
+    """Rotate an image by its EXIF, unless the EXIF is damaged.
 
-    Pillow's own function copies pictures that lie upright, and fails where EXIF cannot be written anew.
+    Pillow's own function copies upright images, and fails if the EXIF cannot be rewritten.
     """
     from PIL import ExifTags
     from PIL.Image import Transpose
@@ -132,27 +130,27 @@ def _upright(image: "Image") -> "Image":
     }  # fmt: skip
     try:
         turn = turns.get(image.getexif().get(ExifTags.Base.Orientation, 1))
-    except Exception:  # it is read by code that trusts what it reads; the picture itself has been decoded
+    except Exception:  # damaged EXIF is not worth an error, since the image itself was decoded
         return image
     return image if turn is None else image.transpose(turn)
 
 
 @functools.cache
 def _prepare() -> None:
-    """Load the decoders; what Pillow warns of is either refused here by name or of no use to the user."""
+    """Load the decoders; Pillow's warnings are irrelevant to users, or errors here."""
     from PIL import Image
 
     Image.init()
-    # Not around each call: pictures are decoded in several threads, and the filters belong to all of them.
+    # Set globally, because warning filters are shared by the threads that decode images.
     warnings.filterwarnings("ignore", module=r"PIL\.")
     warnings.filterwarnings("ignore", category=Image.DecompressionBombWarning)
 
 
 def opaque(image: "Image") -> "Image":
-    """Convert a picture to 8-bit ``1``, ``L`` or ``RGB``, on white where it is transparent.
+    """Convert an image to 8-bit ``1``, ``L`` or ``RGB``, on white if transparent.
 
     Raises:
-        UnreadableError: its colours cannot be converted, or its numbers have no known range.
+        UnreadableError: its colors cannot be converted, or the range of its values is unknown.
     """
     import numpy as np
     from PIL import Image
@@ -169,13 +167,13 @@ def opaque(image: "Image") -> "Image":
 
 
 def to_rgb(image: "Image") -> "Image":
-    """Convert a picture to 8-bit ``RGB``, on white where it is transparent; raises as :func:`opaque`."""
+    """Convert an image to 8-bit ``RGB``, on white if transparent; raise the errors of :func:`opaque`."""
     image = opaque(image)
     return image if image.mode == "RGB" else image.convert("RGB")
 
 
 def fit(image: "Image", size: tuple[int, int], resize: str = "stretch") -> "Image":
-    """Resize a picture to (height, width); for ``resize`` see :func:`decode`."""
+    """Resize an image to (height, width); for ``resize`` see :func:`decode`."""
     from PIL import Image
 
     if resize not in RESIZES:
@@ -190,7 +188,7 @@ def fit(image: "Image", size: tuple[int, int], resize: str = "stretch") -> "Imag
 
 
 def _middle(size: tuple[int, int], wanted: tuple[int, int]) -> tuple[float, float, float, float]:
-    """Return the central box with the proportions of ``wanted``, as large as fits, its sides times ``CROP``."""
+    """Return the largest central box with the proportions of ``wanted``, its sides scaled by ``CROP``."""
     scale = CROP * min(size[0] / wanted[0], size[1] / wanted[1])
     width, height = max(1.0, scale * wanted[0]), max(1.0, scale * wanted[1])
     left, top = (size[0] - width) / 2, (size[1] - height) / 2
@@ -198,7 +196,7 @@ def _middle(size: tuple[int, int], wanted: tuple[int, int]) -> tuple[float, floa
 
 
 def _eight_bits(values: "NDArray[Any]", mode: str) -> "Bytes":
-    """Scale 16-bit, 32-bit and float greys to 0..255 by the range that their values keep within."""
+    """Scale 16-bit, 32-bit and float grays to 0..255 by the range of their values."""
     import numpy as np
 
     low, high = float(values.min()), float(values.max())
@@ -213,11 +211,10 @@ def _eight_bits(values: "NDArray[Any]", mode: str) -> "Bytes":
 
 
 def iter_images(folder: Path, unreadable: list[tuple[str, str]] | None = None) -> Iterator[str]:
-    """Yield the names of those :func:`zoo.core.files.files_below` a folder that are called like pictures.
+    """Yield the names of :func:`zoo.core.files.files_below` a folder that have the suffix of an image.
 
     Args:
-        folder: where to look.
-        unreadable: (name, reason) of every folder that cannot be listed is added to it.
+        unreadable: receives (name, reason) of every folder that cannot be listed.
     """
 
     def failed(closed: Path, error: OSError) -> None:

@@ -1,7 +1,7 @@
-"""Run processes that decode pictures into the rows of an array on disk.
+"""Run processes that decode images into the rows of an array on disk.
 
-They are started by path and exchange lines of JSON, so that a script without a main guard, a notebook or a test
-can use them too, and a decoder that crashes takes one picture with it and not the run.
+They are started by path and exchange lines of JSON, so that scripts without a main guard, notebooks and tests can use
+them, and a crash of a decoder loses one image instead of the run.
 """
 
 import errno
@@ -29,12 +29,12 @@ Answers = list[tuple[int, str]]
 
 
 class Task(TypedDict):
-    """What all pictures have in common.
+    """Settings for all images.
 
     Attributes:
-        array: .npy file of uint8, (n, size, size, 3), that gets them.
+        array: .npy file of uint8, (n, size, size, 3), to write to.
         size: edge in pixels.
-        resize: how; see :func:`zoo.data.images.decode.decode`.
+        resize: see :func:`zoo.data.images.decode.decode`.
     """
 
     array: str
@@ -43,20 +43,19 @@ class Task(TypedDict):
 
 
 class Request(Task):
-    """Pictures for one process: (row, path) of each."""
+    """The (row, path) of each image for one process."""
 
     files: list[tuple[int, str]]
 
 
 def decode_all(task: Task, chunks: list[list[tuple[int, str]]]) -> Iterator[Answers]:
-    """Decode files by as many processes as there are processors.
+    """Decode files with as many processes as there are processors.
 
     Args:
-        task: where to, and how.
         chunks: lists of (row, path).
 
     Yields:
-        For every chunk, as it comes: (row, reason why it stays empty, or "").
+        For every finished chunk, (row, reason why it stays empty, or "").
 
     Raises:
         OSError: the array cannot be written.
@@ -91,7 +90,7 @@ def processors() -> int:
 
 
 def _ask(process: "_Process", task: Task, chunk: list[tuple[int, str]]) -> Answers:
-    """Have a chunk decoded; where that ends the process, picture by picture."""
+    """Have a chunk decoded, image by image if the process crashes."""
     answer = process.ask({**task, "files": chunk})
     if answer is not None:
         return answer
@@ -101,15 +100,15 @@ def _ask(process: "_Process", task: Task, chunk: list[tuple[int, str]]) -> Answe
 
 
 class _Process:
-    """A process that decodes, started when it is first asked and again after it died."""
+    """A decoding process, started on first use and after a crash."""
 
     def __init__(self) -> None:
         self._running: subprocess.Popen[str] | None = None
 
     def ask(self, request: Request) -> Answers | None:
-        """Send a request and return the answer; None: the process died over it."""
+        """Send a request and return the answer, or None if the process crashed."""
         self._running = self._running or _started()
-        assert self._running.stdin is not None  # noqa: S101  (asked for when it was started)
+        assert self._running.stdin is not None  # noqa: S101  (a pipe)
         assert self._running.stdout is not None  # noqa: S101
         try:
             self._running.stdin.write(json.dumps(request) + "\n")
@@ -127,7 +126,7 @@ class _Process:
         return [(row, reason) for row, reason in answer]
 
     def end(self) -> None:
-        """Close its input, upon which it ends."""
+        """Close its input, which ends it."""
         if self._running is not None:
             self._running.communicate()
 
@@ -135,14 +134,14 @@ class _Process:
 def _started() -> "subprocess.Popen[str]":
     command = [sys.executable, "-P", "-B", "-c", CODE, str(paths.PACKAGE.parent)]
     running = subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
-    assert running.stdout is not None  # noqa: S101  (asked for above)
+    assert running.stdout is not None  # noqa: S101  (a pipe)
     if running.stdout.readline() != READY:
         raise ZooError("A process that decodes pictures could not be started", "What it said stands above.")
     return running
 
 
 def serve() -> None:
-    """Answer request after request, in a decoding process. Ctrl-C is left to the process that started it."""
+    """Answer requests in a decoding process. Ctrl-C is handled by its parent."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     _answer(READY)
     for line in sys.stdin:
@@ -158,7 +157,7 @@ def _answer(line: str) -> None:
     try:
         sys.stdout.write(line)
         sys.stdout.flush()
-    except BrokenPipeError:  # the host is gone; at its end Python would complain of it once more
+    except BrokenPipeError:  # the host has ended; Python would report the error again at exit
         os._exit(1)
 
 

@@ -1,7 +1,7 @@
 """Find images that occur twice: in the test and the training part, or in two classes.
 
-Equal files are found by their checksums. The rest is compared as decoded: a 64-bit difference hash (signs of the
-horizontal differences of 8 x 9 mean gray levels) proposes pairs, and the pixels of a pair decide.
+Identical files are found by checksum. Decoded images are compared by a 64-bit difference hash (signs of the
+horizontal differences of 8 x 9 mean gray levels), which proposes pairs, and then by their pixels.
 """
 
 import dataclasses
@@ -19,13 +19,13 @@ if TYPE_CHECKING:
 HASHES = "hashes.npy"
 ROWS, COLUMNS = 8, 9
 CHUNK = 256
-# A pair shows the same if its root-mean-square difference is below this share of the deviation of its pixels.
+# A pair matches if its root-mean-square difference is below this share of the standard deviation of its pixels.
 NEARNESS = 0.15
-# Bits of the hash that may differ in a pair.
+# Most hash bits that may differ in a pair.
 MOST_BITS = 8
-# Gray levels by which neighboring cells differ at least: less is noise of the encoding.
+# Smallest difference of neighboring cells in gray levels; less is encoding noise.
 STEP = 2.0
-# Images that share a quarter of the hash with more others than these are not compared: plain backgrounds do.
+# Images that share a quarter of the hash with more images than this, such as plain backgrounds, are skipped.
 MOST_ALIKE = 50
 
 
@@ -34,10 +34,10 @@ class Duplicates:
     """Images that occur more than once.
 
     Attributes:
-        known: for each test row, whether the image is among those for training or validation too.
-        examples: (name of a test image, name of its double).
-        identical: how many of ``known`` have the same file content.
-        contradictions: pairs of names of the same file content in two classes.
+        known: for each test row, whether the image is also used for training or validation.
+        examples: (name of a test image, name of its duplicate).
+        identical: number of ``known`` images with identical files.
+        contradictions: pairs of names of identical files in two classes.
     """
 
     known: "NDArray[np.bool_]"
@@ -47,10 +47,9 @@ class Duplicates:
 
 
 def find(folder: FolderDataset, parts: "dict[str, NDArray[np.int64]]") -> Duplicates:
-    """Find the test images that are also used for training, and equal files in two classes.
+    """Find test images that are also used for training, and identical files in two classes.
 
     Args:
-        folder: the prepared images.
         parts: rows of ``train``, ``validation`` and ``test``.
     """
     import numpy as np
@@ -71,7 +70,7 @@ def find(folder: FolderDataset, parts: "dict[str, NDArray[np.int64]]") -> Duplic
 
 
 def _contradictions(folder: FolderDataset) -> list[tuple[str, str]]:
-    """Return pairs of names of equal files in two classes."""
+    """Return pairs of names of identical files in two classes."""
     first: dict[str, int] = {}
     pairs, labels = [], folder.listing.labels
     for row, content in enumerate(folder.sums):
@@ -81,7 +80,7 @@ def _contradictions(folder: FolderDataset) -> list[tuple[str, str]]:
 
 
 def _near(pictures: Path, rows: "NDArray[np.int64]", others: "NDArray[np.int64]") -> dict[int, int]:
-    """Return row -> one of the other rows that shows nearly the same."""
+    """Return row -> a similar one among the other rows."""
     import numpy as np
 
     mapped: NDArray[np.uint8] = np.load(pictures, mmap_mode="r", allow_pickle=False)
@@ -106,7 +105,7 @@ def _near(pictures: Path, rows: "NDArray[np.int64]", others: "NDArray[np.int64]"
 
 
 def _same(one: "NDArray[np.uint8]", other: "NDArray[np.uint8]") -> bool:
-    """Return whether two images differ by less than re-encoding changes."""
+    """Return True if two images differ by less than re-encoding changes."""
     import numpy as np
 
     first, second = one.astype(np.float32), other.astype(np.float32)
@@ -115,7 +114,7 @@ def _same(one: "NDArray[np.uint8]", other: "NDArray[np.uint8]") -> bool:
 
 
 def _hashes(pictures: Path) -> "NDArray[np.uint16]":
-    """Return the hashes of all images, four times 16 bits each; computed once and kept next to the images."""
+    """Return the hashes of all images, four times 16 bits each; computed once and cached next to the images."""
     import numpy as np
 
     path = pictures.with_name(HASHES)

@@ -1,7 +1,7 @@
-"""Read whole picture files, every frame with its metadata, and write them in the format of the suffix.
+"""Read complete image files, with all frames and metadata, and write them in the format of the suffix.
 
-Colors are converted to sRGB where a file carries another color profile: networks are trained on sRGB, and viewers
-take it for granted in an untagged picture.
+Colors with another profile are converted to sRGB, which networks are trained on and viewers assume for untagged
+images.
 """
 
 import contextlib
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
     Bytes = NDArray[np.uint8]
 
-# Suffix -> what Pillow calls the format, and how to write it.
+# Suffix -> Pillow's name of the format, and options for writing.
 WRITTEN: dict[str, tuple[str, dict[str, Any]]] = {
     ".jpg": ("JPEG", {"quality": 95, "subsampling": 0}),
     ".jpeg": ("JPEG", {"quality": 95, "subsampling": 0}),
@@ -34,7 +34,7 @@ WRITTEN: dict[str, tuple[str, dict[str, Any]]] = {
     ".bmp": ("BMP", {}),
     ".gif": ("GIF", {}),
 }
-# These can hold several frames, one after the other.
+# Formats that can store several frames.
 MOVING = (".gif", ".webp", ".png")
 _EXIF = ("JPEG", "PNG", "WEBP", "TIFF")
 _ALPHA = ("PNG", "WEBP", "TIFF", "GIF")
@@ -45,13 +45,13 @@ _USUAL_FRAME_MS = 100
 
 @dataclass(frozen=True)
 class ImageMetadata:
-    """Metadata of a picture file.
+    """Metadata of an image file.
 
     Attributes:
-        exif: as bytes, upright already; empty where there is none.
-        durations: milliseconds of every frame; empty for a picture that stands still.
-        plays: how often an animation is shown; 0 means without end.
-        transparent: the file itself where parts of it are transparent, else None.
+        exif: for the upright image; empty if there is none.
+        durations: milliseconds of every frame; empty for a still image.
+        plays: number of times that an animation is shown; 0 means endlessly.
+        transparent: the file itself if parts of it are transparent, else None.
     """
 
     exif: bytes = b""
@@ -61,11 +61,11 @@ class ImageMetadata:
 
 
 def open_image(path: Path) -> "tuple[ImageMetadata, Iterator[Bytes]]":
-    """Open a picture.
+    """Open an image.
 
     Returns:
-        What the file tells, and every frame as uint8 (rows, columns, 3), sRGB, upright, on white where it is
-        transparent. Later frames are decoded as they are asked for, and then may raise as well.
+        The metadata, and every frame as uint8 (rows, columns, 3), sRGB, upright, on white if transparent. Later
+        frames are decoded on demand and can raise errors too.
 
     Raises:
         UnreadableError: it cannot be decoded.
@@ -77,7 +77,7 @@ def open_image(path: Path) -> "tuple[ImageMetadata, Iterator[Bytes]]":
 
 
 def _exif(image: "Image") -> bytes:
-    """Return the EXIF of a picture that was rotated upright, where it has some, without what said how it lay."""
+    """Return the EXIF of an image that was rotated upright, without its orientation."""
     if "exif" not in image.info:
         return b""
     from PIL import ExifTags
@@ -86,13 +86,13 @@ def _exif(image: "Image") -> bytes:
         exif = image.getexif()
         exif.pop(ExifTags.Base.Orientation, None)
         return exif.tobytes()
-    except Exception as error:  # it is read lazily, by code that trusts what it reads
+    except Exception as error:  # read lazily, by code without checks
         console.warn(f"The EXIF of a picture is damaged and is left out: {error}")
         return b""
 
 
 def _animation(path: Path) -> ImageMetadata | None:
-    """Return times, showings and transparency of an animation; None for a still picture."""
+    """Return durations, plays and transparency of an animation, or None for a still image."""
     with _readable(), _open(path) as image:
         count = getattr(image, "n_frames", 1)
         if count == 1:
@@ -100,7 +100,7 @@ def _animation(path: Path) -> ImageMetadata | None:
         durations, transparent = [], False
         for number in range(count):
             image.seek(number)
-            image.load()  # WebP tells the time of a frame only then
+            image.load()  # required for the duration of a WebP frame
             durations.append(int(image.info.get("duration") or _USUAL_FRAME_MS))
             transparent = transparent or _is_transparent(image)
         loop = image.info.get("loop")
@@ -109,7 +109,7 @@ def _animation(path: Path) -> ImageMetadata | None:
 
 
 def _gif_plays(loop: int | None) -> int:
-    """GIF counts repetitions after the first showing, 0 without end; without a count it is shown once."""
+    """Convert GIF's count of repetitions after the first play (0: endless, None: no repetition)."""
     return 1 if loop is None else loop + 1 if loop else 0
 
 
@@ -124,7 +124,7 @@ def _is_transparent(image: "Image") -> bool:
 
 
 def _alpha(image: "Image") -> "Image":
-    """Return the opacity of a picture, mode ``L``, 255 where it is opaque."""
+    """Return the opacity of an image, mode ``L``, 255 for opaque."""
     return image.convert("RGBA").getchannel("A")
 
 
@@ -166,16 +166,16 @@ def _readable() -> Iterator[None]:
         yield
     except decode.UnreadableError:
         raise
-    # Decoders meet bytes that nobody foresaw with nearly any exception.
+    # Malformed bytes make decoders raise nearly any exception.
     except Exception as error:
         raise decode.UnreadableError(f"it is damaged or of an unknown variety ({error})") from error
 
 
 def to_srgb(image: "Image") -> "Image":
-    """Convert a picture to sRGB, by its color profile where it has one, on white where it is transparent.
+    """Convert an image to sRGB, from its color profile if it has one, on white if transparent.
 
     Raises:
-        UnreadableError: its colours cannot be converted.
+        UnreadableError: its colors cannot be converted.
     """
     from PIL import ImageCms
 
@@ -189,24 +189,21 @@ def to_srgb(image: "Image") -> "Image":
     except (ImageCms.PyCMSError, OSError, ValueError) as error:
         console.warn(f"The colour profile of a picture is damaged or of another kind, and is passed over: {error}")
         return decode.to_rgb(plain)
-    assert turned is not None  # noqa: S101  (only where the picture is changed in place)
+    assert turned is not None  # noqa: S101  (None only for conversion in place)
     return turned
 
 
 def write(path: Path, pictures: Iterable["Bytes"], about: ImageMetadata) -> None:
-    """Write one picture, or the frames of a moving one, in the format that the suffix names.
-
-    It is written aside and moved into place, so that nothing is lost that was there before and no half file is seen.
+    """Write an image, or the frames of an animation, atomically in the format of the suffix.
 
     Args:
-        path: where to.
-        pictures: uint8 (rows, columns, 3) each; all but the first are left out where the format stands still.
-        about: EXIF, times of the frames, how often they play, and the file whose transparency is kept.
+        pictures: uint8 (rows, columns, 3) each; still formats keep only the first.
+        about: EXIF, durations, plays, and the file whose transparency is kept.
     """
     from PIL import Image
 
     kind, options = output_format(path)
-    # All frames at once: the encoders want to look at them more than once.
+    # All frames at once, because encoders read them repeatedly.
     images: Iterator[Image.Image] = (Image.fromarray(each) for each in pictures)
     if about.transparent and kind in _ALPHA:
         images = _with_alpha(images, about.transparent)
@@ -221,7 +218,7 @@ def write(path: Path, pictures: Iterable["Bytes"], about: ImageMetadata) -> None
         except (ValueError, OverflowError, OSError) as error:
             if isinstance(error, OSError) and error.errno is not None:
                 raise
-            # What encoders raise of a picture that their format cannot hold.
+            # Encoders raise this if the format cannot store the image.
             raise ZooError(f"{path} cannot be written: {error}", "Choose another suffix, such as .png.") from error
 
 

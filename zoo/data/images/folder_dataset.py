@@ -1,8 +1,7 @@
-"""Prepare ``data=folder``: the user's own pictures, one folder a class, decoded once into a cache of one size.
+"""Prepare ``data=folder``: users' images, one folder per class, decoded once into a cache of one size.
 
-The cache is one array on disk that is read by position, a few pictures at a time, so that neither the host's nor the
-worker's memory grows with the number of pictures. It is keyed by the content of all files: a changed picture makes
-another cache, a touched one does not.
+The cache is one array on disk that is read a few rows at a time, so that memory use does not grow with the number of
+images. Its key is the content of all files: changing an image creates a new cache, touching it does not.
 """
 
 import dataclasses
@@ -32,12 +31,11 @@ class FolderDataset:
     """A folder of classes, ready for the worker.
 
     Attributes:
-        listing: what lies in it.
-        pictures: .npy file, uint8 (n, size, size, 3), a row for every name of the listing.
-        usable: for every row, whether it holds a picture; the others could not be decoded.
-        skipped: (name, reason) of each of those, and of what could not be listed.
+        pictures: .npy file, uint8 (n, size, size, 3), a row per name of the listing.
+        usable: whether the row contains an image; the rest could not be decoded.
+        skipped: (name, reason) of undecodable files, and of what could not be listed.
         sums: checksum of the content of every file.
-        sha256: one checksum over names, classes and contents.
+        sha256: checksum over names, classes and contents.
     """
 
     listing: FolderListing
@@ -51,13 +49,13 @@ class FolderDataset:
 def prepare(
     root: str | None, size: int, resize: str = "stretch", strict: bool = False, layout: str = "auto"
 ) -> FolderDataset:
-    """Decode every picture of a folder of classes into the cache, unless it is there.
+    """Decode every image of a folder of classes into the cache, unless it is cached.
 
     Args:
         root: the folder; see :func:`zoo.data.images.folder_scan.scan`.
-        size: edge in pixels that every picture gets.
-        resize: how; see :func:`zoo.data.images.decode.decode`.
-        strict: refuse the folder if anything in it cannot be read, instead of leaving that out.
+        size: edge in pixels of every decoded image.
+        resize: see :func:`zoo.data.images.decode.decode`.
+        strict: raise an error for unreadable content instead of skipping it.
         layout: see :func:`zoo.data.images.folder_scan.scan`.
     """
     listing = folder_scan.scan(root, layout)
@@ -78,19 +76,15 @@ def prepare(
 def split(
     folder: FolderDataset, validation: float, test: float, seed: int, train_limit: int | None, test_limit: int | None
 ) -> "dict[str, NDArray[np.int64]]":
-    """Return the rows to train, validate and test on; the same for the same seed.
+    """Return the rows for training, validation and test, the same for the same seed.
 
-    Parts that the folder has are kept. Where it has none, each class gives its share to the test, and what has no
-    validation part gives a share of each class's training pictures to it; at least one picture where a class has
-    three or more.
+    Existing parts of the folder are kept. Without a test part, each class gives its share to the test; without a
+    validation part, each class gives a share of its training images. A class with three or more images gives at least
+    one.
 
     Args:
-        folder: the prepared folder.
-        validation: share of the pictures that are not for the test, where the folder has no ``val/``.
-        test: share of all pictures, where the folder has only one level.
-        seed: of the random order.
-        train_limit: at most so many rows to train on.
-        test_limit: at most so many rows to test on.
+        validation: share of the non-test images, if the folder has no ``val/``.
+        test: share of all images, if the folder has only one level.
     """
     import numpy as np
 
@@ -116,13 +110,13 @@ def split(
 
 
 def _share(rows: "NDArray[np.int64]", share: float) -> "tuple[NDArray[np.int64], NDArray[np.int64]]":
-    """Cut rows in two; the second gets the share, at least one of three."""
+    """Cut rows in two; the second part gets the share, at least one of three rows."""
     count = max(round(len(rows) * share), int(len(rows) >= 3)) if share else 0
     return rows[count:], rows[:count]
 
 
 def channel_statistics(pictures: Path, rows: "NDArray[np.int64]") -> tuple[list[float], list[float]]:
-    """Compute mean and standard deviation of each channel over some rows of pictures, from at most 10,000."""
+    """Compute mean and standard deviation of each channel over some rows of images, from at most 10,000."""
     import numpy as np
 
     chosen = rows[:: -(-len(rows) // 10_000)]
@@ -135,7 +129,7 @@ def channel_statistics(pictures: Path, rows: "NDArray[np.int64]") -> tuple[list[
 
 
 def _checksums(listing: FolderListing) -> list[str]:
-    """Compute the checksum of every file; "" for what cannot be read. Those of unchanged files are remembered."""
+    """Compute the checksum of every file ("" if unreadable), from a cache for unchanged files."""
     key = hashlib.sha256(os.fsencode(listing.root.resolve())).hexdigest()[:16]
     index = paths.cache_dir() / "data" / f"folder-{key}.json"
     known = _remembered(index)
@@ -148,7 +142,7 @@ def _checksums(listing: FolderListing) -> list[str]:
             return str(known[name][2])
         try:
             return file_sha256(listing.root / name)
-        except ZooError:  # the decoder will say why
+        except ZooError:  # the decoder will report it
             return ""
 
     with (
@@ -177,7 +171,7 @@ def _stamp(path: Path) -> list[int] | None:
 def _remembered(index: Path) -> dict[str, list[int | str]]:
     try:
         rows: dict[str, list[int | str]] = json.loads(index.read_text(encoding="utf-8"))
-    except (OSError, ValueError):  # not there, or not whole: everything is read again
+    except (OSError, ValueError):  # missing or incomplete: read all files again
         return {}
     return rows
 

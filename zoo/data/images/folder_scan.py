@@ -1,4 +1,4 @@
-"""List the pictures in a folder of classes, with the class and the part that each belongs to."""
+"""List the images in a folder of classes, with class and part of each."""
 
 import dataclasses
 from collections.abc import Sequence
@@ -16,17 +16,16 @@ LAYOUT = (
 
 @dataclasses.dataclass(frozen=True)
 class FolderListing:
-    """The pictures in a folder of classes.
+    """The images in a folder of classes.
 
     Attributes:
-        root: the folder.
         class_names: names of the class folders, sorted.
-        names: of all files called like pictures, relative to ``root``.
-        labels: for each of them, the index of its class.
-        parts: for each of them ``train``, ``validation`` or ``test``; empty where there is only one level.
+        names: of all files with the suffix of an image, relative to ``root``.
+        labels: for each name, the index of its class.
+        parts: for each name, ``train``, ``validation`` or ``test``; empty if there is only one level.
         unreadable: (name, reason) of what could not be listed.
-        empty_classes: names of class folders without a single picture.
-        notes: what was read in which way and what is not used, one sentence each.
+        empty_classes: names of class folders without images.
+        notes: how the folder was read and what is not used, one sentence each.
     """
 
     root: Path
@@ -40,10 +39,9 @@ class FolderListing:
 
 
 def scan(root: str | None, layout: str = "auto") -> FolderListing:
-    """List a folder with one folder a class, or with such folders below the parts of a data set.
+    """List a folder with one folder per class, or with such folders below the parts of a data set.
 
     Args:
-        root: the folder.
         layout: ``auto``, or ``classes`` to take every folder as a class.
     """
     if not root:
@@ -60,7 +58,7 @@ def part_folders(path: Path, folders: list[str], refuse: bool = True) -> dict[st
     Args:
         path: the folder.
         folders: the folders in it.
-        refuse: refuse folders that may be one or the other.
+        refuse: raise an error for ambiguous folders.
     """
     inside = {name: set_parts.folders_of_images(path / name) for name in folders}
     parts = set_parts.find(path, folders, inside)
@@ -70,7 +68,7 @@ def part_folders(path: Path, folders: list[str], refuse: bool = True) -> dict[st
 
 
 def subfolders(path: Path) -> list[str]:
-    """List the folders in a folder, links to folders included; hidden ones and those of systems are skipped."""
+    """List the folders in a folder, including links, without hidden and system folders."""
     try:
         if not path.is_dir():
             what = "is a file" if path.exists() else f"does not exist{nearest(path.name, siblings(path))}"
@@ -83,7 +81,7 @@ def subfolders(path: Path) -> list[str]:
 
 
 def _in_parts(path: Path, parts: dict[str, str]) -> FolderListing:
-    """List a folder whose first level are the parts of the data set."""
+    """List a folder whose first level consists of the parts of a data set."""
     if "train" not in parts:
         raise ZooError(f"{path} contains {listed(parts.values())}, but no folder for training such as train/", LAYOUT)
     classes = subfolders(path / parts["train"])
@@ -153,7 +151,7 @@ def _counts(classes: list[str], files_by_class: dict[tuple[str, str, str], list[
 def _what_is_there(
     path: Path, chosen: list[tuple[str, str, str]], classes: list[str], unreadable: list[tuple[str, str]]
 ) -> str:
-    """Explain why a folder has fewer than two classes, in words that follow its name."""
+    """Explain why a folder has fewer than two classes, to follow its name."""
     reasons = "".join(f"\n  {name}: {reason}" for name, reason in unreadable[:10])
     if classes:
         return f"contains only one class, {classes[0]!r}; a classifier needs at least two{reasons}"

@@ -1,4 +1,4 @@
-"""Convert pictures of the user's own, of any size and mode, to what a model was trained on."""
+"""Convert users' images, of any size and mode, to the input of a grayscale model."""
 
 import dataclasses
 from collections.abc import Iterable
@@ -19,21 +19,20 @@ if TYPE_CHECKING:
 
 STYLES = ("digits", "plain")
 KINDS = f"Give a picture ({decode.NAMES}), a folder of them, or a .npy array."
-# Of the contrast between ink and paper: what is fainter is taken for the grain of the paper or of the JPEG.
+# Share of the contrast between ink and paper below which detail is treated as grain or JPEG noise.
 FAINT = 0.25
-# Grey levels, of 255: a picture with less contrast is taken for an empty sheet.
+# Gray levels, of 255: an image with less contrast is treated as an empty sheet.
 BLANK = 16
 INK_SIDE = 20
 
 
 @dataclasses.dataclass(frozen=True)
 class Inputs:
-    """Pictures for a model.
+    """Images for a model.
 
     Attributes:
-        names: n of them.
-        parts: uint8 (m, height, width, 1), one after the other the n pictures.
-        skipped: (name, reason) of those left out.
+        parts: uint8 (m, height, width, 1) arrays, together the n named images.
+        skipped: (name, reason) of skipped images.
     """
 
     names: list[str]
@@ -41,7 +40,7 @@ class Inputs:
     skipped: list[tuple[str, str]]
 
     def save(self, path: Path) -> None:
-        """Write all pictures into one .npy file.
+        """Write all images to one .npy file.
 
         Raises:
             OSError: it cannot be written.
@@ -50,14 +49,13 @@ class Inputs:
 
 
 def load(source: str, shape: tuple[int, ...], style: str) -> Inputs:
-    """Read a picture, a folder of pictures (with those below it, in the order of their names), or a .npy array.
+    """Read an image, a folder of images (recursively, sorted by name), or a .npy array.
 
-    Arrays are taken as they are: uint8, or floats of 0 to 1; (n, h, w), (n, h, w, 1), (n, h*w) or (h, w).
-    Pictures become grey, with transparent parts white. A grey picture that has the size already is used byte for
-    byte; else style ``"digits"`` draws it like MNIST, and ``"plain"`` resizes it.
+    Arrays are used unchanged: uint8, or floats of 0 to 1; (n, h, w), (n, h, w, 1), (n, h*w) or (h, w). Images become
+    gray, with white for transparent parts. A gray image of the right size is used unchanged; otherwise style
+    ``"digits"`` draws it like MNIST, and ``"plain"`` resizes it.
 
     Args:
-        source: path, as the user gave it.
         shape: (height, width, 1) of one input of the model.
         style: ``"digits"`` or ``"plain"``.
     """
@@ -117,9 +115,9 @@ def _picture(path: Path, shape: tuple[int, ...], style: str) -> "Bytes":
 
 
 def _to_mnist_style(grey: "Bytes", height: int, width: int) -> "Bytes":
-    """White ink on black, fitted into 20 x 20 and centred by its mass, as the makers of MNIST describe.
+    """Draw white ink on black, fitted into 20 x 20 and centered by its mass, like MNIST.
 
-    Source: http://yann.lecun.com/exdb/mnist/. There the centre of mass is at row and column 14.0 (measured on the
+    Source: http://yann.lecun.com/exdb/mnist/. There the center of mass is at row and column 14.0 (measured on the
     first 20,000 images), and the longer side of the ink is 20 pixels in all but 3 of them.
     """
     import numpy as np
@@ -139,7 +137,7 @@ def _to_mnist_style(grey: "Bytes", height: int, width: int) -> "Bytes":
 
 
 def _ink(grey: "Bytes") -> "NDArray[np.float32]":
-    """Return the contrast of each pixel with the paper, 0 to 1; the paper is what most of the border shows."""
+    """Return the contrast of each pixel with the paper, 0 to 1; the paper is the median of the border."""
     import numpy as np
 
     border = np.concatenate([grey[0], grey[-1], grey[:, 0], grey[:, -1]])
@@ -155,7 +153,7 @@ def _ink(grey: "Bytes") -> "NDArray[np.float32]":
 
 
 def _fit(ink: "NDArray[np.float32]") -> "Bytes":
-    """Scale so that the longer side is 20 pixels and the strongest ink 255."""
+    """Scale the longer side to 20 pixels and the strongest ink to 255."""
     import numpy as np
     from PIL import Image
 

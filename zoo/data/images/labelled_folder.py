@@ -1,4 +1,4 @@
-"""Go through a folder of labelled images without holding their names: one folder a class, or such below parts."""
+"""Iterate over a folder of labeled images without storing all names: one folder per class, or such below parts."""
 
 import dataclasses
 import itertools
@@ -9,19 +9,19 @@ from zoo.core.errors import ZooError, listed
 from zoo.core.paths import refuse_unspellable, user_path
 from zoo.data.images import decode, folder_scan, set_parts
 
-# Of a data set in parts, the first of these is taken: what was trained on says little.
+# Of several parts, the first of these is used, because results on training data mean little.
 PREFERRED = ("test", "validation", "train")
 
 
 @dataclasses.dataclass(frozen=True)
 class LabelledFolder:
-    """A folder of labelled images.
+    """A folder of labeled images.
 
     Attributes:
-        root: the folder that holds the folders of the classes.
-        folders: their names, sorted; those without an image are left out.
-        counts: images of each, called like images.
-        part: of the data set, as its folder is called; empty where it has no parts.
+        root: the parent of the class folders.
+        folders: their names, sorted, without those that contain no image.
+        counts: number of images in each.
+        part: name of the data set part's folder; empty without parts.
         unreadable: (name, reason) of folders that cannot be listed.
     """
 
@@ -32,7 +32,7 @@ class LabelledFolder:
     unreadable: list[tuple[str, str]]
 
     def names(self, limit: int | None = None) -> Iterator[tuple[str, Path]]:
-        """Yield name and path of each image: of a class after the other or, with a limit, of each class in turn."""
+        """Yield name and path of each image, class by class or, with a limit, of each class in turn."""
         classes = [self._of(folder) for folder in self.folders]
         if limit is None:
             return itertools.chain.from_iterable(classes)
@@ -65,5 +65,5 @@ def find(root: str) -> LabelledFolder:
 
 
 def folder_of(name: str) -> str:
-    """Return the folder of a class that an image lies in."""
+    """Return the class folder of an image."""
     return name.partition("/")[0]

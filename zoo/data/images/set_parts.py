@@ -1,4 +1,4 @@
-"""Tell the parts of a data set (training, validation, test) from classes, by the names and contents of folders."""
+"""Distinguish the parts of a data set (training, validation, test) from classes, by folder names and contents."""
 
 import os
 import re
@@ -23,17 +23,17 @@ WORDS = {
     "evaluation": "test",
     "holdout": "test",
 }
-# Words that say nothing next to these: training_set, test images.
+# Words without meaning next to these: training_set, test images.
 _FILLERS = "set|sets|dataset|data|images|image|imgs|img|pictures|photos|samples|folder|dir|split|part|new|final"
 _GLUED = re.compile(rf"({'|'.join(sorted(WORDS, key=len, reverse=True))})({_FILLERS})?")
-# Folders that systems lay next to those of the user.
+# Folders that operating systems create next to the user's.
 OF_SYSTEMS = ("__MACOSX", "@eaDir")
 _AMBIGUOUS = """{path} is ambiguous: the folders {folders} all contain the folders {inside}.
 They are either parts of one data set, or classes."""
 
 
 def part_of(name: str) -> tuple[str, str] | None:
-    """Return the part that a folder's name stands for and the rest of the name, or None.
+    """Return the part that a folder name stands for and the rest of the name, or None.
 
     ``seg_train`` is ``("train", "seg")``, ``Testing`` and ``test1`` are ``("test", "")``.
     """
@@ -48,13 +48,11 @@ def part_of(name: str) -> tuple[str, str] | None:
 def find(path: Path, folders: list[str], inside: dict[str, list[str]]) -> dict[str, str]:
     """Return the parts of a data set in a folder: part -> name of its folder; empty if the folders are classes.
 
-    A name such as ``train`` or ``test`` is a part if two parts are there, or nothing but parts. Longer names
-    (``training_set``, ``seg_train``) count only if the folder for training contains folders of images.
+    A name such as ``train`` or ``test`` is a part if there are two parts, or only parts. Longer names
+    (``training_set``, ``seg_train``) count only if the training folder contains folders of images.
 
     Args:
-        path: the folder.
-        folders: names of the folders in it.
-        inside: for each of them, the names of the folders with images in it.
+        inside: for each folder name, the names of its folders with images.
     """
     named = {name: recognized for name in folders if (recognized := part_of(name))}
     for rest in sorted({rest for _, rest in named.values()}):
@@ -72,7 +70,7 @@ def find(path: Path, folders: list[str], inside: dict[str, list[str]]) -> dict[s
 
 
 def _chosen(path: Path, group: dict[str, str], others: list[str]) -> dict[str, str]:
-    """Return the folder of each part; refuse folders of images next to them, and two folders of one part."""
+    """Return the folder of each part; reject folders of images next to them, and two folders of one part."""
     full = [name for name in others if next(decode.iter_images(path / name), None)]
     if full:
         raise ZooError(
@@ -93,7 +91,7 @@ def _chosen(path: Path, group: dict[str, str], others: list[str]) -> dict[str, s
 
 
 def refuse_ambiguous(path: Path, folders: list[str], inside: dict[str, list[str]]) -> None:
-    """Refuse folders that may be either classes or parts of a data set, and name both readings."""
+    """Raise an error for folders that may be classes or parts of a data set, and describe both readings."""
     loose = [name for name in folders if WORDS.get(name.lower(), "train") != "train" and not inside[name]]
     classes = [name for name in folders if name not in loose]
     if loose and len(classes) > 1 and next(decode.iter_images(path / loose[0]), None):
@@ -113,7 +111,7 @@ def refuse_ambiguous(path: Path, folders: list[str], inside: dict[str, list[str]
 
 
 def wrapped(path: Path, depth: int = 4) -> Path | None:
-    """Return the one folder further down that contains several folders of images; None if there is none."""
+    """Return the only folder below that contains several folders of images, or None."""
     for _ in range(depth):
         full = folders_of_images(path)
         if len(full) != 1:
@@ -123,15 +121,15 @@ def wrapped(path: Path, depth: int = 4) -> Path | None:
 
 
 def folders_of_images(path: Path) -> list[str]:
-    """List the folders in a folder that have images in them; empty if it cannot be listed."""
+    """List the folders in a folder that contain images; empty if it cannot be listed."""
     try:
         return [name for name in subfolders(path) if next(decode.iter_images(path / name), None)]
-    except OSError:  # reported where its images are listed
+    except OSError:  # reported when its images are listed
         return []
 
 
 def subfolders(path: Path) -> list[str]:
-    """List the folders in a folder that are neither hidden nor a system's."""
+    """List the folders in a folder that are not hidden or of the system."""
     with os.scandir(path) as entries:
         names = sorted(entry.name for entry in entries if entry.is_dir())
     return [name for name in names if not name.startswith(".") and name not in OF_SYSTEMS]

@@ -1,4 +1,4 @@
-"""Say what a file is that is no picture of a known kind, and how to make pictures of it."""
+"""Identify files that are not images of a known kind, and explain how to convert them."""
 
 import re
 import shlex
@@ -11,7 +11,7 @@ _VIDEOS = (b"\x1aE\xdf\xa3", b"\0\0\x01\xba", b"\0\0\x01\xb3", b"FLV", b"OggS", 
 _DOCUMENTS = {b"%PDF": "a PDF document", b"%!PS": "a PostScript document", b"<svg": "an SVG drawing", b"<?xml": "XML"}
 
 
-# What people write for a camera, or for a stream of images.
+# What users write for a camera, or for a stream of images.
 _CAMERA = re.compile(r"(camera|webcam)(:\d+)?|/dev/video\d+|\d|(rtsp|rtmp|udp)://.*", re.IGNORECASE)
 VIDEO_SUFFIXES = (
     ".mp4", ".m4v", ".mov", ".avi", ".mkv", ".webm", ".mpg", ".mpeg", ".ts", ".flv", ".ogv", ".wmv", ".3gp",
@@ -19,18 +19,18 @@ VIDEO_SUFFIXES = (
 
 
 def frames_of(name: str) -> str:
-    """Return the command that makes images of the frames of a video: one a second."""
+    """Return the command that extracts one frame per second from a video."""
     return f"mkdir frames && ffmpeg -i {shlex.quote(name)} -vf fps=1 frames/%05d.png"
 
 
 def moving(source: str) -> tuple[str, str] | None:
-    """Return what a source of moving images is, and how to make images of it; None for anything else.
+    """Return the kind of a source of moving images, and how to convert it to images; None for other sources.
 
     Args:
         source: as the user gave it: a path, or words such as ``camera``.
     """
     path = Path(source)
-    if re.match("https?://", source):  # is told to be an address
+    if re.match("https?://", source):  # reported as an address
         return None
     if path.suffix.lower() in VIDEO_SUFFIXES or _is_video_file(path):
         return f"{source} is a video, and images are classified", f"Make images of its frames: {frames_of(source)}"
@@ -51,7 +51,7 @@ def _is_video_file(path: Path) -> bool:
 
 
 def describe(path: Path) -> str:
-    """Return why a file cannot be decoded, in words that follow its name."""
+    """Return why a file cannot be decoded, to follow its name."""
     with path.open("rb") as stream:
         head = stream.read(189)
     name = shlex.quote(path.name)

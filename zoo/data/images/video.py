@@ -1,7 +1,7 @@
-"""Read and write videos through ffmpeg, a program that the user installs.
+"""Read and write videos through ffmpeg, which the user installs.
 
-Frames pass as PPM images through pipes, one at a time. ffmpeg decodes files of strangers: the demuxer is chosen here
-by the first bytes of the file, so that a playlist called film.mp4 cannot make it read other files or the network.
+Frames pass as PPM images through pipes, one at a time. Because files come from third parties, the demuxer is chosen
+here by the first bytes: a playlist named film.mp4 cannot make ffmpeg read other files or the network.
 """
 
 import contextlib
@@ -26,11 +26,11 @@ if TYPE_CHECKING:
 
     Bytes = NDArray[np.uint8]
 
-# Suffix -> what ffmpeg calls the format.
+# Suffix -> ffmpeg's name of the format.
 FORMATS = {
     ".mp4": "mp4", ".m4v": "mp4", ".mov": "mov", ".mkv": "matroska", ".webm": "webm", ".avi": "avi",
 }  # fmt: skip
-# Demuxer -> where its files have which bytes.
+# Demuxer -> position and value of the identifying bytes.
 DEMUXERS = {"mov": (4, b"ftyp"), "matroska": (0, b"\x1a\x45\xdf\xa3"), "avi": (8, b"AVI ")}
 PROBE_S = 60.0
 INSTALL = (
@@ -38,7 +38,7 @@ INSTALL = (
 )
 _QUIET = ["-nostdin", "-hide_banner", "-loglevel", "error"]
 _LOCAL = ["-protocol_whitelist", "file"]
-# Sides must be even for the usual encoders; colors as high definition has them, and marked as such.
+# Most encoders need even sides; colors use and declare the matrix of HD video.
 _FILTERS = "pad=ceil(iw/2)*2:ceil(ih/2)*2,scale=out_color_matrix=bt709:out_range=tv"
 _COLORS = ["-colorspace", "bt709", "-color_primaries", "bt709", "-color_trc", "bt709"]
 
@@ -48,9 +48,8 @@ class Video:
     """A video file.
 
     Attributes:
-        path: of the file.
         demuxer: ffmpeg's name of its format.
-        rate: frames a second, as a fraction such as ``30000/1001``.
+        rate: frames per second, as a fraction such as ``30000/1001``.
         count: of frames, if known.
     """
 
@@ -66,12 +65,12 @@ class Video:
 
 
 def describes(path: Path) -> bool:
-    """Return whether a file is a video, by its name."""
+    """Return True if a file name is that of a video."""
     return path.suffix.lower() in FORMATS
 
 
 def opened(path: Path) -> Video:
-    """Ask ffprobe what a video is."""
+    """Read the properties of a video with ffprobe."""
     probe, demuxer = _tool("ffprobe"), _demuxer(path)
     fields = "stream=avg_frame_rate,r_frame_rate,nb_frames,width,height"
     words = ["-loglevel", "error", "-select_streams", "v:0", "-show_entries", fields, "-of", "json"]
@@ -115,7 +114,7 @@ def frames(video: Video) -> "Iterator[Bytes]":
     Raises:
         UnreadableError: it is damaged before its first frame.
     """
-    # Without a format of pixels ffmpeg writes films of 10 bits as pictures of 16.
+    # Without a pixel format, ffmpeg writes 10-bit films as 16-bit images.
     words = [*video.source, "-map", "0:v:0", "-r", video.rate, "-pix_fmt", "rgb24"]
     words += ["-f", "image2pipe", "-c:v", "ppm", "-"]
     with tempfile.TemporaryFile() as said:
@@ -143,7 +142,7 @@ def frames(video: Video) -> "Iterator[Bytes]":
 
 
 def _ppm(stream: IO[bytes]) -> "Bytes | None":
-    """Read one picture as ffmpeg writes it, ``P6``, sizes and 255 in a line each; None after the last."""
+    """Read one PPM image from ffmpeg (``P6``, sizes, and 255, on a line each), or None after the last."""
     import numpy as np
 
     if stream.readline() != b"P6\n":
@@ -156,17 +155,17 @@ def _ppm(stream: IO[bytes]) -> "Bytes | None":
 
 
 class Writer:
-    """Writes a video frame by frame, with the sound of another; a name appears when it is whole.
+    """Writes a video frame by frame; the file appears when it is complete.
 
     Args:
-        path: where to; the suffix names the format.
-        source: whose sound and rate it gets.
+        path: the suffix selects the format.
+        source: the video that provides sound and rate.
     """
 
     def __init__(self, path: Path, source: Video) -> None:
         self._path, self._stack = path, contextlib.ExitStack()
         part = self._stack.enter_context(atomic_file(path, parents=True))
-        self._said = self._stack.enter_context(tempfile.TemporaryFile())  # noqa: SIM115  (the stack closes it)
+        self._said = self._stack.enter_context(tempfile.TemporaryFile())  # noqa: SIM115  (closed by the stack)
         kind = FORMATS[path.suffix.lower()]
         sound = ["-c:a", "copy"] if FORMATS[source.path.suffix.lower()] == kind else []
         words = ["-y", "-f", "image2pipe", "-c:v", "ppm", "-framerate", source.rate, "-i", "pipe:0"]
@@ -178,7 +177,6 @@ class Writer:
         )
 
     def add(self, frame: "Bytes") -> None:
-        """Write the next frame."""
         assert self._process.stdin is not None  # noqa: S101  (a pipe)
         rows, columns = frame.shape[:2]
         try:
@@ -210,7 +208,7 @@ class Writer:
 
 
 def check_target(path: Path) -> None:
-    """Refuse a name that ends in no format for videos."""
+    """Raise an error for a name without a video suffix."""
     if path.suffix.lower() not in FORMATS:
         raise ZooError(f"Videos cannot be written to {path.name!r}", f"End the name in {', '.join(FORMATS)}.")
 

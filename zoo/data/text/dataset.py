@@ -1,4 +1,4 @@
-"""Prepare texts once: token arrays in the cache that the worker maps into memory, and the vocabulary beside them.
+"""Prepare texts once: token arrays in the cache that the worker maps into memory, and their vocabulary.
 
 A prepared folder is named by the content of its source and by every setting that it depends on.
 """
@@ -24,30 +24,30 @@ if TYPE_CHECKING:
 
     Arrays = dict[str, NDArray[Any]]
 
-# Part of the name of every prepared folder: raise it when what is made from the same sources changes.
+# Part of the name of every prepared folder: increase it when the result from the same sources changes.
 CACHE_VERSION = 3
 VOCABULARY = "vocabulary.json"
 ABOUT = "about.json"
 TEXTS = "texts.bin"
 TOKENS = "tokens.npy"
-# Texts are assigned to folds in the order of this seed, whatever the seed of a run.
+# Folds are assigned with this seed, whatever the seed of a run.
 FOLD_SEED = 1
-# Tokens of one long text that are read after each epoch, unless the settings say how many.
+# Default limit of validation tokens of one long text after each epoch.
 MOST_VALIDATED = 1_000_000
 
 
 @dataclasses.dataclass(frozen=True)
 class TextInfo:
-    """Facts about prepared texts, kept as ``about.json`` in their folder.
+    """Facts about prepared texts, stored as ``about.json`` in their folder.
 
     Attributes:
         class_names: by label; empty for one text without labels.
-        blank: how many texts without any word were left out.
-        has_test_split: whether the source says which texts to test on.
-        unknown: share of the tokens that the vocabulary lacks.
-        skipped: where each text stood that was left out for another reason, and the reason.
+        blank: number of skipped texts without any word.
+        has_test_split: whether the source defines the test texts.
+        unknown: share of tokens missing in the vocabulary.
+        skipped: (position, reason) of other skipped texts.
         notes: how the source was read, one sentence each.
-        dialect: delimiter, quoting and title of the texts of a table; empty of other sources.
+        dialect: of a table: delimiter, quoting and title of the text column; empty for other sources.
     """
 
     class_names: list[str]
@@ -64,14 +64,11 @@ class TextDataset:
     """Prepared texts.
 
     Attributes:
-        folder: holds ``tokens.npy``, all texts one after the other, and, of labelled texts, ``offsets.npy``, where
-            each begins (one more than texts), ``labels.npy``, ``test.npy``, true for those to test on,
-            ``same.npy``, a number that texts of the same words share, and the texts themselves in ``texts.bin``,
-            UTF-8, with ``places.npy``, where each begins.
-        name: of the data set.
-        sha256: one checksum over the sources.
-        source: what was read, as the user gave it.
-        info: facts about them.
+        folder: contains ``tokens.npy``, all texts in sequence. For labeled texts also ``offsets.npy``, the start of
+            each (one more than texts), ``labels.npy``, ``test.npy``, True for test texts, ``same.npy``, a number that
+            texts of the same words share, ``texts.bin``, the texts in UTF-8, and ``places.npy``, the start of each.
+        sha256: checksum over all sources.
+        source: in the user's words.
         tokenizer: the vocabulary.
     """
 
@@ -85,7 +82,7 @@ class TextDataset:
 
 @dataclasses.dataclass(frozen=True)
 class _Content:
-    """What a prepared folder holds, beside the tokens of one long text, which are written as they are found."""
+    """The content of a prepared folder, except the tokens of one long text, which are written as they are read."""
 
     arrays: "Arrays"
     info: TextInfo
@@ -94,11 +91,10 @@ class _Content:
 
 
 def prepare(row: TextData, vocabulary: tokenization.Tokenizer | None = None) -> TextDataset:
-    """Prepare the texts that the settings name, unless they are in the cache.
+    """Prepare the texts that the settings name, unless they are cached.
 
     Args:
-        row: the settings.
-        vocabulary: to cut them by; None learns one from them.
+        vocabulary: for tokenization; None learns one.
     """
     if isinstance(row, LabelledData):
         source = sources.source_of(row)
@@ -129,7 +125,7 @@ def _cached(
     return TextDataset(folder, row.name, sha256, source, info, tokenization.load(folder / VOCABULARY))
 
 
-# Settings that choose among prepared texts and leave them as they are.
+# Settings that select among prepared texts without changing them.
 _LATER = ("train_limit", "test_limit", "validation")
 
 
@@ -153,7 +149,7 @@ def _write(folder: Path, build: Callable[[Path], _Content]) -> None:
 def _labelled(
     row: LabelledData, source: labelled_texts.LabelledTexts, vocabulary: tokenization.Tokenizer | None
 ) -> _Content:
-    """Tokenize labelled texts by a vocabulary, or by one learnt from those that are not tested on."""
+    """Tokenize labeled texts with a vocabulary, or with one learned from the non-test texts."""
     import numpy as np
 
     labels = np.array(source.labels, np.int64)
@@ -182,7 +178,7 @@ def _offsets(parts: Sequence[Sized]) -> "NDArray[np.int64]":
 
 
 def _same(texts: list[str]) -> "NDArray[np.int64]":
-    """Number texts so that those share a number that differ in capitals and blanks at most."""
+    """Number texts, with the same number for texts that differ only in case and white space."""
     import numpy as np
 
     numbers: dict[str, int] = {}
@@ -200,7 +196,7 @@ def _one_text(row: TextData, path: Path, vocabulary: tokenization.Tokenizer | No
 
 
 def _write_tokens(path: Path, tokenizer: tokenization.Tokenizer, texts: Iterable[str]) -> float:
-    """Write the tokens of a text that comes in pieces, and return the share that is unknown."""
+    """Write the tokens of a text that comes in pieces, and return the share of unknown ones."""
     import numpy as np
 
     kind, unknown, count = np.dtype(_dtype(tokenizer)), 0, 0
@@ -216,7 +212,7 @@ def _write_tokens(path: Path, tokenizer: tokenization.Tokenizer, texts: Iterable
 
 
 def _write_header(file: BinaryIO, kind: "np.dtype[Any]", count: int) -> None:
-    """Write the beginning of a .npy file of so many numbers; it is as long for any count, numpy leaves room."""
+    """Write the header of a .npy file; its length does not depend on the count, because numpy leaves room."""
     import numpy as np
 
     about = {"descr": np.lib.format.dtype_to_descr(kind), "fortran_order": False, "shape": (count,)}
@@ -236,7 +232,7 @@ def _dtype(tokenizer: tokenization.Tokenizer) -> Any:
 
 
 def folds(labels: "NDArray[np.int64]", count: int, class_names: list[str]) -> "NDArray[np.int64]":
-    """Assign each text to a fold: each class in turn, in an order that is always the same."""
+    """Assign each text to a fold: each class in turn, in a fixed order."""
     import numpy as np
 
     order = np.random.Generator(np.random.PCG64(FOLD_SEED)).permutation(len(labels))
@@ -253,7 +249,7 @@ def folds(labels: "NDArray[np.int64]", count: int, class_names: list[str]) -> "N
 
 
 def split_texts(prepared: TextDataset, row: LabelledData, seed: int) -> dict[str, "NDArray[np.int64]"]:
-    """Return the numbers of the texts to train with, to choose the best epoch by, and to test on."""
+    """Return the indices of the texts for training, validation and test."""
     import numpy as np
 
     test = np.load(prepared.folder / "test.npy")
@@ -262,13 +258,13 @@ def split_texts(prepared: TextDataset, row: LabelledData, seed: int) -> dict[str
     validating = round(len(known) * row.validation)
     if validating >= len(known):
         raise ZooError(f"None of {len(known)} texts is left to train with", "Lower data.validation.")
-    # The limit takes texts of all classes, though sources list one class after the other.
+    # Shuffled first, because sources list one class after the other and the limit must include all.
     tested = np.sort(mixed[test[mixed]][: row.test_limit])
     return {"train": np.sort(known[validating:]), "validation": np.sort(known[:validating]), "test": tested}
 
 
 def duplicates(prepared: TextDataset, parts: "dict[str, NDArray[np.int64]]") -> "NDArray[np.bool_]":
-    """Tell which texts to test on are among those that are trained with or that choose the epoch, too."""
+    """Return which test texts also occur in the training or validation part."""
     import numpy as np
 
     same = np.load(prepared.folder / "same.npy")
@@ -276,7 +272,7 @@ def duplicates(prepared: TextDataset, parts: "dict[str, NDArray[np.int64]]") -> 
 
 
 def texts_of(prepared: TextDataset, chosen: "NDArray[np.int64]") -> list[str]:
-    """Read some of the texts as they stood in the source."""
+    """Read some of the texts as in the source."""
     import numpy as np
 
     places = np.load(prepared.folder / "places.npy")
@@ -290,9 +286,9 @@ def _read_text(source: BinaryIO, begin: int, end: int) -> str:
 
 
 def split_tokens(prepared: TextDataset, row: LanguageData) -> dict[str, list[int]]:
-    """Return where in one long text the parts to train with and to validate by begin and end.
+    """Return begin and end of the training and validation parts of one long text.
 
-    After each epoch all of the second part is read: unless the settings say how much, a million tokens at most.
+    All of the validation part is read after each epoch: a million tokens at most, unless set.
     """
     import numpy as np
 

@@ -1,4 +1,4 @@
-"""Tell how a table is written: what separates its columns, and what a quote means."""
+"""Detect the dialect of a table: its delimiter, and the meaning of quotes."""
 
 import csv
 import dataclasses
@@ -26,14 +26,15 @@ _WORDS = {
     "space": "the first blank of a line",
 }
 _SAMPLE = 1 << 20
-# A delimiter gives so many rows or more the same number of columns.
+# A delimiter gives at least this share of rows the same number of columns.
 _REGULAR = 0.5
-# Quotes mark nothing only where nearly every row is regular without them: a text in quotes may hold delimiters.
+# Quotes are plain text only if this share of rows is regular without them, because quoted text may contain
+# delimiters.
 _NEARLY_ALL = 0.98
 
 
 class Record(NamedTuple):
-    """One row: its first and last line, its cells, and what is wrong with it, or nothing."""
+    """One row: its first and last line, its cells, and its problem, or an empty text."""
 
     line: int
     end: int
@@ -43,13 +44,13 @@ class Record(NamedTuple):
 
 @dataclasses.dataclass(frozen=True)
 class Dialect:
-    """How a table is written, by the names that settings have; a delimiter may be any other sign, too."""
+    """The dialect of a table, in the words of settings; a delimiter may also be any other character."""
 
     delimiter: str
     quoting: str
 
     def records(self, text: str) -> Iterator[Record]:
-        """Yield the rows of a table, those without any text left out."""
+        """Yield the non-empty rows of a table."""
         return self._by_blank(text) if self.delimiter == "space" else self._by_csv(text)
 
     def first(self, text: str) -> list[str]:
@@ -57,7 +58,7 @@ class Dialect:
         return next((record.cells for record in self.records(text) if not record.problem), [])
 
     def words(self, text: str) -> str:
-        """Say how a table is written."""
+        """Describe the dialect."""
         quoted = '"' in text and self.delimiter != "space"
         return f"separated by {_WORDS.get(self.delimiter, repr(self.delimiter))}" + (
             f", {_WORDS[self.quoting]}" if quoted else ""
@@ -87,11 +88,11 @@ class Dialect:
 
 @dataclasses.dataclass
 class Shape:
-    """How regular a table is in one dialect.
+    """The regularity of a table in one dialect.
 
     Attributes:
-        widths: how many rows have so many columns.
-        damaged: lines of rows that cannot be read.
+        widths: number of rows by number of columns.
+        damaged: lines of unreadable rows.
         joined: rows of several lines.
     """
 
@@ -101,7 +102,7 @@ class Shape:
 
     @property
     def width(self) -> int:
-        """Return the number of columns that most rows have."""
+        """Return the most frequent number of columns."""
         return max(self.widths, key=lambda width: (self.widths[width], width), default=0)
 
     @property
@@ -123,18 +124,17 @@ def shape_of(dialect: Dialect, text: str) -> Shape:
 
 
 def detect_delimiter(text: str, names: list[str], label: str, likely: str) -> str | None:
-    """Return the delimiter that gives all rows the same columns, those that are asked for among them.
+    """Return the delimiter that gives all rows the same columns, including the requested ones.
 
-    Of several that do, it is the one with the fewest and shortest labels.
+    Among several, the one with the fewest and shortest labels wins.
 
     Args:
-        text: of the table.
-        names: names or numbers of the columns that are asked for.
-        label: name or number of the column of labels.
-        likely: what the name of the file suggests; it wins where nothing else tells them apart.
+        names: names or numbers of the requested columns.
+        label: name or number of the label column.
+        likely: suggested by the file name; wins a tie.
 
     Returns:
-        None where no delimiter would do.
+        None if no delimiter fits.
     """
     sample = text[: text.rfind("\n", 0, _SAMPLE) + 1] if len(text) > _SAMPLE else text
     ranked = {}
@@ -146,7 +146,7 @@ def detect_delimiter(text: str, names: list[str], label: str, likely: str) -> st
 
 
 def _rank(text: str, delimiter: str, names: list[str], label: str) -> tuple[bool, bool, float, int, int] | None:
-    """Say how well a delimiter fits, the better the greater; None where it does not."""
+    """Return a sort key for how well a delimiter fits, or None if it does not."""
     tried = [Dialect(delimiter, each) for each in (("none",) if delimiter == "space" else _QUOTING)]
     shapes = {each: shape_of(each, text) for each in tried}
     best = max(shapes, key=lambda each: shapes[each].share)
@@ -158,14 +158,14 @@ def _rank(text: str, delimiter: str, names: list[str], label: str) -> tuple[bool
     place = header.index(label) if label in header else int(label) if label.isdecimal() else 0
     labels = [record.cells[place] for record in best.records(text) if len(record.cells) > place]
     kinds = len(set(labels))
-    # Any line has a first blank: it tells labels only where they come again.
+    # Any line has a first blank: it separates labels only if they recur.
     if delimiter == "space" and (needed > 2 or place or shapes[best].share < 1 or 2 * kinds > len(labels)):
         return None
     return named, kinds > 1, round(shapes[best].share, 2), -kinds, -sum(map(len, labels))
 
 
 def detect_quoting(text: str, delimiter: str) -> tuple[str, Shape]:
-    """Tell what quotes mean, and the shape that the table then has: ``double`` unless another is far more regular."""
+    """Return the meaning of quotes, and the table's shape with it: ``double`` unless another is far more regular."""
     quoted = shape_of(Dialect(delimiter, "double"), text)
     if '"' not in text or delimiter == "space" or (quoted.share == 1 and not quoted.joined):
         return "double", quoted
@@ -174,7 +174,7 @@ def detect_quoting(text: str, delimiter: str) -> tuple[str, Shape]:
         escaped = shape_of(Dialect(delimiter, "backslash"), text)
         if escaped.share > quoted.share and escaped.share >= plain.share:
             return "backslash", escaped
-    # Where every line is a whole row by itself, a quote that would join several was never meant to.
+    # If every line is a complete row, a quote that would join several lines is plain text.
     joins = plain.share == 1 and plain.widths.total() > quoted.widths.total()
     if plain.share >= _NEARLY_ALL and (joins or plain.share > quoted.share):
         return "none", plain

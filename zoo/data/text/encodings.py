@@ -1,4 +1,4 @@
-"""Tell the encoding of a text: by its byte-order mark, else UTF-8 where it is that, else what Windows wrote."""
+"""Detect the encoding of a text: by its byte-order mark, UTF-8 if valid, else a Windows encoding."""
 
 import codecs
 import re
@@ -17,12 +17,12 @@ _LETTERS = bytes(range(0x41, 0x5B)) + bytes(range(0x61, 0x7B))
 _UTF8_SIGN = re.compile(rb"[\xc2-\xdf][\x80-\xbf]|[\xe0-\xef][\x80-\xbf]{2}|[\xf0-\xf4][\x80-\xbf]{3}")
 _UNUSED_IN_CP1252 = re.compile(rb"[\x81\x8d\x8f\x90\x9d]")
 _SAMPLE = 1 << 16
-# Of the letters of a text in a Western language, so many have an accent at most.
+# Largest share of accented letters in a text in a Western language.
 _MOST_ACCENTS = 0.5
 
 
 def detect(content: bytes) -> str:
-    """Return the encoding of a text; ``utf-8`` also for what is in none that can be told, which it then refuses."""
+    """Return the encoding of a text; also ``utf-8``, which then fails, if it cannot be detected."""
     for mark, name in _MARKS:
         if content.startswith(mark):
             return name
@@ -36,7 +36,7 @@ def detect(content: bytes) -> str:
 
 
 def _unmarked_utf16(sample: bytes) -> str:
-    """Tell by the zeros, which are every other byte of Western letters in UTF-16."""
+    """Detect UTF-16 by its zeros, which are every other byte of Western letters."""
     even, odd = sample[::2].count(0), sample[1::2].count(0)
     if max(even, odd) * 4 < len(sample) or min(even, odd) * 20 > max(even, odd):
         return "utf-8"
@@ -44,7 +44,7 @@ def _unmarked_utf16(sample: bytes) -> str:
 
 
 def _of_one_byte(content: bytes) -> str:
-    """Tell a Western text from a damaged one in UTF-8, and from one in another script."""
+    """Distinguish a Western text from damaged UTF-8, and from another script."""
     high = _count(content, _HIGH)
     in_signs = len(content) - len(_UTF8_SIGN.sub(b"", content))
     foreign = high > _MOST_ACCENTS * (high + _count(content, _LETTERS))

@@ -1,6 +1,6 @@
-"""Read text files and archives of them: strict about encoding, and about what an archive may hold.
+"""Read text files and archives of them, with strict checks of encoding and archive members.
 
-Nothing is ever unpacked to the disk: members of an archive are read in memory, one by one.
+Nothing is unpacked to the disk: archive members are read in memory, one by one.
 """
 
 import gzip
@@ -22,30 +22,19 @@ _DAMAGE = (tarfile.TarError, lzma.LZMAError, gzip.BadGzipFile, zlib.error, EOFEr
 
 
 def data_root(root: str | None, expected: str) -> Path:
-    """Return the path that ``data.root`` names.
-
-    Args:
-        root: as the user gave it.
-        expected: what is wanted there, for the message.
-    """
+    """Return the path that ``data.root`` names; ``expected`` describes it for the error."""
     if not root:
         raise ZooError("data.root is missing", f"Give data.root=PATH: {expected}.")
     return existing_input(root, f"Name {expected}.")
 
 
 def decode(content: bytes, encoding: str, name: str) -> str:
-    """Decode the text of a file; a byte-order mark is left out.
-
-    Args:
-        content: all of its bytes.
-        encoding: such as ``utf-8``; ``auto`` detects it.
-        name: of the file, for the message.
-    """
+    """Decode the text of a file, without a byte-order mark; ``auto`` detects the encoding."""
     return decode_and_tell(content, encoding, name)[0]
 
 
 def decode_and_tell(content: bytes, encoding: str, name: str) -> tuple[str, str]:
-    """As :func:`decode`, with the encoding that it was read in."""
+    """Do the same as :func:`decode`; also return the encoding."""
     chosen = encodings.detect(content) if encoding == encodings.AUTO else encoding
     try:
         text = content.decode("utf-8-sig" if chosen.lower() in ("utf-8", "utf8") else chosen)
@@ -78,12 +67,12 @@ def _undecodable(content: bytes, error: UnicodeDecodeError, name: str) -> ZooErr
 
 
 def read(path: Path, encoding: str) -> str:
-    """Read the text of one file; one whose name ends in ``.gz`` is unpacked in memory."""
+    """Read the text of one file; names ending in ``.gz`` are unpacked in memory."""
     return read_and_tell(path, encoding)[0]
 
 
 def read_and_tell(path: Path, encoding: str) -> tuple[str, str]:
-    """As :func:`read`, with the encoding that it was read in."""
+    """Do the same as :func:`read`; also return the encoding."""
     try:
         content = _unpacked(path) if path.suffix.lower() == PACKED else _whole(path)
     except _DAMAGE as error:
@@ -99,13 +88,13 @@ def _whole(path: Path) -> bytes:
 
 
 def require_size(path: Path) -> None:
-    """Refuse a file that is too large."""
+    """Raise an error for a file that is too large."""
     if path.stat().st_size > MOST_BYTES:
         raise ZooError(f"{path} has {path.stat().st_size:,} bytes", f"The most is {MOST_BYTES:,}: cut it.")
 
 
 def _unpacked(path: Path) -> bytes:
-    """Unpack piece by piece: a small file may unpack to more than memory holds."""
+    """Unpack in pieces, because a small file may unpack to more than the memory."""
     pieces, size = [], 0
     with gzip.open(path) as source:
         while piece := source.read(1 << 20):
@@ -117,7 +106,7 @@ def _unpacked(path: Path) -> bytes:
 
 
 def lines(text: str) -> list[str]:
-    """Cut a text at the ends of its lines, as any system writes them; the last line may lack its end."""
+    """Split a text at line ends of any system; the last line may lack its end."""
     if "\n" not in text:
         text = text.replace("\r", "\n")
     parts = [line.rstrip("\r") for line in text.split("\n")]
@@ -125,11 +114,10 @@ def lines(text: str) -> list[str]:
 
 
 def iter_folder(folder: Path, suffix: str) -> Iterator[tuple[tuple[str, ...], bytes]]:
-    """Yield (parts of the path, content) of the files below a folder, by name; follow links, leave out hidden ones.
+    """Yield (parts of the path, content) of the files below a folder, sorted; follow links, skip hidden files.
 
     Args:
-        folder: to look through.
-        suffix: in small letters, which files end in, in any letters.
+        suffix: in lower case, compared without case.
     """
 
     def failed(closed: Path, error: OSError) -> None:
@@ -143,7 +131,7 @@ def iter_folder(folder: Path, suffix: str) -> Iterator[tuple[tuple[str, ...], by
 
     for parts in sorted(tuple(name.split("/")) for name in files_below(folder, failed, twice)):
         path = folder.joinpath(*parts)
-        # What may not be looked at is told when it is read; pipes and devices have no end.
+        # Inaccessible files are reported when read; pipes and devices never end.
         if parts[-1].lower().endswith(suffix) and (os.path.isfile(path) or not os.path.exists(path)):
             try:
                 yield parts, path.read_bytes()
@@ -155,7 +143,7 @@ def iter_archive(archive: Path, suffix: str) -> Iterator[tuple[tuple[str, ...], 
     """Yield (parts of the path, content) of the files in a tar archive, plain or compressed, in its order."""
     total = 0
     try:
-        # Not as a stream ("r|*"): so read, an archive that was cut off would look like a shorter one.
+        # Not as a stream ("r|*"), in which a truncated archive looks like a shorter one.
         with tarfile.open(archive, "r:*") as opened:
             for member in opened:
                 parts = _checked(archive, member)
@@ -178,7 +166,7 @@ def _hidden(parts: tuple[str, ...]) -> bool:
 
 
 def _checked(archive: Path, member: tarfile.TarInfo) -> tuple[str, ...]:
-    """Parts of a member's path, once it is known to be harmless."""
+    """Return the parts of a member's path, after checking that it is harmless."""
     path = PurePosixPath(member.name)
     parts = tuple(part for part in path.parts if part != ".")
     defect = None

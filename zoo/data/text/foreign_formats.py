@@ -1,4 +1,4 @@
-"""Tell files that are no text tables by how they begin, and say how to make one of them."""
+"""Recognize files that are not text tables by their first bytes, and explain how to convert them."""
 
 import json
 from pathlib import Path
@@ -25,7 +25,7 @@ _BEGINNINGS = {
 
 
 def refuse(path: Path) -> None:
-    """Stop where a file begins like one of another format."""
+    """Raise an error if a file begins like another format."""
     try:
         with path.open("rb") as source:
             beginning = source.read(16)
@@ -35,14 +35,14 @@ def refuse(path: Path) -> None:
 
 
 def refuse_content(content: bytes, name: str, wanted: str) -> None:
-    """Stop where content begins like that of another format."""
+    """Raise an error if content begins like another format."""
     for mark, (kind, remedy) in _BEGINNINGS.items():
         if content.startswith(mark):
             raise ZooError(f"{name} is {kind}, not {wanted}", remedy)
 
 
 def refuse_markup(path: Path, text: str) -> None:
-    """Stop where a text is JSON, JSON a line, XML or HTML."""
+    """Raise an error if a text is JSON, JSON lines, XML or HTML."""
     start = text[: 1 << 16].lstrip()
     if start[:5].lower() in ("<?xml", "<!doc", "<html"):
         raise ZooError(f"{path} is XML or HTML, not a table", "Write its texts and labels into a CSV file.")

@@ -1,4 +1,4 @@
-"""Collect labelled texts from rows of any source: what is left out and what is joined is counted and said."""
+"""Collect labeled texts from rows of any source, and report what is skipped or merged."""
 
 import dataclasses
 from collections import Counter
@@ -12,25 +12,25 @@ from zoo.data.text import tokenization
 
 PARTS = ("train", "test")
 MOST_CLASSES = 1000
-# Of the rows of a source, so many may be left out; with more it is probably read in the wrong way.
+# Largest share of skipped rows; more suggests that the source is read in the wrong way.
 _MOST_SKIPPED = 0.1
-# One text: its part ("" where the source does not say), its class, the text, and where it stood.
+# One text: its part ("" if the source has none), its class, the text, and its position.
 Row = tuple[str, str, str, str]
 
 
 @dataclasses.dataclass
 class LabelledTexts:
-    """Labelled texts in the order of their source.
+    """Labeled texts in the order of their source.
 
     Attributes:
         texts: n texts, none of them blank.
-        labels: n numbers of classes.
-        parts: n times ``train`` or ``test``; None for all where the source has no such split.
+        labels: n class numbers.
+        parts: n times ``train`` or ``test``; None if the source has no such split.
         class_names: sorted.
-        blank: how many blank texts were left out.
-        skipped: where each text stood that was left out for another reason, and the reason.
+        blank: number of skipped blank texts.
+        skipped: (position, reason) of other skipped texts.
         notes: how the source was read, one sentence each.
-        dialect: delimiter, quoting and title of the texts of a table, the last of several; empty of other sources.
+        dialect: delimiter, quoting and title of the text column of the last table; empty for other sources.
     """
 
     texts: list[str]
@@ -45,7 +45,7 @@ class LabelledTexts:
 
 @dataclasses.dataclass
 class Remarks:
-    """What readers of sources say besides rows."""
+    """What readers of sources report in addition to rows."""
 
     skipped: list[tuple[str, str]] = dataclasses.field(default_factory=list)
     notes: list[str] = dataclasses.field(default_factory=list)
@@ -56,9 +56,7 @@ def collect(row: LabelledData, rows: Iterable[Row], remarks: Remarks) -> Labelle
     """Collect the texts of a source.
 
     Args:
-        row: the settings.
-        rows: of the source.
-        remarks: filled in by the readers of the source while rows are taken from it.
+        remarks: filled in by the readers of the source while rows are consumed.
     """
     kept, blank = [], 0
     wanted, labels = {key_of(name) for name in row.classes}, set()
@@ -95,7 +93,7 @@ def _labelled(rows: Iterable[Row], row: LabelledData, remarks: Remarks) -> Itera
 
 
 def _check_skipped(row: LabelledData, usable: int, skipped: list[tuple[str, str]]) -> None:
-    """Refuse a source with many rows that cannot be used, or with any where the user wants none."""
+    """Raise an error for a source with too many unusable rows, or with any in strict mode."""
     if not skipped or (not row.strict and len(skipped) <= _MOST_SKIPPED * (usable + len(skipped))):
         return
     where, reason = skipped[0]
@@ -111,12 +109,12 @@ def _check_skipped(row: LabelledData, usable: int, skipped: list[tuple[str, str]
 
 
 def key_of(name: str) -> str:
-    """Return what labels of one class have in common: neither capitals nor blanks tell them apart."""
+    """Normalize case and white space, so that equal keys mean one class."""
     return " ".join(name.split()).casefold()
 
 
 def _spellings(row: LabelledData, counts: Counter[str], remarks: Remarks) -> dict[str, str]:
-    """Return the name of the class for each label: labels that differ in capitals or blanks only are one class."""
+    """Return the class name of each label: labels that differ only in case or white space are one class."""
     by_key: dict[str, list[str]] = {}
     for name in sorted(counts, key=lambda name: (-counts[name], name)):
         by_key.setdefault(key_of(name), []).append(name)
@@ -133,7 +131,7 @@ def _spellings(row: LabelledData, counts: Counter[str], remarks: Remarks) -> dic
 
 
 def _check_wanted(row: LabelledData, labels: set[str]) -> None:
-    """Refuse classes of ``data.classes`` that no text has: without them the classifier would be another one."""
+    """Raise an error if ``data.classes`` names a class without texts, which would change the classifier."""
     keys = {key_of(name) for name in labels}
     missing = [name for name in row.classes if key_of(name) not in keys]
     if missing and labels:

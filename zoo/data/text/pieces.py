@@ -1,4 +1,4 @@
-"""Read a long text piece by piece, so that memory does not grow with it; no token goes over the end of a piece."""
+"""Read a long text in pieces, for constant memory use; no token crosses the end of a piece."""
 
 import codecs
 import functools
@@ -8,18 +8,18 @@ from pathlib import Path
 from zoo.core.files import storage_error
 from zoo.data.text import encodings, files
 
-# Bytes or characters of a piece, about.
+# Approximate bytes or characters of a piece.
 PIECE = 1 << 22
 _BLANKS = " \t\r\n"
-# Longer than any tag that `tokenization` leaves out.
+# Longer than any tag that `tokenization` removes.
 _TAG = 256
 
 
 def read_and_tell(path: Path, encoding: str) -> tuple[Callable[[], Iterator[str]], str]:
-    """As :func:`zoo.data.text.files.read_and_tell`, but a long file in UTF-8 is never whole in memory.
+    """Do the same as :func:`zoo.data.text.files.read_and_tell`, without loading all of a long UTF-8 file.
 
     Returns:
-        What reads the text, from its beginning each time it is called, and the encoding.
+        A function that reads the text from its beginning on each call, and the encoding.
     """
     named = encoding.lower() in (encodings.AUTO, "utf-8", "utf8")
     try:
@@ -29,7 +29,7 @@ def read_and_tell(path: Path, encoding: str) -> tuple[Callable[[], Iterator[str]
                 pass
             return functools.partial(_cut, functools.partial(_decoded, path)), "utf-8"
     except UnicodeError:
-        pass  # in another encoding, or no text: the whole of it tells
+        pass  # another encoding, or not a text: the whole content decides
     except OSError as error:
         raise storage_error("read", path, error) from error
     text, chosen = files.read_and_tell(path, encoding)
@@ -40,7 +40,7 @@ def _decoded(path: Path) -> Iterator[str]:
     """Decode a file in UTF-8.
 
     Raises:
-        UnicodeError: it is in another encoding, or holds a NUL byte.
+        UnicodeError: it has another encoding, or contains a NUL byte.
     """
     decoder, begins = codecs.getincrementaldecoder("utf-8-sig")("strict"), True
     with path.open("rb") as source:
@@ -54,7 +54,7 @@ def _decoded(path: Path) -> Iterator[str]:
 
 
 def _cut(read: Callable[[], Iterable[str]]) -> Iterator[str]:
-    """Cut a text, read as it comes, where no token goes on."""
+    """Cut a text, read in chunks, between tokens."""
     parts: list[str] = []
     size, wanted = 0, PIECE
     for part in read():
@@ -74,9 +74,9 @@ def _cut(read: Callable[[], Iterable[str]]) -> Iterator[str]:
 
 
 def _place(text: str, begin: int, end: int) -> int:
-    """Return the last place before ``end`` where blanks begin that hold the end of a line, else any; 0: nowhere.
+    """Return the start of the last blanks before ``end``, preferably with a line end, or 0.
 
-    BPE joins a blank to the word behind it, and tags, which tokens of words leave out, hold blanks but no line's end.
+    BPE joins a blank to the next word; tags, which word tokenization removes, contain blanks but no line end.
     """
     for sign in "\n ":
         last = end

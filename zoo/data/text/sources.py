@@ -1,4 +1,4 @@
-"""Read labelled texts from class folders, tables, and files of one text a line."""
+"""Read labeled texts from class folders, tables, and files with one text per line."""
 
 import dataclasses
 import hashlib
@@ -15,25 +15,25 @@ from zoo.data.text import labelled_texts, tables
 from zoo.data.text.labelled_texts import PARTS, LabelledTexts, Remarks, Row
 
 SUFFIX = ".txt"
-# Besides train and test some sets have a third part of one of these names.
+# Names of a third part that some sets have.
 _THIRD = ("dev", "val", "valid", "validation")
 
 
 @dataclasses.dataclass(frozen=True)
 class TextSource:
-    """One checksum over the files, known before they are parsed, and how to read them."""
+    """The checksum over the files, known before parsing, and a function that reads them."""
 
     sha256: str
     text: str
     read: Callable[[], LabelledTexts]
 
 
-# A part, a class, and a file of it; either may be "".
+# A part, a class, and its file; part and class may be "".
 File = tuple[str, str, Path]
 
 
 def source_of(row: LabelledData) -> TextSource:
-    """Return the source that the settings of ``data=text_folder``, ``text_table`` or ``text_lines`` name."""
+    """Return the source for the settings of ``data=text_folder``, ``text_table`` or ``text_lines``."""
     if row.name == "text_table":
         tables_of_parts, notes = _tables(row)
         return _files(row, tables_of_parts, _table_rows, notes)
@@ -55,7 +55,7 @@ def _folder(row: LabelledData) -> TextSource:
 
 
 def _files_below(root: Path) -> Iterable[tuple[tuple[str, ...], bytes]]:
-    """Yield the texts of a folder or an archive: files that end in .txt or, where none does, all files."""
+    """Yield the texts of a folder or an archive: files ending in .txt or, without any, all files."""
     below = text_files.iter_archive if root.is_file() else text_files.iter_folder
     one = next(iter(below(root, SUFFIX)), None)
     return below(root, SUFFIX if one else "")
@@ -67,7 +67,7 @@ def _collect_folder(row: LabelledData, root: Path) -> LabelledTexts:
 
 
 def _folder_rows(row: LabelledData, root: Path, remarks: Remarks) -> Iterable[Row]:
-    """``train/pos/1.txt`` or ``pos/1.txt``, with any folders above."""
+    """Yield rows from ``train/pos/1.txt`` or ``pos/1.txt``, below any folders."""
     count, others = 0, Counter[str]()
     wanted = {labelled_texts.key_of(name) for name in row.classes}
     for parts, content in _files_below(root):
@@ -101,7 +101,7 @@ def _files(row: LabelledData, files: list[File], rows: Callable[..., Iterable[Ro
 
 
 def _tables(row: LabelledData) -> tuple[list[File], list[str]]:
-    """Return the table that the settings name, or those of its parts in a folder; and what is left unread there."""
+    """Return the table that the settings name, or those of a folder's parts, and notes on unread files."""
     root = text_files.data_root(row.root, "a table, or a folder with train.csv and test.csv (or .tsv, .txt)")
     if not root.is_dir():
         return [("", "", root)], []
@@ -156,7 +156,7 @@ def _class_files(row: LabelledData) -> tuple[list[File], list[str]]:
 
 
 def _likely_class_files(root: Path) -> list[str]:
-    """List the files that end in .txt or, where none does, those that differ behind their first dot only."""
+    """List the files ending in .txt or, without any, those that differ only after their first dot."""
     names = sorted(path.name for path in root.iterdir() if path.is_file() and not path.name.startswith("."))
     texts = [name for name in names if name.endswith(SUFFIX)]
     stems = [stem for stem, count in Counter(name.partition(".")[0] for name in names).items() if count > 1]
@@ -164,7 +164,7 @@ def _likely_class_files(root: Path) -> list[str]:
 
 
 def class_labels(names: list[str]) -> list[str]:
-    """Return the parts between dots in which file names differ: ``x.pos`` and ``x.neg`` are pos and neg."""
+    """Return the dot-separated parts in which file names differ: ``x.pos`` and ``x.neg`` are pos and neg."""
     pieces = [name.split(".") for name in names]
     while all(len(each) > 1 for each in pieces) and len({each[0] for each in pieces}) == 1:
         pieces = [each[1:] for each in pieces]

@@ -1,4 +1,4 @@
-"""Read tables of texts as they are published, and say how they were read."""
+"""Read published tables of texts, and describe how they were read."""
 
 import dataclasses
 import itertools
@@ -17,21 +17,21 @@ SUFFIXES = (".csv", ".tsv")
 _BY_SUFFIX = {".csv": "comma", ".tsv": "tab", ".tab": "tab"}
 # Excel reads a delimiter from a line before the header.
 _EXCEL = re.compile(r"sep=([^\w\s\"]|\t)\r?\n")
-# Rows that are looked at to say which columns seem to be meant.
+# Number of rows that are inspected to suggest columns.
 _LOOKED_AT = 1000
-# A setting, and the name or number of the column that it names.
+# A setting, and the name or number of the column in it.
 Column = tuple[str, str]
 
 
 @dataclasses.dataclass(frozen=True)
 class Table:
-    """A table that is ready to be read.
+    """An opened table.
 
     Attributes:
-        dialect: delimiter and quoting, auto where nothing in the table told them, and what its header calls the first
-            of the columns asked for, nothing without a header.
-        words: how it is read.
-        rows: its rows without the header: line, the cells asked for, and what is wrong with the row, or nothing.
+        dialect: delimiter and quoting (auto if undetectable), and the header's title of the first requested column,
+            or an empty text without a header.
+        words: description of the dialect.
+        rows: line, requested cells, and problem (or an empty text) of each row, without the header.
     """
 
     dialect: list[str]
@@ -40,18 +40,17 @@ class Table:
 
 
 def suffix(path: Path) -> str:
-    """Return the suffix of a file in small letters, without that of packing."""
+    """Return the suffix of a file in lower case, without that of compression."""
     return Path(path.name.lower().removesuffix(files.PACKED)).suffix
 
 
 def open_table(path: Path, settings: LabelledData, columns: list[Column], title: str = "") -> Table:
-    """Open a table in any text file, or in one packed by gzip.
+    """Open a table in any text file, or in one compressed by gzip.
 
     Args:
-        path: the file.
-        settings: its encoding, delimiter, quoting and header, each told from the content where nothing is said.
-        columns: to read; that of the labels last.
-        title: what the header of another table of this kind calls the first column; a first row that says so is one.
+        settings: encoding, delimiter, quoting and header, each detected if not set.
+        columns: to read; the label column last.
+        title: title of the first column in another table of this kind, which identifies a header.
     """
     foreign_formats.refuse(path)
     text, encoding = files.read_and_tell(path, settings.encoding)
@@ -93,7 +92,7 @@ def _dialect(path: Path, text: str, settings: LabelledData, columns: list[Column
 def _places(
     path: Path, header: bool | None, columns: list[Column], some: list[list[str]]
 ) -> tuple[bool | None, list[int]]:
-    """Find the columns by their names in the header, or by their numbers; None where nothing says of a header."""
+    """Find the columns by name in the header, or by number; None if it is unknown whether there is a header."""
     names, first = [name for _, name in columns], [cell.strip() for cell in some[0]] if some else []
     numbered = all(name.isdecimal() for name in names)
     own_numbers = first[1:] == [str(number) for number in range(len(first))][1:]
@@ -140,7 +139,7 @@ def _suggestion(some: list[list[str]], columns: list[Column]) -> str:
 
 
 def _names_no_class(records: Iterable[Record], place: int) -> bool:
-    """Tell whether the first row is a header: its label is that of no other row, and others come again."""
+    """Return True if the first row is a header: its label is unique, and other labels recur."""
     labels = (record.cells[place].strip() for record in records if len(record.cells) > place)
     first, others = next(labels, ""), Counter[str]()
     for label in labels:
@@ -162,12 +161,12 @@ def _rows(
         if not record.problem:
             yield record.line, [] if problem else [cells[place] for place in places], problem
             continue
-        # A lost quote takes the rows after it along: each of them counts.
+        # A missing quote swallows the following rows: each of them counts.
         yield from ((line, [], record.problem) for line in range(record.line, record.end + 1))
 
 
 def _trimmed(cells: list[str], width: int) -> list[str]:
-    """Leave out empty cells at the end, as spreadsheets write them, down to a width."""
+    """Remove trailing empty cells, which spreadsheets write, down to a width."""
     if len(cells) <= width:
         return cells
     used = max((place for place, cell in enumerate(cells, 1) if cell.strip()), default=0)

@@ -1,6 +1,6 @@
-"""Turn texts into numbers and back: characters, words, or byte-level BPE; the door to Hugging Face's ``tokenizers``.
+"""Encode and decode texts as characters, words, or byte-level BPE; the only user of Hugging Face's ``tokenizers``.
 
-Number 0 is padding and 1 stands for what the vocabulary lacks. A vocabulary is one JSON file that goes with the run.
+Number 0 is padding and 1 is an unknown token. A vocabulary is one JSON file, stored with the run.
 """
 
 import dataclasses
@@ -19,25 +19,25 @@ if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
 
-# From so many characters on they are counted together.
+# Texts of at least this many characters are counted with numpy.
 _LONG = 1 << 16
 SPECIAL = ("<pad>", "<unknown>")
 UNKNOWN = 1
 FORMAT = 1
-# Words with their apostrophes, ends of lines, and every other sign by itself; a tag of HTML counts as a blank.
+# Words with their apostrophes, line ends, and every other character by itself; an HTML tag counts as a blank.
 _WORD = re.compile(r"\w+(?:['\u2019]\w+)*|\n|[^\w\s]")
 _TAG = re.compile(r"</?[A-Za-z][^<>\n]{0,200}>")
 
 
 @dataclasses.dataclass
 class Tokenizer:
-    """A vocabulary and how texts are cut into its tokens.
+    """A vocabulary and its way of tokenization.
 
     Attributes:
         kind: characters, words or bpe.
-        lowercase: letters are made small first.
-        tokens: text of each number; of BPE its tokens' bytes, each written as one character.
-        rules: of BPE: what ``tokenizers`` needs, as its own JSON.
+        lowercase: convert letters to lower case first.
+        tokens: text of each number; for BPE its bytes, each written as one character.
+        rules: for BPE, the JSON of ``tokenizers``.
     """
 
     kind: str
@@ -54,7 +54,6 @@ class Tokenizer:
         return len(self.tokens)
 
     def encode(self, text: str) -> list[int]:
-        """Encode a text as numbers of tokens."""
         if self.kind == "bpe":
             numbers: list[int] = self._bpe().encode(_plain(text, self.lowercase)).ids
             return numbers
@@ -62,7 +61,6 @@ class Tokenizer:
         return [lookup(token, UNKNOWN) for token in _cut(self.kind, text, self.lowercase)]
 
     def encode_all(self, texts: Sequence[str]) -> "list[NDArray[np.int32]]":
-        """Encode many texts."""
         import numpy as np
 
         if self.kind == "characters":
@@ -73,7 +71,7 @@ class Tokenizer:
         return [np.array(each.ids, np.int32) for each in encodings]
 
     def missing(self, text: str) -> list[str]:
-        """List the tokens of a text that the vocabulary lacks, each once; BPE lacks nothing."""
+        """List the unknown tokens of a text, each once; BPE has none."""
         if self.kind == "bpe":
             return []
         return list(dict.fromkeys(p for p in _cut(self.kind, text, self.lowercase) if p not in self._numbers))
@@ -114,7 +112,7 @@ class Tokenizer:
 
             try:
                 self._engine = Engine.from_str(self.rules)
-            except Exception as error:  # its errors are plain Exceptions
+            except Exception as error:  # tokenizers raises plain Exceptions
                 raise ZooError(f"The BPE rules cannot be used: {error}", "Train again.") from error
             if self._engine.get_vocab_size() != len(self.tokens):
                 raise ZooError("The BPE rules do not fit their tokens", "Give another run, or train again.")
@@ -141,20 +139,19 @@ def _cut(kind: str, text: str, lowercase: bool) -> Iterable[str]:
 
 
 def is_blank(kind: str, text: str) -> bool:
-    """Tell whether a text has no token to be read: white space, or for words tags of HTML alone."""
+    """Return True if a text has no tokens: only white space, or for words only HTML tags."""
     if kind == "words" and "<" in text:
         text = _TAG.sub(" ", text)
     return not text.strip()
 
 
 def learn(kind: str, texts: Iterable[str], size: int, lowercase: bool) -> Tokenizer:
-    """Learn a vocabulary: the most frequent tokens, those of equal frequency in their own order.
+    """Learn a vocabulary of the most frequent tokens, with ties in the order of the tokens.
 
     Args:
         kind: characters, words or bpe.
-        texts: what it is learnt from.
-        size: most numbers that it may have, the two special ones among them.
-        lowercase: make letters small first.
+        size: largest number of tokens, including the two special ones.
+        lowercase: convert letters to lower case first.
     """
     if kind not in TOKENIZERS:
         raise unknown("tokenizer", kind, list(TOKENIZERS))
@@ -171,7 +168,7 @@ def learn(kind: str, texts: Iterable[str], size: int, lowercase: bool) -> Tokeni
 
 
 def _characters(text: str) -> dict[str, int]:
-    """Count the characters of a long text, in a tenth of the time of a Counter."""
+    """Count the characters of a long text, ten times as fast as Counter."""
     import numpy as np
 
     counts = np.bincount(_code_points(text))
@@ -179,7 +176,10 @@ def _characters(text: str) -> dict[str, int]:
 
 
 def _learn_bpe(texts: Iterable[str], size: int, lowercase: bool) -> Tokenizer:
-    """Sennrich et al. 2016, https://arxiv.org/abs/1508.07909, on bytes as in GPT-2: no text has unknown tokens."""
+    """Learn BPE on bytes, so that no token is unknown (Sennrich et al. 2016, https://arxiv.org/abs/1508.07909).
+
+    Bytes are mapped to letters as in GPT-2.
+    """
     from tokenizers import Tokenizer as Engine
     from tokenizers import decoders, models, pre_tokenizers, trainers
 
@@ -203,14 +203,14 @@ def _learn_bpe(texts: Iterable[str], size: int, lowercase: bool) -> Tokenizer:
 
 
 def _byte_letters() -> dict[str, int]:
-    """Map the letters of byte-level BPE to bytes: itself where it is printable, else one from U+0100 on."""
+    """Map the letters of byte-level BPE to bytes: printable bytes to themselves, the rest from U+0100."""
     seen = [*range(0x21, 0x7F), *range(0xA1, 0xAD), *range(0xAE, 0x100)]
     rest = [number for number in range(256) if number not in seen]
     return {chr(n): n for n in seen} | {chr(256 + place): n for place, n in enumerate(rest)}
 
 
 def load(path: Path) -> Tokenizer:
-    """Read a vocabulary; the file may come from a stranger."""
+    """Read a vocabulary, which may come from a third party."""
     try:
         content = json.loads(path.read_text(encoding="utf-8"))
         kind, tokens, rules = content["kind"], content["pieces"], content["rules"]
