@@ -1,1 +1,1 @@
-"""Know the machine, choose backend and stack, build the environment."""
+"""Describe the machine, select backend and stack, build the environment."""

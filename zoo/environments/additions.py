@@ -1,4 +1,4 @@
-"""Lock the packages that a script needs beside a stack's own, whose versions stay as they are."""
+"""Lock the packages that a script needs in addition to a stack's own, whose versions are kept."""
 
 import hashlib
 import json
@@ -21,7 +21,7 @@ LONGEST_LABEL = 60
 
 
 def beyond(stack: Stack, platform: str, wanted: Sequence[Requirement]) -> list[Requirement]:
-    """Return the requirements that a stack does not meet by itself."""
+    """Return the requirements that a stack does not meet."""
     pins = _pins(stacks.lock_file(stack, platform)) if wanted else {}
     python = {"python_version": stack.python, "python_full_version": f"{stack.python}.0"}
     meant = [requirement for requirement in wanted if not requirement.marker or requirement.marker.evaluate(python)]
@@ -33,13 +33,13 @@ def beyond(stack: Stack, platform: str, wanted: Sequence[Requirement]) -> list[R
 
 
 def label(stack: Stack, added: Sequence[Requirement]) -> str:
-    """Return the name of a stack with packages beside its own, such as ``tf-2.21+pandas``."""
+    """Return the name of a stack with added packages, such as ``tf-2.21+pandas``."""
     names = sorted({normalize_name(requirement.name) for requirement in added})
     return "+".join([stack.name, *names])[:LONGEST_LABEL]
 
 
 def locked(stack: Stack, platform: str, added: Sequence[Requirement]) -> Path:
-    """Return the lock of a stack with further packages, resolved as of the stack's date where it is not there yet."""
+    """Return the lock of a stack with added packages, resolved as of the stack's date if it is missing."""
     own = stacks.lock_file(stack, platform)
     pins = _pins(own)
     wanted = sorted({str(requirement) for requirement in added})

@@ -1,4 +1,4 @@
-"""Read and check the rows of the backends, ``configs/backend/NAME.yaml``. The folder is the registry."""
+"""Read and check the backends, ``configs/backend/NAME.yaml``. The folder is the registry."""
 
 import dataclasses
 from collections.abc import Iterator
@@ -21,18 +21,17 @@ class Support:
     Attributes:
         os: ``macos``, ``linux``, ``windows`` or ``any``.
         arch: ``x86_64``, ``arm64`` or ``any``: of the machine, not of this Python.
-        device_kind: what computes there, ``cpu`` or ``gpu``; a run that meets another kind stops.
-        device: the name under which a stack lists this device for a platform; ``any``: it need not.
-        vendors: whose GPUs serve, best first; empty: no GPU is needed.
+        device_kind: ``cpu`` or ``gpu``; a run that gets another kind stops.
+        device: the stack's name of this device for a platform; ``any``: it need not have one.
+        vendors: of suitable GPUs, best first; empty: no GPU is needed.
         driver: the GPU must have a working driver (NVIDIA on Linux).
         minimum_os: oldest version, such as ``"12.3"``.
-        maximum_os: newest version; ``"10.13"`` takes in 10.13.6.
-        device_id: the device's id in the framework's own words, where it is sure beforehand.
-        auto_rank: place in the order of ``backend=auto``, over all backends, lowest first; none:
-            never by itself.
-        env: variables that the worker gets there.
-        caveats: pattern of a GPU's name -> what is reported of it there.
-        by_hand: stacks that have no lock there and can be installed by hand: stack name -> commands.
+        maximum_os: newest version; ``"10.13"`` includes 10.13.6.
+        device_id: the framework's id of the device, if certain in advance.
+        auto_rank: position in the order of ``backend=auto``, over all backends, lowest first; None: never automatic.
+        env: variables for the worker.
+        caveats: pattern of a GPU's name -> known problem.
+        by_hand: stack without a lock there -> commands to install it by hand.
     """
 
     os: str
@@ -90,13 +89,12 @@ class Backend:
     """One row of ``configs/backend``.
 
     Attributes:
-        device_kind: the best it can compute on anywhere, ``cpu`` or ``gpu``; ``serves`` says it for one machine.
+        device_kind: the best device on any machine, ``cpu`` or ``gpu``; ``serves`` has that of each machine.
         stacks: names, best first; one may belong to a later release.
-        needs: in a sentence, after "it needs".
-        known: of its devices.
-        trains: false where it can only predict.
-        runnable: false keeps a name on the list, with the ``reason`` why it does not run yet.
-        python: the user's own setting, empty in a row; so is ``device``.
+        needs: completes "it needs".
+        trains: False if it can only predict.
+        runnable: False for a listed backend that does not run yet, for the ``reason``.
+        python: set by the user, empty in a row; so is ``device``.
     """
 
     name: str

@@ -1,4 +1,4 @@
-"""Build an environment under a temporary name, check it, move it into place, and only then mark it as finished."""
+"""Build an environment under a temporary name, check it, move it into place, and then mark it as finished."""
 
 import contextlib
 import dataclasses
@@ -20,7 +20,7 @@ from zoo.environments import marker, uv_client
 from zoo.environments.interpreters import Interpreter
 from zoo.environments.stacks import Stack
 
-# Ends the name of a folder in which an environment is being built.
+# Suffix of the folder of an unfinished environment.
 SUFFIX = ".building"
 
 HealthCheck = Callable[[Stack, Path], str | None]
@@ -28,9 +28,9 @@ HealthCheck = Callable[[Stack, Path], str | None]
 
 @dataclasses.dataclass(frozen=True)
 class Plan:
-    """What a build needs. ``healthy`` takes the stack and its Python, and returns None or what is wrong.
+    """The input of a build. ``healthy`` takes the stack and its Python, and returns None or the problem.
 
-    ``base`` is a ready environment with a part of what the lock names, linked instead of installed anew.
+    ``base`` is a ready environment with part of the locked packages, which are linked instead of installed.
     """
 
     stack: Stack
@@ -44,7 +44,7 @@ class Plan:
 
 
 def build(plan: Plan) -> float:
-    """Build ``plan.folder``, which must not exist; nothing half-built stays, whatever happens. Returns seconds."""
+    """Build ``plan.folder``, which must not exist, or leave nothing behind. Return the seconds."""
     started = time.monotonic()
     _check_space(plan)
     with atomic_folder(plan.folder, SUFFIX) as part, console.bar(_title(plan), unit="steps,") as bar:
@@ -59,7 +59,7 @@ def build(plan: Plan) -> float:
 
 
 def unwritable(folder: Path, error: OSError) -> ZooError:
-    """Build the error for a folder in which nothing can be written."""
+    """Build the error for a folder that is not writable."""
     if error.errno == errno.ENOSPC:
         return ZooError(f"The disk that holds {folder} is full", uv_client.SPACE_REMEDY)
     return ZooError(
@@ -116,7 +116,7 @@ def _fill(plan: Plan, part: Path, bar: console.Bar) -> None:
 def _create(plan: Plan, part: Path, follow: Callable[[str], None]) -> None:
     if plan.base and _linked(plan.base, part):
         return
-    # Relocatable, because the folder is moved when it is finished.
+    # Relocatable, because the finished folder is moved.
     command = ["venv", "--no-project", "--relocatable", "--python", str(plan.python.path), str(part)]
     outcome = uv_client.run(command, follow)
     if outcome.code != 0:
@@ -124,9 +124,9 @@ def _create(plan: Plan, part: Path, follow: Callable[[str], None]) -> None:
 
 
 def _linked(base: Path, part: Path) -> bool:
-    """Link every file of an environment into an empty folder; return False where the disk knows no links.
+    """Hard-link every file of an environment into an empty folder; return False if the disk has no links.
 
-    Nothing writes into a file of an environment: installers and compilers replace files.
+    This is safe because installers and compilers replace files of an environment instead of changing them.
     """
     try:
         shutil.copytree(base, part, copy_function=os.link, symlinks=True, dirs_exist_ok=True)
@@ -140,19 +140,19 @@ def _linked(base: Path, part: Path) -> bool:
 
 def _install(plan: Plan, part: Path, follow: Callable[[str], None]) -> None:
     command = ["pip", "sync", "--require-hashes", "--python", str(marker.python_of(part))]
-    # Hashes decide what may be installed; which of the user's indexes a file comes from does not matter.
+    # Hashes decide what may be installed; the index that a file comes from does not matter.
     command += ["--index-strategy", "unsafe-best-match"]
     if not plan.stack.source_builds:
         command += ["--only-binary", ":all:"]
     outcome = _sync(command, plan.lock, follow)
     if uv_client.missing_cpu_build(outcome):
-        # PyTorch keeps the builds without CUDA on an index of its own, which uv knows under this name. Asked first
-        # it would be the only source, and a folder in UV_FIND_LINKS would not count.
+        # PyTorch's builds without CUDA are on a separate index, which uv has a name for. If it came first, it would
+        # be the only source, and a folder in UV_FIND_LINKS would not count.
         other = _sync([*command, "--torch-backend", "cpu"], plan.lock, follow)
         outcome = other if other.code == 0 else uv_client.CompletedCommand(other.code, outcome.words + other.words)
     damaged = sorted({package for package, _ in marker.lost_files(part)}) if outcome.code == 0 else []
     if damaged:
-        # uv links files instead of copying them: what was cut short in another environment is so in its cache, too.
+        # uv links files from its cache, so a truncated file is truncated there too.
         uv_client.run(["cache", "clean", *damaged], follow)
         outcome = _sync([*command, "--reinstall"], plan.lock, follow)
     if outcome.code != 0:
@@ -162,7 +162,7 @@ def _install(plan: Plan, part: Path, follow: Callable[[str], None]) -> None:
 def _sync(command: list[str], lock: Path, follow: Callable[[str], None]) -> uv_client.CompletedCommand:
     outcome = uv_client.run([*command, str(lock)], follow)
     if outcome.code != 0 and uv_client.is_network(outcome):
-        # uv asks the index whether its cached pages are fresh; told to stay offline, it takes them as is.
+        # uv asks the index whether its cached pages are fresh, except offline.
         cached = uv_client.run([*command, "--offline", str(lock)], follow)
         outcome = cached if cached.code == 0 else outcome
     return outcome
@@ -183,17 +183,17 @@ def _failed(plan: Plan, what: str, outcome: uv_client.CompletedCommand) -> ZooEr
 
 
 def _is_compiled_by_use() -> bool:
-    """Whether Python keeps the byte code of what is imported; a cache that is named may be shared by users."""
+    """Return True if Python saves the byte code of imports; a named cache may be shared by users."""
     return not sys.dont_write_bytecode and not os.environ.get("ZOO_CACHE")
 
 
 @contextlib.contextmanager
 def _compiling(part: Path) -> Iterator[None]:
-    """Byte-compile beside the check, which imports meanwhile what it finds compiled, and keeps what it must compile.
+    """Byte-compile during the health check, which imports compiled files and saves what it compiles itself.
 
-    The environment's own Python does it: uv's way fails on 3.6 and takes more time of the processors elsewhere.
-    Tests of the libraries, a seventh of some stacks, are left out; nothing imports them. The exit status is of no
-    importance: it says that some file, a template, is for other Pythons.
+    The environment's own Python compiles: uv fails on 3.6 and takes more CPU time elsewhere. Tests of the libraries,
+    a seventh of some stacks, are skipped, because nothing imports them. The exit status is ignored: it reports files
+    for other Pythons, such as templates.
     """
     site = str(marker.site_of(part))
     tests = re.escape(site) + r".*[/\\]tests?[/\\]"

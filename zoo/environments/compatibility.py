@@ -1,4 +1,4 @@
-"""Compare what backends and stacks need with what a machine has: system, GPU, driver and processor."""
+"""Compare the requirements of backends and stacks with a machine: system, GPU, driver and CPU."""
 
 import dataclasses
 import itertools
@@ -10,7 +10,7 @@ from zoo.environments.machine import Machine
 from zoo.environments.platforms import SYSTEMS, version_numbers
 from zoo.environments.stacks import Platform, Stack
 
-Way = tuple[Support, str, Gpu | None]  # an entry of a backend, the name of a stack, the GPU that shall compute
+Way = tuple[Support, str, Gpu | None]  # an entry of a backend, the name of a stack, the GPU to use
 
 
 def ways(backend: Backend, machine: Machine, names: list[str]) -> tuple[list[Way], str]:
@@ -32,12 +32,12 @@ def ways(backend: Backend, machine: Machine, names: list[str]) -> tuple[list[Way
             usable += itertools.product([entry], names, working or no_gpu)
         else:
             obstacles.append((3, _gpu_obstacle(entry, machine, gpus)))
-    # An entry that got further says more: "needs macOS 12" rather than "needs a Mac".
+    # The entry that got furthest has the best reason: "needs macOS 12" rather than "needs a Mac".
     return usable, max(obstacles, key=lambda pair: pair[0])[1]
 
 
 def names_of(machine: Machine) -> list[tuple[str, str]]:
-    """Return the systems and processors under which an entry may name this machine."""
+    """Return the (system, processor) pairs by which an entry may name this machine."""
     return [(system, arch) for system in (machine.os, "any") for arch in (machine.arch, "any")]
 
 
@@ -46,7 +46,7 @@ def stack_problem(
 ) -> str | None:
     """Return why a stack cannot serve a backend in this way on this machine, or None.
 
-    ``python`` is an interpreter of the user's own, which needs no lock.
+    ``python`` is a user's own interpreter, which needs no lock.
     """
     support, name, gpu = way
     if name not in available:
@@ -66,7 +66,7 @@ def stack_problem(
 
 
 def updates(backend: Backend, machine: Machine, available: Mapping[str, Stack]) -> Iterator[tuple[str, str, Machine]]:
-    """Yield this machine with each newer macOS and NVIDIA driver that the backend or its stacks ask for."""
+    """Yield this machine with each newer macOS and NVIDIA driver that the backend or its stacks require."""
     rows = [available[name].platforms.get(machine.platform) for name in backend.stacks if name in available]
     locked = [row for row in rows if row]
     if machine.os == "macos":
@@ -86,7 +86,7 @@ def _newer(present: str, versions: list[str | None]) -> list[str]:
 
 
 def _lacking(platform: Platform, machine: Machine, gpu: Gpu | None) -> Iterator[str]:
-    """Yield what the libraries of a lock need and this machine does not have. What is unknown counts as there."""
+    """Yield what the libraries of a lock need and this machine lacks. Unknown properties are assumed to match."""
     if _older(machine.os_version, platform.minimum_os):
         yield f"needs {SYSTEMS[machine.os]} {platform.minimum_os} or newer, this is {machine.os_version}"
     if _older(machine.glibc, platform.minimum_glibc):

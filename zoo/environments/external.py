@@ -1,4 +1,4 @@
-"""Inspect an environment of the user's own, and compare it with the lock of a stack."""
+"""Inspect a user's own environment, and compare it with the lock of a stack."""
 
 from pathlib import Path
 
@@ -12,14 +12,13 @@ from zoo.environments.store import Environment
 
 
 def inspect(python: Path, stack: Stack) -> tuple[Environment, list[str]]:
-    """Inspect an environment of the user's own and compare it with the lock; it is never changed.
+    """Compare a user's environment, which is never changed, with the lock of a stack.
 
     Args:
         python: its interpreter, or its folder.
-        stack: whose lock it is compared with.
 
     Returns:
-        The environment, and how it differs from the lock, one sentence each.
+        The environment, and its differences from the lock, one sentence each.
     """
     python = user_path(python).absolute()
     python = marker.python_of(python) if python.is_dir() else python

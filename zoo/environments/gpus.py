@@ -1,8 +1,8 @@
-"""Read the graphics processors of a machine from what its own tools print.
+"""Read the GPUs of a machine from the output of its own tools.
 
-Formats were taken from captured outputs (``tests/machines``): ``system_profiler`` prints JSON since macOS
-10.15 and plain text before; 10.13 writes ``_spdisplays_vram`` where later systems write ``spdisplays_vram``;
-Apple silicon names no video memory at all, since it shares the machine's.
+Formats were taken from captured outputs (``tests/machines``): ``system_profiler`` prints JSON since macOS 10.15 and
+plain text before; 10.13 writes ``_spdisplays_vram`` where later systems write ``spdisplays_vram``; Apple silicon
+reports no video memory, because it shares the machine's.
 """
 
 import dataclasses
@@ -12,9 +12,9 @@ from collections.abc import Mapping
 
 DISPLAYS_JSON = "system_profiler -json SPDisplaysDataType"
 DISPLAYS_TEXT = "system_profiler SPDisplaysDataType"
-# Only fields that every driver knows: asking an old one for compute_cap fails as a whole.
+# Only fields of every driver: a query for compute_cap fails completely on an old one.
 NVIDIA = "nvidia-smi --query-gpu=name,memory.total,driver_version --format=csv,noheader,nounits"
-# So it is asked for by itself; drivers that do not know it are too old for every stack anyway.
+# Drivers without this field are too old for every stack anyway.
 NVIDIA_COMPUTE = "nvidia-smi --query-gpu=compute_cap --format=csv,noheader"
 LSPCI = "lspci -mm"
 PCI_VENDORS = {"0x1002": "amd", "0x10de": "nvidia", "0x8086": "intel", "0x106b": "apple"}
@@ -29,15 +29,12 @@ COMPUTE_BY_NAME = {
     r"GTX 7[45]0|GTX 8[56]0M": "5.0",
 }
 
-Entry = Mapping[str, object]  # one GPU, as system_profiler prints it
+Entry = Mapping[str, object]  # one GPU, from system_profiler
 
 
 @dataclasses.dataclass(frozen=True)
 class Gpu:
-    """One graphics processor.
-
-    ``memory_bytes`` is None where it shares the machine's memory; ``compute`` is NVIDIA's compute capability.
-    """
+    """One GPU; ``memory_bytes`` is None if it shares the machine's, ``compute`` is NVIDIA's compute capability."""
 
     name: str
     vendor: str
@@ -49,7 +46,7 @@ class Gpu:
 
 
 def describe(gpu: Gpu) -> str:
-    """Describe a GPU: its name and what sets it apart."""
+    """Describe a GPU by its name and distinguishing facts."""
     facts = ["external"] if gpu.external else []
     facts += [size(gpu.memory_bytes)] if gpu.memory_bytes else []
     facts += [gpu.metal if "Metal" in gpu.metal else f"Metal {gpu.metal}"] if gpu.metal else []
@@ -59,12 +56,12 @@ def describe(gpu: Gpu) -> str:
 
 
 def size(count: int) -> str:
-    """Format bytes as GiB, the unit in which Apple and NVIDIA count memory."""
+    """Format bytes as GiB, in which Apple and NVIDIA count memory."""
     return f"{count / 2**30:.3g} GiB"
 
 
 def pairs(text: str, separator: str) -> dict[str, str]:
-    """Parse ``key: value`` or ``KEY=value`` lines; the first of each key counts."""
+    """Parse ``key: value`` or ``KEY=value`` lines; the first of each key wins."""
     values: dict[str, str] = {}
     for line in text.splitlines():
         key, mark, value = line.partition(separator)
@@ -74,14 +71,14 @@ def pairs(text: str, separator: str) -> dict[str, str]:
 
 
 def of_mac(reports: Mapping[str, str], notes: list[str]) -> list[Gpu]:
-    """Return the GPUs that ``system_profiler`` names, in JSON or in plain text; ``notes`` gets what is left out."""
+    """Return the GPUs from ``system_profiler``, in JSON or plain text; add reasons for ignored ones to ``notes``."""
     entries = displays(reports.get(DISPLAYS_JSON, ""))
     if entries is not None:
         gpus = [_gpu_from_json(entry) for entry in entries]
     else:
         blocks = reports.get(DISPLAYS_TEXT, "").split("Chipset Model:")[1:]
         gpus = [_gpu_from_text(block) for block in blocks]
-    # A virtual machine's GPU says it is there, then has no memory for the first tensor.
+    # A virtual machine's GPU is listed, but has no memory for the first tensor.
     virtual = [gpu.name for gpu in gpus if "paravirtual" in gpu.name.lower()]
     notes.extend(f"{name} is a virtual machine's GPU and is not used" for name in virtual)
     return [gpu for gpu in gpus if gpu.name and gpu.name not in virtual]
@@ -99,7 +96,7 @@ def _nvidia_gpus(text: str, capabilities: str) -> list[Gpu]:
 
 
 def _compute_of(name: str) -> str | None:
-    """Return the compute capability of cards whose drivers may not tell it: Maxwell and Pascal, by their names.
+    """Return the compute capability of Maxwell and Pascal cards by name, as their drivers may not report it.
 
     Source: NVIDIA's list of CUDA GPUs.
     """
@@ -117,7 +114,7 @@ def _pci_gpus(text: str) -> list[Gpu]:
 
 
 def of_linux(reports: Mapping[str, str], notes: list[str]) -> list[Gpu]:
-    """Return the GPUs that ``nvidia-smi``, ``lspci`` or the kernel name; one with a ``driver`` can compute."""
+    """Return the GPUs from ``nvidia-smi``, ``lspci`` or the kernel; one with a ``driver`` can compute."""
     working = _nvidia_gpus(reports.get(NVIDIA, ""), reports.get(NVIDIA_COMPUTE, ""))
     others = _pci_gpus(reports.get(LSPCI, ""))
     vendors = [PCI_VENDORS.get(code, "unknown") for code in reports.get("/sys/class/drm", "").split()]
@@ -130,7 +127,7 @@ def of_linux(reports: Mapping[str, str], notes: list[str]) -> list[Gpu]:
 
 
 def displays(text: str) -> list[Entry] | None:
-    """Return the entries of ``system_profiler -json``, or None where the text is not that."""
+    """Return the entries of ``system_profiler -json``, or None for other text."""
     try:
         entries = json.loads(text)["SPDisplaysDataType"]
     except (ValueError, KeyError, TypeError):
@@ -154,7 +151,7 @@ def _gpu_from_json(entry: Entry) -> Gpu:
 
 
 def _gpu_from_text(block: str) -> Gpu:
-    """A GPU from the plain text that starts after ``Chipset Model:`` and ends before its displays."""
+    """Parse plain text from after ``Chipset Model:`` to the displays."""
     name, _, rest = block.split("Displays:")[0].partition("\n")
     facts = pairs(rest, ":")
     memory = next((facts[key] for key in facts if key.startswith("VRAM")), "")
@@ -173,13 +170,13 @@ def _vendor(*texts: str) -> str:
     for code, vendor in PCI_VENDORS.items():
         if code in text:
             return vendor
-    # Underscores separate words here too: "sppci_vendor_amd".
+    # Underscores separate words too: "sppci_vendor_amd".
     words = re.findall(r"[a-z]+", text.replace("_", " "))
     return next((VENDOR_WORDS[word] for word in words if word in VENDOR_WORDS), "unknown")
 
 
 def _megabytes(text: str) -> int | None:
-    """``8 GB`` or ``1536 MB`` (or a bare count of MB) in bytes; None where nothing useful is said."""
+    """Convert ``8 GB`` or ``1536 MB`` (or a bare count of MB) to bytes; None if unknown."""
     match = re.search(r"(\d+)\s*(GB|MB)?", text, re.IGNORECASE)
     if not match or not int(match.group(1)):
         return None
@@ -187,7 +184,7 @@ def _megabytes(text: str) -> int | None:
 
 
 def _metal(text: str) -> str | None:
-    """Metal support in a few words, from any of the five ways macOS has written it since 10.12."""
+    """Return the Metal support, from any of the five formats of macOS since 10.12."""
     text = text.strip()
     if not text or "notsupported" in text.lower().replace(" ", ""):
         return None

@@ -1,7 +1,7 @@
-"""Find the Python interpreters of this machine, by looking where tools put them.
+"""Find the Python interpreters of this machine in the folders where tools install them.
 
-The search path is never used: what lies there are often shims that start something else or abort. Each file
-found is run once before it is believed.
+The search path is not used, because it often has shims that start something else or abort. Each file is run once
+before it is accepted.
 """
 
 import os
@@ -15,7 +15,7 @@ from typing import NamedTuple
 
 from zoo.environments.platforms import ARCHITECTURES
 
-# Of what is loaded anyway, and without the site module: a survey starts every Python there is.
+# Without the site module and further imports, because a survey starts every Python.
 PROBE = (
     "import os, sys; print(sys.implementation.name, '%d.%d.%d' % sys.version_info[:3], "
     "os.uname()[4] if hasattr(os, 'uname') else os.environ.get('PROCESSOR_ARCHITECTURE'))"
@@ -25,7 +25,7 @@ UV_OLDEST = (3, 8)  # uv can download CPython 3.8 and newer
 
 
 class Interpreter(NamedTuple):
-    """A Python that runs: version such as ``"3.8.18"``, its file, and ``"x86_64"`` or ``"arm64"``."""
+    """A working Python: version such as ``"3.8.18"``, its file, and ``"x86_64"`` or ``"arm64"``."""
 
     version: str
     path: Path
@@ -33,16 +33,16 @@ class Interpreter(NamedTuple):
 
 
 class Broken(NamedTuple):
-    """A Python that cannot be used, and why."""
+    """A Python that does not work, and why."""
 
     path: Path
     reason: str
 
 
 def roots() -> list[Path]:
-    """Return folders that may hold interpreters, as glob patterns, the preferred first.
+    """Return folders that may contain interpreters, as glob patterns, preferred first.
 
-    Conda environments come last: they belong to somebody's project and go away with it.
+    Conda environments come last, because they belong to users' projects and disappear with them.
     """
     home = Path.home()
     var = os.environ.get
@@ -82,10 +82,10 @@ def _conda_roots(home: Path) -> list[Path]:
     bases = [home / name for name in names] + [Path("/opt") / name for name in ("conda", *names[:4])]
     bases += [Path("/opt/homebrew/Caskroom") / name / "base" for name in ("miniconda", "miniforge", "mambaforge")]
     bases += [Path(os.environ[name]) for name in ("MAMBA_ROOT_PREFIX", "CONDA_ROOT") if os.environ.get(name)]
-    listed = home / ".conda/environments.txt"  # every conda on the machine writes its environments here
+    listed = home / ".conda/environments.txt"  # conda lists all of its environments here
     try:
         lines = listed.read_text(encoding="utf-8", errors="replace").splitlines()
-    except OSError:  # there is no conda, or the list is another user's
+    except OSError:  # no conda, or another user's list
         lines = []
     environments = [Path(line.strip()) for line in lines if line.strip()]
     return [path for base in bases for path in (base / "bin", base / "envs/*/bin")] + [
@@ -98,8 +98,8 @@ def find(version: str, arch: str | None = None, places: Sequence[Path] | None = 
 
     Args:
         version: ``"3.8"`` or ``"3.8.18"``.
-        arch: ``"x86_64"`` or ``"arm64"``; None takes any.
-        places: folders to look in, as glob patterns; None: :func:`roots`.
+        arch: ``"x86_64"`` or ``"arm64"``; None accepts any.
+        places: folders to search, as glob patterns; None means :func:`roots`.
     """
     minor = ".".join(version.split(".")[:2])
     for path in _candidates(f"python{minor}", roots() if places is None else places):
@@ -114,7 +114,7 @@ def _serves(interpreter: Interpreter, version: str, arch: str | None) -> bool:
 
 
 def survey(places: Sequence[Path] | None = None) -> tuple[list[Interpreter], list[Broken]]:
-    """Return every Python 3 of this machine, and those that do not work, with the reason."""
+    """Return every working Python 3 of this machine, and the broken ones with reasons."""
     paths = list(_candidates("python3.*", roots() if places is None else places))
     with ThreadPoolExecutor(max_workers=8) as pool:
         results = list(pool.map(verify, paths))
@@ -123,7 +123,7 @@ def survey(places: Sequence[Path] | None = None) -> tuple[list[Interpreter], lis
 
 
 def verify(path: Path) -> Interpreter | Broken:
-    """Run a Python once and believe only what it answers."""
+    """Run a Python once to get its version and architecture."""
     environment = {name: value for name, value in os.environ.items() if not name.startswith("PYTHON")}
     try:
         done = subprocess.run(
@@ -155,7 +155,7 @@ def _understood(path: Path, words: list[str]) -> Interpreter | Broken:
 
 
 def _candidates(name: str, places: Iterable[Path]) -> Iterator[Path]:
-    """Yield files called like ``python3.8`` in the folders, each real file once, newest version folders first."""
+    """Yield files such as ``python3.8`` in the folders, each real file once, newest version folders first."""
     seen: set[Path] = set()
     for place in places:
         for path in sorted(_expand(place / name), key=_by_version, reverse=True):
@@ -185,7 +185,7 @@ def _is_borrowed(path: Path) -> bool:
 
 
 def is_downloadable(version: str) -> bool:
-    """Return True where uv offers a build of this version."""
+    """Return True if uv offers a build of this version."""
     return tuple(int(part) for part in version.split(".")[:2]) >= UV_OLDEST
 
 

@@ -1,7 +1,7 @@
 """Describe this machine: its system, chip, memory and GPUs, and whether this Python is native to it.
 
-The parsers are pure functions over the text of the system's own tools, so that a machine nobody here
-owns can be tested from its captured output (``tests/machines``).
+The parsers are pure functions over the output of system tools, so that other machines can be tested from captured
+outputs (``tests/machines``).
 """
 
 import dataclasses
@@ -20,19 +20,19 @@ from zoo.environments.platforms import SYSTEMS, architecture
 
 SECONDS = 10.0
 SYSTEM_FOLDERS = "/usr/bin:/usr/sbin:/bin:/sbin"
-# "-i" passes over names that an older or an Intel Mac does not know.
+# "-i" skips names that an older or an Intel Mac lacks.
 SYSCTL = "sysctl -i hw.memsize hw.ncpu hw.optional.arm64 sysctl.proc_translated machdep.cpu.brand_string"
 SYSCTL_CPU = "sysctl -i hw.optional.avx1_0 hw.optional.avx2_0"
 GLIBC = "getconf GNU_LIBC_VERSION"
-# Instructions that builds of the libraries take for granted, as Linux spells them.
+# Instructions that builds of the libraries require, in Linux spelling.
 CPU_FEATURES = ("sse4_2", "avx", "avx2")
 
 
 @dataclasses.dataclass(frozen=True)
 class Machine:
-    """A machine. ``notes`` says what could not be determined, and why.
+    """A machine; ``notes`` lists undetermined facts with reasons.
 
-    ``cpu_features`` holds those of :data:`CPU_FEATURES` that the processor has, None where that is not known.
+    ``cpu_features`` are those of :data:`CPU_FEATURES` that the CPU has, or None if unknown.
     """
 
     os: str
@@ -55,12 +55,12 @@ class Machine:
 
     @property
     def rosetta(self) -> bool:
-        """Return True where this Python is an x86_64 build translated on Apple silicon."""
+        """Return True if this Python is an x86_64 build translated on Apple silicon."""
         return self.platform == "macos-arm64" and self.python_arch == "x86_64"
 
 
 def probe() -> Machine:
-    """Examine this machine, in well under a second; each tool is given at most ten."""
+    """Examine this machine in less than a second; the limit of each tool is ten."""
     notes: list[str] = []
     system = {"Darwin": "macos", "Windows": "windows"}.get(platform.system(), "linux")
     collect = {"macos": _macos_reports, "linux": _linux_reports, "windows": _windows_reports}[system]
@@ -74,16 +74,16 @@ def from_reports(
 
     Args:
         system: ``macos``, ``linux`` or ``windows``.
-        reports: command line or file name -> its text; any of them may be missing.
-        python_arch: architecture this Python was built for.
-        notes: what went wrong so far.
+        reports: command line or file name -> its text; any may be missing.
+        python_arch: architecture of this Python's build.
+        notes: problems so far.
     """
     read = {"macos": _macos, "linux": _linux, "windows": _windows}[system]
     return read(reports, architecture(python_arch), notes if notes is not None else [])
 
 
 def from_capture(path: Path) -> Machine:
-    """Build another machine from a text of what its tools print; see :func:`capture_texts`."""
+    """Build another machine from captured tool outputs; see :func:`capture_texts`."""
     texts = capture_texts(path)
     system = "macos" if "sw_vers" in texts else "linux"
     default = "arm64" if "hw.optional.arm64: 1" in str(texts) else "x86_64"
@@ -108,8 +108,7 @@ def capture_texts(path: Path) -> dict[str, str]:
 
 
 def describe(machine: Machine) -> str:
-    """Describe the machine in one line."""
-    # A Linux distribution's name says more than the word Linux before it would.
+    # The name of a Linux distribution suffices without "Linux".
     named = f"{SYSTEMS[machine.os]} {machine.os_version}".strip()
     system = machine.os_version if machine.os == "linux" else named
     parts = [f"{system} ({machine.os_build})" if machine.os_build else system]
@@ -121,7 +120,7 @@ def describe(machine: Machine) -> str:
 
 
 def hardware(machine: Machine) -> str:
-    """Name what computes in a machine, whatever system runs on it, as a part of a file's name: ``apple-m1-8gb``."""
+    """Return the computing hardware for file names, without the system: ``apple-m1-8gb``."""
     graphics = [gpu.name for gpu in machine.gpus if gpu.name != machine.chip]
     memory = f"{round(machine.memory_bytes / 2**30)}gb" if machine.memory_bytes else ""
     named = re.sub(r"\((?:R|TM|tm|r)\)|\bCPU\b|@.*", " ", " ".join([machine.chip, *graphics]))
@@ -132,15 +131,15 @@ def hardware(machine: Machine) -> str:
 
 
 def run_tool(command: str, notes: list[str], *paths: str) -> str | None:
-    """Return what a tool prints, or None. Not having the tool is normal; a tool that fails leaves a note.
+    """Return the output of a tool, or None. A missing tool is normal; a failing one leaves a note.
 
-    ``paths`` follow the words of the command as they are.
+    ``paths`` are appended to the command unsplit.
     """
     name, *arguments = [*command.split(), *paths]
     path = shutil.which(name) or shutil.which(name, path=SYSTEM_FOLDERS)
     if path is None:
         return None
-    # Without SYSTEM_VERSION_COMPAT=0 a Python linked against an old SDK is told macOS 10.16.
+    # Without SYSTEM_VERSION_COMPAT=0, a Python linked against an old SDK gets macOS 10.16.
     environment = os.environ | {"LC_ALL": "C", "SYSTEM_VERSION_COMPAT": "0"}
     try:
         done = subprocess.run(
@@ -180,7 +179,7 @@ def _present(reports: Mapping[str, str | None]) -> dict[str, str]:
 def _macos_reports(notes: list[str]) -> dict[str, str]:
     reports = _present({command: run_tool(command, notes) for command in ("sw_vers", SYSCTL, SYSCTL_CPU)})
     reports["uname -m"] = platform.machine()
-    unused_notes: list[str] = []  # a system older than 10.15 does not know -json: no fault of anybody's
+    unused_notes: list[str] = []  # -json is unknown before macOS 10.15, which is not worth a note
     answer = run_tool(DISPLAYS_JSON, unused_notes)
     if answer is not None and gpus.displays(answer) is not None:
         return reports | {DISPLAYS_JSON: answer}
@@ -197,7 +196,7 @@ def _linux_reports(notes: list[str]) -> dict[str, str]:
         cards = sorted(Path("/sys/class/drm").glob("card[0-9]/device/vendor"))
         reports["/sys/class/drm"] = "".join(_text(str(card), notes) or "" for card in cards)
     if reports[NVIDIA]:
-        reports[NVIDIA_COMPUTE] = run_tool(NVIDIA_COMPUTE, [])  # an old driver does not know it
+        reports[NVIDIA_COMPUTE] = run_tool(NVIDIA_COMPUTE, [])  # unknown to old drivers
     reports[GLIBC] = " ".join(platform.libc_ver())
     return _present(reports) | {"uname -m": platform.machine(), "uname -r": platform.release()}
 
@@ -207,7 +206,7 @@ def _windows_reports(notes: list[str]) -> dict[str, str]:
     return {"ver": platform.version(), "uname -m": platform.machine(), "chip": platform.processor()}
 
 
-# -- reading the answers
+# -- parsing the answers
 
 
 def _number(text: str) -> int:
@@ -222,7 +221,7 @@ def _macos(reports: Mapping[str, str], python_arch: str, notes: list[str]) -> Ma
     chip = known.get("machdep.cpu.brand_string", "")
     translated = known.get("sysctl.proc_translated") == "1"
     apple = known.get("hw.optional.arm64") == "1" or translated or chip.startswith("Apple")
-    if chip.startswith("VirtualApple"):  # what Rosetta calls the chip; the GPU bears the real name
+    if chip.startswith("VirtualApple"):  # Rosetta's name of the chip; the GPU has the real name
         chip = next((gpu.name for gpu in graphics if gpu.vendor == "apple"), chip)
     return Machine(
         os="macos",
@@ -266,7 +265,7 @@ def _linux(reports: Mapping[str, str], python_arch: str, notes: list[str]) -> Ma
 
 
 def _linux_features(cpu: str) -> list[str] | None:
-    flags = gpus.pairs(cpu, ":").get("flags", "").split()  # arm64 calls them Features, and no lock asks for any
+    flags = gpus.pairs(cpu, ":").get("flags", "").split()  # arm64 names them Features, and no lock requires any
     return [name for name in CPU_FEATURES if name in flags] if flags else None
 
 

@@ -1,7 +1,7 @@
-"""Check an environment folder: its marker, its contents, and whether anything is missing.
+"""Check an environment folder: its marker, its contents, and missing files.
 
-A folder without a marker is garbage. The marker also lists what the folder held when it was finished, so that a
-loss of files is noticed within milliseconds, before a worker fails over it.
+A folder without a marker is garbage. The marker also lists the contents of the finished folder, so that a loss of
+files is detected within milliseconds, before a worker fails.
 """
 
 import csv
@@ -17,7 +17,7 @@ from zoo.core.files import atomic_write
 
 MARKER = "zoo-environment.json"
 
-# Runs on every Python from 3.6: what is installed, read from the metadata folders themselves.
+# Runs on every Python from 3.6; reads the metadata folders of installed packages.
 INVENTORY = """
 import glob, json, os, platform, sys
 versions = {}
@@ -36,19 +36,19 @@ print(json.dumps({"python": platform.python_version(), "system": sys.platform, "
 
 
 def python_of(folder: Path) -> Path:
-    """Return the path of the interpreter of an environment."""
+    """Return the interpreter of an environment."""
     return folder / "bin" / "python"
 
 
 def site_of(folder: Path) -> Path:
-    """Return the folder that holds an environment's libraries."""
+    """Return the folder of an environment's libraries."""
     folders = sorted(folder.glob("lib/python3.*/site-packages"))
     return folders[0] if folders else folder / "lib"
 
 
 @dataclasses.dataclass(frozen=True)
 class Inventory:
-    """What an interpreter says of itself: its version, ``sys.platform``, processor, and package -> version."""
+    """An interpreter's version, ``sys.platform``, processor, and package -> version."""
 
     python: str
     system: str
@@ -58,14 +58,14 @@ class Inventory:
 
 @dataclasses.dataclass(frozen=True)
 class Marker:
-    """Facts about a finished environment, kept in it.
+    """Facts about a finished environment, stored in it.
 
     Attributes:
         lock_sha256: of the lock it was built from.
-        python: ``version`` and ``path`` of the interpreter below it.
+        python: ``version`` and ``path`` of the base interpreter.
         versions: package -> version, as installed.
         contents: see :func:`contents`.
-        created: when, UTC.
+        created: in UTC.
     """
 
     lock_sha256: str
@@ -83,7 +83,7 @@ _REQUIRED = {"lock_sha256", "python", "versions", "contents"}
 
 
 def read_marker(folder: Path) -> Marker | None:
-    """Read the marker of an environment; None where it was never finished, or the marker is unreadable."""
+    """Read the marker of an environment; None if it is unfinished, or the marker is unreadable."""
     try:
         content = json.loads((folder / MARKER).read_text(encoding="utf-8"))
     except (FileNotFoundError, NotADirectoryError, json.JSONDecodeError, UnicodeDecodeError):
@@ -96,14 +96,14 @@ def read_marker(folder: Path) -> Marker | None:
 
 
 def write_marker(folder: Path, marker: Marker) -> None:
-    """Declare an environment finished, with its installed versions and its contents."""
+    """Mark an environment as finished, with its installed versions and contents."""
     versions = inventory(python_of(folder)).versions
     complete = dataclasses.replace(marker, versions=versions, contents=contents(folder))
     atomic_write(folder / MARKER, json.dumps(dataclasses.asdict(complete), indent=1))
 
 
 def defect(folder: Path) -> str | None:
-    """Return None where an environment can be used, else the reason why not."""
+    """Return why an environment is not usable, or None."""
     if not folder.is_dir():
         return "it does not exist"
     marker = read_marker(folder)
@@ -115,7 +115,7 @@ def defect(folder: Path) -> str | None:
 
 
 def damage(folder: Path) -> str | None:
-    """Return as :func:`defect`, after a look at every file of the packages, which takes up to half a second."""
+    """Do the same as :func:`defect`, also for every file of the packages, which takes up to half a second."""
     reason = defect(folder)
     lost = [] if reason else [name for _, name in lost_files(folder)]
     count = "a file of its packages is" if len(lost) == 1 else f"{len(lost):,} files of its packages are"
@@ -123,7 +123,7 @@ def damage(folder: Path) -> str | None:
 
 
 def lost_files(folder: Path) -> Iterator[tuple[str, str]]:
-    """Yield (package, file) of those that are not there or shorter than recorded; byte code may come and go."""
+    """Yield (package, file) of missing or truncated files, except byte code, which may change."""
     site = site_of(folder)
     for record in sorted(site.glob("*.dist-info/RECORD")):
         package = record.parent.name.partition("-")[0]
@@ -149,7 +149,7 @@ def contents(folder: Path) -> dict[str, list[int]]:
 def _entries(folder: Path | os.DirEntry[str]) -> list[os.DirEntry[str]]:
     try:
         with os.scandir(folder) as entries:
-            # Byte code may come and go.
+            # Byte code may change.
             return [entry for entry in entries if entry.name != "__pycache__"]
     except FileNotFoundError:
         return []
@@ -161,7 +161,7 @@ def _weigh(entry: os.DirEntry[str]) -> list[int]:
 
 
 def _loss(recorded: dict[str, list[int]], present: dict[str, list[int]]) -> str | None:
-    """Return what is gone, or was put in later. Mere growth is neither: some packages write beside themselves."""
+    """Return what was removed or added later. Growth is allowed, because some packages write into their folders."""
     for name, (count, size) in recorded.items():
         if name not in present:
             return f"{name} is gone from it"
@@ -172,14 +172,14 @@ def _loss(recorded: dict[str, list[int]], present: dict[str, list[int]]) -> str 
 
 
 def inventory(python: Path) -> Inventory:
-    """Ask an interpreter what it is and what is installed for it."""
+    """Return an interpreter's properties and installed packages."""
     environment = {name: value for name, value in os.environ.items() if not name.startswith("PYTHON")}
     command = [str(python), "-I", "-c", INVENTORY]
     try:
         process = subprocess.run(command, capture_output=True, text=True, timeout=60, env=environment, check=True)
         return Inventory(**json.loads(process.stdout))
     except (OSError, subprocess.SubprocessError, json.JSONDecodeError, TypeError) as error:
-        # Another program may repeat the whole question in its complaint.
+        # Another program may repeat the code in its error.
         words = (getattr(error, "stderr", None) or str(error)).replace(INVENTORY, "...").strip().splitlines()
         complaint = words[-1][:200] if words else "it says nothing"
         raise ZooError(f"{python} does not work as a Python: {complaint}", "Name another interpreter.") from error

@@ -1,6 +1,6 @@
-"""Find which package registry uv and pip are configured to use, and whether it can be reached.
+"""Find the package registry that uv and pip are configured to use, and test whether it answers.
 
-No registry's name is written down in the zoo: where nothing is set, the tools use their own, and nobody asks.
+The zoo contains no registry's name: without a setting, the tools use their default, which is not tested.
 """
 
 import configparser
@@ -17,7 +17,7 @@ VARIABLES = ("UV_DEFAULT_INDEX", "UV_INDEX_URL", "PIP_INDEX_URL")
 
 
 def address() -> str | None:
-    """Return the registry's URL from uv's or pip's settings, the user's before the system's; None: none is set."""
+    """Return the registry's URL from the settings of uv or pip, the user's before the system's, or None."""
     for name in VARIABLES:
         if os.environ.get(name):
             return os.environ[name]
@@ -27,13 +27,7 @@ def address() -> str | None:
 
 @dataclasses.dataclass(frozen=True)
 class Reachability:
-    """Whether a registry answers.
-
-    Attributes:
-        host: what was tried; never the credentials that a URL may hold.
-        ok: whether it answered.
-        why: why not, or "".
-    """
+    """Whether a registry answers; ``host`` excludes credentials in the URL, ``why`` is empty on success."""
 
     host: str
     ok: bool
@@ -41,13 +35,13 @@ class Reachability:
 
 
 def reachable(url: str) -> Reachability:
-    """Open a connection to the registry, or to the proxy that leads to it, within two seconds."""
+    """Connect to the registry, or to its proxy, within two seconds."""
     try:
         host, port = _target(url)
     except ValueError as error:
         return Reachability("", False, f"the registry's address cannot be read: {error}")
     answer: list[str] = []
-    # A thread, because looking up a name does not obey the time-out of a connection.
+    # A thread, because name lookups ignore the connection timeout.
     asking = threading.Thread(target=_connect, args=(host, port, answer), daemon=True)
     asking.start()
     asking.join(SECONDS)
@@ -87,7 +81,7 @@ def _from_uv(path: Path) -> str | None:
     try:
         settings = tomllib.loads(path.read_text(encoding="utf-8"))
     except (OSError, UnicodeDecodeError, tomllib.TOMLDecodeError):
-        return None  # uv itself tells the user about a file it cannot read
+        return None  # uv reports unreadable files itself
     indexes = [entry for entry in settings.get("index", []) if isinstance(entry, dict) and entry.get("default")]
     candidates = [*(entry.get("url") for entry in indexes), settings.get("index-url")]
     pip = settings.get("pip")
@@ -109,7 +103,7 @@ def _system_files(name: str) -> list[Path]:
 
 def _from_pip(path: Path) -> str | None:
     parser = configparser.RawConfigParser()
-    with contextlib.suppress(configparser.Error, UnicodeDecodeError):  # pip tells the user about a bad file
+    with contextlib.suppress(configparser.Error, UnicodeDecodeError):  # pip reports bad files itself
         parser.read(path, encoding="utf-8")
     for section in ("install", "global"):
         if parser.has_option(section, "index-url"):

@@ -1,6 +1,6 @@
-"""Tell whether this machine runs on its battery.
+"""Detect whether this machine runs on its battery.
 
-On macOS ``pmset -g batt`` tells, on Linux the files below ``/sys/class/power_supply``.
+From ``pmset -g batt`` on macOS, and from files below ``/sys/class/power_supply`` on Linux.
 """
 
 import dataclasses
@@ -17,12 +17,7 @@ SUPPLIES = Path("/sys/class/power_supply")
 
 @dataclasses.dataclass(frozen=True)
 class Power:
-    """What feeds this machine.
-
-    Attributes:
-        on_battery: false where it hangs on the mains, and where nobody can tell.
-        percent: charge of the battery; None without one.
-    """
+    """The power source: ``on_battery`` is False if unknown, ``percent`` is None without a battery."""
 
     on_battery: bool
     percent: int | None
@@ -33,22 +28,22 @@ class Power:
 
 
 def read() -> Power:
-    """Ask the system; a system that does not tell counts as one on the mains."""
+    """Return the power source; an unknown one counts as mains."""
     if platform.system() == "Darwin":
         return of_pmset(machine.run_tool(PMSET, []) or "")
     return of_supplies(_supplies())
 
 
 def of_pmset(text: str) -> Power:
-    """Read what ``pmset -g batt`` prints."""
+    """Parse the output of ``pmset -g batt``."""
     charge = re.search(r"\b(\d{1,3})%;", text)
     return Power("drawing from 'Battery Power'" in text, int(charge[1]) if charge else None)
 
 
 def of_supplies(supplies: Mapping[str, Mapping[str, str]]) -> Power:
-    """Read power supplies as Linux has them: name -> file -> content.
+    """Parse power supplies of Linux: name -> file -> content.
 
-    Batteries of mice and the like (``scope`` is ``Device``) do not feed the machine.
+    Batteries of mice and the like (``scope`` is ``Device``) do not power the machine.
     """
     batteries = [row for row in supplies.values() if row.get("type") == "Battery" and row.get("scope") != "Device"]
     mains = any(row.get("online") == "1" for row in supplies.values() if row.get("type") in ("Mains", "USB"))

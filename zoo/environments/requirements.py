@@ -12,26 +12,21 @@ from packaging.specifiers import InvalidSpecifier, SpecifierSet
 
 from zoo.core.errors import ZooError
 
-# As PEP 723 gives it.
+# From PEP 723.
 _BLOCK = re.compile(r"(?m)^# /// (?P<type>[a-zA-Z0-9-]+)$\s(?P<content>(^#(| .*)$\s)+)^# ///$")
 REMEDY = 'Name packages of the index, such as pandas, pandas==2.3.3 or "pandas>=2,<3".'
 
 
 @dataclass(frozen=True)
 class Metadata:
-    """What a script says of itself: the packages it needs, and the Pythons it runs on."""
+    """A script's metadata: the packages it needs, and the Pythons it runs on."""
 
     requirements: list[Requirement] = field(default_factory=list)
     python: SpecifierSet = field(default_factory=SpecifierSet)
 
 
 def parse(text: str, place: str) -> Requirement:
-    """Read one requirement.
-
-    Args:
-        text: such as ``pandas>=2``.
-        place: where it stands, for the message.
-    """
+    """Parse a requirement such as ``pandas>=2``; ``place`` is its origin, for the error."""
     try:
         requirement = Requirement(text)
     except InvalidRequirement as error:
@@ -42,7 +37,7 @@ def parse(text: str, place: str) -> Requirement:
 
 
 def read_file(path: Path) -> list[Requirement]:
-    """Read a ``requirements.txt``: a package a line, comments, and ``-r`` with another file."""
+    """Read a ``requirements.txt``: a package per line, comments, and ``-r`` with another file."""
     return list(_of_file(path, ()))
 
 
@@ -68,7 +63,7 @@ def _text(path: Path) -> str:
 
 
 def read_script(path: Path) -> Metadata:
-    """Read the inline metadata of a script; a file that is no text has none."""
+    """Read the inline metadata of a script; binary files have none."""
     text = path.read_bytes().decode("utf-8", "replace").replace("\r\n", "\n")
     blocks = [match for match in _BLOCK.finditer(text) if match["type"] == "script"]
     if len(blocks) > 1:

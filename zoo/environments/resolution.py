@@ -1,4 +1,4 @@
-"""Resolve requirements into the text of a lock with hashes, by uv, as of a date."""
+"""Resolve requirements into the text of a lock with hashes, with uv, as of a date."""
 
 import sys
 import tempfile
@@ -19,7 +19,7 @@ _COMMON = ("--generate-hashes", "--no-header", "--no-annotate", "--no-emit-index
 
 
 def stack_arguments(stack: Stack, platform: str) -> list[str]:
-    """Return the options of uv that resolve for a stack on one of its platforms."""
+    """Return uv's options for resolving a stack on one of its platforms."""
     place = ["--python-platform", target(stack, platform), "--python-version", stack.python]
     binaries = [] if stack.source_builds else ["--only-binary", ":all:"]
     omitted = [word for name in stack.omit for word in ("--no-emit-package", name)]
@@ -27,20 +27,20 @@ def stack_arguments(stack: Stack, platform: str) -> list[str]:
 
 
 def target(stack: Stack, platform: str) -> str:
-    """Return uv's name of a platform; uv takes wheels for glibc 2.28 unless the row says which one it has."""
+    """Return uv's name of a platform; uv assumes glibc 2.28 unless the row has another version."""
     glibc = stack.platforms[platform].minimum_glibc
     arch = TRIPLES[platform].partition("-")[0]
     return f"{arch}-manylinux_{glibc.replace('.', '_')}" if glibc else TRIPLES[platform]
 
 
 def stack_variables(stack: Stack, platform: str) -> dict[str, str]:
-    """Return the variables of uv for a stack on one of its platforms: which macOS the wheels must run on."""
+    """Return uv's variables for a stack on one of its platforms: the macOS that the wheels must run on."""
     minimum = stack.platforms[platform].minimum_os
     return {"MACOSX_DEPLOYMENT_TARGET": minimum} if minimum else {}
 
 
 def until(date: str) -> list[str]:
-    """Return uv's option for packages up to a date. A bare date would be read in the local time zone."""
+    """Return uv's option for packages up to a date; uv would read a bare date in the local time zone."""
     return ["--exclude-newer", f"{date}T23:59:59Z"]
 
 
@@ -53,13 +53,13 @@ def resolve(
     """Resolve requirements.
 
     Args:
-        requirements: one a line, as in ``requirements.txt``; they stand for ``-`` among the arguments.
+        requirements: lines as in ``requirements.txt``; passed for ``-`` among the arguments.
         arguments: of ``uv pip compile``.
-        variables: for uv, beside the user's.
-        constraints: versions that packages have if they are needed.
+        variables: for uv, in addition to the user's.
+        constraints: versions of packages if they are needed.
 
     Returns:
-        What became of uv, and the text of the lock, empty where it failed.
+        The outcome of uv, and the text of the lock, empty on failure.
     """
     with tempfile.TemporaryDirectory() as scratch:
         fresh, wanted, fixed = (Path(scratch, name) for name in ("fresh.lock", "wanted.in", "constraints.txt"))

@@ -24,7 +24,7 @@ COMMAND = "python -m zoo train model=mnist backend="
 
 @dataclasses.dataclass(frozen=True)
 class Candidate:
-    """A backend evaluated for a machine. With ``stack`` it can be used; ``why`` says why, or why not.
+    """A backend evaluated for a machine: usable if it has a ``stack``; ``why`` is the reason either way.
 
     ``notes`` name better stacks that were skipped, and why.
     """
@@ -51,10 +51,10 @@ class Update:
 
 @dataclasses.dataclass(frozen=True)
 class Selection:
-    """The backend, stack and device that a run will use.
+    """The backend, stack and device of a run.
 
-    ``device_hint`` is an id that the framework certainly has (None: the worker picks one), ``gpu`` the GPU
-    that should do the work, ``env`` the variables that the worker gets for it.
+    ``device_hint`` is an id that the framework certainly has (None: the worker picks one), ``gpu`` the intended GPU,
+    ``env`` the worker's variables for it.
     """
 
     backend: Backend
@@ -66,7 +66,7 @@ class Selection:
     env: dict[str, str] = dataclasses.field(default_factory=dict)
 
     def device(self, chosen: str | None = None) -> DevicePart:
-        """Return what a worker is told of its device; ``chosen`` is an id that the user gives."""
+        """Return the device part of a request; ``chosen`` is an id from the user."""
         hint = chosen or self.device_hint
         return DevicePart(
             backend=self.backend.name, framework=self.stack.framework, device_kind=self.device_kind, id=hint
@@ -77,11 +77,9 @@ def select(wanted: str | None, machine: Machine, stack: str | None = None, pytho
     """Select the backend and the stack for a machine, and explain why.
 
     Args:
-        wanted: a backend's name; None or ``auto``: the best for this machine.
-        machine: from :func:`zoo.environments.machine.probe`.
-        stack: the name of a stack that must be used.
-        python: interpreter of an environment of the user's own: then a stack needs no lock here, and its
-            device is left for the worker to prove.
+        wanted: a backend's name; None or ``auto`` means the best for this machine.
+        stack: the name of a required stack.
+        python: a user's own interpreter: the stack then needs no lock, and the worker proves its device.
     """
     available = {row.name: row for row in stacks.load_all()}
     rows = {row.name: row for row in load_all()}
@@ -125,7 +123,7 @@ def evaluate(
 
 
 def caveats(candidate: Candidate) -> list[str]:
-    """Return what is reported of the candidate's GPU under its backend."""
+    """Return known problems of the candidate's GPU with its backend."""
     if not candidate.support or not candidate.gpu:
         return []
     name = candidate.gpu.name
@@ -133,7 +131,7 @@ def caveats(candidate: Candidate) -> list[str]:
 
 
 def after_update(backend: Backend, machine: Machine, available: Mapping[str, Stack]) -> Update | None:
-    """Return the least update by which a refused backend would work here with its best stack, or None."""
+    """Return the smallest update with which a rejected backend would work here with its best stack, or None."""
     tried = [
         Update(what, version, evaluate(backend, updated, available))
         for what, version, updated in compatibility.updates(backend, machine, available)
@@ -144,7 +142,7 @@ def after_update(backend: Backend, machine: Machine, available: Mapping[str, Sta
 
 
 def best_update(machine: Machine, available: Mapping[str, Stack]) -> Update | None:
-    """Return the least update that brings a GPU, or else anything, to a machine on which no backend works."""
+    """Return the smallest update that enables a GPU, or anything, on a machine without a working backend."""
     updates = [after_update(row, machine, available) for row in load_all() if row.trains]
     return min(filter(None, updates), key=_effort, default=None)
 
@@ -169,7 +167,7 @@ def _rank(candidate: Candidate) -> int:
 
 
 def _best_rank(candidate: Candidate, machine: Machine) -> int:
-    """Return the best rank that a refused backend could have on this kind of machine."""
+    """Return the best rank of a rejected backend on this kind of machine."""
     entries = [
         entry for entry in candidate.backend.serves if (entry.os, entry.arch) in compatibility.names_of(machine)
     ]
@@ -192,7 +190,7 @@ def _automatic(candidates: Mapping[str, Candidate], machine: Machine, stack: str
 
 
 def _selection(candidate: Candidate, machine: Machine, passed: list[str]) -> Selection:
-    assert candidate.stack is not None  # noqa: S101  (only usable ones come here)
+    assert candidate.stack is not None  # noqa: S101  (only called with usable ones)
     assert candidate.support is not None  # noqa: S101
     reasons = [f"{candidate.why}, with stack {candidate.stack.name}"]
     reasons += [f"passed over stack {note}" for note in candidate.notes]

@@ -1,6 +1,6 @@
 """Read the stacks: pinned sets of libraries, one folder each under ``recipes/stacks``.
 
-A folder holds ``stack.yaml`` and one hashed lock file for each platform. The folders are the registry.
+A folder contains ``stack.yaml`` and a hashed lock file per platform. The folders are the registry.
 """
 
 import dataclasses
@@ -21,7 +21,7 @@ GRADES = ("measured", "stand-in", "reported")
 
 @dataclasses.dataclass(frozen=True)
 class Evidence:
-    """How a version set is known to work, and who says so. A successful resolution is not evidence."""
+    """How a set of versions is known to work, and the source. A successful resolution is not evidence."""
 
     grade: str
     platform: str
@@ -32,13 +32,16 @@ class Evidence:
 
 @dataclasses.dataclass(frozen=True)
 class Platform:
-    """What a stack is made of on one platform.
+    """The content of a stack on one platform.
 
-    ``devices`` names what it can compute on there; ``stand_in_for`` the GPU build whose Keras generation it brings
-    to the CPU; ``minimum_os`` the oldest macOS on which everything in the lock loads, ``minimum_glibc`` the oldest C
-    library of Linux. ``cpu_features`` are instructions of the processor without which it dies at import;
-    ``minimum_driver`` and ``minimum_compute`` are what its CUDA and cuDNN ask of an NVIDIA GPU, ``maximum_compute``
-    is the newest generation that it has kernels for.
+    Attributes:
+        devices: that it can compute on.
+        stand_in_for: the GPU build whose Keras generation it brings to the CPU.
+        minimum_os: oldest macOS on which everything in the lock loads.
+        minimum_glibc: oldest C library of Linux.
+        minimum_driver, minimum_compute: required by its CUDA and cuDNN of an NVIDIA GPU.
+        maximum_compute: newest GPU generation that it has kernels for.
+        cpu_features: instructions of the CPU without which the import crashes.
     """
 
     requirements: list[str]
@@ -55,10 +58,10 @@ class Platform:
 
 @dataclasses.dataclass(frozen=True)
 class Stack:
-    """One row: a Python, libraries as of a date (UTC, that day included), and where they serve.
+    """One row: a Python, libraries as of a date (UTC, inclusive), and their platforms.
 
-    ``size_mb`` is the space of a built environment; ``source_builds`` allows packages that were published as
-    source only; ``omit`` names packages that are asked for by others and must stay out.
+    ``size_mb`` is the size of a built environment; ``source_builds`` allows packages without wheels; ``omit`` names
+    dependencies that must not be installed.
     """
 
     name: str
@@ -78,12 +81,12 @@ class Stack:
 
     @property
     def requested(self) -> StackPart:
-        """What a worker is told of the stack."""
+        """Return the stack part of a request."""
         return StackPart(framework=self.framework, keras=self.keras)
 
 
 def names(root: Path | None = None) -> list[str]:
-    """List the names of all stacks, sorted. ``root`` is the folder that holds theirs."""
+    """List the names of all stacks below ``root``, sorted."""
     return sorted(row.parent.name for row in (root or paths.STACKS).glob("*/stack.yaml"))
 
 
@@ -93,7 +96,6 @@ def load_all(root: Path | None = None) -> list[Stack]:
 
 
 def load(name: str, root: Path | None = None) -> Stack:
-    """Read and check one stack."""
     valid = names(root)
     if name not in valid:
         raise unknown("stack", name, valid)
@@ -115,7 +117,7 @@ def lock_file(stack: Stack, platform: str) -> Path:
         )
     lock = stack.folder / f"{platform}.lock"
     if not lock.is_file():
-        raise ZooError(  # every platform of a row has one: the checkout is damaged
+        raise ZooError(  # every platform has one, so the checkout is damaged
             f"The lock file {lock} is missing",
             f"Rebuild it with: python scripts/lock.py {stack.name} --platform {platform}",
         )
@@ -129,7 +131,7 @@ def pins(lock: Path) -> dict[str, str]:
 
 
 def normalize_name(name: str) -> str:
-    """Spell a package's name as registries compare it: lower case, ``-`` for every run of ``-_.``."""
+    """Normalize a package name like registries: lower case, ``-`` for every run of ``-_.``."""
     return re.sub(r"[-_.]+", "-", name).lower()
 
 
@@ -166,14 +168,14 @@ def _platform_meaning(name: str, value: dict[str, Any]) -> list[str]:
     return problems
 
 
-# tensorflow-metal asks for no TensorFlow in particular, so the installer never refuses a pair that cannot work.
-# The last plug-in uses symbols that TensorFlow 2.20 no longer has (tensorflow/tensorflow#126360); from 3.7 on Keras
-# adds biases in a way that the plug-in fuses wrongly with ReLU, without an error (keras-team/keras#21668).
+# tensorflow-metal requires no particular TensorFlow, so the installer accepts pairs that cannot work. The last
+# plug-in uses symbols that TensorFlow 2.20 removed (tensorflow/tensorflow#126360); since 3.7, Keras adds biases in a
+# way that the plug-in silently fuses wrongly with ReLU (keras-team/keras#21668).
 METAL_BEFORE = {"tensorflow": (2, 20), "tensorflow-macos": (2, 20), "keras": (3, 7)}
 
 
 def _bad_pairs(requirements: list[str]) -> list[str]:
-    """List what must not stand beside tensorflow-metal, and what must be pinned there."""
+    """List packages that conflict with tensorflow-metal, and those that it needs pinned."""
     pinned = dict(text.split("==", 1) for text in requirements if "==" in text)
     names = {re.split(r"[=<>!~\[; ]", text)[0] for text in requirements}
     if "tensorflow-metal" not in names:

@@ -1,6 +1,6 @@
-"""Keep environments: each stack's libraries in a folder of their own, built once from its lock, never repaired.
+"""Store environments: the libraries of each stack in a folder, built once from its lock, never repaired.
 
-A folder is named by everything it depends on, so a change builds another and none is upgraded.
+The name of a folder covers everything that it depends on, so a change builds a new one.
 """
 
 import dataclasses
@@ -31,12 +31,12 @@ from zoo.environments.stacks import Stack
 from zoo.protocol.request import PROBE, DevicePart, Request
 
 HEALTH_S = 600.0
-ROOM_FOR_BYTE_CODE = 500 * 10**6  # bytes free on the disk; a large stack has 200 MB of it
+ROOM_FOR_BYTE_CODE = 500 * 10**6  # bytes; the byte code of a large stack has 200 MB
 
 
 @dataclasses.dataclass(frozen=True)
 class Environment:
-    """A ready environment. ``build_s`` is 0.0 where it was there already."""
+    """A ready environment. ``build_s`` is 0.0 if it already existed."""
 
     python: Path
     folder: Path
@@ -49,7 +49,7 @@ class Environment:
 
 @dataclasses.dataclass(frozen=True)
 class EnvironmentInfo:
-    """One environment folder. ``state`` is ``"ready"`` or why not; times are UTC; empty or 0: not known."""
+    """One environment folder. ``state`` is ``"ready"`` or the problem; times are UTC; empty or 0 means unknown."""
 
     folder: Path
     stack: str
@@ -66,14 +66,13 @@ def ensure(
     added: Sequence[Requirement] = (),
     thorough: bool = False,
 ) -> Environment:
-    """Return the environment of a stack on a platform, built first where it is not there yet.
+    """Return the environment of a stack on a platform, built if it is missing.
 
     Args:
-        stack: from :func:`zoo.environments.stacks.load`.
         platform: such as ``"linux-x86_64"``.
-        healthy: decides whether a fresh environment may be used; None: :func:`health_check`.
-        added: packages beside the stack's own; those that it has already add nothing.
-        thorough: look at every file of one that is there already.
+        healthy: checks a new environment; None means :func:`health_check`.
+        added: packages in addition to the stack's; those that it already has are ignored.
+        thorough: check every file of an existing environment.
     """
     paths.make_cache()
     added = additions.beyond(stack, platform, added)
@@ -86,7 +85,7 @@ def ensure(
             return _open(folder, lock, 0.0)
         planning.stop("the environment is not built yet")
         with _locked(folder):
-            defect = check(folder)  # another process may have built it meanwhile
+            defect = check(folder)  # another process may have built it
             if defect is None:
                 return _open(folder, lock, 0.0)
             if folder.exists():
@@ -102,7 +101,7 @@ def _base(stack: Stack, platform: str, python: Interpreter) -> Path | None:
 
 
 def health_check(stack: Stack, python: Path) -> str | None:
-    """Return None where the worker can import the stack and compute with it, else its own words."""
+    """Return None if the worker can import the stack and compute with it, else its output."""
     try:
         answer = ask(stack, python)
     except subprocess.TimeoutExpired:
@@ -114,10 +113,10 @@ def health_check(stack: Stack, python: Path) -> str | None:
 
 
 def ask(stack: Stack, python: Path, verb: str = PROBE, job: str = "") -> "subprocess.CompletedProcess[str]":
-    """Let the worker of a stack do a job on the processor, without a run folder.
+    """Have the worker of a stack do a job on the CPU, without a run folder.
 
     Raises:
-        subprocess.TimeoutExpired: it does not within :data:`HEALTH_S`.
+        subprocess.TimeoutExpired: it takes longer than :data:`HEALTH_S`.
     """
     device = DevicePart(backend="cpu", framework=stack.framework, device_kind="cpu")
     with tempfile.TemporaryDirectory() as scratch:
@@ -132,22 +131,23 @@ def ask(stack: Stack, python: Path, verb: str = PROBE, job: str = "") -> "subpro
 
 
 def worker_command(python: Path, request: Path) -> list[str]:
-    """Return the command that runs a request in the worker: isolated, and keeping byte code as this program does.
+    """Return the command that runs a request in the worker: isolated, saving byte code like this program.
 
-    On a disk that is nearly full Python could leave byte code that is cut short, and never look at it again.
+    Not on a nearly full disk, where Python can leave truncated byte code that it never checks.
     """
     keeps = not sys.dont_write_bytecode and shutil.disk_usage(python.parent).free > ROOM_FOR_BYTE_CODE
     return [str(python), "-I", *([] if keeps else ["-B"]), str(paths.WORKER), str(request)]
 
 
 def child_environment(stack: Stack, extra: dict[str, str] | None = None) -> dict[str, str]:
-    """Return the variables for a worker of this stack: those of the user's that are passed on, and the stack's own.
+    """Return the variables for a worker of this stack: passed on from the user, and the stack's own.
 
-    Its home is a folder of the zoo's: old libraries read settings there (``~/.keras/keras.json``, ``~/.plaidml``).
+    HOME is a folder of the zoo's, because old libraries read settings there (``~/.keras/keras.json``,
+    ``~/.plaidml``).
 
     Args:
-        stack: its ``env`` overrides the user's, which override the zoo's own choice of a memory allocator.
-        extra: overrides all; what the device needs.
+        stack: its ``env`` overrides the user's, which override the zoo's choice of a memory allocator.
+        extra: for the device; overrides all.
     """
     home = paths.cache_dir() / "homes" / stack.name
     with suppress(OSError):  # a cache shared read-only
@@ -157,7 +157,7 @@ def child_environment(stack: Stack, extra: dict[str, str] | None = None) -> dict
 
 
 def environments_dir() -> Path:
-    """Return the folder that holds every environment."""
+    """Return the folder of all environments."""
     return paths.cache_dir() / "envs"
 
 
@@ -170,7 +170,7 @@ def _open(folder: Path, lock: Path, build_s: float) -> Environment:
     marker = env_marker.read_marker(folder)
     if marker is None:
         raise _removed(folder)
-    with suppress(OSError):  # a cache shared read-only cannot note when it was used
+    with suppress(OSError):  # a cache shared read-only cannot record the time of use
         os.utime(folder / env_marker.MARKER)
     return Environment(
         python=env_marker.python_of(folder),
@@ -194,7 +194,7 @@ def _discard_damaged(stack: Stack, folder: Path, defect: str) -> None:
 
 
 def _discard(folder: Path) -> None:
-    # Marker first: should this be interrupted, what remains is garbage and says so.
+    # Marker first, so that an interruption leaves a folder that counts as garbage.
     remove_path(folder / env_marker.MARKER)
     remove_path(folder)
 
@@ -205,18 +205,18 @@ def _locked(folder: Path) -> AbstractContextManager[None]:
 
 
 def _wanted(folder: Path) -> Path:
-    """Return the lock of those who build an environment or wait for it."""
+    """Return the lock of processes that build an environment or wait for it."""
     return folder.with_name(f".{folder.name}.wanted")
 
 
 def _used(folder: Path) -> Path:
-    """Return the lock of those who run a worker in an environment."""
+    """Return the lock of processes that run a worker in an environment."""
     return folder.with_name(f".{folder.name}.used")
 
 
 @contextmanager
 def in_use(environment: Environment) -> Iterator[None]:
-    """Keep an environment from being removed while inside; one of the user's own is left alone."""
+    """Keep an environment from being removed inside the block; do nothing for a user's own."""
     if environment.folder.parent != environments_dir():
         yield
         return
@@ -227,10 +227,10 @@ def in_use(environment: Environment) -> Iterator[None]:
 
 
 def list_environments(thorough: bool = True) -> list[EnvironmentInfo]:
-    """List every environment below the cache, finished or not, sorted by name.
+    """List every environment in the cache, finished or not, sorted by name.
 
     Args:
-        thorough: sum the sizes and look at every file, which takes seconds.
+        thorough: sum the sizes and check every file, which takes seconds.
     """
     root = environments_dir()
     folders = sorted(path for path in root.iterdir() if path.is_dir()) if root.is_dir() else []
@@ -249,7 +249,7 @@ def _listed(folder: Path, thorough: bool) -> EnvironmentInfo:
 
 
 def damage(environment: Path) -> str | None:
-    """Return what is missing in an environment; None where nothing is, or where it is one of the user's own."""
+    """Return what is missing in an environment; None if nothing is, or if it is a user's own."""
     return env_marker.damage(environment) if environment.parent == environments_dir() else None
 
 
@@ -261,7 +261,7 @@ def _state(folder: Path, thorough: bool) -> str:
 
 
 def _final(folder: Path) -> Path:
-    """Return where a folder that is being built will end up; a finished one is there already."""
+    """Return the final path of a folder that is being built or already finished."""
     if not folder.name.endswith(build.SUFFIX):
         return folder
     name = folder.name.removeprefix(".").removesuffix(build.SUFFIX)
@@ -269,11 +269,7 @@ def _final(folder: Path) -> Path:
 
 
 def remove(wanted: list[str] | None) -> list[Path]:
-    """Delete environments, and return the folders that are gone.
-
-    Args:
-        wanted: names of stacks or of folders; None: all.
-    """
+    """Delete environments by the names of stacks or folders, or all (None); return the removed folders."""
     existing = list_environments(thorough=False)
     valid = sorted({item.stack for item in existing} | {item.folder.name for item in existing})
     for name in wanted or []:

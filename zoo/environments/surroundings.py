@@ -1,6 +1,6 @@
-"""Examine what surrounds the zoo on this machine and often does harm: conda, pip, TLS, settings of other projects.
+"""Examine common sources of problems on this machine: conda, pip, TLS, settings of other projects.
 
-As in :mod:`zoo.environments.machine` the checks are pure functions over captured texts.
+As in :mod:`zoo.environments.machine`, the checks are pure functions over captured texts.
 """
 
 import dataclasses
@@ -19,11 +19,11 @@ from zoo.environments.platforms import version_numbers
 
 ENV, KERAS_JSON, PLAIDML_JSON = "env", "~/.keras/keras.json", "~/.plaidml"
 TLS, PIP, XCODE, FREE = "ssl.OPENSSL_VERSION", "pip --version", "xcode-select -p", "free bytes"
-QUARANTINE = "xattr -p com.apple.quarantine"  # of the folder that holds the zoo
+QUARANTINE = "xattr -p com.apple.quarantine"  # of the zoo's folder
 Reports = Mapping[str, str]
-OLDEST_PIP = (20, 3)  # the first that knows macOS 11 and wheels named by their glibc
-ROOM_BYTES = 3 * 10**9  # the largest stack for the processor and its downloads
-# What Keras does where its settings file says nothing.
+OLDEST_PIP = (20, 3)  # the first to support macOS 11 and wheels named by their glibc
+ROOM_BYTES = 3 * 10**9  # the largest stack for the CPU and its downloads
+# Keras's defaults for keys missing in its settings file.
 KERAS_DEFAULTS: dict[str, object] = {
     "floatx": "float32", "epsilon": 1e-07, "backend": "tensorflow", "image_data_format": "channels_last",
 }  # fmt: skip
@@ -32,7 +32,7 @@ OURS = "each stack has an environment of its own"
 
 @dataclasses.dataclass(frozen=True)
 class Check:
-    """One thing looked at: what was seen, and what it means; ``meaning`` is empty where all is well."""
+    """One check: the observation, and its meaning, which is empty if all is well."""
 
     name: str
     seen: str
@@ -56,7 +56,7 @@ def collect() -> dict[str, str]:
 
 
 def examine(reports: Reports, machine: Machine) -> list[Check]:
-    """Return every check that the texts and the machine allow."""
+    """Run every check that the texts and the machine allow."""
     checks = (check(reports, machine) for check in CHECKS)
     return [check for check in checks if check]
 
@@ -159,7 +159,7 @@ def _command_line_tools(reports: Reports, machine: Machine) -> Check | None:
 def _quarantine(reports: Reports, machine: Machine) -> Check | None:
     if QUARANTINE not in reports:
         return None
-    # Flags, seconds in hexadecimal digits, the program that downloaded it, and more.
+    # Flags, seconds in hexadecimal, the program that downloaded it, and more.
     fields = reports[QUARANTINE].strip().split(";")
     if not fields[0]:
         return Check("quarantine", "none")

@@ -1,4 +1,4 @@
-"""Run uv, pass its output on, and explain why it failed: the only door to uv."""
+"""Run uv, forward its output, and explain its failures; nothing else calls uv."""
 
 import os
 import re
@@ -10,8 +10,8 @@ from zoo.core import console, processes
 from zoo.core.errors import MissingInterpreterError, ZooError
 from zoo.environments import interpreters, package_index
 
-# Settings of the user's own projects that would change what a lock means. Mirrors, caches, proxies and
-# certificates (UV_INDEX*, UV_FIND_LINKS, UV_CACHE_DIR, UV_OFFLINE, SSL_CERT_FILE, ...) stay.
+# Settings of users' projects that would change the meaning of a lock. Mirrors, caches, proxies and certificates
+# (UV_INDEX*, UV_FIND_LINKS, UV_CACHE_DIR, UV_OFFLINE, SSL_CERT_FILE, ...) stay.
 UNWANTED = (
     "CONDA_PREFIX", "UV_BUILD_CONSTRAINT", "UV_COMPILE_BYTECODE", "UV_CONFIG_FILE", "UV_CONSTRAINT",
     "UV_EXCLUDE", "UV_EXCLUDE_NEWER", "UV_EXCLUDE_NEWER_PACKAGE", "UV_FORK_STRATEGY", "UV_NO_BINARY",
@@ -21,7 +21,7 @@ UNWANTED = (
     "UV_VENV_CLEAR", "UV_VENV_SEED", "UV_WORKING_DIRECTORY", "VIRTUAL_ENV",
 )  # fmt: skip
 
-# Names of pip and of what it stands on for a mirror and for certificates, which uv does not read.
+# Variables of pip and its libraries for mirrors and certificates, which uv does not read.
 FROM_PIP = {
     "PIP_INDEX_URL": "UV_DEFAULT_INDEX", "PIP_CERT": "SSL_CERT_FILE", "REQUESTS_CA_BUNDLE": "SSL_CERT_FILE",
 }  # fmt: skip
@@ -51,14 +51,13 @@ class CompletedCommand:
 
 
 def version() -> str:
-    """Return uv's version, such as ``"0.13.8"``."""
     import importlib.metadata
 
     return importlib.metadata.version("uv")
 
 
 def command() -> str:
-    """Return the path of the uv program that was installed together with the zoo."""
+    """Return the path of the uv program that was installed with the zoo."""
     try:
         import uv
 
@@ -71,10 +70,10 @@ def command() -> str:
 
 
 def environment(source: Mapping[str, str], extra: Mapping[str, str] | None = None) -> dict[str, str]:
-    """Return the variables for uv: mirrors, caches and certificates stay, settings of other projects do not."""
+    """Return the variables for uv: with mirrors, caches and certificates, without settings of other projects."""
     kept = {name: value for name, value in source.items() if name not in UNWANTED and not name.startswith("PYTHON")}
     for pip_name, uv_name in FROM_PIP.items():
-        # A folder of certificates is none of uv's files.
+        # uv does not accept a folder of certificates.
         if source.get(pip_name) and not os.path.isdir(source[pip_name]):
             kept.setdefault(uv_name, source[pip_name])
     if source.get("PIP_FIND_LINKS"):
@@ -87,9 +86,9 @@ def run(
     follow: Callable[[str], None] = lambda line: None,
     extra: Mapping[str, str] | None = None,
 ) -> CompletedCommand:
-    """Run uv to its end, and pass each of its lines to ``follow``.
+    """Run uv until it ends, and pass each output line to ``follow``.
 
-    A mirror in the settings of uv or pip is used. An interruption stops uv before it goes further up.
+    Mirrors in the settings of uv or pip are used. An interruption stops uv before it propagates.
     """
     words: list[str] = []
     variables, mirror = environment(os.environ, extra), package_index.address()
@@ -106,25 +105,25 @@ def run(
 
 
 def is_network(outcome: CompletedCommand) -> bool:
-    """Return True where uv failed because a server could not be reached."""
+    """Return True if uv failed because a server could not be reached."""
     text = "\n".join(outcome.words).lower()
     return any(sign in text for sign in NETWORK) and "hash mismatch" not in text
 
 
 def missing_cpu_build(outcome: CompletedCommand) -> str | None:
-    """Return the pin of a PyTorch CPU build that uv did not find, such as ``"torch==2.13.0+cpu"``, else None."""
+    """Return the pin of a PyTorch CPU build that uv did not find, such as ``"torch==2.13.0+cpu"``, or None."""
     match = re.search(r"no version of (\S+\+cpu)\b", "\n".join(outcome.words))
     return match[1] if match else None
 
 
 def missing_version(outcome: CompletedCommand) -> str | None:
-    """Return a pin that the package index does not hold any more, such as ``"keras-nightly==3.16.0"``, else None."""
+    """Return a pin that the package index no longer has, such as ``"keras-nightly==3.16.0"``, or None."""
     match = re.search(r"there is no version of (\S+==[\w.!-]+)(?=\s)", "\n".join(outcome.words))
     return match[1] if match else None
 
 
 def is_unreachable(outcome: CompletedCommand) -> bool:
-    """Return True where uv failed because no index that could be reached holds what the lock names."""
+    """Return True if uv failed because no reachable index has what the lock names."""
     return not _is_disk_full(outcome) and (is_network(outcome) or missing_cpu_build(outcome) is not None)
 
 
@@ -134,7 +133,7 @@ def _is_disk_full(outcome: CompletedCommand) -> bool:
 
 
 def reason(outcome: CompletedCommand) -> tuple[str, str]:
-    """Return what made uv fail, and what to do about it."""
+    """Return why uv failed, and what to do about it."""
     text = "\n".join(outcome.words).lower()
     if _is_disk_full(outcome):
         return "the disk is full", SPACE_REMEDY
@@ -178,7 +177,7 @@ def reason(outcome: CompletedCommand) -> tuple[str, str]:
 
 
 def ensure_interpreter(wanted: str, arch: str) -> interpreters.Interpreter:
-    """Return a Python of this machine, downloaded where there is none and uv offers one.
+    """Return a Python of this machine, downloaded if it is missing and uv offers one.
 
     Args:
         wanted: version such as ``"3.8"``.

@@ -1,10 +1,9 @@
-"""Choose which of the user's environment variables a worker gets, and which a script of the user's own.
+"""Select the user's environment variables for a worker, and for a user's own script.
 
-A worker gets those of a list, since those of other projects do harm; further ones are passed on where the user names
-them: ``ZOO_WORKER_ENV=NAME,NAME``. Not on the list are variables that change what is computed (JAX_ENABLE_X64,
-XLA_FLAGS, TF_XLA_FLAGS) or end a framework at import where they hold nonsense, and those that a stack sets itself
-(KERAS_BACKEND). A script needs its own, such as keys and folders: it gets all but those that change which libraries
-are loaded or how they compute.
+A worker gets only listed variables, because those of other projects can do harm; ``ZOO_WORKER_ENV=NAME,NAME`` adds
+some. The list excludes variables that change results (JAX_ENABLE_X64, XLA_FLAGS, TF_XLA_FLAGS), that abort a
+framework's import if invalid, and that a stack sets (KERAS_BACKEND). A script needs its own, such as keys and
+folders: it gets all variables except those that change which libraries are loaded or how they compute.
 """
 
 import os
@@ -14,9 +13,9 @@ from zoo.protocol.variables import KERAS
 
 MORE = "ZOO_WORKER_ENV"
 
-# By default glibc gives the maps of a large network back to the system after each step, and the next step faults
-# gigabytes in again, 4 kB at a time: a third of the time of a training (docs/benchmarks.md, "Memory of a step"). Here
-# memory is kept, and asked for in huge pages. Other systems, and a glibc that is too old, ignore it.
+# By default glibc returns the memory maps of a large network to the system after each step, and the next step faults
+# gigabytes in again, 4 kB at a time: a third of the training time (docs/benchmarks.md, "Memory of a step"). This
+# keeps memory, and requests huge pages. Other systems, and an old glibc, ignore it.
 _TUNABLES = ("hugetlb=1", f"mmap_threshold={1 << 32}", f"trim_threshold={1 << 33}")
 ALLOCATOR = {"GLIBC_TUNABLES": ":".join(f"glibc.malloc.{each}" for each in _TUNABLES)}
 
@@ -27,7 +26,7 @@ _SYSTEM = {
 }  # fmt: skip
 _SYSTEM_PREFIXES = ("LC_",)
 
-# Those through which a user chooses devices, threads and memory; some of them change the numbers.
+# Select devices, threads and memory; some change the results.
 _COMPUTE = {
     "TF_CPP_MIN_LOG_LEVEL", "TF_FORCE_GPU_ALLOW_GROWTH", "TF_GPU_ALLOCATOR", "TF_GPU_THREAD_MODE",
     "TF_GPU_THREAD_COUNT", "TF_NUM_INTRAOP_THREADS", "TF_NUM_INTEROP_THREADS", "TF_ENABLE_ONEDNN_OPTS",
@@ -39,10 +38,10 @@ _COMPUTE_PREFIXES = (
     "XLA_PYTHON_CLIENT_", "OMP_", "GOMP_", "KMP_", "MKL_", "OPENBLAS_", "VECLIB_", "ONEDNN_", "DNNL_",
 )  # fmt: skip
 
-# Of frameworks, and so worth a word where they are kept away.
+# Of frameworks, so their removal is reported.
 _FRAMEWORKS = ("TF_", "JAX_", "XLA_", "KERAS_", "PLAIDML_", "TORCH_", "TORCHINDUCTOR_", "OV_", "OPENVINO_")
 
-# Those that put other libraries or another Keras in the place of a stack's, or change what is computed.
+# Replace libraries or the Keras of a stack, or change results.
 _HARMFUL = {
     "PYTHONPATH", "PYTHONHOME", "PYTHONUSERBASE", "PYTHONEXECUTABLE", "PYTHONPLATLIBDIR", "__PYVENV_LAUNCHER__",
     "KERAS_BACKEND", "KERAS_TORCH_DEVICE", "TF_USE_LEGACY_KERAS", "TF_KERAS", "JAX_PLATFORMS", "JAX_ENABLE_X64",
@@ -51,14 +50,14 @@ _HARMFUL = {
 
 
 def for_script(own: Mapping[str, str]) -> tuple[dict[str, str], list[str]]:
-    """Return the variables of a script: the user's, with a stack's own in the place of those that do harm.
+    """Return the variables of a script: the user's, with harmful ones replaced by the stack's.
 
     Args:
-        own: the stack's, which win except for the verbosity of TensorFlow, glibc's tunables and what
-            ``ZOO_WORKER_ENV`` names.
+        own: the stack's, which win except for the verbosity of TensorFlow, glibc's tunables and names in
+            ``ZOO_WORKER_ENV``.
 
     Returns:
-        All variables, and the names of the user's that were left out or replaced.
+        All variables, and the names of the user's that were removed or replaced.
     """
     kept = {name: value for name, value in os.environ.items() if name not in _HARMFUL - _named()}
     chosen = ({"TF_CPP_MIN_LOG_LEVEL", *ALLOCATOR} | _named()) & set(kept)
@@ -73,17 +72,16 @@ def passed_on() -> dict[str, str]:
 
 
 def computing() -> dict[str, str]:
-    """Return those of them on which the numbers may depend."""
+    """Return the passed variables that may affect results."""
     return {name: value for name, value in passed_on().items() if not _is_system(name)}
 
 
 def is_passed_on(name: str) -> bool:
-    """Return True for a variable that a worker gets."""
     return _is_system(name) or _computes(name) or name in _named()
 
 
 def configures_framework(name: str) -> bool:
-    """Return True for a variable by which a framework, or a library under it, is configured."""
+    """Return True for a variable that configures a framework, or a library below it."""
     return name.startswith(_FRAMEWORKS) or _computes(name)
 
 
