@@ -18,7 +18,7 @@ from zoo.runs import mlflow_tracking, resume
 from zoo.runs.records import RunRecord
 from zoo.runs.result import Run
 
-# Covariant, so that what reads a context takes that of any task as RunContext[Settings].
+# Covariant, so that functions which read any task's context can take RunContext[Settings].
 S = TypeVar("S", bound=Settings, covariant=True)
 
 
@@ -27,16 +27,14 @@ class RunContext(Generic[S]):
     """State that the steps of one run share.
 
     Attributes:
-        command: the command that runs.
-        composed: the settings of the task, and what set each.
+        composed: the settings of the task, with their origins.
         choice: backend and stack.
-        machine: this machine.
-        reference: the published run to repeat, if one was named.
+        reference: the published run to repeat, if named.
         folder: the run folder, once the run has started.
-        record: what ``run.json`` holds so far.
+        record: the content of ``run.json`` so far.
         resumes: the folder of the run to resume.
         previous: the record of that run.
-        lock: open file of the lock of the run folder.
+        lock: open file of the run folder's lock.
     """
 
     command: Command[S]
@@ -52,36 +50,29 @@ class RunContext(Generic[S]):
 
     @property
     def settings(self) -> S:
-        """Return the settings of the task."""
         return self.composed.settings
 
     @property
     def overrides(self) -> Overrides:
-        """Return what is laid over the files: from the command line, expanded, with the name of the backend."""
+        """Return the user's overrides, expanded, with the name of the backend."""
         return self.composed.overrides
 
     def overlay(self, layer: str, settings: Mapping[str, Any]) -> None:
-        """Lay settings over those of the run; see :meth:`zoo.config.compose.Composed.overlay`."""
+        """Apply settings on top of the run's; see :meth:`zoo.config.compose.Composed.overlay`."""
         self.composed = self.composed.overlay(layer, settings)
 
     @property
     def verb(self) -> str:
-        """Return ``train``, ``infer`` or ``bench``."""
         return self.command.verb
 
     @property
     def result(self) -> Run:
-        """Return the run as its folder holds it."""
+        """Return the run as stored in its folder."""
         return Run(self.folder, self.record.to_json())
 
 
 def create_context(command: Command[S], overrides: Overrides) -> RunContext[S]:
-    """Compose the settings of a command and select backend and stack; nothing is built yet.
-
-    Args:
-        command: declared by the task.
-        overrides: of the user.
-    """
+    """Compose the settings of a command and select backend and stack, without building anything."""
     here = machine.probe()
     resumes = resume.folder_of(overrides) if resume.requested(overrides) else None
     reference = references.chosen(overrides)
@@ -98,7 +89,7 @@ def create_context(command: Command[S], overrides: Overrides) -> RunContext[S]:
 
 
 def create_training_context(command: Command[S], overrides: Overrides) -> RunContext[S]:
-    """As :func:`create_context`, for a command that trains."""
+    """Do the same as :func:`create_context`, for a command that trains."""
     context = create_context(command, overrides)
     backend, stack = context.choice.backend, context.choice.stack
     if not (backend.trains and stack.trains):
@@ -108,7 +99,6 @@ def create_training_context(command: Command[S], overrides: Overrides) -> RunCon
 
 
 def refuse_without_keras(context: RunContext[Settings]) -> None:
-    """Stop where the stack has no Keras."""
     stack = context.choice.stack
     if stack.keras == "none":
         raise ZooError(f"Stack {stack.name} has no Keras", "Choose another: `python -m zoo list stacks`.")
@@ -120,7 +110,6 @@ def resolve(
     here: machine.Machine,
     reference: references.Reference | None = None,
 ) -> tuple[compose.Composed[S], selection.Selection]:
-    """Resolve settings, backend and stack for a machine."""
     overrides, choice = _complete(command, overrides, here, reference)
     composed = compose.composed(command, overrides)
     if choice is None:
@@ -130,9 +119,9 @@ def resolve(
 
 
 def composed_text(command: Command[Any], overrides: Overrides) -> str:
-    """Return the settings that a command would run with, as YAML.
+    """Return the settings of a command as YAML.
 
-    What decides the backend of a command that predicts may print a note, and is left out.
+    Defaults that select the backend of a predicting command may print a note, and are omitted.
     """
     quiet = command if command.verb == "train" else replace(command, add_defaults=None)
     return compose.composed_text(command, _complete(quiet, overrides, machine.probe())[0])
@@ -150,7 +139,7 @@ def _complete(
     here: machine.Machine,
     reference: references.Reference | None = None,
 ) -> tuple[Overrides, selection.Selection | None]:
-    """Add what the machine and a reference decide, and the name of the backend: Hydra needs it to find the recipe."""
+    """Add the choices of the machine and a reference, and the backend, which Hydra needs to find the recipe."""
     if command.add_defaults:
         overrides = command.add_defaults(overrides, here)
     overrides = references.expand(overrides, reference)

@@ -1,4 +1,4 @@
-"""Read ``events.jsonl``: the events of all workers of a run, through every interruption."""
+"""Read ``events.jsonl``: the events of all workers of a run, across interruptions."""
 
 import json
 from collections.abc import Iterable, Iterator
@@ -6,12 +6,12 @@ from pathlib import Path
 
 from zoo.protocol.events import EpochEvent, Event, ResumeEvent, event_of
 
-# A line that is longer is no event of ours.
+# Longer lines are not events.
 LONGEST = 1 << 20
 
 
 def parse(line: bytes) -> Event | None:
-    """Return one event, or None where the line is none: torn, damaged or too long."""
+    """Return one event, or None for an invalid line: truncated, damaged or too long."""
     try:
         return event_of(json.loads(line)) if len(line) <= LONGEST else None
     except (ValueError, RecursionError):
@@ -19,7 +19,7 @@ def parse(line: bytes) -> Event | None:
 
 
 def read(path: Path) -> Iterator[Event]:
-    """Yield all whole events of a file in their order; skip what is no event. Without a file there are none."""
+    """Yield all valid events of a file in order, or none if it is missing."""
     if not path.is_file():
         return
     with path.open("rb") as source:
@@ -30,11 +30,11 @@ def read(path: Path) -> Iterator[Event]:
 
 
 def epochs(path: Path, heard: Iterable[EpochEvent] = ()) -> list[EpochEvent]:
-    """Return the epochs of a run, each as it was trained last: after an interruption some are trained again.
+    """Return the epochs of a run, each as last trained, because an interruption repeats some.
 
     Args:
         path: ``events.jsonl``.
-        heard: epochs that were received besides: a full disk may have kept none of them.
+        heard: received epochs, which a full disk may have lost.
     """
     rows: dict[int, EpochEvent] = {}
     for event in (*read(path), *heard):
@@ -43,7 +43,6 @@ def epochs(path: Path, heard: Iterable[EpochEvent] = ()) -> list[EpochEvent]:
 
 
 def _enter(rows: dict[int, EpochEvent], event: Event) -> None:
-    """Take an event into the epochs of a run so far, by number."""
     if isinstance(event, ResumeEvent):
         for epoch in [epoch for epoch in rows if epoch >= event.epoch]:
             del rows[epoch]
@@ -52,17 +51,12 @@ def _enter(rows: dict[int, EpochEvent], event: Event) -> None:
 
 
 class LastEpoch:
-    """The last epoch in a file that grows, of which only what was added is read.
-
-    Args:
-        path: ``events.jsonl``.
-    """
+    """The last epoch in a growing file (``events.jsonl``), of which only additions are read."""
 
     def __init__(self, path: Path) -> None:
         self._path, self._read, self._rows = path, 0, dict[int, EpochEvent]()
 
     def look(self) -> EpochEvent | None:
-        """Return the last epoch so far."""
         size = self._path.stat().st_size if self._path.is_file() else 0
         if size < self._read:  # another file
             self._read, self._rows = 0, {}
@@ -71,7 +65,7 @@ class LastEpoch:
                 source.seek(self._read)
                 for line in iter(lambda: source.readline(LONGEST + 1), b""):
                     if not line.endswith(b"\n") and len(line) <= LONGEST:
-                        break  # it is being written
+                        break  # still being written
                     self._read += len(line)
                     event = parse(line)
                     if event is not None:

@@ -1,10 +1,10 @@
 """Read and write the evidence that recipes work: ``recipes/MODEL/BACKEND.validated.json``, and published figures.
 
-A file holds a list of rows. Each is one training, in one of three grades that are never mixed:
+A file is a list of rows. Each is one training, with one of three grades that are never mixed:
 
 - ``measured``: the zoo ran it on that platform and device;
 - ``stand-in``: the zoo ran it on a build that stands in for the GPU build of the same Keras generation;
-- ``reported``: a named source says so.
+- ``reported``: a named source reports it.
 """
 
 import dataclasses
@@ -29,7 +29,7 @@ SUFFIX = ".validated.json"
 
 @dataclasses.dataclass
 class Device:
-    """Where the work was done: the framework's name, ``cpu`` or ``gpu``, what was run to find out, the GPU's name."""
+    """The device: the framework's name, ``cpu`` or ``gpu``, the operation that proved it, the GPU's name."""
 
     name: str
     device_kind: str
@@ -39,7 +39,7 @@ class Device:
 
 @dataclasses.dataclass
 class Data:
-    """What was trained on; ``sha256`` is over the source files."""
+    """The training data; ``sha256`` covers the source files."""
 
     name: str
     sha256: str | None
@@ -50,20 +50,20 @@ class Data:
 
 @dataclasses.dataclass
 class EvidenceRow:
-    """What a row holds; every key that has no default is there, and is null where nobody knows.
+    """A row; every key without a default is present, and null if unknown.
 
     Attributes:
         machine: in one line.
-        hardware: what computes in it, as :func:`zoo.environments.machine.hardware` names it; of own rows.
-        metric: what ``value`` is, such as ``test_accuracy``.
-        expected: what the recipe promises; null where it promises nothing, or nothing of such a training.
-        direction: whether ``value`` is to be ``at_least`` or ``at_most`` what is expected; rows without it: at least.
+        hardware: from :func:`zoo.environments.machine.hardware`; for own rows.
+        metric: name of ``value``, such as ``test_accuracy``.
+        expected: promise of the recipe; null if none applies to such a training.
+        direction: whether ``value`` must be ``at_least`` (default) or ``at_most`` the expected one.
         seconds: by phase.
-        commit: of the zoo, with ``-dirty`` where files were changed, or its version.
-        command: that repeats it; folders of one machine are left out.
-        source: address or publication of what is reported.
-        changed: the settings that are not the recipe's.
-        differences: of an environment of the user's own from the lock.
+        commit: of the zoo, with ``-dirty`` for changed files, or its version.
+        command: to repeat it, without paths of one machine.
+        source: address or publication of a reported figure.
+        changed: settings that differ from the recipe.
+        differences: of a user's own environment from the lock.
         probes: outcome of each numeric probe.
     """
 
@@ -114,12 +114,12 @@ def _inside(folder: Path) -> str:
 
 
 def read(model: str, backend: str) -> list[Row]:
-    """Read the rows of a recipe, best grade first; none where nothing is recorded."""
+    """Read the rows of a recipe, best grade first, or none."""
     return read_file(file(model, backend))
 
 
 def read_file(path: Path) -> list[Row]:
-    """As :func:`read`, of any file."""
+    """Do the same as :func:`read`, for any file."""
     if not path.is_file():
         return []
     try:
@@ -133,11 +133,7 @@ def read_file(path: Path) -> list[Row]:
 
 
 def add(path: Path, row: Row) -> list[Row]:
-    """Write a row into a file, in place of an older one of the same :func:`key`; all or nothing is written.
-
-    Returns:
-        All rows of the file.
-    """
+    """Add a row to a file atomically, replacing one with the same :func:`key`; return all rows."""
     wrong = problems(row)
     if wrong:
         raise ZooError(f"This is no evidence:\n{bulleted(wrong)}", "Nothing was written.")
@@ -149,14 +145,14 @@ def add(path: Path, row: Row) -> list[Row]:
 
 
 def key(row: Row) -> tuple[str | tuple[str, ...], ...]:
-    """Return what identifies a row: two machines, two devices of one, or two variants of a recipe, are two rows."""
+    """Return the identity of a row, which includes machine, device and changes of the recipe."""
     changed = tuple(sorted(row.get("changed", [])))
     where = row["grade"], row["stack"], row["platform"], row.get("hardware", ""), device(row)
     return *where, row["data"]["name"], str(row["preset"]), changed
 
 
 def problems(row: Any) -> list[str]:
-    """Return everything that is wrong with a row, one sentence each."""
+    """Return all problems of a row, one sentence each."""
     violations = checks.violations(row, EvidenceRow)
     if violations:
         return violations
@@ -213,19 +209,19 @@ def _machine_paths(value: Any, where: str = "the row") -> Iterator[tuple[str, st
 
 
 def names_a_place(text: str) -> bool:
-    """Whether a text holds a path of one machine."""
+    """Return True if a text contains a path of one machine."""
     return _MACHINE_PATH.search(text) is not None
 
 
 def verdict(row: Row) -> str:
-    """Return ``reached``, ``missed``, or an empty string where nothing is expected."""
+    """Return ``reached``, ``missed``, or an empty string without an expectation."""
     if row["expected"] is None or row["value"] is None:
         return ""
     return "reached" if bounds.is_met(_bound(row), row["value"]) else "missed"
 
 
 def expectation(row: Row) -> str:
-    """Return what is expected: ``at least 0.99``; empty where nothing is promised."""
+    """Return the expectation, such as ``at least 0.99``, or an empty string."""
     return "" if row["expected"] is None else bounds.words(_bound(row))
 
 
@@ -245,12 +241,12 @@ def device(row: Row) -> str:
 
 
 def place(row: Row) -> str:
-    """Return the device, and the hardware that it belongs to: ``CPU:0 of amd-epyc-24gb``."""
+    """Return the device and its hardware: ``CPU:0 of amd-epyc-24gb``."""
     return f"{device(row)} of {row['hardware']}" if row.get("hardware") else device(row)
 
 
 def figure(row: Row) -> str:
-    """Return the value and what was expected: ``test_accuracy 0.9917 (at least 0.99: reached)``."""
+    """Return value and expectation: ``test_accuracy 0.9917 (at least 0.99: reached)``."""
     result = f"{row['metric']} {row['value']:.4g}" if row["value"] is not None else ""
     if row["expected"] is not None:
         result += f" ({expectation(row)}: {verdict(row)})"
@@ -268,7 +264,6 @@ def words(row: Row) -> str:
 
 
 def refuse_wrong_rows(path: Path, rows: list[Any], of_row: Callable[[Any], list[str]]) -> None:
-    """Refuse a file with wrong rows."""
     listed = [
         f"row {number}: {problem.removeprefix('the file: ')}"
         for number, row in enumerate(rows, 1)

@@ -1,4 +1,4 @@
-"""Run folders: create one, check one that is written into again, find the latest."""
+"""Run folders: create one, check one before writing into it again, find the latest."""
 
 import contextlib
 import datetime
@@ -11,12 +11,12 @@ from zoo.core.paths import user_path
 from zoo.runs import records
 from zoo.runs.records import Json
 
-# The record of a sweep, in whose folder run folders lie.
+# The record of a sweep, whose folder contains run folders.
 SWEEP = "sweep.json"
 
 
 def new_folder(root: Path, name: str | None, words: list[str]) -> Path:
-    """Create the folder of a new run: ``name``, else time and words; a number is added where that is taken."""
+    """Create the folder of a new run: ``name``, or time and words, with a number if it exists."""
     _check_name(root, name)
     stamp = datetime.datetime.now().strftime("%Y-%m-%d_%H-%M-%S")
     base = name or "_".join([stamp, *(word.replace("/", "-") for word in words)])
@@ -39,13 +39,13 @@ def _check_name(root: Path, name: str | None) -> None:
 
 
 def check_new(root: Path, name: str | None) -> None:
-    """Refuse what :func:`new_folder` would refuse, and make nothing."""
+    """Raise the errors of :func:`new_folder` without creating anything."""
     _check_name(root, name)
     check_root(root)
 
 
 def check_root(root: Path) -> None:
-    """Refuse a folder of run folders in which none could be made, before any work is done."""
+    """Raise an error for a folder in which no run folder can be created."""
     try:
         try_folder(root)
     except OSError as error:
@@ -60,10 +60,10 @@ def _root_error(root: Path, error: OSError) -> ZooError:
 
 
 def first_free(root: Path, base: str) -> Path:
-    """Create a folder called ``base``, with a number after it where that is taken; return where it is.
+    """Create and return a folder ``base``, with a number if it exists.
 
     Raises:
-        OSError: the place cannot be written.
+        OSError: it cannot be created.
     """
     for number in range(1, 1000):
         folder = root / (base if number == 1 else f"{base}_{number}")
@@ -76,9 +76,9 @@ def first_free(root: Path, base: str) -> Path:
 
 
 def refuse_traps(folder: Path) -> None:
-    """Stop where a folder that is to be written into holds anything but files and folders.
+    """Raise an error if a folder to write into contains anything but files and folders.
 
-    A stranger's link could lead to any file of the user, and a pipe is waited on for ever.
+    A third party's link could lead to any file of the user, and a pipe could block forever.
     """
     for path in folder.rglob("*"):
         if path.is_symlink() or not (path.is_file() or path.is_dir()):
@@ -89,23 +89,17 @@ def refuse_traps(folder: Path) -> None:
 
 
 def run_folders(root: Path) -> list[Path]:
-    """Return all run folders under a root, those of sweeps included, in the order of their names."""
+    """Return all run folders under a root, including those of sweeps, sorted by name."""
     sweeps = [path.parent.name for path in root.glob(f"*/{SWEEP}")]
     return sorted(path.parent for folder in (".", *sweeps) for path in (root / folder).glob(f"*/{records.RECORD}"))
 
 
 def latest(root: Path, verb: str, trained: bool = True) -> Path:
-    """Return the newest run folder of a verb under a root.
-
-    Args:
-        root: folder of all run folders.
-        verb: such as ``train``.
-        trained: only those that hold weights.
-    """
+    """Return the newest run folder of a verb under a root; with ``trained``, only of runs with weights."""
     for path in newest_first(run_folders(user_path(root).resolve())):
         try:
             record = records.read(path)
-        except ZooError:  # a damaged record is not the newest good run; naming its folder still tells what is wrong
+        except ZooError:  # skip a damaged record; naming its folder still reports the problem
             continue
         if record.get("verb") == verb and ((path / "weights.npz").is_file() or not trained):
             return path
@@ -113,16 +107,16 @@ def latest(root: Path, verb: str, trained: bool = True) -> Path:
 
 
 def newest_first(folders: Iterable[Path]) -> list[Path]:
-    """Sort run folders by when they were begun, and then by name, the newest first."""
+    """Sort run folders by start and name, newest first."""
     return sorted(folders, key=lambda folder: (begun_ns(folder), folder), reverse=True)
 
 
 def begun_ns(folder: Path) -> int:
-    """Return when a run began by the clock of the file system, in nanoseconds since 1970, to order runs by.
+    """Return the start of a run by the clock of the file system, in nanoseconds since 1970, for sorting.
 
-    That is when its ``config.yaml`` was written, which resuming leaves alone; ``run.json`` stands in where there is
-    none. What the record says depends on time zones, and on who wrote it. A file from an archive may bear any time:
-    it counts as no later than it came to this disk. A copy that lost the times of its files counts as begun then.
+    This is the time of its ``config.yaml``, which resuming does not change, or of ``run.json``. The record's own time
+    depends on time zones and on its author. A file from an archive can have any time, so it counts as no later than
+    its arrival on this disk. A copy without the original times counts as started then.
     """
     for name in ("config.yaml", records.RECORD):
         with contextlib.suppress(OSError):
@@ -132,5 +126,5 @@ def begun_ns(folder: Path) -> int:
 
 
 def describe_file(folder: Path, path: Path) -> Json:
-    """Return name, size and checksum of an artifact, its path relative to the run folder."""
+    """Return relative path, size and checksum of an artifact."""
     return {"path": path.relative_to(folder).as_posix(), "bytes": path.stat().st_size, "sha256": file_sha256(path)}

@@ -9,11 +9,7 @@ from zoo.runs.context import RunContext
 
 
 class History:
-    """Follows a training and draws its curves once.
-
-    Args:
-        context: the run, whose record gives the title of the curves.
-    """
+    """Follows a training and draws its curves once."""
 
     def __init__(self, context: RunContext[Settings]) -> None:
         self._context = context
@@ -21,13 +17,13 @@ class History:
         self._drawn: list[EpochEvent] = []
 
     def watch(self, event: Event) -> None:
-        """Take note of an event of the worker; this draws while it evaluates and saves after the last epoch."""
-        if isinstance(event, ResumeEvent):  # what follows is trained again
+        """Record an event; draw after the last epoch, while the worker evaluates and saves."""
+        if isinstance(event, ResumeEvent):  # later epochs are trained again
             self._epochs = {epoch: row for epoch, row in self._epochs.items() if epoch < event.epoch}
         elif isinstance(event, EpochEvent):
             self._epochs[event.epoch] = event
             if event.epoch == event.epochs:
-                # What goes wrong here must not end the worker: it goes wrong again in `finish`, where it is raised.
+                # An error must not end the worker; it occurs again in `finish`, which raises it.
                 with contextlib.suppress(Exception):
                     self._draw(list(self._epochs.values()))
 

@@ -1,4 +1,4 @@
-"""The start and the end of a run: its folder, its lock, and a complete record whatever happens."""
+"""The start and the end of a run: its folder, its lock, and a complete record in any case."""
 
 import contextlib
 import dataclasses
@@ -24,7 +24,7 @@ STORAGE = (errno.ENOSPC, errno.EDQUOT, errno.EROFS, errno.EIO)
 
 
 def start_run(context: RunContext[Settings], words: list[str]) -> None:
-    """Create and lock the run folder, named by the time and these words; write the settings and a first record.
+    """Create and lock the run folder, named by the time and ``words``; write the settings and a first record.
 
     A resumed run keeps its folder, and its record continues.
     """
@@ -54,7 +54,7 @@ def start_run(context: RunContext[Settings], words: list[str]) -> None:
 
 
 def _check_folder(context: RunContext[Settings]) -> None:
-    """Check all that :func:`start_run` checks, and write nothing."""
+    """Do the checks of :func:`start_run`, without writing anything."""
     output, folder = context.settings.output, context.resumes
     if folder is None:
         run_folder.check_new(user_path(output.root), output.name)
@@ -62,7 +62,7 @@ def _check_folder(context: RunContext[Settings]) -> None:
     resume.refuse_changes(context.settings, RunRecord.from_untrusted(folder))
     run_folder.check_root(folder)
     if run_lock.is_held(folder):
-        run_lock.release(run_lock.take(folder, _command(context)))  # raises, unless it was released meanwhile
+        run_lock.release(run_lock.take(folder, _command(context)))  # raises, unless just released
 
 
 def _command(context: RunContext[Settings]) -> list[str]:
@@ -70,7 +70,6 @@ def _command(context: RunContext[Settings]) -> list[str]:
 
 
 def _record_place(context: RunContext[Settings]) -> None:
-    """Record machine, backend and stack, and write the record."""
     record = context.record
     record.backend, record.device_kind = context.choice.backend.name, context.choice.device_kind
     record.reasons, record.stack = context.choice.reasons, _stack_record(context)
@@ -93,7 +92,7 @@ def _reopen(context: RunContext[Settings], folder: Path) -> None:
 
 
 def set_data(context: RunContext[Settings], data: Json) -> None:
-    """Record the data of a training; to be called before anything is written that depends on them."""
+    """Record the data of a training; to be called before writing anything that depends on it."""
     if context.resumes:
         resume.refuse_other_data(context.previous, data)
     context.record.data = data
@@ -121,7 +120,7 @@ def _stack_record(context: RunContext[Settings]) -> Json:
 
 @contextlib.contextmanager
 def record_outcome(context: RunContext[Settings]) -> Iterator[None]:
-    """Leave a complete ``run.json`` in the folder, whatever happens inside."""
+    """Leave a complete ``run.json`` in the folder, whatever happens in the block."""
     started = time.monotonic()
     try:
         yield
@@ -153,7 +152,7 @@ def _record_error(record: RunRecord, error: BaseException) -> None:
 
 
 def _disk_error(folder: Path, error: BaseException) -> OSError | None:
-    """Return the error of a full or broken disk that kept a file of the run folder from being written."""
+    """Return the error of a full or broken disk for a file of the run folder, or None."""
     inside = isinstance(error, StorageError) and error.path.is_relative_to(folder)
     cause = error.__cause__ if inside else error
     return cause if isinstance(cause, OSError) and cause.errno in STORAGE else None
@@ -170,7 +169,7 @@ def _close_record(context: RunContext[Settings]) -> None:
     try:
         context.record.artifacts = _artifacts(context.folder)
         context.record.write(context.folder)
-    except (OSError, ZooError) as error:  # a warning only: what stopped the run is being raised already
+    except (OSError, ZooError) as error:  # only a warning: the error that stopped the run is raised
         console.warn(f"{path} could not be brought up to date: {error}")
 
 

@@ -1,4 +1,4 @@
-"""Allow one writer a run folder: a lock that the host holds and its worker inherits."""
+"""Allow one writer per run folder, with a lock that the host holds and its worker inherits."""
 
 import json
 import os
@@ -16,14 +16,13 @@ PATIENCE_S = 20.0
 
 
 def take(folder: Path, command: list[str]) -> int:
-    """Lock a run folder; wait a little where only an orphaned worker holds the lock.
+    """Lock a run folder; wait a little if only an orphaned worker holds the lock.
 
     Args:
-        folder: the run folder.
-        command: shown to others who want to write there.
+        command: shown to other processes that want to write there.
 
     Returns:
-        An open file: as long as it, or a copy in another process, is open, nobody else gets the lock.
+        An open file; the lock is held while it, or a copy in another process, is open.
     """
     try:
         handle = file_locks.open_file(folder / NAME)
@@ -57,7 +56,7 @@ def _locked(handle: int, folder: Path) -> bool:
 
 
 def is_held(folder: Path) -> bool:
-    """Whether a process writes into a run folder now; nothing is changed there."""
+    """Return True if a process is writing into a run folder; change nothing there."""
     try:
         handle = file_locks.open_file(folder / NAME, os.O_RDONLY)
     except OSError:

@@ -1,4 +1,4 @@
-"""Report a run to MLflow: settings, figures by epoch and the files of the folder. The one door to MLflow."""
+"""Report a run to MLflow: settings, metrics by epoch and the files of the folder. Only this module uses MLflow."""
 
 import math
 import os
@@ -13,12 +13,12 @@ from zoo.runs.records import Json, RunRecord
 
 INSTALL = "pip install 'keras-gpu-zoo[mlflow]', or leave mlflow= out."
 STATUS = {"completed": "FINISHED", "interrupted": "KILLED", "failed": "FAILED"}
-# What MLflow takes of a parameter, and of parameters at once.
+# MLflow's limits on the length of a parameter, and on the number of parameters per call.
 MOST_LETTERS, MOST_AT_ONCE = 500, 100
 
 
 def check(uri: str) -> None:
-    """Check that a run can be reported there, before it starts.
+    """Check before a run that it can be reported.
 
     Args:
         uri: of a store, such as ``file:mlruns``, ``sqlite:///mlflow.db`` or the address of a server.
@@ -26,7 +26,7 @@ def check(uri: str) -> None:
     client = _client(uri)
     try:
         client.search_experiments(max_results=1)
-    except Exception as error:  # a store is another program: whatever it raises is shown
+    except Exception as error:  # a store may raise any exception
         raise _unusable(uri, error) from error
 
 
@@ -38,8 +38,8 @@ def _unusable(uri: str, error: Exception) -> ZooError:
 
 
 def _client(uri: str) -> Any:
-    os.environ.setdefault("MLFLOW_DISABLE_TELEMETRY", "true")  # nothing is sent anywhere but where the user says
-    if uri.startswith("file:") or ":" not in uri:  # asked for, though MLflow 3.7 and newer would rather not
+    os.environ.setdefault("MLFLOW_DISABLE_TELEMETRY", "true")  # send data only where the user requests it
+    if uri.startswith("file:") or ":" not in uri:  # discouraged since MLflow 3.7, but requested
         os.environ.setdefault("MLFLOW_ALLOW_FILE_STORE", "true")
     try:
         from mlflow.tracking import MlflowClient
@@ -52,13 +52,7 @@ def _client(uri: str) -> Any:
 
 
 def report_run(uri: str, folder: Path, record: RunRecord) -> None:
-    """Report a run that has ended; a failure is a warning and leaves the run as it is.
-
-    Args:
-        uri: of the store.
-        folder: of the run.
-        record: of the run.
-    """
+    """Report an ended run; a failure is only a warning and does not change the run."""
     try:
         number = _log(_client(uri), folder, record)
     except Exception as error:
@@ -88,7 +82,6 @@ def _log(client: Any, folder: Path, record: RunRecord) -> str:
 
 
 def tags(record: RunRecord) -> dict[str, str]:
-    """Return backend, stack, device and versions of a run."""
     device = record.get("device") or {}
     values = {"backend": record.backend, "stack": record.stack["name"], "device": device.get("name"),
              "zoo_version": record.zoo_version, "git_commit": record.git_commit}  # fmt: skip
@@ -97,12 +90,12 @@ def tags(record: RunRecord) -> dict[str, str]:
 
 
 def parameters(config: Json) -> dict[str, str]:
-    """Return settings as dotted keys and texts; long ones are cut."""
+    """Return settings as dotted keys and texts, truncated to MLflow's limit."""
     return {key: str(value)[:MOST_LETTERS] for key, value in leaves(config)}
 
 
 def figures(folder: Path, record: RunRecord) -> list[tuple[str, float, int, int]]:
-    """Return (name, value, milliseconds since 1970, step) of every epoch, and of the final figures."""
+    """Return (name, value, milliseconds since 1970, step) of every epoch, and of the final metrics."""
     finished = int(1000 * (folder / records.RECORD).stat().st_mtime)
     points = [(name, value, finished, int(row["epoch"])) for row in tables.read_history(folder)
              for name, value in row.items() if name != "epoch"]  # fmt: skip

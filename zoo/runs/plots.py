@@ -1,4 +1,4 @@
-"""Pictures of a run. The one module that plots."""
+"""Plots of a run. Only this module draws plots."""
 
 import io
 import threading
@@ -13,21 +13,19 @@ if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
 
-# With more classes than this, numbers in the cells of a confusion matrix could not be read.
+# With more classes, numbers in the cells of a confusion matrix are illegible.
 MOST_NUMBERS = 20
 MOST_NAMES = 60
-# Two threads that import matplotlib at once see modules that are loaded in part.
+# Two threads that import matplotlib at once see partially loaded modules.
 _LOADING = threading.Lock()
 PANELS = (("loss", "loss", "loss (cross-entropy)"), ("accuracy", "accuracy", "accuracy"))
 
 
 def curves(history: list[dict[str, float]], title: str, path: Path) -> None:
-    """Plot loss and accuracy by epoch, training and validation, the kept epoch marked, as PNG.
+    """Plot loss and accuracy by epoch, training and validation, with the kept epoch marked, as PNG.
 
     Args:
-        history: one dictionary an epoch, as ``tables.read_history`` returns it.
-        title: printed above the panels.
-        path: the PNG to write.
+        history: one dictionary per epoch, from ``tables.read_history``.
     """
     epochs = [int(row["epoch"]) for row in history]
     figure = _figure(10, 4, left=0.11, right=0.985, bottom=0.13, top=0.89, wspace=0.24)
@@ -35,7 +33,7 @@ def curves(history: list[dict[str, float]], title: str, path: Path) -> None:
 
     panels = figure.subplots(1, 2)
     for axes, (_, name, label) in zip(panels, PANELS, strict=True):
-        # The training figures of an epoch are means over it, so they lag half an epoch behind the validation's.
+        # Training metrics are means over an epoch, so they lag half an epoch behind those of validation.
         axes.plot(
             epochs,
             [row[name] for row in history],
@@ -52,13 +50,13 @@ def curves(history: list[dict[str, float]], title: str, path: Path) -> None:
             _mark_best(axes, history, judged)
         axes.set(xlabel="epoch", ylabel=label)
         if name == "loss" and all(row[name] > 0 for row in history):
-            axes.set_yscale("log")  # the last epochs would lie on the axis otherwise
+            axes.set_yscale("log")  # otherwise the last epochs lie on the axis
             _plain_numbers(axes)
         axes.xaxis.set_major_locator(MaxNLocator(integer=True, min_n_ticks=1))
         axes.grid(alpha=0.3)
         for row in stage_starts(history):
             axes.axvline(row["epoch"] - 0.5, color="grey", ls=":")
-            place = (row["epoch"] - 0.5, 1.01)  # above the panel, where no legend hides it
+            place = (row["epoch"] - 0.5, 1.01)  # above the panel, clear of the legend
             words = {"xycoords": ("data", "axes fraction"), "ha": "center", "color": "grey", "annotation_clip": False}
             axes.annotate(f"stage {row['stage']:.0f}", place, **words)
         axes.legend()
@@ -67,12 +65,12 @@ def curves(history: list[dict[str, float]], title: str, path: Path) -> None:
 
 
 def stage_starts(history: list[dict[str, float]]) -> list[dict[str, float]]:
-    """Return the first epoch of each stage but the first."""
+    """Return the first epoch of each stage except the first."""
     return [row for before, row in pairwise(history) if row.get("stage", 1) > before.get("stage", 1)]
 
 
 def _plain_numbers(axes: Any) -> None:
-    """Write ``0.5`` and ``2`` beside a logarithmic axis, also between the powers of ten where those are few."""
+    """Label a logarithmic axis ``0.5`` and ``2``, also between powers of ten if there are few."""
     from matplotlib.ticker import LogLocator, MaxNLocator, NullFormatter
 
     low, high = axes.get_ylim()
@@ -93,13 +91,10 @@ def _mark_best(axes: "object", history: list[dict[str, float]], name: str) -> No
 
 
 def confusion(matrix: "NDArray[np.int64]", names: list[str], title: str, path: Path) -> None:
-    """Draw a confusion matrix as PNG, coloured by the share of each row.
+    """Draw a confusion matrix as PNG, colored by the share of each row.
 
     Args:
-        matrix: (n, n), how many of each class (row) were taken for each (column).
-        names: of the classes.
-        title: printed above.
-        path: the PNG to write.
+        matrix: (n, n), number of items of each class (row) predicted as each class (column).
     """
     import numpy as np
 
@@ -123,18 +118,16 @@ def confusion(matrix: "NDArray[np.int64]", names: list[str], title: str, path: P
             axes.text(column, row, f"{matrix[row, column]}", ha="center", va="center", color=colour, fontsize=8)
     figure.suptitle(_shown(title, 200))
     with warnings.catch_warnings():
-        # Names of classes in scripts and signs that the font lacks are drawn as boxes.
+        # Letters that the font lacks in class names are drawn as boxes.
         warnings.filterwarnings("ignore", "Glyph")
         figure.savefig(path, dpi=120)
 
 
 def losses(history: Path, title: str, path: Path) -> None:
-    """Plot the losses of style transfer by step, with a line where the picture grew, as PNG.
+    """Plot the losses of style transfer by step, with a line at each growth of the image, as PNG.
 
     Args:
         history: ``losses.csv`` with the columns step, height, width, loss, style, content and roughness.
-        title: printed above.
-        path: the PNG to write.
     """
     import csv
 
@@ -162,9 +155,7 @@ def trials(points: list[tuple[int, float | None, str]], shares: dict[str, float]
 
     Args:
         points: number, seconds and state of each trial; one without seconds is a mark at the lower edge.
-        shares: importance by setting; without any, that panel is left out.
-        title: printed above.
-        path: the PNG to write.
+        shares: importance by setting; if empty, that panel is omitted.
     """
     figure = _figure(11 if shares else 7, 4)
     panels = figure.subplots(1, 2 if shares else 1, squeeze=False, width_ratios=[3, 2] if shares else None)[0]
@@ -196,21 +187,19 @@ def trials(points: list[tuple[int, float | None, str]], shares: dict[str, float]
 
 
 def _shown(text: str, most: int = 24) -> str:
-    """Text that matplotlib prints as it is: not too long, and no ``$`` that would begin a formula."""
+    """Return text that matplotlib prints unchanged: not too long, and without ``$``, which begins a formula."""
     whole = console.escape_controls(text.encode("utf-8", "replace").decode("utf-8"), keep="").replace("$", r"\$")
     return whole if len(whole) <= most else whole[: most - 1] + "\N{HORIZONTAL ELLIPSIS}"
 
 
 def _figure(width: float, height: float, **margins: float) -> Any:
-    """An empty figure of so many inches, drawn without a window system and without the slow pyplot.
+    """Return an empty figure of a size in inches, without a window system and without the slow pyplot.
 
     Args:
-        width: in inches.
-        height: in inches.
-        margins: shares of the figure; without any they are found by drawing it once more, which takes twice as long.
+        margins: shares of the figure; without any, a second drawing determines them, which takes twice as long.
     """
     with _LOADING:
-        from matplotlib.backends import backend_agg  # noqa: F401  (what saving a figure imports)
+        from matplotlib.backends import backend_agg  # noqa: F401  (loaded when a figure is saved)
         from matplotlib.figure import Figure
 
     figure = Figure(figsize=(width, height), layout=None if margins else "constrained")
@@ -220,9 +209,9 @@ def _figure(width: float, height: float, **margins: float) -> Any:
 
 
 def make_ready() -> None:
-    """Begin to load what plots, fonts included, beside whatever happens next: nobody waits for it then.
+    """Start loading matplotlib and its fonts in a thread, so that nothing waits for it later.
 
-    No daemon: Python aborts where it unloads modules while such a thread is within their C++.
+    Not a daemon thread: Python aborts if it unloads modules while such a thread is in their C++ code.
     """
     threading.Thread(target=_warm_up).start()
 

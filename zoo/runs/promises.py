@@ -1,4 +1,4 @@
-"""Compare the figures of a training with its recipe's promise, where the promise applies."""
+"""Compare the results of a training with its recipe's promise, if that applies."""
 
 import dataclasses
 from typing import Any
@@ -31,7 +31,7 @@ def judge(command: Command[Any], settings: TrainConfig | TextTraining, record: R
 
 
 def not_applicable(record: Json) -> str:
-    """Say in one sentence why the promise does not apply to a run; empty where it applies or there is none."""
+    """Return why the promise does not apply to a run, in one sentence; empty if it applies or there is none."""
     row = record.get("expected_not_applicable")
     if not row:
         return ""
@@ -41,7 +41,7 @@ def not_applicable(record: Json) -> str:
 
 
 def changes(command: Command[Any], settings: TrainConfig | TextTraining) -> list[str]:
-    """Return settings that differ from the recipe and affect the figures: ``trainer.epochs=1 (recipe: 4)``."""
+    """Return settings that differ from the recipe and affect the results: ``trainer.epochs=1 (recipe: 4)``."""
     rows = differences(command, dataclasses.asdict(settings), "model", "backend", "data")
     trainer = settings.trainer
     proven = ranges.of(command, settings.model["name"], settings.data.name, settings.backend.name)
@@ -52,10 +52,9 @@ def changes(command: Command[Any], settings: TrainConfig | TextTraining) -> list
 
 
 def differences(command: Command[Any], config: Json, *groups: str) -> list[tuple[str, Any, Any]]:
-    """Return name, value and the recipe's value of each setting that affects the figures and is not the recipe's.
+    """Return name, value and the recipe's value of each setting that affects the results and differs.
 
     Args:
-        command: one that trains.
         config: all settings of a training.
         groups: chosen for the recipe as in the training.
     """

@@ -1,4 +1,4 @@
-"""Read ``recipes/reported.yaml``: figures that others published about other networks than those of the recipes."""
+"""Read ``recipes/reported.yaml``: published results of other networks than those of the recipes."""
 
 import dataclasses
 from typing import Any
@@ -13,11 +13,10 @@ REPORTED = "reported.yaml"
 
 @dataclasses.dataclass
 class Figure:
-    """A row of ``recipes/reported.yaml``: a published figure of other work than the recipes.
+    """A row of ``recipes/reported.yaml``.
 
     Attributes:
-        about: the models whose own figures it may stand beside; or the benchmarks that need no model, such as
-            ``matmul``.
+        about: the models, or benchmarks without a model such as ``matmul``, that it can be compared with.
     """
 
     what: str
@@ -33,7 +32,6 @@ class Figure:
 
 
 def read() -> list[evidence.Row]:
-    """Read published figures about other networks than those of the recipes: ``recipes/reported.yaml``."""
     path = paths.RECIPES / REPORTED
     if not path.is_file():
         return []
@@ -46,7 +44,7 @@ def read() -> list[evidence.Row]:
 
 
 def about(name: str) -> list[evidence.Row]:
-    """Return the published figures about a model or a benchmark; raise as :func:`read`."""
+    """Return the published results about a model or a benchmark."""
     return [row for row in read() if name in row.get("about", [])]
 
 

@@ -1,7 +1,6 @@
-"""The record of a run, ``run.json``: written field by field while the run goes on, read without trust.
+"""The record of a run, ``run.json``: written during the run, read without trust.
 
-It is there from the first second (``"exit": "running"``) and is only ever replaced as a whole, so that a reader never
-sees half of it.
+It exists from the start (``"exit": "running"``) and is replaced atomically.
 """
 
 import dataclasses
@@ -35,36 +34,35 @@ Json = dict[str, Any]
 
 @dataclass(eq=False, repr=False)
 class RunRecord:
-    """Everything that ``run.json`` holds of a run.
+    """The content of ``run.json``.
 
     Attributes:
-        format: number of this format.
-        exit: ``running``, ``completed``, ``interrupted`` or ``failed``; ``killed`` is read where no process writes
-            into the folder of a run that should be running.
-        run_id: of this run alone; its checkpoints bear it.
+        format: version of this format.
+        exit: ``running``, ``completed``, ``interrupted`` or ``failed``; ``killed`` is read if no process writes into
+            the folder of a running run.
+        run_id: unique; stored in the run's checkpoints.
         command: the command line that started the run.
         config: the composed settings.
-        set_by: what set each value of them that differs from the defaults: ``user``, ``recipe``, ``machine``, ...
-        model: name of the model.
-        device_kind: what the backend computes on, ``cpu`` or ``gpu``.
-        reasons: of the selection of backend and stack.
+        set_by: origin of each value that differs from the default: ``user``, ``recipe``, ``machine``, ...
+        device_kind: of the backend, ``cpu`` or ``gpu``.
+        reasons: for the selection of backend and stack.
         stack: name, framework, lock and Python of the stack.
         phases: seconds by phase.
-        other: fields of another version of this program, kept as they are.
-        device: the device and the proof that it computed, as the worker reported them.
+        other: fields of another version of this program, kept unchanged.
+        device: the device and the proof that it computed, from the worker.
         versions: of the libraries.
         probes: rows of the numeric probes; ``probes_from`` is the date of cached ones.
         stopped: the limit that ended the training early.
-        adjusted: settings that were changed on the way, such as the batch size.
-        attempts: workers that failed and were replaced.
+        adjusted: settings changed during the run, such as the batch size.
+        attempts: failed workers that were replaced.
         interruptions: earlier exits of a resumed run.
         data: name, sizes and checksum of the data.
         weights: that the training started from, or that predicted.
         expected: bounds that the recipe promises, with verdicts.
         summary: the result in sentences.
-        side_files: files beside the result of style transfer.
+        side_files: further files of a style transfer.
         places: participants of a benchmark.
-        exports: a row for each format of an export; ``compared_with`` is what these were compared with.
+        exports: a row per format of an export; ``compared_with`` names its reference.
     """
 
     format: int = FORMAT
@@ -84,7 +82,7 @@ class RunRecord:
     git_commit: str | None = None
     phases: dict[str, float] = field(default_factory=dict)
     other: Json = field(default_factory=dict)
-    # Fields without a default are written once they have been set.
+    # Fields without a default are written once they are set.
     run_id: str = field(init=False)
     finished: str = field(init=False)
     seconds: float = field(init=False)
@@ -131,18 +129,18 @@ class RunRecord:
 
     @classmethod
     def from_json(cls, content: Mapping[str, Any]) -> "RunRecord":
-        """Build a record from the content of a ``run.json`` that has been checked."""
+        """Build a record from the checked content of a ``run.json``."""
         record = cls()
         record.update(content)
         return record
 
     @classmethod
     def from_untrusted(cls, folder: Path) -> "RunRecord":
-        """Read the record of a run folder, which may come from a stranger."""
+        """Read the record of a run folder, which may come from a third party."""
         return cls.from_json(read(folder))
 
     def update(self, fields: Mapping[str, Any]) -> None:
-        """Set fields by their names; what this version does not know is kept as it is."""
+        """Set fields by name; unknown ones are kept unchanged in ``other``."""
         for name, value in fields.items():
             if name in FIELDS:
                 setattr(self, name, value)
@@ -150,16 +148,13 @@ class RunRecord:
                 self.other[name] = value
 
     def discard(self, *names: str) -> None:
-        """Unset optional fields."""
         for name in names:
             vars(self).pop(name, None)
 
     def get(self, name: str, default: Any = None) -> Any:
-        """Return a field, or the default where it is not set."""
         return vars(self).get(name, default)
 
     def write(self, folder: Path) -> None:
-        """Write ``run.json`` into the run folder."""
         write_json(folder / RECORD, self.to_json())
 
 
@@ -167,7 +162,6 @@ FIELDS = {part.name for part in dataclasses.fields(RunRecord)} - {"other"}
 
 
 def read(folder: Path) -> Json:
-    """Read a run folder's record."""
     record = as_written(folder)
     if not _is_sound(record):
         raise _no_record(folder / RECORD)
@@ -179,7 +173,7 @@ def _no_record(path: Path) -> ZooError:
 
 
 def as_written(folder: Path) -> Json:
-    """Read a run folder's record, of which only ``exit`` is known to be right; raise as :func:`read`."""
+    """Read a run folder's record, in which only ``exit`` is checked."""
     path = folder / RECORD
     if not folder.is_dir():
         usual = folder.parent / Output().root / folder.name
@@ -197,7 +191,7 @@ def as_written(folder: Path) -> Json:
     if not isinstance(record, dict) or record.get("exit") not in EXITS:
         raise _no_record(path)
     if record["exit"] == "running" and not lock.is_held(folder):
-        record["exit"] = KILLED  # it had no time to write how it ended
+        record["exit"] = KILLED  # it had no time to write its exit
     return record
 
 
@@ -212,7 +206,6 @@ def _text(path: Path) -> str:
 
 
 def _kinds() -> dict[str, tuple[type, ...]]:
-    """Return the types that a value of each field may have, from the annotations of the record."""
     return {name: _types(hint) for name, hint in get_type_hints(RunRecord).items() if name in CHECKED}
 
 
@@ -222,7 +215,7 @@ def _types(hint: Any) -> tuple[type, ...]:
 
 
 UNION = type(str | None)
-# What others rely on, where it is there.
+# Fields whose type is checked if they are present.
 CHECKED = {
     "verb", "model", "backend", "started", "run_id", "config", "data", "stack", "metrics", "phases", "seconds",
     "command", "machine", "interruptions", "attempts", "adjusted", "artifacts",
@@ -231,24 +224,21 @@ KINDS = _kinds()
 
 
 def _is_sound(record: Json) -> bool:
-    """Whether a record, which may be a stranger's, holds values of the right types."""
     sound = all(isinstance(record[name], kinds) for name, kinds in KINDS.items() if name in record)
     return sound and all(isinstance(seconds, int | float) for seconds in record.get("phases", {}).values())
 
 
 def require(folder: Path, record: Json, needed: Mapping[str, type]) -> None:
-    """Stop where a record, which may be a stranger's, lacks what is needed of it.
+    """Raise an error if a record, possibly from a third party, lacks needed values.
 
     Args:
-        folder: its run folder.
-        record: its content.
         needed: dotted keys and the type of each value.
     """
     wrong = [key for key, kind in needed.items() if not isinstance(_within(record, key), kind)]
     if not wrong:
         return
     missing, state = f"{folder / RECORD} has no {', no '.join(wrong)}", record.get("exit")
-    # What the data are is written when a run ends.
+    # The data is recorded when a run ends.
     if record.get("verb") != "train" or state == "completed" or not all(key.startswith("data.") for key in wrong):
         raise ZooError(missing, "Give another run, or train again.")
     if state == "running":
@@ -258,7 +248,7 @@ def require(folder: Path, record: Json, needed: Mapping[str, type]) -> None:
 
 
 def resume_command(folder: Path, config: object) -> str:
-    """Return the command that resumes a run with such settings; a model file has to be named again."""
+    """Return the command that resumes a run with such settings; a model file must be named again."""
     model = config.get("model") if isinstance(config, dict) else None
     file = model.get("file") if isinstance(model, dict) else None
     words = [f"resume={folder}", *([f"model={file}"] if file else [])]
@@ -272,13 +262,13 @@ def _within(record: Any, key: str) -> Any:
 
 
 def git_commit() -> str | None:
-    """Return the commit of the checkout, with ``-dirty`` where it was changed; None outside a checkout."""
+    """Return the commit of the checkout, with ``-dirty`` if it has changes; None outside a checkout."""
     if not (paths.ROOT / ".git").exists() or shutil.which("git") is None:
         return None
     command = ["git", "-C", str(paths.ROOT), "describe", "--always", "--dirty", "--abbrev=40", "--exclude=*"]
     try:
         answer = subprocess.run(command, capture_output=True, text=True, timeout=10, check=False)
-    except subprocess.TimeoutExpired:  # a disk that is very busy is no reason not to compute
+    except subprocess.TimeoutExpired:  # a busy disk must not stop the run
         return None
     commit = answer.stdout.strip()
     return commit if re.fullmatch(r"[0-9a-f]{40}(-dirty)?", commit) else None

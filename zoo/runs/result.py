@@ -1,4 +1,4 @@
-"""Open a finished run: record, figures, history and predictions."""
+"""Open a finished run: record, metrics, history and predictions."""
 
 import re
 from collections.abc import Iterator
@@ -13,20 +13,15 @@ from zoo.runs import folder as run_folder
 from zoo.runs import records, tables
 from zoo.runs.records import Json
 
-# The figure that stands for a run where there is room for one only: the first that it has; of the training data last.
+# The main metric of a run: the first that it has; those of the training data are last.
 HEADLINES = ("test_accuracy", "val_accuracy", "test_loss", "val_loss", "accuracy", "loss", "items_per_s")
-# Columns of predictions.csv that hold probabilities: of the best classes, or of every class.
+# Columns of predictions.csv with probabilities: of the best classes, or of every class.
 _PROBABILITY = re.compile(r"probability(_\d+)?$|p_")
 
 
 @dataclass
 class Run:
-    """A run that has ended, as its folder holds it.
-
-    Attributes:
-        folder: the run folder.
-        record: the content of ``run.json``.
-    """
+    """An ended run, as stored in its folder; ``record`` is the content of ``run.json``."""
 
     folder: Path
     record: Json
@@ -38,13 +33,13 @@ class Run:
 
     @property
     def metrics(self) -> Json:
-        """Return final figures, such as ``test_accuracy``."""
+        """Return final metrics, such as ``test_accuracy``."""
         metrics: Json = self.record.get("metrics", {})
         return metrics
 
     @property
     def history(self) -> list[dict[str, float]]:
-        """Return one dictionary an epoch."""
+        """Return one dictionary per epoch."""
         return tables.read_history(self.folder)
 
     @property
@@ -57,7 +52,7 @@ class Run:
     def predictions(self) -> list[dict[str, Any]]:
         """Return rows of ``predictions.csv``: input, class, probability, and those of each class or the next best.
 
-        Probabilities are numbers, all else is text.
+        Probabilities are numbers, all other values are text.
         """
         return list(self.each_prediction())
 
@@ -69,7 +64,7 @@ class Run:
                 yield from map(_with_numbers, csv_files.rows(source))
 
     def _repr_html_(self) -> str:
-        """Show figures and curves in notebooks."""
+        """Show metrics and curves in notebooks."""
         import base64
         import html
 
@@ -83,28 +78,25 @@ class Run:
 
 
 def _with_numbers(row: dict[str, Any]) -> dict[str, Any]:
-    """Return a row of predictions with its probabilities as numbers."""
     return {name: _number(cell) if _PROBABILITY.match(str(name)) else cell for name, cell in row.items()}
 
 
 def _number(cell: Any) -> Any:
     try:
         return float(cell)
-    except (TypeError, ValueError):  # of a file that somebody changed
+    except (TypeError, ValueError):  # a file that was edited
         return cell
 
 
 def open_run(folder: Path) -> Run:
-    """Open a run folder."""
     return Run(folder, records.read(folder))
 
 
 def named(name: str, root: str | None) -> Run:
-    """Open the run that ``run=`` names.
+    """Open the run that ``run=`` names: the folder of a training run, or ``last``, the newest one.
 
     Args:
-        name: folder of a training run, or ``last``: the newest one.
-        root: folder of all run folders; None means where they usually are.
+        root: folder of all run folders; None means the default.
     """
     newest = name == "last"
     folder = run_folder.latest(Path(root or Output().root), "train") if newest else user_path(name).resolve()

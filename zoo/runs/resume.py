@@ -1,4 +1,4 @@
-"""Resume a run that was interrupted: with its own command, in its own folder, its interruptions recorded."""
+"""Resume an interrupted run: with its own command, in its own folder, with its interruptions recorded."""
 
 import copy
 import dataclasses
@@ -19,23 +19,22 @@ from zoo.runs import lock, records
 from zoo.runs.records import Json, RunRecord
 
 KEY = RESUME
-# Begin the run that output.name names, or go on with it where it has begun: for commands that are repeated.
+# Start the run that output.name names, or resume it: for commands that are repeated.
 AUTO = "auto"
 PRECISION = "trainer.precision"
-# What names and describes a model; its checksum and arguments are compared.
+# Keys that name and describe a model; its checksum and arguments are compared instead.
 NAMED = ("model.file", "model.about")
 NEEDED = {"run_id": str, "config": dict, "phases": dict, "backend": str, "stack.name": str, "command": list}
 
 
 def requested(overrides: Overrides) -> str | None:
-    """Return the run that ``resume=`` names, or None."""
     return overrides.get(KEY)
 
 
 def folder_of(overrides: Overrides) -> Path:
     """Return the folder of the run that ``resume=`` names: a path, or ``last``."""
     named = requested(overrides)
-    assert named is not None  # noqa: S101  (asked before)
+    assert named is not None  # noqa: S101  (checked by the caller)
     if named != "last":
         return user_path(named).resolve()
     root = Path(overrides.get("output.root") or Output().root)
@@ -43,7 +42,7 @@ def folder_of(overrides: Overrides) -> Path:
 
 
 def settle(overrides: Overrides) -> Overrides:
-    """Write out ``resume=auto``: nothing where the run has not begun, else ``resume=`` with its folder."""
+    """Replace ``resume=auto`` by ``resume=FOLDER`` if the run exists; remove it otherwise."""
     if requested(overrides) != AUTO:
         return overrides
     folder = named_folder(overrides)
@@ -54,7 +53,7 @@ def settle(overrides: Overrides) -> Overrides:
 
 
 def named_folder(overrides: Overrides) -> Path:
-    """Return the folder that ``output.root`` and ``output.name`` name."""
+    """Return the folder from ``output.root`` and ``output.name``."""
     root, name = overrides.get("output.root") or Output().root, overrides.get("output.name")
     if name is None:
         raise ZooError(f"{KEY}={AUTO} needs to know which run is meant", "Add output.name=NAME.")
@@ -62,7 +61,7 @@ def named_folder(overrides: Overrides) -> Path:
 
 
 def _remove_beginnings(folder: Path) -> None:
-    """Remove a run folder whose host was killed before it had written a record; leave any other folder alone."""
+    """Remove a run folder whose host was killed before writing a record; leave any other folder alone."""
     left = set(folder.iterdir()) if folder.is_dir() and not folder.is_symlink() else None
     begun = {folder / lock.NAME, folder / "config.yaml", *parts_of(folder / records.RECORD)}
     if left is None or not left <= begun or lock.is_held(folder):
@@ -73,7 +72,7 @@ def _remove_beginnings(folder: Path) -> None:
 
 
 def expand(overrides: Overrides) -> Overrides:
-    """Return the overrides that started the run, with new ones laid over, and ``resume=`` with its folder."""
+    """Return the overrides that started the run, with new ones on top, and ``resume=`` with its folder."""
     folder = folder_of(overrides)
     run_folder.refuse_traps(folder)
     content = records.read(folder)
@@ -94,7 +93,7 @@ def _refuse_complete(record: RunRecord, folder: Path, overrides: Overrides) -> N
 
 
 def _first_overrides(record: RunRecord, folder: Path, given: Overrides) -> Overrides:
-    """Return the overrides that started the run, with what its recipe set and what was adjusted on the way."""
+    """Return the overrides that started the run, with its recipe's settings and later adjustments."""
     first = Overrides.parse(_command(record, folder), KEY)
     first = first.without("stack", *given.layers)
     outward = [entry for entry in first if reaches_out(entry)]
@@ -109,14 +108,14 @@ def _first_overrides(record: RunRecord, folder: Path, given: Overrides) -> Overr
 
 
 def _adjusted(record: RunRecord) -> Json:
-    """Return what earlier resumptions changed: numbers, and the place of the data."""
+    """Return the changes of earlier resumptions: numbers, and the location of the data."""
     given, places = record.get("adjusted", {}), declared.literal_keys()
     kinds = {key: str if key in places else int for key in declared.adjustable_keys()}
     return {key: given[key] for key, kind in kinds.items() if isinstance(given.get(key), kind)}
 
 
 def _of_recipe(record: RunRecord) -> Json:
-    """Return what a run has of that which recipes set: they may set something else by now."""
+    """Return a run's settings that came from its recipe, which may have changed since."""
     content, model = dict(leaves(record.config)), record.config.get("model")
     name = str(model.get("name")) if isinstance(model, dict) else ""
     recorded = {key: content[key] for key in sorted(config_files.recipe_keys(name)) if key in content}
@@ -126,15 +125,15 @@ def _of_recipe(record: RunRecord) -> Json:
 
 
 def _is_plain(value: Any) -> bool:
-    """Whether a value in a record, which may be a stranger's, is a number, a word or nothing."""
+    """Return True if a value of a record, possibly from a third party, is a number, a word or None."""
     word = isinstance(value, str) and re.fullmatch(r"\w{1,40}", value, re.ASCII)
     return value is None or isinstance(value, bool | int | float) or bool(word)
 
 
 def reaches_out(entry: Override) -> bool:
-    """Whether an override runs a program, writes outside of the run folder or contacts an address.
+    """Return True if an override runs a program, writes outside of the run folder or contacts an address.
 
-    The folder may come from a stranger: only the user may say such things.
+    The folder may come from a third party, so only the user may set these.
     """
     key, value = entry.key.strip(" +~"), str(entry.value)
     if key == references.KEY:  # a file could set any of them
@@ -158,7 +157,7 @@ def _more_epochs(record: RunRecord, overrides: Overrides) -> bool:
 
 
 def _epochs(record: RunRecord) -> int | None:
-    """Return how many epochs a run was to have; None where it is counted in something else."""
+    """Return the planned number of epochs; None if the run is not measured in epochs."""
     trainer = record.config.get("trainer")
     epochs = trainer.get("epochs") if isinstance(trainer, dict) else None
     adjusted = record.get("adjusted", {}).get("trainer.epochs")
@@ -176,7 +175,7 @@ def adjustments(settings: Settings, record: RunRecord) -> Json:
 
 
 def refuse_changes(settings: Settings, record: RunRecord) -> None:
-    """Stop where the settings would make another run of it."""
+    """Raise an error if the settings would change the result of the run."""
     before, now = dict(leaves(record.config)), dict(leaves(dataclasses.asdict(settings)))
     changed = [
         key
@@ -193,9 +192,9 @@ def _text(value: Any) -> str:
 
 
 def reopened(previous: RunRecord) -> RunRecord:
-    """Return the record of a run that is resumed: running again, with the interruption added.
+    """Return the record of a resumed run: running again, with the interruption added.
 
-    The exit of a run whose host had no time to record one is ``killed``.
+    The exit of a run whose host could not record one is ``killed``.
     """
     record = copy.deepcopy(previous)
     interruption = {
@@ -209,7 +208,6 @@ def reopened(previous: RunRecord) -> RunRecord:
 
 
 def refuse_other_data(previous: RunRecord, data: Json) -> None:
-    """Stop where data are no longer those that the run was begun with."""
     was, is_now = previous.get("data", {}).get("sha256"), data.get("sha256")
     if was and is_now and was != is_now:
         raise ZooError(

@@ -1,4 +1,4 @@
-"""List and remove what lies on the disk: run folders and caches, with their sizes."""
+"""List and remove run folders and caches, with their sizes."""
 
 from dataclasses import dataclass
 from pathlib import Path
@@ -18,9 +18,7 @@ class StoredItem:
     Attributes:
         name: to remove it by.
         about: what it is, and its state.
-        started: when a run was begun; empty for the cache.
-        size_bytes: of all files in it.
-        folder: where it lies.
+        started: of a run; empty for the cache.
     """
 
     name: str
@@ -31,7 +29,7 @@ class StoredItem:
 
 
 def runs(chosen: list[Path]) -> list[StoredItem]:
-    """Describe run folders and sweeps; a damaged one is described as such."""
+    """Describe run folders and sweeps, including damaged ones."""
     return [_run(folder) for folder in chosen]
 
 
@@ -57,7 +55,6 @@ def _run(folder: Path) -> StoredItem:
 
 
 def remove_runs(root: Path, names: list[str]) -> list[Path]:
-    """Delete run folders by name."""
     present = {folder.name: folder for folder in folders(root)}
     for name in names:
         if name not in present:
@@ -70,7 +67,7 @@ def remove_runs(root: Path, names: list[str]) -> list[Path]:
 
 
 def cache() -> list[StoredItem]:
-    """All parts of the cache but the environments, which have a verb of their own."""
+    """Return all parts of the cache except environments, which have their own verb."""
     root = paths.cache_dir()
     items = []
     for group in sorted(path for path in _inside(root) if path.is_dir() and path.name != "envs"):
@@ -86,7 +83,7 @@ def _inside(folder: Path) -> list[Path]:
 
 
 def remove_cached(names: list[str] | None) -> list[Path]:
-    """Delete parts of the cache by name, or all of it but the environments; they are made again when needed."""
+    """Delete parts of the cache by name, or all except the environments; they are recreated when needed."""
     present = {row.name: row.folder for row in cache()}
     for name in names or []:
         if name not in present:

@@ -1,8 +1,8 @@
-"""The journal of a search, kept by Optuna on a folder that all machines share.
+"""The journal of a search, kept by Optuna in a folder that all machines share.
 
-One process asks for trials and tells their ends, however many run at a time: none is lost and none is drawn twice. A
-trial that is running in the journal while nobody holds the lock of the folder was left by a process that is gone, and
-is taken over with its values.
+A single process asks for trials and reports their ends, so that none is lost or drawn twice. A trial that is running
+in the journal while no process holds the folder's lock was left by a killed process, and is continued with its
+values.
 """
 
 import contextlib
@@ -17,23 +17,21 @@ from zoo.core.errors import ZooError
 
 JOURNAL = "journal.log"
 NAME = "zoo"
-# Trials of which nothing is known yet are drawn at random.
+# Number of trials drawn at random before the sampler learns.
 RANDOM_TRIALS = 5
-# ASHA (Li et al. 2020): of the trials that came to epoch 2, 6, 18, ..., the best third goes on.
+# ASHA (Li et al. 2020): of the trials that reach epoch 2, 6, 18, ..., the best third continues.
 FIRST_RUNG, REDUCTION = 2, 3
 LEAST_TRIALS = 8
 
 
 @dataclass(frozen=True)
 class Trial:
-    """A trial as the journal holds it.
+    """A trial in the journal.
 
     Attributes:
-        number: from 0 on.
+        number: from 0.
         state: ``running``, ``complete``, ``pruned`` or ``failed``.
-        values: of the settings.
-        seconds: to the target; None where it was not reached.
-        epochs: how many it had.
+        seconds: to the target; None if it was not reached.
     """
 
     number: int
@@ -47,51 +45,45 @@ _STATES = {"RUNNING": "running", "WAITING": "running", "COMPLETE": "complete", "
 
 
 class Open:
-    """A trial that is being executed.
-
-    Args:
-        trial: Optuna's.
-        values: of its settings.
-    """
+    """A trial that is being executed; ``trial`` is Optuna's."""
 
     def __init__(self, trial: Any, values: dict[str, Any]) -> None:
         self._trial, self.values, self.number = trial, values, int(trial.number)
         self._seen: set[int] = set()
 
     def note(self, key: str, value: str) -> None:
-        """Keep a word about it in the journal."""
+        """Store a text for it in the journal."""
         self._trial.set_user_attr(key, value)
 
     def noted(self, key: str) -> str | None:
-        """Return such a word."""
+        """Return a stored text."""
         value = self._trial.user_attrs.get(key)
         return None if value is None else str(value)
 
     def is_hopeless(self, epoch: int, distance: float) -> bool:
-        """Report the distance to the target after an epoch; return whether others are so far ahead that it ends."""
+        """Report the distance to the target after an epoch; return True if the trial should be pruned."""
         if epoch in self._seen:
             return False
         self._seen.add(epoch)
-        with warnings.catch_warnings(action="ignore"):  # an attempt that failed may have reported this epoch
+        with warnings.catch_warnings(action="ignore"):  # a failed attempt may have reported this epoch
             self._trial.report(distance, epoch)
         return bool(self._trial.should_prune())
 
 
 class Study:
-    """A journal.
+    """A journal in a folder.
 
     Args:
-        folder: for it.
-        question: what the trials have in common; a journal of another question is refused.
+        question: what the trials have in common; another question's journal is rejected.
         seed: of the sampler.
-        jobs: how many trials run at a time.
+        jobs: number of trials at a time.
     """
 
     def __init__(self, folder: Path, question: dict[str, Any], seed: int, jobs: int) -> None:
         self._optuna = optuna = load_optuna()
         optuna.logging.set_verbosity(optuna.logging.ERROR)
         backend = importlib.import_module("optuna.storages.journal").JournalFileBackend
-        with warnings.catch_warnings(action="ignore"):  # of parts that Optuna calls experimental
+        with warnings.catch_warnings(action="ignore"):  # of features that Optuna calls experimental
             storage = optuna.storages.JournalStorage(backend(str(folder / JOURNAL)))
             self._study = optuna.create_study(
                 study_name=NAME, storage=storage, load_if_exists=True, direction="minimize",
@@ -101,19 +93,18 @@ class Study:
             if before is not None and before != question:
                 raise ZooError(f"{folder} holds a search of other settings: {before}", "Name another: study=FOLDER")
             self._study.set_user_attr("question", question)
-            # Another seed, so that a search that goes on does not repeat its draws.
+            # A changed seed, so that a resumed search does not repeat its draws.
             self._study.sampler = optuna.samplers.TPESampler(
                 seed=seed + len(self._study.trials), n_startup_trials=RANDOM_TRIALS, constant_liar=jobs > 1
             )
 
     @property
     def trials(self) -> list[Trial]:
-        """Return all trials, as the journal holds them now."""
         return [_trial(row) for row in self._study.get_trials(deepcopy=False)]
 
     @property
     def finished(self) -> list[Trial]:
-        """Return the trials that reached the target, the fastest first."""
+        """Return the trials that reached the target, fastest first."""
         reached = [trial for trial in self.trials if trial.seconds is not None]
         return sorted(reached, key=lambda trial: trial.seconds or 0.0)
 
@@ -123,17 +114,17 @@ class Study:
         return Open(trial, {name: _suggest(trial, name, row) for name, row in space.values.items()})
 
     def left(self, space: Space) -> list[Open]:
-        """Return the trials that a process which is gone had begun."""
+        """Return the trials that a killed process had started."""
         states = (self._optuna.trial.TrialState.RUNNING, self._optuna.trial.TrialState.WAITING)
         rows = self._study.get_trials(deepcopy=False, states=states)
         trials = [self._optuna.trial.Trial(self._study, row._trial_id) for row in rows]
-        # A process that was killed while it drew values had not drawn all of them.
+        # A process killed while drawing may have left out values.
         return [
             Open(each, {name: _suggest(each, name, row) for name, row in space.values.items()}) for each in trials
         ]
 
     def tell(self, trial: Open, seconds: float | None, failed: bool = False) -> None:
-        """Keep the end of a trial: seconds to the target, or None where it was pruned or failed."""
+        """Record the end of a trial: seconds to the target, or None if it was pruned or failed."""
         state = self._optuna.trial.TrialState
         if seconds is not None:
             self._study.tell(trial.number, seconds)
@@ -141,10 +132,10 @@ class Study:
             self._study.tell(trial.number, state=state.FAIL if failed else state.PRUNED)
 
     def importances(self) -> dict[str, float]:
-        """Return the share of each setting in how far trials were from the target at the first rung.
+        """Return the share of each setting in the distance of trials from the target at the first rung.
 
-        That is known of nearly every trial, also of those that were ended early; seconds are not. The method is
-        fANOVA (Hutter et al. 2014). With fewer than eight such trials, or no difference, there are none.
+        Unlike seconds, the distance is known for nearly every trial, also for pruned ones. The method is fANOVA
+        (Hutter et al. 2014). Empty with fewer than eight such trials, or without differences.
         """
         rows = [each for each in self._study.get_trials(deepcopy=False) if FIRST_RUNG in each.intermediate_values]
         if len(rows) < LEAST_TRIALS:
@@ -162,7 +153,7 @@ class Study:
 
 
 def load_optuna() -> Any:
-    """Import Optuna, which the zoo does not require."""
+    """Import Optuna, which is optional."""
     try:
         return importlib.import_module("optuna")
     except ImportError as error:
@@ -171,7 +162,7 @@ def load_optuna() -> Any:
 
 def _trial(row: Any) -> Trial:
     state = _STATES[row.state.name]
-    # Optuna takes the last report of a pruned trial for its value.
+    # Optuna reports the last value of a pruned trial as its result.
     seconds = float(row.value) if state == "complete" else None
     return Trial(row.number, state, row.params, seconds, max(row.intermediate_values, default=0))
 

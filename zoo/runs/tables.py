@@ -1,4 +1,4 @@
-"""Tables of a run: ``history.csv`` with a row an epoch, ``predictions.csv`` with a row an input."""
+"""Tables of a run: ``history.csv`` with a row per epoch, ``predictions.csv`` with a row per input."""
 
 import csv
 from collections.abc import Iterator, Mapping, Sequence
@@ -12,12 +12,10 @@ from zoo.runs.records import Json
 
 
 def write_history(path: Path, epochs: list[EpochEvent], figures: Sequence[str]) -> None:
-    """Write one row an epoch as CSV.
+    """Write one row per epoch as CSV.
 
     Args:
-        path: the file to write.
-        epochs: to write.
-        figures: columns that the task declares; those that no epoch has are left out.
+        figures: columns that the task declares; those without values are omitted.
     """
     rows = [epoch.to_json() for epoch in epochs]
     columns = ["epoch", "stage", *figures, "learning_rate", "epoch_s", "items_per_s", "peak_memory_bytes", "best"]
@@ -29,7 +27,7 @@ def write_history(path: Path, epochs: list[EpochEvent], figures: Sequence[str]) 
 
 
 def read_history(folder: Path) -> list[dict[str, float]]:
-    """Read ``history.csv`` back as numbers; an empty list where the run made no whole epoch."""
+    """Read ``history.csv`` as numbers; an empty list without a complete epoch."""
     path = folder / "history.csv"
     if not path.is_file():
         return []
@@ -51,8 +49,7 @@ def likeliest(names: list[str], classes: list[str], probabilities: Any) -> Itera
     """Yield the likeliest class of each row of probabilities: ``input``, ``class`` and ``probability``.
 
     Args:
-        names: what each row is about, n of them.
-        classes: class names.
+        names: n inputs.
         probabilities: (n, classes) float32.
     """
     for name, values in zip(names, probabilities, strict=True):
@@ -70,11 +67,9 @@ def write_predictions(
     """Write ``predictions.csv``: input, class, probability, other columns, then the probability of every class.
 
     Args:
-        path: the file to write.
-        names: what each row is about, n of them.
-        classes: class names.
+        names: n inputs.
         probabilities: (n, classes) float32.
-        more: other columns by their names, n cells each.
+        more: other columns by name, n cells each.
     """
     more = more or {}
     with path.open("w", newline="", encoding="utf-8", errors="backslashreplace") as out:

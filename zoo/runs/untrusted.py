@@ -1,4 +1,4 @@
-"""Read run folders without trust: they may come from a stranger, or be half written."""
+"""Read run folders without trust: they may come from third parties, or be incomplete."""
 
 import csv
 import itertools
@@ -21,7 +21,7 @@ MOST_FILE_BYTES = 16_000_000
 
 
 class Untrusted:
-    """A value from JSON; what is missing or of the wrong type is empty."""
+    """A value from JSON; a missing one or one of the wrong type is empty."""
 
     def __init__(self, value: Any) -> None:
         self.value = value
@@ -34,7 +34,7 @@ class Untrusted:
         return Untrusted(value)
 
     def text(self, *keys: str) -> str:
-        """Return a text or a number as text of limited length; an empty text for all else."""
+        """Return a text or a number as text of limited length; empty for other values."""
         value = self.part(*keys).value
         if isinstance(value, bool):
             return str(value).lower()
@@ -65,7 +65,7 @@ def _is_small(value: Any) -> bool:
 
 
 def finite(value: Any) -> float | None:
-    """Return a finite number up to 1e30; None for anything else."""
+    """Return a finite number up to 1e30, or None."""
     if isinstance(value, bool) or not isinstance(value, int | float):
         return None
     return float(value) if abs(value) < 1e30 and math.isfinite(value) else None
@@ -80,24 +80,22 @@ def number_in(text: str | None) -> float | None:
 
 
 def cut(text: str, most: int = MOST_TEXT) -> str:
-    """Shorten a text to ``most`` characters, and say how many are left out."""
+    """Shorten a text to ``most`` characters, and add the number of omitted ones."""
     return text if len(text) <= most else f"{text[:most]} … ({len(text) - most:,} more characters)"
 
 
 def read_record(folder: Path) -> Untrusted:
-    """Read the record of a run folder."""
     path = folder / records.RECORD
     try:
         size = path.stat().st_size if path.is_file() else 0
     except OSError:
-        size = 0  # reading it reports what is wrong
+        size = 0  # reading it reports the problem
     if size > MOST_RECORD_BYTES:
         raise ZooError(f"{path} has {size:,} bytes: that is not the record of a run", "Name another run.")
     return Untrusted(records.as_written(folder))
 
 
 def read_json(folder: Path, name: str) -> Untrusted:
-    """Read a file of JSON in a folder."""
     path = own_file(folder, name)
     try:
         return Untrusted(json.loads((path or folder / name).read_text(encoding="utf-8")) if path else None)
@@ -116,7 +114,7 @@ def own_file(folder: Path, name: str, most: int = MOST_FILE_BYTES) -> Path | Non
 
 
 def table(folder: Path, name: str, most: int = MOST_ROWS) -> list[dict[str, str]]:
-    """Return the first rows of a CSV file; none where it is missing or damaged."""
+    """Return the first rows of a CSV file, or none if it is missing or damaged."""
     path = own_file(folder, name)
     if path is None:
         return []
@@ -146,7 +144,7 @@ def text_file(folder: Path, name: str, most: int = 6_000) -> str:
 
 
 def names(folder: Path, *suffixes: str) -> list[str]:
-    """Return the sorted names of files with one of these suffixes, a few dozen at most."""
+    """Return the sorted names of files with one of these suffixes, at most 48."""
     try:
         paths = sorted(path.name for path in folder.iterdir() if path.suffix.lower() in suffixes)
     except OSError:
