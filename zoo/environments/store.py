@@ -31,7 +31,7 @@ from zoo.environments.stacks import Stack
 from zoo.protocol.request import PROBE, DevicePart, Request
 
 HEALTH_S = 600.0
-ROOM_FOR_BYTE_CODE = 500 * 10**6  # bytes; the byte code of a large stack has 200 MB
+ROOM_FOR_BYTE_CODE = 500 * 10**6  # free bytes; the byte code of a large stack has 200 MB
 
 
 @dataclasses.dataclass(frozen=True)

@@ -1,1 +1,1 @@
-"""A server of models: workers that stay, a queue before each, HTTP and a page before them."""
+"""A model server: persistent workers, a queue per worker, HTTP and a web page."""

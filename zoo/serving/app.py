@@ -1,4 +1,4 @@
-"""The addresses of the server and what they answer."""
+"""The routes of the server and their answers."""
 
 import json
 import re
@@ -26,11 +26,11 @@ Handler = Callable[[Request], Awaitable[Response]]
 
 
 class Application:
-    """What the routes share.
+    """State that the routes share.
 
     Args:
         models: by name; their engines are connected.
-        decoders: of pictures.
+        decoders: of images.
         metrics: of the server.
     """
 
@@ -40,7 +40,7 @@ class Application:
         self._others = self._routed()
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Answer a request; what is asked most is not looked up among the routes. Errors are left to the guard."""
+        """Answer a request; the most frequent one bypasses the router. Errors are left to the guard."""
         name = _PREDICT.fullmatch(scope["path"]) if scope["type"] == "http" and scope["method"] == "POST" else None
         if name is None:
             await self._others({**scope, "app": self}, receive, send)
@@ -49,7 +49,6 @@ class Application:
         await (await self._predict(Request(scope, receive)))(scope, receive, send)
 
     def _routed(self) -> Router:
-        """Return the routes."""
         routes = [Route(path, _static(name, kind)) for path, (name, kind) in PAGE.items()]
         routes += [
             Route("/healthz", self._alive),
@@ -67,7 +66,7 @@ class Application:
         return JSONResponse({"status": "ok"})
 
     async def _ready(self, _: Request) -> Response:
-        """Tell whether every model answers; while the server ends it takes no new requests."""
+        """Report whether every model answers; a server that is ending takes no new requests."""
         ready = not self.draining and all(each.engine.is_ready for each in self._models.values())
         return JSONResponse({"ready": ready}, 200 if ready else 503, headers={} if ready else {"retry-after": "1"})
 
@@ -99,23 +98,23 @@ class Application:
             status = error.status
             raise
         except ClientDisconnect:
-            status = 499  # as others count it; nobody is there to be told
+            status = 499  # client closed the request, a common convention
             raise
         finally:
             self._metrics.requests.labels(model.model.name, status).inc()
             self._metrics.seconds.labels(model.model.name).observe(time.perf_counter() - began)
 
     async def _generate(self, request: Request) -> Response:
-        """Stream what a language model writes, as server-sent events."""
+        """Stream the output of a language model as server-sent events."""
         model = self._asked(request)
         pieces = await model.generate(request)
-        first = await anext(pieces, "")  # what goes wrong until then is told by the status
+        first = await anext(pieces, "")  # errors until then set the status
         self._metrics.requests.labels(model.model.name, 200).inc()
         return StreamingResponse(_events(first, pieces), media_type="text/event-stream")
 
 
 def _state(served: Served) -> Json:
-    """Describe a model, with what clients of TensorFlow Serving and KServe look for."""
+    """Describe a model, with the fields that clients of TensorFlow Serving and KServe expect."""
     engine = served.engine
     state = "AVAILABLE" if engine.is_ready else "LOADING"
     status = {"error_code": "OK", "error_message": ""} if engine.is_ready else {
@@ -139,7 +138,7 @@ def _event(content: Json) -> str:
 
 
 def _most_special_first(routes: list[Route]) -> list[Route]:
-    """Let ``NAME:predict`` come before ``NAME``, which would take it for a name."""
+    """Sort ``NAME:predict`` before ``NAME``, which would match it too."""
     return sorted(routes, key=lambda route: ":" not in route.path.partition("}")[2])
 
 

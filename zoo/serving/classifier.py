@@ -1,4 +1,4 @@
-"""Served models that name classes."""
+"""Served models that predict classes."""
 
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar
@@ -24,9 +24,8 @@ class Classifier(Batched):
 
     Args:
         shape: of an item.
-        classes: names of the classes.
-        top: number of classes that an answer names; 0: five, or all where there are fewer.
-        precision: what the worker computes in.
+        top: number of classes in an answer; 0 means five at most.
+        precision: of the worker's computation.
     """
 
     parameters: ClassVar[Json] = {"probabilities": {"type": "boolean"}}
@@ -47,8 +46,8 @@ class Classifier(Batched):
         return encoded({"predictions": predictions})
 
     def _named(self, row: "NDArray[Any]", every: bool) -> Json:
-        """Name the likeliest classes; with the probabilities of all where they are asked for."""
-        best = row.argpartition(-self.top)[-self.top :]  # a fourth of the time that sorting a thousand takes
+        """Name the likeliest classes, with all probabilities if ``every``."""
+        best = row.argpartition(-self.top)[-self.top :]  # four times as fast as sorting a thousand
         best = best[row[best].argsort()[::-1]]
         pairs = zip(best.tolist(), row[best].tolist(), strict=True)
         top = [{"class": self.classes[place], "probability": round(value, 6)} for place, value in pairs]

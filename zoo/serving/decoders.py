@@ -1,6 +1,6 @@
-"""Processes that decode and encode pictures, apart from the server: limited, and started again when one breaks down.
+"""Limited processes that decode and encode images for the server, restarted after a crash.
 
-They are started by path and exchange a line of JSON and the bytes it announces, both ways.
+They are started by path and exchange a line of JSON and the bytes it announces, in both directions.
 """
 
 import asyncio
@@ -25,18 +25,18 @@ if TYPE_CHECKING:
 
 CODE = "import sys; sys.path.insert(0, sys.argv[1]); from zoo.serving import decoders; decoders.child(sys.argv[2])"
 SECONDS = 20.0
-# Address space of a process: several times what the largest picture takes with all its copies.
+# Address space of a process: several times that of the largest image with all its copies.
 MOST_BYTES = 3 << 30
 QUALITY = 92
 
 
 class Decoders:
-    """A few processes, each asked for one picture at a time.
+    """A few processes, each working on one image at a time.
 
     Args:
         count: of processes.
-        most_pixels: of a picture, before it is made smaller.
-        folder: holds the picture in hand of each.
+        most_pixels: of an image, before it is reduced.
+        folder: for the current image of each process.
     """
 
     def __init__(self, count: int, most_pixels: int, folder: Path) -> None:
@@ -47,10 +47,9 @@ class Decoders:
             self._idle.put_nowait(process)
 
     async def decode(self, picture: bytes, how: Json) -> "Bytes":
-        """Return the pixels of a picture, uint8 (height, width, channels).
+        """Return the pixels of an image file, uint8 (height, width, channels).
 
         Args:
-            picture: the bytes of its file.
             how: ``op``, one of those below, and its settings.
 
         Raises:
@@ -66,7 +65,6 @@ class Decoders:
         return (await self._ask({"op": "encode", "shape": pixels.shape, "kind": kind}, pixels.tobytes()))[1]
 
     async def stop(self) -> None:
-        """End all of them."""
         for process in self._all:
             await process.end()
 
@@ -79,7 +77,7 @@ class Decoders:
             words = f"it took longer than {SECONDS:g} s" if isinstance(error, TimeoutError) else "it broke down"
             raise RequestError(422, f"The picture cannot be used: the decoder gave up over it ({words})") from None
         except asyncio.CancelledError:
-            await process.end()  # half an answer may be on its way
+            await process.end()  # part of an answer may be pending
             raise
         finally:
             self._idle.put_nowait(process)
@@ -89,11 +87,7 @@ class Decoders:
 
 
 class _Process:
-    """A process that is started when it is first asked and again after it ended.
-
-    Args:
-        path: of the file that holds the picture in hand.
-    """
+    """A process, started on first use and after it ended; ``path`` is the file of its current image."""
 
     def __init__(self, path: Path) -> None:
         self._path = path
@@ -103,12 +97,12 @@ class _Process:
         """Send a question; return the answer.
 
         Raises:
-            OSError: it ended before it took all of the question.
-            EOFError: it ended over it.
+            OSError: the process ended before it received the whole question.
+            EOFError: the process ended while answering.
         """
         self._running = self._running or await _started(self._path)
         source, sink = self._running.stdout, self._running.stdin
-        assert source is not None and sink is not None  # noqa: S101, PT018  (asked for when it was started)
+        assert source is not None and sink is not None  # noqa: S101, PT018  (both are pipes)
         sink.write(json.dumps({**question, "bytes": len(content)}).encode() + b"\n")
         sink.write(content)
         await sink.drain()
@@ -135,11 +129,7 @@ async def _started(path: Path) -> asyncio.subprocess.Process:
 
 
 def child(path: str) -> None:
-    """Answer question after question, until the server closes standard input.
-
-    Args:
-        path: of the file that holds the picture in hand.
-    """
+    """Answer questions until the server closes standard input; ``path`` is the file of the current image."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     _limit_memory()
     source, sink = sys.stdin.buffer, os.fdopen(os.dup(1), "wb")
@@ -152,7 +142,7 @@ def child(path: str) -> None:
 
 
 def _limit_memory() -> None:
-    with contextlib.suppress(ImportError, ValueError, OSError):  # macOS does not know this limit
+    with contextlib.suppress(ImportError, ValueError, OSError):  # not supported on macOS
         import resource
 
         resource.setrlimit(resource.RLIMIT_AS, (MOST_BYTES, MOST_BYTES))
@@ -191,7 +181,7 @@ def _grey(question: Json, path: Path) -> Any:
 
 
 def _whole(question: Json, path: Path) -> Any:
-    """Return a picture with its proportions, its longer side no longer than ``side``."""
+    """Return an image with its proportions, its longer side ``side`` at most."""
     import numpy as np
     from PIL import Image
 

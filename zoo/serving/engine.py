@@ -1,4 +1,4 @@
-"""A queue before a worker: what waits is put together, and a worker that dies or hangs is started again."""
+"""A queue in front of a worker: waiting items are batched, and a worker that crashes or hangs is restarted."""
 
 import asyncio
 import contextlib
@@ -20,7 +20,7 @@ from zoo.serving.slots import Slots
 
 LONGEST_PAUSE_S = 30.0
 FINISH_S = 5.0
-# Fewer items at a time leave cores idle; more than that are shared out evenly over both slots.
+# Smaller batches leave cores idle; larger ones are shared evenly between both slots.
 LEAST_SHARED = 8
 
 
@@ -32,7 +32,7 @@ class _Batch:
 
 @dataclass
 class Life:
-    """The worker of an engine: its process while there is one, and why there is none."""
+    """The worker of an engine: its process if there is one, or why there is none."""
 
     process: WorkerProcess | None = None
     ready: bool = False
@@ -42,14 +42,7 @@ class Life:
 
 
 class Supervisor:
-    """Keeps the worker of a model running.
-
-    Args:
-        model: what it serves.
-        environment: its libraries.
-        limits: of the server.
-        metrics: of the server.
-    """
+    """Keeps the worker of a model running."""
 
     def __init__(self, model: Model, environment: Environment, limits: ServeConfig, metrics: Metrics) -> None:
         self.model, self.limits, self.metrics = model, limits, metrics
@@ -58,7 +51,7 @@ class Supervisor:
 
     @property
     def is_ready(self) -> bool:
-        """Return whether the worker answers."""
+        """Return True if the worker answers."""
         return self._life.ready
 
     @property
@@ -68,11 +61,9 @@ class Supervisor:
 
     @property
     def pid(self) -> int | None:
-        """Return the number of the worker's process."""
         return self._life.process.pid if self._life.process else None
 
     async def start(self) -> None:
-        """Start the worker."""
         process = WorkerProcess(self.model, self._environment, self._take, lambda: self._ended(process))
         self._life.process = process
         await process.start()
@@ -84,7 +75,7 @@ class Supervisor:
         self._pump()
 
     async def stop(self) -> None:
-        """End the worker after what is in hand."""
+        """End the worker after its current work."""
         self._closing = True
         for task in self._life.tasks:
             task.cancel()
@@ -109,7 +100,7 @@ class Supervisor:
             self._life.tasks = {asyncio.get_running_loop().create_task(self._restart())}
 
     async def _restart(self) -> None:
-        """Start the worker until that succeeds, with longer and longer pauses."""
+        """Start the worker, with increasing pauses, until it succeeds."""
         while not self._closing:
             self.metrics.restarts.labels(self.model.name).inc()
             try:
@@ -122,7 +113,7 @@ class Supervisor:
                 self._fail_waiting(unavailable(f"The worker of {self.model.name} cannot be started: {self.reason}"))
             await asyncio.sleep(min(LONGEST_PAUSE_S, 2.0**self._life.failures))
 
-    # -- what the kinds of engines do
+    # -- implemented by each kind of engine
 
     def _take(self, event: BatchEvent | TextEvent) -> None:
         raise NotImplementedError
@@ -138,15 +129,7 @@ class Supervisor:
 
 
 class Engine(Supervisor):
-    """Answers items in batches.
-
-    Args:
-        model: what it serves.
-        environment: its libraries.
-        limits: of the server.
-        metrics: of the server.
-        slots: what host and worker share.
-    """
+    """Answers items in batches; ``slots`` are shared between host and worker."""
 
     def __init__(
         self, model: Model, environment: Environment, limits: ServeConfig, metrics: Metrics, slots: Slots
@@ -162,10 +145,10 @@ class Engine(Supervisor):
         metrics.waiting.labels(model.name).set_function(lambda: len(self._waiting))
 
     async def ask(self, items: list[Any]) -> list[Any]:
-        """Return what the model answers to items, all or none.
+        """Return the model's answers to all items, or raise an error.
 
         Raises:
-            RequestError: too many wait, the worker was lost, the model refused one, or it took too long.
+            RequestError: too many items wait, the worker was lost, the model rejected an item, or it took too long.
         """
         if not self.is_ready and self._life.failures:
             raise unavailable(f"The worker of {self.model.name} cannot be started: {self.reason}")
@@ -187,23 +170,22 @@ class Engine(Supervisor):
             _give_up(futures)
 
     async def drain(self) -> None:
-        """Wait until nothing waits and nothing runs."""
+        """Wait until the queue is empty and no batch runs."""
         while self._waiting or self._running:
             await asyncio.sleep(0.01)
 
     def _pump(self) -> None:
-        """Send what waits, as far as the worker takes it."""
+        """Send waiting items, as many as the worker accepts."""
         while self.is_ready and self._free and self._waiting:
             count = self._next_size()
             if not count or not self._send_batch(count):
                 return
 
     def _next_size(self) -> int:
-        """Return how many items the next batch gets; 0: it is better to wait for more.
+        """Return the size of the next batch; 0 means wait for more items.
 
-        While a batch is computed, the next is made ready as soon as it is half as large: a smaller one would be
-        computed for nearly the same price. What there is then is shared out evenly, so that neither the worker nor
-        those who answer wait for each other.
+        During a batch, the next one is sent when it is half as large, because a smaller one takes nearly as long. The
+        waiting items are then shared evenly, so that neither the worker nor the host waits.
         """
         waiting, running = len(self._waiting), sum(len(batch.futures) for batch in self._running.values())
         most = min(self._slots.batch, waiting, max(LEAST_SHARED, (waiting + running + 1) // 2))
@@ -241,7 +223,7 @@ class Engine(Supervisor):
         self._kill(f"it did not answer within {self.limits.hang_s:g} s")
 
     def _take(self, event: BatchEvent | TextEvent) -> None:
-        """Hand out the answers of a slot."""
+        """Deliver the answers of a slot."""
         batch = self._running.pop(event.slot, None) if event.slot is not None else None
         if batch is None or event.slot is None or not isinstance(event, BatchEvent):
             return
@@ -275,7 +257,7 @@ def _fail(futures: "list[asyncio.Future[Any]]", error: RequestError) -> None:
 
 
 def _give_up(futures: "list[asyncio.Future[Any]]") -> None:
-    """Let nobody wait for answers any more; those that failed have been looked at."""
+    """Cancel futures, and consume the exceptions of failed ones."""
     for future in futures:
         if not future.cancel() and not future.cancelled():
             with contextlib.suppress(Exception):

@@ -1,13 +1,13 @@
-"""What a request can fail by; each becomes an answer with a status of HTTP."""
+"""Errors of requests; each becomes an answer with an HTTP status."""
 
 
 class RequestError(Exception):
-    """A request that gets no answer of a model.
+    """A request that the model does not answer.
 
     Args:
         status: of HTTP.
-        message: what is wrong and what was received.
-        retry_after: seconds after which it may be sent again; None: never as it is.
+        message: what is wrong, with the value received.
+        retry_after: seconds after which to send it again; None means never.
     """
 
     def __init__(self, status: int, message: str, retry_after: int | None = None) -> None:
@@ -16,10 +16,10 @@ class RequestError(Exception):
 
 
 def busy(message: str) -> RequestError:
-    """Return the error of a request for which there is no room now."""
+    """Return the error for a full queue."""
     return RequestError(429, message, retry_after=1)
 
 
 def unavailable(message: str) -> RequestError:
-    """Return the error of a request whose worker is not there or did not answer."""
+    """Return the error for a missing or unresponsive worker."""
     return RequestError(503, message, retry_after=1)

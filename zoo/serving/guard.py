@@ -1,4 +1,4 @@
-"""Who may ask, from where, and how much: looked at before anything of a request is read."""
+"""Limit who may send requests, from where, and how much, before a request is read."""
 
 import asyncio
 import functools
@@ -16,9 +16,9 @@ from zoo.config.schemas.serving import LOOPBACK, ServeConfig
 from zoo.serving.errors import RequestError, busy
 from zoo.serving.metrics import Metrics
 
-# Asked by those who watch over the server; they tell nothing of the models.
+# For monitoring; without information on the models.
 OPEN = ("/healthz", "/readyz")
-# The page holds no secret; what it asks for does.
+# The page has no secrets; its requests need the token.
 PAGE = ("/", "/page.css", "/page.js")
 POLICY = (
     "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' blob: data:; connect-src 'self'; "
@@ -36,14 +36,12 @@ BODY_S = 60.0
 
 
 class Guard:
-    """Refuses what must not reach the application, counts the bytes of bodies, and tells every error to the client.
+    """Rejects requests before the application, counts body bytes, and reports every error to the client.
 
     Args:
-        app: what answers.
-        limits: of the server.
-        token: that requests must bear; None: none.
-        names: by which browsers may call the server, without ports.
-        metrics: of the server.
+        app: answers requests.
+        token: required of requests, or None.
+        names: host names that browsers may use, without ports.
     """
 
     def __init__(
@@ -56,13 +54,12 @@ class Guard:
         metrics.pending.set_function(lambda: self._pending)
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Answer a request."""
         if scope["type"] != "http":
             await self._app(scope, receive, send)
             return
         body = _Body(receive, self._limits, self._reserve)
         answer = _Answer(send)
-        # Of several headers of a name the first counts.
+        # The first of several headers with one name wins.
         headers = {name: value.decode("latin-1") for name, value in reversed(scope["headers"])}
         try:
             self._check(scope, headers)
@@ -73,7 +70,7 @@ class Guard:
         except HTTPException as error:
             await answer.refuse(RequestError(error.status_code, error.detail), body.is_read, error.headers)
         except ClientDisconnect:
-            pass  # nobody is there to be told
+            pass  # no client is left to answer
         except Exception as error:
             words = f"This is a bug in zoo ({type(error).__name__}); the log of the server says more"
             await answer.refuse(RequestError(500, words), body.is_read)
@@ -106,7 +103,7 @@ class Guard:
             raise RequestError(401, "The token is missing or wrong: Authorization: Bearer TOKEN")
 
     def _looks_own(self, host: str) -> bool:
-        """Whether a Host header names this server; a foreign name that leads here is how pages of others get in."""
+        """Return True if a Host header names this server, to block DNS rebinding by other sites' pages."""
         try:
             name = urlsplit(f"//{host}").hostname or ""
             if name in self._names:
@@ -117,7 +114,7 @@ class Guard:
 
 
 def urlsplit_netloc(address: str) -> str | None:
-    """Return host and port of an address; None where it is none."""
+    """Return host and port of an address, or None if it is invalid."""
     try:
         return urlsplit(address).netloc.lower()
     except ValueError:
@@ -125,13 +122,13 @@ def urlsplit_netloc(address: str) -> str | None:
 
 
 def names_of(limits: ServeConfig) -> list[str]:
-    """Return the names by which browsers may call a server."""
+    """Return the host names that browsers may use for a server."""
     own = [name.strip() for name in limits.hosts.split(",") if name.strip()]
     return [*LOOPBACK, limits.host, *own] if limits.is_loopback else [*LOOPBACK, limits.host.strip("[]"), *own]
 
 
 class _Body:
-    """The body of a request, whose bytes are counted as they come."""
+    """The body of a request, whose bytes are counted on arrival."""
 
     def __init__(self, receive: Receive, limits: ServeConfig, reserve: Callable[[int], None]) -> None:
         self._receive, self._reserve = receive, reserve
@@ -139,16 +136,14 @@ class _Body:
 
     @property
     def is_read(self) -> bool:
-        """Whether all of it came."""
         return self._read < 0
 
     def announced(self, length: str | None) -> None:
-        """Take the length that the header tells."""
+        """Count the length in the header."""
         if length is not None and length.isdecimal():
             self._take(int(length))
 
     async def receive(self) -> Message:
-        """Return the next message."""
         if self._read < 0:
             return await self._receive()
         try:
@@ -171,13 +166,12 @@ class _Body:
 
 
 class _Answer:
-    """What is sent, with the headers that every answer bears."""
+    """The answer, with the headers of every answer."""
 
     def __init__(self, send: Send) -> None:
         self._send, self._begun = send, False
 
     async def send(self, message: Message) -> None:
-        """Send a message."""
         if message["type"] == "http.response.start":
             self._begun = True
             message["headers"] = [*message["headers"], *HEADERS]
@@ -187,8 +181,7 @@ class _Answer:
         """Send an error, unless an answer has begun.
 
         Args:
-            error: what to tell.
-            is_read: whether all of the request was read; else the connection may have to be closed.
+            is_read: whether all of the request was read; otherwise the connection may have to be closed.
             more: headers.
         """
         if self._begun:

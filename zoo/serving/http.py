@@ -1,4 +1,4 @@
-"""HTTP as uvicorn speaks it: with limits on what comes before a body, and with fewer steps for each request."""
+"""HTTP through uvicorn, with limits on headers, and less work per request."""
 
 import asyncio
 import contextlib
@@ -10,21 +10,21 @@ from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol
 
 HEADER_S = 20.0
 MOST_HEADER_BYTES = 65_536
-# Bytes of a body that are gathered before the application is woken; a usual picture comes in one piece then.
+# Bytes of a body to collect before waking the application; a usual image then arrives in one piece.
 PIECE = 1 << 18
 
 
 class Server(uvicorn.Server):
-    """Uvicorn's server, with signals left to ours."""
+    """Uvicorn's server, with signals handled by ours."""
 
     @contextlib.contextmanager
     def capture_signals(self) -> Iterator[None]:
-        """Leave signals alone."""
+        """Do nothing."""
         yield
 
 
 class _Joined:
-    """A transport that sends what is written in one turn of the event loop at once: headers with their body."""
+    """A transport that joins all writes of one turn of the event loop: headers with their body."""
 
     def __init__(self, transport: Any, loop: asyncio.AbstractEventLoop) -> None:
         self._transport, self._loop = transport, loop
@@ -34,13 +34,11 @@ class _Joined:
         return getattr(self._transport, name)
 
     def write(self, data: bytes) -> None:
-        """Send soon."""
         if not self._parts:
             self._loop.call_soon(self._flush)
         self._parts.append(data)
 
     def close(self) -> None:
-        """Send what there is, and close."""
         self._flush()
         self._transport.close()
 
@@ -51,44 +49,38 @@ class _Joined:
 
 
 class Protocol(HttpToolsProtocol):
-    """HTTP as uvicorn reads it, with limits on what comes before a body."""
+    """Uvicorn's HTTP, with limits on headers."""
 
     _header_bytes = 0
     _patience: asyncio.TimerHandle | None = None
 
     def connection_made(self, transport: Any) -> None:
-        """Begin to wait for a request."""
         super().connection_made(_Joined(transport, self.loop))  # type: ignore[arg-type]
         self._expect_headers()
 
     def connection_lost(self, exc: Exception | None) -> None:
-        """Wait no longer."""
         self._headers_are_there()
         super().connection_lost(exc)
 
     def on_message_begin(self) -> None:
-        """Begin to count."""
         self._header_bytes = 0
         self._expect_headers()
         super().on_message_begin()
 
     def on_url(self, url: bytes) -> None:
-        """Count the address."""
         self._count(len(url))
         super().on_url(url)
 
     def on_header(self, name: bytes, value: bytes) -> None:
-        """Count a header."""
         self._count(len(name) + len(value))
         super().on_header(name, value)
 
     def on_headers_complete(self) -> None:
-        """Wait no longer."""
         self._headers_are_there()
         super().on_headers_complete()
 
     def on_body(self, body: bytes) -> None:
-        """Gather a body: one that comes at once is handed on without a copy."""
+        """Collect a body; one that arrives in one piece is passed on without a copy."""
         cycle: Any = self.cycle
         if cycle.response_complete:
             return

@@ -1,4 +1,4 @@
-"""From the bodies of requests to what models take; each way that a client may write the same is here."""
+"""Convert the bodies of requests, in all accepted forms, to inputs of models."""
 
 import base64
 import binascii
@@ -17,12 +17,12 @@ from zoo.serving.errors import RequestError
 MOST_INSTANCES = 128
 RAW = "application/octet-stream"
 MULTIPART = "multipart/form-data"
-# What `curl -d` says of any body, also of the JSON in the examples of TensorFlow Serving.
+# The type that `curl -d` declares for any body, also in the JSON examples of TensorFlow Serving.
 CURL = "application/x-www-form-urlencoded"
 
 
 class Asked:
-    """What a request asks: its instances as they came, and its parameters."""
+    """The instances and parameters of a request, unparsed."""
 
     def __init__(self, instances: list[Any], parameters: Json, names: list[str] | None = None) -> None:
         self.instances, self.parameters, self.names = instances, parameters, names
@@ -32,11 +32,10 @@ async def read(request: Request, pixels: Callable[[bytes], list[Any]]) -> Asked:
     """Read the body of a request.
 
     Args:
-        request: the request.
         pixels: makes instances of a body of raw pixels.
 
     Raises:
-        RequestError: it is of no known type, malformed, empty or too much.
+        RequestError: its type is unknown, or it is malformed, empty or too large.
     """
     kind = request.headers.get("content-type", "application/json").partition(";")[0].strip().lower()
     if kind == MULTIPART:
@@ -56,10 +55,10 @@ async def read(request: Request, pixels: Callable[[bytes], list[Any]]) -> Asked:
 
 
 def parsed(body: bytes) -> Json:
-    """Return a body as a JSON object.
+    """Parse a body as a JSON object.
 
     Raises:
-        RequestError: it is none.
+        RequestError: it is not one.
     """
     try:
         content = json.loads(body)
@@ -71,10 +70,10 @@ def parsed(body: bytes) -> Json:
 
 
 def of_json(body: bytes) -> Asked:
-    """Read a body in the form of TensorFlow Serving and KServe: ``{"instances": [...]}``.
+    """Parse a body in the form of TensorFlow Serving and KServe: ``{"instances": [...]}``.
 
     Raises:
-        RequestError: it is not of that form.
+        RequestError: it has another form.
     """
     content = parsed(body)
     instances, parameters = content.get("instances"), content.get("parameters", {})
@@ -95,15 +94,15 @@ async def _of_form(request: Request) -> Asked:
         raise RequestError(400, f"The form is malformed: {error.message}") from None
     except RequestError:
         raise
-    except Exception as error:  # starlette turns some of the parser's errors into its own
+    except Exception as error:  # starlette converts some of the parser's errors
         raise RequestError(400, f"The form is malformed: {str(error)[:200] or type(error).__name__}") from None
 
 
 def text_of(instance: Any, key: str, most: int) -> str:
-    """Return the text of an instance: a string, or an object that holds it.
+    """Return the text of an instance: a string, or an object that contains it under ``key``.
 
     Raises:
-        RequestError: it is none, or too long.
+        RequestError: it is not a text, or too long.
     """
     text = instance.get(key) if isinstance(instance, dict) else instance
     if isinstance(text, bytes):
@@ -116,14 +115,10 @@ def text_of(instance: Any, key: str, most: int) -> str:
 
 
 def bytes_of(name: str, instance: Any) -> bytes:
-    """Return the bytes of a picture: ``{"b64": ...}``, also within another object, or plain Base64.
-
-    Args:
-        name: of the model.
-        instance: as it came.
+    """Return the bytes of an image: ``{"b64": ...}``, also within another object, or plain Base64.
 
     Raises:
-        RequestError: it is none.
+        RequestError: the instance has another form.
     """
     if not isinstance(instance, bytes | dict | str):
         raise RequestError(400, f"An instance for {name} is a picture, not {kind_of(instance)}")
@@ -142,32 +137,32 @@ def bytes_of(name: str, instance: Any) -> bytes:
 
 
 def whole_number(name: str, value: Any, low: int, high: int) -> int:
-    """Return a whole number of JSON or of a form.
+    """Return a whole number of JSON or of a form field.
 
     Raises:
-        RequestError: it is none from ``low`` to ``high``.
+        RequestError: it is not one from ``low`` to ``high``.
     """
     if isinstance(value, str) and value.isascii() and value.isdecimal() and len(value) < 12:
-        value = int(value)  # of a form
+        value = int(value)  # a form field
     if isinstance(value, bool) or not isinstance(value, int) or not low <= value <= high:
         raise RequestError(400, f"{name} is a whole number from {low} to {high}, got {str(value)[:40]}")
     return value
 
 
 def number(name: str, value: Any, low: float, high: float) -> float:
-    """Return a number of JSON or of a form.
+    """Return a number of JSON or of a form field.
 
     Raises:
-        RequestError: it is none from ``low`` to ``high``.
+        RequestError: it is not one from ``low`` to ``high``.
     """
     if isinstance(value, str) and re.fullmatch(r"[0-9]{1,9}(\.[0-9]{0,9})?", value):
-        value = float(value)  # of a form
+        value = float(value)  # a form field
     if isinstance(value, bool) or not isinstance(value, int | float) or not low <= value <= high:
         raise RequestError(400, f"{name} is a number from {low:g} to {high:g}, got {str(value)[:40]}")
     return value
 
 
 def kind_of(value: Any) -> str:
-    """Return what a value of JSON is, for a message."""
+    """Return the type of a JSON value for a message."""
     words = {dict: "an object", list: "a list", str: "a text", bool: "true or false", type(None): "null"}
     return words.get(type(value), "a number")

@@ -1,4 +1,4 @@
-"""Figures of the server for Prometheus."""
+"""Metrics of the server for Prometheus."""
 
 from prometheus_client import CollectorRegistry, Counter, Gauge, Histogram, generate_latest
 
@@ -7,8 +7,6 @@ SIZES = (1, 2, 4, 8, 16, 32, 64, 128, 256, 512, 1024)
 
 
 class Metrics:
-    """The figures of one server."""
-
     def __init__(self) -> None:
         self._all = CollectorRegistry()
         model = ["model"]
@@ -28,5 +26,5 @@ class Metrics:
         self.pending = Gauge("zoo_pending_bytes", "Bytes of bodies in memory", registry=self._all)
 
     def text(self) -> bytes:
-        """Return all figures in the text format of Prometheus."""
+        """Return all metrics in the text format of Prometheus."""
         return generate_latest(self._all)

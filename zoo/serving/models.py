@@ -1,4 +1,4 @@
-"""What the worker of a served model is started with, and what it reported."""
+"""The start request of a served model's worker, and what it reported."""
 
 from dataclasses import dataclass, field
 
@@ -16,7 +16,7 @@ class Model:
         name: in addresses.
         context: settings, backend and stack; its folder is the worker's.
         request: starts the worker.
-        proof: device and versions as the worker proved them; empty before it has started.
+        proof: device and versions that the worker proved; empty before its start.
     """
 
     name: str

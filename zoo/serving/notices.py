@@ -1,4 +1,4 @@
-"""Words for whoever started the server: it goes on where nobody reads them any more."""
+"""Messages for the user who started the server, which continues if nobody can read them."""
 
 import contextlib
 
@@ -6,7 +6,7 @@ from zoo.core import console
 
 
 def say(text: str) -> None:
-    """Print a sentence, unless the terminal or the log is gone or full."""
+    """Print a message, unless the terminal or the log is gone or full."""
     with contextlib.suppress(OSError):
         console.say(text)
 

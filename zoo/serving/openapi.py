@@ -1,4 +1,4 @@
-"""The description of the server for programs (OpenAPI 3.1): its models, what they take and what they answer."""
+"""The OpenAPI 3.1 description of the server: its models, their inputs and answers."""
 
 from zoo.runs.lifecycle import version
 from zoo.runs.records import Json
@@ -32,7 +32,7 @@ def describe(models: dict[str, Json]) -> Json:
     """Return the description of a server.
 
     Args:
-        models: name -> what follows the model's address -> the operation.
+        models: name -> suffix of the model's address -> operation.
     """
     operations: Json = {
         "/healthz": _get("Tell that the server runs", {"status": {"type": "string"}}),
@@ -75,9 +75,8 @@ def predict(summary: str, bodies: Json, answers: Json) -> Json:
     """Return the operation ``:predict``.
 
     Args:
-        summary: what it does.
-        bodies: what it takes, by type.
-        answers: what it answers besides JSON, by type.
+        bodies: accepted content by type.
+        answers: answers other than JSON by type.
     """
     answer: Json = {"type": "array", "items": {"type": "object"}, "minItems": 1}
     content = {"application/json": {"schema": object_of({"predictions": answer})}, **answers}
@@ -85,7 +84,7 @@ def predict(summary: str, bodies: Json, answers: Json) -> Json:
 
 
 def stream(summary: str, bodies: Json) -> Json:
-    """Return an operation that answers with server-sent events; its arguments are those of :func:`predict`."""
+    """Return an operation that answers with server-sent events; arguments are those of :func:`predict`."""
     return {**_operation(summary, {"text/event-stream": {}}), "requestBody": {"required": True, "content": bodies}}
 
 

@@ -22,10 +22,8 @@ class WorkerProcess:
     """One life of a worker.
 
     Args:
-        model: what it serves.
-        environment: its libraries.
         take: called in the event loop with every event after ``ready``.
-        ended: called in the event loop once it has ended.
+        ended: called in the event loop after its end.
     """
 
     def __init__(
@@ -62,11 +60,11 @@ class WorkerProcess:
 
     @property
     def pid(self) -> int | None:
-        """Return the number of its process, where the launcher tells it."""
+        """Return its process id, if the launcher has one."""
         return getattr(self._process, "pid", None)
 
     def send(self, command: Json) -> None:
-        """Send a command; one that has ended does not get it, and its end is reported by itself."""
+        """Send a command; if the worker has ended, its end is reported separately."""
         if self._process is None or self._process.stdin is None:
             return
         with contextlib.suppress(BrokenPipeError):
@@ -74,13 +72,12 @@ class WorkerProcess:
             self._process.stdin.flush()
 
     def kill(self, reason: str) -> None:
-        """End it at once."""
         self.reason = self.reason or reason
         if self._process is not None and self._process.is_running():
             self._process.kill()
 
     async def finish(self, seconds: float) -> None:
-        """Say that no more commands follow, and wait for its end; then end it."""
+        """Close its standard input and wait for its end; kill it after ``seconds``."""
         if self._process is None:
             return
         if self._process.stdin is not None:
@@ -92,7 +89,7 @@ class WorkerProcess:
         self.kill("it was asked to end and did not")
 
     def why(self) -> str:
-        """Return in a few words why it has ended."""
+        """Return a short reason why it has ended."""
         if self.reason:
             return self.reason
         if self.outcome.error:
@@ -101,7 +98,7 @@ class WorkerProcess:
         return f"signal {-code} ended it" if code < 0 else f"it ended with exit status {code}"
 
     def _closed(self) -> None:
-        """Wait for its end, in a thread: it has closed its output, and may take its time."""
+        """Wait for its end in a thread, because it may take a while after closing its output."""
         threading.Thread(target=self._wait, daemon=True).start()
 
     def _wait(self) -> None:
@@ -128,23 +125,20 @@ class WorkerProcess:
 
 
 class _Lines(asyncio.Protocol):
-    """Takes events from the lines that a worker writes, in the event loop: a thread would wait for the interpreter.
+    """Parses a worker's lines to events in the event loop, because a thread would wait for the interpreter.
 
     Args:
-        take: called with every event.
-        closed: called once nothing more comes.
+        closed: called at the end of the output.
     """
 
     def __init__(self, take: Callable[[Event], None], closed: Callable[[], None]) -> None:
         self._take, self._closed, self._rest = take, closed, b""
 
     def data_received(self, data: bytes) -> None:
-        """Take the lines that are whole."""
         *lines, self._rest = (self._rest + data).split(b"\n")
         for event in map(event_log.parse, lines):
             if event is not None:
                 self._take(event)
 
     def connection_lost(self, exc: Exception | None) -> None:
-        """Nothing more comes."""
         self._closed()

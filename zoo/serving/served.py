@@ -1,4 +1,4 @@
-"""A served model: its worker's engine, and how requests become its inputs. The kinds are in ``zoo.serving.kinds``."""
+"""A served model: its engine, and the conversion of requests to inputs. The kinds are in ``zoo.serving.kinds``."""
 
 import abc
 import asyncio
@@ -25,34 +25,32 @@ from zoo.serving.metrics import Metrics
 from zoo.serving.models import Model
 from zoo.serving.slots import Slots
 
-# Slots of the files that host and worker share: one is computed, the next is ready.
+# Slots of the files that host and worker share: one is computed while the next is prepared.
 SLOTS = 2
 _ENCODER = json.JSONEncoder(separators=(",", ":"))
 
 
 class Served(abc.ABC):
-    """One model of the server; a kind opens it as ``infer`` does.
+    """One model of the server; a kind opens it like ``infer``.
 
     Args:
         name: in addresses.
         place: folder of its worker.
-        limits: of the server.
-        context: settings, backend and stack.
-        model: the network, as requests name it.
-        weights: its file; None where the network brings its own.
+        model: the network, in the form of requests.
+        weights: its file; None if the network includes them.
         shape: of the slots, whose number comes first.
-        precision: what the worker computes in.
-        classes: number of them.
+        precision: of the worker's computation.
+        classes: number of classes.
 
     Attributes:
-        task: the task whose models are of this kind.
+        task: of the models of this kind.
         summary: what ``:predict`` does.
         instance: schema of an instance.
         parameters: schemas of the parameters.
-        bodies: what it takes besides JSON, by type.
-        answers: what it answers besides JSON, by type.
-        classes: names of its classes; only classifiers have some.
-        engine: keeps the worker running; there is one from :meth:`connect` on.
+        bodies: accepted content other than JSON by type.
+        answers: answers other than JSON by type.
+        classes: names of the classes of classifiers.
+        engine: keeps the worker running; set by :meth:`connect`.
     """
 
     task: ClassVar[str]
@@ -83,7 +81,7 @@ class Served(abc.ABC):
 
     @abc.abstractmethod
     def connect(self, environment: Environment, metrics: Metrics) -> None:
-        """Make the engine, which is not started yet."""
+        """Create the engine without starting it."""
 
     @abc.abstractmethod
     async def predict(self, request: Request, decoders: Decoders) -> Response:
@@ -94,10 +92,10 @@ class Served(abc.ABC):
         """
 
     async def generate(self, request: Request) -> AsyncIterator[str]:
-        """Return the pieces of a text that is written.
+        """Return the pieces of a generated text.
 
         Raises:
-            RequestError: this kind writes none.
+            RequestError: this kind generates none.
         """
         raise RequestError(400, f"{self.model.name} writes no text; use :predict")
 
@@ -105,24 +103,24 @@ class Served(abc.ABC):
         """Return the instances of a body of raw pixels.
 
         Raises:
-            RequestError: this kind takes none, or they are not of the right size.
+            RequestError: this kind accepts none, or their size is wrong.
         """
         raise RequestError(415, f"{self.model.name} does not take {inputs.RAW}")
 
     def description(self) -> Json:
-        """Return what anybody may know of it."""
+        """Return its public description."""
         model = self.model
         row = {"name": model.name, "kind": self.kind(), "stack": model.context.choice.stack.name, **model.proof}
         return row | {"classes": self.classes[:1000]}
 
     def operations(self) -> Json:
-        """Return its operations for ``/openapi.json`` by what follows its address."""
+        """Return its operations for ``/openapi.json`` by suffix of its address."""
         bodies = openapi.instances(self.instance, self.parameters) | self.bodies
         return {":predict": openapi.predict(self.summary, bodies, self.answers)}
 
 
 class Batched(Served):
-    """A model whose worker answers items in batches, over slots."""
+    """A model whose worker answers items in batches, through slots."""
 
     engine: Engine
 
@@ -137,14 +135,14 @@ class Batched(Served):
 
     @abc.abstractmethod
     def slots(self) -> Slots:
-        """Make the files that it shares with its worker."""
+        """Create the files that it shares with its worker."""
 
     @abc.abstractmethod
     async def prepare(self, instance: Any, parameters: Json, decoders: Decoders) -> Any:
         """Return an instance as the array that the model takes.
 
         Raises:
-            RequestError: the instance is none for this model.
+            RequestError: the instance is invalid for this model.
         """
 
     @abc.abstractmethod
@@ -152,10 +150,8 @@ class Batched(Served):
         """Return the answer to a request.
 
         Args:
-            rows: what the model answered to each instance.
-            asked: the request.
-            accepted: types that the client takes.
-            decoders: of pictures.
+            rows: output of the model for each instance.
+            accepted: types that the client accepts.
         """
 
 
@@ -165,7 +161,7 @@ def encoded(content: Json) -> Response:
 
 
 async def _all(prepared: Any) -> list[Any]:
-    """Prepare several instances beside each other; the first problem stops all."""
+    """Prepare several instances concurrently; the first error cancels all."""
     tasks = [asyncio.ensure_future(each) for each in prepared]
     try:
         return await asyncio.gather(*tasks)

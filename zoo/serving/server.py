@@ -1,4 +1,4 @@
-"""From settings to a running server, and to its end."""
+"""Start the server from its settings, and shut it down."""
 
 import asyncio
 import contextlib
@@ -53,7 +53,7 @@ def run(words: list[str]) -> int:
 
 
 def _run(server: "_Server") -> int:
-    """Run a server in the faster event loop where there is one."""
+    """Run a server in uvloop's event loop if available."""
     try:
         from uvloop import new_event_loop
     except ImportError:  # Windows
@@ -71,7 +71,7 @@ def _loaded(groups: list[Overrides], folder: Path, limits: ServeConfig) -> list[
 
 @contextlib.contextmanager
 def _folder() -> Iterator[str]:
-    """Make a folder for requests, logs and slots; kept where a worker could not be started."""
+    """Create a folder for requests, logs and slots; it is kept if a worker could not be started."""
     folder = tempfile.mkdtemp(prefix="zoo-serve-")
     try:
         yield folder
@@ -86,13 +86,13 @@ def _folder() -> Iterator[str]:
 
 @contextlib.contextmanager
 def _listening(limits: ServeConfig) -> Iterator[socket.socket]:
-    """Take the address before anything is built for it."""
+    """Bind the address before the work of starting models."""
     family = socket.AF_INET6 if ":" in limits.host else socket.AF_INET
     with socket.socket(family, socket.SOCK_STREAM) as listening:
         listening.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
         try:
             listening.bind((limits.host.strip("[]"), limits.port))
-            # Bound alone, an address can be bound by a second server too.
+            # Without this, a second server could bind the same address.
             listening.listen()
         except OSError as error:
             words = f"Cannot listen on {limits.host}, port {limits.port}: {error.strerror or error}"
@@ -180,7 +180,7 @@ class _Server:
 
 
 def _spare_garbage_collection() -> None:
-    """Look for cycles seldom, and never in what there is before the first request: it took a tenth of the time."""
+    """Collect garbage rarely, and never among the objects of the start: it took a tenth of the time."""
     gc.collect()
     gc.freeze()
     gc.set_threshold(20_000, 20, 20)

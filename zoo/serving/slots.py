@@ -1,4 +1,4 @@
-"""The files that host and worker both map: items go in, answers come out."""
+"""Files that host and worker both map: for items of the host and answers of the worker."""
 
 from collections.abc import Iterator
 from pathlib import Path
@@ -11,12 +11,12 @@ if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
 
-# Pictures that may wait to be restyled: each takes megabytes and about a second.
+# Limit of images waiting to be restyled: each takes megabytes and about a second.
 MOST_RESTYLED = 16
 
 
 class Slots(Protocol):
-    """What an engine needs of them."""
+    """The interface for engines."""
 
     count: int
     batch: int
@@ -25,18 +25,18 @@ class Slots(Protocol):
         """Write items; return the command for the worker."""
 
     def take(self, slot: int) -> Iterator[Any]:
-        """Yield the answers to what was last put there, in order."""
+        """Yield the answers to the last items of a slot, in order."""
 
     def most_waiting(self, limit: int) -> int:
         """Return how many items may wait."""
 
 
 class RowSlots:
-    """Items of one shape, several in a slot; an answer is a row of probabilities, float32 (classes,).
+    """Items of one shape, several per slot; an answer is a row of probabilities, float32 (classes,).
 
     Args:
         serve: the part of the request with the paths of both files, their ``shape`` and the number of ``classes``.
-        kind: of the numbers in an item.
+        kind: data type of an item.
     """
 
     def __init__(self, serve: ServePart, kind: "type[np.uint8] | type[np.int32]") -> None:
@@ -49,23 +49,20 @@ class RowSlots:
         self._outputs = _mapped(serve.outputs, np.float32, (*shape[:2], serve.classes))
 
     def put(self, slot: int, items: "list[NDArray[Any]]") -> Json:
-        """Write items; return the command for the worker."""
         for place, item in enumerate(items):
             self._inputs[slot, place] = item
         self._counts[slot] = len(items)
         return {"slot": slot, "count": len(items)}
 
     def take(self, slot: int) -> "Iterator[NDArray[Any]]":
-        """Yield the answers of a slot."""
         yield from self._outputs[slot, : self._counts[slot]].copy()
 
     def most_waiting(self, limit: int) -> int:
-        """Return the limit: rows are small."""
         return limit
 
 
 class PictureSlots:
-    """One picture of any size in a slot; the answer is a picture of that size."""
+    """One image of any size per slot; the answer is an image of that size."""
 
     batch = 1
 
@@ -78,25 +75,22 @@ class PictureSlots:
         self._inputs, self._outputs = (_mapped(path, np.uint8, shape) for path in (serve.inputs, serve.outputs))
 
     def put(self, slot: int, items: "list[NDArray[Any]]") -> Json:
-        """Write the picture; return the command for the worker."""
         (pixels,) = items
         self._shapes[slot] = pixels.shape
         self._inputs[slot, : pixels.size] = pixels.ravel()
         return {"slot": slot, "rows": pixels.shape[0], "columns": pixels.shape[1]}
 
     def take(self, slot: int) -> "Iterator[NDArray[Any]]":
-        """Yield the answer of a slot."""
         shape = self._shapes[slot]
         yield self._outputs[slot, : shape[0] * shape[1] * 3].reshape(shape).copy()
 
     def most_waiting(self, limit: int) -> int:
-        """Return how many may wait: pictures are large."""
         return min(limit, MOST_RESTYLED)
 
 
 def _mapped(path: str, kind: Any, shape: tuple[int, ...]) -> "NDArray[Any]":
-    """Map a new file, which only its owner can read."""
+    """Map a new file that only its owner can read."""
     import numpy as np
 
     Path(path).touch(mode=0o600)
-    return np.asarray(np.memmap(path, kind, "w+", shape=shape))  # a plain array is faster to take parts of
+    return np.asarray(np.memmap(path, kind, "w+", shape=shape))  # slicing a plain array is faster

@@ -1,4 +1,4 @@
-"""Texts that a language model goes on with, several at a time, each handed on as it comes."""
+"""Texts that a language model continues, several at a time, streamed in pieces."""
 
 import asyncio
 from collections.abc import AsyncIterator
@@ -22,13 +22,13 @@ class Writer(Supervisor):
         self.metrics.waiting.labels(self.model.name).set_function(lambda: len(self._streams))
 
     async def write(self, settings: dict[str, Any]) -> AsyncIterator[str]:
-        """Yield what the model writes, piece by piece; leaving the loop early stops it.
+        """Yield the generated text in pieces; leaving the loop early stops the generation.
 
         Args:
             settings: ``tokens``, ``length``, ``temperature``, ``top_k`` and ``seed``.
 
         Raises:
-            RequestError: too many are written already, or the worker was lost.
+            RequestError: too many texts are being generated, or the worker was lost.
         """
         if not self.is_ready:
             raise unavailable(f"The worker of {self.model.name} is not ready: {self.reason}")
@@ -49,12 +49,12 @@ class Writer(Supervisor):
                 self._send({"close": number})
 
     async def drain(self) -> None:
-        """Wait until no text is being written."""
+        """Wait until no text is being generated."""
         while self._streams:
             await asyncio.sleep(0.01)
 
     def _watch(self) -> None:
-        """Kill the worker if it says nothing for too long while a text is being written."""
+        """Kill the worker if it is silent for too long during a generation."""
         if self._timer is not None:
             self._timer.cancel()
         loop = asyncio.get_running_loop()
@@ -73,7 +73,7 @@ class Writer(Supervisor):
         self._watch()
 
     def _pump(self) -> None:
-        """Nothing waits: a text that cannot be written now is refused."""
+        """Do nothing: a text that cannot start now is rejected."""
 
     def _fail_running(self, error: RequestError) -> None:
         for stream in self._streams.values():
@@ -82,4 +82,4 @@ class Writer(Supervisor):
         self._watch()
 
     def _fail_waiting(self, error: RequestError) -> None:
-        """Nothing waits."""
+        """Do nothing: no text waits."""

@@ -1,6 +1,6 @@
-"""The kinds of models that are served: the module here, and the worker's of the same name in ``zoo.worker.serving``.
+"""The kinds of served models: modules here, and those of the same name in ``zoo.worker.serving``.
 
-Each has a class ``Kind``, a :class:`zoo.serving.served.Served`. No list of them is kept.
+Each has a class ``Kind``, a :class:`zoo.serving.served.Served`. There is no list of them.
 """
 
 import importlib
@@ -16,12 +16,11 @@ from zoo.tasks import discovery, registry
 
 
 def opened(overrides: Overrides, folder: Path, limits: ServeConfig, taken: set[str]) -> Served:
-    """Open a model as ``infer`` does.
+    """Open a model like ``infer``.
 
     Args:
-        overrides: its settings; ``name=`` is what it is called in addresses.
-        folder: of all workers; gets one for this.
-        limits: of the server.
+        overrides: its settings; ``name=`` is its name in addresses.
+        folder: parent of the workers' folders.
         taken: names of other models.
     """
     name = overrides.get("name")

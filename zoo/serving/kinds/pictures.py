@@ -1,4 +1,4 @@
-"""Classifiers of images."""
+"""Image classifiers."""
 
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 
 class Kind(Classifier):
-    """A classifier of images: colors, resized, or gray, in the style of the digits or plain."""
+    """An image classifier: color, resized, or grayscale, in the style of the digits or plain."""
 
     task, summary = "classify", "Tell what a picture shows"
     instance = {"anyOf": [openapi.BASE64, {"type": "array", "items": {"type": "array"}}]}  # noqa: RUF012
@@ -47,14 +47,14 @@ class Kind(Classifier):
     async def prepare(self, instance: Any, parameters: Json, decoders: Decoders) -> "NDArray[Any]":
         import numpy as np
 
-        if isinstance(instance, np.ndarray):  # came raw
+        if isinstance(instance, np.ndarray):  # raw pixels
             return instance
         if isinstance(instance, list):
             return self._of_lists(instance)
         return await decoders.decode(inputs.bytes_of(self.model.name, instance), self._how)
 
     def _of_lists(self, instance: list[Any]) -> "NDArray[Any]":
-        """Return rows of pixels, numbers from 0 to 255, as an array."""
+        """Convert rows of pixels, numbers from 0 to 255, to an array."""
         import numpy as np
 
         shape = self.shape
@@ -70,7 +70,7 @@ class Kind(Classifier):
         return np.rint(pixels).astype(np.uint8)
 
     def pixels(self, body: bytes) -> "list[NDArray[Any]]":
-        """Return pixels as they are, uint8, one image of the size of the network after the other."""
+        """Return raw uint8 pixels as a list of images of the network's size."""
         import numpy as np
 
         size = self.shape[0] * self.shape[1] * self.shape[2]

@@ -1,4 +1,4 @@
-"""Classifiers of texts."""
+"""Text classifiers."""
 
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -49,5 +49,5 @@ class Kind(Classifier):
 
 
 def _middle_left_out(tokens: list[int], length: int) -> list[int]:
-    """Of a text that is too long the beginning and the end are read, as in training."""
+    """Keep the beginning and the end of a text that is too long, as in training."""
     return tokens if len(tokens) <= length else [*tokens[: length // 2], *tokens[-(length - length // 2) :]]

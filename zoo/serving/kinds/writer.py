@@ -1,4 +1,4 @@
-"""Language models, which go on with a text."""
+"""Language models, which continue a text."""
 
 import asyncio
 from collections.abc import AsyncIterator
@@ -23,7 +23,7 @@ from zoo.tasks.text import language_model
 
 LONGEST_TEXT = 2000
 DEFAULTS: Json = {"length": 200, "temperature": 0.8, "top_k": None, "top_p": None, "seed": 1}
-# Seconds in which the texts of a request are to be complete that are asked for whole.
+# Time limit for all texts of a request without streaming.
 MOST_WRITING_S = 600.0
 DRAWING: Json = {
     "length": {"type": "integer", "minimum": 1, "maximum": LONGEST_TEXT},
@@ -53,7 +53,7 @@ class Kind(Served):
         self.engine = Writer(self.model, environment, self.limits, metrics)
 
     async def predict(self, request: Request, decoders: Decoders) -> Response:
-        """Answer with whole texts, one after the other."""
+        """Answer with whole texts, generated one after the other."""
         asked = await inputs.read(request, self.pixels)
         writing = asyncio.ensure_future(self._texts(asked))
         leaving = asyncio.ensure_future(_left(request))
@@ -65,7 +65,7 @@ class Kind(Served):
                 raise ClientDisconnect
             words = f"What was asked for was not complete within {MOST_WRITING_S:.0f} s"
             raise RequestError(504, f"{words}; ask for fewer texts or a smaller length, or use :generate")
-        finally:  # who does not wait for a text frees the writer
+        finally:  # a disconnected client frees the writer
             writing.cancel()
             leaving.cancel()
 
@@ -81,7 +81,7 @@ class Kind(Served):
         return self.engine.write(self._settings(inputs.parsed(await request.body())))
 
     def _settings(self, content: Json) -> Json:
-        """Return what the model is asked: tokens and how to draw."""
+        """Return the tokens and sampling settings of a request."""
         chosen = {key: content.get(key, value) for key, value in DEFAULTS.items()}
         chosen["length"] = inputs.whole_number("length", chosen["length"], 1, LONGEST_TEXT)
         chosen["seed"] = inputs.whole_number("seed", chosen["seed"], 0, 2**32 - 1)
@@ -104,6 +104,6 @@ class Kind(Served):
 
 
 async def _left(request: Request) -> Any:
-    """Wait until the client of a request that has been read closes its connection."""
+    """Wait until the client of a completely read request disconnects."""
     while (await request.receive())["type"] != "http.disconnect":
         pass
